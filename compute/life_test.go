@@ -6,6 +6,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -28,43 +29,43 @@ var moves = map[[2]compute.Status][]struct {
 }{
 	{"", compute.Initialized}: {{"connect", func(y *yard) {}, ""}},
 	{compute.Initialized, compute.Active}: {
-		{"ready", func(y *yard) { y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1})) }, ""},
+		{"ready", func(y *yard) { y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1})) }, ""},
 	},
 	{compute.Initialized, compute.Terminating}: {
-		{"not ready in time", func(y *yard) { pass(ready) }, event.ServerProcessReadyTimeout},
-		{"fleet is deleted", func(y *yard) { y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID)); pass(0) }, event.FleetDeleting},
+		{"not ready in time", func(y *yard) { celltest.Pass(ready) }, event.ServerProcessReadyTimeout},
+		{"fleet is deleted", func(y *yard) { y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID)); celltest.Pass(0) }, event.FleetDeleting},
 	},
 	{compute.Initialized, compute.Terminated}: {
-		{"ends", func(y *yard) { y.must(y.computes.End(y.ctx, y.ref("p"))) }, event.ProcessEnded},
-		{"exits", func(y *yard) { y.must(y.computes.Exited(y.ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
-		{"lost", func(y *yard) { y.must(y.computes.Disconnect(y.ctx, y.ref("p"))); pass(back) }, event.ServerProcessCrashed},
+		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ProcessEnded},
+		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
+		{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))); celltest.Pass(back) }, event.ServerProcessCrashed},
 	},
 	{compute.Active, compute.Terminating}: {
-		{"unhealthy", func(y *yard) { y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), "")) }, event.ServerProcessUnhealthy},
+		{"unhealthy", func(y *yard) { y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, event.ServerProcessUnhealthy},
 		{"told to", func(y *yard) {
-			y.update(func(tx *store.Tx) { y.computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
+			y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
 		}, event.GameSessionTerminating},
 		{"location is removed", func(y *yard) {
-			_, err := y.fleets.RemoveLocations(y.ctx, y.fleet.ID, []string{home})
-			y.must(err)
-			pass(0)
+			_, err := y.Fleets.RemoveLocations(y.Ctx, y.fleet.ID, []string{home})
+			y.Must(err)
+			celltest.Pass(0)
 		}, event.FleetDeleting},
 	},
 	{compute.Active, compute.Terminated}: {
-		{"ends", func(y *yard) { y.must(y.computes.End(y.ctx, y.ref("p"))) }, event.ProcessEnded},
-		{"exits", func(y *yard) { y.must(y.computes.Exited(y.ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
-		{"lost", func(y *yard) { y.must(y.computes.Disconnect(y.ctx, y.ref("p"))); pass(back) }, event.ServerProcessCrashed},
-		{"deregistered", func(y *yard) { y.must(y.computes.Deregister(y.ctx, y.fleet.ID, first)) }, event.ComputeDeregistered},
+		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ProcessEnded},
+		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
+		{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))); celltest.Pass(back) }, event.ServerProcessCrashed},
+		{"deregistered", func(y *yard) { y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first)) }, event.ComputeDeregistered},
 		{"killed", func(y *yard) {
-			y.update(func(tx *store.Tx) {
-				y.computes.Kill(tx, y.ref("p").Key(), event.ServerProcessForceTerminated, "")
+			y.Update(func(tx *store.Tx) {
+				y.Computes.Kill(tx, y.ref("p").Key(), event.ServerProcessForceTerminated, "")
 			})
 		}, event.ServerProcessForceTerminated},
 	},
 	{compute.Terminating, compute.Terminated}: {
-		{"ends", func(y *yard) { y.must(y.computes.End(y.ctx, y.ref("p"))) }, event.ServerProcessUnhealthy},
-		{"exits", func(y *yard) { y.must(y.computes.Exited(y.ctx, y.ref("p"), "exit 0")) }, event.ServerProcessUnhealthy},
-		{"grace", func(y *yard) { pass(ill) }, event.ServerProcessUnhealthy},
+		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ServerProcessUnhealthy},
+		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 0")) }, event.ServerProcessUnhealthy},
+		{"grace", func(y *yard) { celltest.Pass(ill) }, event.ServerProcessUnhealthy},
 	},
 }
 
@@ -99,10 +100,10 @@ func (y *yard) lead(to compute.Status) {
 	y.Helper()
 	y.connect("p")
 	if to == compute.Active || to == compute.Terminating {
-		y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
+		y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
 	}
 	if to == compute.Terminating {
-		y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), "ill"))
+		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "ill"))
 	}
 }
 
@@ -110,15 +111,15 @@ func TestRefusals(t *testing.T) {
 	in(t, compute.Options{ComputesAFleet: 3}, func(y *yard) {
 		y.free("p")
 		y.free("over")
-		y.must(y.computes.End(y.ctx, y.ref("over")))
-		end := func(id string) func() error { return func() error { return y.computes.End(y.ctx, y.ref(id)) } }
+		y.Must(y.Computes.End(y.Ctx, y.ref("over")))
+		end := func(id string) func() error { return func() error { return y.Computes.End(y.Ctx, y.ref(id)) } }
 		ready := func(id string, port int) func() error {
 			return func() error {
-				return y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref(id), Port: port})
+				return y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref(id), Port: port})
 			}
 		}
 		register := func(in compute.RegisterInput) func() error {
-			return func() error { _, err := y.computes.Register(y.ctx, in); return err }
+			return func() error { _, err := y.Computes.Register(y.Ctx, in); return err }
 		}
 		good := compute.RegisterInput{FleetID: y.fleet.ID, Name: "new", Location: home, IPAddress: "192.0.2.2"}
 		with := func(change func(*compute.RegisterInput)) func() error {
@@ -126,23 +127,23 @@ func TestRefusals(t *testing.T) {
 			change(&in)
 			return register(in)
 		}
-		y.refused("end of an unknown process", fault.NotFound, end("none"))
-		y.refused("second end", fault.NotFound, end("over"))
-		y.refused("ready of an unknown process", fault.NotFound, ready("none", 1))
-		y.refused("ready with another port", fault.Conflict, ready("p", 2))
-		y.refused("connection of an ended process", fault.Unauthorized, func() error { return y.tryConnect("over") })
-		y.refused("register: unknown fleet", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.FleetID = "fleet-x" }))
-		y.refused("register: no location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "" }))
-		y.refused("register: foreign location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "custom-x" }))
-		y.refused("register: no address", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.IPAddress = "" }))
-		y.refused("register: name taken", fault.Conflict, with(func(in *compute.RegisterInput) { in.Name = first }))
-		y.refused("deregister: unknown", fault.NotFound, func() error { return y.computes.Deregister(y.ctx, y.fleet.ID, "none") })
+		y.Refused("end of an unknown process", fault.NotFound, end("none"))
+		y.Refused("second end", fault.NotFound, end("over"))
+		y.Refused("ready of an unknown process", fault.NotFound, ready("none", 1))
+		y.Refused("ready with another port", fault.Conflict, ready("p", 2))
+		y.Refused("connection of an ended process", fault.Unauthorized, func() error { return y.tryConnect("over") })
+		y.Refused("register: unknown fleet", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.FleetID = "fleet-x" }))
+		y.Refused("register: no location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "" }))
+		y.Refused("register: foreign location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "custom-x" }))
+		y.Refused("register: no address", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.IPAddress = "" }))
+		y.Refused("register: name taken", fault.Conflict, with(func(in *compute.RegisterInput) { in.Name = first }))
+		y.Refused("deregister: unknown", fault.NotFound, func() error { return y.Computes.Deregister(y.Ctx, y.fleet.ID, "none") })
 		y.register("third", home)
-		y.refused("register: quota", fault.LimitExceeded, register(good))
-		y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID))
-		pass(0)
-		y.refused("register: fleet is going", fault.NotReady, register(good))
-		y.refused("connection: fleet is going", fault.Unauthorized, func() error { return y.tryConnect("late") })
+		y.Refused("register: quota", fault.LimitExceeded, register(good))
+		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
+		celltest.Pass(0)
+		y.Refused("register: fleet is going", fault.NotReady, register(good))
+		y.Refused("connection: fleet is going", fault.Unauthorized, func() error { return y.tryConnect("late") })
 	})
 }
 
@@ -152,24 +153,24 @@ func TestRepeats(t *testing.T) {
 		y.free("p")
 		same := func(name string, do func() error) {
 			y.Helper()
-			before := y.st.View().Digest()
-			y.must(do())
-			if y.st.View().Digest() != before {
+			before := y.Store.View().Digest()
+			y.Must(do())
+			if y.Store.View().Digest() != before {
 				y.Errorf("%s: the repetition changed the state", name)
 			}
 		}
 		same("connect", func() error { return y.tryConnect("p") })
-		same("ready", func() error { return y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1000}) })
-		same("hearing", func() error { return y.computes.Hearing(y.ctx, y.ref("p")) })
-		y.must(y.computes.Disconnect(y.ctx, y.ref("p")))
-		pass(time.Second)
-		same("disconnect", func() error { return y.computes.Disconnect(y.ctx, y.ref("p")) })
-		y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), ""))
-		pass(time.Second)
-		same("unhealthy", func() error { return y.computes.Unhealthy(y.ctx, y.ref("p"), "") })
-		y.must(y.computes.Exited(y.ctx, y.ref("p"), ""))
-		same("exited", func() error { return y.computes.Exited(y.ctx, y.ref("p"), "") })
-		same("disconnect after the end", func() error { return y.computes.Disconnect(y.ctx, y.ref("p")) })
+		same("ready", func() error { return y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1000}) })
+		same("hearing", func() error { return y.Computes.Hearing(y.Ctx, y.ref("p")) })
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p")))
+		celltest.Pass(time.Second)
+		same("disconnect", func() error { return y.Computes.Disconnect(y.Ctx, y.ref("p")) })
+		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), ""))
+		celltest.Pass(time.Second)
+		same("unhealthy", func() error { return y.Computes.Unhealthy(y.Ctx, y.ref("p"), "") })
+		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
+		same("exited", func() error { return y.Computes.Exited(y.Ctx, y.ref("p"), "") })
+		same("disconnect after the end", func() error { return y.Computes.Disconnect(y.Ctx, y.ref("p")) })
 	})
 }
 
@@ -179,16 +180,16 @@ func TestEnd_HappensOnce(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.free("q")
-		y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), "ill"))
-		pass(10 * time.Minute)
-		y.must(y.computes.Exited(y.ctx, y.ref("p"), ""))
+		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "ill"))
+		celltest.Pass(10 * time.Minute)
+		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
 		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].dropped != 1 || len(y.links["p"].terminates) != 1 {
 			y.Errorf("ended %v, stopping %v, link %+v", y.ended, y.stopping, y.links["p"])
 		}
 		if y.count(event.ServerProcessUnhealthy, "p") != 1 || y.count(event.ServerProcessForceTerminated, "p") != 1 {
 			y.Error("want each event of the end once")
 		}
-		y.must(y.computes.End(y.ctx, y.ref("q")))
+		y.Must(y.Computes.End(y.Ctx, y.ref("q")))
 		if y.links["q"].dropped != 0 {
 			y.Error("the socket of a process that ended itself was dropped under it")
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -20,21 +21,21 @@ func TestDeadlines(t *testing.T) {
 		status  compute.Status
 	}{
 		{"ready", func(y *yard) { y.connect("p") }, ready, compute.Terminating},
-		{"reconnect", func(y *yard) { y.free("p"); y.must(y.computes.Disconnect(y.ctx, y.ref("p"))) }, back, compute.Terminated},
-		{"unhealthy", func(y *yard) { y.free("p"); y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), "")) }, ill, compute.Terminated},
+		{"reconnect", func(y *yard) { y.free("p"); y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))) }, back, compute.Terminated},
+		{"unhealthy", func(y *yard) { y.free("p"); y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, ill, compute.Terminated},
 		{"stop", func(y *yard) {
 			y.free("p")
-			y.update(func(tx *store.Tx) { y.computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
+			y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
 		}, stop, compute.Terminated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in(t, compute.Options{}, func(y *yard) {
 				c.prepare(y)
-				pass(c.after - moment)
+				celltest.Pass(c.after - moment)
 				if got := y.process("p").Status; got == c.status {
 					y.Fatalf("process is %s before its time", got)
 				}
-				pass(moment)
+				celltest.Pass(moment)
 				if got := y.process("p").Status; got != c.status {
 					y.Fatalf("process is %s, want %s", got, c.status)
 				}
@@ -47,13 +48,13 @@ func TestDeadlines(t *testing.T) {
 func TestDeadlines_Met(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.connect("p")
-		pass(ready - moment)
-		y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
-		pass(ready)
-		y.must(y.computes.Disconnect(y.ctx, y.ref("p")))
-		pass(back - moment)
+		celltest.Pass(ready - moment)
+		y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
+		celltest.Pass(ready)
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p")))
+		celltest.Pass(back - moment)
 		y.connect("p")
-		pass(time.Hour)
+		celltest.Pass(time.Hour)
 		y.want("p", compute.Active, "")
 	})
 }
@@ -63,11 +64,11 @@ func TestDeadlines_Met(t *testing.T) {
 func TestForgetting(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
-		y.must(y.computes.End(y.ctx, y.ref("p")))
-		pass(time.Hour - moment)
+		y.Must(y.Computes.End(y.Ctx, y.ref("p")))
+		celltest.Pass(time.Hour - moment)
 		y.process("p")
-		pass(moment)
-		if p := y.computes.Process(y.st.View(), y.ref("p").Key()); p != nil {
+		celltest.Pass(moment)
+		if p := y.Computes.Process(y.Store.View(), y.ref("p").Key()); p != nil {
 			y.Errorf("process is still known: %+v", p)
 		}
 		y.connect("p")
@@ -84,28 +85,28 @@ func TestRestart(t *testing.T) {
 		for _, id := range []string{"connected", "away", "comes", "over"} {
 			y.free(id)
 		}
-		y.must(y.computes.Disconnect(y.ctx, y.ref("away")))
-		y.must(y.computes.End(y.ctx, y.ref("over")))
-		before := y.st.View().Digest()
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("away")))
+		y.Must(y.Computes.End(y.Ctx, y.ref("over")))
+		before := y.Store.View().Digest()
 		y.close()
 		time.Sleep(time.Minute) // no node is running
 
 		z := open(t, driver, compute.Options{})
 		z.fleet = y.fleet
-		if z.st.View().Digest() != before {
+		if z.Store.View().Digest() != before {
 			t.Error("the state after the start is not what it was before")
 		}
-		n, err := z.computes.Restart(z.ctx)
-		z.must(err)
+		n, err := z.Computes.Restart(z.Ctx)
+		z.Must(err)
 		if n != 3 {
 			t.Errorf("waits for %d processes, want 3", n)
 		}
-		pass(200 * time.Second)
+		celltest.Pass(200 * time.Second)
 		z.connect("comes")
-		pass(again - 200*time.Second - moment)
+		celltest.Pass(again - 200*time.Second - moment)
 		z.want("connected", compute.Active, "")
 		z.want("away", compute.Active, "")
-		pass(moment)
+		celltest.Pass(moment)
 		z.want("connected", compute.Terminated, event.ServerProcessCrashed)
 		z.want("away", compute.Terminated, event.ServerProcessCrashed)
 		z.want("comes", compute.Active, "")
@@ -120,7 +121,7 @@ func TestRestart(t *testing.T) {
 func TestResync(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
-		y.must(y.computes.Resync(y.ctx))
+		y.Must(y.Computes.Resync(y.Ctx))
 		if !y.process("p").Connected {
 			y.Error("a process with a link was marked as lost")
 		}
@@ -133,21 +134,21 @@ func TestFleetDeletion(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.connect("compute-2/q")
-		y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID))
-		pass(0)
+		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
+		celltest.Pass(0)
 		if len(y.links["p"].terminates) != 1 || len(y.links["compute-2/q"].terminates) != 1 {
 			y.Error("not every process was told to end")
 		}
-		y.must(y.computes.End(y.ctx, y.ref("p")))
-		pass(0)
-		if y.fleets.Get(y.st.View(), y.fleet.ID) == nil {
+		y.Must(y.Computes.End(y.Ctx, y.ref("p")))
+		celltest.Pass(0)
+		if y.Fleets.Get(y.Store.View(), y.fleet.ID) == nil {
 			y.Fatal("the fleet is gone while a process runs")
 		}
-		pass(stop)
-		if y.fleets.Get(y.st.View(), y.fleet.ID) != nil {
+		celltest.Pass(stop)
+		if y.Fleets.Get(y.Store.View(), y.fleet.ID) != nil {
 			y.Error("the fleet is still there after its last process")
 		}
-		for c := range y.computes.InFleet(y.st.View(), y.fleet.ID) {
+		for c := range y.Computes.InFleet(y.Store.View(), y.fleet.ID) {
 			y.Errorf("compute %s is still there", c.Name)
 		}
 	})
@@ -158,17 +159,17 @@ func TestLocationRemoval(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.free("compute-2/q")
-		_, err := y.fleets.RemoveLocations(y.ctx, y.fleet.ID, []string{away})
-		y.must(err)
-		pass(0)
-		y.must(y.computes.End(y.ctx, y.ref("compute-2/q")))
-		pass(0)
+		_, err := y.Fleets.RemoveLocations(y.Ctx, y.fleet.ID, []string{away})
+		y.Must(err)
+		celltest.Pass(0)
+		y.Must(y.Computes.End(y.Ctx, y.ref("compute-2/q")))
+		celltest.Pass(0)
 		y.want("p", compute.Active, "")
-		f := y.fleets.Get(y.st.View(), y.fleet.ID)
+		f := y.Fleets.Get(y.Store.View(), y.fleet.ID)
 		if len(f.Locations) != 1 || f.Locations[0].Location != home || f.Status != fleet.Active {
 			y.Errorf("fleet %+v", f)
 		}
-		if _, err := y.computes.Find(y.st.View(), y.fleet.ID, "compute-2"); err == nil {
+		if _, err := y.Computes.Find(y.Store.View(), y.fleet.ID, "compute-2"); err == nil {
 			y.Error("the compute of the location is still there")
 		}
 	})

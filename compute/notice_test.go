@@ -13,7 +13,7 @@ import (
 func TestDeregister_TellsToEnd(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
-		y.must(y.computes.Deregister(y.ctx, y.fleet.ID, first))
+		y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first))
 		y.want("p", compute.Terminated, event.ComputeDeregistered)
 		l := y.links["p"]
 		if len(l.terminates) != 1 || !l.terminates[0].Equal(time.Now().Add(ill)) || l.dropped != 0 {
@@ -28,14 +28,14 @@ func TestUnreachable(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("lost")
 		y.free("stays")
-		y.must(y.computes.Disconnect(y.ctx, y.ref("lost")))
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("lost")))
 		for _, when := range []string{"before", "after"} {
 			lost, stays := y.process("lost"), y.process("stays")
 			if !lost.Unreachable() || stays.Unreachable() {
 				y.Errorf("%s a restart: lost %t, stays %t", when, lost.Unreachable(), stays.Unreachable())
 			}
-			_, err := y.computes.Restart(y.ctx)
-			y.must(err)
+			_, err := y.Computes.Restart(y.Ctx)
+			y.Must(err)
 		}
 		y.connect("lost")
 		if p := y.process("lost"); p.Unreachable() || !p.Away.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -14,7 +15,7 @@ func TestTake_LongestReadyFirst(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		for _, id := range []string{"c", "a", "b"} {
 			y.free(id)
-			pass(time.Second)
+			celltest.Pass(time.Second)
 		}
 		y.free("compute-2/q")
 		for i, want := range []string{"c", "a", "b"} {
@@ -22,7 +23,7 @@ func TestTake_LongestReadyFirst(t *testing.T) {
 				y.Errorf("take %d: got %q, %v; want %s", i, got, err, want)
 			}
 		}
-		y.refused("take where none is free", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
+		y.Refused("take where none is free", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
 		if got, err := y.take(away, "session-q"); got != "q" || err != nil {
 			y.Errorf("got %q, %v", got, err)
 		}
@@ -34,14 +35,14 @@ func TestTake_FreeOnly(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.connect("initialized")
 		y.connect("deaf")
-		y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("deaf"), Port: 1}))
+		y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("deaf"), Port: 1}))
 		y.free("lost")
-		y.must(y.computes.Disconnect(y.ctx, y.ref("lost")))
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("lost")))
 		y.free("ill")
-		y.must(y.computes.Unhealthy(y.ctx, y.ref("ill"), ""))
+		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("ill"), ""))
 		y.free("over")
-		y.must(y.computes.End(y.ctx, y.ref("over")))
-		y.refused("take", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
+		y.Must(y.Computes.End(y.Ctx, y.ref("over")))
+		y.Refused("take", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
 		freed := y.freed
 		y.connect("lost")
 		if y.freed == freed {
@@ -56,14 +57,14 @@ func TestTake_FreeOnly(t *testing.T) {
 // A token is valid for one registration of one compute.
 func TestTokens(t *testing.T) {
 	in(t, compute.Options{TokenLife: time.Hour}, func(y *yard) {
-		at, err := y.computes.Find(y.st.View(), y.fleet.ID, first)
-		y.must(err)
-		token, expires := y.computes.IssueToken(at, time.Now())
-		y.must(y.computes.CheckToken(y.ref("p"), token, time.Now()))
+		at, err := y.Computes.Find(y.Store.View(), y.fleet.ID, first)
+		y.Must(err)
+		token, expires := y.Computes.IssueToken(at, time.Now())
+		y.Must(y.Computes.CheckToken(y.ref("p"), token, time.Now()))
 		y.connect("p")
 		refuse := func(name string, ref compute.Ref, token string, now time.Time) {
 			y.Helper()
-			y.refused(name, fault.Unauthorized, func() error { return y.computes.CheckToken(ref, token, now) })
+			y.Refused(name, fault.Unauthorized, func() error { return y.Computes.CheckToken(ref, token, now) })
 		}
 		refuse("other compute", y.ref("compute-2/q"), token, time.Now())
 		refuse("changed token", y.ref("p"), token[:len(token)-1]+"0x", time.Now())
@@ -71,9 +72,9 @@ func TestTokens(t *testing.T) {
 		refuse("unknown compute", compute.Ref{FleetID: y.fleet.ID, ComputeName: "x", ProcessID: "p"}, token, time.Now())
 		late := expires.Add(time.Second)
 		refuse("ended token, new process", y.ref("new"), token, late)
-		y.must(y.computes.CheckToken(y.ref("p"), token, late))
-		y.must(y.computes.Deregister(y.ctx, y.fleet.ID, first))
-		pass(time.Second)
+		y.Must(y.Computes.CheckToken(y.ref("p"), token, late))
+		y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first))
+		celltest.Pass(time.Second)
 		y.register(first, home)
 		refuse("token of an earlier registration", y.ref("p"), token, time.Now())
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -21,29 +22,29 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 		i := y.assigned(h)[0].InstanceID
 		busy, free := y.run(h, i, "busy"), y.run(h, i, "free")
 		p, err := y.takeOf(f)
-		y.must(err)
+		y.Must(err)
 		if p.ID == "free" {
 			busy, free = free, busy
 		}
-		impaired := func() bool { return y.instances.Impaired(y.st.View(), y.instances.Instance(y.st.View(), i)) }
-		y.must(y.instances.HostLost(y.ctx, h))
-		pass(59 * time.Second)
+		impaired := func() bool { return y.Instances.Impaired(y.Store.View(), y.Instances.Instance(y.Store.View(), i)) }
+		y.Must(y.Instances.HostLost(y.Ctx, h))
+		celltest.Pass(59 * time.Second)
 		if impaired() {
 			y.Error("impaired within its grace")
 		}
-		pass(2 * time.Second)
+		celltest.Pass(2 * time.Second)
 		if !impaired() {
 			y.Error("not impaired after a minute")
 		}
-		y.refused("a game session on an impaired compute", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
-		pass(10 * time.Minute)
+		y.Refused("a game session on an impaired compute", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
+		celltest.Pass(10 * time.Minute)
 		for _, ref := range []compute.Ref{busy, free} {
-			if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active {
+			if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Active {
 				y.Errorf("process %s is %s", ref.ProcessID, p.Status)
 			}
 		}
 		freed := y.freed
-		y.must(y.instances.HostConnected(y.ctx, h, machine))
+		y.Must(y.Instances.HostConnected(y.Ctx, h, machine))
 		if impaired() || y.freed == freed {
 			y.Error("still impaired, or nobody was told, though the agent is back")
 		}
@@ -63,31 +64,31 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 		y.run(h, i, "p")
 		y.run(h, i, "q")
 		busy, err := y.takeOf(f)
-		y.must(err)
+		y.Must(err)
 		other := y.host()
-		y.must(y.instances.HostLost(y.ctx, h))
-		pass(14 * time.Minute)
+		y.Must(y.Instances.HostLost(y.Ctx, h))
+		celltest.Pass(14 * time.Minute)
 		if n := len(y.assigned(other)); n != 0 {
 			y.Errorf("replaced %d instances after 14 minutes", n)
 		}
-		pass(2 * time.Minute)
+		celltest.Pass(2 * time.Minute)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want 1", n)
 		}
-		pass(time.Hour)
+		celltest.Pass(time.Hour)
 		for id, want := range map[string]compute.Status{"p": compute.Active, "q": compute.Active} {
 			if id != busy.ID {
 				want = compute.Terminated
 			}
 			ref := compute.Ref{FleetID: f.ID, ComputeName: i, ProcessID: id}
-			p := y.computes.Process(y.st.View(), ref.Key())
+			p := y.Computes.Process(y.Store.View(), ref.Key())
 			if got := compute.Terminated; p != nil && p.Status != want || p == nil && got != want {
 				y.Errorf("process %s is %+v, want %s; the game session is on %s", id, p, want, busy.ID)
 			}
 		}
-		y.must(y.computes.End(y.ctx, busy.Ref()))
-		pass(6 * time.Minute)
-		if y.instances.Instance(y.st.View(), i) != nil {
+		y.Must(y.Computes.End(y.Ctx, busy.Ref()))
+		celltest.Pass(6 * time.Minute)
+		if y.Instances.Instance(y.Store.View(), i) != nil {
 			y.Error("the instance is still there though its last game session ended")
 		}
 		if codes, _ := y.told(f); slices.Contains(codes, event.ServerProcessCrashed) || y.status(f) != fleet.Active {
@@ -102,12 +103,12 @@ func TestManaged_DiskFull(t *testing.T) {
 		h := y.host()
 		f := y.managed("")
 		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
-		y.must(y.instances.ReportHost(y.ctx, instance.HostReport{HostID: h, DiskFull: true}))
-		y.refused("a game session where the disk is full", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
-		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active {
+		y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: h, DiskFull: true}))
+		y.Refused("a game session where the disk is full", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
+		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Active {
 			y.Errorf("the process is %s", p.Status)
 		}
-		y.must(y.instances.ReportHost(y.ctx, instance.HostReport{HostID: h}))
+		y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: h}))
 		if _, err := y.takeOf(f); err != nil {
 			y.Error(err)
 		}
@@ -127,28 +128,28 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 				y.run(h, a.InstanceID, "p-"+a.InstanceID)
 			}
 		}
-		_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
-		y.must(err)
-		pass(0)
+		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
+		y.Must(err)
+		celltest.Pass(0)
 		for _, h := range slices.Backward(hosts) { // the last becomes ready first
 			for _, a := range y.assigned(h) {
-				if y.instances.Instance(y.st.View(), a.InstanceID).Status == instance.Pending {
+				if y.Instances.Instance(y.Store.View(), a.InstanceID).Status == instance.Pending {
 					y.run(h, a.InstanceID, "p-"+a.InstanceID)
 				}
 			}
-			pass(time.Second)
+			celltest.Pass(time.Second)
 		}
 		for n := range 3 {
 			p, err := y.takeOf(f)
-			y.must(err)
+			y.Must(err)
 			if want := hosts[n/2]; p.HostID != want {
 				y.Errorf("game session %d is on host %s, want %s", n, p.HostID, want)
 			}
 		}
 		four := 4
-		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
-		y.must(err)
-		pass(0)
+		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
+		y.Must(err)
+		celltest.Pass(0)
 		for n, h := range hosts {
 			leaving := 0
 			for _, a := range y.assigned(h) {
@@ -172,16 +173,16 @@ func TestManaged_FirstReport(t *testing.T) {
 		i := y.assigned(h)[0].InstanceID
 		ref := y.run(h, i, "p")
 		first := instance.HostReport{HostID: h, First: true, Instances: []instance.InstanceReport{{InstanceID: i, Phase: instance.Activating}}}
-		status := func() compute.Status { return y.computes.Process(y.st.View(), ref.Key()).Status }
+		status := func() compute.Status { return y.Computes.Process(y.Store.View(), ref.Key()).Status }
 
-		y.must(y.instances.ReportHost(y.ctx, first))
+		y.Must(y.Instances.ReportHost(y.Ctx, first))
 		if got := status(); got != compute.Active {
 			t.Fatalf("a process newer than the agent's connection is %s, want ACTIVE", got)
 		}
-		y.must(y.instances.HostLost(y.ctx, h))
-		pass(time.Second)
-		y.must(y.instances.HostConnected(y.ctx, h, machine))
-		y.must(y.instances.ReportHost(y.ctx, first))
+		y.Must(y.Instances.HostLost(y.Ctx, h))
+		celltest.Pass(time.Second)
+		y.Must(y.Instances.HostConnected(y.Ctx, h, machine))
+		y.Must(y.Instances.ReportHost(y.Ctx, first))
 		if got := status(); got != compute.Terminated {
 			t.Errorf("a process that the agent found no more is %s, want TERMINATED", got)
 		}

@@ -1,23 +1,17 @@
 package instance_test
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/arn"
-	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
-	"github.com/musterhq/muster/session"
 )
 
 const (
@@ -27,56 +21,25 @@ const (
 	moment = time.Millisecond
 )
 
-// yard is a cell whose builds are all READY. A test stands for the agents of its hosts.
+// yard is a cell in two locations besides the home region. A test stands for the agents
+// of its hosts.
 type yard struct {
-	*testing.T
-	ctx       context.Context
-	st        *store.Store
-	events    *event.Log
-	fleets    *fleet.Service
-	computes  *compute.Service
-	sessions  *session.Service
-	instances *instance.Service
-	links     map[string]*link // by process
-	freed     int
+	*celltest.Cell
+	links map[string]*link // by process
+	freed int
 }
 
 // in runs f in a yard with virtual time whose loops run.
 func in(t *testing.T, opts instance.Options, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-		y := &yard{T: t, st: store.New(store.Options{Driver: store.NewMemory()}), links: map[string]*link{}}
-		y.must(err)
-		y.events = event.New(y.st)
-		tags := tag.New(y.st)
-		y.fleets = fleet.New(y.st, fleet.Deps{Events: y.events, Tags: tags}, fleet.Options{
-			Home: arn.Home{Region: region, Account: "000000000000"},
-			Builds: func(_ store.Reader, id string) (fleet.Build, error) {
-				return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
-			},
-		})
-		y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, compute.Options{Tokens: master})
-		y.sessions = session.New(y.st, session.Deps{Events: y.events, Fleets: y.fleets, Computes: y.computes}, session.Options{})
-		y.instances = instance.New(y.st, instance.Deps{
-			Events: y.events, Tags: tags, Fleets: y.fleets, Computes: y.computes, Sessions: y.sessions,
-		}, opts)
-		y.computes.OnFree(func() { y.freed++ })
-		y.must(y.st.Open(t.Context()))
-		ctx, stop := context.WithCancel(context.Background())
-		y.ctx = ctx
-		var loops sync.WaitGroup
-		for _, run := range []func(context.Context){y.computes.Run, y.sessions.Run, y.instances.Run} {
-			loops.Go(func() { run(ctx) })
-		}
-		for _, l := range []string{home, away} {
-			_, err := y.fleets.Locations.Create(ctx, l, nil)
-			y.must(err)
-		}
+		y := &yard{Cell: celltest.New(t, celltest.Options{Instances: opts}), links: map[string]*link{}}
+		y.Computes.OnFree(func() { y.freed++ })
+		y.Open()
+		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
+		y.Locate(home, away)
 		f(y)
-		stop()
-		loops.Wait()
-		y.must(y.st.Close())
+		y.Close()
 	})
 }
 
@@ -88,13 +51,13 @@ var machine = instance.HostInfo{
 // managed creates a managed fleet with one process per instance.
 func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
 	y.Helper()
-	f, err := y.fleets.Create.Do(y.ctx, fleet.CreateInput{
+	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
 		Name: "managed", ComputeType: fleet.EC2, Protection: p,
 		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
 	})
-	y.must(err)
-	pass(0)
+	y.Must(err)
+	celltest.Pass(0)
 	return f
 }
 
@@ -107,25 +70,25 @@ func (y *yard) host() string {
 // hostAt joins a machine to a location.
 func (y *yard) hostAt(location string) string {
 	y.Helper()
-	token, _, err := y.instances.CreateJoinToken(y.ctx, instance.JoinTokenInput{Location: location})
-	y.must(err)
-	j, err := y.instances.Join(y.ctx, instance.JoinInput{Token: token, HostInfo: machine})
-	y.must(err)
-	_, err = y.instances.AuthenticateHost(j.HostID, j.Secret)
-	y.must(err)
-	y.must(y.instances.HostConnected(y.ctx, j.HostID, machine))
-	pass(0)
+	token, _, err := y.Instances.CreateJoinToken(y.Ctx, instance.JoinTokenInput{Location: location})
+	y.Must(err)
+	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: token, HostInfo: machine})
+	y.Must(err)
+	_, err = y.Instances.AuthenticateHost(j.HostID, j.Secret)
+	y.Must(err)
+	y.Must(y.Instances.HostConnected(y.Ctx, j.HostID, machine))
+	celltest.Pass(0)
 	return j.HostID
 }
 
 func (y *yard) assigned(host string) []instance.Assignment {
-	return y.instances.Assignments(y.st.View(), host)
+	return y.Instances.Assignments(y.Store.View(), host)
 }
 
 func (y *yard) report(host string, r ...instance.InstanceReport) {
 	y.Helper()
-	y.must(y.instances.ReportHost(y.ctx, instance.HostReport{HostID: host, Instances: r}))
-	pass(0)
+	y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: host, Instances: r}))
+	celltest.Pass(0)
 }
 
 // run brings one instance to the point where a process is ready, as a host does.
@@ -134,26 +97,26 @@ func (y *yard) run(host, id, process string) compute.Ref {
 	for _, phase := range []instance.Phase{instance.Downloading, instance.Validating, instance.Building, instance.Activating} {
 		y.report(host, instance.InstanceReport{InstanceID: id, Phase: phase})
 	}
-	ref := compute.Ref{FleetID: y.instances.Instance(y.st.View(), id).FleetID, ComputeName: id, ProcessID: process}
+	ref := compute.Ref{FleetID: y.Instances.Instance(y.Store.View(), id).FleetID, ComputeName: id, ProcessID: process}
 	y.report(host, instance.InstanceReport{InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Started: time.Now()}}})
 	y.links[process] = &link{}
-	_, err := y.computes.Connect(y.ctx, compute.ConnectInput{Ref: ref}, y.links[process])
-	y.must(err)
-	y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
-	y.must(y.computes.Hearing(y.ctx, ref))
-	pass(0)
+	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: ref}, y.links[process])
+	y.Must(err)
+	y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
+	y.Must(y.Computes.Hearing(y.Ctx, ref))
+	celltest.Pass(0)
 	return ref
 }
 
 func (y *yard) status(f *fleet.Fleet) fleet.Status {
-	return y.fleets.Get(y.st.View(), f.ID).Status
+	return y.Fleets.Get(y.Store.View(), f.ID).Status
 }
 
 // told returns the published events of a fleet, oldest first.
 func (y *yard) told(f *fleet.Fleet) (codes []event.Code, texts string) {
 	y.Helper()
-	found, err := y.events.Read(y.ctx, event.Query{FleetID: f.ID, Limit: 1000})
-	y.must(err)
+	found, err := y.Events.Read(y.Ctx, event.Query{FleetID: f.ID, Limit: 1000})
+	y.Must(err)
 	slices.SortFunc(found, func(a, b event.Entry) int { return int(a.Seq) - int(b.Seq) })
 	for _, e := range found {
 		codes = append(codes, e.Value.Code)
@@ -164,8 +127,8 @@ func (y *yard) told(f *fleet.Fleet) (codes []event.Code, texts string) {
 
 // takeOf takes a free process of a managed fleet for a game session.
 func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
-	err = y.st.Update(y.ctx, func(tx *store.Tx) (err error) {
-		p, _, err = y.computes.Take(tx, y.fleets.Get(tx, f.ID), region, "session-"+tx.ID(""), nil)
+	err = y.Store.Update(y.Ctx, func(tx *store.Tx) (err error) {
+		p, _, err = y.Computes.Take(tx, y.Fleets.Get(tx, f.ID), region, "session-"+tx.ID(""), nil)
 		return err
 	})
 	return p, err
@@ -174,8 +137,8 @@ func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
 // recorded returns the number of events with a code.
 func (y *yard) recorded(code event.Code) int {
 	y.Helper()
-	entries, err := y.events.Read(y.ctx, event.Query{Limit: 1000})
-	y.must(err)
+	entries, err := y.Events.Read(y.Ctx, event.Query{Limit: 1000})
+	y.Must(err)
 	n := 0
 	for _, e := range entries {
 		if e.Value.Code == code {
@@ -183,36 +146,6 @@ func (y *yard) recorded(code event.Code) int {
 		}
 	}
 	return n
-}
-
-func (y *yard) must(err error) {
-	if err != nil {
-		y.Helper()
-		y.Fatal(err)
-	}
-}
-
-func (y *yard) update(f func(tx *store.Tx)) {
-	y.Helper()
-	y.must(y.st.Update(y.ctx, func(tx *store.Tx) error { f(tx); return nil }))
-}
-
-// refused fails the test unless do returns a kind of fault and changes nothing.
-func (y *yard) refused(name string, kind fault.Kind, do func() error) {
-	y.Helper()
-	synctest.Wait() // until the loops have done what is due
-	before := y.st.View().Digest()
-	if err := do(); !fault.Is(err, kind) {
-		y.Errorf("%s: got %v, want %s", name, err, kind)
-	}
-	if y.st.View().Digest() != before {
-		y.Errorf("%s: the refusal changed the state", name)
-	}
-}
-
-func pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
 }
 
 // link records what a process is sent.

@@ -24,13 +24,13 @@ func (k *keeper) Ended(ref compute.Ref, why event.Code) { k.ended[ref.ProcessID]
 func TestEnd_KilledBeforeItsSocketEnds(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		k := &keeper{runs: map[string]bool{"ours": true}, ended: map[string]event.Code{}}
-		y.instances.AddLauncher(k)
+		y.Instances.AddLauncher(k)
 		h := y.host()
 		y.managed("")
 		on := y.assigned(h)[0].InstanceID
 		for id, dropped := range map[string]int{"ours": 0, "foreign": 1} {
 			key := y.run(h, on, id).Key()
-			y.update(func(tx *store.Tx) { y.computes.Kill(tx, key, event.ServerProcessForceTerminated, "") })
+			y.Update(func(tx *store.Tx) { y.Computes.Kill(tx, key, event.ServerProcessForceTerminated, "") })
 			if k.ended[id] != event.ServerProcessForceTerminated || y.links[id].dropped != dropped {
 				y.Errorf("%s: the host was told %q, the socket dropped %d times, want %d", id, k.ended[id], y.links[id].dropped, dropped)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -20,32 +21,32 @@ func TestHost_Drain(t *testing.T) {
 		y.run(h, i, "p")
 		y.run(h, i, "q")
 		busy, err := y.takeOf(f)
-		y.must(err)
+		y.Must(err)
 		other := y.host()
-		y.must(y.instances.DrainHost(y.ctx, h))
-		pass(time.Second)
+		y.Must(y.Instances.DrainHost(y.Ctx, h))
+		celltest.Pass(time.Second)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want the one that replaces", n)
 		}
-		y.refused("a game session on a drained host", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
-		pass(3 * time.Hour)
-		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
+		y.Refused("a game session on a drained host", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
+		celltest.Pass(3 * time.Hour)
+		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Fatalf("the game server with a game session is %s", p.Status)
 		}
 		if y.recorded(event.HostDrained) != 0 {
 			y.Error("it counts as drained while a game is played")
 		}
-		y.must(y.computes.End(y.ctx, busy.Ref()))
-		pass(6 * time.Minute)
-		if y.instances.Instance(y.st.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
-			y.Errorf("after the last game: instance %+v, %d events", y.instances.Instance(y.st.View(), i), y.recorded(event.HostDrained))
+		y.Must(y.Computes.End(y.Ctx, busy.Ref()))
+		celltest.Pass(6 * time.Minute)
+		if y.Instances.Instance(y.Store.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
+			y.Errorf("after the last game: instance %+v, %d events", y.Instances.Instance(y.Store.View(), i), y.recorded(event.HostDrained))
 		}
-		y.must(y.instances.DrainHost(y.ctx, h)) // a second call is no error
-		y.must(y.instances.ResumeHost(y.ctx, h))
-		if host := y.instances.Host(y.st.View(), h); !host.Open() {
+		y.Must(y.Instances.DrainHost(y.Ctx, h)) // a second call is no error
+		y.Must(y.Instances.ResumeHost(y.Ctx, h))
+		if host := y.Instances.Host(y.Store.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
 		}
-		y.refused("an unknown host", fault.NotFound, func() error { return y.instances.DrainHost(y.ctx, "host-x") })
+		y.Refused("an unknown host", fault.NotFound, func() error { return y.Instances.DrainHost(y.Ctx, "host-x") })
 	})
 }
 
@@ -59,20 +60,20 @@ func TestHost_Remove(t *testing.T) {
 		if _, err := y.takeOf(f); err != nil {
 			y.Fatal(err)
 		}
-		gone, err := y.instances.RemoveHost(y.ctx, h, false)
-		y.must(err)
+		gone, err := y.Instances.RemoveHost(y.Ctx, h, false)
+		y.Must(err)
 		if gone {
 			y.Error("it went at once, with a game session on it")
 		}
-		pass(0)
-		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Terminating {
+		celltest.Pass(0)
+		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Terminating {
 			y.Errorf("its game server is %s", p.Status)
 		}
-		y.refused("to resume it", fault.Conflict, func() error { return y.instances.ResumeHost(y.ctx, h) })
-		if _, err := y.instances.AuthenticateHost(h, secret); err != nil {
+		y.Refused("to resume it", fault.Conflict, func() error { return y.Instances.ResumeHost(y.Ctx, h) })
+		if _, err := y.Instances.AuthenticateHost(h, secret); err != nil {
 			y.Errorf("its agent is refused before it could end anything: %v", err)
 		}
-		pass(5*time.Minute + time.Second)
+		celltest.Pass(5*time.Minute + time.Second)
 		y.isRemoved(h, secret)
 		if y.recorded(event.HostRemoving) != 1 {
 			y.Error("nothing says that it was being removed")
@@ -85,13 +86,13 @@ func TestHost_RemoveNow(t *testing.T) {
 		secret, h := y.joined()
 		y.managed("")
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
-		gone, err := y.instances.RemoveHost(y.ctx, h, true)
-		y.must(err)
+		gone, err := y.Instances.RemoveHost(y.Ctx, h, true)
+		y.Must(err)
 		if !gone {
 			y.Error("it is still there")
 		}
 		y.isRemoved(h, secret)
-		y.refused("to remove it again", fault.NotFound, func() error { _, err := y.instances.RemoveHost(y.ctx, h, true); return err })
+		y.Refused("to remove it again", fault.NotFound, func() error { _, err := y.Instances.RemoveHost(y.Ctx, h, true); return err })
 	})
 }
 
@@ -101,10 +102,10 @@ func TestHost_RemoveAway(t *testing.T) {
 		secret, h := y.joined()
 		y.managed("")
 		y.assigned(h)
-		y.must(y.instances.HostLost(y.ctx, h))
-		_, err := y.instances.RemoveHost(y.ctx, h, false)
-		y.must(err)
-		pass(6 * time.Minute)
+		y.Must(y.Instances.HostLost(y.Ctx, h))
+		_, err := y.Instances.RemoveHost(y.Ctx, h, false)
+		y.Must(err)
+		celltest.Pass(6 * time.Minute)
 		y.isRemoved(h, secret)
 	})
 }
@@ -112,22 +113,22 @@ func TestHost_RemoveAway(t *testing.T) {
 // joined is like host, and returns the secret too.
 func (y *yard) joined() (secret, host string) {
 	y.Helper()
-	j, err := y.instances.Join(y.ctx, instance.JoinInput{Token: y.token(instance.JoinTokenInput{}), HostInfo: machine})
-	y.must(err)
-	y.must(y.instances.HostConnected(y.ctx, j.HostID, machine))
-	pass(0)
+	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: y.token(instance.JoinTokenInput{}), HostInfo: machine})
+	y.Must(err)
+	y.Must(y.Instances.HostConnected(y.Ctx, j.HostID, machine))
+	celltest.Pass(0)
 	return j.Secret, j.HostID
 }
 
 func (y *yard) isRemoved(host, secret string) {
 	y.Helper()
-	if y.instances.Host(y.st.View(), host) != nil || len(y.assigned(host)) != 0 || y.recorded(event.HostRemoved) != 1 {
-		y.Errorf("the host is %+v, assigned %v", y.instances.Host(y.st.View(), host), y.assigned(host))
+	if y.Instances.Host(y.Store.View(), host) != nil || len(y.assigned(host)) != 0 || y.recorded(event.HostRemoved) != 1 {
+		y.Errorf("the host is %+v, assigned %v", y.Instances.Host(y.Store.View(), host), y.assigned(host))
 	}
-	if _, err := y.instances.AuthenticateHost(host, secret); !errors.Is(err, instance.ErrHostRemoved) {
+	if _, err := y.Instances.AuthenticateHost(host, secret); !errors.Is(err, instance.ErrHostRemoved) {
 		y.Errorf("its credential: %v", err)
 	}
-	if _, err := y.instances.AuthenticateHost(host, "guess"); errors.Is(err, instance.ErrHostRemoved) || !fault.Is(err, fault.Unauthorized) {
+	if _, err := y.Instances.AuthenticateHost(host, "guess"); errors.Is(err, instance.ErrHostRemoved) || !fault.Is(err, fault.Unauthorized) {
 		y.Errorf("a guess at its credential: %v", err)
 	}
 }
@@ -137,28 +138,28 @@ func (y *yard) isRemoved(host, secret string) {
 func TestHost_Rotate(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		old, h := y.joined()
-		good := func(secret string) bool { _, err := y.instances.AuthenticateHost(h, secret); return err == nil }
-		due := func() bool { return y.instances.SecretDue(y.instances.Host(y.st.View(), h), time.Now()) }
+		good := func(secret string) bool { _, err := y.Instances.AuthenticateHost(h, secret); return err == nil }
+		due := func() bool { return y.Instances.SecretDue(y.Instances.Host(y.Store.View(), h), time.Now()) }
 		if due() {
 			y.Error("a new secret is due on the first day")
 		}
-		y.must(y.instances.RotateHost(y.ctx, h))
+		y.Must(y.Instances.RotateHost(y.Ctx, h))
 		if !due() {
 			y.Error("it is not due though an operator wants it")
 		}
-		lost, err := y.instances.OfferSecret(y.ctx, h)
-		y.must(err)
-		next, err := y.instances.OfferSecret(y.ctx, h)
-		y.must(err)
-		y.must(y.instances.SecretKept(y.ctx, h, lost)) // superseded by the next offer
+		lost, err := y.Instances.OfferSecret(y.Ctx, h)
+		y.Must(err)
+		next, err := y.Instances.OfferSecret(y.Ctx, h)
+		y.Must(err)
+		y.Must(y.Instances.SecretKept(y.Ctx, h, lost)) // superseded by the next offer
 		if !good(old) || !good(next) || good(lost) {
 			y.Errorf("before it is kept: old %v, next %v, lost %v", good(old), good(next), good(lost))
 		}
-		y.must(y.instances.SecretKept(y.ctx, h, next))
+		y.Must(y.Instances.SecretKept(y.Ctx, h, next))
 		if good(old) || !good(next) || due() {
 			y.Errorf("after it was kept: old %v, next %v, due %v", good(old), good(next), due())
 		}
-		pass(30 * 24 * time.Hour)
+		celltest.Pass(30 * 24 * time.Hour)
 		if !due() {
 			y.Error("it is not due after 30 days")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -25,7 +26,7 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 		if _, texts := y.told(f); !strings.Contains(texts, "no host has joined location us-east-1") {
 			y.Errorf("no event says that a host is missing:\n%s", texts)
 		}
-		if c := y.instances.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (instance.Counts{Pending: 1}) {
+		if c := y.Instances.Counts(y.Store.View(), y.Fleets.Get(y.Store.View(), f.ID), region); c != (instance.Counts{Pending: 1}) {
 			y.Errorf("counts %+v", c)
 		}
 		h := y.host()
@@ -72,13 +73,13 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 			y.Errorf("assigned %+v", a)
 		}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
-		pass(10 * time.Minute)
+		celltest.Pass(10 * time.Minute)
 		if a := y.assigned(h); len(a) != 0 {
 			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
 		}
-		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
-		pass(time.Second)
-		if y.fleets.Get(y.st.View(), f.ID) != nil {
+		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
+		celltest.Pass(time.Second)
+		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
 			y.Error("the fleet was not deleted")
 		}
 	})
@@ -90,20 +91,20 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 		f := y.managed("")
 		ref := y.run(first, y.assigned(first)[0].InstanceID, "p")
 		second := y.host()
-		y.must(y.computes.Disconnect(y.ctx, ref))
-		y.must(y.instances.HostLost(y.ctx, first))
-		pass(209 * time.Second)
+		y.Must(y.Computes.Disconnect(y.Ctx, ref))
+		y.Must(y.Instances.HostLost(y.Ctx, first))
+		celltest.Pass(209 * time.Second)
 		if n := len(y.assigned(second)); n != 0 {
 			y.Errorf("replaced before its grace: %d", n)
 		}
-		pass(2 * time.Second)
+		celltest.Pass(2 * time.Second)
 		if n := len(y.assigned(second)); n != 1 {
 			y.Errorf("%d instances on the other host, want 1", n)
 		}
 		if codes, _ := y.told(f); !slices.Contains(codes, event.InstanceReplaced) || !slices.Contains(codes, event.ServerProcessCrashed) {
 			y.Errorf("events %v", codes)
 		}
-		y.must(y.instances.HostConnected(y.ctx, first, machine))
+		y.Must(y.Instances.HostConnected(y.Ctx, first, machine))
 		if n := len(y.assigned(first)); n != 0 {
 			y.Errorf("the lost host still has %d instances", n)
 		}
@@ -116,38 +117,38 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		f := y.managed(fleet.FullProtection)
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
 		two := 2
-		_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
-		y.must(err)
-		pass(0)
+		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
+		y.Must(err)
+		celltest.Pass(0)
 		for _, a := range y.assigned(h) {
-			if y.instances.Instance(y.st.View(), a.InstanceID).Status == instance.Pending {
+			if y.Instances.Instance(y.Store.View(), a.InstanceID).Status == instance.Pending {
 				y.run(h, a.InstanceID, "q")
 			}
 		}
-		game, err := y.sessions.Create(y.ctx, session.CreateInput{FleetID: f.ID, MaxPlayers: 2})
-		y.must(err)
-		busy := y.computes.Process(y.st.View(), game.ProcessKey)
-		y.must(y.sessions.Activate(y.ctx, busy.Ref(), game.ID))
+		game, err := y.Sessions.Create(y.Ctx, session.CreateInput{FleetID: f.ID, MaxPlayers: 2})
+		y.Must(err)
+		busy := y.Computes.Process(y.Store.View(), game.ProcessKey)
+		y.Must(y.Sessions.Activate(y.Ctx, busy.Ref(), game.ID))
 		one, none := 1, 0
-		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
-		y.must(err)
-		pass(0)
+		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
+		y.Must(err)
+		celltest.Pass(0)
 		for _, a := range y.assigned(h) {
 			if gone := a.Stop != instance.Keep; gone == (a.InstanceID == busy.ComputeName) {
 				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
 			}
 		}
-		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
-		y.must(err)
-		pass(time.Hour)
-		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
+		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
+		y.Must(err)
+		celltest.Pass(time.Hour)
+		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Errorf("the process of a protected game session is %s", p.Status)
 		}
 		unprotected := fleet.NoProtection
-		_, err = y.sessions.Update(y.ctx, session.UpdateInput{GameSessionID: game.ID, Protection: &unprotected})
-		y.must(err)
-		pass(0)
-		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Terminating {
+		_, err = y.Sessions.Update(y.Ctx, session.UpdateInput{GameSessionID: game.ID, Protection: &unprotected})
+		y.Must(err)
+		celltest.Pass(0)
+		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Terminating {
 			y.Errorf("the process of a game session that is not protected any more is %s", p.Status)
 		}
 	})
@@ -157,37 +158,37 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 // for its first host, and be scaled to zero and back; other locations may not.
 func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		f, err := y.fleets.Create.Do(y.ctx, fleet.CreateInput{
+		f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
 			Name: "elsewhere", ComputeType: fleet.EC2, Locations: []string{home, away},
 			Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
 		})
-		y.must(err)
-		pass(0)
+		y.Must(err)
+		celltest.Pass(0)
 		scale := func(location string, n int) func() error {
 			return func() error {
-				_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
+				_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
 				return err
 			}
 		}
-		place := func(name string) fleet.LocationState { return *y.fleets.Get(y.st.View(), f.ID).Place(name) }
-		y.refused("the home region of a fleet that is not ACTIVE", fault.InvalidFleetStatus, scale("", 0))
+		place := func(name string) fleet.LocationState { return *y.Fleets.Get(y.Store.View(), f.ID).Place(name) }
+		y.Refused("the home region of a fleet that is not ACTIVE", fault.InvalidFleetStatus, scale("", 0))
 
 		h := y.hostAt(home)
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
-		if f := y.fleets.Get(y.st.View(), f.ID); f.Status != fleet.Active || f.Home == home {
+		if f := y.Fleets.Get(y.Store.View(), f.ID); f.Status != fleet.Active || f.Home == home {
 			y.Fatalf("the fleet is %s, at home in %s", f.Status, f.Home)
 		}
 		if l := place(""); !l.Status.Starting() || !l.WaitsForHost {
 			y.Errorf("the home region is %+v; it has no host", l)
 		}
-		y.refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))
-		y.must(scale("", 0)())
-		pass(0)
-		if c := y.instances.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (instance.Counts{}) || place("").WaitsForHost {
+		y.Refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))
+		y.Must(scale("", 0)())
+		celltest.Pass(0)
+		if c := y.Instances.Counts(y.Store.View(), y.Fleets.Get(y.Store.View(), f.ID), region); c != (instance.Counts{}) || place("").WaitsForHost {
 			y.Errorf("the home region has %+v and waits for a host: %t", c, place("").WaitsForHost)
 		}
-		y.must(scale("", 1)())
+		y.Must(scale("", 1)())
 		late := y.hostAt(region)
 		y.run(late, y.assigned(late)[0].InstanceID, "q")
 		if l := place(""); l.Status != fleet.Active {
@@ -202,13 +203,13 @@ func TestManaged_NeverConnected(t *testing.T) {
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "mute", Started: time.Now()}}})
-		pass(5*time.Minute + time.Second)
+		celltest.Pass(5*time.Minute + time.Second)
 		exit := instance.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
 		for range 2 {
-			_, err := y.instances.ProcessExited(y.ctx, exit)
-			y.must(err)
+			_, err := y.Instances.ProcessExited(y.Ctx, exit)
+			y.Must(err)
 		}
-		pass(time.Hour)
+		celltest.Pass(time.Hour)
 		codes, texts := y.told(f)
 		n := 0
 		for _, c := range codes {
@@ -230,25 +231,25 @@ func TestManaged_NeverConnected(t *testing.T) {
 func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		k := &keeper{ended: map[string]event.Code{}}
-		y.instances.AddLauncher(k)
+		y.Instances.AddLauncher(k)
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
 		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
-		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
-		pass(0)
+		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
+		celltest.Pass(0)
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running})
 		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
 		if diff := cmp.Diff(want, k.ended); diff != "" {
 			y.Errorf("the host was told to end (-want +got):\n%s", diff)
 		}
-		pass(time.Minute)
+		celltest.Pass(time.Minute)
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK within") {
 			y.Errorf("the events blame the processes:\n%s", texts)
 		}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
-		if y.fleets.Get(y.st.View(), f.ID) != nil {
+		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
 			y.Error("the fleet is still there when nothing is left of it")
 		}
 	})
@@ -261,8 +262,8 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		h := y.host()
 		f := y.managed("")
 		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
-		_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
-		y.must(err)
+		_, err := y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
+		y.Must(err)
 		if got := y.assigned(h)[0].Runtime; !cmp.Equal(got, other) {
 			y.Errorf("the host runs %+v", got)
 		}
@@ -270,11 +271,11 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		if got := y.status(f); got != fleet.Error {
 			y.Fatalf("the fleet is %s", got)
 		}
-		_, err = y.fleets.UpdateRuntime(y.ctx, f.ID, other)
-		y.must(err)
-		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
-		y.refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
-			_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
+		_, err = y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
+		y.Must(err)
+		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
+		y.Refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
+			_, err := y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
 			return err
 		})
 	})
@@ -290,17 +291,17 @@ func TestHint_NeverConnected(t *testing.T) {
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{
 			{ID: "p", Started: time.Now()}, {ID: "q", Started: time.Now()},
 		}})
-		pass(compute.InitHint - moment)
+		celltest.Pass(compute.InitHint - moment)
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK") {
 			y.Errorf("told too early:\n%s", texts)
 		}
-		pass(moment)
+		celltest.Pass(moment)
 		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 || !strings.Contains(texts, "--no-sdk") {
 			y.Errorf("want one hint with the remedy:\n%s", texts)
 		}
 		y.run(h, i, "r")
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "s", Started: time.Now()}}})
-		pass(2 * compute.InitHint)
+		celltest.Pass(2 * compute.InitHint)
 		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 {
 			y.Errorf("an instance that had a process is hinted at:\n%s", texts)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -15,31 +16,31 @@ func TestAway_NotOffered(t *testing.T) {
 		id := a.active("p")
 		a.reserve(id, "ana")
 		offered := func() int {
-			page, _ := a.sessions.Search(session.Search{FleetID: a.fleet.ID, Limit: 10})
+			page, _ := a.Sessions.Search(session.Search{FleetID: a.fleet.ID, Limit: 10})
 			return len(page)
 		}
 		join := func() error {
-			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ben"}}})
+			_, err := a.Sessions.Players.Reserve(a.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ben"}}})
 			return err
 		}
-		a.must(a.computes.Disconnect(a.ctx, a.ref("p")))
+		a.Must(a.Computes.Disconnect(a.Ctx, a.ref("p")))
 		if n := offered(); n != 0 {
 			a.Errorf("%d game sessions are offered whose server is away", n)
 		}
-		a.refused("join", fault.InvalidGameSessionStatus, join)
+		a.Refused("join", fault.InvalidGameSessionStatus, join)
 		a.want(id, session.Active)
 
-		_, err := a.computes.Connect(a.ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
-		a.must(err)
+		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
+		a.Must(err)
 		if n := offered(); n != 1 {
 			a.Errorf("%d game sessions are offered after the server came back", n)
 		}
-		_, err = a.computes.Restart(a.ctx) // the end of its socket was not observed
-		a.must(err)
+		_, err = a.Computes.Restart(a.Ctx) // the end of its socket was not observed
+		a.Must(err)
 		if n := offered(); n != 1 {
 			a.Errorf("%d game sessions are offered after a restart", n)
 		}
-		a.must(join())
+		a.Must(join())
 	})
 }
 
@@ -48,24 +49,24 @@ func TestAway_NotOffered(t *testing.T) {
 func TestWrapped_KeepsItsPlayers(t *testing.T) {
 	in(t, func(a *arena) {
 		a.links["p"] = &link{}
-		_, err := a.computes.Connect(a.ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
-		a.must(err)
-		a.must(a.computes.Ready(a.ctx, compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}))
-		a.must(a.computes.Hearing(a.ctx, a.ref("p")))
+		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
+		a.Must(err)
+		a.Must(a.Computes.Ready(a.Ctx, compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}))
+		a.Must(a.Computes.Hearing(a.Ctx, a.ref("p")))
 		id := a.create()
-		a.must(a.sessions.Activate(a.ctx, a.ref("p"), id))
+		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
 		ana := a.reserve(id, "ana")[0]
 		a.wantPlayer(ana, session.Playing)
-		pass(time.Hour)
+		celltest.Pass(time.Hour)
 		a.wantPlayer(ana, session.Playing)
-		if n := a.sessions.Players.Count(a.st.View(), id); n != 1 {
+		if n := a.Sessions.Players.Count(a.Store.View(), id); n != 1 {
 			a.Errorf("%d slots are used, want 1", n)
 		}
-		a.refused("ana again", fault.InvalidRequest, func() error {
-			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ana"}}})
+		a.Refused("ana again", fault.InvalidRequest, func() error {
+			_, err := a.Sessions.Players.Reserve(a.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ana"}}})
 			return err
 		})
-		a.must(a.computes.End(a.ctx, a.ref("p")))
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
 		a.wantPlayer(ana, session.Completed)
 	})
 }

@@ -13,26 +13,26 @@ import (
 // callers are notified when it may activate another one.
 func TestCreate_ActivationLimit(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.fleets.UpdateRuntime(a.ctx, a.fleet.ID, fleet.Runtime{MaxActivations: 1})
-		a.must(err)
+		_, err := a.Fleets.UpdateRuntime(a.Ctx, a.fleet.ID, fleet.Runtime{MaxActivations: 1})
+		a.Must(err)
 		a.free("a", "b", "c", "d")
 		leaves := map[string]func(id string){
 			"it is active": func(id string) {
-				a.must(a.sessions.Activate(a.ctx, compute.ParseRef(a.game(id).ProcessKey), id))
+				a.Must(a.Sessions.Activate(a.Ctx, compute.ParseRef(a.game(id).ProcessKey), id))
 			},
-			"its process ends": func(id string) { a.must(a.computes.End(a.ctx, compute.ParseRef(a.game(id).ProcessKey))) },
+			"its process ends": func(id string) { a.Must(a.Computes.End(a.Ctx, compute.ParseRef(a.game(id).ProcessKey))) },
 			"it is terminated": func(id string) {
-				_, err := a.sessions.Terminate(a.ctx, id, session.Trigger)
-				a.must(err)
+				_, err := a.Sessions.Terminate(a.Ctx, id, session.Trigger)
+				a.Must(err)
 			},
 		}
 		for name, leave := range leaves {
 			id := a.create()
-			f := a.fleets.Get(a.st.View(), a.fleet.ID)
-			if n := a.sessions.Free(a.st.View(), f, home, 10); n != 0 {
+			f := a.Fleets.Get(a.Store.View(), a.fleet.ID)
+			if n := a.Sessions.Free(a.Store.View(), f, home, 10); n != 0 {
 				a.Errorf("%d processes can be taken while one activates, want 0", n)
 			}
-			a.refused("second activation", fault.FleetCapacityExceeded, func() error { _, err := a.sessions.Create(a.ctx, a.input()); return err })
+			a.Refused("second activation", fault.FleetCapacityExceeded, func() error { _, err := a.Sessions.Create(a.Ctx, a.input()); return err })
 			freed := a.freed.Load()
 			leave(id)
 			if a.freed.Load() == freed {

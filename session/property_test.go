@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -40,11 +41,11 @@ type saga struct {
 func history(t *rapid.T) {
 	s := &saga{t: t, driver: store.NewMemory(), players: map[string][]string{}}
 	s.arena = open(t, s.driver)
-	defer func() { s.arena.close() }()
+	defer func() { s.arena.Close() }()
 	s.furnish()
 	limit := rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "activation limit")
-	_, err := s.fleets.UpdateRuntime(s.ctx, s.fleet.ID, fleet.Runtime{MaxActivations: limit})
-	s.must(err)
+	_, err := s.Fleets.UpdateRuntime(s.Ctx, s.fleet.ID, fleet.Runtime{MaxActivations: limit})
+	s.Must(err)
 	steps := s.steps()
 	names := slices.Sorted(maps.Keys(steps))
 	for range rapid.IntRange(1, 100).Draw(t, "steps") {
@@ -59,10 +60,10 @@ func (s *saga) steps() map[string]func() {
 		"new process":    s.newProcess,
 		"another":        s.newProcess,
 		"reconnect":      s.onProcess(s.reconnect),
-		"disconnect":     s.onProcess(func(r compute.Ref) { s.computes.Disconnect(s.ctx, r) }),
-		"end":            s.onProcess(func(r compute.Ref) { s.computes.End(s.ctx, r) }),
-		"exit":           s.onProcess(func(r compute.Ref) { s.computes.Exited(s.ctx, r, "") }),
-		"unhealthy":      s.onProcess(func(r compute.Ref) { s.computes.Unhealthy(s.ctx, r, "") }),
+		"disconnect":     s.onProcess(func(r compute.Ref) { s.Computes.Disconnect(s.Ctx, r) }),
+		"end":            s.onProcess(func(r compute.Ref) { s.Computes.End(s.Ctx, r) }),
+		"exit":           s.onProcess(func(r compute.Ref) { s.Computes.Exited(s.Ctx, r, "") }),
+		"unhealthy":      s.onProcess(func(r compute.Ref) { s.Computes.Unhealthy(s.Ctx, r, "") }),
 		"create":         s.makeGame,
 		"create another": s.makeGame,
 		"activate":       s.onGame(s.activate),
@@ -72,9 +73,9 @@ func (s *saga) steps() map[string]func() {
 		"accept":         s.onGame(s.accept),
 		"remove":         s.onGame(s.leave),
 		"resize":         s.onGame(s.resize),
-		"terminate":      s.onGame(func(id string) { s.sessions.Terminate(s.ctx, id, session.Trigger) }),
-		"seconds":        func() { pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
-		"minutes":        func() { pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"terminate":      s.onGame(func(id string) { s.Sessions.Terminate(s.Ctx, id, session.Trigger) }),
+		"seconds":        func() { celltest.Pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
+		"minutes":        func() { celltest.Pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
 		"new node":       s.restart,
 	}
 }
@@ -101,13 +102,13 @@ func (s *saga) onGame(do func(id string)) func() {
 }
 
 func (s *saga) reconnect(r compute.Ref) {
-	s.computes.Connect(s.ctx, compute.ConnectInput{Ref: r}, &link{})
+	s.Computes.Connect(s.Ctx, compute.ConnectInput{Ref: r}, &link{})
 }
 
 func (s *saga) makeGame() {
 	in := s.input()
 	in.MaxPlayers = rapid.IntRange(0, 4).Draw(s.t, "slots")
-	g, err := s.sessions.Create(s.ctx, in)
+	g, err := s.Sessions.Create(s.Ctx, in)
 	if err != nil {
 		return
 	}
@@ -118,7 +119,7 @@ func (s *saga) makeGame() {
 }
 
 func (s *saga) activate(id string) {
-	s.sessions.Activate(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id)
+	s.Sessions.Activate(s.Ctx, compute.ParseRef(s.game(id).ProcessKey), id)
 }
 
 func (s *saga) take(id string) {
@@ -126,7 +127,7 @@ func (s *saga) take(id string) {
 	for i := range rapid.IntRange(1, 3).Draw(s.t, "players") {
 		in.Players = append(in.Players, session.Joining{PlayerID: fmt.Sprint(len(s.players[id]), "-", i)})
 	}
-	made, err := s.sessions.Players.Reserve(s.ctx, in)
+	made, err := s.Sessions.Players.Reserve(s.Ctx, in)
 	if err != nil && len(made) > 0 {
 		s.t.Fatalf("a refused reservation made %d player sessions", len(made))
 	}
@@ -137,13 +138,13 @@ func (s *saga) take(id string) {
 
 func (s *saga) accept(id string) {
 	if p, ok := s.anyPlayer(id); ok {
-		s.sessions.Players.Accept(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+		s.Sessions.Players.Accept(s.Ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
 	}
 }
 
 func (s *saga) leave(id string) {
 	if p, ok := s.anyPlayer(id); ok {
-		s.sessions.Players.Remove(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+		s.Sessions.Players.Remove(s.Ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
 	}
 }
 
@@ -156,31 +157,31 @@ func (s *saga) anyPlayer(id string) (string, bool) {
 
 func (s *saga) resize(id string) {
 	n := rapid.IntRange(0, 4).Draw(s.t, "slots")
-	s.sessions.Update(s.ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: &n})
+	s.Sessions.Update(s.Ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: &n})
 }
 
 // restart starts another node on the stored state.
 func (s *saga) restart() {
-	before := s.st.View().Digest()
-	s.arena.close()
+	before := s.Store.View().Digest()
+	s.arena.Close()
 	links, fleet := s.links, s.fleet
 	s.arena = open(s.t, s.driver)
 	s.links, s.fleet = links, fleet
-	if s.st.View().Digest() != before {
+	if s.Store.View().Digest() != before {
 		s.t.Fatal("the state after the start is not what it was before")
 	}
-	_, err := s.computes.Restart(s.ctx)
-	s.must(err)
+	_, err := s.Computes.Restart(s.Ctx)
+	s.Must(err)
 }
 
 // check checks the invariants.
 func (s *saga) check(t *rapid.T) {
 	synctest.Wait()
-	view := s.st.View()
+	view := s.Store.View()
 	hosted := map[string]string{} // game session by process
 	for _, id := range s.games {
 		g := s.game(id)
-		used := s.sessions.Players.Count(view, id)
+		used := s.Sessions.Players.Count(view, id)
 		if used > g.MaxPlayers {
 			t.Fatalf("%d slots are used of %d", used, g.MaxPlayers)
 		}
@@ -194,7 +195,7 @@ func (s *saga) check(t *rapid.T) {
 			t.Fatalf("%s hosts %s and %s", g.ProcessKey, other, id)
 		}
 		hosted[g.ProcessKey] = id
-		p := s.computes.Process(view, g.ProcessKey)
+		p := s.Computes.Process(view, g.ProcessKey)
 		if p == nil || p.Status == compute.Terminated || p.GameSessionID != id {
 			t.Fatalf("game session %s is %s on process %+v", id, g.Status, p)
 		}
@@ -212,11 +213,11 @@ func (s *saga) check(t *rapid.T) {
 
 func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[string]string) {
 	activating, now := 0, time.Now()
-	for p := range s.computes.Processes(view, s.fleet.ID, "") {
+	for p := range s.Computes.Processes(view, s.fleet.ID, "") {
 		if p.Status == compute.Active && p.GameSessionID != hosted[p.Key] {
 			t.Fatalf("process is ACTIVE with game session %q, which does not run on it", p.GameSessionID)
 		}
-		if g := s.sessions.Live(view, p.GameSessionID); g != nil && g.Status == session.Activating {
+		if g := s.Sessions.Live(view, p.GameSessionID); g != nil && g.Status == session.Activating {
 			activating++
 		}
 		for name, by := range map[string]time.Time{"ready": p.ReadyBy, "reconnect": p.ReconnectBy, "stop": p.StopBy} {
@@ -228,7 +229,7 @@ func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[strin
 			t.Fatalf("connected: %v, to come back by %s", p.Connected, p.ReconnectBy)
 		}
 	}
-	f := s.fleets.Get(view, s.fleet.ID)
+	f := s.Fleets.Get(view, s.fleet.ID)
 	if limit := f.Runtime.MaxActivationsOrDefault(); activating > limit {
 		t.Fatalf("%d game sessions activate; the limit is %d", activating, limit)
 	}
@@ -246,10 +247,10 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 		case session.Activating:
 			want.Activating++
 		}
-		want.Players += s.sessions.Players.Count(view, id)
+		want.Players += s.Sessions.Players.Count(view, id)
 	}
 	var tally compute.Tally
-	for p := range s.computes.Processes(view, s.fleet.ID, "") {
+	for p := range s.Computes.Processes(view, s.fleet.ID, "") {
 		switch {
 		case p.Status != compute.Active:
 			continue
@@ -264,10 +265,10 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 	}
 	want.Processes = tally.Active
 	for _, location := range []string{"", home} {
-		if got := s.sessions.Use(view, s.fleet.ID, location); got != want {
+		if got := s.Sessions.Use(view, s.fleet.ID, location); got != want {
 			t.Fatalf("in use at %q: counted %+v, there are %+v", location, got, want)
 		}
-		if got := s.computes.Tally(view, s.fleet.ID, location); got != tally {
+		if got := s.Computes.Tally(view, s.fleet.ID, location); got != tally {
 			t.Fatalf("processes at %q: counted %+v, there are %+v", location, got, tally)
 		}
 	}

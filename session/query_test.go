@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/session"
 )
 
@@ -22,17 +23,17 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 					p := fmt.Sprint("p", i)
 					made = append(made, a.active(p))
 					if i%3 != 0 {
-						a.must(a.computes.End(a.ctx, a.ref(p)))
+						a.Must(a.Computes.End(a.Ctx, a.ref(p)))
 					}
 					if i%4 == 3 {
-						pass(6 * time.Minute) // archives ended sessions
+						celltest.Pass(6 * time.Minute) // archives ended sessions
 					}
 				}
 				var got []string
 				q := session.Query{FleetID: a.fleet.ID, Limit: limit}
 				for n := 0; ; n++ {
-					page, more, err := a.sessions.List(a.ctx, q)
-					a.must(err)
+					page, more, err := a.Sessions.List(a.Ctx, q)
+					a.Must(err)
 					for _, g := range page {
 						got = append(got, g.ID)
 						q.After = session.Cursor{Created: g.Created, ID: g.ID}
@@ -41,7 +42,7 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 						break
 					}
 					if n == 1 {
-						pass(6 * time.Minute)
+						celltest.Pass(6 * time.Minute)
 					}
 				}
 				if diff := cmp.Diff(made, got); diff != "" {
@@ -55,16 +56,16 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 func TestList_Filters(t *testing.T) {
 	in(t, func(a *arena) {
 		over := a.active("p")
-		a.must(a.computes.End(a.ctx, a.ref("p")))
-		pass(6 * time.Minute)
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
+		celltest.Pass(6 * time.Minute)
 		ended := a.active("q")
-		a.must(a.computes.End(a.ctx, a.ref("q")))
+		a.Must(a.Computes.End(a.Ctx, a.ref("q")))
 		active := a.active("r")
 		list := func(q session.Query) string {
 			t.Helper()
 			q.FleetID, q.Limit = a.fleet.ID, 10
-			page, _, err := a.sessions.List(a.ctx, q)
-			a.must(err)
+			page, _, err := a.Sessions.List(a.Ctx, q)
+			a.Must(err)
 			var ids []string
 			for _, g := range page {
 				ids = append(ids, g.ID)
@@ -93,27 +94,27 @@ func TestListPlayers(t *testing.T) {
 	for _, limit := range []int{1, 2, 5, 100} {
 		in(t, func(a *arena) {
 			id := a.active("p")
-			_, err := a.sessions.Update(a.ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: pointer(10)})
-			a.must(err)
+			_, err := a.Sessions.Update(a.Ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: pointer(10)})
+			a.Must(err)
 			var made []string
 			for i := range 7 {
 				player := a.reserve(id, fmt.Sprint("player-", i))[0]
 				made = append(made, player)
 				if i%2 == 0 {
-					a.must(a.sessions.Players.Remove(a.ctx, a.ref("p"), id, player))
+					a.Must(a.Sessions.Players.Remove(a.Ctx, a.ref("p"), id, player))
 				} else {
-					_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, player)
-					a.must(err)
+					_, err := a.Sessions.Players.Accept(a.Ctx, a.ref("p"), id, player)
+					a.Must(err)
 				}
 				if i == 3 {
-					pass(6 * time.Minute)
+					celltest.Pass(6 * time.Minute)
 				}
 			}
 			var got []string
 			q := session.PlayerQuery{GameSessionID: id, Limit: limit}
 			for {
-				page, more, err := a.sessions.Players.List(a.ctx, q)
-				a.must(err)
+				page, more, err := a.Sessions.Players.List(a.Ctx, q)
+				a.Must(err)
 				for _, p := range page {
 					got = append(got, p.ID)
 					q.After = p.ID
@@ -121,18 +122,18 @@ func TestListPlayers(t *testing.T) {
 				if !more {
 					break
 				}
-				pass(time.Minute)
+				celltest.Pass(time.Minute)
 			}
 			if diff := cmp.Diff(made, got); diff != "" {
 				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 			}
-			page, _, err := a.sessions.Players.List(a.ctx, session.PlayerQuery{GameSessionID: id, Status: session.Playing, Limit: 10})
-			a.must(err)
+			page, _, err := a.Sessions.Players.List(a.Ctx, session.PlayerQuery{GameSessionID: id, Status: session.Playing, Limit: 10})
+			a.Must(err)
 			if len(page) != 3 {
 				t.Errorf("%d players are in, want 3", len(page))
 			}
-			one, _, err := a.sessions.Players.List(a.ctx, session.PlayerQuery{PlayerID: "player-0", Limit: 10})
-			a.must(err)
+			one, _, err := a.Sessions.Players.List(a.Ctx, session.PlayerQuery{PlayerID: "player-0", Limit: 10})
+			a.Must(err)
 			if len(one) != 1 || one[0].ID != made[0] {
 				t.Errorf("by player: %v", one)
 			}
@@ -144,9 +145,9 @@ func TestListPlayers(t *testing.T) {
 func TestActive(t *testing.T) {
 	in(t, func(a *arena) {
 		made := []string{a.active("p"), a.active("q"), a.active("r")}
-		a.must(a.computes.End(a.ctx, a.ref("q")))
+		a.Must(a.Computes.End(a.Ctx, a.ref("q")))
 		var got []string
-		for g := range a.sessions.Offered(a.st.View(), a.fleet.ID) {
+		for g := range a.Sessions.Offered(a.Store.View(), a.fleet.ID) {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff([]string{made[0], made[2]}, got); diff != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -37,16 +38,16 @@ func TestCreate_Refusals(t *testing.T) {
 		create := func(change func(*session.CreateInput)) func() error {
 			in := a.input()
 			change(&in)
-			return func() error { _, err := a.sessions.Create(a.ctx, in); return err }
+			return func() error { _, err := a.Sessions.Create(a.Ctx, in); return err }
 		}
-		a.refused("no free process", fault.FleetCapacityExceeded, create(func(*session.CreateInput) {}))
+		a.Refused("no free process", fault.FleetCapacityExceeded, create(func(*session.CreateInput) {}))
 		a.free("p")
-		a.refused("unknown fleet", fault.NotFound, create(func(in *session.CreateInput) { in.FleetID = "fleet-x" }))
-		a.refused("no location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "" }))
-		a.refused("foreign location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "custom-x" }))
-		a.must(a.fleets.Delete.Do(a.ctx, a.fleet.ID))
-		pass(0)
-		a.refused("fleet is going", fault.InvalidFleetStatus, create(func(*session.CreateInput) {}))
+		a.Refused("unknown fleet", fault.NotFound, create(func(in *session.CreateInput) { in.FleetID = "fleet-x" }))
+		a.Refused("no location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "" }))
+		a.Refused("foreign location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "custom-x" }))
+		a.Must(a.Fleets.Delete.Do(a.Ctx, a.fleet.ID))
+		celltest.Pass(0)
+		a.Refused("fleet is going", fault.InvalidFleetStatus, create(func(*session.CreateInput) {}))
 	})
 }
 
@@ -56,58 +57,58 @@ func TestCreate_Idempotency(t *testing.T) {
 		a.free("p", "q")
 		in := a.input()
 		in.Token = "token-1"
-		first, err := a.sessions.Create(a.ctx, in)
-		a.must(err)
+		first, err := a.Sessions.Create(a.Ctx, in)
+		a.Must(err)
 		same := func(when string, status session.Status) {
 			t.Helper()
-			before := a.st.View().Digest()
-			again, err := a.sessions.Create(a.ctx, in)
+			before := a.Store.View().Digest()
+			again, err := a.Sessions.Create(a.Ctx, in)
 			if err != nil || again.ID != first.ID || again.Status != status {
 				t.Errorf("%s: got %+v, %v", when, again, err)
 			}
-			if a.st.View().Digest() != before {
+			if a.Store.View().Digest() != before {
 				t.Errorf("%s: the repetition changed the state", when)
 			}
 		}
 		other := in
 		other.MaxPlayers = 4
-		mismatch := func() error { _, err := a.sessions.Create(a.ctx, other); return err }
+		mismatch := func() error { _, err := a.Sessions.Create(a.Ctx, other); return err }
 		same("at once", session.Activating)
-		a.refused("other parameters", fault.IdempotentParameterMismatch, mismatch)
-		a.must(a.computes.End(a.ctx, a.ref("p")))
+		a.Refused("other parameters", fault.IdempotentParameterMismatch, mismatch)
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
 		same("ended", session.Terminated)
-		pass(6 * time.Minute)
-		if a.sessions.Live(a.st.View(), first.ID) != nil {
+		celltest.Pass(6 * time.Minute)
+		if a.Sessions.Live(a.Store.View(), first.ID) != nil {
 			t.Fatal("the session is still in memory")
 		}
 		same("archived", session.Terminated)
-		a.refused("other parameters, archived", fault.IdempotentParameterMismatch, mismatch)
+		a.Refused("other parameters, archived", fault.IdempotentParameterMismatch, mismatch)
 	})
 }
 
 // A creator's sessions count for the policy's period from their creation, running or not.
 func TestCreate_CreatorLimit(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.fleets.Update.Do(a.ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
-		a.must(err)
+		_, err := a.Fleets.Update.Do(a.Ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
+		a.Must(err)
 		a.free("p", "q", "r", "s")
 		create := func(creator string) error {
 			in := a.input()
 			in.CreatorID = creator
-			_, err := a.sessions.Create(a.ctx, in)
+			_, err := a.Sessions.Create(a.Ctx, in)
 			return err
 		}
-		a.refused("no creator", fault.InvalidRequest, func() error { return create("") })
-		a.must(create("ann"))
-		a.must(a.computes.End(a.ctx, a.ref("p")))
-		pass(30 * time.Minute)
-		a.must(create("ann"))
-		a.refused("third within the hour", fault.LimitExceeded, func() error { return create("ann") })
-		a.must(create("bob"))
-		pass(30*time.Minute - moment)
-		a.refused("a millisecond before the hour", fault.LimitExceeded, func() error { return create("ann") })
-		pass(2 * moment)
-		a.must(create("ann"))
+		a.Refused("no creator", fault.InvalidRequest, func() error { return create("") })
+		a.Must(create("ann"))
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
+		celltest.Pass(30 * time.Minute)
+		a.Must(create("ann"))
+		a.Refused("third within the hour", fault.LimitExceeded, func() error { return create("ann") })
+		a.Must(create("bob"))
+		celltest.Pass(30*time.Minute - moment)
+		a.Refused("a millisecond before the hour", fault.LimitExceeded, func() error { return create("ann") })
+		celltest.Pass(2 * moment)
+		a.Must(create("ann"))
 	})
 }
 
@@ -122,34 +123,34 @@ func TestReserve_Refusals(t *testing.T) {
 			for _, p := range players {
 				in.Players = append(in.Players, session.Joining{PlayerID: p})
 			}
-			return func() error { _, err := a.sessions.Players.Reserve(a.ctx, in); return err }
+			return func() error { _, err := a.Sessions.Players.Reserve(a.Ctx, in); return err }
 		}
-		a.refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
-		a.refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
-		a.refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
+		a.Refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
+		a.Refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
+		a.Refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
 		ann := a.reserve(id, "ann")[0] // her reservation, requested again
-		a.refused("a reservation with other data", fault.InvalidRequest, func() error {
-			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
+		a.Refused("a reservation with other data", fault.InvalidRequest, func() error {
+			_, err := a.Sessions.Players.Reserve(a.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
 			return err
 		})
-		if _, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, ann); err != nil {
+		if _, err := a.Sessions.Players.Accept(a.Ctx, a.ref("p"), id, ann); err != nil {
 			a.Fatal(err)
 		}
-		a.refused("player who is in", fault.InvalidRequest, reserve(id, "ann"))
+		a.Refused("player who is in", fault.InvalidRequest, reserve(id, "ann"))
 		cid := a.reserve(id, "cid")[0]
-		a.refused("full session", fault.GameSessionFull, reserve(id, "x"))
+		a.Refused("full session", fault.GameSessionFull, reserve(id, "x"))
 		again := a.reserve(id, "bob", "cid") // needs no slot
 		if ann != held[0] || again[0] != held[1] || again[1] != cid {
 			a.Errorf("asked again, the reservations are %v, %v and %v", ann, again[0], again[1])
 		}
 		id = a.active("r")
-		a.refused("the same player twice", fault.InvalidRequest, reserve(id, "x", "x"))
-		a.must(a.sessions.SetJoinPolicy(a.ctx, a.ref("r"), id, session.DenyAll))
-		a.refused("closed session", fault.InvalidGameSessionStatus, reserve(id, "x"))
-		a.must(a.computes.End(a.ctx, a.ref("r")))
-		a.refused("ended session", fault.InvalidGameSessionStatus, reserve(id, "x"))
-		pass(6 * time.Minute)
-		a.refused("archived session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+		a.Refused("the same player twice", fault.InvalidRequest, reserve(id, "x", "x"))
+		a.Must(a.Sessions.SetJoinPolicy(a.Ctx, a.ref("r"), id, session.DenyAll))
+		a.Refused("closed session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+		a.Must(a.Computes.End(a.Ctx, a.ref("r")))
+		a.Refused("ended session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+		celltest.Pass(6 * time.Minute)
+		a.Refused("archived session", fault.InvalidGameSessionStatus, reserve(id, "x"))
 	})
 }
 
@@ -159,31 +160,31 @@ func TestProcessRequests_Refusals(t *testing.T) {
 		mine, other := a.active("p"), a.active("q")
 		ann, bob := a.reserve(mine, "ann")[0], a.reserve(other, "bob")[0]
 		accept := func(process, game, player string) func() error {
-			return func() error { _, err := a.sessions.Players.Accept(a.ctx, a.ref(process), game, player); return err }
+			return func() error { _, err := a.Sessions.Players.Accept(a.Ctx, a.ref(process), game, player); return err }
 		}
 		remove := func(process, game, player string) func() error {
-			return func() error { return a.sessions.Players.Remove(a.ctx, a.ref(process), game, player) }
+			return func() error { return a.Sessions.Players.Remove(a.Ctx, a.ref(process), game, player) }
 		}
-		a.refused("accept for another's session", fault.NotFound, accept("q", mine, ann))
-		a.refused("accept a player of another session", fault.InvalidRequest, accept("p", mine, bob))
-		a.refused("accept an unknown player session", fault.NotFound, accept("p", mine, "psess-x"))
-		a.must(accept("p", mine, ann)())
-		a.refused("accept twice", fault.InvalidRequest, accept("p", mine, ann))
-		a.must(remove("p", mine, ann)())
-		a.refused("remove twice", fault.InvalidRequest, remove("p", mine, ann))
-		a.refused("accept one who left", fault.InvalidRequest, accept("p", mine, ann))
-		a.refused("remove from another's session", fault.NotFound, remove("p", other, bob))
-		a.refused("activate another's session", fault.NotFound, func() error { return a.sessions.Activate(a.ctx, a.ref("p"), other) })
-		a.refused("unknown policy", fault.InvalidRequest, func() error { return a.sessions.SetJoinPolicy(a.ctx, a.ref("p"), mine, "NOT_SET") })
-		a.refused("policy of another's session", fault.NotFound, func() error { return a.sessions.SetJoinPolicy(a.ctx, a.ref("p"), other, session.DenyAll) })
-		before := a.st.View().Digest()
-		a.must(a.sessions.Activate(a.ctx, a.ref("p"), mine))
-		if a.st.View().Digest() != before {
+		a.Refused("accept for another's session", fault.NotFound, accept("q", mine, ann))
+		a.Refused("accept a player of another session", fault.InvalidRequest, accept("p", mine, bob))
+		a.Refused("accept an unknown player session", fault.NotFound, accept("p", mine, "psess-x"))
+		a.Must(accept("p", mine, ann)())
+		a.Refused("accept twice", fault.InvalidRequest, accept("p", mine, ann))
+		a.Must(remove("p", mine, ann)())
+		a.Refused("remove twice", fault.InvalidRequest, remove("p", mine, ann))
+		a.Refused("accept one who left", fault.InvalidRequest, accept("p", mine, ann))
+		a.Refused("remove from another's session", fault.NotFound, remove("p", other, bob))
+		a.Refused("activate another's session", fault.NotFound, func() error { return a.Sessions.Activate(a.Ctx, a.ref("p"), other) })
+		a.Refused("unknown policy", fault.InvalidRequest, func() error { return a.Sessions.SetJoinPolicy(a.Ctx, a.ref("p"), mine, "NOT_SET") })
+		a.Refused("policy of another's session", fault.NotFound, func() error { return a.Sessions.SetJoinPolicy(a.Ctx, a.ref("p"), other, session.DenyAll) })
+		before := a.Store.View().Digest()
+		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), mine))
+		if a.Store.View().Digest() != before {
 			t.Error("activating twice changed the state")
 		}
-		_, err := a.sessions.Terminate(a.ctx, mine, session.Trigger)
-		a.must(err)
-		a.refused("activate while terminating", fault.Conflict, func() error { return a.sessions.Activate(a.ctx, a.ref("p"), mine) })
+		_, err := a.Sessions.Terminate(a.Ctx, mine, session.Trigger)
+		a.Must(err)
+		a.Refused("activate while terminating", fault.Conflict, func() error { return a.Sessions.Activate(a.Ctx, a.ref("p"), mine) })
 	})
 }
 
@@ -193,27 +194,27 @@ func TestUpdate(t *testing.T) {
 		a.reserve(id, "ann", "bob")
 		update := func(in session.UpdateInput) func() error {
 			in.GameSessionID = id
-			return func() error { _, err := a.sessions.Update(a.ctx, in); return err }
+			return func() error { _, err := a.Sessions.Update(a.Ctx, in); return err }
 		}
-		a.must(update(session.UpdateInput{Name: pointer("new"), MaxPlayers: pointer(2), JoinPolicy: pointer(session.DenyAll),
+		a.Must(update(session.UpdateInput{Name: pointer("new"), MaxPlayers: pointer(2), JoinPolicy: pointer(session.DenyAll),
 			Properties: []session.Property{{Key: "map", Value: "summer"}, {Key: "mode", Value: "ctf"}}})())
 		g := a.game(id)
 		want := []session.Property{{Key: "map", Value: "summer"}, {Key: "mode", Value: "ctf"}}
 		if diff := cmp.Diff(want, g.Properties); diff != "" || g.Name != "new" || g.MaxPlayers != 2 || g.JoinPolicy != session.DenyAll {
 			t.Errorf("game session %+v\n%s", g, diff)
 		}
-		a.refused("fewer slots than players", fault.InvalidRequest, update(session.UpdateInput{MaxPlayers: pointer(1)}))
+		a.Refused("fewer slots than players", fault.InvalidRequest, update(session.UpdateInput{MaxPlayers: pointer(1)}))
 		var many []session.Property
 		for i := range session.MaxProperties {
 			many = append(many, session.Property{Key: fmt.Sprint(i), Value: "v"})
 		}
-		a.refused("too many properties", fault.InvalidRequest, update(session.UpdateInput{Properties: many}))
-		a.must(a.computes.End(a.ctx, a.ref("p")))
-		a.refused("ended session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
-		pass(6 * time.Minute)
-		a.refused("archived session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
+		a.Refused("too many properties", fault.InvalidRequest, update(session.UpdateInput{Properties: many}))
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
+		a.Refused("ended session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
+		celltest.Pass(6 * time.Minute)
+		a.Refused("archived session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
 		id = "arn:none"
-		a.refused("unknown session", fault.NotFound, update(session.UpdateInput{Name: pointer("x")}))
+		a.Refused("unknown session", fault.NotFound, update(session.UpdateInput{Name: pointer("x")}))
 	})
 }
 
@@ -221,14 +222,14 @@ func TestTerminate_Refusals(t *testing.T) {
 	in(t, func(a *arena) {
 		id := a.active("p")
 		terminate := func(id string, mode session.Mode) func() error {
-			return func() error { _, err := a.sessions.Terminate(a.ctx, id, mode); return err }
+			return func() error { _, err := a.Sessions.Terminate(a.Ctx, id, mode); return err }
 		}
-		a.refused("unknown session", fault.NotFound, terminate("arn:none", session.Trigger))
-		a.refused("force without a host that can kill", fault.InvalidRequest, terminate(id, session.Force))
-		a.must(terminate(id, session.Trigger)())
-		a.refused("twice", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
-		a.must(a.computes.End(a.ctx, a.ref("p")))
-		a.refused("ended session", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
+		a.Refused("unknown session", fault.NotFound, terminate("arn:none", session.Trigger))
+		a.Refused("force without a host that can kill", fault.InvalidRequest, terminate(id, session.Force))
+		a.Must(terminate(id, session.Trigger)())
+		a.Refused("twice", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
+		a.Refused("ended session", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
 		if got := a.game(id).Reason; got != session.ReasonTriggered {
 			t.Errorf("reason %q", got)
 		}

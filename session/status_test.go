@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/session"
 )
 
@@ -18,31 +19,34 @@ type way struct {
 
 func ways() map[[2]session.Status][]way {
 	terminate := way{"TerminateGameSession", func(a *arena, id string) {
-		_, err := a.sessions.Terminate(a.ctx, id, session.Trigger)
-		a.must(err)
+		_, err := a.Sessions.Terminate(a.Ctx, id, session.Trigger)
+		a.Must(err)
 	}}
-	unhealthy := way{"unhealthy", func(a *arena, _ string) { a.must(a.computes.Unhealthy(a.ctx, a.ref("p"), "")) }}
-	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.must(a.fleets.Delete.Do(a.ctx, a.fleet.ID)); pass(0) }}
-	ended := way{"ProcessEnding", func(a *arena, _ string) { a.must(a.computes.End(a.ctx, a.ref("p"))) }}
-	exited := way{"exit", func(a *arena, _ string) { a.must(a.computes.Exited(a.ctx, a.ref("p"), "exit 1")) }}
-	lost := way{"connection lost", func(a *arena, _ string) { a.must(a.computes.Disconnect(a.ctx, a.ref("p"))); pass(240 * time.Second) }}
-	deregistered := way{"compute deregistered", func(a *arena, _ string) { a.must(a.computes.Deregister(a.ctx, a.fleet.ID, machine)) }}
+	unhealthy := way{"unhealthy", func(a *arena, _ string) { a.Must(a.Computes.Unhealthy(a.Ctx, a.ref("p"), "")) }}
+	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.Must(a.Fleets.Delete.Do(a.Ctx, a.fleet.ID)); celltest.Pass(0) }}
+	ended := way{"ProcessEnding", func(a *arena, _ string) { a.Must(a.Computes.End(a.Ctx, a.ref("p"))) }}
+	exited := way{"exit", func(a *arena, _ string) { a.Must(a.Computes.Exited(a.Ctx, a.ref("p"), "exit 1")) }}
+	lost := way{"connection lost", func(a *arena, _ string) {
+		a.Must(a.Computes.Disconnect(a.Ctx, a.ref("p")))
+		celltest.Pass(240 * time.Second)
+	}}
+	deregistered := way{"compute deregistered", func(a *arena, _ string) { a.Must(a.Computes.Deregister(a.Ctx, a.fleet.ID, machine)) }}
 	forced := way{"force", func(a *arena, id string) {
 		a.host.owns = map[string]bool{"p": true}
-		g, err := a.sessions.Terminate(a.ctx, id, session.Force)
-		a.must(err)
+		g, err := a.Sessions.Terminate(a.Ctx, id, session.Force)
+		a.Must(err)
 		if g.Status != session.Terminating || g.Reason != session.ReasonForced {
 			a.Errorf("the answer shows %s, %s", g.Status, g.Reason)
 		}
 	}}
 	return map[[2]session.Status][]way{
 		{"", session.Activating}:                  {{"CreateGameSession", func(*arena, string) {}}},
-		{session.Activating, session.Active}:      {{"ActivateGameSession", func(a *arena, id string) { a.must(a.sessions.Activate(a.ctx, a.ref("p"), id)) }}},
+		{session.Activating, session.Active}:      {{"ActivateGameSession", func(a *arena, id string) { a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id)) }}},
 		{session.Activating, session.Terminating}: {terminate, unhealthy, deleted},
-		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { pass(300 * time.Second) }}, ended, exited, lost, deregistered, forced},
+		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { celltest.Pass(300 * time.Second) }}, ended, exited, lost, deregistered, forced},
 		{session.Active, session.Terminating}:     {terminate, unhealthy, deleted},
 		{session.Active, session.Terminated}:      {ended, exited, lost, deregistered, forced},
-		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, {"grace passed", func(*arena, string) { pass(5 * time.Minute) }}},
+		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, {"grace passed", func(*arena, string) { celltest.Pass(5 * time.Minute) }}},
 	}
 }
 
@@ -76,11 +80,11 @@ func (a *arena) lead(to session.Status) string {
 	a.free("p")
 	id := a.create()
 	if to == session.Active || to == session.Terminating {
-		a.must(a.sessions.Activate(a.ctx, a.ref("p"), id))
+		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
 	}
 	if to == session.Terminating {
-		_, err := a.sessions.Terminate(a.ctx, id, session.Trigger)
-		a.must(err)
+		_, err := a.Sessions.Terminate(a.Ctx, id, session.Trigger)
+		a.Must(err)
 	}
 	return id
 }
@@ -88,18 +92,18 @@ func (a *arena) lead(to session.Status) string {
 // TestPlayerMoves makes each move of a player session.
 func TestPlayerMoves(t *testing.T) {
 	accept := func(a *arena, game, player string) {
-		_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), game, player)
-		a.must(err)
+		_, err := a.Sessions.Players.Accept(a.Ctx, a.ref("p"), game, player)
+		a.Must(err)
 	}
 	remove := func(a *arena, game, player string) {
-		a.must(a.sessions.Players.Remove(a.ctx, a.ref("p"), game, player))
+		a.Must(a.Sessions.Players.Remove(a.Ctx, a.ref("p"), game, player))
 	}
-	end := func(a *arena, _, _ string) { a.must(a.computes.End(a.ctx, a.ref("p"))) }
+	end := func(a *arena, _, _ string) { a.Must(a.Computes.End(a.Ctx, a.ref("p"))) }
 	type way func(a *arena, game, player string)
 	all := map[[2]session.PlayerStatus][]way{
 		{"", session.Reserved}:                {func(*arena, string, string) {}},
 		{session.Reserved, session.Playing}:   {accept},
-		{session.Reserved, session.TimedOut}:  {func(*arena, string, string) { pass(time.Minute) }, end},
+		{session.Reserved, session.TimedOut}:  {func(*arena, string, string) { celltest.Pass(time.Minute) }, end},
 		{session.Reserved, session.Completed}: {remove},
 		{session.Playing, session.Completed}:  {remove, end},
 	}
@@ -120,7 +124,7 @@ func TestPlayerMoves(t *testing.T) {
 				if move[1].HoldsSlot() {
 					used = 1
 				}
-				if got := a.sessions.Players.Count(a.st.View(), game); got != used {
+				if got := a.Sessions.Players.Count(a.Store.View(), game); got != used {
 					t.Errorf("%v: %d slots in use, want %d", move, got, used)
 				}
 			})
@@ -131,13 +135,13 @@ func TestPlayerMoves(t *testing.T) {
 // A session that is not activated in time ends, and its process is told to end.
 func TestActivationTimeout(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.fleets.UpdateRuntime(a.ctx, a.fleet.ID, fleet.Runtime{ActivationTimeout: 10 * time.Second})
-		a.must(err)
+		_, err := a.Fleets.UpdateRuntime(a.Ctx, a.fleet.ID, fleet.Runtime{ActivationTimeout: 10 * time.Second})
+		a.Must(err)
 		a.free("p")
 		id := a.create()
-		pass(10*time.Second - moment)
+		celltest.Pass(10*time.Second - moment)
 		a.want(id, session.Activating)
-		pass(moment)
+		celltest.Pass(moment)
 		a.want(id, session.Terminated)
 		if a.links["p"].terminates != 1 {
 			t.Error("the process was not told to end")
@@ -150,17 +154,17 @@ func TestReservationTimeout(t *testing.T) {
 	in(t, func(a *arena) {
 		id := a.active("p")
 		players := a.reserve(id, "ann", "bob", "cid")
-		pass(time.Minute - moment)
-		_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, players[0])
-		a.must(err)
-		pass(moment)
+		celltest.Pass(time.Minute - moment)
+		_, err := a.Sessions.Players.Accept(a.Ctx, a.ref("p"), id, players[0])
+		a.Must(err)
+		celltest.Pass(moment)
 		a.wantPlayer(players[0], session.Playing)
 		a.wantPlayer(players[1], session.TimedOut)
 		a.reserve(id, "bob", "dan")
-		if n := a.sessions.Players.Count(a.st.View(), id); n != 3 {
+		if n := a.Sessions.Players.Count(a.Store.View(), id); n != 3 {
 			t.Errorf("%d slots in use, want 3", n)
 		}
-		pass(time.Hour)
+		celltest.Pass(time.Hour)
 		a.wantPlayer(players[0], session.Playing)
 	})
 }
