@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/uploads"
 )
@@ -65,7 +66,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Objects: d.objects,
 		GameServerURL: at.gameServers(), Home: o.home(),
 		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
-		Relay: func(query url.Values, from string, socket hosts.Socket) error {
+		Relay: func(query url.Values, from string, socket door.Socket) error {
 			return all.servers.Relay(query, from, socket)
 		},
 		Allow: d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,

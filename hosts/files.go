@@ -18,20 +18,19 @@ const receiving = 10 * time.Minute
 
 // build serves the archive of a build to a host that should install it, and to no
 // other.
-func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
+func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) error {
 	id, ok := s.assigned(hostID, r.PathValue("sha"))
 	if !ok {
-		refuse(w, fault.Missing("build %s is not one that shall run on this host", cut(r.PathValue("sha"))))
-		return
+		return fault.Missing("build %s is not one that shall run on this host", cut(r.PathValue("sha")))
 	}
 	file, err := s.opts.Builds.Open(r.Context(), id)
 	if err != nil {
-		refuse(w, err)
-		return
+		return err
 	}
 	defer file.Close()
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, "", time.Time{}, file)
+	return nil
 }
 
 // assigned returns the id of the build with a hash, if it should run on a host.
@@ -45,17 +44,15 @@ func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
 }
 
 // putLogs receives the logs of a process whose end the host has just reported.
-func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) {
+func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) error {
 	seen, ok := s.awaited(hostID, r.PathValue("instance"), r.PathValue("process"))
 	if !ok {
-		refuse(w, fault.New(fault.Conflict, "no logs of process %s are awaited", cut(r.PathValue("process"))))
-		return
+		return fault.New(fault.Conflict, "no logs of process %s are awaited", cut(r.PathValue("process")))
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(receiving))
 	content, err := s.opts.Objects.Stage(r.Body, s.opts.LogBytes)
 	if err != nil {
-		refuse(w, err)
-		return
+		return err
 	}
 	ctx := store.WithActor(r.Context(), hostID)
 	_, err = s.opts.Objects.Put(ctx, &object.Object{
@@ -63,11 +60,11 @@ func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) 
 		Expires: time.Now().Add(s.opts.LogLife),
 	}, content)
 	if err != nil {
-		refuse(w, err)
-		return
+		return err
 	}
-	s.metrics.logs(content.Size)
+	s.metrics.logBytes.Add(float64(content.Size))
 	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // awaited returns a process whose logs were requested and have not arrived.

@@ -51,7 +51,7 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	l.mu.Lock()
 	l.present, l.run = true, h.Run
 	l.mu.Unlock()
-	l.look()
+	l.desired.Send()
 	if elsewhere {
 		return l.usedElsewhere(ctx)
 	}
@@ -94,8 +94,13 @@ func reportOf(hostID string, s protocol.Status) instance.HostReport {
 func (l *link) reap(now protocol.Status) {
 	view := l.s.opts.Store.View()
 	for _, i := range now.Instances {
+		at := l.s.opts.Instances.Instance(view, i.InstanceID)
+		if at == nil || at.HostID != l.hostID {
+			continue
+		}
 		for _, p := range i.Processes {
-			row := l.s.opts.Computes.Process(view, l.refOf(i.InstanceID, p.ProcessID).Key())
+			ref := compute.Ref{FleetID: at.FleetID, ComputeName: at.ID, ProcessID: p.ProcessID}
+			row := l.s.opts.Computes.Process(view, ref.Key())
 			if row == nil || row.Status != compute.Terminated || time.Since(row.Ended) < exitTime {
 				continue
 			}
@@ -106,16 +111,6 @@ func (l *link) reap(now protocol.Status) {
 			l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: p.ProcessID, Reason: string(reason)}})
 		}
 	}
-}
-
-// refOf returns the reference by which a process of an instance connects.
-func (l *link) refOf(instanceID, processID string) compute.Ref {
-	for _, a := range l.s.opts.Instances.Assignments(l.s.opts.Store.View(), l.hostID) {
-		if a.InstanceID == instanceID {
-			return compute.Ref{FleetID: a.FleetID, ComputeName: a.ComputeName, ProcessID: processID}
-		}
-	}
-	return compute.Ref{ComputeName: instanceID, ProcessID: processID}
 }
 
 // exited stores the end of a process, and requests its logs; the report is acknowledged

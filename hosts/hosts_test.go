@@ -305,6 +305,8 @@ func TestAssignAndReport(t *testing.T) {
 		a.status(d, phase)
 	}
 	a.status(d, protocol.Activating, "p", "q")
+	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
+	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
 	ref := y.ready(d, "p")
 	if got := y.fleets.Get(y.st.View(), f.ID).Status; got != fleet.Active {
 		t.Errorf("with a ready process the fleet is %s", got)

@@ -23,10 +23,9 @@ import (
 const maxBody = 64 << 10
 
 // join registers a machine as a host.
-func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+func (s *Server) join(w http.ResponseWriter, r *http.Request) error {
 	if err := s.opts.Limits.Join(r); err != nil {
-		refuse(w, err)
-		return
+		return err
 	}
 	var body bytes.Buffer
 	var in protocol.JoinRequest
@@ -35,8 +34,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(body.Bytes(), &in)
 	}
 	if err != nil {
-		refuse(w, fault.Invalid("the body is no join request: %v", err))
-		return
+		return fault.Invalid("the body is no join request: %v", err)
 	}
 	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
 	audit.From(ctx).SetCaller(auth.Caller{Name: cut(in.Name)}, auth.Join)
@@ -45,15 +43,11 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		audit.From(ctx).SetRefused(auth.Join, err)
 		s.warnings.Warn(door.Site(door.Client(r)).String(), "a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
-		refuse(w, s.opts.Limits.Failed(r, err))
-		return
+		return s.opts.Limits.Failed(r, err)
 	}
 	s.log.Info("a machine joined", "host_id", joined.HostID, "name", cut(in.Name), "location", joined.Location)
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	json.NewEncoder(w).Encode(protocol.JoinResponse{
-		HostID: joined.HostID, Secret: joined.Secret, Location: joined.Location, BuildKey: s.buildKey(),
-	})
+	answer(w, protocol.JoinResponse{HostID: joined.HostID, Secret: joined.Secret, Location: joined.Location, BuildKey: s.buildKey()})
+	return nil
 }
 
 // infoOf returns a machine's facts; if they have no address, that of the request is
@@ -61,12 +55,21 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 func infoOf(f protocol.Facts, r *http.Request) instance.HostInfo {
 	address := f.IPAddress
 	if address == "" && f.DNSName == "" {
-		address, _, _ = net.SplitHostPort(r.RemoteAddr)
+		address = sourceOf(r)
 	}
 	return instance.HostInfo{
 		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version), Isolation: cut(strings.Join(f.Isolation, ", ")),
 		CPUMillis: f.CPUMillis, MemoryMiB: f.MemoryMiB, PortFrom: f.PortFrom, PortTo: f.PortTo,
 	}
+}
+
+// sourceOf returns the address that a request came from, without the port.
+func sourceOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // cut limits text that is kept only to be shown to 255 bytes without control
@@ -81,9 +84,18 @@ func cut(s string) string {
 	}, s)
 }
 
-// known authenticates a host and passes its id to next.
-func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
+// refusing responds with the error of a handler that has not responded.
+func refusing(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			refuse(w, err)
+		}
+	}
+}
+
+// known authenticates a host and passes its id to next.
+func (s *Server) known(next func(http.ResponseWriter, *http.Request, string) error) http.HandlerFunc {
+	return refusing(func(w http.ResponseWriter, r *http.Request) error {
 		shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hostID, secret, _ := strings.Cut(shown, ".")
 		renewed, err := s.opts.Instances.AuthenticateHost(hostID, secret)
@@ -96,16 +108,14 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 			if !errors.Is(err, instance.ErrHostRemoved) { // that error requires the right secret
 				err = s.opts.Limits.Failed(r, err)
 			}
-			refuse(w, err)
-			return
+			return err
 		}
 		door.Known(r)
 		if err := s.opts.Limits.Agent(hostID); err != nil {
-			refuse(w, err)
-			return
+			return err
 		}
-		next(w, r, hostID)
-	}
+		return next(w, r, hostID)
+	})
 }
 
 // refuse responds with an error.
@@ -114,22 +124,14 @@ func refuse(w http.ResponseWriter, err error) {
 	if f, ok := fault.As(err); ok {
 		message = f.Message
 		switch f.Kind {
-		case fault.Unauthorized, fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
+		case fault.Unauthorized:
 			status = http.StatusUnauthorized
-		case fault.AccessDenied:
-			status = http.StatusForbidden
-		case fault.InvalidRequest:
-			status = http.StatusBadRequest
-		case fault.NotFound:
-			status = http.StatusNotFound
 		case fault.LimitExceeded:
 			status = http.StatusInsufficientStorage
-		case fault.Throttling:
-			status = http.StatusTooManyRequests
 		case fault.InternalService:
 			status, message = http.StatusInternalServerError, "internal error"
 		default:
-			status = http.StatusConflict
+			status = f.Kind.HTTPStatus()
 		}
 	}
 	if errors.Is(err, instance.ErrHostRemoved) {

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Bounds of one connection.
@@ -31,7 +32,7 @@ type link struct {
 	ws     *websocket.Conn
 	remote *http.Request
 
-	desired chan struct{} // the desired state may have changed
+	desired wake.Nudge // the desired state may have changed
 	queue   chan protocol.Message
 	ended   chan struct{}
 	end     sync.Once
@@ -55,28 +56,35 @@ type ending struct {
 }
 
 // connect serves an agent's connection, which replaces an older one.
-func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) {
+func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) error {
 	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
-		return // the upgrader has responded
+		return nil // the upgrader has responded
 	}
 	l := &link{
-		s: s, hostID: hostID, ws: ws, remote: r, desired: make(chan struct{}, 1), queue: make(chan protocol.Message, maxQueued),
+		s: s, hostID: hostID, ws: ws, remote: r, desired: wake.NewNudge(), queue: make(chan protocol.Message, maxQueued),
 		ended: make(chan struct{}), tokens: map[string]token{}, pending: map[string]ending{},
 	}
 	if !s.enter(l) {
 		l.drop()
-		return
+		return nil
 	}
 	defer s.open.Done()
 	ctx := store.WithActor(s.ctx, hostID)
 	var writer sync.WaitGroup
 	writer.Go(func() { l.write(ctx) })
-	err = l.read(ctx)
+	err = readFrames(ws, protocol.MaxFrame, func(frame []byte) error {
+		m, err := protocol.Decode(frame)
+		if err != nil {
+			return err
+		}
+		return l.hear(ctx, m)
+	})
 	l.drop()
 	writer.Wait()
 	s.leave(ctx, l)
 	s.log.Info("an agent's connection ended", "host_id", hostID, "error", err)
+	return nil
 }
 
 // enter makes a connection the current one of its host. It reports false if the server
@@ -93,7 +101,7 @@ func (s *Server) enter(l *link) bool {
 	}
 	s.links[l.hostID] = l
 	s.open.Add(1)
-	s.metrics.hosts(len(s.links))
+	s.metrics.connected.Set(float64(len(s.links)))
 	return true
 }
 
@@ -104,7 +112,7 @@ func (s *Server) leave(ctx context.Context, l *link) {
 	if newest {
 		delete(s.links, l.hostID)
 	}
-	s.metrics.hosts(len(s.links))
+	s.metrics.connected.Set(float64(len(s.links)))
 	stopping := s.stopping
 	s.mu.Unlock()
 	if !newest || stopping {
@@ -121,14 +129,6 @@ func (l *link) drop() {
 		close(l.ended)
 		l.ws.Close()
 	})
-}
-
-// look makes the writer send the desired state, if it has changed.
-func (l *link) look() {
-	select {
-	case l.desired <- struct{}{}:
-	default:
-	}
 }
 
 // send queues a message. An agent that does not read loses its connection.
@@ -194,15 +194,16 @@ func (l *link) putDesired(ctx context.Context, sent *protocol.Assign) (*protocol
 	return &now, l.put(protocol.Message{Assign: &now})
 }
 
-// read handles the agent's messages until the connection ends.
-func (l *link) read(ctx context.Context) error {
-	l.ws.SetReadLimit(protocol.MaxFrame)
-	alive := func() error { return l.ws.SetReadDeadline(time.Now().Add(silence)) }
-	l.ws.SetPingHandler(func(data string) error {
+// readFrames passes the frames of a connection to handle, until the connection ends, is
+// silent for too long, or handle fails.
+func readFrames(ws *websocket.Conn, limit int64, handle func(frame []byte) error) error {
+	ws.SetReadLimit(limit)
+	alive := func() error { return ws.SetReadDeadline(time.Now().Add(silence)) }
+	ws.SetPingHandler(func(data string) error {
 		if err := alive(); err != nil {
 			return err
 		}
-		err := l.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writing))
+		err := ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writing))
 		if errors.Is(err, websocket.ErrCloseSent) {
 			return nil
 		}
@@ -212,15 +213,11 @@ func (l *link) read(ctx context.Context) error {
 		if err := alive(); err != nil {
 			return err
 		}
-		_, frame, err := l.ws.ReadMessage()
+		_, frame, err := ws.ReadMessage()
 		if err != nil {
 			return err
 		}
-		m, err := protocol.Decode(frame)
-		if err != nil {
-			return err
-		}
-		if err := l.hear(ctx, m); err != nil {
+		if err := handle(frame); err != nil {
 			return err
 		}
 	}

@@ -26,8 +26,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) hosts(n int) { m.connected.Set(float64(n)) }
-
 // exit counts the end of a process. Reasons are event codes; any other is counted as
 // "other", so that hosts cannot create metric series.
 func (m *metrics) exit(reason string) {
@@ -39,5 +37,3 @@ func (m *metrics) exit(reason string) {
 	}
 	m.exits.WithLabelValues(reason).Inc()
 }
-
-func (m *metrics) logs(bytes int64) { m.logBytes.Add(float64(bytes)) }

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -16,33 +17,30 @@ import (
 )
 
 func (s *Server) operatorRoutes() {
-	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.locationAsked, s.makeToken))
-	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, nil, s.listTokens))
-	s.mux.HandleFunc("DELETE "+pathTokens+"/{id}", s.allowed(auth.JoinHost, s.locationOfToken, s.revokeToken))
-	s.mux.HandleFunc("GET "+pathShortages, s.allowed(auth.ReadHosts, nil, s.listShortages))
-	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, nil, s.list))
-	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.locationOfHost, s.show))
-	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.locationOfHost, s.remove))
-	for name, change := range map[string]func(*http.Request, string) error{
-		"drain":  func(r *http.Request, id string) error { return s.opts.Instances.DrainHost(r.Context(), id) },
-		"resume": func(r *http.Request, id string) error { return s.opts.Instances.ResumeHost(r.Context(), id) },
-		"rotate": func(r *http.Request, id string) error { return s.opts.Instances.RotateHost(r.Context(), id) },
+	s.operate("POST "+protocol.PathTokens, auth.JoinHost, s.locationAsked, s.makeToken)
+	s.operate("GET "+protocol.PathTokens, auth.ReadHosts, nil, s.listTokens)
+	s.operate("DELETE "+protocol.PathTokens+"/{id}", auth.JoinHost, s.locationOfToken, s.revokeToken)
+	s.operate("GET "+protocol.PathShortages, auth.ReadHosts, nil, s.listShortages)
+	s.operate("GET "+protocol.PathHosts, auth.ReadHosts, nil, s.list)
+	s.operate("GET "+protocol.PathHosts+"/{id}", auth.ReadHosts, s.locationOfHost, s.show)
+	s.operate("DELETE "+protocol.PathHosts+"/{id}", auth.ManageHosts, s.locationOfHost, s.remove)
+	for name, change := range map[string]func(context.Context, string) error{
+		"drain": s.opts.Instances.DrainHost, "resume": s.opts.Instances.ResumeHost, "rotate": s.opts.Instances.RotateHost,
 	} {
-		s.mux.HandleFunc("POST "+pathHosts+"/{id}/"+name, s.allowed(auth.ManageHosts, s.locationOfHost, func(w http.ResponseWriter, r *http.Request) {
-			if err := change(r, r.PathValue("id")); err != nil {
-				refuse(w, err)
-				return
+		s.operate("POST "+protocol.PathHosts+"/{id}/"+name, auth.ManageHosts, s.locationOfHost, func(r *http.Request) (any, error) {
+			if err := change(r.Context(), r.PathValue("id")); err != nil {
+				return nil, err
 			}
-			s.show(w, r)
-		}))
+			return s.show(r)
+		})
 	}
 }
 
-// allowed authorizes operators to perform action in the location that the request
-// concerns, and has their changes recorded under their key. If location is nil, the
-// request concerns all locations.
-func (s *Server) allowed(action auth.Action, location func(*http.Request) string, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+// operate adds a route for operators who may perform action in the location that the
+// request concerns; if location is nil, it concerns all locations. Changes are recorded
+// under the operator's key. serve returns the response.
+func (s *Server) operate(pattern string, action auth.Action, location func(*http.Request) string, serve func(*http.Request) (any, error)) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
 			refuse(w, fault.New(fault.AccessDenied, "this server has no operators"))
 			return
@@ -52,12 +50,16 @@ func (s *Server) allowed(action auth.Action, location func(*http.Request) string
 			of = []string{s.opts.Home.Of("location", location(r))}
 		}
 		caller, err := s.opts.Allow(r, action, of...)
+		var response any
+		if err == nil {
+			response, err = serve(r.WithContext(store.WithActor(r.Context(), caller.Actor())))
+		}
 		if err != nil {
 			refuse(w, err)
 			return
 		}
-		next(w, r.WithContext(store.WithActor(r.Context(), caller.Actor())))
-	}
+		answer(w, response)
+	})
 }
 
 // locationAsked returns the location of a new join token.
@@ -85,20 +87,18 @@ func (s *Server) locationOfHost(r *http.Request) string {
 
 // makeToken creates a join token: POST
 // ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
-func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
+func (s *Server) makeToken(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	in := instance.JoinTokenInput{Name: cut(q.Get("name")), Location: s.locationAsked(r)}
 	var err error
 	if text := q.Get("life"); text != "" {
 		if in.Life, err = time.ParseDuration(text); err != nil {
-			refuse(w, fault.Invalid("life: %q is no duration such as 30m", cut(text)))
-			return
+			return nil, fault.Invalid("life: %q is no duration such as 30m", cut(text))
 		}
 	}
 	if text := q.Get("uses"); text != "" {
 		if in.MaxUses, err = strconv.Atoi(text); err != nil || in.MaxUses < 1 {
-			refuse(w, fault.Invalid("uses: %q is no number above 0", cut(text)))
-			return
+			return nil, fault.Invalid("uses: %q is no number above 0", cut(text))
 		}
 	}
 	if text := q.Get("cidr"); text != "" {
@@ -106,21 +106,20 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	}
 	secret, made, err := s.opts.Instances.CreateJoinToken(r.Context(), in)
 	if err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
 	t := tokenOf(made)
 	t.Token = secret
-	answer(w, t)
+	return t, nil
 }
 
 // listTokens returns all join tokens that have not expired: GET.
-func (s *Server) listTokens(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) listTokens(*http.Request) (any, error) {
 	all := []protocol.JoinToken{}
 	for t := range s.opts.Instances.JoinTokens(s.opts.Store.View(), time.Now()) {
 		all = append(all, tokenOf(t))
 	}
-	answer(w, all)
+	return all, nil
 }
 
 func tokenOf(t *instance.JoinToken) protocol.JoinToken {
@@ -131,25 +130,21 @@ func tokenOf(t *instance.JoinToken) protocol.JoinToken {
 }
 
 // revokeToken revokes a join token: DELETE.
-func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
-	if err := s.opts.Instances.RevokeJoinToken(r.Context(), r.PathValue("id")); err != nil {
-		refuse(w, err)
-		return
-	}
-	answer(w, struct{}{})
+func (s *Server) revokeToken(r *http.Request) (any, error) {
+	return struct{}{}, s.opts.Instances.RevokeJoinToken(r.Context(), r.PathValue("id"))
 }
 
 // list returns all hosts and what runs on them: GET.
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) list(*http.Request) (any, error) {
 	all := []protocol.Host{}
 	for row := range s.opts.Instances.Hosts(s.opts.Store.View()) {
 		all = append(all, s.hostOf(row))
 	}
-	answer(w, all)
+	return all, nil
 }
 
 // listShortages returns the shortages of hosts: GET.
-func (s *Server) listShortages(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) listShortages(*http.Request) (any, error) {
 	all := []protocol.Shortage{}
 	for _, m := range s.opts.Instances.Shortages(s.opts.Store.View()) {
 		all = append(all, protocol.Shortage{
@@ -157,36 +152,30 @@ func (s *Server) listShortages(w http.ResponseWriter, _ *http.Request) {
 			Ports: m.Ports, Why: m.Why,
 		})
 	}
-	answer(w, all)
+	return all, nil
 }
 
 // show returns one host: GET.
-func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+func (s *Server) show(r *http.Request) (any, error) {
 	row := s.opts.Instances.Host(s.opts.Store.View(), r.PathValue("id"))
 	if row == nil {
-		refuse(w, fault.Missing("host %s does not exist", cut(r.PathValue("id"))))
-		return
+		return nil, fault.Missing("host %s does not exist", cut(r.PathValue("id")))
 	}
-	answer(w, s.hostOf(row))
+	return s.hostOf(row), nil
 }
 
 // remove removes a host: DELETE; with ?now=true it does not wait for game servers to
 // end.
-func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
+func (s *Server) remove(r *http.Request) (any, error) {
 	now := false
 	if text := r.URL.Query().Get("now"); text != "" {
 		var err error
 		if now, err = strconv.ParseBool(text); err != nil {
-			refuse(w, fault.Invalid("now: %q is neither true nor false", cut(text)))
-			return
+			return nil, fault.Invalid("now: %q is neither true nor false", cut(text))
 		}
 	}
 	gone, err := s.opts.Instances.RemoveHost(r.Context(), r.PathValue("id"), now)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	answer(w, protocol.Removal{HostID: r.PathValue("id"), Gone: gone})
+	return protocol.Removal{HostID: r.PathValue("id"), Gone: gone}, err
 }
 
 // hostOf returns a host with its agent's last report.

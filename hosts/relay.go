@@ -2,10 +2,13 @@ package hosts
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,15 +26,6 @@ const (
 	maxWaiting = 256  // frames of one process waiting to be read
 )
 
-// Socket is a connection of a game server process, as the door of game servers uses it.
-type Socket interface {
-	NextReader() (messageType int, r io.Reader, err error)
-	WriteMessage(messageType int, data []byte) error
-	SetReadDeadline(time.Time) error
-	SetWriteDeadline(time.Time) error
-	Drop()
-}
-
 // relay carries the connections of a host's processes over one WebSocket.
 type relay struct {
 	s      *Server
@@ -43,10 +37,9 @@ type relay struct {
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
-	closed  bool
 }
 
-// stream is one process's connection; it is a Socket.
+// stream is one process's connection; it is a door.Socket.
 type stream struct {
 	r     *relay
 	id    uint32
@@ -56,68 +49,46 @@ type stream struct {
 }
 
 // relays serves the WebSocket of an agent's relay.
-func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) {
+func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) error {
 	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
-		return // the upgrader has responded
+		return nil // the upgrader has responded
 	}
-	host := infoOf(protocol.Facts{}, r).IPAddress
-	l := &relay{s: s, hostID: hostID, remote: host, ws: ws, streams: map[uint32]*stream{}}
+	defer ws.Close()
+	l := &relay{s: s, hostID: hostID, remote: sourceOf(r), ws: ws, streams: map[uint32]*stream{}}
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
-		ws.Close()
-		return
+		return nil
 	}
 	s.open.Add(1)
 	s.mu.Unlock()
 	defer s.open.Done()
-	stop := make(chan struct{})
-	go func() {
-		select {
-		case <-s.ctx.Done():
-			ws.Close()
-		case <-stop:
-		}
-	}()
-	err = l.read()
-	close(stop)
+	defer context.AfterFunc(s.ctx, func() { ws.Close() })()
+	err = readFrames(ws, protocol.MaxRelayed, l.hear)
 	ws.Close()
 	l.end()
 	s.log.Info("a relay's connection ended", "host_id", hostID, "error", err)
+	return nil
 }
 
-func (l *relay) read() error {
-	l.ws.SetReadLimit(protocol.MaxRelayed)
-	alive := func() error { return l.ws.SetReadDeadline(time.Now().Add(silence)) }
-	l.ws.SetPingHandler(func(data string) error {
-		return errors.Join(alive(), l.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writing)))
-	})
-	for {
-		if err := alive(); err != nil {
-			return err
-		}
-		_, frame, err := l.ws.ReadMessage()
-		if err != nil {
-			return err
-		}
-		m, err := protocol.ParseRelayed(frame)
-		if err != nil {
-			return err
-		}
-		switch m.Op {
-		case protocol.RelayOpen:
-			if err := l.begin(m); err != nil {
-				return err
-			}
-		case protocol.RelayFrame:
-			l.deliver(m)
-		case protocol.RelayClose:
-			if st := l.find(m.Stream); st != nil {
-				st.finish()
-			}
+// hear handles one frame of the agent. An error ends the connection.
+func (l *relay) hear(frame []byte) error {
+	m, err := protocol.ParseRelayed(frame)
+	if err != nil {
+		return err
+	}
+	switch m.Op {
+	case protocol.RelayOpen:
+		return l.begin(m)
+	case protocol.RelayFrame:
+		l.deliver(m)
+	case protocol.RelayClose:
+		if st := l.find(m.Stream); st != nil {
+			st.finish()
 		}
 	}
+	return nil
 }
 
 // begin accepts the connection of a process, or refuses it with the reason.
@@ -143,13 +114,11 @@ func (l *relay) begin(m protocol.Relayed) error {
 		err = fault.New(fault.Unauthorized, "compute %s is not on this host", cut(query.Get("ComputeId")))
 	}
 	if err != nil {
-		st.finish()
-		return l.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: m.Stream, Payload: []byte(err.Error())})
+		return st.refuse(err)
 	}
 	go func() {
 		if err := l.s.opts.Relay(query, l.remote, st); err != nil {
-			st.finish()
-			l.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: m.Stream, Payload: []byte(err.Error())})
+			st.refuse(err)
 			return
 		}
 		l.send(protocol.Relayed{Op: protocol.RelayAccept, Stream: m.Stream})
@@ -195,11 +164,7 @@ func (l *relay) send(m protocol.Relayed) error {
 // end ends every stream.
 func (l *relay) end() {
 	l.mu.Lock()
-	l.closed = true
-	all := make([]*stream, 0, len(l.streams))
-	for _, st := range l.streams {
-		all = append(all, st)
-	}
+	all := slices.Collect(maps.Values(l.streams))
 	l.mu.Unlock()
 	for _, st := range all {
 		st.finish()
@@ -214,6 +179,12 @@ func (st *stream) finish() {
 		delete(st.r.streams, st.id)
 		st.r.mu.Unlock()
 	})
+}
+
+// refuse ends a stream that was not accepted, and sends the agent the reason.
+func (st *stream) refuse(err error) error {
+	st.finish()
+	return st.r.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: st.id, Payload: []byte(err.Error())})
 }
 
 // NextReader waits for the process's next frame.

@@ -3,7 +3,6 @@ package hosts
 import (
 	"context"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
@@ -50,16 +49,7 @@ type former struct{ address, run string }
 func (l *link) asFormer() former {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return former{address: l.address(), run: l.run}
-}
-
-// address returns the address of the agent's connection, without the port.
-func (l *link) address() string {
-	host, _, err := net.SplitHostPort(l.remote.RemoteAddr)
-	if err != nil {
-		return l.remote.RemoteAddr
-	}
-	return host
+	return former{address: sourceOf(l.remote), run: l.run}
 }
 
 // runs are the last two runs of agents that used a host's credential.
@@ -85,7 +75,7 @@ func (l *link) elsewhere(run string, now time.Time) bool {
 		known.last, known.before = run, known.last
 	}
 	same := run != "" && run == l.former.run
-	second := l.former != former{} && !same && (back || l.former.address != l.address())
+	second := l.former != former{} && !same && (back || l.former.address != sourceOf(l.remote))
 	tell := second && now.Sub(known.told) >= tellAgain
 	if tell {
 		known.told = now
@@ -96,6 +86,6 @@ func (l *link) elsewhere(run string, now time.Time) bool {
 
 // usedElsewhere records that two agents use the same credential.
 func (l *link) usedElsewhere(ctx context.Context) error {
-	l.s.log.Warn("two agents use the credential of one host", "host_id", l.hostID, "before", l.former.address, "now", l.address())
-	return l.s.opts.Instances.HostUsedElsewhere(ctx, l.hostID, l.former.address, l.address())
+	l.s.log.Warn("two agents use the credential of one host", "host_id", l.hostID, "before", l.former.address, "now", sourceOf(l.remote))
+	return l.s.opts.Instances.HostUsedElsewhere(ctx, l.hostID, l.former.address, sourceOf(l.remote))
 }

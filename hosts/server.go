@@ -39,7 +39,7 @@ type Options struct {
 	Logger        *slog.Logger       // nil discards
 	Registerer    prometheus.Registerer
 	// Relay serves a game server's connection relayed by an agent; nil refuses relays.
-	Relay func(query url.Values, from string, socket Socket) error
+	Relay func(query url.Values, from string, socket door.Socket) error
 	// Allow authenticates the sender of a request without a body and checks that it may
 	// perform action on the resources; nil refuses all operators.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
@@ -70,12 +70,7 @@ func (anyNumber) Agent(string) error                      { return nil }
 func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
 // prefix begins the paths of this door.
-const (
-	prefix        = "/agent/v1/"
-	pathTokens    = prefix + "tokens"    // operators create, list and revoke join tokens
-	pathHosts     = prefix + "hosts"     // operators list and change hosts
-	pathShortages = prefix + "shortages" // operators list shortages of hosts
-)
+const prefix = "/agent/v1/"
 
 // Server serves host agents. It is the instance.Launcher of everything that runs on
 // joined machines.
@@ -121,7 +116,7 @@ func New(o Options) *Server {
 	}
 	s.warnings = limit.NewWarnings(s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.mux.HandleFunc("POST "+protocol.PathJoin, s.join)
+	s.mux.HandleFunc("POST "+protocol.PathJoin, refusing(s.join))
 	s.mux.HandleFunc("GET "+protocol.PathHost, s.known(s.connect))
 	s.mux.HandleFunc("GET "+protocol.PathBuilds+"{sha}", s.known(s.build))
 	s.mux.HandleFunc("PUT "+protocol.PathLogs+"{instance}/{process}", s.known(s.putLogs))
@@ -156,7 +151,7 @@ func (s *Server) Stop() {
 // assign makes a host's connection send the desired state.
 func (s *Server) assign(hostID string) {
 	if l := s.link(hostID); l != nil {
-		l.look()
+		l.desired.Send()
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/internal/door"
 )
 
 // Limits of one connection.
@@ -24,7 +26,7 @@ const (
 type conn struct {
 	s    *Server
 	peer *peer
-	ws   Socket
+	ws   door.Socket
 
 	slots chan struct{} // requests that run
 	read  atomic.Int64  // when a frame was last read, in ms since 1970
@@ -46,7 +48,7 @@ type outgoing struct {
 	sent  func(err error) // called after the attempt, may be nil
 }
 
-func newConn(s *Server, p *peer, ws Socket) *conn {
+func newConn(s *Server, p *peer, ws door.Socket) *conn {
 	c := &conn{s: s, peer: p, ws: ws, slots: make(chan struct{}, maxAtOnce)}
 	c.read.Store(time.Now().UnixMilli())
 	return c

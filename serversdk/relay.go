@@ -1,24 +1,13 @@
 package serversdk
 
 import (
-	"io"
 	"net"
 	"net/url"
-	"time"
 
 	"github.com/gorilla/websocket"
-)
 
-// Socket is a connection of a game server process: a WebSocket, or one that a
-// host's agent relays.
-type Socket interface {
-	NextReader() (messageType int, r io.Reader, err error)
-	WriteMessage(messageType int, data []byte) error
-	SetReadDeadline(time.Time) error
-	SetWriteDeadline(time.Time) error
-	// Drop ends the connection as a broken wire would, without waiting.
-	Drop()
-}
+	"github.com/musterhq/muster/internal/door"
+)
 
 // direct is a process's own WebSocket.
 type direct struct{ *websocket.Conn }
@@ -37,13 +26,13 @@ func (d direct) Drop() {
 // have sent with its upgrade, from the relaying host. It returns when the connection is
 // durable, or an error if it is refused; the socket then remains the caller's.
 // Errors are faults, as for an upgrade.
-func (s *Server) Relay(query url.Values, from string, socket Socket) error {
+func (s *Server) Relay(query url.Values, from string, socket door.Socket) error {
 	a, err := parseArrival(query, from)
 	if err == nil {
 		err = s.admit(a)
 	}
 	if err == nil {
-		err = s.connect(s.ctx, a, func() (Socket, error) { return socket, nil })
+		err = s.connect(s.ctx, a, func() (door.Socket, error) { return socket, nil })
 		if err != nil {
 			s.release(a.ref)
 		}

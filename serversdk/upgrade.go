@@ -59,7 +59,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	door.Known(r)
-	err = s.connect(context.WithoutCancel(r.Context()), a, func() (Socket, error) {
+	err = s.connect(context.WithoutCancel(r.Context()), a, func() (door.Socket, error) {
 		ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 		if err != nil {
 			return nil, fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
@@ -145,7 +145,7 @@ func (s *Server) release(ref compute.Ref) {
 
 // connect makes the connection durable, and then opens it. Reading starts immediately,
 // because the C# SDK gives a new connection two seconds to answer a ping.
-func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, error)) error {
+func (s *Server) connect(ctx context.Context, a arrival, open func() (door.Socket, error)) error {
 	p, err := s.enter(ctx, a)
 	if err != nil {
 		return err

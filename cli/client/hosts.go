@@ -22,13 +22,6 @@ type JoinTokenInput struct {
 	Networks       []string
 }
 
-// The operators' paths of the hosts' door.
-const (
-	pathTokens    = "/agent/v1/tokens"
-	pathHosts     = "/agent/v1/hosts"
-	pathShortages = "/agent/v1/shortages"
-)
-
 // CreateJoinToken creates a token with which machines can join.
 func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t protocol.JoinToken, err error) {
 	q := url.Values{"location": {in.Location}, "name": {in.Name}, "cidr": {strings.Join(in.Networks, ",")}}
@@ -38,35 +31,35 @@ func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t prot
 	if in.Uses != 0 {
 		q.Set("uses", strconv.Itoa(in.Uses))
 	}
-	return t, c.change(ctx, http.MethodPost, pathTokens+"?"+q.Encode(), nil, &t)
+	return t, c.change(ctx, http.MethodPost, protocol.PathTokens+"?"+q.Encode(), nil, &t)
 }
 
 // JoinTokens returns all join tokens that have not expired.
 func (c *Client) JoinTokens(ctx context.Context) (all []protocol.JoinToken, err error) {
-	_, err = c.read(ctx, pathTokens, &all)
+	_, err = c.read(ctx, protocol.PathTokens, &all)
 	return all, err
 }
 
 // RevokeJoinToken revokes a join token.
 func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil, nil)
+	return c.change(ctx, http.MethodDelete, protocol.PathTokens+"/"+url.PathEscape(id), nil, nil)
 }
 
 // Hosts returns all hosts.
 func (c *Client) Hosts(ctx context.Context) (all []Host, err error) {
-	_, err = c.read(ctx, pathHosts, &all)
+	_, err = c.read(ctx, protocol.PathHosts, &all)
 	return all, err
 }
 
 // Host returns one host.
 func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
-	_, err = c.read(ctx, pathHosts+"/"+url.PathEscape(id), &h)
+	_, err = c.read(ctx, protocol.PathHosts+"/"+url.PathEscape(id), &h)
 	return h, err
 }
 
 // Shortages returns the instances that no host has room for.
 func (c *Client) Shortages(ctx context.Context) (all []protocol.Shortage, err error) {
-	_, err = c.read(ctx, pathShortages, &all)
+	_, err = c.read(ctx, protocol.PathShortages, &all)
 	return all, err
 }
 
@@ -87,13 +80,13 @@ func (c *Client) RotateHost(ctx context.Context, id string) (Host, error) {
 }
 
 func (c *Client) changeHost(ctx context.Context, id, change string) (h Host, err error) {
-	return h, c.change(ctx, http.MethodPost, pathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &h)
+	return h, c.change(ctx, http.MethodPost, protocol.PathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &h)
 }
 
 // RemoveHost removes a host; with now it does not wait for game servers to end. It
 // reports whether the host is already gone.
 func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool, err error) {
 	var answer protocol.Removal
-	err = c.change(ctx, http.MethodDelete, pathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
+	err = c.change(ctx, http.MethodDelete, protocol.PathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
 	return answer.Gone, err
 }

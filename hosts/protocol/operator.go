@@ -2,6 +2,13 @@ package protocol
 
 import "time"
 
+// The paths for operators, below Muster's base URL.
+const (
+	PathTokens    = "/agent/v1/tokens"    // create, list and revoke join tokens
+	PathHosts     = "/agent/v1/hosts"     // list and change hosts
+	PathShortages = "/agent/v1/shortages" // list shortages of hosts
+)
+
 // JoinToken is a token with which machines join a location. Its secret is returned only to
 // the operator who creates it.
 type JoinToken struct {
