@@ -24,7 +24,7 @@ func (h handlers) putScalingPolicy(ctx context.Context, in *gamelift.PutScalingP
 	if in.TargetConfiguration != nil {
 		input.Target = in.TargetConfiguration.TargetValue
 	}
-	p, err := h.Scaling.Put(ctx, input)
+	p, err := h.Scaling.Put.Do(ctx, input)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (h handlers) putScalingPolicy(ctx context.Context, in *gamelift.PutScalingP
 }
 
 func (h handlers) deleteScalingPolicy(ctx context.Context, in *gamelift.DeleteScalingPolicyInput) (*gamelift.DeleteScalingPolicyOutput, error) {
-	return nil, h.Scaling.Delete(ctx, *in.FleetId, *in.Name)
+	return nil, h.Scaling.Delete.Do(ctx, scaling.Name{FleetID: *in.FleetId, Name: *in.Name})
 }
 
 func (h handlers) describeScalingPolicies(_ context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {

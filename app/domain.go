@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -114,7 +112,8 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	}, matches)
 	d.scaling = scaling.New(st, scaling.Deps{
 		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
-	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
+		Placements: d.placements, Logger: o.Logger,
+	})
 	if f == nil {
 		d.notices, err = notify.New(st, d.events, notify.Options{})
 	} else {
@@ -203,29 +202,6 @@ func (d *domain) configurationOf(ctx context.Context, ticketID string) (string, 
 		return "", err
 	}
 	return t.Ticket.Configuration, nil
-}
-
-// queued returns how many placements wait in queues with a fleet as a destination, and
-// the longest of these queues' average waits.
-func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration) {
-	for q := range d.placements.Queues.After(r, "") {
-		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(r, to, fleetID) }) {
-			continue
-		}
-		depth := d.placements.Depth(r, q.Name, now)
-		pending += depth.Pending
-		wait = max(wait, depth.AverageWait)
-	}
-	return pending, wait
-}
-
-// leadsTo reports whether a destination of a queue is a fleet or an alias of it.
-func (d *domain) leadsTo(r store.Reader, destination, fleetID string) bool {
-	if arn.Kind(destination) != "alias" {
-		return d.fleets.Home().ID("fleet", destination) == fleetID
-	}
-	f, err := d.fleets.Aliases.Resolve(r, destination)
-	return err == nil && f.ID == fleetID
 }
 
 func (o *Options) driver() store.Driver {

@@ -22,6 +22,9 @@ type Capacity struct {
 	IdleAfter time.Duration `json:"idle_after,omitzero"`
 }
 
+// Within returns the number of instances closest to n that the limits allow.
+func (c Capacity) Within(n int) int { return max(c.Min, min(c.Max, n)) }
+
 // newCapacity is the initial capacity of each location (developer guide, "Create a
 // managed fleet": one instance in each location).
 var newCapacity = Capacity{Desired: 1, Min: 0, Max: 1}
@@ -117,7 +120,7 @@ func (s *Capacities) SetDesired(tx *store.Tx, fleetID, location string, n int, w
 	}
 	if l := f.Place(location); l != nil && l.Status == Active {
 		c := l.Capacity
-		c.Desired = max(c.Min, min(c.Max, n))
+		c.Desired = c.Within(n)
 		s.put(tx, f, l, c, why)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/musterhq/muster/internal/store"
 )
 
 // metrics uses the metric names that the API publishes for queues.
@@ -91,27 +89,8 @@ func (d depths) Collect(out chan<- prometheus.Metric) {
 		return // the store is not open yet
 	}
 	for q := range d.s.t.queues.All(view) {
-		depth := d.s.Depth(view, q.Name, now)
+		depth := d.s.depth(view, q.Name, now)
 		out <- prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, float64(depth.Pending), "QueueDepth", q.Name)
 		out <- prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, depth.AverageWait.Seconds(), "AverageWaitTime", q.Name)
 	}
-}
-
-// Depth is the number of pending placements in a queue and their wait.
-type Depth struct {
-	Pending     int           // QueueDepth
-	AverageWait time.Duration // AverageWaitTime of those
-}
-
-// Depth returns the depth of a queue.
-func (s *Service) Depth(r store.Reader, queue string, now time.Time) Depth {
-	var d Depth
-	for p := range s.t.pending.Equal(r, store.Key(queue)) {
-		d.Pending++
-		d.AverageWait += max(0, now.Sub(p.Started))
-	}
-	if d.Pending > 0 {
-		d.AverageWait /= time.Duration(d.Pending)
-	}
-	return d
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,7 +46,6 @@ type cell struct {
 	mu    sync.Mutex
 	known map[string]bool // instances known to machines
 	runs  int             // processes so far
-	asked atomic.Int64    // number of calls of Options.Queued
 }
 
 // in runs f in a cell with a number of machines, each with room for 4 instances.
@@ -93,13 +91,8 @@ func open(t *testing.T) *cell {
 	}, placement.Options{})
 	c.scaling = scaling.New(c.st, scaling.Deps{
 		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions, Instances: c.instances,
-	}, scaling.Options{Queued: func(r store.Reader, fleetID string, now time.Time) (n int, _ time.Duration) {
-		c.asked.Add(1)
-		for q := range c.places.Queues.After(r, "") {
-			n += c.places.Depth(r, q.Name, now).Pending
-		}
-		return n, 0
-	}})
+		Placements: c.places,
+	})
 	c.instances.OnAssign(func(host string) { c.wg.Go(func() { c.obey(host) }) })
 	c.must(c.st.Open(t.Context()))
 	return c

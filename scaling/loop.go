@@ -2,11 +2,13 @@ package scaling
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
 )
 
 // period is how often metrics are sampled, as often as AWS publishes them.
@@ -23,7 +25,7 @@ func (s *Service) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := s.pass(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Logger.Error("fleets not scaled; trying again in a minute", "error", err)
+			s.Logger.Error("fleets not scaled; trying again in a minute", "error", err)
 		}
 	}
 }
@@ -50,48 +52,48 @@ func (s *Service) pass(ctx context.Context) error {
 			return err
 		}
 	}
-	seen := map[string]Memory{}
-	waiting := s.queues(view, time.Now())
+	seen := map[place]Memory{}
+	now := time.Now()
+	waiting := s.Placements.Waiting(view, now)
 	for id, policies := range byFleet {
 		f := s.Fleets.Get(view, id)
 		if f == nil || f.Managed == nil {
 			continue
 		}
 		for _, l := range f.Locations {
-			if err := s.scale(ctx, view, waiting, f, l, policies, seen); err != nil {
+			if err := s.scale(ctx, view, waiting[f.ID], f, l, policies, seen); err != nil {
 				return err
 			}
 		}
 	}
 	s.memories = seen // forgets locations that are gone
-	return s.restAll(ctx, view, waiting)
+	return s.restAll(ctx, view, now, waiting)
 }
 
 // scale plans one location and acts on it.
-func (s *Service) scale(ctx context.Context, view store.Reader, waiting *queues, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[string]Memory) error {
+func (s *Service) scale(ctx context.Context, view store.Reader, waiting placement.Depth, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[place]Memory) error {
 	if l.Status != fleet.Active || l.ScalingStopped {
 		return nil // earlier samples are dropped
 	}
-	at := f.ID + "|" + l.Location
-	memory := s.remember(at, l.Location, policies)
-	limits := Place{l.Capacity.Desired, l.Capacity.Min, l.Capacity.Max}
-	d, next := Plan(time.Now(), limits, s.sample(view, waiting, f, l.Location), policies, memory)
+	at := place{f.ID, l.Location}
+	memory := s.remember(at, policies)
+	d, next := Plan(time.Now(), l.Capacity, s.sample(view, waiting, f, l.Location), policies, memory)
 	seen[at] = next
-	if d.Desired == limits.Desired {
+	if d.Desired == l.Capacity.Desired {
 		return nil
 	}
-	return s.act.Do(ctx, action{f.ID, l.Location, limits.Desired, d.Desired, d.Why, d.By})
+	return s.act.Do(ctx, action{FleetID: f.ID, Location: l.Location, From: l.Capacity.Desired, To: d.Desired, Why: d.Why, By: d.By})
 }
 
 // remember returns the Memory of a location. Streaks come from the previous pass, except
 // for policies that were put since; the times when policies last acted come from their
 // rows.
-func (s *Service) remember(at, location string, policies []*Policy) Memory {
+func (s *Service) remember(at place, policies []*Policy) Memory {
 	m := s.memories[at]
 	m.Acted = map[string]time.Time{}
 	streaks := map[string]int{}
 	for _, p := range policies {
-		if acted, ok := p.Acted[location]; ok {
+		if acted, ok := p.Acted[at.Location]; ok {
 			m.Acted[p.Name] = acted
 		}
 		if time.Since(p.Set) > period {
@@ -133,6 +135,62 @@ func (s *Service) runForget(tx *store.Tx, _ struct{}) error {
 		if s.Fleets.Get(tx, p.FleetID) == nil {
 			s.policies.Delete(tx, key(p.FleetID, p.Name))
 		}
+	}
+	return nil
+}
+
+// place is a location of a fleet.
+type place struct{ FleetID, Location string }
+
+// restAll scales locations to zero, if they are configured so, once they have been idle
+// for Capacity.IdleAfter: no game session, and no placement waiting for one. Idle times
+// are in memory only, so they begin anew after a restart.
+func (s *Service) restAll(ctx context.Context, view store.Reader, now time.Time, waiting map[string]placement.Depth) error {
+	idle := map[place]time.Time{}
+	for f := range s.Fleets.Managed(view) {
+		for _, l := range f.Locations {
+			at := place{f.ID, l.Location}
+			if !l.Rests() || s.busy(view, waiting[f.ID], f, l.Location) {
+				continue
+			}
+			since, known := s.idle[at]
+			if !known {
+				since = now
+			}
+			idle[at] = since
+			if now.Sub(since) < l.Capacity.IdleAfter {
+				continue
+			}
+			if err := s.rest.Do(ctx, at); err != nil {
+				return err
+			}
+		}
+	}
+	s.idle = idle
+	return nil
+}
+
+// busy reports whether a location has game sessions, or placements that may need it are
+// waiting.
+func (s *Service) busy(r store.Reader, waiting placement.Depth, f *fleet.Fleet, location string) bool {
+	if waiting.Pending > 0 {
+		return true
+	}
+	for p := range s.Computes.Processes(r, f.ID, location) {
+		if p.GameSessionID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) runRest(tx *store.Tx, at place) error {
+	f := s.Fleets.Get(tx, at.FleetID)
+	if f == nil || s.busy(tx, s.Placements.Waiting(tx, tx.Now())[f.ID], f, at.Location) {
+		return nil
+	}
+	if l := f.Place(at.Location); l != nil {
+		s.Fleets.Capacities.Rest(tx, at.FleetID, at.Location, fmt.Sprintf("no game session for %s", l.Capacity.IdleAfter))
 	}
 	return nil
 }

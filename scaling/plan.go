@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/musterhq/muster/fleet"
 )
 
 const (
@@ -29,11 +31,6 @@ type Sample struct {
 	PerInstance int                // processes that an instance runs
 }
 
-// Place is the desired number of instances of a location, and its limits.
-type Place struct{ Desired, Min, Max int }
-
-func (p Place) hold(n int) int { return max(p.Min, min(p.Max, n)) }
-
 // Memory is what Plan needs to know of previous minutes. The zero value is ready to use.
 // Plan does not modify it but returns a new one.
 type Memory struct {
@@ -49,12 +46,13 @@ type Decision struct {
 	By      []string // names of the policies that acted
 }
 
-// Plan returns how many instances a location should have, applying its policies in order
+// Plan returns how many instances a location should have instead of those that it has
+// now, applying its policies in order
 // of their names. It is pure. No policy scales a location up from zero instances, because
 // nothing can be measured there.
-func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (Decision, Memory) {
+func Plan(now time.Time, have fleet.Capacity, s Sample, policies []*Policy, m Memory) (Decision, Memory) {
 	next := Memory{Streaks: map[string]int{}, Acted: map[string]time.Time{}}
-	d := Decision{Desired: place.Desired}
+	d := Decision{Desired: have.Desired}
 	var why []string
 	for _, p := range policies {
 		if at, ok := m.Acted[p.Name]; ok {
@@ -62,13 +60,13 @@ func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (D
 		}
 		to, reason := d.Desired, ""
 		switch {
-		case place.Desired == 0:
+		case have.Desired == 0:
 		case p.Kind == TargetBased:
-			to, reason, next.Needed = steer(p, place, s, d.Desired, m.Needed)
+			to, reason, next.Needed = steer(p, have, s, d.Desired, m.Needed)
 		default:
 			to, reason, next.Streaks[p.Name] = p.judge(now, s, d.Desired, m)
 		}
-		if to = place.hold(to); reason == "" || to == d.Desired {
+		if to = have.Within(to); reason == "" || to == d.Desired {
 			continue
 		}
 		d.Desired = to
@@ -82,14 +80,14 @@ func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (D
 
 // steer moves capacity towards a target: up immediately, and down to the most that was
 // needed in the window, including the margin.
-func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int, why string, needed []int) {
+func steer(p *Policy, have fleet.Capacity, s Sample, desired int, before []int) (to int, why string, needed []int) {
 	if s.PerInstance <= 0 {
 		return desired, "", nil // unknown how many processes an instance runs
 	}
 	// The limits are applied first, so that the window does not record demand beyond
 	// them.
 	need := func(sessions int) int {
-		return place.hold(max(1, instancesFor(sessions, s.Useless, p.Target, s.PerInstance)))
+		return have.Within(max(1, instancesFor(sessions, s.Useless, p.Target, s.PerInstance)))
 	}
 	n := need(s.Sessions)
 	needed = append(slices.Clone(before), need(s.Sessions+int(math.Ceil(margin*float64(s.Sessions)))))

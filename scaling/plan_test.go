@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/musterhq/muster/fleet"
 )
 
 // world is a location whose instances become active two minutes after they are desired.
 type world struct {
 	now      time.Time
-	place    Place
+	place    fleet.Capacity
 	capacity int // instances that hosts have room for
 	coming   []int
 	active   int
@@ -24,8 +26,8 @@ type world struct {
 
 const perHost = 10 // processes of an instance
 
-func newWorld(place Place) *world {
-	return &world{now: time.Unix(0, 0), place: place, capacity: math.MaxInt, active: place.Desired, coming: []int{place.Desired, place.Desired}}
+func newWorld(have fleet.Capacity) *world {
+	return &world{now: time.Unix(0, 0), place: have, capacity: math.MaxInt, active: have.Desired, coming: []int{have.Desired, have.Desired}}
 }
 
 // minute lets a minute pass with a demand of that many game sessions.
@@ -59,7 +61,7 @@ func target(percent float64) *Policy {
 
 func TestTarget_Step(t *testing.T) {
 	t.Parallel()
-	w := newWorld(Place{Desired: 1, Max: 100})
+	w := newWorld(fleet.Capacity{Desired: 1, Max: 100})
 	const why = "policy t: 10 game sessions need 2 instances of 10 processes to keep 15% available"
 	if d := w.minute(85, target(15)); d.Why != why {
 		t.Errorf("it moves because %q, want %q", d.Why, why)
@@ -86,7 +88,7 @@ func TestTarget_Step(t *testing.T) {
 
 func TestTarget_Ramp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(Place{Desired: 25, Max: 1000})
+	w := newWorld(fleet.Capacity{Desired: 25, Max: 1000})
 	for n := range 240 { // 8 more game sessions each minute, then fewer
 		w.minute(200+8*min(n, 240-n), target(20))
 	}
@@ -109,7 +111,7 @@ func TestTarget_NoiseDoesNotFlap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		w := newWorld(Place{Desired: 12, Max: 100})
+		w := newWorld(fleet.Capacity{Desired: 12, Max: 100})
 		for range 30 {
 			w.minute(100+random.IntN(11)-5, target(10))
 		}
@@ -129,7 +131,7 @@ func TestTarget_NoiseDoesNotFlap(t *testing.T) {
 // A load that swings faster than the window keeps what its peaks need.
 func TestTarget_SwingKeepsPeak(t *testing.T) {
 	t.Parallel()
-	w := newWorld(Place{Desired: 10, Max: 100})
+	w := newWorld(fleet.Capacity{Desired: 10, Max: 100})
 	for n := range 200 {
 		w.minute(20+60*(n/4%2), target(10))
 	}
@@ -140,7 +142,7 @@ func TestTarget_SwingKeepsPeak(t *testing.T) {
 
 func TestTarget_PoolExhausted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(Place{Desired: 2, Max: 1000})
+	w := newWorld(fleet.Capacity{Desired: 2, Max: 1000})
 	w.capacity = 5
 	for range 60 {
 		w.minute(400, target(50))
@@ -159,7 +161,7 @@ func TestTarget_PoolExhausted(t *testing.T) {
 func TestPlan_NeverFromZero(t *testing.T) {
 	t.Parallel()
 	rule := &Policy{Name: "r", Kind: RuleBased, Metric: "QueueDepth", Comparison: "GreaterThanThreshold", Periods: 1, Type: Change, By: 1}
-	w := newWorld(Place{Desired: 0, Max: 10})
+	w := newWorld(fleet.Capacity{Desired: 0, Max: 10})
 	for range 20 {
 		if d := w.minute(50, target(10), rule); d.Desired != 0 {
 			t.Fatalf("%+v: scaled from zero", d)
@@ -170,7 +172,7 @@ func TestPlan_NeverFromZero(t *testing.T) {
 func TestRule(t *testing.T) {
 	t.Parallel()
 	up := &Policy{Name: "up", Kind: RuleBased, Metric: targetMetric, Comparison: "LessThanThreshold", Threshold: 20, Periods: 3, Type: Change, By: 2}
-	w := newWorld(Place{Desired: 10, Max: 100})
+	w := newWorld(fleet.Capacity{Desired: 10, Max: 100})
 	at := func(minute, sessions, want int) {
 		t.Helper()
 		if w.minute(sessions, up); w.place.Desired != want {
@@ -194,7 +196,7 @@ func TestRule_PoliciesDoNotWaitForEachOther(t *testing.T) {
 	rule := func(name string, by int) *Policy {
 		return &Policy{Name: name, Kind: RuleBased, Metric: "ActiveInstances", Comparison: "GreaterThanOrEqualToThreshold", Threshold: 1, Periods: 1, Type: Change, By: by}
 	}
-	w := newWorld(Place{Desired: 10, Max: 100})
+	w := newWorld(fleet.Capacity{Desired: 10, Max: 100})
 	d := w.minute(0, rule("a", 1), rule("b", 5))
 	const why = "policy a: ActiveInstances is 10, GreaterThanOrEqualToThreshold 1 for 1 minutes; policy b: ActiveInstances is 10, GreaterThanOrEqualToThreshold 1 for 1 minutes"
 	if d.Desired != 16 || len(d.By) != 2 || d.Why != why {
@@ -212,7 +214,7 @@ func TestRule_Adjustments(t *testing.T) {
 		{Percent, 25, 13}, {Percent, 1, 11}, {Percent, -1, 9}, {Percent, -25, 7}, {Percent, math.MaxInt32, 50},
 	} {
 		p := &Policy{Name: "p", Kind: RuleBased, Metric: "IdleInstances", Comparison: "LessThanOrEqualToThreshold", Threshold: 1, Periods: 1, Type: c.kind, By: c.by}
-		d, _ := Plan(time.Unix(0, 0), Place{10, 2, 50}, Sample{Metrics: map[string]float64{"IdleInstances": 1}}, []*Policy{p}, Memory{})
+		d, _ := Plan(time.Unix(0, 0), fleet.Capacity{Desired: 10, Min: 2, Max: 50}, Sample{Metrics: map[string]float64{"IdleInstances": 1}}, []*Policy{p}, Memory{})
 		if d.Desired != c.want {
 			t.Errorf("%s %d from 10: %d, want %d", c.kind, c.by, d.Desired, c.want)
 		}
@@ -222,7 +224,7 @@ func TestRule_Adjustments(t *testing.T) {
 func TestRule_UnknownMetricHolds(t *testing.T) {
 	t.Parallel()
 	p := &Policy{Name: "p", Kind: RuleBased, Metric: targetMetric, Comparison: "LessThanThreshold", Threshold: 50, Periods: 1, Type: Change, By: 1}
-	d, next := Plan(time.Unix(0, 0), Place{1, 0, 5}, Sample{}, []*Policy{p}, Memory{Streaks: map[string]int{"p": 9}})
+	d, next := Plan(time.Unix(0, 0), fleet.Capacity{Desired: 1, Max: 5}, Sample{}, []*Policy{p}, Memory{Streaks: map[string]int{"p": 9}})
 	if d.Desired != 1 || next.Streaks["p"] != 0 {
 		t.Errorf("%+v %+v: acted on what cannot be told", d, next)
 	}
@@ -235,7 +237,7 @@ func TestPlan_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.IntRange(0, 5).Draw(t, "min")
 		high := rapid.IntRange(low, 40).Draw(t, "max")
-		w := newWorld(Place{rapid.IntRange(low, high).Draw(t, "desired"), low, high})
+		w := newWorld(fleet.Capacity{Desired: rapid.IntRange(low, high).Draw(t, "desired"), Min: low, Max: high})
 		policies := []*Policy{target(rapid.Float64Range(0, 95).Draw(t, "target"))}
 		fought := rapid.Bool().Draw(t, "with rule")
 		if fought {

@@ -5,15 +5,15 @@ import (
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
 )
 
 // sample measures a location (developer guide, "Monitor Amazon GameLift Servers
 // with Amazon CloudWatch").
-func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location string) Sample {
+func (s *Service) sample(r store.Reader, waiting placement.Depth, f *fleet.Fleet, location string) Sample {
 	instances := s.Instances.Counts(r, f, location)
 	use := s.Sessions.Use(r, f.ID, location)
 	processes := s.Computes.Tally(r, f.ID, location)
-	before := q.of(f.ID)
 	m := map[string]float64{
 		"ActiveInstances":                   float64(instances.Active),
 		"IdleInstances":                     float64(instances.Idle),
@@ -23,8 +23,8 @@ func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location str
 		"ConcurrentActivatableGameSessions": float64(s.Sessions.Free(r, f, location, math.MaxInt)),
 		"CurrentPlayerSessions":             float64(use.Players),
 		"AvailablePlayerSessions":           float64(max(0, use.MaxPlayers-use.Players)),
-		"QueueDepth":                        float64(before.pending),
-		"WaitTime":                          before.wait.Seconds(),
+		"QueueDepth":                        float64(waiting.Pending),
+		"WaitTime":                          waiting.AverageWait.Seconds(),
 	}
 	if instances.Active > 0 {
 		m["PercentIdleInstances"] = 100 * float64(instances.Idle) / float64(instances.Active)

@@ -1,7 +1,7 @@
 package scaling
 
 import (
-	"context"
+	"cmp"
 	"iter"
 	"log/slog"
 	"time"
@@ -12,25 +12,19 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
-// Options are the options of a Service.
-type Options struct {
-	// Queued returns how many placements are waiting in the queues that lead to a fleet,
-	// and how long they have waited. nil means none.
-	Queued func(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration)
-	// Logger receives log records. The default discards them.
-	Logger *slog.Logger
-}
-
 // Deps are the services that a Service uses.
 type Deps struct {
-	Events    *event.Log
-	Fleets    *fleet.Service
-	Computes  *compute.Service
-	Instances *instance.Service
-	Sessions  *session.Service
+	Events     *event.Log
+	Fleets     *fleet.Service
+	Computes   *compute.Service
+	Instances  *instance.Service
+	Sessions   *session.Service
+	Placements *placement.Service
+	Logger     *slog.Logger // nil discards
 }
 
 // maxPolicies is the most policies of a fleet.
@@ -39,34 +33,33 @@ const maxPolicies = 50
 // Service provides scaling policies to the doors, and applies them.
 type Service struct {
 	Deps
+	// Put creates a policy of a fleet, or replaces the one with its name.
+	// Errors: NotFound, InvalidRequest.
+	Put *store.Command[Input, *Policy]
+	// Delete removes a policy. Errors: NotFound.
+	Delete *store.Action[Name]
+
 	st       *store.Store
-	opts     Options
 	policies *store.Table[Policy]
-	put      *store.Command[Input, *Policy]
-	del      *store.Action[name]
 	act      *store.Action[action]
 	forget   *store.Action[struct{}]
 	rest     *store.Action[place]
-	memories map[string]Memory   // by fleet and location; used by the loop only
+	memories map[place]Memory    // used by the loop only
 	idle     map[place]time.Time // since when locations are idle; used by the loop only
 }
 
-type name struct{ FleetID, Name string }
+// Name names a policy of a fleet.
+type Name struct{ FleetID, Name string }
 
 // New registers the package's table and commands on the store.
-func New(st *store.Store, d Deps, o Options) *Service {
-	if o.Queued == nil {
-		o.Queued = func(store.Reader, string, time.Time) (int, time.Duration) { return 0, 0 }
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Service{Deps: d, st: st, opts: o, memories: map[string]Memory{}, idle: map[place]time.Time{}}
+func New(st *store.Store, d Deps) *Service {
+	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
+	s := &Service{Deps: d, st: st, memories: map[place]Memory{}, idle: map[place]time.Time{}}
 	s.policies = store.NewTable(st, store.TableSpec[Policy]{
 		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
 	})
-	s.put = store.NewCommand(st, "scaling.put", s.runPut)
-	s.del = store.NewAction(st, "scaling.delete", s.runDelete)
+	s.Put = store.NewCommand(st, "scaling.put", s.runPut)
+	s.Delete = store.NewAction(st, "scaling.delete", s.runDelete)
 	s.act = store.NewAction(st, "scaling.act", s.runAct)
 	s.rest = store.NewAction(st, "scaling.rest", s.runRest)
 	s.forget = store.NewAction(st, "scaling.forget", s.runForget)
@@ -76,10 +69,6 @@ func New(st *store.Store, d Deps, o Options) *Service {
 // key returns a policy's key, which sorts a fleet's policies by name. Fleet ids contain
 // no slash.
 func key(fleetID, name string) string { return fleetID + "/" + name }
-
-// Put creates a policy of a fleet, or replaces the one with its name.
-// Errors: NotFound, InvalidRequest.
-func (s *Service) Put(ctx context.Context, in Input) (*Policy, error) { return s.put.Do(ctx, in) }
 
 func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {
 	f, err := s.Fleets.Find(tx, in.FleetID)
@@ -116,12 +105,7 @@ func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {
 	return p, nil
 }
 
-// Delete removes a policy. Errors: NotFound.
-func (s *Service) Delete(ctx context.Context, fleetID, policy string) error {
-	return s.del.Do(ctx, name{fleetID, policy})
-}
-
-func (s *Service) runDelete(tx *store.Tx, n name) error {
+func (s *Service) runDelete(tx *store.Tx, n Name) error {
 	f, err := s.Fleets.Find(tx, n.FleetID)
 	if err != nil {
 		return err

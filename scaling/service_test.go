@@ -74,7 +74,7 @@ func (l *load) look() {
 // target puts a TargetBased policy with a percentage of available game sessions.
 func (c *cell) target(percent float64) {
 	c.Helper()
-	_, err := c.scaling.Put(c.ctx, scaling.Input{
+	_, err := c.scaling.Put.Do(c.ctx, scaling.Input{
 		FleetID: c.fleet.ID, Name: "target", Metric: "PercentAvailableGameSessions", Kind: scaling.TargetBased, Target: &percent,
 	})
 	c.must(err)
@@ -233,21 +233,6 @@ func TestScaling_PlacementWakes(t *testing.T) {
 		c.must(err)
 		if p.Status != placement.Fulfilled {
 			t.Errorf("the placement is %s, capacity %+v", p.Status, c.capacity())
-		}
-	})
-}
-
-// In a pass the queued placements are counted only once, because counting iterates over
-// all of them.
-func TestScaling_QueuesAreCountedOnce(t *testing.T) {
-	in(t, 1, func(c *cell) {
-		yes, after := true, time.Hour
-		c.limit(fleet.CapacityInput{FromZero: &yes, IdleAfter: &after, Max: number(3)})
-		c.target(25)
-		c.asked.Store(0)
-		c.pass(5 * time.Minute)
-		if n := c.asked.Load(); n != 5 {
-			t.Errorf("counted %d times in 5 passes", n)
 		}
 	})
 }

@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/state internal/fault internal/arn"
 
 // domain lists the packages that hold the rules of game hosting.
-const domain = "event auth audit build build/object fleet compute session session/filter instance scaling placement flexmatch flexmatch/ruleset"
+const domain = "event auth audit build build/object fleet compute session session/filter instance placement scaling flexmatch flexmatch/ruleset"
 
 // rows are matched in order; the first that fits a package applies. Doors import the
 // domain, the domain never imports a door. Within the domain, imports go downward only:
@@ -62,8 +62,8 @@ var rows = []row{
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
 	{"internal/celltest", ground + " internal/tag auth event fleet compute session instance", "opens these services on one store, for tests"},
-	{"scaling", ground + " instance session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
+	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},
 	{"flexmatch/search/large", "flexmatch/ruleset flexmatch/search", "forms matches of more than 40 players, by the definition"},
