@@ -1,6 +1,7 @@
 package beacon
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -54,20 +55,9 @@ type Result struct {
 }
 
 func (o *MeasureOptions) setDefaults() {
-	span := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	if o.Samples == 0 {
-		o.Samples = 6
-	}
-	if o.Parallel == 0 {
-		o.Parallel = 4
-	}
-	span(&o.Interval, 350*time.Millisecond)
-	span(&o.Timeout, time.Second)
-	span(&o.Deadline, 4*time.Second)
+	o.Samples, o.Parallel = cmp.Or(o.Samples, 6), cmp.Or(o.Parallel, 4)
+	o.Interval = cmp.Or(o.Interval, 350*time.Millisecond)
+	o.Timeout, o.Deadline = cmp.Or(o.Timeout, time.Second), cmp.Or(o.Deadline, 4*time.Second)
 	if o.Client == nil {
 		o.Client = &http.Client{Transport: &http.Transport{}}
 	}
@@ -196,13 +186,10 @@ func (o *MeasureOptions) hear(conn net.Conn, tag [nonceSize]byte, back []time.Ti
 	for left := len(back); left > 0; {
 		n, err := conn.Read(buffer)
 		now := time.Now()
-		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || errors.Is(err, net.ErrClosed) {
-			return
+		if err != nil {
+			return // the time is up, or nobody listens there
 		}
-		if err != nil || n != nonceSize+4 || [nonceSize]byte(buffer[:nonceSize]) != tag {
-			if err != nil {
-				return // nobody listens there
-			}
+		if n != nonceSize+4 || [nonceSize]byte(buffer[:nonceSize]) != tag {
 			continue
 		}
 		i := binary.BigEndian.Uint32(buffer[nonceSize:])
@@ -211,11 +198,6 @@ func (o *MeasureOptions) hear(conn net.Conn, tag [nonceSize]byte, back []time.Ti
 			left--
 		}
 	}
-}
-
-func isTimeout(err error) bool {
-	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout()
 }
 
 // receipt has the beacon measure, and returns its receipt; "" if it issues none.

@@ -1,6 +1,7 @@
 package beacon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,14 +46,7 @@ type Server struct {
 
 // Listen opens the sockets.
 func Listen(o Options) (*Server, error) {
-	positive := func(n *int, value int) {
-		if *n == 0 {
-			*n = value
-		}
-	}
-	positive(&o.PerPeer, 10)
-	positive(&o.PerNetwork, 50)
-	positive(&o.Total, 50_000)
+	o.PerPeer, o.PerNetwork, o.Total = cmp.Or(o.PerPeer, 10), cmp.Or(o.PerNetwork, 50), cmp.Or(o.Total, 50_000)
 	s := &Server{opts: o, gate: newGate(o)}
 	if o.Key != nil {
 		s.receipts = NewReceipts(o.Key)

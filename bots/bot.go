@@ -75,7 +75,7 @@ func (b *bot) game(ctx context.Context, o *Outcome) error {
 		if patient.Err() == nil || trouble == nil {
 			trouble = err
 		}
-		if final(err) || pause(patient, attempt) != nil {
+		if final(err) || !pause(patient, attempt) {
 			return fmt.Errorf("after %v: %w", time.Since(begin).Round(time.Second), trouble)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	awsgamelift "github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/gamelift"
 )
@@ -89,7 +90,7 @@ func (c *crew) play(ctx context.Context) {
 	for i := range c.outcomes {
 		c.stages.enter(coming)
 		bots.Go(func() {
-			_ = sleep(ctx, time.Duration(i)*pause)
+			wake.Sleep(ctx, time.Duration(i)*pause)
 			b := c.newBot(i + 1)
 			c.outcomes[i] = b.live(ctx)
 			b.leave(ctx)
@@ -103,26 +104,14 @@ func (c *crew) play(ctx context.Context) {
 
 // show prints a line of progress at intervals.
 func (c *crew) show(ctx context.Context) {
-	for sleep(ctx, c.opts.Every) == nil {
+	for wake.Sleep(ctx, c.opts.Every) {
 		fmt.Fprintln(c.opts.Out, c.stages.line())
 	}
 }
 
-// sleep waits for d. It returns the context's error if that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // pause waits before another attempt: longer each time, at most about 5 seconds, with
-// jitter.
-func pause(ctx context.Context, attempt int) error {
+// jitter. It reports whether ctx has not ended.
+func pause(ctx context.Context, attempt int) bool {
 	d := min(250*time.Millisecond<<min(attempt, 8), 5*time.Second)
-	return sleep(ctx, time.Duration(float64(d)*(0.5+rand.Float64())))
+	return wake.Sleep(ctx, time.Duration(float64(d)*(0.5+rand.Float64())))
 }

@@ -29,7 +29,7 @@ func (b *bot) enter(ctx context.Context) error {
 			b.me, b.id, b.matching, b.tracker = me, me.PlayerID(), me, me
 			return nil
 		}
-		if !worthRepeating(err) || pause(ctx, attempt) != nil {
+		if !worthRepeating(err) || !pause(ctx, attempt) {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (b *bot) start(ctx context.Context) (ticketID string, err error) {
 		case !worthRepeating(err):
 			return "", err
 		}
-		if pause(ctx, attempt) != nil {
+		if !pause(ctx, attempt) {
 			return "", err
 		}
 	}

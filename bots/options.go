@@ -1,6 +1,7 @@
 package bots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,18 +58,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Game == "" {
 		return o, errors.New("no program is named that plays the game")
 	}
-	if o.Via == "" {
-		o.Via = Players
-	}
+	o.Via = cmp.Or(o.Via, Players)
 	if o.Via != Players && o.Via != Matchmaking && o.Via != Sessions {
 		return o, fmt.Errorf("unknown way %q: it is %s, %s or %s", o.Via, Players, Matchmaking, Sessions)
 	}
 	if o.Matchmaker != "" && o.Via != Players {
 		return o, fmt.Errorf("matchmaker %q: bots ask for one by its name through the player API alone", o.Matchmaker)
 	}
-	if o.MatchSize == 0 {
-		o.MatchSize = 8
-	}
+	o.MatchSize = cmp.Or(o.MatchSize, 8)
 	if o.MatchSize < 1 || o.MatchSize > 40 {
 		return o, fmt.Errorf("a game of %d: there must be 1 to 40 players", o.MatchSize)
 	}
@@ -77,19 +74,15 @@ func (o Options) withDefaults() (Options, error) {
 		o.HTTP = &http.Client{Transport: Transport()}
 	}
 	o.AWS.BaseEndpoint, o.AWS.HTTPClient = &o.URL, o.HTTP
-	setDefault(&o.For, 20*time.Second)
-	setDefault(&o.Over, time.Duration(o.Players)*10*time.Millisecond)
-	setDefault(&o.Patience, 2*time.Minute)
-	setDefault(&o.Poll, time.Second)
-	setDefault(&o.Every, time.Second)
+	o.For = positive(o.For, 20*time.Second)
+	o.Over = positive(o.Over, time.Duration(o.Players)*10*time.Millisecond)
+	o.Patience = positive(o.Patience, 2*time.Minute)
+	o.Poll = positive(o.Poll, time.Second)
+	o.Every = positive(o.Every, time.Second)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
 	return o, nil
 }
 
-func setDefault(d *time.Duration, value time.Duration) {
-	if *d <= 0 {
-		*d = value
-	}
-}
+func positive(d, or time.Duration) time.Duration { return cmp.Or(max(d, 0), or) }

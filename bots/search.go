@@ -28,7 +28,7 @@ func (b *bot) seekSession(ctx context.Context) (session.Connection, error) {
 			return place, err
 		}
 		b.move(waiting)
-		if pause(ctx, attempt) != nil {
+		if !pause(ctx, attempt) {
 			return place, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	awsgamelift "github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/sdk/session"
 )
 
@@ -64,7 +65,7 @@ func (s *setup) awaitFleet(ctx context.Context) error {
 	until := time.Now().Add(fleetTimeout)
 	for {
 		err := s.findFleet(ctx)
-		if !errors.Is(err, errNoFleet) || time.Now().After(until) || sleep(ctx, 100*time.Millisecond) != nil {
+		if !errors.Is(err, errNoFleet) || time.Now().After(until) || !wake.Sleep(ctx, 100*time.Millisecond) {
 			return err
 		}
 	}

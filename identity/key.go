@@ -97,35 +97,20 @@ func (s *Keys) ensure(ctx context.Context) error {
 	if newest != nil && time.Now().Before(newest.Retire.Add(-s.opts.KeyLead)) {
 		return nil
 	}
-	return s.addNew(ctx, false)
-}
-
-// Rotate replaces all signing keys immediately: access tokens signed so far are
-// refused from then on, and clients have to refresh. It is for a leaked key.
-func (s *Keys) Rotate(ctx context.Context) error { return s.addNew(ctx, true) }
-
-func (s *Keys) addNew(ctx context.Context, now bool) error {
 	key, err := s.create()
 	if err != nil {
 		return err
 	}
-	return s.add.Do(ctx, keyArgs{Key: key, Now: now})
+	return s.add.Do(ctx, keyArgs{key})
 }
 
-type keyArgs struct {
-	Key SigningKey
-	Now bool // drop all others
-}
+type keyArgs struct{ Key SigningKey }
 
 func (s *Keys) runAdd(tx *store.Tx, a keyArgs) error {
 	k, now := a.Key, tx.Now()
 	k.Created, k.Activate = now, now
 	newest := s.newest(tx)
 	switch {
-	case a.Now:
-		for old := range s.table.All(tx) {
-			s.table.Delete(tx, old.ID)
-		}
 	case newest != nil && now.Before(newest.Retire.Add(-s.opts.KeyLead)):
 		return nil // another call has added the key
 	case newest != nil && newest.Retire.After(now):

@@ -34,7 +34,10 @@ const (
 	retryEvery   = time.Second      // at most, while the issuer does not answer
 )
 
-var errNoKey = errors.New("no such key")
+var (
+	errNoKey    = errors.New("no such key")
+	errRejected = errors.New("the provider refused the request") // rather than failed
+)
 
 func newKeySet(c ProviderConfig, client *http.Client) *keySet {
 	return &keySet{config: c, client: client, url: c.KeySetURL}
@@ -47,36 +50,25 @@ func (s *keySet) find(ctx context.Context, kid, algorithm string) (any, error) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	key, known := s.lookup(kid, algorithm)
-	fresh := now.Before(s.until)
-	wait := rereadEvery
+	fresh, wait := now.Before(s.until), rereadEvery
 	if !fresh {
 		wait = retryEvery
 	}
-	if (known && fresh) || now.Sub(s.read) < wait {
-		return key, s.verdict(known, fresh)
-	}
-	s.read = now
-	if err := s.reread(ctx, now); err != nil {
-		if known && fresh {
-			return key, nil
+	if !(known && fresh) && now.Sub(s.read) >= wait {
+		s.read = now
+		if err := s.reread(ctx, now); err != nil {
+			return nil, err
 		}
-		return nil, err
+		key, known = s.lookup(kid, algorithm)
+		fresh = true
 	}
-	if key, known = s.lookup(kid, algorithm); !known {
+	switch {
+	case !fresh:
+		return nil, errors.New("the key set could not be read a moment ago")
+	case !known:
 		return nil, errNoKey
 	}
 	return key, nil
-}
-
-// verdict returns the error of find when it does not read the keys again.
-func (s *keySet) verdict(known, fresh bool) error {
-	switch {
-	case !fresh:
-		return errors.New("the key set could not be read a moment ago")
-	case !known:
-		return errNoKey
-	}
-	return nil
 }
 
 // lookup returns a key that may verify the algorithm. A token without a kid matches
@@ -147,23 +139,14 @@ func call(client *http.Client, request *http.Request, into any) (http.Header, er
 	switch {
 	case err != nil:
 		return nil, err
+	case response.StatusCode/100 == 4 && response.StatusCode != http.StatusTooManyRequests:
+		return nil, errRejected
 	case response.StatusCode != http.StatusOK:
-		return nil, &statusError{response.StatusCode}
+		return nil, fmt.Errorf("answered with status %d", response.StatusCode)
 	case len(body) > maxAnswer:
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
 	return response.Header, json.Unmarshal(body, into, json.MatchCaseInsensitiveNames(false))
-}
-
-// statusError is an answer that is not 200.
-type statusError struct{ status int }
-
-func (e *statusError) Error() string { return "answered with status " + strconv.Itoa(e.status) }
-
-// rejected reports whether err is the provider's refusal, not its failure.
-func rejected(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests
 }
 
 // lasts returns the max-age (RFC 9111, 5.2.2.1) within our limits.

@@ -53,15 +53,11 @@ func newLogins(r *rows, providers *Providers, t *Tokens, p *proofs, m *Merges) *
 // has to keep.
 func (s *Logins) CreateGuest(ctx context.Context) (*Session, error) {
 	secret := randomText(32)
-	f, err := s.createGuest.Do(ctx, guestArgs{Secret: hash(secret)})
+	created, err := s.tokens.session(s.createGuest.Do(ctx, guestArgs{Secret: hash(secret)}))
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.tokens.session(f, true)
-	if err != nil {
-		return nil, err
-	}
-	created.GuestSecret = secret
+	created.Created, created.GuestSecret = true, secret
 	return created, nil
 }
 
@@ -88,11 +84,7 @@ func (s *Logins) LoginGuest(ctx context.Context, playerID, secret string) (*Sess
 	if subtle.ConstantTimeCompare(want, hash(secret)) != 1 {
 		return nil, refuse(GuestSecretInvalid, "no guest account has this player id and secret")
 	}
-	f, err := s.enter.Do(ctx, enterArgs{Player: playerID, Method: Guest})
-	if err != nil {
-		return nil, err
-	}
-	return s.tokens.session(f, false)
+	return s.tokens.session(s.enter.Do(ctx, enterArgs{Player: playerID, Method: Guest}))
 }
 
 type enterArgs struct{ Player, Method string }
@@ -127,10 +119,12 @@ func (s *Logins) Login(ctx context.Context, provider string, c Credential, creat
 		return nil, err
 	}
 	in, err := s.login.Do(ctx, loginArgs{Provider: provider, Subject: proof.Subject, Create: create, Proof: s.proofs.once(proof)})
+	out, err := s.tokens.session(in.Family, err)
 	if err != nil {
 		return nil, err
 	}
-	return s.tokens.session(in.Family, in.Created)
+	out.Created = in.Created
+	return out, nil
 }
 
 type loginArgs struct {
@@ -195,7 +189,7 @@ func (s *Logins) Link(ctx context.Context, who Claims, provider string, c Creden
 	if done.Family == nil {
 		return nil, inUse(provider, token, done.Mergeable)
 	}
-	return s.tokens.session(done.Family, false)
+	return s.tokens.session(done.Family, nil)
 }
 
 // inUse returns the refusal for an account that is linked to another player.

@@ -83,11 +83,7 @@ func (s *Merges) Merge(ctx context.Context, who Claims, conflictToken string, ke
 	if err := s.opts.fresh(who); err != nil {
 		return nil, err
 	}
-	f, err := s.merge.Do(ctx, mergeArgs{Player: who.PlayerID, Family: who.FamilyID, Token: Digest(conflictToken), KeepHolder: keepHolder})
-	if err != nil {
-		return nil, err
-	}
-	return s.tokens.session(f, false)
+	return s.tokens.session(s.merge.Do(ctx, mergeArgs{Player: who.PlayerID, Family: who.FamilyID, Token: Digest(conflictToken), KeepHolder: keepHolder}))
 }
 
 func (s *Merges) runMerge(tx *store.Tx, a mergeArgs) (*Family, error) {
@@ -116,8 +112,8 @@ func (s *Merges) runMerge(tx *store.Tx, a mergeArgs) (*Family, error) {
 		return nil, err
 	}
 	s.table.Delete(tx, a.Player)
-	s.giveAccount(tx, kept, l)
-	s.giveUp(tx, lost, kept)
+	s.moveAccount(tx, kept, l)
+	s.end(tx, lost, kept)
 	if a.KeepHolder {
 		f = s.families.begin(tx, kept.ID, c.Provider, c.Proven)
 	}
@@ -142,8 +138,8 @@ func (s *Merges) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	return nil
 }
 
-// giveAccount links an external account to the player.
-func (s *Merges) giveAccount(tx *store.Tx, p *Player, l *Link) {
+// moveAccount links an external account to the player.
+func (s *Merges) moveAccount(tx *store.Tx, p *Player, l *Link) {
 	if l.PlayerID == p.ID {
 		return
 	}
@@ -152,9 +148,9 @@ func (s *Merges) giveAccount(tx *store.Tx, p *Player, l *Link) {
 	s.links.put(tx, &moved)
 }
 
-// giveUp ends a player who was merged into another. The row and the data stay for a
+// end ends a player who was merged into another. The row and the data stay for a
 // while; players merged into the lost one before are now merged into the kept one.
-func (s *Merges) giveUp(tx *store.Tx, lost, kept *Player) {
+func (s *Merges) end(tx *store.Tx, lost, kept *Player) {
 	p := *lost
 	p.MergedInto, p.Purge = kept.ID, tx.Now().Add(mergedKept)
 	p.GuestSecret = nil

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,9 +17,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// steam verifies tickets with Steam (Steamworks Web API,
-// ISteamUserAuth/AuthenticateUserTicket/v1).
-type steam struct {
+// remote is a provider that is sent each credential.
+type remote struct {
 	config ProviderConfig
 	client *http.Client
 }
@@ -41,25 +41,27 @@ type steamAnswer struct {
 
 var hexText = regexp.MustCompile(`^[0-9A-Fa-f]+$`)
 
-func (s *steam) verify(ctx context.Context, c Credential) (proof, error) {
+// steam verifies tickets with Steam (Steamworks Web API,
+// ISteamUserAuth/AuthenticateUserTicket/v1).
+func (r *remote) steam(ctx context.Context, c Credential) (proof, error) {
 	if !hexText.MatchString(c.Token) {
 		return proof{}, refuse(ProviderInvalid, "token: a Steam ticket is written in hex")
 	}
-	query := url.Values{"key": {s.config.Secret}, "appid": {s.config.AppID}, "ticket": {c.Token}}
+	query := url.Values{"key": {r.config.Secret}, "appid": {r.config.AppID}, "ticket": {c.Token}}
 	if c.Identity != "" {
 		query.Set("identity", c.Identity)
 	}
 	var a steamAnswer
-	if _, err := get(ctx, s.client, s.config.URL+"/ISteamUserAuth/AuthenticateUserTicket/v1/?"+query.Encode(), &a); err != nil {
-		return proof{}, unreachable(s.config.Name, err)
+	if _, err := get(ctx, r.client, r.config.URL+"/ISteamUserAuth/AuthenticateUserTicket/v1/?"+query.Encode(), &a); err != nil {
+		return proof{}, unreachable(r.config.Name, err)
 	}
 	p := a.Response.Params
 	switch {
 	case p.Result != "OK" || p.SteamID == "":
 		return proof{}, refuse(ProviderInvalid, "Steam did not accept the ticket (code %d)", a.Response.Error.Code)
-	case !s.config.AllowBanned && (p.VACBanned || p.PublisherBanned):
+	case !r.config.AllowBanned && (p.VACBanned || p.PublisherBanned):
 		return proof{}, refuse(Banned, "Steam has banned this account from the game")
-	case !s.config.AllowBorrowed && p.OwnerSteamID != "" && p.OwnerSteamID != p.SteamID:
+	case !r.config.AllowBorrowed && p.OwnerSteamID != "" && p.OwnerSteamID != p.SteamID:
 		return proof{}, refuse(ProviderInvalid, "the game is borrowed by Steam family sharing")
 	}
 	return proof{Subject: p.SteamID}, nil
@@ -67,24 +69,19 @@ func (s *steam) verify(ctx context.Context, c Credential) (proof, error) {
 
 // facebook verifies access tokens with Facebook: first the application that a token was
 // issued to, and then its user (Graph API, /app and /me).
-type facebook struct {
-	config ProviderConfig
-	client *http.Client
-}
-
-func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
+func (r *remote) facebook(ctx context.Context, c Credential) (proof, error) {
 	var app, me struct {
 		ID string `json:"id"`
 	}
 	token := "access_token=" + url.QueryEscape(c.Token)
-	if _, err := get(ctx, f.client, f.config.URL+"/app?fields=id&"+token, &app); err != nil {
-		return proof{}, unreachable(f.config.Name, err)
+	if _, err := get(ctx, r.client, r.config.URL+"/app?fields=id&"+token, &app); err != nil {
+		return proof{}, unreachable(r.config.Name, err)
 	}
-	if app.ID != f.config.AppID {
-		return proof{}, refuse(ProviderInvalid, "the access token of %s was made for another application", f.config.Name)
+	if app.ID != r.config.AppID {
+		return proof{}, refuse(ProviderInvalid, "the access token of %s was made for another application", r.config.Name)
 	}
-	if _, err := get(ctx, f.client, f.config.URL+"/me?fields=id&"+token, &me); err != nil {
-		return proof{}, unreachable(f.config.Name, err)
+	if _, err := get(ctx, r.client, r.config.URL+"/me?fields=id&"+token, &me); err != nil {
+		return proof{}, unreachable(r.config.Name, err)
 	}
 	return proof{Subject: me.ID}, nil
 }
@@ -97,22 +94,17 @@ func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
 //	{"token": "…"}
 //
 // which answers 200 {"subject": "…"}, or 4xx for a token that is not valid.
-type custom struct {
-	config ProviderConfig
-	client *http.Client
-}
-
-func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
+func (r *remote) custom(ctx context.Context, c Credential) (proof, error) {
 	body, err := json.Marshal(map[string]string{"token": c.Token})
 	if err != nil {
 		return proof{}, fmt.Errorf("encode token: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.config.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.config.URL, bytes.NewReader(body))
 	if err != nil {
 		return proof{}, err
 	}
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(u.config.Secret))
+	mac := hmac.New(sha256.New, []byte(r.config.Secret))
 	mac.Write([]byte(at + "."))
 	mac.Write(body)
 	request.Header.Set("Content-Type", "application/json")
@@ -121,8 +113,8 @@ func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
 	var answer struct {
 		Subject string `json:"subject"`
 	}
-	if _, err := call(u.client, request, &answer); err != nil {
-		return proof{}, unreachable(u.config.Name, err)
+	if _, err := call(r.client, request, &answer); err != nil {
+		return proof{}, unreachable(r.config.Name, err)
 	}
 	return proof{Subject: answer.Subject}, nil
 }
@@ -130,7 +122,7 @@ func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
 // unreachable distinguishes a provider's refusal from a provider that does not answer.
 // The error itself is not shown: it may contain the URL, which may contain the secret.
 func unreachable(name string, err error) error {
-	if rejected(err) {
+	if errors.Is(err, errRejected) {
 		return refuse(ProviderInvalid, "%s did not accept the token", name)
 	}
 	return refuse(ProviderUnavailable, "%s does not answer at the moment; try again", name)

@@ -69,16 +69,11 @@ type proof struct {
 	Expires time.Time // of Once
 }
 
-// verifier checks a credential with one kind of provider.
-type verifier interface {
-	verify(ctx context.Context, c Credential) (proof, error)
-}
-
 // provider is a configured provider.
 type provider struct {
-	name string
-	verifier
-	calls chan struct{} // holds a token for each check in progress
+	name   string
+	verify func(context.Context, Credential) (proof, error)
+	calls  chan struct{} // holds a token for each check in progress
 }
 
 const (
@@ -119,7 +114,7 @@ func (s *Providers) Reload(configs []ProviderConfig) error {
 		if named[c.Name] != nil {
 			return fmt.Errorf("players: provider %q is configured twice", c.Name)
 		}
-		named[c.Name] = &provider{name: c.Name, verifier: c.verifier(s.client), calls: make(chan struct{}, maxCalls)}
+		named[c.Name] = &provider{name: c.Name, verify: c.verifier(s.client), calls: make(chan struct{}, maxCalls)}
 	}
 	s.named.Store(&named)
 	return nil
@@ -182,17 +177,18 @@ func (c *ProviderConfig) complete() error {
 	return preset(c)
 }
 
-// verifier returns the verifier of the provider's credentials.
-func (c *ProviderConfig) verifier(client *http.Client) verifier {
+// verifier returns the function that checks the provider's credentials.
+func (c *ProviderConfig) verifier(client *http.Client) func(context.Context, Credential) (proof, error) {
+	r := &remote{config: *c, client: client}
 	switch c.Kind {
 	case Steam:
-		return &steam{config: *c, client: client}
+		return r.steam
 	case Facebook:
-		return &facebook{config: *c, client: client}
+		return r.facebook
 	case Custom:
-		return &custom{config: *c, client: client}
+		return r.custom
 	}
-	return newIDTokens(*c, client)
+	return newIDTokens(*c, client).verify
 }
 
 // usedProof records a used token of a provider, until the token expires.

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -61,9 +62,6 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if d.Logger == nil {
-		d.Logger = slog.New(slog.DiscardHandler)
-	}
 	providers, err := newProviders(o.Providers, d.Client)
 	if err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	s := &Service{
 		Accounts: newAccounts(r, data), Logins: newLogins(r, providers, tokens, proofs, merges), Merges: merges,
 		Tokens: tokens, Data: data, Providers: providers,
-		st: st, log: d.Logger.With("component", "identity"),
+		st: st, log: cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "identity"),
 	}
 	s.aged = []aged{
 		expiring(r.families.expires, func(tx *store.Tx, f *Family) int { r.families.table.Delete(tx, f.ID); return 1 }),
@@ -110,16 +108,13 @@ func (s *Service) Run(ctx context.Context) {
 			next = time.Now().Add(sweepEvery)
 		}
 		return err
-	}).Run(ctx)
+	}).LogTo(s.log, "players not looked after").Run(ctx)
 }
 
 func (s *Service) tend(ctx context.Context) error {
 	err := s.Tokens.Keys.ensure(ctx)
 	for more := err == nil && s.anyExpired(s.st.View(), time.Now()); more; {
 		more, err = s.sweep.Do(ctx, struct{}{})
-	}
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("players not looked after", "error", err)
 	}
 	return err
 }

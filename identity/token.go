@@ -74,8 +74,11 @@ type Session struct {
 	GuestSecret    string // only if a guest account was created; shown once
 }
 
-// session creates the tokens of a durable family.
-func (t *Tokens) session(f *Family, created bool) (*Session, error) {
+// session creates the tokens of a durable family, the result of a command.
+func (t *Tokens) session(f *Family, err error) (*Session, error) {
+	if err != nil {
+		return nil, err
+	}
 	view, now := t.st.View(), time.Now()
 	p := t.players.account(view, f.PlayerID)
 	if p == nil {
@@ -88,7 +91,7 @@ func (t *Tokens) session(f *Family, created bool) (*Session, error) {
 	}
 	return &Session{
 		PlayerID: p.ID, Scope: scope, AccessToken: access, AccessExpires: now.Add(t.opts.AccessLife),
-		RefreshToken: t.families.token(f), RefreshExpires: f.Expires, Created: created, Links: slices.Collect(t.links.of(view, p.ID)),
+		RefreshToken: t.families.token(f), RefreshExpires: f.Expires, Links: slices.Collect(t.links.of(view, p.ID)),
 	}, nil
 }
 
@@ -201,7 +204,7 @@ func (t *Tokens) Refresh(ctx context.Context, token string) (*Session, error) {
 	if !f.Revoked.IsZero() {
 		return nil, refuse(RefreshReused, "the refresh token was used before; all tokens that came from its login have ended")
 	}
-	return t.session(f, false)
+	return t.session(f, nil)
 }
 
 func (t *Tokens) runRefresh(tx *store.Tx, a refreshArgs) (*Family, error) {

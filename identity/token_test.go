@@ -130,8 +130,7 @@ func (h *house) publiclyGood(token string) error {
 	return parsed.Claims(set, &jwt.Claims{})
 }
 
-// Keys are published before they sign and until everything they signed has expired; a
-// leaked one is dropped immediately.
+// Keys are published before they sign and until everything they signed has expired.
 func TestKeys_Rotate(t *testing.T) {
 	t.Parallel()
 	opts := Options{KeyLife: 10 * time.Hour, KeyLead: time.Hour, AccessLife: 15 * time.Minute}
@@ -164,15 +163,6 @@ func TestKeys_Rotate(t *testing.T) {
 		if err := h.publiclyGood(s.AccessToken); err == nil {
 			h.Error("a token is good by the published keys after its key was removed")
 		}
-		old := h.guest()
-		h.must(h.ids.Tokens.Keys.Rotate(h.ctx))
-		if err := h.publiclyGood(old.AccessToken); err == nil {
-			h.Error("the key that leaked is still published")
-		}
-		_, err = h.ids.Tokens.Check(old.AccessToken)
-		h.refused(err, TokenInvalid)
-		_, err = h.ids.Tokens.Refresh(h.ctx, old.RefreshToken)
-		h.must(err)
 		h.reopen()
 	})
 }

@@ -75,6 +75,6 @@ func (s *Service) ReplayFrom(ctx context.Context, sink string, seq uint64) error
 		return err
 	}
 	k.interrupt()
-	k.nudge()
+	k.wakeup.Send()
 	return nil
 }

@@ -50,7 +50,7 @@ func (s *Service) Redeliver(ctx context.Context, sink string, seqs ...uint64) (i
 		return 0, err
 	}
 	n, err := s.cmd.again.Do(ctx, again{Sink: sink, Seqs: seqs})
-	k.nudge()
+	k.wakeup.Send()
 	return n, err
 }
 

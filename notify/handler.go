@@ -103,7 +103,7 @@ func (h handler) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, k := range h.svc.current() {
-		k.askSubscribers() // sends the notification of the end
+		k.resend.Send() // sends the notification of the end
 	}
 	h.log.Info("endpoint unsubscribed")
 	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "UnsubscribeResponse"}})

@@ -26,7 +26,7 @@ const (
 )
 
 // guard serves requests whose sender is allowed the action, in the sender's name.
-func (h handler) guard(action auth.Action, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
+func (h handler) guard(action auth.Action, serve func(*http.Request, url.Values) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.allow == nil {
 			refuse(w, http.StatusForbidden, "nobody may ask this here")
@@ -38,9 +38,20 @@ func (h handler) guard(action auth.Action, serve func(http.ResponseWriter, *http
 			return
 		}
 		r = r.WithContext(store.WithActor(r.Context(), caller.Actor()))
-		if err := serve(w, r, r.URL.Query()); err != nil {
+		answer, err := serve(r, r.URL.Query())
+		if err != nil {
 			h.fail(w, err)
+			return
 		}
+		if notices, ok := answer.([]jsontext.Value); ok { // as JSON lines
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Header().Set("Cache-Control", "no-store")
+			for _, line := range notices {
+				w.Write(append(line, '\n'))
+			}
+			return
+		}
+		writeJSON(w, http.StatusOK, answer)
 	}
 }
 
@@ -93,22 +104,12 @@ func (s *Service) Recent(ctx context.Context, n int) ([]jsontext.Value, error) {
 	return notices, nil
 }
 
-// serveRecent answers with JSON lines.
-func (h handler) serveRecent(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveRecent(r *http.Request, v url.Values) (any, error) {
 	n, err := number(v, "n", 20, 1, 1000)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	notices, err := h.svc.Recent(r.Context(), int(n))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Cache-Control", "no-store")
-	for _, line := range notices {
-		w.Write(append(line, '\n'))
-	}
-	return nil
+	return h.svc.Recent(r.Context(), int(n))
 }
 
 // SinkStatus is the state of a sink.
@@ -159,75 +160,55 @@ func bareURL(raw string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-func (h handler) serveSinks(w http.ResponseWriter, _ *http.Request, _ url.Values) error {
-	writeJSON(w, http.StatusOK, map[string]any{"sinks": h.svc.Status()})
-	return nil
+func (h handler) serveSinks(*http.Request, url.Values) (any, error) {
+	return map[string]any{"sinks": h.svc.Status()}, nil
 }
 
-func (h handler) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url.Values) error {
+func (h handler) serveDeadLetters(_ *http.Request, v url.Values) (any, error) {
 	after, err := number(v, "after", 0, 0, maxSeq)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit, err := number(v, "limit", 100, 1, 1000)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	letters, err := h.svc.DeadLetters(v.Get("sink"), after, int(limit))
-	if err != nil {
-		return err
-	}
-	if letters == nil {
-		letters = []*DeadLetter{}
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"dead_letters": letters})
-	return nil
+	return map[string]any{"dead_letters": letters}, err
 }
 
-func (h handler) serveReplay(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveReplay(r *http.Request, v url.Values) (any, error) {
 	if !v.Has("from") {
-		return fault.Invalid("from: the sequence number to begin with is missing; 0 is the oldest event kept")
+		return nil, fault.Invalid("from: the sequence number to begin with is missing; 0 is the oldest event kept")
 	}
 	from, err := number(v, "from", 0, 0, maxSeq)
-	if err != nil {
-		return err
+	if err == nil {
+		err = h.svc.ReplayFrom(r.Context(), v.Get("sink"), from)
 	}
-	if err := h.svc.ReplayFrom(r.Context(), v.Get("sink"), from); err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "from": from})
-	return nil
+	return map[string]any{"sink": v.Get("sink"), "from": from}, err
 }
 
 // maxRedeliver limits the numbers in one request.
 const maxRedeliver = 1000
 
-func (h handler) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveRedeliver(r *http.Request, v url.Values) (any, error) {
 	if len(v["seq"]) > maxRedeliver {
-		return fault.Invalid("seq: %d numbers, at most %d; none means all", len(v["seq"]), maxRedeliver)
+		return nil, fault.Invalid("seq: %d numbers, at most %d; none means all", len(v["seq"]), maxRedeliver)
 	}
 	var seqs []uint64
 	for _, text := range v["seq"] {
 		seq, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
-			return fault.Invalid("seq: %.40q is no sequence number", text)
+			return nil, fault.Invalid("seq: %.40q is no sequence number", text)
 		}
 		seqs = append(seqs, seq)
 	}
 	n, err := h.svc.Redeliver(r.Context(), v.Get("sink"), seqs...)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "redelivering": n})
-	return nil
+	return map[string]any{"sink": v.Get("sink"), "redelivering": n}, err
 }
 
-func (h handler) serveSubscribe(w http.ResponseWriter, r *http.Request, v url.Values) error {
-	if err := h.svc.Subscribe(r.Context(), v.Get("sink")); err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "status": Pending})
-	return nil
+func (h handler) serveSubscribe(r *http.Request, v url.Values) (any, error) {
+	return map[string]any{"sink": v.Get("sink"), "status": Pending}, h.svc.Subscribe(r.Context(), v.Get("sink"))
 }
 
 const maxSeq = 1<<63 - 1

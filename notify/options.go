@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,26 +81,18 @@ type SinkConfig struct {
 	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
 }
 
-// Defaults and limits of a sink.
+// Limits of a sink.
 const (
-	defaultTimeout  = 15 * time.Second
-	maxTimeout      = 2 * time.Minute
-	maxInFlight     = 64
-	defaultAttempts = 12
-	maxAttempts     = 100
-	maxSinks        = 100
+	maxTimeout  = 2 * time.Minute
+	maxInFlight = 64
+	maxAttempts = 100
+	maxSinks    = 100
 )
 
 func (c *SinkConfig) setDefaults() {
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.InFlight == 0 {
-		c.InFlight = 1
-	}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = defaultAttempts
-	}
+	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
+	c.InFlight = cmp.Or(c.InFlight, 1)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 12)
 	if c.Kind == SNS && c.SignatureVersion == "" {
 		c.SignatureVersion = "1"
 	}
@@ -106,10 +100,5 @@ func (c *SinkConfig) setDefaults() {
 
 // wants reports whether the sink is for notices to a target.
 func (c *SinkConfig) wants(target string) bool {
-	for _, topic := range c.Topics {
-		if topic == Everything || topic == target && target != "" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Topics, Everything) || target != "" && slices.Contains(c.Topics, target)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Service delivers the notices of the event log.
@@ -225,22 +226,16 @@ func (s *Service) sink(name string) (*sink, error) {
 const expireEvery = time.Hour
 
 func (s *Service) expire(ctx context.Context) {
-	tick := time.NewTicker(expireEvery)
-	defer tick.Stop()
-	for {
+	wake.Run(ctx, nil, func(ctx context.Context) time.Time {
 		n, err := s.cmd.expire.Do(ctx, struct{}{})
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("dead letters not removed at the end of their retention", "error", err)
 		}
 		if n == expireAtOnce {
-			continue
+			return time.Now()
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+		return time.Now().Add(expireEvery)
+	})
 }
 
 // links returns the URLs for messages that are sent now.

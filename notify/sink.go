@@ -59,21 +59,17 @@ const batchSize = 100
 // run delivers what there is to deliver, initially and whenever it is nudged, until ctx
 // ends.
 func (k *sink) run(ctx context.Context) {
-	for ctx.Err() == nil {
+	wake.Run(ctx, k.wakeup, func(ctx context.Context) time.Time {
 		busy, err := k.turn(ctx)
 		if err != nil && ctx.Err() == nil {
 			k.svc.log.Error("sink cannot go on; it tries again", "sink", k.cfg.Name, "error", err)
 			wake.Sleep(ctx, time.Second)
-			continue
 		}
-		if busy {
-			continue
+		if busy || err != nil {
+			return time.Now()
 		}
-		select {
-		case <-ctx.Done():
-		case <-k.wakeup:
-		}
-	}
+		return time.Time{}
+	})
 }
 
 // turn delivers one dead letter that is to be redelivered, if there is one, and the next
@@ -182,8 +178,6 @@ func (k *sink) inTrouble() int {
 	defer k.mu.Unlock()
 	return k.failures
 }
-
-func (k *sink) nudge() { k.wakeup.Send() }
 
 // interrupt cuts off the batch that is being delivered.
 func (k *sink) interrupt() {

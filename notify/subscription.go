@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // subscribe requests a subscription. Its secrets are created outside the transaction,
@@ -151,7 +153,7 @@ func (s *Service) Subscribe(ctx context.Context, sink string) error {
 			return err
 		}
 	}
-	k.askSubscribers()
+	k.resend.Send()
 	return nil
 }
 
@@ -163,8 +165,6 @@ func (k *sink) subscription(topic string) *Subscription {
 	}
 	return sub
 }
-
-func (k *sink) askSubscribers() { k.resend.Send() }
 
 // Pauses between requests to confirm that were received but not followed.
 const (
@@ -183,24 +183,12 @@ type asked struct {
 // keepSubscribing sends the messages that subscriptions wait for, until ctx ends.
 func (k *sink) keepSubscribing(ctx context.Context) {
 	tried := map[string]*asked{} // by status and ARN
-	for {
-		wait := k.sendHandshakes(ctx, tried)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-k.resend:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return
-		}
-	}
+	wake.Run(ctx, k.resend, func(ctx context.Context) time.Time { return k.sendHandshakes(ctx, tried) })
 }
 
-// sendHandshakes sends the messages that are due and returns the wait until the next.
-func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time.Duration {
-	wait := lastAsk
+// sendHandshakes sends the messages that are due and returns when the next is.
+func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time.Time {
+	next := time.Now().Add(lastAsk)
 	waiting := map[string]bool{}
 	for _, topic := range k.cfg.Topics {
 		sub := k.svc.subs.of(k.svc.st.View(), k.cfg.Name, topic)
@@ -212,17 +200,11 @@ func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time
 		if tried[id] == nil {
 			tried[id] = &asked{}
 		}
-		if time.Now().Before(tried[id].next) {
-			wait = min(wait, time.Until(tried[id].next))
-			continue
+		if !time.Now().Before(tried[id].next) {
+			k.shake(ctx, sub, tried[id])
 		}
-		k.shake(ctx, sub, tried[id])
-		wait = min(wait, time.Until(tried[id].next))
+		next = wake.Earliest(next, tried[id].next)
 	}
-	for id := range tried {
-		if !waiting[id] {
-			delete(tried, id)
-		}
-	}
-	return max(wait, 0)
+	maps.DeleteFunc(tried, func(id string, _ *asked) bool { return !waiting[id] })
+	return next
 }

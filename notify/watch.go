@@ -18,29 +18,24 @@ func (s *Service) watch(ctx context.Context) {
 	nudge, end := s.events.Watch()
 	defer end()
 	var newest uint64
-	for {
-		wait := lull
+	wake.Run(ctx, nudge, func(ctx context.Context) time.Time {
 		seq, err := s.newest(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			s.log.Warn("event log not read for notices", "error", err)
-			wait = time.Second
-		case seq > newest:
-			newest = seq
-			s.wake()
-		}
-		if !wake.Sleep(ctx, wait) {
-			return
-		}
 		if err != nil {
-			continue
+			if ctx.Err() == nil {
+				s.log.Warn("event log not read for notices", "error", err)
+			}
+			wake.Sleep(ctx, time.Second)
+			return time.Now()
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-nudge:
+		if seq > newest {
+			newest = seq
+			for _, k := range s.current() {
+				k.wakeup.Send()
+			}
 		}
-	}
+		wake.Sleep(ctx, lull)
+		return time.Time{}
+	})
 }
 
 // newest returns the number of the latest notice, or 0 if there is none.
@@ -50,10 +45,4 @@ func (s *Service) newest(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	return entries[0].Seq, nil
-}
-
-func (s *Service) wake() {
-	for _, k := range s.current() {
-		k.nudge()
-	}
 }

@@ -104,7 +104,7 @@ var rows = []row{
 	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
-	{"bots", "sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon", "players like any other: they know the client libraries, and measure latency"},
+	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon", "players like any other: they know the client libraries, and measure latency"},
 
 	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},

@@ -4,6 +4,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -63,15 +64,9 @@ func Play(ctx context.Context, opts Options) (Result, error) {
 	if n := len(opts.PlayerSessionID); n == 0 || n > wire.MaxSessionID {
 		return Result{}, fmt.Errorf("player session id has %d bytes, must have 1 to %d", n, wire.MaxSessionID)
 	}
-	if opts.JoinFor == 0 {
-		opts.JoinFor = 15 * time.Second
-	}
-	if opts.SilentFor == 0 {
-		opts.SilentFor = 5 * time.Second
-	}
-	if opts.ActEvery <= 0 {
-		opts.ActEvery = 50 * time.Millisecond
-	}
+	opts.JoinFor = cmp.Or(opts.JoinFor, 15*time.Second)
+	opts.SilentFor = cmp.Or(opts.SilentFor, 5*time.Second)
+	opts.ActEvery = cmp.Or(max(opts.ActEvery, 0), 50*time.Millisecond)
 	conn, err := net.Dial("udp", opts.Address)
 	if err != nil {
 		return Result{}, fmt.Errorf("dial %s: %w", opts.Address, err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -36,22 +37,11 @@ func (o Options) withDefaults() Options {
 	if o.Seats <= 0 || o.Seats > maxSeats {
 		o.Seats = maxSeats
 	}
-	if o.TicksASecond == 0 {
-		o.TicksASecond = 20
-	}
-	o.TicksASecond = min(max(o.TicksASecond, 1), 200)
-	if o.WaitFor == 0 {
-		o.WaitFor = 2 * time.Minute
-	}
-	if o.EmptyFor == 0 {
-		o.EmptyFor = 2 * time.Second
-	}
-	if o.SilentFor == 0 {
-		o.SilentFor = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.TicksASecond = min(max(cmp.Or(o.TicksASecond, 20), 1), 200)
+	o.WaitFor = cmp.Or(o.WaitFor, 2*time.Minute)
+	o.EmptyFor = cmp.Or(o.EmptyFor, 2*time.Second)
+	o.SilentFor = cmp.Or(o.SilentFor, 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 

@@ -108,9 +108,17 @@ func (a *Adapter) Close() {
 	a.calls.Wait()
 }
 
-// run starts a call on its own goroutine and completes it once. If the call must not
-// be made, call receives the error to complete it with.
-func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) {
+// run makes a call on its own goroutine and completes it once, with the function of each
+// listener. After Close it does not make the call and completes it with ErrClosed.
+func run[T any](a *Adapter, call func(context.Context) (T, error), complete func(Listener) func(T, error)) {
+	end := func(result T, err error) {
+		a.tell(func(l Listener) {
+			if f := complete(l); f != nil {
+				f(result, err)
+			}
+		})
+	}
+	var none T
 	a.mu.Lock()
 	closed := a.closed
 	if !closed {
@@ -118,7 +126,7 @@ func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) 
 	}
 	a.mu.Unlock()
 	if closed {
-		a.tell(call(a.ctx, ErrClosed))
+		end(none, ErrClosed)
 		return
 	}
 	go func() {
@@ -126,9 +134,9 @@ func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) 
 		select {
 		case a.slots <- struct{}{}:
 			defer func() { <-a.slots }()
-			a.tell(call(a.ctx, nil))
+			end(call(a.ctx))
 		case <-a.ctx.Done():
-			a.tell(call(a.ctx, ErrClosed))
+			end(none, ErrClosed)
 		}
 	}()
 }

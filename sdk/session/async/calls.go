@@ -8,99 +8,61 @@ import (
 
 // Create completes with CreateComplete.
 func (a *Adapter) Create(r session.CreateRequest) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		var created session.Created
-		if err == nil {
-			created, err = a.sessions.Create(ctx, r)
-		}
-		return func(l Listener) { call2(l.CreateComplete, created, err) }
-	})
+	run(a, func(ctx context.Context) (session.Created, error) { return a.sessions.Create(ctx, r) },
+		func(l Listener) func(session.Created, error) { return l.CreateComplete })
 }
 
 // Search completes with SearchComplete and the sessions found, including those found
 // before an error.
 func (a *Adapter) Search(r session.SearchRequest) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		var found []session.Info
-		if err == nil {
-			found, err = a.search(ctx, r)
+	run(a, func(ctx context.Context) (found []session.Info, err error) {
+		for info, err := range a.sessions.Search(ctx, r) {
+			if err != nil {
+				return found, err
+			}
+			found = append(found, info)
 		}
-		return func(l Listener) { call2(l.SearchComplete, found, err) }
-	})
-}
-
-func (a *Adapter) search(ctx context.Context, r session.SearchRequest) ([]session.Info, error) {
-	var found []session.Info
-	for info, err := range a.sessions.Search(ctx, r) {
-		if err != nil {
-			return found, err
-		}
-		found = append(found, info)
-	}
-	return found, nil
+		return found, nil
+	}, func(l Listener) func([]session.Info, error) { return l.SearchComplete })
 }
 
 // Join completes with JoinComplete; with ErrConnect the connection is set too.
 func (a *Adapter) Join(r session.JoinRequest) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		var place session.Connection
-		if err == nil {
-			place, err = a.sessions.Join(ctx, r)
-		}
-		return func(l Listener) { call2(l.JoinComplete, place, err) }
-	})
+	run(a, func(ctx context.Context) (session.Connection, error) { return a.sessions.Join(ctx, r) },
+		func(l Listener) func(session.Connection, error) { return l.JoinComplete })
 }
 
 // Leave completes with LeaveComplete.
 func (a *Adapter) Leave() {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		if err == nil {
-			err = a.sessions.Leave(ctx)
-		}
-		return func(l Listener) { call1(l.LeaveComplete, err) }
-	})
+	runPlain(a, a.sessions.Leave, func(l Listener) func(error) { return l.LeaveComplete })
 }
 
 // StartMatchmaking completes with StartMatchmakingComplete. It does not follow the
 // ticket; StartPolling does.
 func (a *Adapter) StartMatchmaking(r session.MatchRequest) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		var ticket session.Ticket
-		if err == nil {
-			ticket, err = a.match.StartMatchmaking(ctx, r)
-		}
-		return func(l Listener) { call2(l.StartMatchmakingComplete, ticket, err) }
-	})
+	run(a, func(ctx context.Context) (session.Ticket, error) { return a.match.StartMatchmaking(ctx, r) },
+		func(l Listener) func(session.Ticket, error) { return l.StartMatchmakingComplete })
 }
 
 // StopMatchmaking completes with StopMatchmakingComplete.
 func (a *Adapter) StopMatchmaking(ticketID string) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		if err == nil {
-			err = a.match.StopMatchmaking(ctx, ticketID)
-		}
-		return func(l Listener) { call1(l.StopMatchmakingComplete, err) }
-	})
+	runPlain(a, func(ctx context.Context) error { return a.match.StopMatchmaking(ctx, ticketID) },
+		func(l Listener) func(error) { return l.StopMatchmakingComplete })
 }
 
 // AcceptMatch completes with AcceptMatchComplete.
 func (a *Adapter) AcceptMatch(ticketID string, accept bool, playerIDs ...string) {
-	a.run(func(ctx context.Context, err error) func(Listener) {
-		if err == nil {
-			err = a.match.AcceptMatch(ctx, ticketID, accept, playerIDs...)
-		}
-		return func(l Listener) { call1(l.AcceptMatchComplete, err) }
-	})
+	runPlain(a, func(ctx context.Context) error { return a.match.AcceptMatch(ctx, ticketID, accept, playerIDs...) },
+		func(l Listener) func(error) { return l.AcceptMatchComplete })
 }
 
-func call1[A any](f func(A), a A) {
-	if f != nil {
-		f(a)
-	}
-}
-
-func call2[A, B any](f func(A, B), a A, b B) {
-	if f != nil {
-		f(a, b)
-	}
+// runPlain is run for calls whose only result is an error.
+func runPlain(a *Adapter, call func(context.Context) error, complete func(Listener) func(error)) {
+	run(a, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) },
+		func(l Listener) func(struct{}, error) {
+			if f := complete(l); f != nil {
+				return func(_ struct{}, err error) { f(err) }
+			}
+			return nil
+		})
 }

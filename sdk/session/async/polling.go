@@ -14,7 +14,9 @@ func (a *Adapter) StartPolling(ticketID string) {
 	if closed || a.polling[ticketID] != nil {
 		a.mu.Unlock()
 		if closed {
-			a.tell(func(l Listener) { call2(l.MatchError, ticketID, error(ErrClosed)) })
+			a.tell(func(l Listener) {
+				notify(l, session.TicketEvent{Kind: session.TrackError, Ticket: session.Ticket{ID: ticketID}, Err: ErrClosed})
+			})
 		}
 		return
 	}
@@ -43,29 +45,35 @@ func (a *Adapter) poll(ctx context.Context, ticketID string, p *polling) {
 	defer a.calls.Done()
 	defer close(p.done)
 	defer p.cancel()
-	defer a.forget(ticketID)
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.polling, ticketID)
+	}()
 	for event := range a.tracker.Track(ctx, ticketID) {
 		a.tell(func(l Listener) { notify(l, event) })
 	}
 }
 
-func (a *Adapter) forget(ticketID string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.polling, ticketID)
-}
-
 func notify(l Listener, e session.TicketEvent) {
+	var f func(session.Ticket)
 	switch e.Kind {
 	case session.Progress:
-		call1(l.MatchProgress, e.Ticket)
+		f = l.MatchProgress
 	case session.AcceptanceRequired:
-		call1(l.MatchAcceptance, e.Ticket)
+		f = l.MatchAcceptance
 	case session.MatchComplete:
-		call1(l.MatchComplete, e.Ticket)
+		f = l.MatchComplete
 	case session.MatchFailed:
-		call1(l.MatchFailure, e.Ticket)
+		f = l.MatchFailure
 	case session.TrackError:
-		call2(l.MatchError, e.Ticket.ID, e.Err)
+		f = func(t session.Ticket) {
+			if l.MatchError != nil {
+				l.MatchError(t.ID, e.Err)
+			}
+		}
+	}
+	if f != nil {
+		f(e.Ticket)
 	}
 }
