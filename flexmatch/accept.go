@@ -32,12 +32,7 @@ func (s *Service) runAccept(tx *store.Tx, in AcceptInput) error {
 	if t == nil {
 		return fault.Missing("TicketId: matchmaking ticket %s does not exist", in.TicketID)
 	}
-	c := s.lives.in(tx)
-	steps, err := c.Answer(s.t.configurations.Get(tx, t.Configuration).settings(), t, in.PlayerIDs, in.Answer)
-	if err == nil {
-		c.do(steps)
-	}
-	return err
+	return s.lives.in(tx).Answer(s.t.configurations.Get(tx, t.Configuration).settings(), t, in.PlayerIDs, in.Answer)
 }
 
 // AcceptBy returns when the acceptance of a match ends, or zero if it does not wait for

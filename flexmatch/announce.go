@@ -67,7 +67,7 @@ type ruleInfo struct {
 const gatewayDisabled = "DISABLED"
 
 // eventCodes maps published types of events to codes.
-var eventCodes = map[life.Notice]event.Code{
+var eventCodes = map[life.NoticeType]event.Code{
 	life.SearchingNotice: event.MatchmakingSearching, life.ProposedNotice: event.PotentialMatchCreated,
 	life.AnsweredNotice: event.MatchAnswered, life.AcceptanceEndedNotice: event.MatchAcceptanceEnded,
 	life.SucceededNotice: event.MatchmakingSucceeded, life.TimedOutNotice: event.MatchmakingTimedOut,
@@ -82,15 +82,15 @@ type notices struct {
 	configurations *Configurations
 }
 
-// publish appends the event of a step. wait is the estimated wait of a ticket that
-// searches, in seconds; 0 means unknown.
-func (n *notices) publish(tx *store.Tx, s *life.Step, wait int) {
+// publish appends an event. wait is the estimated wait of a ticket that searches, in
+// seconds; 0 means unknown.
+func (n *notices) publish(tx *store.Tx, s life.Notice, wait int) {
 	t, c := s.Tickets[0], n.t.configurations.Get(tx, s.Tickets[0].Configuration)
 	d, resource := detailOf(s), t.ID
 	if s.Match != nil {
 		d.MatchID, resource = s.Match.ID, s.Match.ID
 	}
-	switch s.Notice {
+	switch s.Type {
 	case life.SearchingNotice:
 		if d.EstimatedWait = any(wait); wait == 0 {
 			d.EstimatedWait = notAvailable
@@ -101,14 +101,14 @@ func (n *notices) publish(tx *store.Tx, s *life.Step, wait int) {
 			d.AcceptanceTimeout = new(int(c.AcceptanceTimeout / time.Second))
 		}
 	case life.AcceptanceEndedNotice:
-		d.Acceptance = s.Reason
+		d.Acceptance = s.Result
 	case life.FailedNotice:
 		d.Reason, d.Message, d.Rules = t.Reason, t.Message, n.ruleInfos(tx, c, s.Match.Rules)
 	case life.TimedOutNotice, life.CancelledNotice:
 		d.Reason, d.Message, d.MatchID, d.Rules = t.Reason, t.Message, t.MatchID, n.ruleInfos(tx, c, t.Rules)
 	}
 	e := event.Event{
-		Code: eventCodes[s.Notice], Resource: resource, Message: d.Message, GameSessionID: d.Session.ARN,
+		Code: eventCodes[s.Type], Resource: resource, Message: d.Message, GameSessionID: d.Session.ARN,
 		Notice: &event.Notice{DetailType: DetailType, Source: n.configurations.ARN(t.Configuration)},
 	}
 	if c != nil {
@@ -122,17 +122,17 @@ func (n *notices) publish(tx *store.Tx, s *life.Step, wait int) {
 	n.events.Append(tx, e)
 }
 
-// detailOf returns what a step says about its tickets and their game session.
-func detailOf(s *life.Step) detail {
-	d := detail{Type: string(s.Notice), Session: sessionInfo{Players: []playerInfo{}}}
+// detailOf returns what an event says about its tickets and their game session.
+func detailOf(s life.Notice) detail {
+	d := detail{Type: string(s.Type), Session: sessionInfo{Players: []playerInfo{}}}
 	for _, t := range s.Tickets {
 		info := ticketInfo{ID: t.ID, StartTime: stamp(t.Started), Players: make([]playerInfo, len(t.Members))}
 		for i, m := range t.Members {
 			p := playerInfo{ID: m.PlayerID, PlayerSessionID: m.PlayerSessionID}
-			if s.Notice != life.SearchingNotice {
+			if s.Type != life.SearchingNotice {
 				p.Team = m.Team
 			}
-			if s.Notice == life.AnsweredNotice && m.Answer != "" {
+			if s.Type == life.AnsweredNotice && m.Answer != "" {
 				p.Accepted = new(m.Answer == Accept)
 			}
 			info.Players[i] = p

@@ -42,7 +42,7 @@ func (s *Service) countsOfOverdue() map[string][]RuleCount {
 func (s *Service) runSweep(tx *store.Tx, a sweepArgs) error {
 	c := s.lives.in(tx)
 	for m := range s.t.matchDue.Due(tx, tx.Now()) {
-		c.do(c.Unanswered(m))
+		c.Unanswered(m)
 	}
 	for t := range s.t.due.Due(tx, tx.Now()) {
 		s.overdue(c, t.ID, a.Rules[t.ID])
@@ -61,6 +61,6 @@ func (s *Service) overdue(c *change, id string, counts []RuleCount) {
 	default:
 		t := *old
 		t.Rules = counts
-		c.do(c.End(&t, life.Overdue))
+		c.End(&t, life.Overdue)
 	}
 }

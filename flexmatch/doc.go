@@ -3,7 +3,7 @@
 //
 // A ticket is a waiting request. Its row is the work item (ticket.go): a restart or a
 // change of owner loses no ticket and matches none twice. The pure package life decides
-// what becomes of tickets and matches, in steps that lives.go carries out as rows and
+// what becomes of tickets and matches, which lives.go carries out as rows and
 // events in the caller's transaction. Each configuration has one matcher
 // (matcher.go), a goroutine with a pool of the waiting tickets in memory, updated after
 // commits. A pass over the pool proposes matches; a command commits them, each only if all

@@ -1,6 +1,7 @@
 package flexmatch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch/life"
@@ -10,7 +11,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// lives carries out the steps of package life, in transactions.
+// lives changes tickets and matches as package life decides, in transactions.
 type lives struct {
 	t              *tables
 	tickets        *tickets
@@ -26,7 +27,7 @@ type lives struct {
 	linger         time.Duration
 }
 
-// change is a change of tickets in a transaction.
+// change is a change of tickets in a transaction. It implements life.Effects.
 type change struct {
 	life.Change
 	*lives
@@ -35,48 +36,19 @@ type change struct {
 }
 
 func (l *lives) in(tx *store.Tx) *change {
-	return &change{Change: life.Change{Rows: rows{l.t, tx}, Now: tx.Now()}, lives: l, tx: tx}
+	c := &change{lives: l, tx: tx}
+	c.Change = life.Change{Effects: c, Now: tx.Now()}
+	return c
 }
 
-// rows reads tickets and matches for package life.
-type rows struct {
-	t *tables
-	r store.Reader
-}
+func (c *change) Match(id string) *Match { return c.t.matches.Get(c.tx, id) }
 
-func (r rows) Ticket(id string) *Ticket { return r.t.tickets.Get(r.r, id) }
-func (r rows) Match(id string) *Match   { return r.t.matches.Get(r.r, id) }
+func (c *change) Tickets(m *Match) []*Ticket { return c.tickets.get(c.tx, m.Tickets) }
 
-// do carries out steps.
-func (c *change) do(steps []life.Step) {
-	for i := range steps {
-		switch s := &steps[i]; s.Do {
-		case life.Write:
-			c.write(s.Ticket)
-		case life.Notify:
-			c.notices.publish(c.tx, s, c.wait)
-			c.measure(s)
-		case life.Ask:
-			c.t.matches.Put(c.tx, s.Match)
-			c.tx.OnCommit(c.deadlines.Nudge)
-		case life.Place:
-			c.place(s.Match, s.Tickets)
-		case life.Fill:
-			c.fill(s.Match, s.Tickets)
-		case life.Close:
-			c.t.matches.Put(c.tx, s.Match)
-			c.t.matches.Archive(c.tx, s.Match.ID)
-		case life.Tell:
-			if s.Ticket.GameSessionID != "" {
-				c.sessions.TellBackfill(c.tx, s.Ticket.GameSessionID, s.Reason, s.Ticket.ID)
-			}
-		case life.Resume:
-			c.backfills.resume(c.tx, s.Ticket.GameSessionID)
-		}
-	}
-}
+// Edit returns a copy: rows are immutable.
+func (c *change) Edit(t *Ticket) *Ticket { return t.Clone() }
 
-func (c *change) write(t *Ticket) {
+func (c *change) Write(t *Ticket, _ life.Cause) {
 	if t.Status.Over() {
 		t.ArchiveAt = c.Now.Add(c.linger)
 		c.tx.OnCommit(func() { c.metrics.ended(t) })
@@ -84,21 +56,39 @@ func (c *change) write(t *Ticket) {
 	c.tickets.put(c.tx, t)
 }
 
-// measure updates the metrics for a notice, on commit.
-func (c *change) measure(s *life.Step) {
-	m, tickets := s.Match, s.Tickets
-	switch s.Notice {
+// Notify publishes an event, and updates the metrics on commit.
+func (c *change) Notify(n life.Notice) {
+	c.notices.publish(c.tx, n, c.wait)
+	switch n.Type {
 	case life.ProposedNotice:
-		c.tx.OnCommit(func() { c.metrics.found(m) })
+		c.tx.OnCommit(func() { c.metrics.found(n.Match) })
 	case life.AcceptanceEndedNotice:
 		metric := map[string]string{
 			life.AllAccepted: "MatchesAccepted", life.SomeRejected: "MatchesRejected", life.AcceptanceTimedOut: "MatchAcceptancesTimedOut",
-		}[s.Reason]
-		c.tx.OnCommit(func() { c.metrics.count(metric, m.Configuration, 1) })
+		}[n.Result]
+		c.tx.OnCommit(func() { c.metrics.count(metric, n.Match.Configuration, 1) })
 	case life.SucceededNotice:
-		c.tx.OnCommit(func() { c.waits.matched(m, tickets); c.metrics.matched(m) })
+		c.tx.OnCommit(func() { c.waits.matched(n.Match, n.Tickets); c.metrics.matched(n.Match) })
 	}
 }
+
+func (c *change) AwaitAnswers(m *Match) {
+	c.t.matches.Put(c.tx, m)
+	c.tx.OnCommit(c.deadlines.Nudge)
+}
+
+func (c *change) Close(m *Match) {
+	c.t.matches.Put(c.tx, m)
+	c.t.matches.Archive(c.tx, m.ID)
+}
+
+func (c *change) UpdateServer(t *Ticket, reason string) {
+	if t.GameSessionID != "" {
+		c.sessions.TellBackfill(c.tx, t.GameSessionID, reason, t.ID)
+	}
+}
+
+func (c *change) Resume(t *Ticket) { c.backfills.resume(c.tx, t.GameSessionID) }
 
 // Proposal is a match that a pass has found.
 type Proposal struct {
@@ -124,19 +114,22 @@ func (l *lives) runPass(tx *store.Tx, a passArgs) ([]string, error) {
 	c := l.in(tx)
 	c.wait = a.Wait
 	for _, id := range a.Searching {
-		if t := c.Rows.Ticket(id); t != nil && t.Status == life.Queued {
-			c.do(c.Search(t))
+		if t := l.t.tickets.Get(tx, id); t != nil && t.Status == life.Queued {
+			c.Search(t)
 		}
 	}
 	conf := l.t.configurations.Get(tx, a.Configuration)
 	for i := range a.Proposals {
 		p := &a.Proposals[i]
-		if conf == nil || conf.RuleSet != a.RuleSet || !c.AllWait(conf.Name, p.Tickets) {
+		tickets := l.tickets.get(tx, p.Tickets)
+		if conf == nil || conf.RuleSet != a.RuleSet || slices.ContainsFunc(tickets, func(t *Ticket) bool {
+			return t == nil || !t.Status.Waits() || t.Configuration != conf.Name
+		}) {
 			refused = append(refused, p.Tickets...)
 			continue
 		}
 		m := Match{ID: tx.ID(""), Configuration: conf.Name, Level: p.Level, Rules: p.Rules}
-		c.do(c.Propose(conf.settings(), m, p.Tickets, p.Teams))
+		c.Propose(conf.settings(), m, tickets, p.Teams)
 	}
 	return refused, nil
 }
@@ -150,8 +143,7 @@ func (l *lives) stopAutomatic(tx *store.Tx, ticketID string) bool {
 	}
 	for open := range l.t.bySession.Equal(tx, h.GameSessionID) {
 		if open.ID != ticketID && open.Automatic {
-			c := l.in(tx)
-			c.do(c.End(open, life.Stopped))
+			l.in(tx).End(open, life.Stopped)
 		}
 	}
 	return true
@@ -161,8 +153,7 @@ func (l *lives) stopAutomatic(tx *store.Tx, ticketID string) bool {
 func (l *lives) sessionEnded(tx *store.Tx, g *session.GameSession) {
 	l.t.hosted.Delete(tx, g.ID)
 	for old := range l.t.bySession.Equal(tx, g.ID) {
-		c := l.in(tx)
-		c.do(c.End(old, life.SessionEnded))
+		l.in(tx).End(old, life.SessionEnded)
 	}
 }
 
@@ -178,8 +169,7 @@ func (l *lives) policyChanged(tx *store.Tx, g *session.GameSession) {
 	}
 	for open := range l.t.bySession.Equal(tx, g.ID) {
 		if open.Automatic {
-			c := l.in(tx)
-			c.do(c.End(open, life.DeniesPlayers))
+			l.in(tx).End(open, life.DeniesPlayers)
 		}
 	}
 }

@@ -20,16 +20,16 @@ const (
 // matchmakingDataUpdated is an UpdateReason of the server SDKs.
 const matchmakingDataUpdated = "MATCHMAKING_DATA_UPDATED"
 
-// place starts a placement for a match in the first queue of its configuration. The
+// Place starts a placement for a match in the first queue of its configuration. The
 // placement has the id of the match.
-func (c *change) place(m *Match, tickets []*Ticket) {
+func (c *change) Place(m *Match, tickets []*Ticket) {
 	conf := c.t.configurations.Get(c.tx, m.Configuration)
 	request, err := c.placementOf(conf, m, tickets)
 	if err == nil {
 		_, err = c.placements.StartNow(c.tx, placement.StartInput{Queue: conf.Queues[0], Request: *request})
 	}
 	if err != nil {
-		c.do(c.Fail(m, tickets, unexpectedReason, err.Error()))
+		c.Fail(m, tickets, unexpectedReason, err.Error())
 		return
 	}
 	c.t.matches.Put(c.tx, m)
@@ -77,19 +77,19 @@ func (l *lives) placed(tx *store.Tx, p *placement.Placement) {
 		for _, placed := range p.Placed {
 			to.PlayerSessions[placed.PlayerID] = placed.PlayerSessionID
 		}
-		c.do(c.Complete(m, tickets, to))
+		c.Complete(m, tickets, to)
 		tx.OnCommit(func() { l.metrics.count("MatchesPlaced", m.Configuration, 1) })
 		l.backfills.begin(tx, m, l.tickets.players(tx, tickets), p.GameSessionID)
 	case placement.TimedOut:
-		c.do(c.Fail(m, tickets, noPlaceReason, noPlaceMessage))
+		c.Fail(m, tickets, noPlaceReason, noPlaceMessage)
 	default:
-		c.do(c.Fail(m, tickets, unexpectedReason, unexpectedMessage))
+		c.Fail(m, tickets, unexpectedReason, unexpectedMessage)
 	}
 }
 
-// fill completes a match that fills up a game session: it reserves slots for the new
+// Fill completes a match that fills up a game session: it reserves slots for the new
 // players, updates the matchmaker data and notifies the game server.
-func (c *change) fill(m *Match, tickets []*Ticket) {
+func (c *change) Fill(m *Match, tickets []*Ticket) {
 	gameSessionID := ""
 	var joining []session.Joining
 	for _, t := range tickets {
@@ -103,7 +103,7 @@ func (c *change) fill(m *Match, tickets []*Ticket) {
 	}
 	made, err := c.sessions.Players.ReserveNow(c.tx, session.ReserveInput{GameSessionID: gameSessionID, Players: joining})
 	if err != nil {
-		c.do(c.Unfilled(m, tickets, refusedBy(err)))
+		c.Unfilled(m, tickets, refusedBy(err))
 		return
 	}
 	g := c.sessions.Live(c.tx, gameSessionID)
@@ -112,7 +112,7 @@ func (c *change) fill(m *Match, tickets []*Ticket) {
 		to.PlayerSessions[p.PlayerID] = p.ID
 	}
 	c.updateSession(m, tickets, g)
-	c.do(c.Complete(m, tickets, to))
+	c.Complete(m, tickets, to)
 	c.backfills.proceed(c.tx, m, g.ID)
 	if c.t.bySession.First(c.tx, g.ID) == nil {
 		c.backfills.resume(c.tx, g.ID)

@@ -81,15 +81,13 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Ticket, error) {
 func (s *Service) endOlder(tx *store.Tx, in StartInput) {
 	if in.Backfill && in.GameSessionID != "" {
 		for old := range s.t.bySession.Equal(tx, in.GameSessionID) {
-			c := s.lives.in(tx)
-			c.do(c.End(old, life.Replaced))
+			s.lives.in(tx).End(old, life.Replaced)
 		}
 	}
 	for i := range in.Players {
 		for old := range s.t.byPlayer.Equal(tx, in.Players[i].ID) {
 			if old = s.t.tickets.Get(tx, old.ID); old != nil { // an earlier round may have changed it
-				c := s.lives.in(tx)
-				c.do(c.End(old, life.Duplicate))
+				s.lives.in(tx).End(old, life.Duplicate)
 			}
 		}
 	}
@@ -137,8 +135,7 @@ func (s *Service) runStop(tx *store.Tx, a stopArgs) error {
 	}
 	t := *old
 	t.Rules = a.Rules
-	c := s.lives.in(tx)
-	c.do(c.End(&t, life.Stopped))
+	s.lives.in(tx).End(&t, life.Stopped)
 	return nil
 }
 

@@ -35,6 +35,15 @@ type tickets struct {
 	committed func(configuration, id string) // called once a change of a ticket is durable
 }
 
+// get returns tickets, each nil if there is none.
+func (s *tickets) get(r store.Reader, ids []string) []*Ticket {
+	out := make([]*Ticket, len(ids))
+	for i, id := range ids {
+		out[i] = s.t.tickets.Get(r, id)
+	}
+	return out
+}
+
 // put writes a ticket.
 func (s *tickets) put(tx *store.Tx, t *Ticket) {
 	s.t.tickets.Put(tx, t)

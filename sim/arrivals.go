@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -21,7 +20,6 @@ type arrival struct {
 	at         time.Duration
 	population string
 	players    []search.Player
-	id         string
 	patience   time.Duration // 0 means that it is not cancelled
 	answers    []answer      // by player
 	stays      []time.Duration
@@ -129,9 +127,9 @@ func (c *crowd) next() (*arrival, bool, error) {
 // ticket draws a ticket that arrives when the group is due.
 func (g *group) ticket(id string) *arrival {
 	size, _ := strconv.Atoi(g.sizes.draw(g.rand))
-	a := &arrival{at: g.due, population: g.Name, id: id, players: make([]search.Player, size), answers: make([]answer, size)}
+	a := &arrival{at: g.due, population: g.Name, players: make([]search.Player, size), answers: make([]answer, size)}
 	for i := range a.players {
-		a.players[i] = g.player(fmt.Sprintf("%s-%d", id, i+1), a.players[:i])
+		a.players[i] = g.player(id+"-"+strconv.Itoa(i+1), a.players[:i])
 		a.answers[i] = g.answer()
 		if g.Stay != nil {
 			a.stays = append(a.stays, seconds(g.Stay.draw(g.rand)))

@@ -70,7 +70,8 @@ type caseRun struct {
 	*run
 	t       *testing.T
 	c       *cases.Case
-	tickets map[string]*ticket
+	tickets map[string]*ticket // by id in the case
+	names   map[string]string  // id in the case, by id
 	matches [][]string
 }
 
@@ -97,7 +98,7 @@ func playCase(t *testing.T, c *cases.Case) {
 	if c.Config.Placement != nil {
 		m.Placement = constant(c.Config.Placement.DelaySeconds)
 	}
-	r := &caseRun{run: newRun(Options{RuleSet: rs, Spec: s, For: time.Hour}), t: t, c: c, tickets: map[string]*ticket{}}
+	r := &caseRun{run: newRun(Options{RuleSet: rs, Spec: s, For: time.Hour}), t: t, c: c, tickets: map[string]*ticket{}, names: map[string]string{}}
 	for _, at := range r.listed() {
 		r.until(at - 1)
 		r.now = at
@@ -144,8 +145,13 @@ func (r *caseRun) second(now time.Duration) {
 		for _, p := range t.Players {
 			request.Players = append(request.Players, p.Request())
 		}
-		r.arrive(&arrival{at: now, id: t.TicketID, players: life.Searchable(&life.Ticket{}, &request).Players})
-		r.tickets[t.TicketID] = r.run.tickets[r.arrivals]
+		a := &arrival{at: now, players: life.Searchable(&life.Ticket{}, &request).Players}
+		r.arrive(a)
+		for id, in := range r.run.tickets {
+			if in.come == a {
+				r.tickets[t.TicketID], r.names[id] = in, t.TicketID
+			}
+		}
 	}
 	for _, a := range r.c.Actions {
 		if at(a.At) == now {
@@ -157,15 +163,15 @@ func (r *caseRun) second(now time.Duration) {
 		return
 	}
 	for _, m := range r.pool.Pass(r.time()) {
-		r.matches = append(r.matches, ids(m))
+		r.matches = append(r.matches, r.ids(m))
 		r.propose(m)
 	}
 }
 
-func ids(m *search.Match) []string {
+func (r *caseRun) ids(m *search.Match) []string {
 	var out []string
 	for _, t := range m.Tickets {
-		out = append(out, t.ID)
+		out = append(out, r.names[t.ID])
 	}
 	return slices.Sorted(slices.Values(out))
 }

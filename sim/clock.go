@@ -18,17 +18,17 @@ type happening struct {
 	do    func()
 }
 
-type events []happening
+type events []*happening
 
 func (e events) Len() int { return len(e) }
 func (e events) Less(i, j int) bool {
 	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].order < e[j].order
 }
 func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(happening)) }
+func (e *events) Push(x any)   { *e = append(*e, x.(*happening)) }
 func (e *events) Pop() any {
 	last := (*e)[len(*e)-1]
-	(*e)[len(*e)-1] = happening{}
+	(*e)[len(*e)-1] = nil
 	*e = (*e)[:len(*e)-1]
 	return last
 }
@@ -36,7 +36,7 @@ func (e *events) Pop() any {
 // at schedules do for a time.
 func (c *clock) at(when time.Duration, do func()) {
 	c.count++
-	heap.Push(&c.events, happening{when, c.count, do})
+	heap.Push(&c.events, &happening{when, c.count, do})
 }
 
 // next returns the time of the next event, or never.
@@ -48,4 +48,4 @@ func (c *clock) next() time.Duration {
 }
 
 // happen runs the next event.
-func (c *clock) happen() { heap.Pop(&c.events).(happening).do() }
+func (c *clock) happen() { heap.Pop(&c.events).(*happening).do() }

@@ -21,7 +21,6 @@ type game struct {
 	players  []search.Player // in it now; with automatic backfill, all who ever were
 	backfill *ticket         // its backfill request; nil if there is none
 	stale    bool            // the request lists players who have left since
-	asked    int
 }
 
 // begin starts a game session.
@@ -86,12 +85,11 @@ func (r *run) refill(g *game) {
 		return
 	}
 	if g.backfill != nil {
-		r.do(r.change().End(g.backfill.row, life.Replaced))
+		r.change().End(&g.backfill.row, life.Replaced)
 	}
-	g.asked++
 	r.tally.backfills++
-	g.backfill = r.newTicket(g.id+"-backfill-"+strconv.Itoa(g.asked), slices.Clone(g.players), g)
-	r.do(r.change().Search(g.backfill.row))
+	g.backfill = r.newTicket(slices.Clone(g.players), nil, g)
+	r.change().Search(&g.backfill.row)
 }
 
 // finish ends a game session and its backfill request.
@@ -101,7 +99,7 @@ func (r *run) finish(g *game) {
 	}
 	g.over = true
 	if g.backfill != nil {
-		r.do(r.change().End(g.backfill.row, life.SessionEnded))
+		r.change().End(&g.backfill.row, life.SessionEnded)
 	}
 	delete(r.games, g.id)
 }

@@ -13,50 +13,50 @@ import (
 type proposal struct {
 	*search.Match
 	row     *life.Match
-	tickets []*ticket
-	game    *game // the game session to backfill; nil for a new one
+	rows    []*life.Ticket // of row
+	tickets []*ticket      // of Match
+	game    *game          // the game session to backfill; nil for a new one
 	formed  time.Duration
 }
 
-// Ticket implements life.Rows.
-func (r *run) Ticket(id string) *life.Ticket { return r.find(id).row }
+// change returns a change of tickets now.
+func (r *run) change() life.Change { return life.Change{Effects: r, Now: r.time()} }
 
-// Match implements life.Rows.
+// Match implements life.Effects, as do the methods below.
 func (r *run) Match(id string) *life.Match { return r.proposals[id].row }
 
-// change returns a change of tickets now.
-func (r *run) change() life.Change { return life.Change{Rows: r, Now: r.time()} }
+func (r *run) Tickets(m *life.Match) []*life.Ticket { return r.proposals[m.ID].rows }
 
-// do plays steps.
-func (r *run) do(steps []life.Step) {
-	for i := range steps {
-		switch s := &steps[i]; s.Do {
-		case life.Write:
-			r.write(s.Ticket, s.Cause)
-		case life.Notify:
-			r.notice(s)
-		case life.Ask:
-			r.ask(s.Match)
-		case life.Place:
-			r.place(s.Match, s.Tickets)
-		case life.Fill: // always fits: the backfill requested only open slots
-			r.do(r.change().Complete(s.Match, s.Tickets, nil))
-		case life.Close:
-			delete(r.proposals, s.Match.ID)
-		case life.Resume:
-			r.refill(r.games[s.Ticket.GameSessionID])
-		}
+// Edit returns t itself: nobody else reads the tickets of a simulation.
+func (r *run) Edit(t *life.Ticket) *life.Ticket { return t }
+
+// Notify measures events about matches.
+func (r *run) Notify(n life.Notice) {
+	switch {
+	case n.Type == life.AcceptanceEndedNotice && n.Result != life.AllAccepted:
+		r.tally.refused++
+	case n.Type == life.SucceededNotice:
+		r.complete(r.proposals[n.Match.ID])
 	}
 }
 
+// Fill completes a match: the backfill requested only open slots.
+func (r *run) Fill(m *life.Match, tickets []*life.Ticket) { r.change().Complete(m, tickets, nil) }
+
+func (r *run) Close(m *life.Match) { delete(r.proposals, m.ID) }
+
+func (r *run) UpdateServer(*life.Ticket, string) {}
+
+func (r *run) Resume(t *life.Ticket) { r.refill(r.games[t.GameSessionID]) }
+
 // propose starts the acceptance or placement of a match.
 func (r *run) propose(m *search.Match) {
-	p := &proposal{Match: m, formed: r.now, tickets: make([]*ticket, len(m.Tickets))}
-	ids, teams := make([]string, len(m.Tickets)), make([]string, len(m.Tickets))
+	n := len(m.Tickets)
+	p := &proposal{Match: m, formed: r.now, rows: make([]*life.Ticket, n), tickets: make([]*ticket, n)}
+	teams := make([]string, n)
 	for i, t := range m.Tickets {
-		in := r.tickets[t.Arrival]
-		p.tickets[i] = in
-		ids[i] = in.row.ID
+		in := r.tickets[t.ID]
+		p.tickets[i], p.rows[i] = in, &in.row
 		if in.game != nil {
 			p.game = in.game
 			continue
@@ -66,21 +66,11 @@ func (r *run) propose(m *search.Match) {
 	r.proposed++
 	id := strconv.Itoa(r.proposed)
 	r.proposals[id] = p
-	r.do(r.change().Propose(r.settings, life.Match{ID: id}, ids, teams))
+	r.change().Propose(r.settings, life.Match{ID: id}, p.rows, teams)
 }
 
-// notice measures a published notice about a match.
-func (r *run) notice(s *life.Step) {
-	switch {
-	case s.Notice == life.AcceptanceEndedNotice && s.Reason != life.AllAccepted:
-		r.tally.refused++
-	case s.Notice == life.SucceededNotice:
-		r.complete(r.proposals[s.Match.ID])
-	}
-}
-
-// ask schedules the answers of the new players and the timeout.
-func (r *run) ask(m *life.Match) {
+// AwaitAnswers schedules the answers of the new players and the timeout.
+func (r *run) AwaitAnswers(m *life.Match) {
 	p := r.proposals[m.ID]
 	p.row = m
 	for _, t := range p.tickets {
@@ -95,7 +85,7 @@ func (r *run) ask(m *life.Match) {
 	}
 	r.at(r.now+r.settings.AcceptanceTimeout, func() {
 		if p.row == m && r.proposals[m.ID] == p {
-			r.do(r.change().Unanswered(m))
+			r.change().Unanswered(m)
 		}
 	})
 }
@@ -109,28 +99,23 @@ func (r *run) answer(m *life.Match, t *ticket, player int, accept bool) {
 	if accept {
 		answer = life.Accept
 	}
-	steps, err := r.change().Answer(r.settings, t.row, []string{t.row.Members[player].PlayerID}, answer)
-	if err != nil {
+	if err := r.change().Answer(r.settings, &t.row, []string{t.row.Members[player].PlayerID}, answer); err != nil {
 		panic(err) // its players are asked
 	}
-	r.do(steps)
 }
 
-// place starts the placement of a match.
-func (r *run) place(m *life.Match, tickets []*life.Ticket) {
-	for _, t := range tickets {
-		r.find(t.ID).row = t
-	}
+// Place starts the placement of a match.
+func (r *run) Place(m *life.Match, tickets []*life.Ticket) {
 	r.proposals[m.ID].row = m
 	delay := time.Duration(0)
 	if c := r.Spec.Matchmaking.Placement; c != nil {
 		delay = seconds(c.draw(r.rand))
 	}
 	if delay == 0 {
-		r.do(r.change().Complete(m, tickets, nil))
+		r.change().Complete(m, tickets, nil)
 		return
 	}
-	r.at(r.now+delay, func() { r.do(r.change().Complete(m, tickets, nil)) })
+	r.at(r.now+delay, func() { r.change().Complete(m, tickets, nil) })
 }
 
 // complete measures a match and moves its players into its game session.

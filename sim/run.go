@@ -64,14 +64,14 @@ type run struct {
 	arrivals  uint64
 	sessions  int
 	proposed  int
-	tickets   map[uint64]*ticket   // all tickets in play, by arrival
+	tickets   map[string]*ticket   // all tickets in play
 	proposals map[string]*proposal // by id of the match
 	games     map[string]*game     // those that are backfilled
 	tally     tally
 }
 
 func newRun(o Options) *run {
-	r := &run{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), tickets: map[uint64]*ticket{}, proposals: map[string]*proposal{}, games: map[string]*game{}}
+	r := &run{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), tickets: map[string]*ticket{}, proposals: map[string]*proposal{}, games: map[string]*game{}}
 	r.opts.AdditionalPlayerCount = o.Spec.Matchmaking.AdditionalPlayerCount
 	m := o.Spec.Matchmaking
 	r.settings = life.Settings{AcceptanceRequired: m.AcceptanceRequired, AcceptanceTimeout: seconds(m.AcceptanceTimeout), Queue: true}

@@ -115,9 +115,9 @@ func (t *tally) arrived(a *arrival) {
 // in play.
 func (t *tally) ended(r *run, in *ticket, why life.Cause) {
 	for _, tickets := range []*Fates{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets} {
-		*tickets.of(in.row, why)++
+		*tickets.of(&in.row, why)++
 	}
-	*t.players.of(in.row, why) += len(in.Players)
+	*t.players.of(&in.row, why) += len(in.Players)
 	waited := r.now - in.come.at
 	t.waitTime += waited * time.Duration(len(in.Players))
 	switch {

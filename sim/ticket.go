@@ -1,38 +1,37 @@
 package sim
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// ticket is a player ticket or a backfill ticket in play.
+// ticket is a player ticket or a backfill ticket in play. Its id is that of arrival,
+// since those of a trace may repeat.
 type ticket struct {
-	*search.Ticket
-	row  *life.Ticket // its id is Arrival, since those of a trace may repeat
-	come *arrival     // nil for backfill
-	game *game        // for backfill
+	search.Ticket
+	row  life.Ticket
+	come *arrival // nil for backfill
+	game *game    // for backfill
 }
 
 func (r *run) arrive(a *arrival) {
-	t := r.newTicket(a.id, a.players, nil)
-	t.come = a
+	t := r.newTicket(a.players, a, nil)
 	r.tally.arrived(a)
 	if a.patience > 0 {
 		r.at(r.now+a.patience, func() { r.giveUp(t) })
 	}
-	r.do(r.change().Search(t.row))
+	r.change().Search(&t.row)
 }
 
 // newTicket returns a QUEUED ticket of players or, with a game session, its backfill.
-func (r *run) newTicket(id string, players []search.Player, g *game) *ticket {
+func (r *run) newTicket(players []search.Player, come *arrival, g *game) *ticket {
 	r.arrivals++
-	key := fmt.Sprintf("%012d", r.arrivals)
+	id := strconv.FormatUint(1e12+r.arrivals, 10) // all have 13 digits, so they sort by arrival
 	t := &ticket{
-		Ticket: &search.Ticket{ID: id, Created: r.time(), Arrival: r.arrivals, Players: players, Backfill: g != nil}, game: g,
-		row: &life.Ticket{ID: key, Arrival: key, Deadline: r.time().Add(r.timeout), Backfill: g != nil, Members: make([]life.Member, len(players))},
+		Ticket: search.Ticket{ID: id, Created: r.time(), Arrival: r.arrivals, Players: players, Backfill: g != nil}, come: come, game: g,
+		row: life.Ticket{ID: id, Arrival: id, Deadline: r.time().Add(r.timeout), Backfill: g != nil, Members: make([]life.Member, len(players))},
 	}
 	for i := range players {
 		t.row.Members[i].PlayerID = strconv.Itoa(i)
@@ -41,25 +40,18 @@ func (r *run) newTicket(id string, players []search.Player, g *game) *ticket {
 		t.row.GameSessionID = g.id
 	}
 	t.row.Start()
-	r.tickets[t.Arrival] = t
+	r.tickets[id] = t
 	r.at(r.now+r.timeout, func() { r.expire(t) })
 	return t
 }
 
-// find returns the ticket in play with the id of a row.
-func (r *run) find(id string) *ticket {
-	n, _ := strconv.ParseUint(id, 10, 64)
-	return r.tickets[n]
-}
-
-// write plays a change of a ticket: it joins the pool or leaves it. The backfill request
+// Write plays a change of a ticket: it joins the pool or leaves it. The backfill request
 // of a game session that has changed since is replaced.
-func (r *run) write(row *life.Ticket, why life.Cause) {
-	t := r.find(row.ID)
+func (r *run) Write(row *life.Ticket, why life.Cause) {
+	t := r.tickets[row.ID]
 	if why == life.Overdue {
 		r.tally.unmatched(r, t)
 	}
-	t.row = row
 	switch {
 	case row.Status.Over():
 		r.end(t, why)
@@ -67,14 +59,14 @@ func (r *run) write(row *life.Ticket, why life.Cause) {
 	case t.game != nil && t.game.stale:
 		r.refill(t.game)
 	default:
-		r.pool.Add(t.Ticket)
+		r.pool.Add(&t.Ticket)
 	}
 }
 
 // expire times out a ticket that still waits.
 func (r *run) expire(t *ticket) {
 	if t.row.Status.Waits() {
-		r.do(r.change().End(t.row, life.Overdue))
+		r.change().End(&t.row, life.Overdue)
 	}
 }
 
@@ -82,14 +74,14 @@ func (r *run) expire(t *ticket) {
 func (r *run) giveUp(t *ticket) {
 	if t.row.CannotStop() == nil {
 		r.tally.unmatched(r, t)
-		r.do(r.change().End(t.row, life.Stopped))
+		r.change().End(&t.row, life.Stopped)
 	}
 }
 
 // end removes a ticket from play.
 func (r *run) end(t *ticket, why life.Cause) {
 	r.pool.Remove(t.ID)
-	delete(r.tickets, t.Arrival)
+	delete(r.tickets, t.ID)
 	if t.come != nil {
 		r.tally.ended(r, t, why)
 	}

@@ -47,7 +47,7 @@ func (r *replay) next() (*arrival, bool, error) {
 	if g == nil {
 		g = r.rest
 	}
-	a := &arrival{at: seconds(t.At), population: cmp.Or(t.Population, "trace"), id: t.TicketID, patience: seconds(t.Patience)}
+	a := &arrival{at: seconds(t.At), population: cmp.Or(t.Population, "trace"), patience: seconds(t.Patience)}
 	for _, p := range t.Players {
 		a.answers = append(a.answers, g.answer())
 		if g.Stay != nil {

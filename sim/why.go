@@ -49,11 +49,11 @@ func (r *run) why(in *ticket) string {
 	waiting := make([]*search.Ticket, 0, len(r.tickets))
 	for _, o := range r.tickets {
 		if o == in || o.row.Status.Waits() {
-			waiting = append(waiting, o.Ticket)
+			waiting = append(waiting, &o.Ticket)
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *search.Ticket) int { return cmp.Compare(a.Arrival, b.Arrival) })
-	e := explain.Ticket(r.RuleSet, r.opts, in.Ticket, waiting, r.time(), explain.Limits{Others: 300, Candidates: 100, Placements: 16, Ahead: -1})
+	e := explain.Ticket(r.RuleSet, r.opts, &in.Ticket, waiting, r.time(), explain.Limits{Others: 300, Candidates: 100, Placements: 16, Ahead: -1})
 	switch {
 	case len(e.Never) > 0:
 		return reason(e.Never[0])

@@ -164,9 +164,9 @@ func (g *game) arrive(t Ticket) error {
 	for _, old := range g.tickets {
 		switch {
 		case in.GameSessionID != "" && old.GameSessionID == in.GameSessionID && old.Backfill:
-			g.do(g.change().End(old.Ticket, life.Replaced))
+			g.change().End(old.Ticket, life.Replaced)
 		case sharePlayer(old, in):
-			g.do(g.change().End(old.Ticket, life.Duplicate))
+			g.change().End(old.Ticket, life.Duplicate)
 		}
 	}
 	in.Start()
@@ -184,19 +184,20 @@ func sharePlayer(a, b *ticket) bool {
 
 // act plays a call for a ticket.
 func (g *game) act(a Action) error {
-	t, answer := g.Ticket(a.TicketID), life.Answer(a.AcceptanceType)
+	t, answer := g.find(a.TicketID), life.Answer(a.AcceptanceType)
 	switch {
 	case t == nil:
 		return fault.Missing("ticket %s does not exist", a.TicketID)
 	case a.Op == "StopMatchmaking":
-		g.do(g.change().End(t, life.Stopped))
-		return t.CannotStop()
+		if err := t.CannotStop(); err != nil {
+			return err
+		}
+		g.change().End(t.Ticket, life.Stopped)
+		return nil
 	case answer != life.Accept && answer != life.Reject:
 		return fault.Invalid("AcceptanceType: %s is neither ACCEPT nor REJECT", answer)
 	}
-	steps, err := g.change().Answer(g.settings, t, a.PlayerIDs, answer)
-	g.do(steps)
-	return err
+	return g.change().Answer(g.settings, t.Ticket, a.PlayerIDs, answer)
 }
 
 func (g *game) timers() {
@@ -207,12 +208,12 @@ func (g *game) timers() {
 	}
 	for _, m := range slices.Clone(g.open) {
 		if !m.AcceptBy.IsZero() && !m.AcceptBy.After(clock(g.now)) {
-			g.do(g.change().Unanswered(m))
+			g.change().Unanswered(m)
 		}
 	}
 	for _, t := range g.tickets {
 		if t.Status.Waits() && !t.Deadline.After(clock(g.now)) {
-			g.do(g.change().End(t.Ticket, life.Overdue))
+			g.change().End(t.Ticket, life.Overdue)
 		}
 	}
 }
@@ -221,7 +222,7 @@ func (g *game) pass() {
 	var searching []*search.Ticket
 	for _, t := range g.tickets {
 		if t.Status == life.Queued {
-			g.do(g.change().Search(t.Ticket))
+			g.change().Search(t.Ticket)
 		}
 		if t.Status == life.Searching {
 			searching = append(searching, t.search)
@@ -229,52 +230,52 @@ func (g *game) pass() {
 	}
 	for _, m := range g.match(searching, clock(g.now)) {
 		g.matches = append(g.matches, played{g.now, m})
-		ids, teams := make([]string, len(m.Tickets)), make([]string, len(m.Tickets))
+		tickets, teams := make([]*life.Ticket, len(m.Tickets)), make([]string, len(m.Tickets))
 		for i, t := range m.Tickets {
-			if ids[i] = t.ID; !t.Backfill {
+			if tickets[i] = g.find(t.ID).Ticket; !t.Backfill {
 				teams[i] = g.rs.Instances[m.Teams[i]].Name
 			}
 		}
-		g.do(g.change().Propose(g.settings, life.Match{ID: strconv.Itoa(len(g.matches))}, ids, teams))
+		g.change().Propose(g.settings, life.Match{ID: strconv.Itoa(len(g.matches))}, tickets, teams)
 	}
 }
 
 // change returns a change of tickets now.
-func (g *game) change() life.Change { return life.Change{Rows: g, Now: clock(g.now)} }
+func (g *game) change() life.Change { return life.Change{Effects: g, Now: clock(g.now)} }
 
-// do plays steps. Placements are simulated: a backfilled game session has room, and a new
-// one is placed or fails as the case says.
-func (g *game) do(steps []life.Step) {
-	for i := range steps {
-		switch s := &steps[i]; s.Do {
-		case life.Write:
-			g.find(s.Ticket.ID).Ticket = s.Ticket
-		case life.Notify:
-			g.emit(s)
-		case life.Ask:
-			g.open = append(g.open, s.Match)
-		case life.Place:
-			for _, t := range s.Tickets {
-				g.find(t.ID).Ticket = t
-			}
-			g.forget(s.Match)
-			g.open = append(g.open, s.Match)
-			g.place(s.Match)
-		case life.Fill:
-			g.do(g.change().Complete(s.Match, s.Tickets, nil))
-		case life.Close:
-			g.forget(s.Match)
-		}
+// Match implements life.Effects, as do the methods below.
+func (g *game) Match(id string) *life.Match {
+	return g.open[slices.IndexFunc(g.open, func(m *life.Match) bool { return m.ID == id })]
+}
+
+func (g *game) Tickets(m *life.Match) []*life.Ticket {
+	return each(m.Tickets, func(id string) *life.Ticket { return g.find(id).Ticket })
+}
+
+// Edit returns t itself: nobody else reads the tickets of a play.
+func (g *game) Edit(t *life.Ticket) *life.Ticket { return t }
+
+func (g *game) Write(*life.Ticket, life.Cause) {}
+
+// Notify records an event.
+func (g *game) Notify(n life.Notice) {
+	e := Event{At: g.now, Type: string(n.Type), Acceptance: n.Result}
+	switch n.Type {
+	case life.TimedOutNotice, life.CancelledNotice, life.FailedNotice:
+		e.Reason = n.Tickets[0].Reason
 	}
+	for _, t := range n.Tickets {
+		e.Tickets = append(e.Tickets, t.ID)
+	}
+	g.events = append(g.events, e)
 }
 
-// forget removes a match that has ended or whose acceptance is over.
-func (g *game) forget(m *life.Match) {
-	g.open = slices.DeleteFunc(g.open, func(o *life.Match) bool { return o.ID == m.ID })
-}
+func (g *game) AwaitAnswers(m *life.Match) { g.open = append(g.open, m) }
 
-// place passes a match to the simulated queue.
-func (g *game) place(m *life.Match) {
+// Place passes a match to the simulated queue, which places it or fails as the case says.
+func (g *game) Place(m *life.Match, _ []*life.Ticket) {
+	g.Close(m)
+	g.open = append(g.open, m)
 	p := placing{m, g.now}
 	if g.c.Config.Placement != nil {
 		p.ends += g.c.Config.Placement.DelaySeconds
@@ -290,11 +291,22 @@ func (g *game) placed(m *life.Match) {
 	g.placing = slices.DeleteFunc(g.placing, func(p placing) bool { return p.match == m })
 	c := g.change()
 	if g.c.Config.Placement != nil && g.c.Config.Placement.Result == "FAILED" {
-		g.do(c.Fail(m, c.Tickets(m), "UNEXPECTED_ERROR", ""))
+		c.Fail(m, c.Tickets(m), "UNEXPECTED_ERROR", "")
 		return
 	}
-	g.do(c.Complete(m, c.Tickets(m), nil))
+	c.Complete(m, c.Tickets(m), nil)
 }
+
+// Fill completes a match: the game session has room.
+func (g *game) Fill(m *life.Match, tickets []*life.Ticket) { g.change().Complete(m, tickets, nil) }
+
+// Close removes a match that has ended or whose acceptance is over.
+func (g *game) Close(m *life.Match) {
+	g.open = slices.DeleteFunc(g.open, func(o *life.Match) bool { return o.ID == m.ID })
+}
+
+func (g *game) UpdateServer(*life.Ticket, string) {}
+func (g *game) Resume(*life.Ticket)               {}
 
 // clock converts a second of the play to a time.
 func clock(second float64) time.Time {
@@ -309,35 +321,10 @@ func duration(seconds *float64, absent time.Duration) time.Duration {
 	return time.Duration(*seconds * float64(time.Second))
 }
 
-func (g *game) emit(s *life.Step) {
-	e := Event{At: g.now, Type: string(s.Notice), Acceptance: s.Reason}
-	switch s.Notice {
-	case life.TimedOutNotice, life.CancelledNotice, life.FailedNotice:
-		e.Reason = s.Tickets[0].Reason
-	}
-	for _, t := range s.Tickets {
-		e.Tickets = append(e.Tickets, t.ID)
-	}
-	g.events = append(g.events, e)
-}
-
 func (g *game) find(id string) *ticket {
 	i := slices.IndexFunc(g.tickets, func(t *ticket) bool { return t.ID == id })
 	if i < 0 {
 		return nil
 	}
 	return g.tickets[i]
-}
-
-// Ticket implements life.Rows.
-func (g *game) Ticket(id string) *life.Ticket {
-	if t := g.find(id); t != nil {
-		return t.Ticket
-	}
-	return nil
-}
-
-// Match implements life.Rows.
-func (g *game) Match(id string) *life.Match {
-	return g.open[slices.IndexFunc(g.open, func(m *life.Match) bool { return m.ID == id })]
 }

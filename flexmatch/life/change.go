@@ -2,59 +2,76 @@ package life
 
 import "time"
 
-// Rows reads the current tickets and matches.
-type Rows interface {
-	Ticket(id string) *Ticket // nil if there is none
-	Match(id string) *Match   // of a ticket that is REQUIRES_ACCEPTANCE or PLACING
+// Effects has the tickets and matches of a Change, and carries out what it decides.
+type Effects interface {
+	// Match returns the match of a ticket that is REQUIRES_ACCEPTANCE or PLACING.
+	Match(id string) *Match
+
+	// Tickets returns the tickets of a match, in order of arrival.
+	Tickets(m *Match) []*Ticket
+
+	// Edit returns a ticket to modify until it is written: t, or a copy if t has to stay
+	// as it is.
+	Edit(t *Ticket) *Ticket
+
+	// Write writes a ticket. If it has ended, why is the cause, unless it is COMPLETED or
+	// FAILED.
+	Write(t *Ticket, why Cause)
+
+	// Notify publishes an event.
+	Notify(n Notice)
+
+	// AwaitAnswers writes a match and waits for its players' answers until AcceptBy. It is
+	// followed by Answer and Unanswered.
+	AwaitAnswers(m *Match)
+
+	// Place requests a game session for a match, and writes it and its tickets, which are
+	// PLACING. It is followed by Complete or Fail.
+	Place(m *Match, tickets []*Ticket)
+
+	// Fill lets tickets, which are PLACING, join the backfill's game session. It is
+	// followed by Complete or Unfilled.
+	Fill(m *Match, tickets []*Ticket)
+
+	// Close writes a match that has ended.
+	Close(m *Match)
+
+	// UpdateServer notifies the game server of a backfill ticket that it has ended.
+	UpdateServer(t *Ticket, reason string)
+
+	// Resume requests the next automatic backfill for the game session of a ticket.
+	Resume(t *Ticket)
 }
 
 // Change is a change of tickets and matches at a time.
 type Change struct {
-	Rows Rows
-	Now  time.Time
+	Effects
+	Now time.Time
 }
 
-// Do is what a step does.
-type Do int
-
-// The steps.
-const (
-	Write  Do = iota + 1 // write Ticket
-	Notify               // publish Notice
-	Ask                  // write Match and wait for its players' answers until AcceptBy; then Unanswered
-	Place                // request a game session for Match, and write it and its Tickets, which are PLACING; later Complete or Fail
-	Fill                 // let Tickets, which are PLACING, join the backfill's game session; then Complete or Unfilled
-	Close                // write Match, which has ended
-	Tell                 // notify the game server of the backfill Ticket of its end, with Reason
-	Resume               // request the next automatic backfill for the game session of Ticket
-)
-
-// Step is one thing to carry out.
-type Step struct {
-	Do      Do
-	Ticket  *Ticket
+// Notice is an event to publish.
+type Notice struct {
+	Type    NoticeType
 	Match   *Match
-	Tickets []*Ticket // of Match, in order of arrival, or the one of a Notice without Match
-	Notice  Notice
-	Reason  string      // of Tell; of AcceptanceEndedNotice, how it ended
-	To      *Connection // of SucceededNotice; nil if standalone
-	Cause   Cause       // of a Write that ends a ticket: why, unless Completed or Failed
+	Tickets []*Ticket   // of Match, in order of arrival, or the one that the event is about
+	Result  string      // of AcceptanceEnded: how it ended
+	To      *Connection // of Succeeded; nil if standalone
 }
 
-// Notice is the type of a published event (developer guide, "FlexMatch matchmaking
+// NoticeType is the type of a published event (developer guide, "FlexMatch matchmaking
 // events").
-type Notice string
+type NoticeType string
 
-// The notices.
+// The types of notices.
 const (
-	SearchingNotice       Notice = "MatchmakingSearching"
-	ProposedNotice        Notice = "PotentialMatchCreated"
-	AnsweredNotice        Notice = "AcceptMatch"
-	AcceptanceEndedNotice Notice = "AcceptMatchCompleted"
-	SucceededNotice       Notice = "MatchmakingSucceeded"
-	TimedOutNotice        Notice = "MatchmakingTimedOut"
-	CancelledNotice       Notice = "MatchmakingCancelled"
-	FailedNotice          Notice = "MatchmakingFailed"
+	SearchingNotice       NoticeType = "MatchmakingSearching"
+	ProposedNotice        NoticeType = "PotentialMatchCreated"
+	AnsweredNotice        NoticeType = "AcceptMatch"
+	AcceptanceEndedNotice NoticeType = "AcceptMatchCompleted"
+	SucceededNotice       NoticeType = "MatchmakingSucceeded"
+	TimedOutNotice        NoticeType = "MatchmakingTimedOut"
+	CancelledNotice       NoticeType = "MatchmakingCancelled"
+	FailedNotice          NoticeType = "MatchmakingFailed"
 )
 
 // Results of an acceptance (AcceptMatchCompleted).
@@ -65,18 +82,24 @@ const (
 )
 
 // Search takes a QUEUED ticket into the pool.
-func (c Change) Search(t *Ticket) []Step { return searching(nil, t.moved(Searching)) }
+func (c Change) Search(t *Ticket) { c.search(c.moved(t, Searching)) }
 
-// searching appends the steps for a ticket that is SEARCHING now.
-func searching(steps []Step, t *Ticket) []Step {
-	return append(steps, Step{Do: Write, Ticket: t}, Step{Do: Notify, Notice: SearchingNotice, Tickets: []*Ticket{t}})
+// search writes a ticket that is SEARCHING now.
+func (c Change) search(t *Ticket) {
+	c.Write(t, 0)
+	c.Notify(Notice{Type: SearchingNotice, Tickets: []*Ticket{t}})
 }
 
-// Tickets returns the tickets of a match.
-func (c Change) Tickets(m *Match) []*Ticket {
-	out := make([]*Ticket, len(m.Tickets))
-	for i, id := range m.Tickets {
-		out[i] = c.Rows.Ticket(id)
-	}
-	return out
+// moved returns a ticket to modify, in another status.
+func (c Change) moved(t *Ticket, to Status) *Ticket {
+	t = c.Edit(t)
+	Moves.Move(&t.Status, to, t.ID)
+	return t
+}
+
+// over returns a ticket to write that has ended.
+func (c Change) over(t *Ticket, s Status, reason, message string) *Ticket {
+	t = c.moved(t, s)
+	t.Reason, t.Message, t.Ended = reason, message, c.Now
+	return t
 }

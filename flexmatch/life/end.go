@@ -24,11 +24,11 @@ const (
 // end is how a ticket ends.
 type end struct {
 	status  Status
-	reason  string // StatusReason, as AWS writes it (FlexMatch matchmaking events)
-	message string // StatusMessage, likewise
-	notice  Notice // "" publishes none
-	tell    string // the reason sent to the game server of a backfill; "" sends nothing
-	resume  bool   // automatic backfill may continue
+	reason  string     // StatusReason, as AWS writes it (FlexMatch matchmaking events)
+	message string     // StatusMessage, likewise
+	notice  NoticeType // "" publishes none
+	update  string     // the reason sent to the game server of a backfill; "" sends nothing
+	resume  bool       // automatic backfill may continue
 }
 
 const (
@@ -51,49 +51,46 @@ var ends = [...]end{
 
 // End ends a ticket that waits or is asked; the other tickets of its match search again.
 // A ticket that is PLACING or has ended stays as it is.
-func (c Change) End(t *Ticket, why Cause) (steps []Step) {
+func (c Change) End(t *Ticket, why Cause) {
 	if !t.Status.stops() {
-		return nil
+		return
 	}
 	if t.Status == RequiresAcceptance {
-		m := c.Rows.Match(t.MatchID)
+		m := c.Match(t.MatchID)
 		for _, other := range c.Tickets(m) {
 			if other.ID != t.ID {
-				steps = c.again(steps, other)
+				c.again(other)
 			}
 		}
-		steps = append(steps, c.close(m, "dissolved: ticket "+t.ID+" was withdrawn", ""))
+		c.close(m, "dissolved: ticket "+t.ID+" was withdrawn", "")
 	}
-	return c.end(steps, t, why)
+	c.end(t, why)
 }
 
-// end appends the steps that end a ticket.
-func (c Change) end(steps []Step, t *Ticket, why Cause) []Step {
+func (c Change) end(t *Ticket, why Cause) {
 	e := &ends[why]
-	t = t.moved(e.status)
-	t.Reason, t.Message, t.Ended = e.reason, e.message, c.Now
-	steps = append(steps, Step{Do: Write, Ticket: t, Cause: why})
+	t = c.over(t, e.status, e.reason, e.message)
+	c.Write(t, why)
 	if e.notice != "" {
-		steps = append(steps, Step{Do: Notify, Notice: e.notice, Tickets: []*Ticket{t}})
+		c.Notify(Notice{Type: e.notice, Tickets: []*Ticket{t}})
 	}
-	if t.Backfill && e.tell != "" {
-		steps = append(steps, Step{Do: Tell, Ticket: t, Reason: e.tell})
+	if t.Backfill && e.update != "" {
+		c.UpdateServer(t, e.update)
 	}
 	if t.Backfill && e.resume {
-		steps = append(steps, Step{Do: Resume, Ticket: t})
+		c.Resume(t)
 	}
-	return steps
 }
 
-// again appends the steps that return a ticket to its pool with its original age, or that
-// time it out if its deadline has passed.
-func (c Change) again(steps []Step, t *Ticket) []Step {
-	t = t.edit()
-	t.move(Searching)
+// again returns a ticket to its pool with its original age, or times it out if its
+// deadline has passed.
+func (c Change) again(t *Ticket) {
+	t = c.moved(t, Searching)
 	t.Reason = "AcceptanceFailed"
 	t.leave()
-	if !t.Deadline.After(c.Now) {
-		return c.end(steps, t, Overdue)
+	if t.Deadline.After(c.Now) {
+		c.search(t)
+	} else {
+		c.end(t, Overdue)
 	}
-	return searching(steps, t)
 }

@@ -13,26 +13,26 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 )
 
-// world keeps tickets and matches in memory, carries steps out, and checks what the
+// world keeps tickets and matches in memory, carries changes out, and checks what the
 // developer guide says of them.
 type world struct {
 	*rapid.T
+	lends    bool // tickets are modified as they are, not as copies
 	settings life.Settings
 	now      time.Time
 	tickets  map[string]*life.Ticket
-	open     map[string]*life.Match   // that are asked or being placed
-	placing  map[string]bool          // of open
-	asked    map[string]int           // how often the players of a match were asked
-	closed   map[string]*life.Match   // by id
-	ends     map[life.Status]int      // shared by all runs
-	notices  map[string][]life.Notice // by ticket, of its end
-	dropped  map[string]bool          // tickets of a match dropped by this action: whether their players all accepted
+	written  map[string]*life.Ticket      // by this action, as they were then
+	open     map[string]*life.Match       // that are asked or being placed
+	placing  map[string]bool              // of open
+	asked    map[string]int               // how often the players of a match were asked
+	closed   map[string]*life.Match       // by id
+	ends     map[life.Status]int          // shared by all runs
+	notices  map[string][]life.NoticeType // by ticket, of its end
+	dropped  map[string]bool              // tickets of a match dropped by this action: whether their players all accepted
 	made     int
 }
 
-func (w *world) Ticket(id string) *life.Ticket { return w.tickets[id] }
-func (w *world) Match(id string) *life.Match   { return w.open[id] }
-func (w *world) change() life.Change           { return life.Change{Rows: w, Now: w.now} }
+func (w *world) change() life.Change { return life.Change{Effects: w, Now: w.now} }
 
 // TestLife plays random proposals, answers, timeouts, placements and withdrawals, and
 // checks the invariants after each of them.
@@ -40,8 +40,8 @@ func TestLife(t *testing.T) {
 	ends := map[life.Status]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &world{
-			T: rt, now: time.Unix(0, 0), tickets: map[string]*life.Ticket{}, open: map[string]*life.Match{}, placing: map[string]bool{},
-			asked: map[string]int{}, closed: map[string]*life.Match{}, ends: ends, notices: map[string][]life.Notice{},
+			T: rt, lends: rapid.Bool().Draw(rt, "lends"), now: time.Unix(0, 0), tickets: map[string]*life.Ticket{}, open: map[string]*life.Match{}, placing: map[string]bool{},
+			asked: map[string]int{}, closed: map[string]*life.Match{}, ends: ends, notices: map[string][]life.NoticeType{},
 			settings: life.Settings{AcceptanceRequired: rapid.Bool().Draw(rt, "acceptance"), AcceptanceTimeout: 30 * time.Second, Queue: rapid.Bool().Draw(rt, "queue")},
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "actions") {
@@ -73,12 +73,10 @@ func (w *world) pick(f func(*life.Ticket) bool) *life.Ticket {
 func (w *world) act() {
 	before := map[string]life.Ticket{}
 	for id, t := range w.tickets {
-		row := *t
-		row.Members = slices.Clone(t.Members)
-		before[id] = row
+		before[id] = *t.Clone()
 	}
 	rows := maps.Clone(w.tickets)
-	w.dropped = map[string]bool{}
+	w.dropped, w.written = map[string]bool{}, map[string]*life.Ticket{}
 	switch rapid.IntRange(0, 9).Draw(w.T, "action") {
 	case 0, 1:
 		w.start()
@@ -88,11 +86,11 @@ func (w *world) act() {
 		w.answer()
 	case 6:
 		if t := w.pick(func(t *life.Ticket) bool { return t.Status == life.Queued }); t != nil {
-			w.do(w.change().Search(t))
+			w.change().Search(t)
 		}
 	case 7:
 		if t := w.pick(func(*life.Ticket) bool { return true }); t != nil { // also those that cannot be ended
-			w.do(w.change().End(t, life.Cause(rapid.IntRange(int(life.Stopped), int(life.DeniesPlayers)).Draw(w.T, "cause"))))
+			w.change().End(t, life.Cause(rapid.IntRange(int(life.Stopped), int(life.DeniesPlayers)).Draw(w.T, "cause")))
 		}
 	case 8:
 		w.placed()
@@ -100,11 +98,16 @@ func (w *world) act() {
 		w.pass(time.Duration(rapid.IntRange(1, 15).Draw(w.T, "seconds")) * time.Second)
 	}
 	for id, was := range before {
-		if diff := cmp.Diff(was, *rows[id]); diff != "" {
+		if diff := cmp.Diff(was, *rows[id]); diff != "" && !w.lends {
 			w.Fatalf("the row of %s was modified in place:\n%s", id, diff)
 		}
-		if now := w.tickets[id]; was.Status.Over() && now != rows[id] {
-			w.Fatalf("%s was %s and is %s", id, was.Status, now.Status)
+		if diff := cmp.Diff(was, *w.tickets[id]); diff != "" && was.Status.Over() {
+			w.Fatalf("%s was %s and changed:\n%s", id, was.Status, diff)
+		}
+	}
+	for id, was := range w.written {
+		if diff := cmp.Diff(was, w.tickets[id]); diff != "" {
+			w.Fatalf("%s was modified after it was written:\n%s", id, diff)
 		}
 	}
 }
@@ -130,24 +133,22 @@ func (w *world) start() {
 
 // propose matches up to three tickets that wait, at most one of them a backfill.
 func (w *world) propose() {
-	var ids, teams []string
+	var tickets []*life.Ticket
+	var teams []string
 	filled := false
 	for range rapid.IntRange(1, 3).Draw(w.T, "tickets") {
 		t := w.pick(func(t *life.Ticket) bool {
-			return t.Status.Waits() && !slices.Contains(ids, t.ID) && !(t.Backfill && filled)
+			return t.Status.Waits() && !slices.Contains(tickets, t) && !(t.Backfill && filled)
 		})
 		if t == nil {
 			break
 		}
 		filled = filled || t.Backfill
-		ids, teams = append(ids, t.ID), append(teams, "blue")
+		tickets, teams = append(tickets, t), append(teams, "blue")
 	}
-	if len(ids) > 0 {
+	if len(tickets) > 0 {
 		w.made++
-		if !w.change().AllWait("", ids) {
-			w.Fatalf("%v do not wait", ids)
-		}
-		w.do(w.change().Propose(w.settings, life.Match{ID: fmt.Sprintf("m%02d", w.made)}, ids, teams))
+		w.change().Propose(w.settings, life.Match{ID: fmt.Sprintf("m%02d", w.made)}, tickets, teams)
 	}
 }
 
@@ -163,14 +164,13 @@ func (w *world) answer() {
 			players = append(players, m.PlayerID)
 		}
 	}
-	if _, err := w.change().Answer(w.settings, t, append(players, "stranger"), answer); err == nil {
+	before := t.Clone()
+	if err := w.change().Answer(w.settings, t, append(players, "stranger"), answer); err == nil || !cmp.Equal(before, w.tickets[t.ID]) {
 		w.Fatalf("a stranger answered for %s", t.ID)
 	}
-	steps, err := w.change().Answer(w.settings, t, players, answer)
-	if err != nil {
+	if err := w.change().Answer(w.settings, t, players, answer); err != nil {
 		w.Fatal(err)
 	}
-	w.do(steps)
 }
 
 // placed ends a placement.
@@ -181,9 +181,9 @@ func (w *world) placed() {
 	}
 	c, m := w.change(), w.open[ids[0]]
 	if rapid.Bool().Draw(w.T, "placed") {
-		w.do(c.Complete(m, c.Tickets(m), w.to()))
+		c.Complete(m, c.Tickets(m), w.to())
 	} else {
-		w.do(c.Fail(m, c.Tickets(m), "REASON", "message"))
+		c.Fail(m, c.Tickets(m), "REASON", "message")
 	}
 }
 
@@ -196,78 +196,99 @@ func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 	for _, id := range slices.Sorted(maps.Keys(w.open)) {
 		if m := w.open[id]; !m.AcceptBy.IsZero() && !m.AcceptBy.After(w.now) {
-			w.do(w.change().Unanswered(m))
+			w.change().Unanswered(m)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.tickets)) {
 		if t := w.tickets[id]; t.Status.Waits() && !t.Deadline.After(w.now) {
-			w.do(w.change().End(t, life.Overdue))
+			w.change().End(t, life.Overdue)
 		}
 	}
 }
 
-func (w *world) do(steps []life.Step) {
-	for i := range steps {
-		s := &steps[i]
-		switch s.Do {
-		case life.Write:
-			w.tickets[s.Ticket.ID] = s.Ticket
-			if s.Ticket.Status.Over() {
-				w.ends[s.Ticket.Status]++
-			}
-		case life.Notify:
-			w.notify(s)
-		case life.Ask:
-			w.asked[s.Match.ID]++
-			w.open[s.Match.ID] = s.Match
-		case life.Place:
-			w.write(s.Tickets)
-			w.open[s.Match.ID], w.placing[s.Match.ID] = s.Match, true
-		case life.Fill:
-			if rapid.Bool().Draw(w.T, "room") {
-				w.do(w.change().Complete(s.Match, s.Tickets, w.to()))
-			} else {
-				w.do(w.change().Unfilled(s.Match, s.Tickets, "full"))
-			}
-		case life.Close:
-			if w.closed[s.Match.ID] != nil || s.Match.Result == "" || s.Match.Ended != w.now {
-				w.Fatalf("match %+v is closed, after %+v", s.Match, w.closed[s.Match.ID])
-			}
-			w.closed[s.Match.ID] = s.Match
-			delete(w.open, s.Match.ID)
-			delete(w.placing, s.Match.ID)
-		case life.Tell, life.Resume:
-			if !s.Ticket.Backfill || !s.Ticket.Status.Over() {
-				w.Fatalf("a game server hears of %+v", s.Ticket)
-			}
-		}
+func (w *world) Match(id string) *life.Match { return w.open[id] }
+
+func (w *world) Tickets(m *life.Match) []*life.Ticket {
+	out := make([]*life.Ticket, len(m.Tickets))
+	for i, id := range m.Tickets {
+		out[i] = w.tickets[id]
+	}
+	return out
+}
+
+func (w *world) Edit(t *life.Ticket) *life.Ticket {
+	if w.lends {
+		return t
+	}
+	return t.Clone()
+}
+
+func (w *world) Write(t *life.Ticket, _ life.Cause) {
+	w.put(t)
+	if t.Status.Over() {
+		w.ends[t.Status]++
 	}
 }
 
-func (w *world) write(tickets []*life.Ticket) {
+func (w *world) put(tickets ...*life.Ticket) {
 	for _, t := range tickets {
-		w.tickets[t.ID] = t
+		w.tickets[t.ID], w.written[t.ID] = t, t.Clone()
 	}
 }
 
-// notify checks that a notice comes after the row says the same.
-func (w *world) notify(s *life.Step) {
-	is := map[life.Notice]life.Status{
+func (w *world) AwaitAnswers(m *life.Match) {
+	w.asked[m.ID]++
+	w.open[m.ID] = m
+}
+
+func (w *world) Place(m *life.Match, tickets []*life.Ticket) {
+	w.put(tickets...)
+	w.open[m.ID], w.placing[m.ID] = m, true
+}
+
+func (w *world) Fill(m *life.Match, tickets []*life.Ticket) {
+	if rapid.Bool().Draw(w.T, "room") {
+		w.change().Complete(m, tickets, w.to())
+	} else {
+		w.change().Unfilled(m, tickets, "full")
+	}
+}
+
+func (w *world) Close(m *life.Match) {
+	if w.closed[m.ID] != nil || m.Result == "" || m.Ended != w.now {
+		w.Fatalf("match %+v is closed, after %+v", m, w.closed[m.ID])
+	}
+	w.closed[m.ID] = m
+	delete(w.open, m.ID)
+	delete(w.placing, m.ID)
+}
+
+func (w *world) UpdateServer(t *life.Ticket, _ string) { w.Resume(t) }
+
+func (w *world) Resume(t *life.Ticket) {
+	if !t.Backfill || !t.Status.Over() {
+		w.Fatalf("a game server hears of %+v", t)
+	}
+}
+
+// Notify checks that a notice comes after the row says the same.
+func (w *world) Notify(s life.Notice) {
+	is := map[life.NoticeType]life.Status{
 		life.SearchingNotice: life.Searching, life.SucceededNotice: life.Completed, life.FailedNotice: life.Failed,
 		life.CancelledNotice: life.Cancelled, life.TimedOutNotice: life.TimedOut,
-	}[s.Notice]
+	}[s.Type]
 	for _, t := range s.Tickets {
 		if is != "" && w.tickets[t.ID].Status != is {
-			w.Fatalf("%s of %s, which is %s", s.Notice, t.ID, w.tickets[t.ID].Status)
+			w.Fatalf("%s of %s, which is %s", s.Type, t.ID, w.tickets[t.ID].Status)
 		}
 		if is.Over() {
-			w.notices[t.ID] = append(w.notices[t.ID], s.Notice)
+			w.notices[t.ID] = append(w.notices[t.ID], s.Type)
 		}
-		if s.Notice != life.AcceptanceEndedNotice {
+		if s.Type != life.AcceptanceEndedNotice {
 			continue
 		}
 		accepted := t.Backfill || !slices.ContainsFunc(t.Members, func(m life.Member) bool { return m.Answer != life.Accept })
-		if s.Reason != life.AllAccepted {
+		if s.Result != life.AllAccepted {
 			w.dropped[t.ID] = accepted
 		} else if !accepted {
 			w.Fatalf("all accepted, and the players of %s answered %v", t.ID, t.Members)

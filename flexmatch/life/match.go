@@ -42,27 +42,16 @@ type Connection struct {
 	PlayerSessions map[string]string // by player
 }
 
-// AllWait reports whether all of the tickets exist and wait for a match of a configuration.
-func (c Change) AllWait(configuration string, ids []string) bool {
-	return !slices.ContainsFunc(ids, func(id string) bool {
-		t := c.Rows.Ticket(id)
-		return t == nil || !t.Status.Waits() || t.Configuration != configuration
-	})
-}
-
-// Propose creates m, a match of the tickets with the given ids, which wait. teams has the
-// team of each. The match starts its acceptance or, without one, proceeds. The caller sets
-// m.ID and the members that the search determines.
-func (c Change) Propose(s Settings, m Match, ids, teams []string) []Step {
-	tickets := make([]*Ticket, len(ids))
-	steps := make([]Step, 0, len(ids)+2)
-	for i, id := range ids {
-		t := c.Rows.Ticket(id)
+// Propose creates m, a match of tickets that wait. teams has the team of each. The match
+// starts its acceptance or, without one, proceeds. The caller sets m.ID and the members
+// that the search determines. Propose sorts the tickets.
+func (c Change) Propose(s Settings, m Match, tickets []*Ticket, teams []string) {
+	for i, t := range tickets {
 		if t.Status == Queued {
-			t = t.moved(Searching)
-			steps = searching(steps, t)
+			t = c.moved(t, Searching)
+			c.search(t)
 		}
-		t = t.edit()
+		t = c.Edit(t)
 		t.MatchID, t.Reason, t.Message = m.ID, "", ""
 		if tickets[i] = t; t.Backfill {
 			m.Backfill = t.ID
@@ -78,23 +67,23 @@ func (c Change) Propose(s Settings, m Match, ids, teams []string) []Step {
 	for i, t := range tickets {
 		m.Tickets[i] = t.ID
 	}
-	steps = append(steps, Step{Do: Notify, Notice: ProposedNotice, Match: &m, Tickets: tickets})
+	c.Notify(Notice{Type: ProposedNotice, Match: &m, Tickets: tickets})
 	if !s.AcceptanceRequired {
-		return c.proceed(steps, s, &m, tickets)
+		c.proceed(s, &m, tickets)
+		return
 	}
 	asked := m
 	asked.AcceptBy = c.Now.Add(s.AcceptanceTimeout)
-	steps = append(steps, Step{Do: Ask, Match: &asked})
+	c.AwaitAnswers(&asked)
 	for _, t := range tickets {
-		t.move(RequiresAcceptance) // the notice does not show it
-		steps = append(steps, Step{Do: Write, Ticket: t})
+		Moves.Move(&t.Status, RequiresAcceptance, t.ID) // the notice does not show it
+		c.Write(t, 0)
 	}
-	return steps
 }
 
 // proceed continues with a match that all players accepted or that needs no acceptance:
 // it fills up the game session, is placed by the queue or, if standalone, is complete.
-func (c Change) proceed(steps []Step, s Settings, old *Match, tickets []*Ticket) []Step {
+func (c Change) proceed(s Settings, old *Match, tickets []*Ticket) {
 	m := *old
 	m.AcceptBy = time.Time{}
 	session := ""
@@ -103,124 +92,119 @@ func (c Change) proceed(steps []Step, s Settings, old *Match, tickets []*Ticket)
 			session = t.GameSessionID
 		}
 	}
-	do := Place
+	next := c.Place
 	switch {
 	case s.Queue && session != "":
-		do = Fill
+		next = c.Fill
 	case !s.Queue || m.Backfill != "":
-		return append(steps, c.Complete(&m, tickets, nil)...)
+		c.Complete(&m, tickets, nil)
+		return
 	}
-	placing := make([]*Ticket, len(tickets))
 	for i, t := range tickets {
-		placing[i] = t.moved(Placing)
+		tickets[i] = c.moved(t, Placing)
 	}
-	return append(steps, Step{Do: do, Match: &m, Tickets: placing})
+	next(&m, tickets)
 }
 
 // Answer records the answer of players of a ticket to their match. One rejection drops
 // the match; when all have accepted, it proceeds.
-func (c Change) Answer(s Settings, t *Ticket, players []string, a Answer) ([]Step, error) {
+func (c Change) Answer(s Settings, t *Ticket, players []string, a Answer) error {
 	if err := t.CannotAnswer(); err != nil {
-		return nil, err
+		return err
 	}
-	t = t.edit()
 	for i, id := range players {
-		p := t.player(id)
-		if p == nil {
-			return nil, fault.Invalid("PlayerIds.%d: player %s is not in ticket %s", i+1, id, t.ID)
+		if t.player(id) == nil {
+			return fault.Invalid("PlayerIds.%d: player %s is not in ticket %s", i+1, id, t.ID)
 		}
-		p.Answer = a
 	}
-	m := c.Rows.Match(t.MatchID)
+	t = c.Edit(t)
+	for _, id := range players {
+		t.player(id).Answer = a
+	}
+	m := c.Match(t.MatchID)
 	tickets := c.Tickets(m)
 	tickets[slices.Index(m.Tickets, t.ID)] = t
-	steps := []Step{{Do: Write, Ticket: t}, {Do: Notify, Notice: AnsweredNotice, Match: m, Tickets: tickets}}
+	c.Write(t, 0)
+	c.Notify(Notice{Type: AnsweredNotice, Match: m, Tickets: tickets})
 	switch {
 	case a == Reject:
-		return c.drop(steps, m, tickets, SomeRejected), nil
-	case slices.ContainsFunc(tickets, func(t *Ticket) bool { return !t.accepted() }):
-		return steps, nil
+		c.drop(m, tickets, SomeRejected)
+	case !slices.ContainsFunc(tickets, func(t *Ticket) bool { return !t.accepted() }):
+		c.Notify(Notice{Type: AcceptanceEndedNotice, Match: m, Tickets: tickets, Result: AllAccepted})
+		c.proceed(s, m, tickets)
 	}
-	steps = append(steps, Step{Do: Notify, Notice: AcceptanceEndedNotice, Match: m, Tickets: tickets, Reason: AllAccepted})
-	return c.proceed(steps, s, m, tickets), nil
+	return nil
 }
 
 // Unanswered drops a match whose acceptance has timed out.
-func (c Change) Unanswered(m *Match) []Step {
-	return c.drop(nil, m, c.Tickets(m), AcceptanceTimedOut)
-}
+func (c Change) Unanswered(m *Match) { c.drop(m, c.Tickets(m), AcceptanceTimedOut) }
 
 // drop drops a potential match. Tickets whose players all accepted search again, as does a
 // backfill. The others are cancelled (API reference, AcceptMatch).
-func (c Change) drop(steps []Step, m *Match, tickets []*Ticket, how string) []Step {
-	steps = append(steps, Step{Do: Notify, Notice: AcceptanceEndedNotice, Match: m, Tickets: tickets, Reason: how})
+func (c Change) drop(m *Match, tickets []*Ticket, how string) {
+	c.Notify(Notice{Type: AcceptanceEndedNotice, Match: m, Tickets: tickets, Result: how})
 	for _, t := range tickets {
 		if t.accepted() {
-			steps = c.again(steps, t)
+			c.again(t)
 		} else {
-			steps = c.end(steps, t, Declined)
+			c.end(t, Declined)
 		}
 	}
-	return append(steps, c.close(m, "not accepted: "+how, ""))
+	c.close(m, "not accepted: "+how, "")
 }
 
 // Complete ends a match successfully. A standalone match has no connection.
-func (c Change) Complete(m *Match, tickets []*Ticket, to *Connection) []Step {
-	steps, ended, session := make([]Step, 0, len(tickets)+2), make([]*Ticket, len(tickets)), ""
+func (c Change) Complete(m *Match, tickets []*Ticket, to *Connection) {
+	session := ""
 	if to != nil {
 		session = to.GameSessionID
 	}
+	ended := make([]*Ticket, len(tickets))
 	for i, t := range tickets {
-		t = t.moved(Completed)
-		t.Reason, t.Message, t.Ended = "", "", c.Now
+		t = c.over(t, Completed, "", "")
 		if to != nil {
-			t.Members = slices.Clone(t.Members)
 			t.GameSessionID, t.IPAddress, t.DNSName, t.Port = to.GameSessionID, to.IP, to.DNS, to.Port
 			for j := range t.Members {
 				t.Members[j].PlayerSessionID = to.PlayerSessions[t.Members[j].PlayerID]
 			}
 		}
 		ended[i] = t
-		steps = append(steps, Step{Do: Write, Ticket: t})
+		c.Write(t, 0)
 	}
-	return append(steps, Step{Do: Notify, Notice: SucceededNotice, Match: m, Tickets: ended, To: to}, c.close(m, string(Completed), session))
+	c.Notify(Notice{Type: SucceededNotice, Match: m, Tickets: ended, To: to})
+	c.close(m, string(Completed), session)
 }
 
 // Fail ends a match that got no game session.
-func (c Change) Fail(m *Match, tickets []*Ticket, reason, message string) []Step {
-	steps, failed := make([]Step, 0, len(tickets)+2), make([]*Ticket, len(tickets))
+func (c Change) Fail(m *Match, tickets []*Ticket, reason, message string) {
+	failed := make([]*Ticket, len(tickets))
 	for i, t := range tickets {
-		failed[i] = c.failed(t, reason, message)
-		steps = append(steps, Step{Do: Write, Ticket: failed[i]})
+		failed[i] = c.over(t, Failed, reason, message)
+		c.Write(failed[i], 0)
 	}
-	return append(steps, Step{Do: Notify, Notice: FailedNotice, Match: m, Tickets: failed}, c.close(m, string(Failed)+": "+message, ""))
+	c.Notify(Notice{Type: FailedNotice, Match: m, Tickets: failed})
+	c.close(m, string(Failed)+": "+message, "")
 }
 
 // Unfilled ends a backfill whose game session is full or accepts no players. The new
 // players search again.
-func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) []Step {
-	var steps []Step
+func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) {
 	for _, t := range tickets {
 		if !t.Backfill {
-			steps = c.again(steps, t)
+			c.again(t)
 			continue
 		}
-		t = c.failed(t, "BACKFILL_FAILED", why)
-		steps = append(steps, Step{Do: Write, Ticket: t}, Step{Do: Notify, Notice: FailedNotice, Match: m, Tickets: []*Ticket{t}},
-			Step{Do: Tell, Ticket: t, Reason: backfillFailed})
+		t = c.over(t, Failed, "BACKFILL_FAILED", why)
+		c.Write(t, 0)
+		c.Notify(Notice{Type: FailedNotice, Match: m, Tickets: []*Ticket{t}})
+		c.UpdateServer(t, backfillFailed)
 	}
-	return append(steps, c.close(m, string(Failed)+": "+why, ""))
+	c.close(m, string(Failed)+": "+why, "")
 }
 
-func (c Change) failed(t *Ticket, reason, message string) *Ticket {
-	t = t.moved(Failed)
-	t.Reason, t.Message, t.Ended = reason, message, c.Now
-	return t
-}
-
-// close returns the step that archives a match that has ended.
-func (c Change) close(old *Match, result, gameSessionID string) Step {
+// close archives a match that has ended.
+func (c Change) close(old *Match, result, gameSessionID string) {
 	m := *old
 	m.AcceptBy, m.Result, m.Ended, m.GameSessionID = time.Time{}, result, c.Now, gameSessionID
-	return Step{Do: Close, Match: &m}
+	c.Close(&m)
 }

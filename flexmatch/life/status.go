@@ -47,5 +47,3 @@ var Moves = state.Machine[Status]{
 	{Placing, Failed}:               "no place was found, or the game session takes no players",
 	{Placing, Searching}:            "the game session to fill up has no room any more",
 }
-
-func (t *Ticket) move(to Status) { Moves.Move(&t.Status, to, t.ID) }

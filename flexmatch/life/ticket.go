@@ -62,7 +62,7 @@ type RuleCount struct {
 }
 
 // Start makes a new ticket QUEUED.
-func (t *Ticket) Start() { t.move(Queued) }
+func (t *Ticket) Start() { Moves.Move(&t.Status, Queued, t.ID) }
 
 // CannotStop returns why a ticket cannot be stopped, or nil.
 func (t *Ticket) CannotStop() error {
@@ -100,15 +100,8 @@ func (t *Ticket) accepted() bool {
 	return t.Backfill || !slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer != Accept })
 }
 
-// moved returns a copy in another status. It shares the members.
-func (t *Ticket) moved(to Status) *Ticket {
-	c := *t
-	c.move(to)
-	return &c
-}
-
-// edit returns a copy to modify.
-func (t *Ticket) edit() *Ticket {
+// Clone returns a copy to modify.
+func (t *Ticket) Clone() *Ticket {
 	c := *t
 	c.Members = slices.Clone(t.Members)
 	return &c

@@ -147,6 +147,7 @@ type item struct {
 	partition *partition // nil if it can never be matched
 	bucket    *bucket
 	created   int64        // nanoseconds
+	expands   int64        // when its level changes, while it is among the expansions
 	alike     int32        // in an exhaustive pass: equal for tickets that no rule distinguishes
 	rank      int32        // position among the anchors of a pass
 	exact     []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels

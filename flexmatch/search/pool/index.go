@@ -203,19 +203,21 @@ func (w *walk) open(b *bucket) {
 
 // sift moves the i-th cursor down the heap whose top is the oldest item.
 func sift(heap []cursor, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].entry().older(heap[least].entry()) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		heap[i], heap[least] = heap[least], heap[i]
-		i = least
+	if i >= len(heap) {
+		return
 	}
+	moved := heap[i]
+	for child := 2*i + 1; child < len(heap); child = 2*i + 1 {
+		if child+1 < len(heap) && heap[child+1].entry().older(heap[child].entry()) {
+			child++
+		}
+		if !heap[child].entry().older(moved.entry()) {
+			break
+		}
+		heap[i] = heap[child]
+		i = child
+	}
+	heap[i] = moved
 }
 
 // all returns the tickets in the partition's buckets.

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"container/heap"
-	"math"
 	"runtime"
 	"time"
 
@@ -89,16 +88,16 @@ func (p *Pool) Len() int { return len(p.items) }
 // Pending reports whether a Pass at the time would search: tickets were added or have
 // reached a wait time, or the last Pass left some of its work.
 func (p *Pool) Pending(now time.Time) bool {
-	return len(p.changed) > 0 || p.deferred || len(p.expansions) > 0 && p.expansions[0].at <= now.UnixNano()
+	return len(p.changed) > 0 || p.deferred || len(p.expansions) > 0 && p.expansions[0].expands <= now.UnixNano()
 }
 
 // NextExpansion returns when the next ticket reaches a wait time of an expansion, and
 // false if none will.
 func (p *Pool) NextExpansion() (time.Time, bool) {
-	if len(p.expansions) == 0 || p.expansions[0].at == math.MaxInt64 {
+	if len(p.expansions) == 0 {
 		return time.Time{}, false
 	}
-	return time.Unix(0, p.expansions[0].at).UTC(), true
+	return time.Unix(0, p.expansions[0].expands).UTC(), true
 }
 
 // Evaluations returns how often each rule of search.Evaluated was judged in the searches
@@ -128,9 +127,7 @@ func (p *Pool) Add(t *search.Ticket) {
 		return
 	}
 	p.changed = append(p.changed, it)
-	if len(p.rules.Set.Levels()) > 1 {
-		heap.Push(&p.expansions, it.next(p.rules.Set))
-	}
+	p.expansions.await(it, p.rules.Set)
 	in := p.partitions[key]
 	if in == nil {
 		in = &partition{key: key, buckets: map[int64]*bucket{}}
@@ -169,46 +166,38 @@ func (p *Pool) forget(id string) {
 	}
 }
 
-// expansions is a heap of the times at which tickets reach their next wait time.
-type expansions []expansion
-
-// expansion is when an item's level changes.
-type expansion struct {
-	at int64 // nanoseconds
-	it *item
-}
+// expansions is a heap of the items that will reach another level, by item.expands.
+type expansions []*item
 
 func (e expansions) Len() int           { return len(e) }
-func (e expansions) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e expansions) Less(i, j int) bool { return e[i].expands < e[j].expands }
 func (e expansions) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *expansions) Push(x any)        { *e = append(*e, x.(expansion)) }
+func (e *expansions) Push(x any)        { *e = append(*e, x.(*item)) }
 func (e *expansions) Pop() any {
 	last := (*e)[len(*e)-1]
 	*e = (*e)[:len(*e)-1]
 	return last
 }
 
-// next returns when the item's level next changes.
-func (it *item) next(rs *ruleset.RuleSet) expansion {
-	if it.level+1 >= len(rs.Levels()) {
-		return expansion{at: math.MaxInt64, it: it}
+// await adds an item whose level will change.
+func (e *expansions) await(it *item, rs *ruleset.RuleSet) {
+	if next := it.level + 1; next < len(rs.Levels()) {
+		it.expands = it.created + int64(rs.Levels()[next].From)
+		heap.Push(e, it)
 	}
-	return expansion{at: it.created + int64(rs.Levels()[it.level+1].From), it: it}
 }
 
 // expand updates the level of items that have reached a wait time, and marks them to be
 // searched around again.
 func (p *Pool) expand(now time.Time) {
-	for len(p.expansions) > 0 && p.expansions[0].at <= now.UnixNano() {
-		it := heap.Pop(&p.expansions).(expansion).it
+	for len(p.expansions) > 0 && p.expansions[0].expands <= now.UnixNano() {
+		it := heap.Pop(&p.expansions).(*item)
 		if it.gone {
 			continue
 		}
 		it.level = it.LevelAt(p.rules.Set, now)
 		it.cuts = 0
 		p.changed = append(p.changed, it)
-		if next := it.next(p.rules.Set); next.at != math.MaxInt64 {
-			heap.Push(&p.expansions, next)
-		}
+		p.expansions.await(it, p.rules.Set)
 	}
 }
