@@ -5,15 +5,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
-
-// process is a process that a test left running.
-type process struct {
-	pid     int
-	command string
-}
 
 // ending is how long processes may take to end after the tests.
 const ending = 5 * time.Second
@@ -24,6 +20,9 @@ func (c *counts) addLeft(dir string, within time.Duration, out io.Writer) error 
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	if runtime.GOOS != "linux" {
+		fmt.Fprintln(os.Stderr, "testcount: processes that tests left are looked for on Linux alone")
 	}
 	all, err := outlasting(dir, within)
 	if err != nil {
@@ -59,18 +58,11 @@ var theirs = []string{"go-build", "go-link", "hsperfdata_"}
 
 func leftFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
 	var all []string
-entries:
 	for _, e := range entries {
-		for _, prefix := range theirs {
-			if strings.HasPrefix(e.Name(), prefix) {
-				continue entries
-			}
+		if !slices.ContainsFunc(theirs, func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) }) {
+			all = append(all, filepath.Join(dir, e.Name()))
 		}
-		all = append(all, filepath.Join(dir, e.Name()))
 	}
-	return all, nil
+	return all, err
 }

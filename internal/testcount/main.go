@@ -12,23 +12,36 @@
 // only, each process that uses the folder and each file in it counts as a failure:
 // tests must leave nothing behind.
 //
-// With -sum FILE the counts are also appended to a file; -total FILE prints the sum
-// of such a file and reads nothing else. So several runs make one number.
+// With -sum FILE the counts are also appended to a file, so that several runs can be added
+// up.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 )
 
+// counts are numbers of tests.
+type counts struct{ passed, failed, skipped int }
+
+func (c counts) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed, c.failed, c.skipped)
+}
+
+func (c *counts) add(o counts) {
+	c.passed += o.passed
+	c.failed += o.failed
+	c.skipped += o.skipped
+}
+
 func main() {
 	sum := flag.String("sum", os.Getenv("MUSTER_TEST_SUM"), "append the counts to this file (MUSTER_TEST_SUM)")
 	left := flag.String("left", "", "fail for processes and files that tests left which had this TMPDIR")
-	total := flag.String("total", "", "print the sum of this file and read nothing")
 	flag.Parse()
-	counts, err := run(*sum, *total, *left, flag.Args())
+	counts, err := run(*sum, *left, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testcount:", err)
 		os.Exit(2)
@@ -39,18 +52,24 @@ func main() {
 	}
 }
 
-func run(sum, total, left string, files []string) (counts, error) {
-	if total != "" {
-		return readSum(total)
-	}
+func run(sum, left string, files []string) (counts, error) {
 	c, err := countAll(files, os.Stdout)
 	if err == nil && left != "" {
 		err = c.addLeft(left, ending, os.Stdout)
 	}
-	if err != nil || sum == "" {
-		return c, err
+	if err == nil && sum != "" {
+		err = appendLine(sum, c.String())
 	}
-	return c, appendSum(sum, c)
+	return c, err
+}
+
+func appendLine(file, line string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
 }
 
 // countAll reads the files, or standard input if there are none.

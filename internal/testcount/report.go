@@ -25,14 +25,14 @@ type report struct {
 	counts   counts
 	out      io.Writer
 	packages map[string]*results
-	builds   map[string]*strings.Builder // output of builds, by import path
+	builds   map[string]string // output of builds, by import path
 }
 
 // results is what is known about one package's tests until it ends.
 type results struct {
 	order []string
 	tests map[string]*result
-	loose strings.Builder // output outside any test
+	loose result // the package itself, with the output outside any test
 }
 
 type result struct {
@@ -41,7 +41,7 @@ type result struct {
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, packages: map[string]*results{}, builds: map[string]*strings.Builder{}}
+	return &report{out: out, packages: map[string]*results{}, builds: map[string]string{}}
 }
 
 // read reads a whole stream. Lines that are not JSON, such as an error of the go
@@ -71,31 +71,38 @@ func (r *report) line(text string) {
 	}
 	switch {
 	case e.Action == "build-output":
-		r.build(e.ImportPath).WriteString(e.Output)
+		r.builds[e.ImportPath] += e.Output
 	case e.Action == "build-fail":
 		// the package that needed it reports the failure
-	case e.Test == "":
-		r.packageEvent(e)
 	default:
-		r.testEvent(e)
+		r.event(e)
 	}
 }
 
-func (r *report) build(path string) *strings.Builder {
-	if r.builds[path] == nil {
-		r.builds[path] = new(strings.Builder)
+// event records what happened to a test, or to a package if e.Test is "".
+func (r *report) event(e event) {
+	p := r.packages[e.Package]
+	if p == nil {
+		p = &results{tests: map[string]*result{}}
+		r.packages[e.Package] = p
 	}
-	return r.builds[path]
-}
-
-func (r *report) of(name string) *results {
-	if r.packages[name] == nil {
-		r.packages[name] = &results{tests: map[string]*result{}}
+	t := p.test(e.Test)
+	switch e.Action {
+	case "output":
+		t.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		t.outcome = e.Action
+		if e.Test == "" {
+			r.finish(e, p)
+			delete(r.packages, e.Package)
+		}
 	}
-	return r.packages[name]
 }
 
 func (p *results) test(name string) *result {
+	if name == "" {
+		return &p.loose
+	}
 	t := p.tests[name]
 	if t == nil {
 		t = new(result)
@@ -103,27 +110,6 @@ func (p *results) test(name string) *result {
 		p.order = append(p.order, name)
 	}
 	return t
-}
-
-func (r *report) testEvent(e event) {
-	t := r.of(e.Package).test(e.Test)
-	switch e.Action {
-	case "output":
-		t.output.WriteString(e.Output)
-	case "pass", "fail", "skip":
-		t.outcome = e.Action
-	}
-}
-
-func (r *report) packageEvent(e event) {
-	p := r.of(e.Package)
-	switch e.Action {
-	case "output":
-		p.loose.WriteString(e.Output)
-	case "pass", "fail", "skip":
-		r.finish(e, p)
-		delete(r.packages, e.Package)
-	}
 }
 
 // finish counts a package whose tests have ended and shows the failures.
@@ -134,7 +120,7 @@ func (r *report) finish(e event, p *results) {
 	}
 	if e.Action == "fail" && c.failed == 0 {
 		c.failed++
-		fmt.Fprintf(r.out, "--- FAIL: %s\n%s%s", e.Package, r.buildOutput(e), p.loose.String())
+		fmt.Fprintf(r.out, "--- FAIL: %s\n%s%s", e.Package, r.builds[e.FailedBuild], p.loose.output.String())
 	}
 	r.counts.add(c)
 	if len(p.order) > 0 || e.Action == "fail" {
@@ -156,7 +142,7 @@ func (r *report) tally(c *counts, pkg, name string, p *results) {
 		c.failed++
 		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", pkg, name, t.output.String())
 		if t.outcome == "" {
-			fmt.Fprintf(r.out, "    it did not end\n%s", p.loose.String())
+			fmt.Fprintf(r.out, "    it did not end\n%s", p.loose.output.String())
 		}
 	}
 }
@@ -182,13 +168,6 @@ func (p *results) below(name string, kind func(*result) bool) bool {
 
 // failed reports whether a test failed or did not end, which counts as a failure.
 func (t *result) failed() bool { return t.outcome == "fail" || t.outcome == "" }
-
-func (r *report) buildOutput(e event) string {
-	if b := r.builds[e.FailedBuild]; e.FailedBuild != "" && b != nil {
-		return b.String()
-	}
-	return ""
-}
 
 // unfinished counts packages whose end is missing from the stream.
 func (r *report) unfinished() {

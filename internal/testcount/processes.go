@@ -9,8 +9,15 @@ import (
 	"strings"
 )
 
+// process is a process that a test left running.
+type process struct {
+	pid     int
+	command string
+}
+
 // processesOf returns the processes that have a folder in their environment or work
-// in it, other than this process and those that started it.
+// in it, other than this process and those that started it. Only Linux says what others
+// use; elsewhere it finds none.
 func processesOf(dir string) ([]process, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
