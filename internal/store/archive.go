@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-
-	"github.com/go-json-experiment/json"
 )
 
 // Query selects archived rows of a table.
@@ -33,26 +31,25 @@ const maxLimit = 1000
 // archived it is durable, and until the table's retention has passed.
 func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
 	if t.spec.Retention <= 0 {
-		return nil, fmt.Errorf("read archive of %s: the table keeps none", t.spec.Name)
+		return nil, fmt.Errorf("read archive of %s: the table keeps none", t.label)
 	}
 	if q.OrderBy == "" {
 		q.OrderBy = "key"
 	}
-	if err := checkQuery(q.Limit, q.Where, q.OrderBy, columnSchemas(t.spec.Columns)); err != nil {
-		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
+	if err := checkQuery(q.Limit, q.Where, q.OrderBy, t.columnSchemas()); err != nil {
+		return nil, fmt.Errorf("read archive of %s: %w", t.label, err)
 	}
 	if len(q.Keys) > maxLimit {
-		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.spec.Name, len(q.Keys), maxLimit)
+		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.label, len(q.Keys), maxLimit)
 	}
 	docs, err := ask(ctx, t.store, func(ctx context.Context, db DB) ([][]byte, error) { return db.Archived(ctx, t.number, q) })
 	if err != nil {
-		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
+		return nil, fmt.Errorf("read archive of %s: %w", t.label, err)
 	}
 	rows := make([]*V, len(docs))
 	for i, doc := range docs {
-		rows[i] = new(V)
-		if err := json.Unmarshal(doc, rows[i], t.store.rowOptions); err != nil {
-			return nil, fmt.Errorf("decode archived %s: %w", t.spec.Name, err)
+		if rows[i], err = t.decode(doc); err != nil {
+			return nil, fmt.Errorf("decode archived %s: %w", t.label, err)
 		}
 	}
 	return rows, nil

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -10,12 +9,9 @@ import (
 // Index finds the rows of a table by keys derived from them. It lives in memory only
 // and is rebuilt when the store opens.
 type Index[V any] struct {
+	derivedTree[mark]
 	table *Table[V]
-	name  string
 	keys  func(v *V, emit func(string))
-	slot  int
-	head  *markTree
-	dirty bool
 
 	before, after []string // computed by plan, under the store's mutex
 }
@@ -24,9 +20,7 @@ type Index[V any] struct {
 // row: if none, the row is left out; if several, it is entered under each. It must
 // depend on the row only.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
-	ix := &Index[V]{table: t, name: name, keys: keys, head: newMarkTree()}
-	t.store.catalog.register(t.spec.Name + "." + name)
-	ix.slot = t.store.catalog.addSlot()
+	ix := &Index[V]{derivedTree: derive(t, "index", name, newMarkTree), table: t, keys: keys}
 	t.derived = append(t.derived, ix)
 	return ix
 }
@@ -100,8 +94,6 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 	}
 }
 
-func (ix *Index[V]) in(r Reader) *markTree { return treeIn(r, ix.slot, &ix.head) }
-
 // scan yields the wanted marks from pivot on, with their rows.
 func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, *V) bool) {
 	if r.trees() != nil {
@@ -155,34 +147,7 @@ func (ix *Index[V]) collect(keys []string, row *V) []string {
 	return keys
 }
 
-func (ix *Index[V]) begin(sn *Snapshot) { sn.tree[ix.slot] = newMarkTree() }
-
-func (ix *Index[V]) differs(sn, other *Snapshot) error {
-	return differ(ix.in(sn).Items(), ix.in(other).Items(), fmt.Sprintf("index %s of %s", ix.name, ix.table.spec.Name))
-}
-
-// differ returns an error if two sets of items that were derived from the same rows
-// are not equal.
-func differ[T comparable](mine, theirs []T, what string) error {
-	if slices.Equal(mine, theirs) {
-		return nil
-	}
-	return fmt.Errorf("%s: in memory it is not what its rows say", what)
-}
-
 func (ix *Index[V]) load(sn *Snapshot, primary string, row *V) {
 	tree := ix.in(sn)
 	ix.keys(row, func(key string) { tree.Set(mark{key, primary}) })
-}
-
-func (ix *Index[V]) adopt(sn *Snapshot) {
-	ix.head = ix.in(sn).Copy()
-	ix.dirty = false
-}
-
-func (ix *Index[V]) seal(sn *Snapshot) {
-	if ix.dirty {
-		ix.dirty = false
-		sn.tree[ix.slot] = ix.head.Copy()
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -20,10 +19,9 @@ type LogSpec[V any] struct {
 // Log is an append-only sequence of entries. It lives in SQL, not in memory, and is
 // read by cursor.
 type Log[V any] struct {
-	store  *Store
-	spec   LogSpec[V]
-	number int // among logs
-	head   uint64
+	documents[V]
+	retention time.Duration
+	head      uint64
 
 	mu       sync.Mutex
 	watchers map[wake.Nudge]struct{}
@@ -48,11 +46,11 @@ type Entry[V any] struct {
 // NewLog registers a log, before Open. It panics if the name is taken or not an SQL
 // name.
 func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
-	l := &Log[V]{store: s, spec: spec, number: len(s.catalog.logs), watchers: map[wake.Nudge]struct{}{}}
-	s.catalog.register(spec.Name)
-	for _, c := range spec.Columns {
-		checkColumn(spec.Name, c.Name)
+	l := &Log[V]{
+		documents: documents[V]{store: s, label: spec.Name, number: len(s.catalog.logs), fields: spec.Columns},
+		retention: spec.Retention, watchers: map[wake.Nudge]struct{}{},
 	}
+	l.register()
 	s.catalog.logs = append(s.catalog.logs, l)
 	return l
 }
@@ -75,19 +73,20 @@ func (l *Log[V]) Last(r Reader) uint64 {
 
 // Read reads committed entries.
 func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
-	if err := checkQuery(q.Limit, q.Where, "", columnSchemas(l.spec.Columns)); err != nil {
-		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
+	if err := checkQuery(q.Limit, q.Where, "", l.columnSchemas()); err != nil {
+		return nil, fmt.Errorf("read log %s: %w", l.label, err)
 	}
 	stored, err := ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
 	if err != nil {
-		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
+		return nil, fmt.Errorf("read log %s: %w", l.label, err)
 	}
 	entries := make([]Entry[V], len(stored))
 	for i, e := range stored {
-		entries[i] = Entry[V]{Seq: e.Seq, Time: e.Time, Value: new(V)}
-		if err := json.Unmarshal(e.Doc, entries[i].Value, l.store.rowOptions); err != nil {
-			return nil, fmt.Errorf("decode %s %d: %w", l.spec.Name, e.Seq, err)
+		v, err := l.decode(e.Doc)
+		if err != nil {
+			return nil, fmt.Errorf("decode %s %d: %w", l.label, e.Seq, err)
 		}
+		entries[i] = Entry[V]{Seq: e.Seq, Time: e.Time, Value: v}
 	}
 	return entries, nil
 }
@@ -117,20 +116,10 @@ func (l *Log[V]) nudge() {
 
 func (l *Log[V]) undo(string, any) { l.head-- }
 
-func (l *Log[V]) encode(row any) ([]byte, error) {
-	return json.Marshal(row.(*V), l.store.rowOptions)
-}
-
-func (l *Log[V]) columns(row any) []string { return columnValues(l.spec.Columns, row.(*V)) }
-
-func (l *Log[V]) name() string { return l.spec.Name }
-
 func (l *Log[V]) last() uint64 { return l.head }
 
 func (l *Log[V]) schema() LogSchema {
-	return LogSchema{Name: l.spec.Name, Columns: columnSchemas(l.spec.Columns), Retention: l.spec.Retention}
+	return LogSchema{Name: l.label, Columns: l.columnSchemas(), Retention: l.retention}
 }
 
 func (l *Log[V]) adopt(sn *Snapshot) { l.head = sn.last[l.number] }
-
-func (l *Log[V]) ordinal() int { return l.number }

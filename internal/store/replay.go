@@ -268,9 +268,9 @@ func (p *replay) redo(tx *Tx, changes []recordChange) error {
 func (t *Table[V]) redo(tx *Tx, ch recordChange) error {
 	switch ch.Kind {
 	case "put":
-		row := new(V)
-		if err := json.Unmarshal(ch.Doc, row, t.store.rowOptions); err != nil {
-			return fmt.Errorf("decode %s %q: %w", t.spec.Name, ch.Key, err)
+		row, err := t.decode(ch.Doc)
+		if err != nil {
+			return fmt.Errorf("decode %s %q: %w", t.label, ch.Key, err)
 		}
 		t.Put(tx, row)
 	case "delete":
@@ -278,15 +278,15 @@ func (t *Table[V]) redo(tx *Tx, ch recordChange) error {
 	case "archive":
 		t.Archive(tx, ch.Key)
 	default:
-		return fmt.Errorf("table %s knows no change %q", t.spec.Name, ch.Kind)
+		return fmt.Errorf("table %s knows no change %q", t.label, ch.Kind)
 	}
 	return nil
 }
 
 func (l *Log[V]) redo(tx *Tx, ch recordChange) error {
-	v := new(V)
-	if err := json.Unmarshal(ch.Doc, v, l.store.rowOptions); err != nil {
-		return fmt.Errorf("decode %s: %w", l.spec.Name, err)
+	v, err := l.decode(ch.Doc)
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", l.label, err)
 	}
 	l.Append(tx, v)
 	return nil

@@ -1,17 +1,11 @@
 package store
 
-import "fmt"
-
 // Sum adds up numbers of a table's rows by keys derived from them, such as the
 // players of each fleet, so that no caller has to iterate over the rows. Like an
 // Index it lives in memory only and is rebuilt when the store opens.
 type Sum[V any] struct {
-	of    string // the table's name
-	label string
+	derivedTree[total]
 	parts func(v *V, add func(key string, n int))
-	slot  int
-	head  *totalTree
-	dirty bool
 
 	changes map[string]int // computed by plan, under the store's mutex
 }
@@ -19,16 +13,14 @@ type Sum[V any] struct {
 // NewSum registers a sum on a table, before Open. parts adds the numbers of a row
 // under their keys. It must depend on the row only.
 func NewSum[V any](t *Table[V], name string, parts func(v *V, add func(key string, n int))) *Sum[V] {
-	s := &Sum[V]{of: t.spec.Name, label: name, parts: parts, head: newTotalTree(), changes: map[string]int{}}
-	t.store.catalog.register(t.spec.Name + "." + name)
-	s.slot = t.store.catalog.addSlot()
+	s := &Sum[V]{derivedTree: derive(t, "sum", name, newTotalTree), parts: parts, changes: map[string]int{}}
 	t.derived = append(t.derived, s)
 	return s
 }
 
 // Of returns the total under a key.
 func (s *Sum[V]) Of(r Reader, key string) int {
-	t, _ := treeIn(r, s.slot, &s.head).Get(total{key: key})
+	t, _ := s.in(r).Get(total{key: key})
 	return t.n
 }
 
@@ -63,26 +55,7 @@ func add(tree *totalTree, key string, n int) {
 	}
 }
 
-func (s *Sum[V]) begin(sn *Snapshot) { sn.tree[s.slot] = newTotalTree() }
-
 func (s *Sum[V]) load(sn *Snapshot, _ string, row *V) {
-	tree := treeIn(sn, s.slot, &s.head)
+	tree := s.in(sn)
 	s.parts(row, func(key string, n int) { add(tree, key, n) })
-}
-
-func (s *Sum[V]) adopt(sn *Snapshot) {
-	s.head = treeIn(sn, s.slot, &s.head).Copy()
-	s.dirty = false
-}
-
-func (s *Sum[V]) seal(sn *Snapshot) {
-	if s.dirty {
-		s.dirty = false
-		sn.tree[s.slot] = s.head.Copy()
-	}
-}
-
-func (s *Sum[V]) differs(sn, other *Snapshot) error {
-	mine, theirs := treeIn(sn, s.slot, &s.head).Items(), treeIn(other, s.slot, &s.head).Items()
-	return differ(mine, theirs, fmt.Sprintf("sum %s of %s", s.label, s.of))
 }

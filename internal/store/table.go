@@ -6,10 +6,6 @@ import (
 	"iter"
 	"time"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // TableSpec describes how rows of type V are stored.
@@ -21,13 +17,6 @@ type TableSpec[V any] struct {
 	// Retention is how long archived rows are kept. Zero means no archive: Archive
 	// then deletes.
 	Retention time.Duration
-}
-
-// Column is a value of the row that SQL stores in a separate column.
-type Column[V any] struct {
-	Name   string
-	Value  func(*V) string // "" means none (NULL among live rows)
-	Unique bool            // no two live rows may share a value; SQL refuses a commit that would cause it
 }
 
 // derived is an Index or a Sum: data computed from the rows of a table and kept
@@ -45,10 +34,9 @@ type derived[V any] interface {
 // Table is a typed table. Its rows live in memory. Rows returned are shared and must
 // never be changed: copy, change the copy, Put.
 type Table[V any] struct {
-	store   *Store
+	documents[V]
 	spec    TableSpec[V]
 	slot    int // of its tree
-	number  int // among tables
 	head    *rowTree
 	dirty   bool
 	derived []derived[V]
@@ -57,16 +45,15 @@ type Table[V any] struct {
 // NewTable registers a table. It panics if the name is taken or not an SQL name, and
 // after Open.
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
-	t := &Table[V]{store: s, spec: spec, head: newRowTree()}
-	s.catalog.register(spec.Name)
+	t := &Table[V]{
+		documents: documents[V]{store: s, label: spec.Name, number: len(s.catalog.tables), fields: spec.Columns},
+		spec:      spec, head: newRowTree(),
+	}
+	t.register()
 	if spec.Retention > 0 {
 		s.catalog.register(spec.Name + "_archive")
 	}
-	for _, c := range spec.Columns {
-		checkColumn(spec.Name, c.Name)
-	}
 	t.slot = s.catalog.addSlot()
-	t.number = len(s.catalog.tables)
 	s.catalog.tables = append(s.catalog.tables, t)
 	return t
 }
@@ -82,7 +69,7 @@ func (t *Table[V]) Put(tx *Tx, v *V) {
 	tx.check(t.store)
 	key := t.spec.Key(v)
 	if key == "" || !utf8.ValidString(key) {
-		panic(fmt.Sprintf("store: %q is no key for table %s: keys are UTF-8 and not empty", key, t.spec.Name))
+		panic(fmt.Sprintf("store: %q is no key for table %s: keys are UTF-8 and not empty", key, t.label))
 	}
 	old := t.set(key, v)
 	tx.note(change{member: t, kind: changePut, key: key, row: v}, old)
@@ -164,35 +151,6 @@ func (t *Table[V]) set(key string, row *V) *V {
 // undo restores what a failed transaction replaced.
 func (t *Table[V]) undo(key string, old any) { t.set(key, old.(*V)) }
 
-// rowOptions make reloaded rows equal to those in memory: nil stays nil, durations
-// stay exact, maps have one order.
-func rowOptions() json.Options {
-	return json.JoinOptions(
-		json.Deterministic(true),
-		jsontext.AllowInvalidUTF8(true), // a bad byte must not stop the journal
-		json.FormatNilSliceAsNull(true),
-		json.FormatNilMapAsNull(true),
-		jsonv1.FormatDurationAsNano(true),
-	)
-}
-
-func (t *Table[V]) encode(row any) ([]byte, error) {
-	return json.Marshal(row.(*V), t.store.rowOptions)
-}
-
-func (t *Table[V]) columns(row any) []string { return columnValues(t.spec.Columns, row.(*V)) }
-
-func columnValues[V any](columns []Column[V], row *V) []string {
-	if len(columns) == 0 {
-		return nil
-	}
-	values := make([]string, len(columns))
-	for i, c := range columns {
-		values[i] = c.Value(row)
-	}
-	return values
-}
-
 // compare compares the columns of a row to be written with those it has in sn. A row
 // vacates if it gives up a unique value, which SQL must free before another row of
 // the same batch may take it.
@@ -202,7 +160,7 @@ func (t *Table[V]) compare(sn *Snapshot, key string, columns []string) (same, va
 		return false, false
 	}
 	same = true
-	for i, c := range t.spec.Columns {
+	for i, c := range t.fields {
 		was := c.Value(old)
 		same = same && was == columns[i]
 		vacates = vacates || c.Unique && was != "" && was != columns[i]
@@ -211,29 +169,19 @@ func (t *Table[V]) compare(sn *Snapshot, key string, columns []string) (same, va
 }
 
 func (t *Table[V]) schema() TableSchema {
-	return TableSchema{Name: t.spec.Name, Columns: columnSchemas(t.spec.Columns), Retention: t.spec.Retention}
+	return TableSchema{Name: t.label, Columns: t.columnSchemas(), Retention: t.spec.Retention}
 }
-
-func columnSchemas[V any](columns []Column[V]) []ColumnSchema {
-	var out []ColumnSchema
-	for _, c := range columns {
-		out = append(out, ColumnSchema{Name: c.Name, Unique: c.Unique})
-	}
-	return out
-}
-
-func (t *Table[V]) name() string { return t.spec.Name }
 
 // digest adds the table's rows to h.
 func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
-	hashPart(h, []byte(t.spec.Name))
+	hashPart(h, []byte(t.label))
 	err := t.each(sn, func(key string, doc []byte) error {
 		hashPart(h, []byte(key))
 		hashPart(h, doc)
 		return nil
 	})
 	if err != nil {
-		panic(fmt.Sprintf("store: a committed row of %s does not encode: %v", t.spec.Name, err))
+		panic(fmt.Sprintf("store: a committed row of %s does not encode: %v", t.label, err))
 	}
 	hashPart(h, nil)
 }
@@ -248,12 +196,12 @@ func (t *Table[V]) begin(sn *Snapshot) {
 
 // load decodes a stored row into sn.
 func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
-	row := new(V)
-	if err := json.Unmarshal(doc, row, t.store.rowOptions); err != nil {
-		return fmt.Errorf("decode %s %q: %w", t.spec.Name, key, err)
+	row, err := t.decode(doc)
+	if err != nil {
+		return fmt.Errorf("decode %s %q: %w", t.label, key, err)
 	}
 	if got := t.spec.Key(row); got != key {
-		return fmt.Errorf("%s %q: its document says key %q", t.spec.Name, key, got)
+		return fmt.Errorf("%s %q: its document says key %q", t.label, key, got)
 	}
 	t.in(sn).Load(entry{key, row})
 	for _, d := range t.derived {
@@ -279,7 +227,5 @@ func (t *Table[V]) seal(sn *Snapshot) {
 		d.seal(sn)
 	}
 }
-
-func (t *Table[V]) ordinal() int { return t.number }
 
 func (t *Table[V]) count(sn *Snapshot) int { return t.in(sn).Len() }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/go-json-experiment/json"
 )
 
 // Report is the result of Verify.
@@ -175,27 +173,11 @@ func (a *audit) finish(state State) {
 }
 
 func (t *Table[V]) keyOf(doc []byte) (string, error) {
-	row := new(V)
-	if err := json.Unmarshal(doc, row, t.store.rowOptions); err != nil {
+	row, err := t.decode(doc)
+	if err != nil {
 		return "", fmt.Errorf("decode: %w", err)
 	}
 	return t.spec.Key(row), nil
-}
-
-func (t *Table[V]) columnsOf(doc []byte) ([]string, error) {
-	row := new(V)
-	if err := json.Unmarshal(doc, row, t.store.rowOptions); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	return t.columns(row), nil
-}
-
-func (l *Log[V]) columnsOf(doc []byte) ([]string, error) {
-	v := new(V)
-	if err := json.Unmarshal(doc, v, l.store.rowOptions); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	return l.columns(v), nil
 }
 
 // CheckReload compares what a new owner would read from SQL with what is in memory:
@@ -240,12 +222,12 @@ func (t *Table[V]) differs(sn, other *Snapshot) error {
 	}
 	for key, doc := range mine {
 		if theirs[key] != doc {
-			return fmt.Errorf("%s %q: %s in memory, %q stored", t.spec.Name, key, doc, theirs[key])
+			return fmt.Errorf("%s %q: %s in memory, %q stored", t.label, key, doc, theirs[key])
 		}
 	}
 	for key := range theirs {
 		if mine[key] == "" {
-			return fmt.Errorf("%s %q: stored, not in memory", t.spec.Name, key)
+			return fmt.Errorf("%s %q: stored, not in memory", t.label, key)
 		}
 	}
 	for _, d := range t.derived {
