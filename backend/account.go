@@ -15,10 +15,7 @@ import (
 
 // accounts handles logins, accounts and players' public profiles.
 type accounts struct {
-	ids     *identity.Service
-	config  *Settings
-	base    string
-	metrics *metrics
+	*core
 	lockout *lockout
 }
 
@@ -31,14 +28,14 @@ func (h *accounts) discovery(rq *request) (answer, error) {
 		"issuer": issuer, "jwks_uri": issuer + "/.well-known/jwks.json",
 		"id_token_signing_alg_values_supported": []string{cmp.Or(h.config.Algorithm, "ES256")},
 		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
-		"token_endpoint":                        h.base + protocol.Base + "/auth/refresh",
+		"token_endpoint":                        h.Base + protocol.Base + "/auth/refresh",
 	}, nil)
 }
 
-func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.base+"/player") }
+func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.Base+"/player") }
 
 func (h *accounts) keySet(rq *request) (answer, error) {
-	set, err := h.ids.Tokens.Keys.Set()
+	set, err := h.Identity.Tokens.Keys.Set()
 	if err == nil {
 		rq.public("3600")
 	}
@@ -46,7 +43,7 @@ func (h *accounts) keySet(rq *request) (answer, error) {
 }
 
 func (h *accounts) createGuest(rq *request) (answer, error) {
-	s, err := h.ids.Logins.CreateGuest(rq.context())
+	s, err := h.Identity.Logins.CreateGuest(rq.context())
 	return h.loggedIn(rq, s, err, identity.Guest)
 }
 
@@ -55,7 +52,7 @@ func (h *accounts) loginGuest(rq *request, in *protocol.GuestLogin) (answer, err
 	if err := h.checkLock(rq, account); err != nil {
 		return answer{}, err
 	}
-	s, err := h.ids.Logins.LoginGuest(rq.context(), in.PlayerID, in.GuestSecret)
+	s, err := h.Identity.Logins.LoginGuest(rq.context(), in.PlayerID, in.GuestSecret)
 	h.countLogin(rq, account, err)
 	return h.loggedIn(rq, s, err, identity.Guest)
 }
@@ -72,7 +69,6 @@ func accountKey(rq *request, player string) string {
 
 func addressKey(rq *request) string { return "address " + networkOf(rq.from) }
 
-// checkLock returns an error for logins after too many failures.
 func (h *accounts) checkLock(rq *request, account string) error {
 	now := time.Now()
 	wait := max(h.lockout.locked(account, failuresOfAccount, now), h.lockout.locked(addressKey(rq), failuresOfAddress, now))
@@ -105,7 +101,7 @@ func (h *accounts) loginProvider(rq *request, in *protocol.ProviderLogin) (answe
 		return answer{}, err
 	}
 	provider, create := rq.param("provider"), in.Create == nil || *in.Create
-	s, err := h.ids.Logins.Login(rq.context(), provider, credential(in), create)
+	s, err := h.Identity.Logins.Login(rq.context(), provider, credential(in), create)
 	if err != nil {
 		h.countLogin(rq, "", err)
 	}
@@ -117,22 +113,21 @@ func credential(in *protocol.ProviderLogin) identity.Credential {
 }
 
 func (h *accounts) refresh(rq *request, in *protocol.RefreshRequest) (answer, error) {
-	s, err := h.ids.Tokens.Refresh(rq.context(), in.RefreshToken)
+	s, err := h.Identity.Tokens.Refresh(rq.context(), in.RefreshToken)
 	return h.loggedIn(rq, s, err, "refresh")
 }
 
 func (h *accounts) logout(rq *request, in *protocol.LogoutRequest) (answer, error) {
 	if in.RefreshToken != "" && !in.All {
-		return done(h.ids.Tokens.Logout(rq.context(), in.RefreshToken))
+		return done(h.Identity.Tokens.Logout(rq.context(), in.RefreshToken))
 	}
-	who, err := h.ids.Tokens.Check(bearer(rq.http))
+	who, err := h.Identity.Tokens.Check(bearer(rq.http))
 	if err != nil {
 		return answer{}, err
 	}
-	return done(h.ids.Tokens.LogoutAccess(rq.context(), who, in.All))
+	return done(h.Identity.Tokens.LogoutAccess(rq.context(), who, in.All))
 }
 
-// loggedIn answers a login.
 func (h *accounts) loggedIn(rq *request, s *identity.Session, err error, how string) (answer, error) {
 	h.metrics.login(how, err)
 	if err != nil {
@@ -160,7 +155,7 @@ func linkedOut(links []*identity.Link) []protocol.LinkedIdentity {
 }
 
 func (h *accounts) me(rq *request) (answer, error) {
-	p, err := h.ids.Accounts.Get(rq.player.PlayerID)
+	p, err := h.Identity.Accounts.Get(rq.player.PlayerID)
 	return h.ownAccount(p, err)
 }
 
@@ -170,34 +165,34 @@ func (h *accounts) ownAccount(p *identity.Player, err error) (answer, error) {
 	}
 	return ok(&protocol.Player{
 		PlayerID: p.ID, DisplayName: p.DisplayName, CreatedAt: p.Created,
-		Scope: protocol.PlayerScope(h.ids.Accounts.Scope(p.ID)), Identities: linkedOut(h.ids.Accounts.Links(p.ID)),
+		Scope: protocol.PlayerScope(h.Identity.Accounts.Scope(p.ID)), Identities: linkedOut(h.Identity.Accounts.Links(p.ID)),
 	}, nil)
 }
 
 func (h *accounts) changeMe(rq *request, in *protocol.PlayerChange) (answer, error) {
-	p, err := h.ids.Accounts.Rename(rq.context(), rq.player.PlayerID, in.DisplayName)
+	p, err := h.Identity.Accounts.Rename(rq.context(), rq.player.PlayerID, in.DisplayName)
 	return h.ownAccount(p, err)
 }
 
 func (h *accounts) deleteMe(rq *request) (answer, error) {
-	return done(h.ids.Accounts.Delete(rq.context(), rq.player))
+	return done(h.Identity.Accounts.Delete(rq.context(), rq.player))
 }
 
 func (h *accounts) link(rq *request, in *protocol.ProviderLogin) (answer, error) {
 	provider := rq.param("provider")
-	s, err := h.ids.Logins.Link(rq.context(), rq.player, provider, credential(in))
+	s, err := h.Identity.Logins.Link(rq.context(), rq.player, provider, credential(in))
 	return h.loggedIn(rq, s, err, provider)
 }
 
 func (h *accounts) unlink(rq *request) (answer, error) {
-	return done(h.ids.Logins.Unlink(rq.context(), rq.player, rq.param("provider")))
+	return done(h.Identity.Logins.Unlink(rq.context(), rq.player, rq.param("provider")))
 }
 
 func (h *accounts) merge(rq *request, in *protocol.MergeRequest) (answer, error) {
 	if in.Keep != protocol.MergeRequestKeepMine && in.Keep != protocol.MergeRequestKeepTheirs {
 		return answer{}, refuse("invalid-parameter", "keep: must be mine or theirs")
 	}
-	s, err := h.ids.Merges.Merge(rq.context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
+	s, err := h.Identity.Merges.Merge(rq.context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
 	return h.loggedIn(rq, s, err, "merge")
 }
 
@@ -205,13 +200,12 @@ func (h *accounts) publicPlayer(rq *request) (answer, error) {
 	return ok(h.publicOut(rq.param("player")))
 }
 
-// publicOut returns the public profile of a player.
 func (h *accounts) publicOut(id string) (*protocol.PublicPlayer, error) {
-	p, err := h.ids.Accounts.Get(id)
+	p, err := h.Identity.Accounts.Get(id)
 	if err != nil {
 		return nil, err
 	}
-	data, err := h.ids.Data.All(p.ID, identity.Public)
+	data, err := h.Identity.Data.All(p.ID, identity.Public)
 	if err != nil {
 		return nil, err
 	}
@@ -254,5 +248,5 @@ func (h *accounts) lookUpPlayers(rq *request, in *protocol.PlayerLookup) (answer
 }
 
 func (h *accounts) ban(rq *request, in *protocol.BanRequest) (answer, error) {
-	return done(h.ids.Accounts.Ban(rq.context(), rq.param("player"), in.Reason, in.Until))
+	return done(h.Identity.Accounts.Ban(rq.context(), rq.param("player"), in.Reason, in.Until))
 }

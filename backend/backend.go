@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -39,13 +40,8 @@ type Deps struct {
 
 // Backend serves everything under /player/.
 type Backend struct {
-	deps    Deps
-	log     *slog.Logger
-	metrics *metrics
-	mux     *http.ServeMux
-	rates   *meters
-	config  *Settings
-	hub     *hub
+	*core
+	mux *http.ServeMux
 
 	accounts   *accounts
 	data       *data
@@ -55,6 +51,16 @@ type Backend struct {
 	games      *games
 	placements *placements
 	sockets    *sockets
+}
+
+// core is what the handlers of all resources share.
+type core struct {
+	Deps
+	log     *slog.Logger
+	config  *Settings
+	metrics *metrics
+	rates   *meters
+	hub     *hub
 }
 
 // Settings are the configuration: Config as of the start, and the parts that a reload
@@ -98,26 +104,17 @@ func (s *Settings) Reload(c Config, ids *identity.Service, l *lobby.Service) err
 func (s *Settings) now() *Config { return s.last.Load() }
 
 // New returns the door.
-func New(d Deps, c *Settings) *Backend {
-	if d.Logger == nil {
-		d.Logger = slog.New(slog.DiscardHandler)
+func New(d Deps, s *Settings) *Backend {
+	log := cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "players")
+	c := &core{Deps: d, log: log, config: s, hub: newHub(s.Limits, d.Identity)}
+	c.metrics = newMetrics(d.Registerer, c.hub)
+	c.rates = s.Limits.meters(c.metrics)
+	if s.Open { // everyone connects from this machine
+		c.rates.address, c.rates.guest, c.rates.login = meter{}, meter{}, meter{}
 	}
-	b := &Backend{deps: d, log: d.Logger.With("component", "players"), config: c, hub: newHub(c.Limits, d.Identity)}
-	b.metrics = newMetrics(d.Registerer, b.hub)
-	b.rates = c.Limits.meters(b.metrics)
-	if c.Open { // everyone connects from this machine
-		b.rates.address, b.rates.guest, b.rates.login = meter{}, meter{}, meter{}
-	}
-	b.accounts = &accounts{ids: d.Identity, config: c, base: d.Base, metrics: b.metrics, lockout: newLockout()}
-	b.data = &data{d.Identity}
-	b.places = &places{st: d.Store, fleets: d.Fleets, lobby: d.Lobby, config: c, base: d.Base, beacon: d.Beacon}
-	b.tickets = &tickets{st: d.Store, lobby: d.Lobby.Tickets, hub: b.hub}
-	b.parties = &parties{d.Lobby.Parties}
-	b.games = &games{d.Lobby.Games}
-	b.placements = &placements{d.Lobby.Placements, b.hub}
-	b.sockets = &sockets{
-		st: d.Store, ids: d.Identity, lobby: d.Lobby, config: c, base: d.Base,
-		rates: b.rates, hub: b.hub, metrics: b.metrics, log: b.log, door: newSocketDoor(),
+	b := &Backend{
+		core: c, accounts: &accounts{c, newLockout()}, data: &data{c}, places: &places{c}, tickets: &tickets{c}, parties: &parties{c},
+		games: &games{c}, placements: &placements{c}, sockets: &sockets{c, newSocketDoor()},
 	}
 	d.Lobby.OnChanged(b.hub.wake)
 	b.mux = b.newMux()
@@ -169,8 +166,8 @@ func (b *Backend) BeaconOf(location string) string {
 			return l.UDP
 		}
 	}
-	if b.config.Open && (fleet.IsCustom(location) || location == b.deps.Fleets.Home().Region) { // everything is on this machine
-		return b.deps.Beacon
+	if b.config.Open && (fleet.IsCustom(location) || location == b.Fleets.Home().Region) { // everything is on this machine
+		return b.Beacon
 	}
 	return ""
 }

@@ -48,7 +48,6 @@ func (c *socket) end(code int, reason string) {
 	})
 }
 
-// run serves the connection until it ends.
 func (c *socket) run(token, resume string) {
 	defer c.of.door.leave()
 	c.of.metrics.sockets.Inc()
@@ -93,7 +92,7 @@ func (c *socket) key() string {
 // enter uses an access token: the first determines the player, later ones must be the
 // same player's.
 func (c *socket) enter(token, resume string) bool {
-	claims, err := c.of.ids.Tokens.Check(token)
+	claims, err := c.of.Identity.Tokens.Check(token)
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the access token is not good")
 		return false
@@ -160,7 +159,6 @@ func (c *socket) problem(re string, err error) protocol.Message {
 	return envelope(protocol.MessageError, re, problemBody(p, id))
 }
 
-// handle executes a message and returns its answer.
 func (c *socket) handle(m *protocol.Message) protocol.Message {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -174,7 +172,7 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if m.Type == protocol.MessagePing {
 		return protocol.Message{Type: protocol.MessagePong, Re: m.ID, Data: m.Data}
 	}
-	who, err := c.of.ids.Tokens.Check(c.held())
+	who, err := c.of.Identity.Tokens.Check(c.held())
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
@@ -182,12 +180,12 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	return envelope(protocol.MessageTicket, m.ID, ticketOut(c.of.lobby.Tickets, t, who.PlayerID))
+	return envelope(protocol.MessageTicket, m.ID, ticketOut(c.of.Lobby.Tickets, t, who.PlayerID))
 }
 
 // act executes a message about matchmaking.
 func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*lobby.Ticket, error) {
-	tickets, rates := c.of.lobby.Tickets, c.of.rates
+	tickets, rates := c.of.Lobby.Tickets, c.of.rates
 	if m.Type == protocol.MessageStart {
 		var in protocol.TicketRequest
 		if err := decodeText(m.Data, &in); err != nil {
@@ -311,7 +309,6 @@ func (c *socket) push(early protocol.Message) error {
 	}
 }
 
-// flush sends what is queued before the connection ends.
 func (c *socket) flush() {
 	for {
 		select {
@@ -328,7 +325,7 @@ func (c *socket) flush() {
 // stillIn reports whether the player's login is still valid, and otherwise ends the
 // connection.
 func (c *socket) stillIn() (identity.Claims, bool) {
-	claims, err := c.of.ids.Tokens.Check(c.held())
+	claims, err := c.of.Identity.Tokens.Check(c.held())
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the login has ended")
 	}
@@ -384,7 +381,6 @@ type changed struct {
 	data any
 }
 
-// changes sends the player what has changed since the cursor.
 func (c *socket) changes(player string, cursor *string) error {
 	for _, m := range c.news(player, cursor) {
 		if err := c.send(m); err != nil {
@@ -425,21 +421,21 @@ func (c *socket) cursorAt(change string) string {
 // changedSince returns the rows of a player that are to be sent on a connection, the
 // newest change of all rows, and whether the player is in a party.
 func (s *sockets) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
-	view, now := s.st.View(), time.Now()
+	view, now := s.Store.View(), time.Now()
 	add := func(at, kind string, over bool, data func() any) {
 		newest = max(newest, at)
 		if at > cursor && (cursor != "" || !over) {
 			rows = append(rows, changed{at, kind, data()})
 		}
 	}
-	for t := range s.lobby.Tickets.Of(view, player) {
-		add(t.Change, protocol.MessageTicket, t.Over(), func() any { return ticketOut(s.lobby.Tickets, t, player) })
+	for t := range s.Lobby.Tickets.Of(view, player) {
+		add(t.Change, protocol.MessageTicket, t.Over(), func() any { return ticketOut(s.Lobby.Tickets, t, player) })
 	}
-	if p := s.lobby.Parties.Of(view, player); p != nil {
+	if p := s.Lobby.Parties.Of(view, player); p != nil {
 		inParty = true
 		add(p.Change, protocol.MessageParty, false, func() any { return partyOut(p, now) })
 	}
-	for p := range s.lobby.Placements.Of(view, player) {
+	for p := range s.Lobby.Placements.Of(view, player) {
 		add(p.Change, protocol.MessagePlacement, p.Over(), func() any { return placementOut(p) })
 	}
 	slices.SortFunc(rows, func(a, b changed) int { return strings.Compare(a.at, b.at) })

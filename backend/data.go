@@ -21,8 +21,7 @@ func itemsOut(all []*identity.Datum) map[string]protocol.DataItem {
 	return out
 }
 
-// data handles the data of players.
-type data struct{ ids *identity.Service }
+type data struct{ *core }
 
 // readable returns the namespace in the path if the player may read it, and otherwise the
 // same error as for a namespace that does not exist.
@@ -50,7 +49,7 @@ func (h *data) list(rq *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	all, err := h.ids.Data.All(rq.player.PlayerID, ns)
+	all, err := h.Identity.Data.All(rq.player.PlayerID, ns)
 	return ok(&protocol.DataItems{Items: itemsOut(all)}, err)
 }
 
@@ -64,7 +63,7 @@ func (h *data) get(rq *request) (answer, error) {
 
 // read answers with a value; its version is the ETag.
 func (h *data) read(rq *request, player string, ns identity.Namespace) (answer, error) {
-	d, err := h.ids.Data.Get(player, ns, rq.param("key"))
+	d, err := h.Identity.Data.Get(player, ns, rq.param("key"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -88,7 +87,7 @@ func (h *data) write(rq *request, player string, ns identity.Namespace) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := h.ids.Data.Put(rq.context(), player, ns, rq.param("key"), rq.body, e)
+	d, err := h.Identity.Data.Put(rq.context(), player, ns, rq.param("key"), rq.body, e)
 	if err != nil {
 		return answer{}, err
 	}
@@ -108,7 +107,7 @@ func (h *data) remove(rq *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return done(h.ids.Data.Delete(rq.context(), rq.player.PlayerID, ns, rq.param("key"), e))
+	return done(h.Identity.Data.Delete(rq.context(), rq.player.PlayerID, ns, rq.param("key"), e))
 }
 
 // expectation reads If-Match and If-None-Match (RFC 9110, 13.1).

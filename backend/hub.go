@@ -129,7 +129,6 @@ func (h *hub) poll(rq *request, look func() (body any, seq int64, ended bool, er
 	return a, nil
 }
 
-// waitOf returns how long a request asks to wait for a change.
 func waitOf(rq *request) (time.Duration, error) {
 	text := rq.http.URL.Query().Get("wait")
 	if text == "" {

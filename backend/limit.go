@@ -67,7 +67,6 @@ func newMeter(name string, n float64, period time.Duration, atOnce int) meter {
 	return meter{name, limit.NewBuckets[string](limit.Rate{PerSecond: n / period.Seconds(), Burst: atOnce})}
 }
 
-// meters are the meters of Limits.
 type meters struct {
 	address, key, guest, login, ticket, session, write, message meter
 
@@ -124,7 +123,6 @@ const (
 	addressLock       = 10 * time.Minute
 )
 
-// lockout counts failed logins.
 type lockout struct {
 	mu sync.Mutex
 	of map[string]failures
@@ -147,7 +145,6 @@ func (l *lockout) locked(key string, most int, now time.Time) time.Duration {
 	return 0
 }
 
-// failed counts a failure.
 func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +158,6 @@ func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
 	l.of[key] = failures{f.n + 1, now.Add(lock)}
 }
 
-// passed deletes the failures of a key.
 func (l *lockout) passed(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"github.com/musterhq/muster/internal/refusal"
 )
 
-// metrics counts what players do.
 type metrics struct {
 	requests *prometheus.CounterVec
 	took     prometheus.Histogram

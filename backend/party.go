@@ -8,11 +8,10 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// parties handles parties.
-type parties struct{ lobby *lobby.Parties }
+type parties struct{ *core }
 
 func (h *parties) create(rq *request, in *protocol.PartyRequest) (answer, error) {
-	p, err := h.lobby.Create(rq.context(), rq.player.PlayerID, in.Matchmaker, in.Max)
+	p, err := h.Lobby.Parties.Create(rq.context(), rq.player.PlayerID, in.Matchmaker, in.Max)
 	return h.answer(http.StatusCreated, p, err)
 }
 
@@ -24,17 +23,17 @@ func (h *parties) answer(status int, p *lobby.Party, err error) (answer, error) 
 }
 
 func (h *parties) join(rq *request, in *protocol.PartyJoin) (answer, error) {
-	p, err := h.lobby.Join(rq.context(), rq.player.PlayerID, in.Code)
+	p, err := h.Lobby.Parties.Join(rq.context(), rq.player.PlayerID, in.Code)
 	return h.answer(http.StatusOK, p, err)
 }
 
 func (h *parties) get(rq *request) (answer, error) {
-	p, err := h.lobby.Party(rq.player.PlayerID, rq.param("party"))
+	p, err := h.Lobby.Parties.Party(rq.player.PlayerID, rq.param("party"))
 	return h.answer(http.StatusOK, p, err)
 }
 
 func (h *parties) change(rq *request, in *protocol.MemberChange) (answer, error) {
-	p, err := h.lobby.Change(rq.context(), rq.player.PlayerID, rq.param("party"), in.Ready, in.Attributes, in.LatencyMs)
+	p, err := h.Lobby.Parties.Change(rq.context(), rq.player.PlayerID, rq.param("party"), in.Ready, in.Attributes, in.LatencyMs)
 	return h.answer(http.StatusOK, p, err)
 }
 
@@ -43,7 +42,7 @@ func (h *parties) leave(rq *request) (answer, error) {
 	if member == "me" {
 		member = rq.player.PlayerID
 	}
-	return done(h.lobby.Leave(rq.context(), rq.player.PlayerID, rq.param("party"), member))
+	return done(h.Lobby.Parties.Leave(rq.context(), rq.player.PlayerID, rq.param("party"), member))
 }
 
 func partyOut(p *lobby.Party, now time.Time) *protocol.Party {

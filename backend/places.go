@@ -7,22 +7,13 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/beacon"
-	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // places handles what clients read before they play: this API, what can be played, where
 // locations are, and the latency to them.
-type places struct {
-	st     *store.Store
-	fleets *fleet.Service
-	lobby  *lobby.Service
-	config *Settings
-	base   string
-	beacon string
-}
+type places struct{ *core }
 
 func (h *places) description(rq *request) (answer, error) {
 	rq.public("300")
@@ -40,18 +31,18 @@ func (h *places) configuration(rq *request) (answer, error) {
 	rq.public("60")
 	out := &protocol.ClientConfig{
 		APIVersion: "1", ServerTime: time.Now().UTC(), PollIntervalMs: 2000, MaxWaitSeconds: int64(maxWait / time.Second),
-		WebsocketURL: "ws" + h.base[len("http"):] + protocol.Base + "/ws",
+		WebsocketURL: "ws" + h.Base[len("http"):] + protocol.Base + "/ws",
 		Providers:    []protocol.ProviderInfo{}, Matchmakers: []protocol.MatchmakerInfo{}, Pools: []protocol.PoolInfo{},
 	}
 	for _, p := range h.config.now().Providers {
 		out.Providers = append(out.Providers, protocol.ProviderInfo{Name: p.Name})
 	}
-	for _, m := range h.lobby.Catalog.Matchmakers() {
+	for _, m := range h.Lobby.Catalog.Matchmakers() {
 		out.Matchmakers = append(out.Matchmakers, protocol.MatchmakerInfo{
-			Name: m.Name, MinParty: int64(m.MinParty), MaxParty: int64(m.MaxParty), Acceptance: h.lobby.Catalog.AsksPlayers(&m),
+			Name: m.Name, MinParty: int64(m.MinParty), MaxParty: int64(m.MaxParty), Acceptance: h.Lobby.Catalog.AsksPlayers(&m),
 		})
 	}
-	for _, p := range h.lobby.Catalog.Pools() {
+	for _, p := range h.Lobby.Catalog.Pools() {
 		out.Pools = append(out.Pools, protocol.PoolInfo{Name: p.Name, CanCreate: p.CanCreate, CanList: p.CanList})
 	}
 	return ok(out, nil)
@@ -59,9 +50,9 @@ func (h *places) configuration(rq *request) (answer, error) {
 
 func (h *places) locations(rq *request) (answer, error) {
 	rq.public("300")
-	known := h.lobby.Latencies.Known()
+	known := h.Lobby.Latencies.Known()
 	byName := map[string]protocol.Location{}
-	for l := range h.fleets.Locations.All(h.st.View(), "") {
+	for l := range h.Fleets.Locations.All(h.Store.View(), "") {
 		if known[l.Name] {
 			byName[l.Name] = protocol.Location{Name: l.Name}
 		}
@@ -73,7 +64,7 @@ func (h *places) locations(rq *request) (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l := byName[name]
 		if h.config.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // everything is on this machine
-			l.UDP, l.HTTPS = h.beacon, h.base+protocol.Base+"/ping"
+			l.UDP, l.HTTPS = h.Beacon, h.Base+protocol.Base+"/ping"
 		}
 		out.Locations = append(out.Locations, l)
 	}
@@ -88,7 +79,7 @@ func (h *places) reportLatency(rq *request, in *protocol.LatencyReport) (answer,
 	for i, s := range in.Samples {
 		samples[i] = lobby.Sample{Location: s.Location, Millis: s.RTTMs, Receipt: s.Receipt != "", Attested: h.attested(&s, rq.from)}
 	}
-	accepted, rejected := h.lobby.Latencies.Report(rq.player.PlayerID, samples)
+	accepted, rejected := h.Lobby.Latencies.Report(rq.player.PlayerID, samples)
 	out := &protocol.LatencyResult{Accepted: map[string]int64{}, Rejected: []protocol.RejectedSample{}}
 	for location, ms := range accepted {
 		out.Accepted[location] = int64(ms)

@@ -19,7 +19,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// request is an HTTP request that is being handled.
 type request struct {
 	http   *http.Request
 	w      http.ResponseWriter
@@ -44,7 +43,6 @@ func ok(body any, err error) (answer, error) { return answer{status: http.Status
 // done is the answer without a body.
 func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
 
-// access is who may use a route.
 type access struct {
 	who    who
 	action auth.Action // that an operator must be allowed
@@ -102,7 +100,7 @@ func (b *Backend) run(rq *request, rt route) (answer, error) {
 	}
 	if rt.access.who == player {
 		var err error
-		if rq.player, err = b.deps.Identity.Tokens.Check(bearer(rq.http)); err != nil {
+		if rq.player, err = b.Identity.Tokens.Check(bearer(rq.http)); err != nil {
 			return answer{}, err
 		}
 		door.Known(rq.http)
@@ -134,7 +132,7 @@ func (b *Backend) runOperator(rq *request, rt route) (answer, error) {
 // operator returns the caller if it is allowed the action, and reads the body that proves
 // its signature.
 func (b *Backend) operator(rq *request, action auth.Action) (auth.Caller, error) {
-	caller, proof, err := b.deps.Operator(rq.http, action)
+	caller, proof, err := b.Operator(rq.http, action)
 	if err != nil {
 		return auth.Caller{}, err
 	}
@@ -168,7 +166,6 @@ func message(kind string) count {
 	return func(rq *request) error { return rq.limit(rq.rates.message, kind+" "+rq.player.PlayerID) }
 }
 
-// handler handles a request.
 type handler func(*request) (answer, error)
 
 // counted returns a handler that counts a request before it is handled.
@@ -202,7 +199,6 @@ func reads[T any](as count, handle func(*request, *T) (answer, error)) handler {
 // context ends when the client has gone.
 func (rq *request) context() context.Context { return rq.http.Context() }
 
-// param returns a part of the path.
 func (rq *request) param(name string) string { return rq.http.PathValue(name) }
 
 // has reports whether the client has the version of an ETag (If-None-Match). Compressing

@@ -23,7 +23,7 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 		player, _ := h.guest()
 		h.b.rates.address = newMeter("address", 1, time.Second, 1)
 		h.b.rates.key = newMeter("key", 3, time.Second, 3)
-		h.b.deps.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
+		h.b.Deps.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
 			if key := r.Header.Get("Authorization"); key != "" {
 				return auth.Caller{KeyID: key}, func([]byte) error { return nil }, nil
 			}

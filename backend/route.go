@@ -9,7 +9,6 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// route is one operation of the API.
 type route struct {
 	method, path string // as in the description
 	access       access

@@ -24,14 +24,13 @@ func sessionOf(rq *request) string {
 }
 
 // games handles game sessions that players see and join.
-type games struct{ lobby *lobby.Games }
+type games struct{ *core }
 
-// mostListed limits a list of game sessions.
 const mostListed = 20
 
 func (h *games) list(rq *request) (answer, error) {
 	q := rq.http.URL.Query()
-	pool, err := h.lobby.PoolToList(q.Get("pool"), rq.player.Scope)
+	pool, err := h.Lobby.Games.PoolToList(q.Get("pool"), rq.player.Scope)
 	if err != nil {
 		return answer{}, err
 	}
@@ -46,7 +45,7 @@ func (h *games) list(rq *request) (answer, error) {
 		}
 	}
 	out := &protocol.GameSessions{Items: []protocol.GameSession{}}
-	for _, g := range h.lobby.List(pool, q.Get("location"), limit) {
+	for _, g := range h.Lobby.Games.List(pool, q.Get("location"), limit) {
 		out.Items = append(out.Items, gameOut(&g))
 	}
 	return ok(out, nil)
@@ -68,7 +67,7 @@ func gameOut(g *lobby.Game) protocol.GameSession {
 }
 
 func (h *games) get(rq *request) (answer, error) {
-	g, err := h.lobby.Game(rq.player.PlayerID, sessionOf(rq))
+	g, err := h.Lobby.Games.Game(rq.player.PlayerID, sessionOf(rq))
 	if err != nil {
 		return answer{}, err
 	}
@@ -88,7 +87,7 @@ func (h *games) join(rq *request) (answer, error) {
 	if len([]rune(in.PlayerData)) > maxPlayerData {
 		return answer{}, refuse("validation-failed", "player_data: at most 2048 characters")
 	}
-	p, made, err := h.lobby.Join(rq.context(), rq.player.PlayerID, rq.player.Scope, sessionOf(rq), in.PlayerData)
+	p, made, err := h.Lobby.Games.Join(rq.context(), rq.player.PlayerID, rq.player.Scope, sessionOf(rq), in.PlayerData)
 	switch {
 	case err != nil:
 		return answer{}, err
@@ -109,7 +108,7 @@ func reservationOut(p *session.PlayerSession) *protocol.Reservation {
 }
 
 func (h *games) reservations(rq *request) (answer, error) {
-	all, err := h.lobby.Reservations(rq.context(), rq.player.PlayerID)
+	all, err := h.Lobby.Games.Reservations(rq.context(), rq.player.PlayerID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,20 +126,17 @@ func connection(sessionARN, ip, dns string, port int, playerSession string) *pro
 }
 
 // placements handles game sessions that players request.
-type placements struct {
-	lobby *lobby.Placements
-	hub   *hub
-}
+type placements struct{ *core }
 
 func (h *placements) start(rq *request, in *protocol.SessionRequest) (answer, error) {
-	pool, err := h.lobby.PoolToCreateIn(in.Pool, rq.player.Scope)
+	pool, err := h.Lobby.Placements.PoolToCreateIn(in.Pool, rq.player.Scope)
 	if err != nil {
 		return answer{}, err
 	}
 	if err := rq.limit(rq.rates.session, rq.player.PlayerID); err != nil {
 		return answer{}, err
 	}
-	p, err := h.lobby.Start(rq.context(), rq.player.PlayerID, pool, lobby.SessionRequest{
+	p, err := h.Lobby.Placements.Start(rq.context(), rq.player.PlayerID, pool, lobby.SessionRequest{
 		Name: in.Name, MaxPlayers: in.MaxPlayers, Properties: in.Properties, Latency: in.LatencyMs,
 	})
 	return h.accepted(p, err)
@@ -155,7 +151,7 @@ func (h *placements) accepted(p *lobby.Placement, err error) (answer, error) {
 
 func (h *placements) get(rq *request) (answer, error) {
 	return h.hub.poll(rq, func() (body any, seq int64, ended bool, err error) {
-		p, err := h.lobby.Get(rq.player.PlayerID, rq.param("placement"))
+		p, err := h.Lobby.Placements.Get(rq.player.PlayerID, rq.param("placement"))
 		if err != nil {
 			return nil, 0, false, err
 		}
@@ -164,7 +160,7 @@ func (h *placements) get(rq *request) (answer, error) {
 }
 
 func (h *placements) cancel(rq *request) (answer, error) {
-	p, err := h.lobby.Cancel(rq.context(), rq.player.PlayerID, rq.param("placement"))
+	p, err := h.Lobby.Placements.Cancel(rq.context(), rq.player.PlayerID, rq.param("placement"))
 	return h.accepted(p, err)
 }
 

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
-	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -41,7 +38,6 @@ type socketDoor struct {
 	running sync.WaitGroup
 }
 
-// socketGrant admits one WebSocket.
 type socketGrant struct {
 	token   string // the access token it stands for
 	from    string // the network it must come from
@@ -140,18 +136,9 @@ func (d *socketDoor) drop(c *socket, player string) {
 	d.of[player] = of
 }
 
-// sockets handles WebSockets.
 type sockets struct {
-	st      *store.Store
-	ids     *identity.Service
-	lobby   *lobby.Service
-	config  *Settings
-	base    string
-	rates   *meters
-	hub     *hub
-	metrics *metrics
-	log     *slog.Logger
-	door    *socketDoor
+	*core
+	door *socketDoor
 }
 
 func (s *sockets) ticket(rq *request) (answer, error) {
@@ -166,7 +153,7 @@ func (s *sockets) ticket(rq *request) (answer, error) {
 // from a page of the server itself or of a site that the configuration names.
 func (s *sockets) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return origin == "" || origin == s.base || slices.Contains(s.config.now().Origins, origin)
+	return origin == "" || origin == s.Base || slices.Contains(s.config.now().Origins, origin)
 }
 
 func (s *sockets) open(rq *request) (answer, error) {
@@ -181,7 +168,7 @@ func (s *sockets) open(rq *request) (answer, error) {
 		}
 	}
 	if token != "" { // a wrong one is refused before the upgrade, so that clients see why
-		if _, err := s.ids.Tokens.Check(token); err != nil {
+		if _, err := s.Identity.Tokens.Check(token); err != nil {
 			return answer{}, err
 		}
 		door.Known(r)

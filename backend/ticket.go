@@ -5,20 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// tickets handles matchmaking.
-type tickets struct {
-	st    *store.Store
-	lobby *lobby.Tickets
-	hub   *hub
-}
+type tickets struct{ *core }
 
 func (h *tickets) start(rq *request, in *protocol.TicketRequest) (answer, error) {
-	t, err := h.lobby.Start(rq.context(), rq.player.PlayerID, rq.player.Scope, matchRequest(in))
+	t, err := h.Lobby.Tickets.Start(rq.context(), rq.player.PlayerID, rq.player.Scope, matchRequest(in))
 	if err == nil {
 		rq.w.Header().Set("Location", protocol.Base+"/matchmaking/tickets/"+t.ID)
 	}
@@ -33,15 +27,15 @@ func (h *tickets) answerWith(rq *request, status int, t *lobby.Ticket, err error
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: status, body: ticketOut(h.lobby, t, rq.player.PlayerID), etag: quoted(t.Seq)}, nil
+	return answer{status: status, body: ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID), etag: quoted(t.Seq)}, nil
 }
 
 func (h *tickets) list(rq *request) (answer, error) {
 	active := rq.http.URL.Query().Get("active") == "true"
 	out := &protocol.Tickets{Items: []protocol.Ticket{}}
-	for t := range h.lobby.Of(h.st.View(), rq.player.PlayerID) {
+	for t := range h.Lobby.Tickets.Of(h.Store.View(), rq.player.PlayerID) {
 		if !active || !t.Over() {
-			out.Items = append(out.Items, *ticketOut(h.lobby, t, rq.player.PlayerID))
+			out.Items = append(out.Items, *ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID))
 		}
 	}
 	slices.Reverse(out.Items) // ids increase with time
@@ -51,21 +45,21 @@ func (h *tickets) list(rq *request) (answer, error) {
 func (h *tickets) get(rq *request) (answer, error) {
 	player := rq.player.PlayerID
 	return h.hub.poll(rq, func() (body any, seq int64, ended bool, err error) {
-		t, err := h.lobby.Get(player, rq.param("ticket"))
+		t, err := h.Lobby.Tickets.Get(player, rq.param("ticket"))
 		if err != nil {
 			return nil, 0, false, err
 		}
-		return ticketOut(h.lobby, t, player), t.Seq, t.Over(), nil
+		return ticketOut(h.Lobby.Tickets, t, player), t.Seq, t.Over(), nil
 	})
 }
 
 func (h *tickets) cancel(rq *request) (answer, error) {
-	t, err := h.lobby.Cancel(rq.context(), rq.player.PlayerID, rq.param("ticket"))
+	t, err := h.Lobby.Tickets.Cancel(rq.context(), rq.player.PlayerID, rq.param("ticket"))
 	return h.answerWith(rq, http.StatusAccepted, t, err)
 }
 
 func (h *tickets) answer(rq *request, in *protocol.AcceptRequest) (answer, error) {
-	t, err := h.lobby.Answer(rq.context(), rq.player.PlayerID, rq.param("ticket"), in.Accept)
+	t, err := h.Lobby.Tickets.Answer(rq.context(), rq.player.PlayerID, rq.param("ticket"), in.Accept)
 	return h.answerWith(rq, http.StatusAccepted, t, err)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/musterhq/muster/sdk/session/player"
 )
 
-// bot is one player.
 type bot struct {
 	*crew
 	id    string
@@ -37,7 +36,6 @@ func (b *bot) move(to stage) {
 	b.stage = to
 }
 
-// live plays the requested number of games.
 func (b *bot) live(ctx context.Context) Outcome {
 	o := Outcome{}
 	for o.Games < b.opts.Games {
@@ -86,7 +84,6 @@ func final(err error) bool {
 	return errors.Is(err, session.ErrUnauthorized) || errors.Is(err, session.ErrInvalid)
 }
 
-// seek finds a slot in a game.
 func (b *bot) seek(ctx context.Context) (session.Connection, error) {
 	if b.opts.Via == Players {
 		if err := b.enter(ctx); err != nil {

@@ -102,7 +102,6 @@ func (c *crew) play(ctx context.Context) {
 	fmt.Fprintln(c.opts.Out, c.stages.line())
 }
 
-// show prints a line of progress at intervals.
 func (c *crew) show(ctx context.Context) {
 	for wake.Sleep(ctx, c.opts.Every) {
 		fmt.Fprintln(c.opts.Out, c.stages.line())

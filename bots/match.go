@@ -73,7 +73,6 @@ func worthRepeating(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrThrottled)
 }
 
-// follow waits for the end of the ticket.
 func (b *bot) follow(ctx context.Context, ticketID string) (session.Connection, error) {
 	state := "not seen yet"
 	for e := range b.tracker.Track(ctx, ticketID) {

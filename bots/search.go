@@ -41,7 +41,6 @@ func worthWaiting(err error) bool {
 
 var errNoneOpen = errors.New("no open game session")
 
-// joinOpen takes a slot in an open game session.
 func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 	open, err := filter.Write(filter.And(filter.HasRoom(true), filter.Property(mark, filter.Eq, "yes")))
 	if err != nil {
@@ -63,7 +62,6 @@ func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 	return session.Connection{}, errNoneOpen
 }
 
-// create creates a game session and takes a slot in it.
 func (b *bot) create(ctx context.Context) (session.Connection, error) {
 	created, err := b.client.Create(ctx, session.CreateRequest{
 		Target: b.house.target(), Name: "bots", MaxPlayers: b.opts.MatchSize, CreatorID: b.id,

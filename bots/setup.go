@@ -15,7 +15,6 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// house is where the bots play.
 type house struct {
 	fleetID, fleetARN string
 	location          string

@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// stage is a bot's stage.
 type stage int
 
 const (
@@ -23,7 +22,6 @@ const (
 
 var stageNames = [stageCount]string{"coming", "entering", "asking", "waiting", "connecting", "playing", "done", "failed"}
 
-// stages counts the bots in each stage.
 type stages struct {
 	mu     sync.Mutex
 	counts [stageCount]int
@@ -42,7 +40,6 @@ func (s *stages) move(from, to stage) {
 	s.counts[to]++
 }
 
-// line describes the counts at one moment.
 func (s *stages) line() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

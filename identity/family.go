@@ -44,7 +44,6 @@ func newFamilies(st *store.Store, key []byte, opts *Options) *families {
 	return f
 }
 
-// token returns the refresh token of a family's current generation.
 func (s *families) token(f *Family) string {
 	body := f.ID + "." + strconv.Itoa(f.Generation)
 	return "rt_" + body + "." + base64.RawURLEncoding.EncodeToString(s.mac(body))
@@ -102,7 +101,6 @@ func (s *families) begin(tx *store.Tx, playerID, method string, login time.Time)
 	return f
 }
 
-// rotate begins the next generation of a family.
 func (s *families) rotate(tx *store.Tx, f *Family) *Family {
 	next := *f
 	next.Generation++

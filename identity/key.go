@@ -40,7 +40,6 @@ func signs(algorithm string) bool {
 	return algorithm == "ES256" || algorithm == "EdDSA" || algorithm == "RS256"
 }
 
-// newPair creates a key pair for a signing algorithm.
 func newPair(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
 	case "RS256":
@@ -170,7 +169,6 @@ func (s *Keys) signer(r store.Reader, now time.Time) (jose.Signer, error) {
 	return signer, nil
 }
 
-// public returns the key that verifies.
 func (k *SigningKey) public() (any, error) { return x509.ParsePKIXPublicKey(k.Public) }
 
 // Set returns the published keys (RFC 7517).

@@ -138,7 +138,6 @@ func (s *Merges) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	return nil
 }
 
-// moveAccount links an external account to the player.
 func (s *Merges) moveAccount(tx *store.Tx, p *Player, l *Link) {
 	if l.PlayerID == p.ID {
 		return

@@ -81,14 +81,12 @@ func (p *players) missing(r store.Reader, id string) error {
 	return refuse(NotFound, "player %s does not exist", id)
 }
 
-// create returns a new player to be put.
 func (p *players) create(tx *store.Tx) *Player {
 	created := &Player{ID: tx.ID(""), Created: tx.Now()}
 	p.events.Append(tx, event.Event{Code: event.PlayerCreated, Resource: created.ID})
 	return created
 }
 
-// notifyOut calls the functions of OnOut for a player.
 func (p *players) notifyOut(tx *store.Tx, playerID string) {
 	for _, f := range p.out {
 		f(tx, playerID)
@@ -148,12 +146,10 @@ func newLinks(st *store.Store, events *event.Log) *links {
 	return l
 }
 
-// of returns an iterator over the accounts that are linked to a player.
 func (l *links) of(r store.Reader, playerID string) iter.Seq[*Link] {
 	return l.player.Equal(r, playerID)
 }
 
-// at returns the player's account of a provider, or nil.
 func (l *links) at(r store.Reader, playerID, provider string) *Link {
 	for link := range l.of(r, playerID) {
 		if link.Provider == provider {
@@ -172,7 +168,6 @@ func (l *links) scope(r store.Reader, playerID string) string {
 	return ScopeGuest
 }
 
-// put links an external account to its player.
 func (l *links) put(tx *store.Tx, link *Link) {
 	l.table.Put(tx, link)
 	l.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: link.PlayerID, Message: link.Provider})

@@ -69,7 +69,6 @@ type proof struct {
 	Expires time.Time // of Once
 }
 
-// provider is a configured provider.
 type provider struct {
 	name   string
 	verify func(context.Context, Credential) (proof, error)

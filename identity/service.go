@@ -127,7 +127,6 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	return s.anyExpired(tx, tx.Now()), nil
 }
 
-// anyExpired reports whether a sweep would remove anything.
 func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	return slices.ContainsFunc(s.aged, func(a aged) bool { return a.any(r, now) })
 }

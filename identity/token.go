@@ -125,7 +125,6 @@ func (t *Tokens) Check(token string) (Claims, error) {
 	return t.current(c, time.Now())
 }
 
-// parse checks a token's form, signature and claims.
 func (t *Tokens) parse(token string) (*accessClaims, error) {
 	invalid := func() (*accessClaims, error) { return nil, refuse(TokenInvalid, "the access token is not one of ours") }
 	if len(token) > maxToken {

@@ -36,7 +36,6 @@ func readValue(text JSON) (flexmatch.Attribute, error) {
 	return v, nil
 }
 
-// typeOf returns the type of a value as Attribute.Type names it.
 func typeOf(v flexmatch.Attribute) string {
 	switch {
 	case v.S != nil:
@@ -92,7 +91,7 @@ func (s *Tickets) attribute(a *Attribute, player string, sent JSON) (v flexmatch
 		}
 		return v, true, err
 	case a.From == "server":
-		d, missing := s.ids.Data.Get(player, identity.Server, a.Key)
+		d, missing := s.deps.Identity.Data.Get(player, identity.Server, a.Key)
 		if missing == nil {
 			v, err = readValue(JSON(d.Value))
 			return v, true, err

@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
@@ -16,13 +14,7 @@ import (
 const poolProperty = "muster_pool"
 
 // Games are the game sessions that players may see and join.
-type Games struct {
-	st       *store.Store
-	fleets   *fleet.Service
-	sessions *session.Service
-	queues   *placement.Service
-	catalog  *Catalog
-}
+type Games struct{ *core }
 
 // Game is a game session as players see it.
 type Game struct {
@@ -36,7 +28,7 @@ type Game struct {
 func (g *Game) Shows(p session.Property) bool { return g.Pool != "" && p.Key != poolProperty }
 
 func (s *Games) game(view *store.Snapshot, pool string, g *session.GameSession) Game {
-	return Game{g, pool, s.sessions.Players.Count(view, g.ID)}
+	return Game{g, pool, s.deps.Sessions.Players.Count(view, g.ID)}
 }
 
 // PoolToList returns a pool whose game sessions a player with a scope may list and join.
@@ -50,7 +42,7 @@ func (s *Games) List(pool *Pool, location string, limit int) []Game {
 	view := s.st.View()
 	var found []Game
 	for _, fleetID := range s.fleetsOf(view, pool) {
-		for g := range s.sessions.Offered(view, fleetID) {
+		for g := range s.deps.Sessions.Offered(view, fleetID) {
 			if len(found) == limit {
 				return found
 			}
@@ -66,18 +58,17 @@ func (s *Games) List(pool *Pool, location string, limit int) []Game {
 	return found
 }
 
-// fleetsOf returns the fleets of a pool's queue.
 func (s *Games) fleetsOf(view *store.Snapshot, pool *Pool) []string {
-	q := s.queues.Queues.Get(view, pool.Queue)
+	q := s.deps.Placements.Queues.Get(view, pool.Queue)
 	if q == nil {
 		return nil
 	}
 	var ids []string
 	for _, destination := range q.Destinations {
-		f := s.fleets.Get(view, destination)
+		f := s.deps.Fleets.Get(view, destination)
 		if f == nil {
 			var err error
-			if f, err = s.fleets.Aliases.Resolve(view, destination); err != nil {
+			if f, err = s.deps.Fleets.Aliases.Resolve(view, destination); err != nil {
 				continue
 			}
 		}
@@ -100,8 +91,8 @@ func (s *Games) inPool(g *session.GameSession, pool *Pool) bool {
 // from then on.
 func (s *Games) Game(player, id string) (Game, error) {
 	view := s.st.View()
-	if g := s.sessions.Live(view, id); g != nil {
-		for p := range s.sessions.Players.Of(view, g.ID) {
+	if g := s.deps.Sessions.Live(view, id); g != nil {
+		for p := range s.deps.Sessions.Players.Of(view, g.ID) {
 			if p.PlayerID == player {
 				pool, _ := g.Property(poolProperty)
 				return s.game(view, pool, g), nil
@@ -121,7 +112,7 @@ func (s *Games) Join(ctx context.Context, player, scope, id, data string) (p *se
 		return held, false, nil
 	}
 	joining := []session.Joining{{PlayerID: player, Data: data}}
-	reserved, err := s.sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: id, Players: joining})
+	reserved, err := s.deps.Sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: id, Players: joining})
 	if fault.Is(err, fault.InvalidRequest) { // another request of the player came first
 		if held := s.held(player, id); held != nil {
 			return held, false, nil
@@ -133,10 +124,9 @@ func (s *Games) Join(ctx context.Context, player, scope, id, data string) (p *se
 	return reserved[0], true, nil
 }
 
-// joinable reports whether a player with a scope may join a game session.
 func (s *Games) joinable(scope, id string) bool {
 	view := s.st.View()
-	g := s.sessions.Live(view, id)
+	g := s.deps.Sessions.Live(view, id)
 	return g != nil && slices.ContainsFunc(s.catalog.Pools(), func(p Pool) bool {
 		return p.CanList && allows(p.Scopes, scope) && s.inPool(g, &p) && slices.Contains(s.fleetsOf(view, &p), g.FleetID)
 	})
@@ -144,7 +134,7 @@ func (s *Games) joinable(scope, id string) bool {
 
 // held returns the place that a player has in a game session, or nil.
 func (s *Games) held(player, id string) *session.PlayerSession {
-	for p := range s.sessions.Players.Of(s.st.View(), id) {
+	for p := range s.deps.Sessions.Players.Of(s.st.View(), id) {
 		if p.PlayerID == player && p.Status.HoldsSlot() {
 			return p
 		}
@@ -159,7 +149,7 @@ const mostReservations = 20
 func (s *Games) Reservations(ctx context.Context, player string) ([]*session.PlayerSession, error) {
 	var all []*session.PlayerSession
 	for _, status := range []session.PlayerStatus{session.Reserved, session.Playing} {
-		page, _, err := s.sessions.Players.List(ctx, session.PlayerQuery{PlayerID: player, Status: status, Limit: mostReservations})
+		page, _, err := s.deps.Sessions.Players.List(ctx, session.PlayerQuery{PlayerID: player, Status: status, Limit: mostReservations})
 		if err != nil {
 			return nil, err
 		}

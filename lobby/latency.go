@@ -44,7 +44,6 @@ type Rejected struct {
 	Reason   Reason
 }
 
-// report holds the accepted samples of a player's client.
 type report struct {
 	ms       map[string]int // by location
 	attested map[string]int // those of them with a beacon's receipt

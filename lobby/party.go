@@ -63,7 +63,6 @@ func (m *PartyMember) IsReady(now time.Time) bool {
 	return !m.Ready.IsZero() && now.Sub(m.Ready) <= readyFor
 }
 
-// sent returns the attributes that a member's client sent.
 func (m *PartyMember) sent() map[string]JSON {
 	var sent map[string]JSON
 	if m.Attributes != "" && json.Unmarshal([]byte(m.Attributes), &sent) != nil {
@@ -74,10 +73,7 @@ func (m *PartyMember) sent() map[string]JSON {
 
 // Parties are the parties of players.
 type Parties struct {
-	st       *store.Store
-	catalog  *Catalog
-	watchers *watchers
-
+	*core
 	rows    *store.Table[Party]
 	byCode  *store.Index[Party]
 	of      *store.Index[Party] // by member
@@ -85,7 +81,6 @@ type Parties struct {
 	act     *store.Command[partyArgs, *Party]
 }
 
-// register registers the table and the command.
 func (s *Parties) register() {
 	s.rows = store.NewTable(s.st, store.TableSpec[Party]{Name: "play_party", Key: func(p *Party) string { return p.ID }})
 	s.byCode = store.NewIndex(s.rows, "code", func(p *Party, emit func(string)) { emit(p.Code) })
@@ -191,7 +186,7 @@ func (s *Parties) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	if err := s.apply(tx, &p, a); err != nil {
 		return nil, err
 	}
-	s.watchers.notify(tx, old.players()) // includes a member who has left
+	s.notify(tx, old.players()) // includes a member who has left
 	if len(p.Members) == 0 {
 		s.rows.Delete(tx, p.ID)
 		return &p, nil
@@ -204,7 +199,7 @@ func (s *Parties) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 func (s *Parties) put(tx *store.Tx, p *Party) {
 	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
 	s.rows.Put(tx, p)
-	s.watchers.notify(tx, p.players())
+	s.notify(tx, p.players())
 }
 
 func (s *Parties) create(tx *store.Tx, a partyArgs) (*Party, error) {
@@ -224,7 +219,6 @@ func (s *Parties) create(tx *store.Tx, a partyArgs) (*Party, error) {
 	return &p, nil
 }
 
-// alone returns an error if the player is in a party.
 func (s *Parties) alone(tx *store.Tx, player string) error {
 	if old := s.of.First(tx, player); old != nil {
 		return refuse(AlreadyJoined, "you are in party "+old.ID+"; leave it first")
@@ -289,7 +283,6 @@ func (s *Parties) useConsent(tx *store.Tx, party, agreed string) error {
 	return nil
 }
 
-// expel removes a player from their party.
 func (s *Parties) expel(tx *store.Tx, player string) error {
 	p := s.of.First(tx, player)
 	if p == nil {

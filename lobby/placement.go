@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -54,18 +53,13 @@ func (p *Placement) players() []string { return []string{p.PlayerID} }
 // Placements are the players' placements.
 type Placements struct {
 	requests[Placement, *Placement]
-	ids       *identity.Service
-	queues    *placement.Service
-	catalog   *Catalog
-	latencies *Latencies
-	start     *store.Command[placeArgs, *Placement]
+	start *store.Command[placeArgs, *Placement]
 }
 
-// register registers the table and the command, and follows the queues' placements.
 func (s *Placements) register() {
 	s.requests.register("play_placement")
 	s.start = store.NewCommand(s.st, "play.place", s.runPlace)
-	s.queues.OnEnded(s.follow)
+	s.deps.Placements.OnEnded(s.follow)
 }
 
 type placeArgs struct {
@@ -77,7 +71,7 @@ type placeArgs struct {
 // runPlace starts the queue's placement and writes the player's in the same transaction.
 func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 	p, pending := a.Placement, 0
-	if err := s.ids.Accounts.MayPlay(tx, p.PlayerID); err != nil {
+	if err := s.deps.Identity.Accounts.MayPlay(tx, p.PlayerID); err != nil {
 		return nil, err
 	}
 	for range s.openOf(tx, p.PlayerID) {
@@ -88,7 +82,7 @@ func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 	}
 	p.ID, p.Created = tx.ID(""), tx.Now()
 	a.Request.ID = p.ID
-	if _, err := s.queues.StartNow(tx, placement.StartInput{Queue: a.Queue, Request: a.Request}); err != nil {
+	if _, err := s.deps.Placements.StartNow(tx, placement.StartInput{Queue: a.Queue, Request: a.Request}); err != nil {
 		return nil, err
 	}
 	p.Result.State = PlacementPending
@@ -191,7 +185,7 @@ func (s *Placements) Cancel(ctx context.Context, player, id string) (*Placement,
 	if err != nil || p.Over() {
 		return p, err
 	}
-	_, _, err = s.queues.Stop(ctx, id)
+	_, _, err = s.deps.Placements.Stop(ctx, id)
 	p = s.current(p)
 	if err != nil && !p.Over() {
 		return nil, refuse(PlacementEnded, "the game session is being made and cannot be given up any more")
@@ -199,9 +193,8 @@ func (s *Placements) Cancel(ctx context.Context, player, id string) (*Placement,
 	return p, nil
 }
 
-// expel cancels the open placements of a player.
 func (s *Placements) expel(tx *store.Tx, player string) {
 	for p := range s.openOf(tx, player) {
-		s.queues.Cancel(tx, p.ID)
+		s.deps.Placements.Cancel(tx, p.ID)
 	}
 }

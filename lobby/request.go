@@ -30,15 +30,13 @@ type requests[R any, P interface {
 	players() []string // who may see it
 	Over() bool
 }] struct {
-	st       *store.Store
-	kind     string // in refusals
-	watchers *watchers
-	rows     *store.Table[R]
-	of       *store.Index[R]    // by player
-	expires  *store.DueIndex[R] // ended
+	*core
+	kind    string // in refusals
+	rows    *store.Table[R]
+	of      *store.Index[R]    // by player
+	expires *store.DueIndex[R] // ended
 }
 
-// register registers the table.
 func (s *requests[R, P]) register(table string) {
 	s.rows = store.NewTable(s.st, store.TableSpec[R]{Name: table, Key: func(row *R) string { return P(row).request().ID }})
 	s.of = store.NewIndex(s.rows, "player", func(row *R, emit func(string)) {
@@ -77,7 +75,6 @@ func (s *requests[R, P]) openOf(r store.Reader, player string) iter.Seq[*R] {
 	}
 }
 
-// current returns the row as it is now.
 func (s *requests[R, P]) current(row *R) *R {
 	if now := s.rows.Get(s.st.View(), P(row).request().ID); now != nil {
 		return now
@@ -91,7 +88,7 @@ func (s *requests[R, P]) put(tx *store.Tx, row *R) {
 	r.Seq++
 	r.Change, r.Expires = tx.ID(""), tx.Now().Add(requestKept)
 	s.rows.Put(tx, row)
-	s.watchers.notify(tx, P(row).players())
+	s.notify(tx, P(row).players())
 }
 
 // sweep deletes expired rows. An open one stays, however long it takes.

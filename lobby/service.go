@@ -42,13 +42,21 @@ type Service struct {
 	Placements *Placements
 	Games      *Games
 
-	st       *store.Store
-	log      *slog.Logger
-	watchers *watchers
+	*core
 	loop     *wake.Loop
 	caughtUp bool // used only by the loop
 	sweep    *store.Action[struct{}]
 	repair   *store.Action[repairArgs]
+}
+
+// core is what parties, tickets, placements and game sessions share.
+type core struct {
+	deps      Deps
+	st        *store.Store
+	log       *slog.Logger
+	watchers  []func(players []string)
+	catalog   *Catalog
+	latencies *Latencies
 }
 
 // New registers the package's tables and commands on the store. Its error names the
@@ -64,23 +72,16 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(changes)
 	}
-	w := &watchers{}
-	catalog := &Catalog{st: st, matches: d.Matches, placements: d.Placements}
-	catalog.offer.Store(&o.Offer)
-	latencies := &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}}
-	parties := &Parties{st: st, catalog: catalog, watchers: w}
+	c := &core{
+		deps: d, st: st, log: log, latencies: &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}},
+		catalog: &Catalog{st: st, matches: d.Matches, placements: d.Placements},
+	}
+	c.catalog.offer.Store(&o.Offer)
+	parties := &Parties{core: c}
 	s := &Service{
-		Catalog: catalog, Latencies: latencies, Parties: parties,
-		Tickets: &Tickets{
-			requests: requests[Ticket, *Ticket]{st: st, kind: "ticket", watchers: w},
-			ids:      d.Identity, matches: d.Matches, catalog: catalog, parties: parties, latencies: latencies, changes: changes, log: log,
-		},
-		Placements: &Placements{
-			requests: requests[Placement, *Placement]{st: st, kind: "placement", watchers: w},
-			ids:      d.Identity, queues: d.Placements, catalog: catalog, latencies: latencies,
-		},
-		Games: &Games{st: st, fleets: d.Fleets, sessions: d.Sessions, queues: d.Placements, catalog: catalog},
-		st:    st, log: log, watchers: w,
+		core: c, Catalog: c.catalog, Latencies: c.latencies, Parties: parties, Games: &Games{c},
+		Tickets:    &Tickets{requests: requests[Ticket, *Ticket]{core: c, kind: "ticket"}, parties: parties, changes: changes},
+		Placements: &Placements{requests: requests[Placement, *Placement]{core: c, kind: "placement"}},
 	}
 	s.Tickets.register()
 	s.Parties.register()
@@ -97,16 +98,12 @@ func (s *Service) Reload(o Offer) { s.Catalog.offer.Store(&o) }
 
 // OnChanged registers f to be called when a change of players' rows is committed. f must
 // not block.
-func (s *Service) OnChanged(f func(players []string)) { s.watchers.add(f) }
+func (s *Service) OnChanged(f func(players []string)) { s.watchers = append(s.watchers, f) }
 
-// watchers are notified of players whose rows have changed.
-type watchers struct{ all []func(players []string) }
-
-func (w *watchers) add(f func([]string)) { w.all = append(w.all, f) }
-
-func (w *watchers) notify(tx *store.Tx, players []string) {
+// notify notifies the watchers, on commit, of players whose rows have changed.
+func (c *core) notify(tx *store.Tx, players []string) {
 	tx.OnCommit(func() {
-		for _, f := range w.all {
+		for _, f := range c.watchers {
 			f(players)
 		}
 	})
@@ -120,7 +117,7 @@ func (s *Service) expel(tx *store.Tx, player string) {
 	if err := s.Parties.expel(tx, player); err != nil {
 		s.log.Error("player not taken out of a party", "player_id", player, "error", err)
 	}
-	s.watchers.notify(tx, []string{player})
+	s.notify(tx, []string{player})
 }
 
 // Run deletes rows when they expire, until ctx is done.
@@ -134,13 +131,12 @@ func (s *Service) tidy(ctx context.Context) error {
 	return s.sweep.Do(ctx, struct{}{})
 }
 
-// runSweep deletes expired rows.
 func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 	s.Tickets.sweep(tx)
 	s.Placements.sweep(tx)
 	for p := range s.Parties.expires.Due(tx, tx.Now()) {
 		s.Parties.rows.Delete(tx, p.ID)
-		s.watchers.notify(tx, p.players())
+		s.notify(tx, p.players())
 	}
 	return nil
 }
@@ -149,7 +145,6 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 // row is kept, so changes of rows need not wake the loop.
 const lookEvery = time.Minute
 
-// nextDue returns when there may be something to tidy.
 func (s *Service) nextDue() time.Time {
 	now, view := time.Now(), s.st.View()
 	if !s.caughtUp {

@@ -2,7 +2,6 @@ package lobby
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/flexmatch"
-	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
@@ -86,21 +84,15 @@ func (f *Found) equal(g *Found) bool {
 // Tickets are the players' tickets.
 type Tickets struct {
 	requests[Ticket, *Ticket]
-	ids       *identity.Service
-	matches   *flexmatch.Service
-	catalog   *Catalog
-	parties   *Parties
-	latencies *Latencies
-	changes   *prometheus.CounterVec
-	log       *slog.Logger
-	start     *store.Command[openArgs, *Ticket]
+	parties *Parties
+	changes *prometheus.CounterVec
+	start   *store.Command[openArgs, *Ticket]
 }
 
-// register registers the table and the command, and follows the matchmaker.
 func (s *Tickets) register() {
 	s.requests.register("play_ticket")
 	s.start = store.NewCommand(s.st, "play.open", s.runOpen)
-	s.matches.OnChanged(s.follow)
+	s.deps.Matches.OnChanged(s.follow)
 }
 
 // MatchRequest is a player's request for a match.
@@ -120,7 +112,7 @@ func (s *Tickets) Start(ctx context.Context, player, scope string, in MatchReque
 		return nil, err
 	}
 	switch {
-	case s.matches.Configurations.Get(s.st.View(), m.Configuration) == nil:
+	case s.deps.Matches.Configurations.Get(s.st.View(), m.Configuration) == nil:
 		return nil, refuse(NotFound, "there is no matchmaker "+in.Matchmaker+" at the moment")
 	case !allows(m.Scopes, scope):
 		return nil, refuse(ScopeInsufficient, "link an account elsewhere to be matched by "+m.Name)
@@ -189,7 +181,6 @@ func (s *Tickets) partyPlayers(m *Matchmaker, leader string, in *MatchRequest) (
 	return slices.Insert(slices.Delete(all, at, at+1), 0, first), p.Change, nil
 }
 
-// player returns a player of a ticket with attributes and latencies.
 func (s *Tickets) player(m *Matchmaker, id string, sent map[string]JSON, latency map[string]float64) (flexmatch.Player, error) {
 	attributes, err := s.attributes(m, id, sent)
 	if err != nil {
@@ -211,7 +202,7 @@ type openArgs struct {
 func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	t := a.Ticket
 	for _, player := range t.Players {
-		if err := s.ids.Accounts.MayPlay(tx, player); err != nil {
+		if err := s.deps.Identity.Accounts.MayPlay(tx, player); err != nil {
 			return nil, err
 		}
 		for old := range s.openOf(tx, player) {
@@ -228,7 +219,7 @@ func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 		}
 	}
 	t.ID, t.Created = tx.ID(""), tx.Now()
-	m, err := s.matches.StartNow(tx, flexmatch.StartInput{Configuration: t.Configuration, TicketID: t.ID, Players: a.Players})
+	m, err := s.deps.Matches.StartNow(tx, flexmatch.StartInput{Configuration: t.Configuration, TicketID: t.ID, Players: a.Players})
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +266,7 @@ func (s *Tickets) found(r store.Reader, t *flexmatch.Ticket) Found {
 		f.Reason, f.MatchID = "", "" // of a match that was not completed
 	}
 	if t.Status == flexmatch.RequiresAcceptance {
-		f.AcceptBy = s.matches.AcceptBy(r, t.MatchID)
+		f.AcceptBy = s.deps.Matches.AcceptBy(r, t.MatchID)
 	}
 	for i, m := range t.Members {
 		f.Members[i] = Member{PlayerID: m.PlayerID, Team: m.Team, PlayerSessionID: m.PlayerSessionID}
@@ -292,7 +283,7 @@ func (s *Tickets) Estimate(t *Ticket) time.Duration {
 	if t.Found.State != Queued && t.Found.State != Searching {
 		return 0
 	}
-	return time.Duration(s.matches.EstimatedWait(t.Configuration)) * time.Second
+	return time.Duration(s.deps.Matches.EstimatedWait(t.Configuration)) * time.Second
 }
 
 // Cancel cancels a ticket of a player. One that has ended stays as it is. Errors:
@@ -302,7 +293,7 @@ func (s *Tickets) Cancel(ctx context.Context, player, id string) (*Ticket, error
 	if err != nil || t.Over() {
 		return t, err
 	}
-	err = s.matches.Stop(ctx, id)
+	err = s.deps.Matches.Stop(ctx, id)
 	now := s.current(t)
 	switch {
 	case err == nil || now.Over():
@@ -324,7 +315,7 @@ func (s *Tickets) Answer(ctx context.Context, player, id string, accept bool) (*
 	if accept {
 		answer = flexmatch.Accept
 	}
-	err = s.matches.Answer(ctx, flexmatch.AcceptInput{TicketID: id, PlayerIDs: []string{player}, Answer: answer})
+	err = s.deps.Matches.Answer(ctx, flexmatch.AcceptInput{TicketID: id, PlayerIDs: []string{player}, Answer: answer})
 	if fault.Is(err, fault.InvalidRequest) || fault.Is(err, fault.NotFound) {
 		return nil, refuse(NotAwaitingAnswer, "no proposed match of this ticket waits for an answer")
 	}
@@ -338,7 +329,7 @@ func (s *Tickets) Answer(ctx context.Context, player, id string, accept bool) (*
 // the player, who is not told where.
 func (s *Tickets) expel(tx *store.Tx, player string) {
 	for t := range s.openOf(tx, player) {
-		if err := s.matches.StopNow(tx, t.ID); err != nil && !fault.Is(err, fault.InvalidRequest) {
+		if err := s.deps.Matches.StopNow(tx, t.ID); err != nil && !fault.Is(err, fault.InvalidRequest) {
 			s.log.Error("ticket of a player who is out not cancelled", "ticket_id", t.ID, "error", err)
 		}
 	}

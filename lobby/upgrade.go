@@ -60,7 +60,7 @@ const lost = "Lost"
 
 // actual returns what the players of a ticket should see of the matchmaker's ticket.
 func (s *Tickets) actual(r store.Reader, t *Ticket) Found {
-	if m := s.matches.Live(r, t.ID); m != nil {
+	if m := s.deps.Matches.Live(r, t.ID); m != nil {
 		return s.found(r, m)
 	}
 	f := t.Found
@@ -70,7 +70,7 @@ func (s *Tickets) actual(r store.Reader, t *Ticket) Found {
 
 // actual returns what the player should see of the queue's placement.
 func (s *Placements) actual(r store.Reader, p *Placement) Result {
-	if at := s.queues.Live(r, p.ID); at != nil {
+	if at := s.deps.Placements.Live(r, p.ID); at != nil {
 		return resultOf(at, p.PlayerID)
 	}
 	return Result{State: PlacementFailed, Reason: lost}

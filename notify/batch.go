@@ -44,7 +44,6 @@ func (k *sink) batch(ctx context.Context, cursor *Cursor, entries []event.Entry)
 	return err
 }
 
-// place is a notice and its position in the batch.
 type place struct {
 	at int
 	notice

@@ -14,7 +14,6 @@ type again struct {
 	Seqs []uint64 `json:"seqs,omitzero"`
 }
 
-// settled is the outcome of the redelivery of a dead letter.
 type settled struct {
 	Sink  string `json:"sink"`
 	Seq   uint64 `json:"seq"`
@@ -105,7 +104,6 @@ func (s *Service) trim(tx *store.Tx, sink string) {
 	}
 }
 
-// expireAtOnce limits how many dead letters one transaction deletes.
 const expireAtOnce = 1000
 
 // runExpire deletes dead letters past their retention, and returns how many.

@@ -16,7 +16,6 @@ import (
 // of operators.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// handler serves the requests.
 type handler struct {
 	svc   *Service
 	allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) // nil allows no operator
@@ -127,7 +126,6 @@ const (
 	maxToken = 256
 )
 
-// parseConfirm reads the query of a SubscribeURL.
 func parseConfirm(raw string) (confirmation, error) {
 	v, err := parseAction(raw, "ConfirmSubscription")
 	if err != nil {
@@ -143,7 +141,6 @@ func parseConfirm(raw string) (confirmation, error) {
 	return c, nil
 }
 
-// parseUnsubscribe reads the query of an UnsubscribeURL.
 func parseUnsubscribe(raw string) (subscriptionARN string, err error) {
 	v, err := parseAction(raw, "Unsubscribe")
 	if err != nil {
@@ -157,7 +154,6 @@ func parseUnsubscribe(raw string) (subscriptionARN string, err error) {
 	return subscriptionARN, nil
 }
 
-// cutLast splits s at the last colon.
 func cutLast(s string) (before, after string, ok bool) {
 	at := strings.LastIndexByte(s, ':')
 	if at < 0 {
@@ -186,7 +182,6 @@ func parseAction(raw, action string) (url.Values, error) {
 	return v, nil
 }
 
-// failXML answers with an error in SNS's form.
 func (h handler) failXML(w http.ResponseWriter, err error) {
 	status, e := http.StatusBadRequest, errorXML{Type: "Sender"}
 	f, ok := fault.As(err)

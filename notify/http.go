@@ -17,7 +17,6 @@ import (
 	"unicode"
 )
 
-// poster posts to the URL of a sink.
 type poster struct {
 	url     string
 	headers map[string]string
@@ -121,7 +120,6 @@ func (b *busyError) Error() string { return b.text }
 // maxRetryAfter limits how long a receiver may request a pause.
 const maxRetryAfter = 5 * time.Minute
 
-// retryAfter returns how long a pause the receiver requested.
 func retryAfter(err error) time.Duration {
 	if b, ok := errors.AsType[*busyError](err); ok {
 		return b.after

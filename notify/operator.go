@@ -55,7 +55,6 @@ func (h handler) guard(action auth.Action, serve func(*http.Request, url.Values)
 	}
 }
 
-// fail answers with an error.
 func (h handler) fail(w http.ResponseWriter, err error) {
 	f, ok := fault.As(err)
 	limit.Advise(w.Header(), err)

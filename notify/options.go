@@ -98,7 +98,6 @@ func (c *SinkConfig) setDefaults() {
 	}
 }
 
-// wants reports whether the sink is for notices to a target.
 func (c *SinkConfig) wants(target string) bool {
 	return slices.Contains(c.Topics, Everything) || target != "" && slices.Contains(c.Topics, target)
 }

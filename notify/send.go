@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// bareSender posts the EventBridge JSON.
 type bareSender struct{ poster *poster }
 
 func (b *bareSender) send(ctx context.Context, n *notice) error {
@@ -43,7 +42,6 @@ func (w *webhookSender) send(ctx context.Context, n *notice) error {
 	return w.post(ctx, headers, n.body)
 }
 
-// post adds the signature to the headers and posts.
 func (w *webhookSender) post(ctx context.Context, headers map[string]string, body []byte) error {
 	if len(w.secrets) > 0 {
 		headers[signatureHeader] = webhookSignature(w.secrets, time.Now(), body)
@@ -65,7 +63,6 @@ func webhookSignature(secrets []string, now time.Time, body []byte) string {
 	return text
 }
 
-// logSender writes notices to Muster's own log.
 type logSender struct {
 	log  *slog.Logger
 	sink string
@@ -96,7 +93,6 @@ func (s *snsSender) send(ctx context.Context, n *notice) error {
 	return s.sink.postSNS(ctx, n.notification(sub, s.sink.svc.links()), sub)
 }
 
-// postSNS signs a message and posts it.
 func (k *sink) postSNS(ctx context.Context, m *snsMessage, sub *Subscription) error {
 	if err := k.svc.signs().sign(m, k.cfg.SignatureVersion, k.svc.links()); err != nil {
 		return err

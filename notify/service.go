@@ -89,7 +89,6 @@ func (s *Service) makeSinks(configs []SinkConfig) []*sink {
 	return all
 }
 
-// current returns the current sinks.
 func (s *Service) current() []*sink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +211,6 @@ func (s *Service) signs() *signer {
 	return s.signer
 }
 
-// sink returns the sink with a name.
 func (s *Service) sink(name string) (*sink, error) {
 	for _, k := range s.current() {
 		if k.cfg.Name == name {

@@ -53,7 +53,6 @@ func newSink(s *Service, c SinkConfig, transport http.RoundTripper) *sink {
 	return k
 }
 
-// batchSize limits how many notices a sink holds in memory.
 const batchSize = 100
 
 // run delivers what there is to deliver, initially and whenever it is nudged, until ctx
@@ -96,7 +95,6 @@ func (k *sink) turn(ctx context.Context) (busy bool, err error) {
 	return true, k.batch(ctx, cursor, entries)
 }
 
-// redeliver tries a dead letter once more.
 func (k *sink) redeliver(ctx context.Context, d *DeadLetter) error {
 	entries, err := k.svc.events.Read(ctx, event.Query{Notices: true, After: d.Seq - 1, Limit: 1})
 	if err != nil {
@@ -131,7 +129,6 @@ func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
 	return err
 }
 
-// wants reports whether the sink is to receive a notice now.
 func (k *sink) wants(n *notice) bool {
 	if !k.cfg.wants(n.target()) {
 		return false
@@ -179,7 +176,6 @@ func (k *sink) inTrouble() int {
 	return k.failures
 }
 
-// interrupt cuts off the batch that is being delivered.
 func (k *sink) interrupt() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -39,7 +39,6 @@ const (
 	anew      occasion = true  // an operator requests it
 )
 
-// subscriptions are the subscriptions of endpoints to topics.
 type subscriptions struct {
 	table   *store.Table[Subscription]
 	byToken *store.Index[Subscription]
@@ -70,7 +69,6 @@ func (ss *subscriptions) of(r store.Reader, sink, topic string) *Subscription {
 	return ss.table.Get(r, subscriptionKey(sink, topic))
 }
 
-// request requests a subscription of a sink to a topic.
 func (ss *subscriptions) request(ctx context.Context, k *sink, topic string, why occasion) error {
 	endpoint := sha256.Sum256([]byte(k.cfg.URL))
 	return ss.subscribe.Do(ctx, subscribe{
@@ -130,7 +128,6 @@ func (ss *subscriptions) runLeft(tx *store.Tx, subscriptionARN string) error {
 	return nil
 }
 
-// move writes a subscription with a new status.
 func (ss *subscriptions) move(tx *store.Tx, s Subscription, to Status) {
 	Moves.Move(&s.Status, to, s.ARN)
 	s.Changed = tx.Now()

@@ -45,7 +45,6 @@ const (
 	MaxDeadLetters      = 10_000 // per sink; beyond it the oldest are deleted
 )
 
-// tables holds the package's tables and indexes.
 type tables struct {
 	cursors *store.Table[Cursor]
 	dead    *store.Table[DeadLetter]

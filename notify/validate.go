@@ -34,7 +34,6 @@ func Validate(sinks []SinkConfig) error {
 	return nil
 }
 
-// validate returns an error if the options are invalid.
 func (o *Options) validate() error {
 	if err := Validate(o.Sinks); err != nil {
 		return err

@@ -65,7 +65,6 @@ func runHost(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return exitDone
 }
 
-// follow carries out orders until there are no more.
 func (h *host) follow(stdin io.Reader) error {
 	lines := bufio.NewScanner(stdin)
 	for lines.Scan() {
@@ -117,7 +116,6 @@ func (h *host) play(ctx context.Context, o botsOrder) {
 	h.say(ended(o.Bot, result, err))
 }
 
-// ended describes the end of a bot's game.
 func ended(number int, result bot.Result, err error) botsAnswer {
 	a := botsAnswer{Bot: number, State: "played", Reason: result.Reason}
 	switch {

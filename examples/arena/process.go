@@ -26,7 +26,6 @@ type process struct {
 	playing atomic.Pointer[game]
 }
 
-// game is the running game session.
 type game struct {
 	*server.Server
 	stop   context.CancelFunc

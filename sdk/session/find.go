@@ -66,7 +66,6 @@ func giveUp(ctx context.Context, m Matchmaking, ticketID string) {
 	_ = m.StopMatchmaking(late, ticketID) // best effort: the ticket times out otherwise
 }
 
-// follow follows the ticket until a match is made.
 func follow(ctx context.Context, m Matchmaking, tr Tracker, ticketID string, o MatchOptions) (Ticket, error) {
 	for event := range tr.Track(ctx, ticketID) {
 		if o.OnEvent != nil {

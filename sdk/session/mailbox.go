@@ -30,7 +30,6 @@ func (m *mailbox) put(e TicketEvent) {
 	m.events = append(m.events, e)
 }
 
-// take removes and returns all events.
 func (m *mailbox) take() []TicketEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()

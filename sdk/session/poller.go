@@ -197,7 +197,6 @@ func (p *Poller) ask(due []*watch, failures int) int {
 	return failures
 }
 
-// postpone sets when the watches are due again.
 func (p *Poller) postpone(due []*watch, failures int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

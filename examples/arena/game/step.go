@@ -34,7 +34,6 @@ func (s *State) comeBack() {
 	}
 }
 
-// act moves a player and lets it shoot.
 func (s *State) act(p *Player, in Input) {
 	if in.Move != None {
 		p.Facing = in.Move

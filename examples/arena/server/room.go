@@ -46,7 +46,6 @@ type room struct {
 	remove []string
 }
 
-// packet is a message to send.
 type packet struct {
 	to      netip.AddrPort
 	message wire.Message
@@ -64,7 +63,6 @@ func (r *room) send(to netip.AddrPort, m wire.Message) {
 	r.out = append(r.out, packet{to, m})
 }
 
-// receive handles a packet from a client.
 func (r *room) receive(now time.Time, from netip.AddrPort, m wire.Message) {
 	switch m := m.(type) {
 	case wire.Join:

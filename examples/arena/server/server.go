@@ -105,7 +105,6 @@ func (s *Server) tick(room *room) bool {
 	return room.tick(now)
 }
 
-// carryOut carries out what the room has decided.
 func (s *Server) carryOut(room *room) {
 	for _, p := range room.out {
 		s.buffer = wire.Append(s.buffer[:0], p.message)

@@ -70,7 +70,6 @@ func (r *room) scores() []wire.Score {
 	return scores
 }
 
-// show sends every player the current state of the arena.
 func (r *room) show() {
 	view := r.view()
 	for address, g := range r.at {

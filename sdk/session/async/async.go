@@ -141,7 +141,6 @@ func run[T any](a *Adapter, call func(context.Context) (T, error), complete func
 	}()
 }
 
-// tell dispatches a result to the listeners.
 func (a *Adapter) tell(outcome func(Listener)) {
 	a.mu.Lock()
 	listeners := make([]Listener, 0, len(a.listeners))

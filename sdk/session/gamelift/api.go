@@ -12,7 +12,6 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// options are the options of a single call.
 type options = func(*gamelift.Options)
 
 // api is the part of *gamelift.Client that this package calls.

@@ -12,7 +12,6 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// call is a request to the API.
 type call struct {
 	method, path string
 	in           any         // the body; nil for none
@@ -20,7 +19,6 @@ type call struct {
 	answered     func(*http.Response)
 }
 
-// transport makes the requests.
 type transport struct {
 	base string // including the API's path
 	http *http.Client
@@ -90,7 +88,6 @@ func (t *transport) send(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// request converts a call to an HTTP request.
 func (t *transport) request(ctx context.Context, r call) (*http.Request, error) {
 	var body io.Reader
 	if r.in != nil {

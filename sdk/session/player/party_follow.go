@@ -43,7 +43,6 @@ func (c *Client) FollowParty(ctx context.Context, partyID string) iter.Seq[Party
 	}
 }
 
-// partyFollower follows one party.
 type partyFollower struct {
 	c       *Client
 	id      string
@@ -82,7 +81,6 @@ func (f *partyFollower) run(ctx context.Context) {
 	}
 }
 
-// take handles a message of the push.
 func (f *partyFollower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
 	case protocol.MessageParty:
@@ -132,7 +130,6 @@ func (f *partyFollower) look(ctx context.Context) error {
 	return nil
 }
 
-// see handles the player's current party.
 func (f *partyFollower) see(p Party) {
 	switch {
 	case p.PartyID != f.id: // a player is in one at a time
@@ -158,7 +155,6 @@ func (f *partyFollower) matched(t *protocol.Ticket) {
 	f.tell(PartyEvent{Kind: PartyMatched, Ticket: ticketOf(t, f.c.PlayerID())})
 }
 
-// tell yields an event, unless the caller stopped.
 func (f *partyFollower) tell(e PartyEvent) {
 	if !f.done && !f.yield(e) {
 		f.done = true

@@ -12,7 +12,6 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// mostListed is how many game sessions the API returns at most.
 const mostListed = 20
 
 // Search implements session.Sessions within the limits of the player API: QueueName

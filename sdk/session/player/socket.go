@@ -97,7 +97,6 @@ func (l *line) run(ctx context.Context) error {
 	return nil
 }
 
-// hear handles a message.
 func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message) error {
 	if m.Cursor != "" {
 		l.cursor = m.Cursor
@@ -122,7 +121,6 @@ func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message
 	return l.take(ctx, m)
 }
 
-// read decodes a message's data.
 func read(m *protocol.Message, into any) error {
 	if err := json.Unmarshal(m.Data, into); err != nil {
 		return fmt.Errorf("%w: a message is not of the form described: %w", session.ErrUnavailable, err)

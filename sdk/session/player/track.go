@@ -36,7 +36,6 @@ func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[sessio
 	}
 }
 
-// follower follows the tickets of one Track.
 type follower struct {
 	c     *Client
 	line  line
@@ -45,7 +44,6 @@ type follower struct {
 	gone  bool // the caller stopped
 }
 
-// followed is what is known about a ticket.
 type followed struct {
 	state  session.TicketState
 	seq    int64
@@ -72,7 +70,6 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// take handles a message of the push.
 func (f *follower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
 	case protocol.MessageTicket:
@@ -106,7 +103,6 @@ func (f *follower) unseen(ctx context.Context) error {
 	return nil
 }
 
-// over reports whether nothing is left to follow.
 func (f *follower) over() bool { return f.gone || len(f.open) == 0 }
 
 // rest waits before another attempt: longer each time, with jitter.
@@ -120,7 +116,6 @@ func rest(ctx context.Context, failures int) {
 	}
 }
 
-// tell yields an event, unless the caller stopped.
 func (f *follower) tell(e session.TicketEvent) {
 	if !f.gone && !f.yield(e) {
 		f.gone = true
@@ -146,7 +141,6 @@ func (f *follower) see(t *protocol.Ticket) {
 	f.tell(session.Observed(now))
 }
 
-// trouble reports a temporary error.
 func (f *follower) trouble(id string, err error) {
 	f.tell(session.TicketEvent{Kind: session.TrackError, Ticket: session.Ticket{ID: id}, Err: err})
 }
