@@ -21,14 +21,15 @@ func (l *link) assign(now time.Time) protocol.Assign {
 	kept, signed := map[string]token{}, map[protocol.Build]protocol.Build{}
 	for _, a := range l.s.opts.Instances.Assignments(view, l.hostID) {
 		t := l.tokenFor(a, now)
-		kept[a.InstanceID] = t
-		b := protocol.Build{ID: a.BuildID, SHA256: a.SHA256, Size: a.Size, Format: a.Format}
+		kept[a.ID] = t
+		m := a.Fleet.Managed
+		b := protocol.Build{ID: m.BuildID, SHA256: m.SHA256, Size: m.Bytes, Format: m.Format}
 		if _, ok := signed[b]; !ok {
 			signed[b] = b.Sign(l.s.opts.BuildKey)
 		}
 		all.Instances = append(all.Instances, protocol.Desired{
-			InstanceID: a.InstanceID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.ComputeName, Location: a.Location,
-			Build: signed[b], Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
+			InstanceID: a.ID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.Compute.Name, Location: a.Location,
+			Build: signed[b], Runtime: runtimeOf(a.Fleet.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
 			SDKURL: l.s.opts.GameServerURL, AuthToken: t.text, Region: l.s.opts.Home.Region, Relay: a.Relay,
 			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy,
 		})
@@ -40,7 +41,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 // tokenFor returns the token of an instance. It issues a new one after half the life of
 // the last, because a process keeps the token with which it was launched.
 func (l *link) tokenFor(a instance.Assignment, now time.Time) token {
-	if t, ok := l.tokens[a.InstanceID]; ok && now.Before(t.renew) {
+	if t, ok := l.tokens[a.ID]; ok && now.Before(t.renew) {
 		return t
 	}
 	text, expires := l.s.opts.Computes.IssueToken(a.Compute, now)

@@ -36,8 +36,8 @@ func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) er
 // assigned returns the id of the build with a hash, if it should run on a host.
 func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
 	for _, a := range s.opts.Instances.Assignments(s.opts.Store.View(), hostID) {
-		if a.SHA256 == sha && sha != "" {
-			return a.BuildID, true
+		if m := a.Fleet.Managed; m.SHA256 == sha && sha != "" {
+			return m.BuildID, true
 		}
 	}
 	return "", false

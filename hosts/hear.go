@@ -68,7 +68,7 @@ func (l *link) status(ctx context.Context, now protocol.Status) error {
 	report.First = before == nil
 	if before == nil || !reflect.DeepEqual(reportOf(l.hostID, *before).Instances, report.Instances) ||
 		before.Resources.DiskFull != now.Resources.DiskFull {
-		if err := l.s.opts.Instances.ReportHost(ctx, report); err != nil {
+		if err := l.s.opts.Instances.ReportHost.Do(ctx, report); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func reportOf(hostID string, s protocol.Status) instance.HostReport {
 	for _, i := range s.Instances {
 		in := instance.InstanceReport{InstanceID: i.InstanceID, Phase: instance.Phase(i.Phase), Code: event.Code(i.Code), Cause: i.Cause}
 		for _, p := range i.Processes {
-			in.Processes = append(in.Processes, instance.ProcessReport{ID: p.ProcessID, Entry: p.Entry, PID: p.PID, Port: p.Port, Started: p.Started})
+			in.Processes = append(in.Processes, instance.ProcessReport{ID: p.ProcessID, Started: p.Started})
 		}
 		r.Instances = append(r.Instances, in)
 	}
@@ -116,11 +116,12 @@ func (l *link) reap(now protocol.Status) {
 // exited stores the end of a process, and requests its logs; the report is acknowledged
 // once they have arrived.
 func (l *link) exited(ctx context.Context, e protocol.Exited) error {
-	seen, err := l.s.opts.Instances.ProcessExited(ctx, instance.ExitReport{
+	seen, err := l.s.opts.Instances.ProcessExited.Do(ctx, instance.ExitReport{
 		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
 		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
 		ProcessEnding: e.ProcessEnding,
 	})
+
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (s *Server) leave(ctx context.Context, l *link) {
 	if !newest || stopping {
 		return
 	}
-	if err := s.opts.Instances.HostLost(ctx, l.hostID); err != nil && ctx.Err() == nil {
+	if err := s.opts.Instances.HostLost.Do(ctx, l.hostID); err != nil && ctx.Err() == nil {
 		s.log.Error("a host's absence is not noted", "host_id", l.hostID, "error", err)
 	}
 }

@@ -25,7 +25,7 @@ func (s *Server) operatorRoutes() {
 	s.operate("GET "+protocol.PathHosts+"/{id}", auth.ReadHosts, s.locationOfHost, s.show)
 	s.operate("DELETE "+protocol.PathHosts+"/{id}", auth.ManageHosts, s.locationOfHost, s.remove)
 	for name, change := range map[string]func(context.Context, string) error{
-		"drain": s.opts.Instances.DrainHost, "resume": s.opts.Instances.ResumeHost, "rotate": s.opts.Instances.RotateHost,
+		"drain": s.opts.Instances.DrainHost.Do, "resume": s.opts.Instances.ResumeHost.Do, "rotate": s.opts.Instances.RotateHost.Do,
 	} {
 		s.operate("POST "+protocol.PathHosts+"/{id}/"+name, auth.ManageHosts, s.locationOfHost, func(r *http.Request) (any, error) {
 			if err := change(r.Context(), r.PathValue("id")); err != nil {
@@ -131,7 +131,7 @@ func tokenOf(t *instance.JoinToken) protocol.JoinToken {
 
 // revokeToken revokes a join token: DELETE.
 func (s *Server) revokeToken(r *http.Request) (any, error) {
-	return struct{}{}, s.opts.Instances.RevokeJoinToken(r.Context(), r.PathValue("id"))
+	return struct{}{}, s.opts.Instances.RevokeJoinToken.Do(r.Context(), r.PathValue("id"))
 }
 
 // list returns all hosts and what runs on them: GET.

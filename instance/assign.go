@@ -1,8 +1,6 @@
 package instance
 
 import (
-	"time"
-
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
@@ -10,16 +8,11 @@ import (
 
 // Assignment is one instance that a host is to run.
 type Assignment struct {
-	InstanceID, FleetID, FleetARN, ComputeName, Location string
-	Compute                                              *compute.Compute
-	BuildID, SHA256, Format                              string
-	Size                                                 int64 // of the build's archive, in bytes
-	Runtime                                              fleet.Runtime
-	PortFrom, PortTo                                     int
-	CPUMillis, MemoryMiB                                 int
-	Relay                                                bool // its processes connect through the host's agent
-	Stop                                                 Stop
-	StopBy                                               time.Time // of a drain; zero: no deadline yet
+	*Instance
+	Fleet    *fleet.Fleet // a managed one
+	FleetARN string
+	Compute  *compute.Compute
+	Relay    bool // its processes connect through the host's agent
 }
 
 // Assignments returns everything a host is to run. The host stops whatever is not
@@ -27,16 +20,12 @@ type Assignment struct {
 func (is *instances) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
 	for i := range is.onHost.Equal(r, hostID) {
-		f, c := is.fleets.Get(r, i.FleetID), is.computes.Get(r, i.FleetID, i.ID)
+		f, c := is.Fleets.Get(r, i.FleetID), is.Computes.Get(r, i.FleetID, i.ID)
 		if i.Gone || f == nil || f.Managed == nil || c == nil {
 			continue
 		}
-		all = append(all, Assignment{
-			InstanceID: i.ID, FleetID: f.ID, FleetARN: is.fleets.Home().Of("fleet", f.ID), ComputeName: i.ID, Location: i.Location,
-			Compute: c, BuildID: f.Managed.BuildID, SHA256: f.Managed.SHA256, Format: f.Managed.Format, Size: f.Managed.Bytes,
-			Runtime: f.Runtime, PortFrom: i.PortFrom, PortTo: i.PortTo, CPUMillis: i.CPUMillis, MemoryMiB: i.MemoryMiB,
-			Relay: is.relayed(f), Stop: i.Stop, StopBy: i.StopBy,
-		})
+		fleetARN := is.Fleets.Home().Of("fleet", f.ID)
+		all = append(all, Assignment{i, f, fleetARN, c, is.relayed(fleetARN)})
 	}
 	return all
 }
@@ -45,8 +34,8 @@ func (is *instances) Assignments(r store.Reader, hostID string) []Assignment {
 // fleet's instances connect through their host's agent.
 const RelayTag = "muster:relay"
 
-func (is *instances) relayed(f *fleet.Fleet) bool {
-	tags, err := is.tags.List(is.fleets.Home().Of("fleet", f.ID))
+func (is *instances) relayed(fleetARN string) bool {
+	tags, err := is.Tags.List(fleetARN)
 	return err == nil && tags[RelayTag] == "true"
 }
 

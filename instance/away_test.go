@@ -19,7 +19,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		busy, free := y.run(h, i, "busy"), y.run(h, i, "free")
 		p, err := y.takeOf(f)
 		y.Must(err)
@@ -27,7 +27,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 			busy, free = free, busy
 		}
 		impaired := func() bool { return y.Instances.Impaired(y.Store.View(), y.Instances.Instance(y.Store.View(), i)) }
-		y.Must(y.Instances.HostLost(y.Ctx, h))
+		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		celltest.Pass(59 * time.Second)
 		if impaired() {
 			y.Error("impaired within its grace")
@@ -60,13 +60,13 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		y.run(h, i, "p")
 		y.run(h, i, "q")
 		busy, err := y.takeOf(f)
 		y.Must(err)
 		other := y.host()
-		y.Must(y.Instances.HostLost(y.Ctx, h))
+		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		celltest.Pass(14 * time.Minute)
 		if n := len(y.assigned(other)); n != 0 {
 			y.Errorf("replaced %d instances after 14 minutes", n)
@@ -102,13 +102,13 @@ func TestManaged_DiskFull(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
-		y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: h, DiskFull: true}))
+		ref := y.run(h, y.assigned(h)[0].ID, "p")
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: h, DiskFull: true}))
 		y.Refused("a game session where the disk is full", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
 		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Active {
 			y.Errorf("the process is %s", p.Status)
 		}
-		y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: h}))
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: h}))
 		if _, err := y.takeOf(f); err != nil {
 			y.Error(err)
 		}
@@ -125,7 +125,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		six := 6
 		for _, h := range hosts { // one instance is desired: once it is ready the fleet is ACTIVE
 			for _, a := range y.assigned(h) {
-				y.run(h, a.InstanceID, "p-"+a.InstanceID)
+				y.run(h, a.ID, "p-"+a.ID)
 			}
 		}
 		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
@@ -133,8 +133,8 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		celltest.Pass(0)
 		for _, h := range slices.Backward(hosts) { // the last becomes ready first
 			for _, a := range y.assigned(h) {
-				if y.Instances.Instance(y.Store.View(), a.InstanceID).Status == instance.Pending {
-					y.run(h, a.InstanceID, "p-"+a.InstanceID)
+				if y.Instances.Instance(y.Store.View(), a.ID).Status == instance.Pending {
+					y.run(h, a.ID, "p-"+a.ID)
 				}
 			}
 			celltest.Pass(time.Second)
@@ -170,19 +170,19 @@ func TestManaged_FirstReport(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		ref := y.run(h, i, "p")
 		first := instance.HostReport{HostID: h, First: true, Instances: []instance.InstanceReport{{InstanceID: i, Phase: instance.Activating}}}
 		status := func() compute.Status { return y.Computes.Process(y.Store.View(), ref.Key()).Status }
 
-		y.Must(y.Instances.ReportHost(y.Ctx, first))
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, first))
 		if got := status(); got != compute.Active {
 			t.Fatalf("a process newer than the agent's connection is %s, want ACTIVE", got)
 		}
-		y.Must(y.Instances.HostLost(y.Ctx, h))
+		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		celltest.Pass(time.Second)
 		y.Must(y.Instances.HostConnected(y.Ctx, h, machine))
-		y.Must(y.Instances.ReportHost(y.Ctx, first))
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, first))
 		if got := status(); got != compute.Terminated {
 			t.Errorf("a process that the agent found no more is %s, want TERMINATED", got)
 		}

@@ -87,7 +87,7 @@ func (y *yard) assigned(host string) []instance.Assignment {
 
 func (y *yard) report(host string, r ...instance.InstanceReport) {
 	y.Helper()
-	y.Must(y.Instances.ReportHost(y.Ctx, instance.HostReport{HostID: host, Instances: r}))
+	y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: host, Instances: r}))
 	celltest.Pass(0)
 }
 

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -19,28 +20,27 @@ const PortsAnInstance = 100
 // planner creates and removes instances, so that there are as many as fleets desire and
 // hosts have room for, and ends what is overdue.
 type planner struct {
-	st        *store.Store
-	opts      Options
-	graces    compute.Options
-	events    *event.Log
-	fleets    *fleet.Service
-	computes  *compute.Service
+	*shared
 	hosts     *hosts
 	instances *instances
 	launches  *launches
 	loop      *wake.Loop
 	plan      *store.Action[struct{}]
+	last      atomic.Pointer[plan] // the last plan; nil if what it was made from has changed
 }
 
-func newPlanner(st *store.Store, d Deps, o Options, hs *hosts) *planner {
-	pl := &planner{
-		st: st, opts: o, graces: d.Computes.Options(), events: d.Events, fleets: d.Fleets, computes: d.Computes,
-		hosts: hs, instances: hs.instances, launches: hs.launches,
-	}
-	pl.plan = store.NewAction(st, "capacity.plan", pl.runPlan)
+func newPlanner(sh *shared, hs *hosts) *planner {
+	pl := &planner{shared: sh, hosts: hs, instances: hs.instances, launches: hs.launches}
+	pl.plan = store.NewAction(sh.st, "capacity.plan", pl.runPlan)
 	pl.loop = wake.NewLoop(pl.next, func(ctx context.Context) error { return pl.plan.Do(ctx, struct{}{}) })
-	d.Fleets.OnDesired(pl.loop.Nudge)
+	sh.Fleets.OnDesired(pl.again)
 	return pl
+}
+
+// again makes the loop plan again.
+func (pl *planner) again() {
+	pl.last.Store(nil)
+	pl.loop.Nudge()
 }
 
 // world returns the input of a plan.
@@ -49,7 +49,7 @@ func (pl *planner) world(r store.Reader) world {
 	for h := range pl.hosts.rows.All(r) {
 		w.hosts = append(w.hosts, h)
 	}
-	for f := range pl.fleets.Managed(r) {
+	for f := range pl.Fleets.Managed(r) {
 		size := f.Managed.Size()
 		for _, l := range f.Locations {
 			d := demand{
@@ -96,64 +96,27 @@ func (pl *planner) Room(r store.Reader, instanceType, location string) int {
 }
 
 // Run creates and removes instances, and ends what is overdue on hosts, until ctx ends.
-func (pl *planner) Run(ctx context.Context) { pl.loop.Run(ctx) }
+func (pl *planner) Run(ctx context.Context) {
+	pl.last.Store(nil) // the state may be another one than that of the last Run
+	pl.loop.Run(ctx)
+}
 
-// next returns when Run next has something to do.
+// next returns when Run next has something to do: now if there is no valid plan, else at
+// the earliest deadline of hosts, instances and launches.
 func (pl *planner) next() time.Time {
-	view := pl.st.View()
-	if pl.hosts.rows.Len(view) == 0 && pl.instances.rows.Len(view) == 0 && !pl.anyManaged(view) {
-		return time.Time{}
-	}
-	if pl.begins(view) || pl.drains(view) || pl.differs(view, planFor(pl.world(view))) {
+	if pl.last.Load() == nil {
 		return time.Now()
 	}
-	return pl.nextDue(view)
-}
-
-func (pl *planner) anyManaged(r store.Reader) bool {
-	for range pl.fleets.Managed(r) {
-		return true
-	}
-	return false
-}
-
-// begins reports whether a location has yet to begin its activation.
-func (pl *planner) begins(r store.Reader) bool {
-	for f := range pl.fleets.Managed(r) {
-		for _, l := range f.Locations {
-			if l.Status == fleet.Made && f.WantsInstances(l) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// differs reports whether a plan changes anything.
-func (pl *planner) differs(r store.Reader, p plan) bool {
-	if len(p.create) > 0 || len(p.remove) > 0 {
-		return true
-	}
-	short := map[Place]bool{}
-	for _, s := range p.short {
-		short[s.Place] = true
-	}
-	for f := range pl.fleets.Managed(r) {
-		for _, l := range f.Locations {
-			if l.WaitsForHost != short[Place{f.ID, l.Location}] {
-				return true
-			}
-		}
-	}
-	return false
+	view := pl.st.View()
+	return wake.Earliest(pl.hosts.due.NextDue(view), pl.instances.due.NextDue(view), pl.launches.due.NextDue(view))
 }
 
 func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	pl.sweep(tx)
-	for f := range pl.fleets.Managed(tx) {
+	for f := range pl.Fleets.Managed(tx) {
 		for _, l := range f.Locations {
 			if l.Status == fleet.Made && f.WantsInstances(l) {
-				pl.fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
+				pl.Fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
 			}
 		}
 	}
@@ -168,6 +131,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	}
 	pl.recordShort(tx, p.short)
 	pl.drainAll(tx)
+	tx.OnCommit(func() { pl.last.Store(&p) }) // after the changes of the plan itself, which call again
 	return nil
 }
 
@@ -178,9 +142,9 @@ func (pl *planner) recordShort(tx *store.Tx, short []Shortage) {
 	for _, s := range short {
 		texts[s.Place] = fmt.Sprintf("Waiting for a host in %s to run %d more of fleet %s: %s", s.Location, s.Missing, s.FleetID, s.Why)
 	}
-	for f := range pl.fleets.Managed(tx) {
+	for f := range pl.Fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			pl.fleets.SetWaitReason(tx, f.ID, l.Location, texts[Place{f.ID, l.Location}])
+			pl.Fleets.SetWaitReason(tx, f.ID, l.Location, texts[Place{f.ID, l.Location}])
 		}
 	}
 }
@@ -194,17 +158,19 @@ func (pl *planner) create(tx *store.Tx, c creation) {
 	}
 	i.move(Pending)
 	pl.instances.rows.Put(tx, i)
-	pl.computes.PutInstance(tx, &compute.Compute{
+	pl.Computes.PutInstance(tx, &compute.Compute{
 		Key: i.key(), FleetID: i.FleetID, Name: i.ID, Location: i.Location, InstanceID: i.ID,
 		IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
 	})
-	pl.events.Append(tx, event.Event{
-		Code: event.InstanceMade, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
-		Message: "Instance " + i.ID + " is made on host " + h.ID + " (" + h.Name + ")",
-	})
+	pl.instances.record(tx, event.InstanceMade, i, "Instance "+i.ID+" is made on host "+h.ID+" ("+h.Name+")")
 	pl.instances.assign(tx, h.ID)
 }
 
 // Shortages returns the instances that fleets desire and no host has room for. It is meant
 // for tools that start machines: a machine that joins is used immediately.
-func (pl *planner) Shortages(r store.Reader) []Shortage { return planFor(pl.world(r)).short }
+func (pl *planner) Shortages(r store.Reader) []Shortage {
+	if last := pl.last.Load(); last != nil {
+		return last.short
+	}
+	return planFor(pl.world(r)).short
+}

@@ -38,13 +38,6 @@ func (hs *hosts) AuthenticateHost(hostID, secret string) (next bool, err error) 
 	return false, fault.New(fault.Unauthorized, "the host is not known, or its secret is wrong")
 }
 
-// RotateHost makes Muster send the agent of a host a new secret as soon as it is
-// connected. The old one is refused once the agent has stored the new one.
-// Errors: NotFound.
-func (hs *hosts) RotateHost(ctx context.Context, hostID string) error {
-	return hs.cmd.rotateHost.Do(ctx, hostID)
-}
-
 func (hs *hosts) runRotateHost(tx *store.Tx, hostID string) error {
 	old, err := hs.mustHost(tx, hostID)
 	if err != nil || old.Rotating {
@@ -75,7 +68,7 @@ func (hs *hosts) SecretDue(h *Host, now time.Time) bool {
 // until SecretKept. Errors: NotFound.
 func (hs *hosts) OfferSecret(ctx context.Context, hostID string) (secret string, err error) {
 	secret = newSecret()
-	err = hs.cmd.offerSecret.Do(ctx, secretArgs{hostID, hash(secret)})
+	err = hs.offerSecret.Do(ctx, secretArgs{hostID, hash(secret)})
 	return secret, err
 }
 
@@ -96,7 +89,7 @@ func (hs *hosts) runOfferSecret(tx *store.Tx, a secretArgs) error {
 // old one is refused from now on. A secret other than the last one offered changes
 // nothing. Errors: NotFound.
 func (hs *hosts) SecretKept(ctx context.Context, hostID, secret string) error {
-	return hs.cmd.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})
+	return hs.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})
 }
 
 func (hs *hosts) runSecretKept(tx *store.Tx, a secretArgs) error {
@@ -114,7 +107,7 @@ func (hs *hosts) runSecretKept(tx *store.Tx, a secretArgs) error {
 // HostUsedElsewhere records that a second agent has connected with a host's
 // credential. Errors: NotFound.
 func (hs *hosts) HostUsedElsewhere(ctx context.Context, hostID, before, now string) error {
-	return hs.cmd.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
+	return hs.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
 }
 
 type elsewhereArgs struct{ HostID, Before, Now string }

@@ -8,34 +8,14 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// drains reports whether drainAll would change anything.
-func (pl *planner) drains(r store.Reader) bool {
-	for i := range pl.instances.draining.Equal(r, "") {
-		if i.StopBy.IsZero() && !pl.instances.keeps(r, i) {
-			return true
-		}
-		for p := range pl.computes.On(r, i.FleetID, i.ID) {
-			if pl.instances.mayStop(r, i, p) {
-				return true
-			}
-		}
-		for l := range pl.launches.on.Equal(r, i.key()) {
-			if l.Why == "" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // drainAll orders the processes of draining instances to end, except those whose game
 // session is protected, and kills those that have not connected yet. An instance that no
 // protected game session keeps any longer gets a deadline.
 func (pl *planner) drainAll(tx *store.Tx) {
 	for i := range pl.instances.draining.Equal(tx, "") {
-		for p := range pl.computes.On(tx, i.FleetID, i.ID) {
+		for p := range pl.Computes.On(tx, i.FleetID, i.ID) {
 			if pl.instances.mayStop(tx, i, p) {
-				pl.computes.Terminate(tx, p.Key, event.InstanceDraining, "its instance is removed: "+i.Cause)
+				pl.Computes.Terminate(tx, p.Key, event.InstanceDraining, "its instance is removed: "+i.Cause)
 			}
 		}
 		for l := range pl.launches.on.Equal(tx, i.key()) {
@@ -52,11 +32,6 @@ func (pl *planner) drainAll(tx *store.Tx) {
 	}
 }
 
-// nextDue returns the earliest deadline of hosts, instances and launches.
-func (pl *planner) nextDue(r store.Reader) time.Time {
-	return wake.Earliest(pl.hosts.due.NextDue(r), pl.instances.due.NextDue(r), pl.launches.due.NextDue(r))
-}
-
 // sweep handles the passed deadlines of hosts, instances and launches.
 func (pl *planner) sweep(tx *store.Tx) {
 	for h := range pl.hosts.due.Due(tx, tx.Now()) {
@@ -71,16 +46,15 @@ func (pl *planner) sweep(tx *store.Tx) {
 }
 
 func (pl *planner) overdueInstance(tx *store.Tx, i *Instance) {
-	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
-	switch {
+	switch now := tx.Now(); {
 	case i.Gone:
 		pl.instances.rows.Delete(tx, i.ID)
-	case passed(i.StopBy):
+	case wake.Passed(i.StopBy, now):
 		pl.hosts.gone(tx, i, event.ServerProcessForceTerminated, "the instance did not end in time")
-	case passed(i.ReadyBy):
+	case wake.Passed(i.ReadyBy, now):
 		pl.instances.fail(tx, i, event.FleetValidationTimedOut,
 			"no game server process called ProcessReady within "+pl.opts.InstanceTimeout.String()+" after the build was installed")
-	case passed(i.KeepBy):
+	case wake.Passed(i.KeepBy, now):
 		kept := *i
 		kept.KeepBy = time.Time{}
 		pl.instances.put(tx, &kept)

@@ -1,7 +1,6 @@
 package instance
 
 import (
-	"context"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -29,14 +28,6 @@ type Evidence struct {
 	Ref           compute.Ref
 	LogPaths      []string
 	GameSessionID string
-	Known         bool // the process had connected
-}
-
-// ProcessExited records the end of a process. One that had not called ProcessEnding,
-// and was not told to end, has crashed. A repeated report changes nothing.
-// Errors: NotFound (host).
-func (rs *reports) ProcessExited(ctx context.Context, in ExitReport) (Evidence, error) {
-	return rs.exit.Do(ctx, in)
 }
 
 func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
@@ -48,15 +39,15 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 		return Evidence{}, nil
 	}
 	key := ref.Key()
-	p, l := rs.computes.Process(tx, key), rs.launches.rows.Get(tx, key)
+	p, l := rs.Computes.Process(tx, key), rs.launches.rows.Get(tx, key)
 	seen := Evidence{Ref: ref}
 	if p != nil {
-		seen.LogPaths, seen.GameSessionID, seen.Known = p.LogPaths, p.GameSessionID, true
+		seen.LogPaths, seen.GameSessionID = p.LogPaths, p.GameSessionID
 	}
 	switch {
 	case p != nil && p.Status != compute.Terminated:
 		d := diagnose(in, p.Status, rs.opts.InitTimeout)
-		rs.computes.Kill(tx, p.Key, d.Code, d.Text)
+		rs.Computes.Kill(tx, p.Key, d.Code, d.Text)
 	case p == nil && (l == nil || l.Ended.IsZero()):
 		d := diagnose(in, "", rs.opts.InitTimeout)
 		rs.launches.record(tx, ref, d.Code, d.Text)

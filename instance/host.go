@@ -2,6 +2,8 @@ package instance
 
 import (
 	"time"
+
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Host is a machine that joined a location. Its agent runs the instances that are
@@ -49,12 +51,7 @@ func (h *Host) Open() bool { return h.Connected && !h.DiskFull && !h.Draining }
 func (h *Host) Impaired() bool { return h.Away || h.DiskFull }
 
 // due returns when the host needs attention, or zero.
-func (h *Host) due() time.Time {
-	if !h.ImpairAt.IsZero() && (h.LostBy.IsZero() || h.ImpairAt.Before(h.LostBy)) {
-		return h.ImpairAt
-	}
-	return h.LostBy
-}
+func (h *Host) due() time.Time { return wake.Earliest(h.ImpairAt, h.LostBy) }
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {

@@ -12,54 +12,56 @@ import (
 
 // hosts holds the machines that have joined.
 type hosts struct {
-	st        *store.Store
-	opts      Options
-	graces    compute.Options
-	events    *event.Log
-	computes  *compute.Service
+	*shared
+	hostCommands
 	tokens    *tokens
 	instances *instances
 	launches  *launches
-	nudge     func() // wakes the capacity loop
 
 	rows    *store.Table[Host]
 	removed *store.Table[removedHost]
 	due     *store.DueIndex[Host]
-	cmd     hostCommands
 }
 
 type hostCommands struct {
 	join          *store.Command[joinArgs, *Host]
-	drainHost     *store.Action[string]
-	resumeHost    *store.Action[string]
-	removeHost    *store.Command[removeHostArgs, bool]
-	rotateHost    *store.Action[string]
 	offerSecret   *store.Action[secretArgs]
 	secretKept    *store.Action[secretArgs]
 	usedElsewhere *store.Action[elsewhereArgs]
+	removeHost    *store.Command[removeHostArgs, bool]
 	hostConnected *store.Action[presenceArgs]
-	hostLost      *store.Action[string]
+
+	// HostLost records that the last connection of a host's agent is closed. The agent
+	// has a grace period to come back; its game servers keep running.
+	HostLost *store.Action[string]
+	// DrainHost makes a host take no new instances. Those there end when their last game
+	// session has ended, and are replaced on other hosts. Errors: NotFound.
+	DrainHost *store.Action[string]
+	// ResumeHost makes a drained host take instances again. Instances that have begun to
+	// end still end. Errors: NotFound, Conflict (it is being removed).
+	ResumeHost *store.Action[string]
+	// RotateHost makes Muster send the agent of a host a new secret as soon as it is
+	// connected. The old one is refused once the agent has stored the new one.
+	// Errors: NotFound.
+	RotateHost *store.Action[string]
 }
 
-func newHosts(st *store.Store, d Deps, o Options, ts *tokens, ls *launches, nudge func()) *hosts {
-	hs := &hosts{
-		st: st, opts: o, graces: d.Computes.Options(), events: d.Events, computes: d.Computes,
-		tokens: ts, instances: ls.instances, launches: ls, nudge: nudge,
-	}
+func newHosts(sh *shared, ts *tokens, ls *launches) *hosts {
+	hs, st := &hosts{shared: sh, tokens: ts, instances: ls.instances, launches: ls}, sh.st
 	hs.rows = store.NewTable(st, store.TableSpec[Host]{Name: "host", Key: func(h *Host) string { return h.ID }})
 	hs.removed = store.NewTable(st, store.TableSpec[removedHost]{Name: "removed_host", Key: func(h *removedHost) string { return h.ID }})
 	hs.due = store.NewDueIndex(hs.rows, "due", (*Host).due)
-	hs.cmd = hostCommands{
+	hs.hostCommands = hostCommands{
 		join:          store.NewCommand(st, "host.join", hs.runJoin),
-		drainHost:     store.NewAction(st, "host.drain", hs.runDrainHost),
-		resumeHost:    store.NewAction(st, "host.resume", hs.runResumeHost),
-		removeHost:    store.NewCommand(st, "host.remove", hs.runRemoveHost),
-		rotateHost:    store.NewAction(st, "host.rotate", hs.runRotateHost),
 		offerSecret:   store.NewAction(st, "host.offer_secret", hs.runOfferSecret),
 		secretKept:    store.NewAction(st, "host.secret_kept", hs.runSecretKept),
 		usedElsewhere: store.NewAction(st, "host.used_elsewhere", hs.runUsedElsewhere),
+		removeHost:    store.NewCommand(st, "host.remove", hs.runRemoveHost),
 		hostConnected: store.NewAction(st, "host.connected", hs.runHostConnected),
-		hostLost:      store.NewAction(st, "host.lost", hs.runHostLost),
+		HostLost:      store.NewAction(st, "host.lost", hs.runHostLost),
+		DrainHost:     store.NewAction(st, "host.drain", hs.runDrainHost),
+		ResumeHost:    store.NewAction(st, "host.resume", hs.runResumeHost),
+		RotateHost:    store.NewAction(st, "host.rotate", hs.runRotateHost),
 	}
 	return hs
 }
@@ -110,9 +112,9 @@ func (hs *hosts) Behind(r store.Reader, c *compute.Compute) (at compute.Host, op
 
 func (hs *hosts) put(tx *store.Tx, h *Host) {
 	hs.rows.Put(tx, h)
-	tx.OnCommit(hs.nudge)
+	tx.OnCommit(hs.replan)
 }
 
 func (hs *hosts) record(tx *store.Tx, code event.Code, h *Host, text string) {
-	hs.events.Append(tx, event.Event{Code: code, Location: h.Location, Resource: h.ID, Message: text})
+	hs.Events.Append(tx, event.Event{Code: code, Location: h.Location, Resource: h.ID, Message: text})
 }

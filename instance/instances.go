@@ -9,23 +9,14 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/session"
 )
 
 // instances holds the instances on the hosts.
 type instances struct {
-	opts     Options
-	graces   compute.Options
-	events   *event.Log
-	tags     *tag.Service
-	fleets   *fleet.Service
-	computes *compute.Service
-	sessions *session.Service
-	nudge    func() // wakes the capacity loop
+	*shared
 	onAssign []func(hostID string)
 
-	st       *store.Store
 	rows     *store.Table[Instance]
 	onHost   *store.Index[Instance] // by host
 	ofFleet  *store.Index[Instance] // by fleet, location, id
@@ -33,11 +24,8 @@ type instances struct {
 	due      *store.DueIndex[Instance]
 }
 
-func newInstances(st *store.Store, d Deps, o Options, nudge func()) *instances {
-	is := &instances{
-		opts: o, graces: d.Computes.Options(), events: d.Events, tags: d.Tags, fleets: d.Fleets, computes: d.Computes, sessions: d.Sessions,
-		nudge: nudge, st: st,
-	}
+func newInstances(sh *shared) *instances {
+	is, st := &instances{shared: sh}, sh.st
 	is.rows = store.NewTable(st, store.TableSpec[Instance]{Name: "instance", Key: func(i *Instance) string { return i.ID }})
 	is.onHost = store.NewIndex(is.rows, "host", func(i *Instance, emit func(string)) { emit(i.HostID) })
 	is.ofFleet = store.NewIndex(is.rows, "fleet", func(i *Instance, emit func(string)) { emit(store.Key(i.FleetID, i.Location)) })
@@ -47,8 +35,8 @@ func newInstances(st *store.Store, d Deps, o Options, nudge func()) *instances {
 		}
 	})
 	is.due = store.NewDueIndex(is.rows, "due", (*Instance).due)
-	d.Fleets.OnRuntime(is.notifyFleet)
-	d.Sessions.OnUpdated(is.sessionUpdated)
+	sh.Fleets.OnRuntime(is.notifyFleet)
+	sh.Sessions.OnUpdated(is.sessionUpdated)
 	return is
 }
 
@@ -97,7 +85,7 @@ func (is *instances) Counts(r store.Reader, f *fleet.Fleet, location string) Cou
 			c.Pending++
 		case Active:
 			c.Active++
-			if is.computes.Hosted(r, i.FleetID, i.ID) == 0 {
+			if is.Computes.Hosted(r, i.FleetID, i.ID) == 0 {
 				c.Idle++
 			}
 		case Terminating:
@@ -121,7 +109,7 @@ func (is *instances) Counts(r store.Reader, f *fleet.Fleet, location string) Cou
 // load returns the numbers of game sessions and players on an instance, and whether any
 // of the game sessions is protected.
 func (is *instances) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
-	for p := range is.computes.On(r, i.FleetID, i.ID) {
+	for p := range is.Computes.On(r, i.FleetID, i.ID) {
 		if p.GameSessionID == "" {
 			continue
 		}
@@ -136,31 +124,37 @@ func (is *instances) load(r store.Reader, i *Instance) (sessions, players int, p
 // players returns the number of players of a game session, and whether it is protected
 // from being ended when its instance is removed.
 func (is *instances) players(r store.Reader, gameSessionID string) (players int, protected bool) {
-	g := is.sessions.Live(r, gameSessionID)
+	g := is.Sessions.Live(r, gameSessionID)
 	if g == nil || g.Status.Ended() {
 		return 0, false
 	}
-	return is.sessions.Players.Count(r, g.ID), g.Protection == fleet.FullProtection
+	return is.Sessions.Players.Count(r, g.ID), g.Protection == fleet.FullProtection
 }
 
-// sessionUpdated wakes the capacity loop if a game session on a draining instance has
+// sessionUpdated makes the loop plan again if a game session on a draining instance has
 // changed: its protection may decide whether the drain waits for it.
 func (is *instances) sessionUpdated(tx *store.Tx, g *session.GameSession) {
-	if i := is.rows.Get(tx, compute.ParseRef(g.ProcessKey).ComputeName); i != nil && i.Stop == Drain {
-		tx.OnCommit(is.nudge)
+	if is.drains(tx, compute.ParseRef(g.ProcessKey)) {
+		tx.OnCommit(is.replan)
 	}
+}
+
+// drains reports whether a process is on an instance that is being drained.
+func (is *instances) drains(r store.Reader, ref compute.Ref) bool {
+	i := is.rows.Get(r, ref.ComputeName)
+	return i != nil && i.Stop == Drain
 }
 
 // trouble records that the processes of an instance do not stay alive, as its host
 // reports. A location that has never been ACTIVE moves to ERROR.
 func (is *instances) trouble(tx *store.Tx, i *Instance) {
 	code := i.Code
-	if f := is.fleets.Get(tx, i.FleetID); f != nil {
+	if f := is.Fleets.Get(tx, i.FleetID); f != nil {
 		if l := f.Place(i.Location); l != nil && l.Status.Starting() {
 			code = event.FleetActivationFailed
 		}
 	}
-	is.fleets.Fail(tx, i.FleetID, i.Location, code, fmt.Sprintf("Instance %s: %s", i.ID, i.Cause))
+	is.Fleets.Fail(tx, i.FleetID, i.Location, code, fmt.Sprintf("Instance %s: %s", i.ID, i.Cause))
 }
 
 // fail ends an instance that its host cannot run. The first failure takes a location
@@ -177,11 +171,11 @@ func (is *instances) fail(tx *store.Tx, old *Instance, code event.Code, cause st
 	text := fmt.Sprintf("Instance %s: %s", i.ID, cause)
 	for other := range is.Instances(tx, i.FleetID, i.Location) {
 		if other.ID != i.ID && other.Stop == Keep { // this one may succeed
-			is.events.Append(tx, event.Event{Code: code, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
+			is.record(tx, code, &i, text)
 			return
 		}
 	}
-	is.fleets.Fail(tx, i.FleetID, i.Location, code, text)
+	is.Fleets.Fail(tx, i.FleetID, i.Location, code, text)
 }
 
 // stop begins the end of an instance.
@@ -196,14 +190,16 @@ func (is *instances) stop(tx *store.Tx, i *Instance, how Stop, spares Spares) {
 	}
 	is.put(tx, i)
 	is.assign(tx, i.HostID)
-	is.events.Append(tx, event.Event{
-		Code: event.InstanceDraining, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: i.Cause,
-	})
+	is.record(tx, event.InstanceDraining, i, i.Cause)
 }
 
 func (is *instances) put(tx *store.Tx, i *Instance) {
 	is.rows.Put(tx, i)
-	tx.OnCommit(is.nudge)
+	tx.OnCommit(is.replan)
+}
+
+func (is *instances) record(tx *store.Tx, code event.Code, i *Instance, text string) {
+	is.Events.Append(tx, event.Event{Code: code, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
 }
 
 // Ready makes a pending instance and its location ACTIVE, because a process on it is
@@ -217,8 +213,8 @@ func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
 	i.move(Active)
 	i.ReadyBy = time.Time{}
 	is.put(tx, &i)
-	is.events.Append(tx, event.Event{Code: event.InstanceActive, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID})
-	is.fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
+	is.record(tx, event.InstanceActive, &i, "")
+	is.Fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
 }
 
 func (is *instances) mayStop(r store.Reader, i *Instance, p *compute.Process) bool {
@@ -227,7 +223,7 @@ func (is *instances) mayStop(r store.Reader, i *Instance, p *compute.Process) bo
 
 // keeps reports whether the instance has a game session that must not be ended with it.
 func (is *instances) keeps(r store.Reader, i *Instance) bool {
-	for p := range is.computes.On(r, i.FleetID, i.ID) {
+	for p := range is.Computes.On(r, i.FleetID, i.ID) {
 		if p.Status != compute.Terminating && is.protects(r, i, p) {
 			return true
 		}

@@ -29,7 +29,7 @@ type Joined struct{ HostID, Secret, Location string }
 // Errors: Unauthorized (token unknown, used up, expired, or for other networks), InvalidRequest.
 func (hs *hosts) Join(ctx context.Context, in JoinInput) (Joined, error) {
 	secret := newSecret()
-	h, err := hs.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
+	h, err := hs.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
 	if err != nil {
 		return Joined{}, err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -67,18 +66,20 @@ func (t *JoinToken) admits(from netip.Addr) bool {
 
 // tokens holds the join tokens.
 type tokens struct {
-	events *event.Log
-	fleets *fleet.Service
+	*shared
 	rows   *store.Table[JoinToken]
 	create *store.Command[tokenArgs, *JoinToken]
-	revoke *store.Action[string]
+
+	// RevokeJoinToken revokes the token with an id; hosts that joined with it stay.
+	// Errors: NotFound.
+	RevokeJoinToken *store.Action[string]
 }
 
-func newTokens(st *store.Store, d Deps) *tokens {
-	ts := &tokens{events: d.Events, fleets: d.Fleets}
+func newTokens(sh *shared) *tokens {
+	ts, st := &tokens{shared: sh}, sh.st
 	ts.rows = store.NewTable(st, store.TableSpec[JoinToken]{Name: "join_token", Key: func(t *JoinToken) string { return t.Hash }})
 	ts.create = store.NewCommand(st, "host.join_token", ts.runJoinToken)
-	ts.revoke = store.NewAction(st, "host.revoke_join_token", ts.runRevokeJoinToken)
+	ts.RevokeJoinToken = store.NewAction(st, "host.revoke_join_token", ts.runRevokeJoinToken)
 	return ts
 }
 
@@ -159,7 +160,7 @@ type tokenArgs struct {
 }
 
 func (ts *tokens) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
-	if !ts.fleets.Locations.Known(tx, a.In.Location) {
+	if !ts.Fleets.Locations.Known(tx, a.In.Location) {
 		return nil, fault.Invalid("location: %q does not exist; create it with CreateLocation", a.In.Location)
 	}
 	valid := 0
@@ -179,7 +180,7 @@ func (ts *tokens) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
 		Created: tx.Now(), Expires: tx.Now().Add(a.In.Life),
 	}
 	ts.rows.Put(tx, t)
-	ts.events.Append(tx, event.Event{
+	ts.Events.Append(tx, event.Event{
 		Code: event.HostTokenMade, Location: t.Location, Resource: t.ID(),
 		Message: fmt.Sprintf("Join token %s was made for %d machines, until %s", t.title(), t.maxUses(), t.Expires.UTC().Format(time.RFC3339)),
 	})
@@ -198,18 +199,13 @@ func (ts *tokens) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken]
 	}
 }
 
-// RevokeJoinToken revokes a token; hosts that joined with it stay. Errors: NotFound.
-func (ts *tokens) RevokeJoinToken(ctx context.Context, id string) error {
-	return ts.revoke.Do(ctx, id)
-}
-
 func (ts *tokens) runRevokeJoinToken(tx *store.Tx, id string) error {
 	for t := range ts.JoinTokens(tx, tx.Now()) {
 		if t.ID() != id {
 			continue
 		}
 		ts.rows.Delete(tx, t.Hash)
-		ts.events.Append(tx, event.Event{
+		ts.Events.Append(tx, event.Event{
 			Code: event.HostTokenRevoked, Location: t.Location, Resource: id,
 			Message: fmt.Sprintf("Join token %s was revoked after %d uses", t.title(), t.Uses),
 		})

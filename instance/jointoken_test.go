@@ -89,9 +89,9 @@ func TestJoinToken_ManyMachines(t *testing.T) {
 				y.Errorf("host %s joined with token %q, want %s", h.ID, h.JoinToken, all[0].ID())
 			}
 		}
-		y.Must(y.Instances.RevokeJoinToken(y.Ctx, all[0].ID()))
+		y.Must(y.Instances.RevokeJoinToken.Do(y.Ctx, all[0].ID()))
 		y.Refused("a revoked token", fault.Unauthorized, func() error { return y.joinFrom(token, "") })
-		y.Refused("revoking it again", fault.NotFound, func() error { return y.Instances.RevokeJoinToken(y.Ctx, all[0].ID()) })
+		y.Refused("revoking it again", fault.NotFound, func() error { return y.Instances.RevokeJoinToken.Do(y.Ctx, all[0].ID()) })
 		if n := y.recorded(event.HostTokenRevoked); n != 1 {
 			y.Errorf("%d events tell of it", n)
 		}

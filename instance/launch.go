@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // launch is a process that a host started and that has not connected yet. Once it has
@@ -14,7 +15,6 @@ import (
 type launch struct {
 	Key     string     `json:"key"` // fleet | compute | process, as of the process once it connects
 	Started time.Time  `json:"started"`
-	PID     int        `json:"pid,omitzero"`
 	HintAt  time.Time  `json:"hint_at,omitzero"` // when an event reports that it has not connected
 	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected by then
 	Why     event.Code `json:"why,omitzero"`     // why its host was told to end it before it connected
@@ -26,29 +26,22 @@ func (l *launch) due() time.Time {
 	if !l.Ended.IsZero() {
 		return l.Ended.Add(compute.Remembered)
 	}
-	if !l.HintAt.IsZero() {
-		return l.HintAt
-	}
-	return l.InitBy
+	return wake.Earliest(l.HintAt, l.InitBy)
 }
 
 // launches holds the processes that hosts have started and that have not connected yet.
 type launches struct {
-	opts      Options
-	graces    compute.Options
-	events    *event.Log
-	computes  *compute.Service
+	*shared
 	instances *instances
 	launchers *launchers
-	nudge     func() // wakes the capacity loop
 
 	rows *store.Table[launch]
 	on   *store.Index[launch] // not ended, by compute
 	due  *store.DueIndex[launch]
 }
 
-func newLaunches(st *store.Store, d Deps, o Options, is *instances, enders *launchers, nudge func()) *launches {
-	ls := &launches{opts: o, graces: d.Computes.Options(), events: d.Events, computes: d.Computes, instances: is, launchers: enders, nudge: nudge}
+func newLaunches(sh *shared, is *instances, all *launchers) *launches {
+	ls, st := &launches{shared: sh, instances: is, launchers: all}, sh.st
 	ls.rows = store.NewTable(st, store.TableSpec[launch]{Name: "launch", Key: func(l *launch) string { return l.Key }})
 	ls.on = store.NewIndex(ls.rows, "compute", func(l *launch, emit func(string)) {
 		if l.Ended.IsZero() {
@@ -71,24 +64,27 @@ func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, 
 	for _, r := range listed {
 		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: r.ID}.Key()
 		runs[key] = true
-		if ls.computes.Process(tx, key) == nil && ls.rows.Get(tx, key) == nil {
+		if ls.Computes.Process(tx, key) == nil && ls.rows.Get(tx, key) == nil {
 			started := r.Started
 			if started.IsZero() || started.After(tx.Now()) {
 				started = tx.Now()
 			}
-			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(ls.opts.InitTimeout)}
+			l := &launch{Key: key, Started: started, InitBy: started.Add(ls.opts.InitTimeout)}
 			if i.Status == Pending && !i.Hinted { // no program has ever connected there
 				l.HintAt = started.Add(min(compute.InitHint, ls.opts.InitTimeout))
 			}
 			ls.put(tx, l)
+			if i.Stop == Drain { // the drain kills it
+				tx.OnCommit(ls.replan)
+			}
 		}
 	}
 	if since.IsZero() {
 		return
 	}
-	for p := range ls.computes.On(tx, i.FleetID, i.ID) {
+	for p := range ls.Computes.On(tx, i.FleetID, i.ID) {
 		if !runs[p.Key] && p.Initialized.Before(since) {
-			ls.computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
+			ls.Computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
 		}
 	}
 	for l := range ls.on.Equal(tx, i.key()) {
@@ -100,7 +96,7 @@ func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, 
 
 func (ls *launches) put(tx *store.Tx, l *launch) {
 	ls.rows.Put(tx, l)
-	tx.OnCommit(ls.nudge)
+	tx.OnCommit(ls.wake)
 }
 
 // end records the end of a process that had not connected, so that a repeated
@@ -165,7 +161,7 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	told := *i
 	told.Hinted = true
 	ls.instances.put(tx, &told)
-	ls.computes.RecordUninitialized(tx, ref)
+	ls.Computes.RecordUninitialized(tx, ref)
 }
 
 func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
@@ -173,7 +169,7 @@ func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text 
 	if i := ls.instances.rows.Get(tx, ref.ComputeName); i != nil {
 		e.Location = i.Location
 	}
-	ls.events.Append(tx, e)
+	ls.Events.Append(tx, e)
 }
 
 func neverConnected(after fmt.Stringer) string {

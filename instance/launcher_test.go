@@ -27,7 +27,7 @@ func TestEnd_KilledBeforeItsSocketEnds(t *testing.T) {
 		y.Instances.AddLauncher(k)
 		h := y.host()
 		y.managed("")
-		on := y.assigned(h)[0].InstanceID
+		on := y.assigned(h)[0].ID
 		for id, dropped := range map[string]int{"ours": 0, "foreign": 1} {
 			key := y.run(h, on, id).Key()
 			y.Update(func(tx *store.Tx) { y.Computes.Kill(tx, key, event.ServerProcessForceTerminated, "") })

@@ -8,12 +8,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// DrainHost makes a host take no new instances. Those there end when their last game
-// session has ended, and are replaced on other hosts. Errors: NotFound.
-func (hs *hosts) DrainHost(ctx context.Context, hostID string) error {
-	return hs.cmd.drainHost.Do(ctx, hostID)
-}
-
 func (hs *hosts) runDrainHost(tx *store.Tx, hostID string) error {
 	old, err := hs.mustHost(tx, hostID)
 	if err != nil || old.Draining {
@@ -26,12 +20,6 @@ func (hs *hosts) runDrainHost(tx *store.Tx, hostID string) error {
 	hs.spareAll(tx, &h, "host "+h.ID+" ("+h.Name+") is being drained")
 	hs.whenEmpty(tx, h.ID)
 	return nil
-}
-
-// ResumeHost makes a drained host take instances again. Instances that have begun to end
-// still end. Errors: NotFound, Conflict (it is being removed).
-func (hs *hosts) ResumeHost(ctx context.Context, hostID string) error {
-	return hs.cmd.resumeHost.Do(ctx, hostID)
 }
 
 func (hs *hosts) runResumeHost(tx *store.Tx, hostID string) error {
@@ -54,7 +42,7 @@ func (hs *hosts) runResumeHost(tx *store.Tx, hostID string) error {
 // and its credential refused. If now is set, it is deleted without waiting. gone reports
 // whether the host is deleted already. Errors: NotFound.
 func (hs *hosts) RemoveHost(ctx context.Context, hostID string, now bool) (gone bool, err error) {
-	return hs.cmd.removeHost.Do(ctx, removeHostArgs{hostID, now})
+	return hs.removeHost.Do(ctx, removeHostArgs{hostID, now})
 }
 
 type removeHostArgs struct {
@@ -122,5 +110,5 @@ func (hs *hosts) whenEmpty(tx *store.Tx, hostID string) {
 	hs.rows.Delete(tx, h.ID)
 	hs.record(tx, event.HostRemoved, h, "its credential is refused from now on")
 	hs.instances.assign(tx, h.ID)
-	tx.OnCommit(hs.nudge)
+	tx.OnCommit(hs.replan)
 }

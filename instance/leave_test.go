@@ -17,13 +17,13 @@ func TestHost_Drain(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		y.run(h, i, "p")
 		y.run(h, i, "q")
 		busy, err := y.takeOf(f)
 		y.Must(err)
 		other := y.host()
-		y.Must(y.Instances.DrainHost(y.Ctx, h))
+		y.Must(y.Instances.DrainHost.Do(y.Ctx, h))
 		celltest.Pass(time.Second)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want the one that replaces", n)
@@ -41,12 +41,12 @@ func TestHost_Drain(t *testing.T) {
 		if y.Instances.Instance(y.Store.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
 			y.Errorf("after the last game: instance %+v, %d events", y.Instances.Instance(y.Store.View(), i), y.recorded(event.HostDrained))
 		}
-		y.Must(y.Instances.DrainHost(y.Ctx, h)) // a second call is no error
-		y.Must(y.Instances.ResumeHost(y.Ctx, h))
+		y.Must(y.Instances.DrainHost.Do(y.Ctx, h)) // a second call is no error
+		y.Must(y.Instances.ResumeHost.Do(y.Ctx, h))
 		if host := y.Instances.Host(y.Store.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
 		}
-		y.Refused("an unknown host", fault.NotFound, func() error { return y.Instances.DrainHost(y.Ctx, "host-x") })
+		y.Refused("an unknown host", fault.NotFound, func() error { return y.Instances.DrainHost.Do(y.Ctx, "host-x") })
 	})
 }
 
@@ -55,7 +55,7 @@ func TestHost_Remove(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		secret, h := y.joined()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		ref := y.run(h, i, "p")
 		if _, err := y.takeOf(f); err != nil {
 			y.Fatal(err)
@@ -69,7 +69,7 @@ func TestHost_Remove(t *testing.T) {
 		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Terminating {
 			y.Errorf("its game server is %s", p.Status)
 		}
-		y.Refused("to resume it", fault.Conflict, func() error { return y.Instances.ResumeHost(y.Ctx, h) })
+		y.Refused("to resume it", fault.Conflict, func() error { return y.Instances.ResumeHost.Do(y.Ctx, h) })
 		if _, err := y.Instances.AuthenticateHost(h, secret); err != nil {
 			y.Errorf("its agent is refused before it could end anything: %v", err)
 		}
@@ -85,7 +85,7 @@ func TestHost_RemoveNow(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		secret, h := y.joined()
 		y.managed("")
-		y.run(h, y.assigned(h)[0].InstanceID, "p")
+		y.run(h, y.assigned(h)[0].ID, "p")
 		gone, err := y.Instances.RemoveHost(y.Ctx, h, true)
 		y.Must(err)
 		if !gone {
@@ -102,7 +102,7 @@ func TestHost_RemoveAway(t *testing.T) {
 		secret, h := y.joined()
 		y.managed("")
 		y.assigned(h)
-		y.Must(y.Instances.HostLost(y.Ctx, h))
+		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		_, err := y.Instances.RemoveHost(y.Ctx, h, false)
 		y.Must(err)
 		celltest.Pass(6 * time.Minute)
@@ -143,7 +143,7 @@ func TestHost_Rotate(t *testing.T) {
 		if due() {
 			y.Error("a new secret is due on the first day")
 		}
-		y.Must(y.Instances.RotateHost(y.Ctx, h))
+		y.Must(y.Instances.RotateHost.Do(y.Ctx, h))
 		if !due() {
 			y.Error("it is not due though an operator wants it")
 		}

@@ -31,10 +31,10 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 		}
 		h := y.host()
 		a := y.assigned(h)
-		if len(a) != 1 || a[0].SHA256 != "ab" || a[0].PortTo-a[0].PortFrom+1 != instance.PortsAnInstance || a[0].CPUMillis != 2000 {
+		if len(a) != 1 || a[0].Fleet.Managed.SHA256 != "ab" || a[0].PortTo-a[0].PortFrom+1 != instance.PortsAnInstance || a[0].CPUMillis != 2000 {
 			y.Fatalf("assigned %+v", a)
 		}
-		y.run(h, a[0].InstanceID, "p")
+		y.run(h, a[0].ID, "p")
 		if got := y.status(f); got != fleet.Active {
 			y.Errorf("with a ready process the fleet is %s", got)
 		}
@@ -59,7 +59,7 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		const cause = "launch path /local/game/arena is not in the build"
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
 		if got := y.status(f); got != fleet.Error {
@@ -89,10 +89,10 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		first := y.host()
 		f := y.managed("")
-		ref := y.run(first, y.assigned(first)[0].InstanceID, "p")
+		ref := y.run(first, y.assigned(first)[0].ID, "p")
 		second := y.host()
 		y.Must(y.Computes.Disconnect(y.Ctx, ref))
-		y.Must(y.Instances.HostLost(y.Ctx, first))
+		y.Must(y.Instances.HostLost.Do(y.Ctx, first))
 		celltest.Pass(209 * time.Second)
 		if n := len(y.assigned(second)); n != 0 {
 			y.Errorf("replaced before its grace: %d", n)
@@ -115,14 +115,14 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed(fleet.FullProtection)
-		y.run(h, y.assigned(h)[0].InstanceID, "p")
+		y.run(h, y.assigned(h)[0].ID, "p")
 		two := 2
 		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
 		y.Must(err)
 		celltest.Pass(0)
 		for _, a := range y.assigned(h) {
-			if y.Instances.Instance(y.Store.View(), a.InstanceID).Status == instance.Pending {
-				y.run(h, a.InstanceID, "q")
+			if y.Instances.Instance(y.Store.View(), a.ID).Status == instance.Pending {
+				y.run(h, a.ID, "q")
 			}
 		}
 		game, err := y.Sessions.Create(y.Ctx, session.CreateInput{FleetID: f.ID, MaxPlayers: 2})
@@ -134,8 +134,8 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		y.Must(err)
 		celltest.Pass(0)
 		for _, a := range y.assigned(h) {
-			if gone := a.Stop != instance.Keep; gone == (a.InstanceID == busy.ComputeName) {
-				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
+			if gone := a.Stop != instance.Keep; gone == (a.ID == busy.ComputeName) {
+				y.Errorf("instance %s: stop %q; the game session is on %s", a.ID, a.Stop, busy.ComputeName)
 			}
 		}
 		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
@@ -175,7 +175,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		y.Refused("the home region of a fleet that is not ACTIVE", fault.InvalidFleetStatus, scale("", 0))
 
 		h := y.hostAt(home)
-		y.run(h, y.assigned(h)[0].InstanceID, "p")
+		y.run(h, y.assigned(h)[0].ID, "p")
 		if f := y.Fleets.Get(y.Store.View(), f.ID); f.Status != fleet.Active || f.Home == home {
 			y.Fatalf("the fleet is %s, at home in %s", f.Status, f.Home)
 		}
@@ -190,7 +190,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		}
 		y.Must(scale("", 1)())
 		late := y.hostAt(region)
-		y.run(late, y.assigned(late)[0].InstanceID, "q")
+		y.run(late, y.assigned(late)[0].ID, "q")
 		if l := place(""); l.Status != fleet.Active {
 			y.Errorf("with a host the home region is %s", l.Status)
 		}
@@ -201,12 +201,12 @@ func TestManaged_NeverConnected(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "mute", Started: time.Now()}}})
 		celltest.Pass(5*time.Minute + time.Second)
 		exit := instance.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
 		for range 2 {
-			_, err := y.Instances.ProcessExited(y.Ctx, exit)
+			_, err := y.Instances.ProcessExited.Do(y.Ctx, exit)
 			y.Must(err)
 		}
 		celltest.Pass(time.Hour)
@@ -234,7 +234,7 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		y.Instances.AddLauncher(k)
 		h := y.host()
 		f := y.managed("")
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
 		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
@@ -264,10 +264,10 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
 		_, err := y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
 		y.Must(err)
-		if got := y.assigned(h)[0].Runtime; !cmp.Equal(got, other) {
+		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
 			y.Errorf("the host runs %+v", got)
 		}
-		y.report(h, instance.InstanceReport{InstanceID: y.assigned(h)[0].InstanceID, Phase: instance.PhaseFailed, Cause: "no such file"})
+		y.report(h, instance.InstanceReport{InstanceID: y.assigned(h)[0].ID, Phase: instance.PhaseFailed, Cause: "no such file"})
 		if got := y.status(f); got != fleet.Error {
 			y.Fatalf("the fleet is %s", got)
 		}
@@ -287,7 +287,7 @@ func TestHint_NeverConnected(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		f := y.managed("")
 		h := y.host()
-		i := y.assigned(h)[0].InstanceID
+		i := y.assigned(h)[0].ID
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{
 			{ID: "p", Started: time.Now()}, {ID: "q", Started: time.Now()},
 		}})

@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // liveRetry is how often a host that is due to be given up is checked again while its
@@ -22,7 +23,7 @@ type presenceArgs struct {
 // HostConnected records that a host's agent is connected, with what it offers now.
 // Errors: NotFound, InvalidRequest.
 func (hs *hosts) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
-	return hs.cmd.hostConnected.Do(ctx, presenceArgs{hostID, info})
+	return hs.hostConnected.Do(ctx, presenceArgs{hostID, info})
 }
 
 func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
@@ -41,19 +42,13 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
 	hs.markImpaired(tx, &h)
 	hs.record(tx, event.HostConnected, &h, "")
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
-		if c := hs.computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
+		if c := hs.Computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
 			moved := *c
 			moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
-			hs.computes.PutInstance(tx, &moved)
+			hs.Computes.PutInstance(tx, &moved)
 		}
 	}
 	return nil
-}
-
-// HostLost records that the last connection of a host's agent is closed. The agent has
-// a grace period to come back; its game servers keep running.
-func (hs *hosts) HostLost(ctx context.Context, hostID string) error {
-	return hs.cmd.hostLost.Do(ctx, hostID)
 }
 
 func (hs *hosts) runHostLost(tx *store.Tx, hostID string) error {
@@ -77,8 +72,8 @@ func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 // processes get no new game sessions.
 func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
-		for old := range hs.computes.On(tx, i.FleetID, i.ID) {
-			hs.computes.Impair(tx, old, h.Impaired())
+		for old := range hs.Computes.On(tx, i.FleetID, i.ID) {
+			hs.Computes.Impair(tx, old, h.Impaired())
 		}
 	}
 }
@@ -97,13 +92,13 @@ func (hs *hosts) Restarted(tx *store.Tx) {
 // unless game servers there are connected: then only its agent is gone.
 func (hs *hosts) overdue(tx *store.Tx, old *Host) {
 	h := *old
-	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {
+	if wake.Passed(h.ImpairAt, tx.Now()) {
 		h.Away, h.ImpairAt = true, time.Time{}
 		hs.rows.Put(tx, &h)
 		hs.markImpaired(tx, &h)
 		hs.record(tx, event.HostImpaired, &h, "its agent is away; it is given no new game sessions until the agent is back")
 	}
-	if h.LostBy.IsZero() || h.LostBy.After(tx.Now()) {
+	if !wake.Passed(h.LostBy, tx.Now()) {
 		return
 	}
 	if hs.anyConnected(tx, h.ID) {
@@ -138,10 +133,7 @@ func (hs *hosts) spareAll(tx *store.Tx, h *Host, cause string) {
 func (hs *hosts) lose(tx *store.Tx, h *Host, text string) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
 		if !i.Gone {
-			hs.events.Append(tx, event.Event{
-				Code: event.InstanceReplaced, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
-				Message: "Instance " + i.ID + " is replaced: " + text,
-			})
+			hs.instances.record(tx, event.InstanceReplaced, i, "Instance "+i.ID+" is replaced: "+text)
 			hs.gone(tx, i, event.ServerProcessCrashed, text)
 		}
 		hs.instances.rows.Delete(tx, i.ID)
@@ -150,7 +142,7 @@ func (hs *hosts) lose(tx *store.Tx, h *Host, text string) {
 
 func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
 	for i := range hs.instances.onHost.Equal(r, hostID) {
-		for p := range hs.computes.On(r, i.FleetID, i.ID) {
+		for p := range hs.Computes.On(r, i.FleetID, i.ID) {
 			if p.Connected {
 				return true
 			}
@@ -164,15 +156,15 @@ func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
 // as long as its fleet avoids the host.
 func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
 	i := *old
-	for p := range hs.computes.On(tx, i.FleetID, i.ID) {
+	for p := range hs.Computes.On(tx, i.FleetID, i.ID) {
 		cause := why
 		if p.Status == compute.Terminating {
 			cause = event.ProcessEnded
 		}
-		hs.computes.Kill(tx, p.Key, cause, text)
+		hs.Computes.Kill(tx, p.Key, cause, text)
 	}
 	hs.launches.drop(tx, &i)
-	hs.computes.DropInstance(tx, i.FleetID, i.ID)
+	hs.Computes.DropInstance(tx, i.FleetID, i.ID)
 	i.move(Terminated)
 	i.Gone = true
 	i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo = 0, 0, 0, 0
@@ -182,9 +174,9 @@ func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) 
 	} else {
 		hs.instances.rows.Delete(tx, i.ID)
 	}
-	hs.events.Append(tx, event.Event{Code: event.InstanceGone, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
+	hs.instances.record(tx, event.InstanceGone, &i, text)
 	hs.instances.assign(tx, i.HostID)
 	hs.whenEmpty(tx, i.HostID)
-	tx.OnCommit(hs.nudge)
-	tx.OnCommit(hs.computes.Nudge) // a fleet that is being deleted may have waited for it
+	tx.OnCommit(hs.replan)
+	tx.OnCommit(hs.Computes.Nudge) // a fleet that is being deleted may have waited for it
 }

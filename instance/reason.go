@@ -65,10 +65,10 @@ func amountOf(n int) string {
 
 // reasonAnywhere returns why a location of an Anywhere fleet can host nothing.
 func (pl *planner) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
-	if f.Status != fleet.Active || pl.computes.Tally(r, f.ID, location).Active > 0 {
+	if f.Status != fleet.Active || pl.Computes.Tally(r, f.ID, location).Active > 0 {
 		return ""
 	}
-	for c := range pl.computes.InFleet(r, f.ID) {
+	for c := range pl.Computes.InFleet(r, f.ID) {
 		if c.Location == location {
 			return "no game server is ready"
 		}

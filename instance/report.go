@@ -1,11 +1,9 @@
 package instance
 
 import (
-	"context"
 	"slices"
 	"time"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
@@ -32,33 +30,30 @@ type InstanceReport struct {
 
 // ProcessReport is a process that runs on an instance.
 type ProcessReport struct {
-	ID        string
-	Entry     int // index in the runtime configuration's processes
-	PID, Port int
-	Started   time.Time
+	ID      string
+	Started time.Time
 }
 
 // reports handles what the agents of hosts report.
 type reports struct {
-	opts      Options
+	*shared
 	hosts     *hosts
 	instances *instances
 	launches  *launches
-	computes  *compute.Service
-	report    *store.Action[HostReport]
-	exit      *store.Command[ExitReport, Evidence]
+
+	// ReportHost records what a host reports of its instances. Errors: NotFound.
+	ReportHost *store.Action[HostReport]
+	// ProcessExited records the end of a process. One that had not called ProcessEnding,
+	// and was not told to end, has crashed. A repeated report changes nothing.
+	// Errors: NotFound (host).
+	ProcessExited *store.Command[ExitReport, Evidence]
 }
 
-func newReports(st *store.Store, o Options, hs *hosts) *reports {
-	rs := &reports{opts: o, hosts: hs, instances: hs.instances, launches: hs.launches, computes: hs.computes}
-	rs.report = store.NewAction(st, "host.report", rs.runReport)
-	rs.exit = store.NewCommand(st, "host.process_exited", rs.runExited)
+func newReports(sh *shared, hs *hosts) *reports {
+	rs := &reports{shared: sh, hosts: hs, instances: hs.instances, launches: hs.launches}
+	rs.ReportHost = store.NewAction(sh.st, "host.report", rs.runReport)
+	rs.ProcessExited = store.NewCommand(sh.st, "host.process_exited", rs.runExited)
 	return rs
-}
-
-// ReportHost records what a host reports of its instances. Errors: NotFound.
-func (rs *reports) ReportHost(ctx context.Context, in HostReport) error {
-	return rs.report.Do(ctx, in)
 }
 
 func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
@@ -128,7 +123,7 @@ func (rs *reports) reportInstance(tx *store.Tx, old *Instance, report InstanceRe
 	if i.Stop != Keep {
 		return
 	}
-	rs.instances.fleets.Advance(tx, i.FleetID, i.Location, fleet.Status(report.Phase))
+	rs.Fleets.Advance(tx, i.FleetID, i.Location, fleet.Status(report.Phase))
 	if report.Code != "" && report.Code != old.Code {
 		rs.instances.trouble(tx, &i)
 	}

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,18 +26,13 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	fill := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	fill(&o.InitTimeout, 5*time.Minute)
-	fill(&o.InstanceTimeout, 15*time.Minute)
-	fill(&o.FailurePause, time.Minute)
-	fill(&o.ImpairGrace, time.Minute)
-	fill(&o.HostGrace, 210*time.Second)
-	fill(&o.LeaveGrace, 15*time.Minute)
-	fill(&o.SecretLife, 30*24*time.Hour)
+	o.InitTimeout = cmp.Or(o.InitTimeout, 5*time.Minute)
+	o.InstanceTimeout = cmp.Or(o.InstanceTimeout, 15*time.Minute)
+	o.FailurePause = cmp.Or(o.FailurePause, time.Minute)
+	o.ImpairGrace = cmp.Or(o.ImpairGrace, time.Minute)
+	o.HostGrace = cmp.Or(o.HostGrace, 210*time.Second)
+	o.LeaveGrace = cmp.Or(o.LeaveGrace, 15*time.Minute)
+	o.SecretLife = cmp.Or(o.SecretLife, 30*24*time.Hour)
 	return o
 }
 
@@ -61,27 +57,41 @@ type Service struct {
 	*launchers // end processes
 }
 
+// shared is what all parts of a Service use.
+type shared struct {
+	Deps
+	st     *store.Store
+	opts   Options
+	graces compute.Options
+	wake   func() // makes the capacity loop look at the deadlines again
+	replan func() // makes it plan again
+}
+
 // New registers the package's tables and commands on the store, and the service with
 // d.Computes.
 func New(st *store.Store, d Deps, o Options) *Service {
-	o = o.withDefaults()
 	s := &Service{launchers: &launchers{}}
-	nudge := func() { s.planner.loop.Nudge() }
-	s.tokens = newTokens(st, d)
-	s.instances = newInstances(st, d, o, nudge)
-	s.launches = newLaunches(st, d, o, s.instances, s.launchers, nudge)
-	s.hosts = newHosts(st, d, o, s.tokens, s.launches, nudge)
-	s.reports = newReports(st, o, s.hosts)
-	s.planner = newPlanner(st, d, o, s.hosts)
+	sh := &shared{
+		Deps: d, st: st, opts: o.withDefaults(), graces: d.Computes.Options(),
+		wake: func() { s.planner.loop.Nudge() }, replan: func() { s.planner.again() },
+	}
+	s.tokens = newTokens(sh)
+	s.instances = newInstances(sh)
+	s.launches = newLaunches(sh, s.instances, s.launchers)
+	s.hosts = newHosts(sh, s.tokens, s.launches)
+	s.reports = newReports(sh, s.hosts)
+	s.planner = newPlanner(sh, s.hosts)
 	d.Computes.HostedBy(s)
 	return s
 }
 
-// Ended makes sure that a process that has ended is gone from its host, and plans
-// again (compute.Hosting).
+// Ended makes sure that a process that has ended is gone from its host. A drain may have
+// waited for it (compute.Hosting).
 func (s *Service) Ended(ref compute.Ref, why event.Code) {
 	s.launchers.end(ref, why)
-	s.planner.loop.Nudge()
+	if s.instances.drains(s.instances.st.View(), ref) {
+		s.planner.again()
+	}
 }
 
 // Launcher starts and kills processes on its own computes.

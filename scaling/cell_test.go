@@ -150,14 +150,14 @@ func (c *cell) limit(in fleet.CapacityInput) {
 func (c *cell) obey(host string) {
 	for _, a := range c.instances.Assignments(c.st.View(), host) {
 		c.mu.Lock()
-		heard := c.known[a.InstanceID]
-		c.known[a.InstanceID] = true
+		heard := c.known[a.ID]
+		c.known[a.ID] = true
 		c.mu.Unlock()
 		switch {
 		case !heard && a.Stop == instance.Keep:
 			c.start(host, a)
 		case a.Stop != instance.Keep:
-			c.leave(host, a.InstanceID)
+			c.leave(host, a.ID)
 		}
 	}
 }
@@ -165,10 +165,10 @@ func (c *cell) obey(host string) {
 func (c *cell) start(host string, a instance.Assignment) {
 	time.Sleep(boot)
 	for _, phase := range []instance.Phase{instance.Downloading, instance.Validating, instance.Building, instance.Activating} {
-		c.report(host, instance.InstanceReport{InstanceID: a.InstanceID, Phase: phase})
+		c.report(host, instance.InstanceReport{InstanceID: a.ID, Phase: phase})
 	}
 	for range perInstance {
-		c.launch(host, a.FleetID, a.InstanceID)
+		c.launch(host, a.FleetID, a.ID)
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *cell) leave(host, id string) {
 }
 
 func (c *cell) report(host string, r instance.InstanceReport) {
-	if err := c.instances.ReportHost(c.ctx, instance.HostReport{HostID: host, Instances: []instance.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
+	if err := c.instances.ReportHost.Do(c.ctx, instance.HostReport{HostID: host, Instances: []instance.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
 		c.Errorf("report: %v", err)
 	}
 }

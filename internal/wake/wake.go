@@ -120,3 +120,6 @@ func Earliest(times ...time.Time) (first time.Time) {
 	}
 	return first
 }
+
+// Passed reports whether a deadline has passed. Zero means that there is none.
+func Passed(deadline, now time.Time) bool { return !deadline.IsZero() && !deadline.After(now) }
