@@ -89,14 +89,13 @@ func playArena(ctx context.Context, args []string) error {
 	return playServer(ctx)
 }
 
-// leavePID writes the process id to the folder that the demo creates for a game; a game that
-// runs in the caller's own folder writes nothing.
+// leavePID writes the process id to the demo's folder, if the game runs there.
 func leavePID() error {
 	dir, err := os.Getwd()
-	if err != nil || filepath.Base(filepath.Dir(dir)) != "work" {
+	if err != nil || filepath.Base(dir) != "demo" {
 		return err
 	}
-	return os.WriteFile("pid", fmt.Append(nil, os.Getpid()), 0o600)
+	return os.WriteFile("pid-"+os.Getenv("GAMELIFT_SDK_PROCESS_ID"), fmt.Append(nil, os.Getpid()), 0o600)
 }
 
 // playServer is a game whose players send "join ID" and "leave ID" by UDP. It ends when
@@ -226,7 +225,7 @@ func say(socket net.Conn, text string, within time.Duration) error {
 // pids returns the process ids of the game servers in a data directory.
 func pids(t *testing.T, dir string) []int {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "demo", "work", "*", "pid"))
+	files, err := filepath.Glob(filepath.Join(dir, "demo", "pid-*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,34 +20,36 @@ type local struct {
 	ended  sync.WaitGroup
 }
 
-// open creates the demo and the host, if they are configured, and registers them as the
-// launchers of their processes.
+// open creates the demo and the host, if they are configured. The host, which runs the
+// demo's processes too, is registered as their launcher.
 func (l *local) open(a *App) {
 	d := a.domain
-	if o := a.opts.Host; o != nil {
-		h := host.New(*o, host.Services{
-			Places: d.places(),
-			Dir:    a.opts.absolute("agent"), URL: a.site.base, GameServerURL: a.site.gameServers(), Login: a.opts.login(),
-			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
-			JoinToken: func(ctx context.Context) (string, error) {
-				token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
-				return token, err
-			},
-		})
-		d.instances.AddLauncher(h)
-		l.runs = append(l.runs, h.Run)
+	var hosted host.Options
+	if a.opts.Host != nil {
+		hosted = *a.opts.Host
 	}
 	if o := a.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
-			Places: d.places(), Store: d.store, Events: d.events,
-			Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
-			Dir: a.opts.file("demo"), Login: a.opts.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
-			URL:           a.site.base,
-			GameServerURL: a.site.gameServers(),
+			Places: d.places(), Store: d.store, Events: d.events, Sessions: d.sessions,
+			Dir: a.opts.file("demo"), URL: a.site.base, Login: a.opts.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
 		})
-		d.instances.AddLauncher(g)
+		hosted.Exec = g.Program()
 		l.runs = append(l.runs, g.Run)
 	}
+	if hosted.Exec == nil && !hosted.Managed {
+		return
+	}
+	h := host.New(hosted, host.Services{
+		Places: d.places(),
+		Dir:    a.opts.absolute("agent"), URL: a.site.base, GameServerURL: a.site.gameServers(), Login: a.opts.login(),
+		Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
+		JoinToken: func(ctx context.Context) (string, error) {
+			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
+			return token, err
+		},
+	})
+	d.instances.AddLauncher(h)
+	l.runs = append(l.runs, h.Run)
 }
 
 // places returns the Places for programs of this machine.

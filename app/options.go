@@ -145,7 +145,7 @@ type Options struct {
 	// AuditSinkSecret signs the requests to the URL. "": they are not signed.
 	AuditSinkSecret string
 
-	// Demo configures the demo that Run shows; nil shows none.
+	// Demo configures the demo that Run shows; nil shows none. It excludes Host.Exec.
 	Demo *demo.Options
 	// Host configures what Run hosts in this process; nil hosts nothing.
 	Host *host.Options
@@ -205,6 +205,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
 	case o.MaxStreams < 0:
 		return fmt.Errorf("max-streams: %d is not above 0", o.MaxStreams)
+	case o.Demo != nil && o.Host != nil && o.Host.Exec != nil:
+		return fmt.Errorf("demo: the host of this process runs another program")
 	case o.AcceptAny && !loopback(host):
 		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
 	}

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/session"
 )
 
@@ -36,7 +38,7 @@ func (d *Demo) keepPlaying(ctx context.Context) {
 		}
 		if err := d.play(ctx, first); err != nil && ctx.Err() == nil {
 			d.log.Warn("demo session ended early", "error", err)
-			pause(ctx, retryAfter)
+			wake.Sleep(ctx, retryAfter)
 		}
 		first = false
 	}
@@ -45,7 +47,7 @@ func (d *Demo) keepPlaying(ctx context.Context) {
 
 // running returns a demo session with players that an earlier server left, or nil.
 func (d *Demo) running(ctx context.Context) *session.GameSession {
-	page, _, err := d.s.Sessions.List(ctx, session.Query{FleetID: *d.fleetID.Load(), Status: session.Active, Limit: 100})
+	page, _, err := d.s.Sessions.List(ctx, session.Query{FleetID: d.place.FleetID, Status: session.Active, Limit: 100})
 	if err != nil {
 		return nil
 	}
@@ -84,7 +86,7 @@ func (d *Demo) play(ctx context.Context, first bool) error {
 func (d *Demo) create(ctx context.Context) (g *session.GameSession, err error) {
 	d.until(ctx, look, func() bool {
 		g, err = d.s.Sessions.Create(ctx, session.CreateInput{
-			FleetID: *d.fleetID.Load(), Location: location, Name: name, MaxPlayers: seats,
+			FleetID: d.place.FleetID, Location: host.Location, Name: name, MaxPlayers: seats,
 			Properties: []session.Property{{Key: "mode", Value: "demo"}},
 		})
 		return !fault.Is(err, fault.FleetCapacityExceeded)
@@ -109,7 +111,7 @@ func (d *Demo) runBots(ctx context.Context, g *session.GameSession, players []*s
 	for _, p := range players {
 		args = append(args, "--player-session", p.ID)
 	}
-	log, err := os.Create(filepath.Join(d.s.Dir, "logs", "bots.log"))
+	log, err := os.Create(filepath.Join(d.s.Dir, "bots.log"))
 	if err != nil {
 		return fmt.Errorf("make the bots' log: %w", err)
 	}
@@ -147,14 +149,5 @@ func (d *Demo) until(ctx context.Context, every time.Duration, holds func() bool
 		case <-nudge:
 		case <-tick:
 		}
-	}
-}
-
-func pause(ctx context.Context, t time.Duration) {
-	timer := time.NewTimer(t)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

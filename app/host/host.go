@@ -37,6 +37,9 @@ type Program struct {
 	Port   int       // that it listens on; 0 selects a free one for each copy
 	Copies int       // default 1; more require Port 0
 	Output io.Writer // where its output is shown; default: Services.Out
+	Quiet  bool      // nothing is printed about it, nor its output
+
+	Place func(context.Context) (Place, error) // makes the place that hosts it; default: one for --exec
 }
 
 // Services are what the host uses.
@@ -62,6 +65,7 @@ type Host struct {
 	log   *slog.Logger
 	agent atomic.Pointer[agent.Agent]
 	place atomic.Pointer[Place]
+	out   io.Writer // for what people are told about the program
 	hint  sync.Once
 }
 
@@ -70,7 +74,11 @@ func New(o Options, s Services) *Host {
 	if o.StopGrace == 0 {
 		o.StopGrace = 5 * time.Second
 	}
-	return &Host{opts: o, s: s, log: s.Logger.With("component", "host")}
+	h := &Host{opts: o, s: s, log: s.Logger.With("component", "host"), out: s.Out}
+	if o.Exec != nil && o.Exec.Quiet {
+		h.out = io.Discard
+	}
+	return h
 }
 
 // Run hosts until ctx ends; then it ends the processes. Errors are logged and printed,
@@ -115,13 +123,18 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
 	}
-	place, err := h.s.Make(ctx, execName, "The game server of muster local --exec")
+	if p.Place == nil {
+		p.Place = func(ctx context.Context) (Place, error) {
+			return h.s.Make(ctx, execName, "The game server of muster local --exec")
+		}
+	}
+	place, err := p.Place(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h.place.Store(&place)
 	h.tour(place, p)
-	if p.Output == nil {
+	if p.Output == nil && !p.Quiet {
 		p.Output = h.s.Out
 	}
 	return &instance.Own{
@@ -153,7 +166,7 @@ func (h *Host) token() (string, error) {
 
 // tour prints what can be done with the program from a second terminal.
 func (h *Host) tour(p Place, program Program) {
-	fmt.Fprintf(h.s.Out, `
+	fmt.Fprintf(h.out, `
 Your game server %s runs on fleet %s at %s.
 From another terminal:
 
@@ -172,7 +185,7 @@ func (h *Host) watch(ctx context.Context, id string) {
 		}
 		h.hint.Do(func() {
 			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, use --no-sdk.", compute.InitHint)
-			fmt.Fprintln(h.s.Out, text)
+			fmt.Fprintln(h.out, text)
 			h.log.Warn(text, "process_id", id)
 			if err := h.s.Computes.Uninitialized(ctx, h.ref(id)); err != nil && ctx.Err() == nil {
 				h.log.Error("the hint is not kept as an event", "error", err)
@@ -186,7 +199,7 @@ func (h *Host) watch(ctx context.Context, id string) {
 func (h *Host) ended(ctx context.Context, id string, e supervise.Exit) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	fmt.Fprintf(h.s.Out, "Your game server %s.\n", e)
+	fmt.Fprintf(h.out, "Your game server %s.\n", e)
 	if err := h.s.Computes.Exited(ctx, h.ref(id), e.String()); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
 	}

@@ -106,7 +106,7 @@ var rows = []row{
 	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon", "players like any other: they know the client libraries, and measure latency"},
 
-	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
+	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
 	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
