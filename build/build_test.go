@@ -110,7 +110,7 @@ func TestBuild_UploadIsForGood(t *testing.T) {
 		_, err = s.builds.Awaits(s.st.View(), b.ID)
 		s.refused("credentials after the upload", err, fault.InvalidRequest)
 		at := s.builds.Place(b)
-		s.refused("deleting the object of a build", s.objects.Delete(s.ctx, at.Bucket, at.Key), fault.AccessDenied)
+		s.refused("deleting the object of a build", s.objects.Delete.Do(s.ctx, object.Name{Bucket: at.Bucket, Key: at.Key}), fault.AccessDenied)
 		s.refused("an object that no build awaits", s.put(object.BuildBucket, account+"/build-none", []byte("x")), fault.AccessDenied)
 		s.refused("one outside the account", s.put(object.BuildBucket, b.ID, []byte("x")), fault.AccessDenied)
 		if n := s.contents(); n != 1 {
@@ -124,7 +124,7 @@ func TestBuild_FromOwnObject(t *testing.T) {
 		s.must(s.objects.Buckets.Create.Do(s.ctx, "games"))
 		s.must(s.put("games", "arena.zip", zipped(t, "server", "1")))
 		b := s.create(build.CreateInput{Source: &build.Location{Bucket: "games", Key: "arena.zip", RoleARN: "arn:aws:iam::1:role/x"}})
-		s.must(s.objects.Delete(s.ctx, "games", "arena.zip"))
+		s.must(s.objects.Delete.Do(s.ctx, object.Name{Bucket: "games", Key: "arena.zip"}))
 		s.settle()
 		b = s.build(b.ID)
 		if b.Status != build.Ready || b.SizeOnDisk() != 0 || b.Size == 0 {

@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +25,7 @@ func (s *Server) receive(r *request) (*object.Content, *checksums, error) {
 	if body.length > s.Objects.MaxSize() {
 		return nil, nil, s3Error{http.StatusBadRequest, "EntityTooLarge", "at most " + strconv.FormatInt(s.Objects.MaxSize(), 10) + " bytes are allowed"}
 	}
-	content, err := s.Objects.Stage(body.reader, body.length, body.sums.hashes()...)
+	content, err := s.Objects.Stage(body.reader, body.length, slices.Collect(maps.Values(body.sums.sums))...)
 	if err != nil {
 		return nil, nil, err
 	}

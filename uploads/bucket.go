@@ -31,18 +31,12 @@ func (s *Server) createBucket(r *request) error {
 }
 
 func (s *Server) headBucket(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	r.w.Header().Set("X-Amz-Bucket-Region", s.Region)
 	r.w.WriteHeader(http.StatusOK)
 	return nil
 }
 
 func (s *Server) deleteBucket(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	if err := s.Objects.Buckets.Delete.Do(r.Context(), r.bucket); err != nil {
 		if fault.Is(err, fault.Conflict) {
 			return s3Error{http.StatusConflict, "BucketNotEmpty", "the bucket holds objects; delete them first"}
@@ -54,9 +48,6 @@ func (s *Server) deleteBucket(r *request) error {
 }
 
 func (s *Server) bucketLocation(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	region := s.Region
 	if region == "us-east-1" {
 		region = "" // as in S3
@@ -127,9 +118,6 @@ type listedPrefix struct{ Prefix string }
 
 // listObjects serves ListObjectsV2, and ListObjects if list-type is not 2.
 func (s *Server) listObjects(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	size, err := pageSize(r, "max-keys")
 	if err != nil {
 		return err

@@ -23,16 +23,29 @@ type caller struct {
 // identify authenticates the sender of a request by its signature.
 func (s *Server) identify(r *http.Request) (caller, error) {
 	id, inQuery := keyID(r)
-	if s.Anyone && !s.madeHere(id) {
+	if _, _, ours := s.issued(id); s.Anyone && !ours {
 		return caller{name: auth.Anybody().Actor(), free: true}, nil
 	}
-	if id == "" {
+	payload := r.Header.Get("X-Amz-Content-Sha256")
+	switch {
+	case id == "":
 		return caller{}, errAccess("requests must be signed")
+	case inQuery:
+		signer, err := s.verifier.Query(r, sigv4.UnsignedPayload, time.Now())
+		if err != nil {
+			return caller{}, err
+		}
+		return s.principal(signer)
+	case payload == "":
+		return caller{}, errArgument("header x-amz-content-sha256: is required")
 	}
-	if inQuery {
-		return s.identifyURL(r)
+	signer, chunks, err := s.verifier.Stream(r, payload, time.Now())
+	if err != nil {
+		return caller{}, err
 	}
-	return s.identifyHeader(r)
+	c, err := s.principal(signer)
+	c.chunks = chunks
+	return c, err
 }
 
 // keyID returns the access key id that a request claims, "" if it is not signed.
@@ -46,59 +59,31 @@ func keyID(r *http.Request) (id string, inQuery bool) {
 	return id, false
 }
 
-// madeHere reports whether Muster itself issued the key.
-func (s *Server) madeHere(id string) bool {
-	signer, _ := s.Master.Signer()
-	_, _, temporary := s.Master.Upload(id)
-	return id == signer || temporary
+// issued returns the secret of an access key that Muster itself issued, and what its
+// caller may do; ok is false for other keys.
+func (s *Server) issued(id string) (secret sigv4.Secret, c caller, ok bool) {
+	if signer, key := s.Master.Signer(); id == signer {
+		return sigv4.Secret{Key: key}, caller{name: id, free: true}, true
+	}
+	t, grant, ok := s.Master.Upload(id)
+	return sigv4.Secret{Key: t.SecretAccessKey, SessionToken: t.SessionToken}, caller{name: id, grant: &grant}, ok
 }
 
 // secret returns the secret of an access key id.
 func (s *Server) secret(id string) (sigv4.Secret, bool) {
-	if signer, secret := s.Master.Signer(); id == signer {
-		return sigv4.Secret{Key: secret}, true
-	}
-	if t, _, ok := s.Master.Upload(id); ok {
-		return sigv4.Secret{Key: t.SecretAccessKey, SessionToken: t.SessionToken}, true
+	if secret, _, ok := s.issued(id); ok {
+		return secret, true
 	}
 	secret, ok := s.Keys.Secret(id)
 	return sigv4.Secret{Key: secret}, ok
 }
 
-func (s *Server) identifyURL(r *http.Request) (caller, error) {
-	id, err := s.verifier.Query(r, sigv4.UnsignedPayload, time.Now())
-	if err != nil {
-		return caller{}, err
-	}
-	return s.principal(id)
-}
-
-func (s *Server) identifyHeader(r *http.Request) (caller, error) {
-	payload := r.Header.Get("X-Amz-Content-Sha256")
-	if payload == "" {
-		return caller{}, errArgument("header x-amz-content-sha256: is required")
-	}
-	id, chunks, err := s.verifier.Stream(r, payload, time.Now())
-	if err != nil {
-		return caller{}, err
-	}
-	c, err := s.principal(id)
-	c.chunks = chunks
-	return c, err
-}
-
 // principal returns the caller for a valid signature.
 func (s *Server) principal(id sigv4.Identity) (caller, error) {
-	c := caller{name: id.AccessKeyID}
-	if signer, _ := s.Master.Signer(); id.AccessKeyID == signer {
-		c.free = true
-		return c, nil
-	}
-	if _, grant, ok := s.Master.Upload(id.AccessKeyID); ok {
-		if time.Now().After(grant.Expires) {
+	if _, c, ok := s.issued(id.AccessKeyID); ok {
+		if c.grant != nil && time.Now().After(c.grant.Expires) {
 			return caller{}, s3Error{http.StatusBadRequest, "ExpiredToken", "the credentials expired; get new ones with RequestUploadCredentials"}
 		}
-		c.grant = &grant
 		return c, nil
 	}
 	signer, err := s.Keys.Caller(id.AccessKeyID)
@@ -109,8 +94,7 @@ func (s *Server) principal(id sigv4.Identity) (caller, error) {
 	if err := signer.May(auth.ManageFiles); err != nil {
 		return caller{}, err
 	}
-	c.key, c.free = signer, true
-	return c, nil
+	return caller{name: id.AccessKeyID, key: signer, free: true}, nil
 }
 
 // allow returns an error if the caller may not perform what. Temporary credentials only

@@ -17,21 +17,13 @@ const checksumPrefix = "x-amz-checksum-"
 // nvme is the polynomial of CRC-64/NVME, reflected.
 const nvme = 0x9a6c9329ac4bc9b5
 
-// newChecksum returns the hash of an algorithm by its name in headers.
-func newChecksum(algorithm string) (hash.Hash, bool) {
-	switch algorithm {
-	case "crc32":
-		return crc32.NewIEEE(), true
-	case "crc32c":
-		return crc32.New(crc32.MakeTable(crc32.Castagnoli)), true
-	case "crc64nvme":
-		return crc64.New(crc64.MakeTable(nvme)), true
-	case "sha1":
-		return sha1.New(), true
-	case "sha256":
-		return sha256.New(), true
-	}
-	return nil, false
+// algorithms has the hash of each algorithm, by its name in headers.
+var algorithms = map[string]func() hash.Hash{
+	"crc32":     func() hash.Hash { return crc32.NewIEEE() },
+	"crc32c":    func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) },
+	"crc64nvme": func() hash.Hash { return crc64.New(crc64.MakeTable(nvme)) },
+	"sha1":      sha1.New,
+	"sha256":    sha256.New,
 }
 
 // checksums are those that a sender gave or announced, by algorithm.
@@ -62,11 +54,11 @@ func (c *checksums) expect(header, value string) error {
 	if !ok || algorithm == "algorithm" || algorithm == "type" || algorithm == "mode" {
 		return nil
 	}
-	sum, ok := newChecksum(algorithm)
+	newSum, ok := algorithms[algorithm]
 	if !ok {
 		return errNotImplemented("the checksum " + algorithm)
 	}
-	c.sums[algorithm], c.want[algorithm] = sum, value
+	c.sums[algorithm], c.want[algorithm] = newSum(), value
 	return nil
 }
 
@@ -76,15 +68,6 @@ func (c *checksums) trailer(name, value string) {
 	if _, expected := c.sums[algorithm]; ok && expected {
 		c.want[algorithm] = value
 	}
-}
-
-// hashes returns the hashes that the body must be written to.
-func (c *checksums) hashes() []hash.Hash {
-	var all []hash.Hash
-	for _, sum := range c.sums {
-		all = append(all, sum)
-	}
-	return all
 }
 
 // check compares the checksums, after the body was written.

@@ -56,14 +56,14 @@ func FuzzRequest(f *testing.F) {
 		r.Header["X-Amz-Trailer"] = []string{trailer}
 		req := &request{Request: r, query: r.URL.Query()}
 		req.bucket, req.key = split(r.URL.Path)
-		do, what, err := route(req)
-		if (do == nil) == (err == nil) {
-			t.Fatalf("%s %s: neither a handler nor a refusal, or both (%v)", method, target, err)
+		op, err := route(req)
+		if err == nil && op.serve == nil || op.audited == "" {
+			t.Fatalf("%s %s: %+v (%v)", method, target, op, err)
 		}
-		if err == nil && what == bring && (req.key == "" || method == http.MethodGet && !r.URL.Query().Has("uploadId")) {
+		if err == nil && op.action == bring && (req.key == "" || method == http.MethodGet && !r.URL.Query().Has("uploadId")) {
 			t.Fatalf("%s %s is taken for the bringing of an object", method, target)
 		}
-		if sums, err := checksumsOf(r); err == nil && len(sums.hashes()) != len(sums.want) {
+		if sums, err := checksumsOf(r); err == nil && len(sums.sums) != len(sums.want) {
 			t.Fatal("a checksum is wanted that nothing is written to")
 		}
 	})

@@ -15,9 +15,6 @@ const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 // beginUpload serves CreateMultipartUpload.
 func (s *Server) beginUpload(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	u, err := s.Objects.Begin.Do(r.Context(), object.Upload{Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Headers: kept(r), Meta: meta(r)})
 	if err != nil {
 		return err
@@ -104,7 +101,7 @@ func (s *Server) completeUpload(r *request) error {
 	if err != nil {
 		return err
 	}
-	o, err := s.Objects.Complete(r.Context(), u.ID, chosen)
+	o, err := s.Objects.Complete.Do(r.Context(), object.Completion{UploadID: u.ID, Parts: chosen})
 	if err != nil {
 		return notFound(err, errNoUpload)
 	}

@@ -1,6 +1,7 @@
 package uploads
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,9 +12,6 @@ import (
 
 // putObject stores the body as an object.
 func (s *Server) putObject(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	content, sums, err := s.receive(r)
 	if err != nil {
 		return err
@@ -39,9 +37,6 @@ func (c *checksums) tell(h http.Header) {
 
 // getObject serves GET and HEAD, with ranges and conditions.
 func (s *Server) getObject(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
 	o := s.Objects.Get(s.Store.View(), r.bucket, r.key)
 	if o == nil {
 		return errNoKey
@@ -59,8 +54,8 @@ func (s *Server) getObject(r *request) error {
 		h.Set("X-Amz-Meta-"+name, value)
 	}
 	h.Set("ETag", quoted(o.ETag))
-	h.Set("Content-Type", orBinary(o.ContentType))
-	h.Set("Content-Length", strconv.FormatInt(o.Size, 10)) // ServeContent does not set it if there is a Content-Encoding
+	h.Set("Content-Type", cmp.Or(o.ContentType, "binary/octet-stream")) // as in S3
+	h.Set("Content-Length", strconv.FormatInt(o.Size, 10))              // ServeContent does not set it if there is a Content-Encoding
 	// Whatever was uploaded, a browser that opens it must not run anything in it or
 	// embed it in another page: the console has the same origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
@@ -71,20 +66,10 @@ func (s *Server) getObject(r *request) error {
 }
 
 func (s *Server) deleteObject(r *request) error {
-	if err := s.checkBucket(r); err != nil {
-		return err
-	}
-	if err := s.Objects.Delete(r.Context(), r.bucket, r.key); err != nil {
+	if err := s.Objects.Delete.Do(r.Context(), object.Name{Bucket: r.bucket, Key: r.key}); err != nil {
 		return err
 	}
 	r.w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (s *Server) checkBucket(r *request) error {
-	if !s.Objects.Buckets.Has(s.Store.View(), r.bucket) {
-		return errNoBucket
-	}
 	return nil
 }
 
@@ -96,20 +81,13 @@ func contentType(r *request) string {
 	return strings.ToValidUTF8(t, "")
 }
 
-func orBinary(contentType string) string {
-	if contentType == "" {
-		return "binary/octet-stream" // as in S3
-	}
-	return contentType
-}
-
 // keptHeaders are the headers of an upload that are stored with the object, as in S3.
 var keptHeaders = []string{"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires"}
 
 // kept returns the headers to store with the object. The coding aws-chunked belongs to
 // the transfer, not to the object.
 func kept(r *request) map[string]string {
-	var all map[string]string
+	all := map[string]string{}
 	for _, name := range keptHeaders {
 		value := r.Header.Get(name)
 		if name == "Content-Encoding" {
@@ -117,31 +95,22 @@ func kept(r *request) map[string]string {
 			codings = slices.DeleteFunc(codings, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "aws-chunked") })
 			value = strings.TrimSpace(strings.Join(codings, ","))
 		}
-		if value == "" {
-			continue
+		if value != "" {
+			all[name] = value
 		}
-		if all == nil {
-			all = map[string]string{}
-		}
-		all[name] = value
 	}
 	return all
 }
 
 // meta returns the caller's own metadata (x-amz-meta-*).
 func meta(r *request) map[string]string {
-	var m map[string]string
+	all := map[string]string{}
 	for name := range r.Header {
-		own, ok := strings.CutPrefix(strings.ToLower(name), "x-amz-meta-")
-		if !ok {
-			continue
+		if own, ok := strings.CutPrefix(strings.ToLower(name), "x-amz-meta-"); ok {
+			all[own] = r.Header.Get(name)
 		}
-		if m == nil {
-			m = map[string]string{}
-		}
-		m[own] = r.Header.Get(name)
 	}
-	return m
+	return all
 }
 
 func quoted(etag string) string { return `"` + etag + `"` }

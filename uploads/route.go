@@ -1,6 +1,7 @@
 package uploads
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/musterhq/muster/auth"
@@ -35,67 +36,81 @@ var refusedHeaders = []string{
 	"X-Amz-Tagging", "X-Amz-Write-Offset-Bytes",
 }
 
-// route returns the handler of a request and the action that it requires.
-func route(r *request) (handler, action, error) {
+// operation is an operation of S3 that is served.
+type operation struct {
+	serve   handler
+	action  action
+	audited auth.Action // its name for the audit log
+}
+
+// selector is what selects an operation.
+type selector struct {
+	method    string
+	target    target
+	parameter string // of the query; "" if the operation needs none
+}
+
+// target is what the path of a request names.
+type target int
+
+const (
+	toService target = iota
+	toBucket
+	toObject
+)
+
+var operations = map[selector]operation{
+	{http.MethodGet, toService, ""}:           {(*Server).listBuckets, manage, auth.ListObjects},
+	{http.MethodGet, toBucket, ""}:            {(*Server).listObjects, manage, auth.ListObjects},
+	{http.MethodGet, toBucket, "location"}:    {(*Server).bucketLocation, manage, auth.ListObjects},
+	{http.MethodHead, toBucket, ""}:           {(*Server).headBucket, manage, auth.ListObjects},
+	{http.MethodPut, toBucket, ""}:            {(*Server).createBucket, manage, auth.PutObject},
+	{http.MethodDelete, toBucket, ""}:         {(*Server).deleteBucket, manage, auth.DeleteObject},
+	{http.MethodPut, toObject, ""}:            {(*Server).putObject, bring, auth.PutObject},
+	{http.MethodGet, toObject, ""}:            {(*Server).getObject, manage, auth.GetObject},
+	{http.MethodHead, toObject, ""}:           {(*Server).getObject, manage, auth.ListObjects},
+	{http.MethodDelete, toObject, ""}:         {(*Server).deleteObject, manage, auth.DeleteObject},
+	{http.MethodPost, toObject, "uploads"}:    {(*Server).beginUpload, bring, auth.PutObject},
+	{http.MethodPut, toObject, "uploadId"}:    {(*Server).putPart, bring, auth.UploadPart},
+	{http.MethodPost, toObject, "uploadId"}:   {(*Server).completeUpload, bring, auth.PutObject},
+	{http.MethodDelete, toObject, "uploadId"}: {(*Server).abortUpload, bring, auth.DeleteObject},
+	{http.MethodGet, toObject, "uploadId"}:    {(*Server).listParts, bring, auth.ListObjects},
+}
+
+// route returns the operation that a request selects, or an error if it selects none, or
+// has a parameter or a header that is not supported. The result names the operation for
+// the audit log in either case.
+func route(r *request) (operation, error) {
+	of := selector{r.Method, toObject, ""}
+	switch {
+	case r.bucket == "":
+		of.target = toService
+	case r.key == "":
+		of.target = toBucket
+		if r.query.Has("location") {
+			of.parameter = "location"
+		}
+	case r.query.Has("uploads"):
+		of.parameter = "uploads"
+	case r.query.Has("uploadId"):
+		of.parameter = "uploadId"
+	}
+	op, ok := operations[of]
+	op.audited = cmp.Or(op.audited, auth.PutObject)
 	for name := range r.query {
 		if !known[name] {
-			return nil, 0, errNotImplemented("the parameter " + name)
+			return op, errNotImplemented("the parameter " + name)
 		}
 	}
 	if r.Method == http.MethodPut || r.Method == http.MethodPost {
 		for _, name := range refusedHeaders {
 			if r.Header.Get(name) != "" {
-				return nil, 0, errNotImplemented("the header " + name)
+				return op, errNotImplemented("the header " + name)
 			}
 		}
 	}
-	do, what := operation(r)
-	if do == nil {
-		return nil, 0, errMethod(r.Method)
+	if !ok {
+		return op, errMethod(r.Method)
 	}
-	return do, what, nil
-}
-
-func operation(r *request) (handler, action) {
-	has := func(name string) bool { _, ok := r.query[name]; return ok }
-	switch {
-	case r.bucket == "":
-		return pick(r.Method, map[string]handler{http.MethodGet: (*Server).listBuckets}), manage
-	case r.key == "" && has("location"):
-		return pick(r.Method, map[string]handler{http.MethodGet: (*Server).bucketLocation}), manage
-	case r.key == "":
-		return pick(r.Method, map[string]handler{
-			http.MethodGet: (*Server).listObjects, http.MethodHead: (*Server).headBucket,
-			http.MethodPut: (*Server).createBucket, http.MethodDelete: (*Server).deleteBucket,
-		}), manage
-	case has("uploads"):
-		return pick(r.Method, map[string]handler{http.MethodPost: (*Server).beginUpload}), bring
-	case has("uploadId"):
-		return pick(r.Method, map[string]handler{
-			http.MethodPut: (*Server).putPart, http.MethodPost: (*Server).completeUpload,
-			http.MethodDelete: (*Server).abortUpload, http.MethodGet: (*Server).listParts,
-		}), bring
-	case r.Method == http.MethodPut:
-		return (*Server).putObject, bring
-	}
-	return pick(r.Method, map[string]handler{
-		http.MethodGet: (*Server).getObject, http.MethodHead: (*Server).getObject, http.MethodDelete: (*Server).deleteObject,
-	}), manage
-}
-
-func pick(method string, handlers map[string]handler) handler { return handlers[method] }
-
-// actionOf returns the action of a request for the audit log, with S3's name.
-func actionOf(r *request) auth.Action {
-	switch {
-	case r.Method == http.MethodGet && r.key != "" && !r.URL.Query().Has("uploadId"):
-		return auth.GetObject
-	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		return auth.ListObjects
-	case r.Method == http.MethodPut && r.URL.Query().Has("partNumber"):
-		return auth.UploadPart
-	case r.Method == http.MethodDelete:
-		return auth.DeleteObject
-	}
-	return auth.PutObject
+	return op, nil
 }

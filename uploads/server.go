@@ -1,10 +1,11 @@
 package uploads
 
 import (
+	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -65,15 +66,9 @@ const skew = 15 * time.Minute
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.Limits == nil {
-		o.Limits = anyNumber{}
-	}
-	if o.Quiet <= 0 {
-		o.Quiet = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Limits = cmp.Or(o.Limits, Limits(anyNumber{}))
+	o.Quiet = cmp.Or(o.Quiet, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{Options: o}
 	s.verifier = sigv4.New(sigv4.Options{Service: "s3", Lookup: s.secret, Skew: skew})
 	return s
@@ -103,7 +98,7 @@ type request struct {
 	w           http.ResponseWriter
 	bucket, key string
 	caller      caller
-	query       map[string][]string
+	query       url.Values
 }
 
 // handler serves a request, or returns the error to respond with.
@@ -112,7 +107,7 @@ type handler func(*Server, *request) error
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	id := requestID()
+	id := rand.Text()
 	w.Header().Set("X-Amz-Request-Id", id)
 	w.Header().Set("Server", "Muster")
 	req := &request{Request: r, w: w, query: r.URL.Query()}
@@ -131,29 +126,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(r *request) error {
 	var err error
 	request := audit.From(r.Context())
+	op, unserved := route(r)
 	if r.caller, err = s.identify(r.Request); err != nil {
-		request.SetRefused(actionOf(r), err)
+		request.SetRefused(op.audited, err)
 		return s.Limits.Failed(r.Request, err)
 	}
 	door.Known(r.Request)
 	if err := s.Limits.Key(r.caller.key); err != nil {
 		return err
 	}
-	do, action, err := route(r)
-	if err != nil {
+	if unserved != nil {
+		return unserved
+	}
+	request.SetCaller(auth.Caller{KeyID: r.caller.name}, op.audited, "/"+r.bucket+"/"+r.key)
+	if err := s.allow(r, op.action); err != nil {
+		request.SetRefused(op.audited, fault.New(fault.AccessDenied, "%v", err))
 		return err
 	}
-	request.SetCaller(auth.Caller{KeyID: r.caller.name}, actionOf(r), "/"+r.bucket+"/"+r.key)
-	if err := s.allow(r, action); err != nil {
-		request.SetRefused(actionOf(r), fault.New(fault.AccessDenied, "%v", err))
-		return err
+	creates := r.Method == http.MethodPut && r.key == ""
+	if r.bucket != "" && !creates && !s.Objects.Buckets.Has(s.Store.View(), r.bucket) {
+		return errNoBucket
 	}
 	r.Request = r.WithContext(store.WithActor(r.Context(), r.caller.name))
-	return do(s, r)
-}
-
-func requestID() string {
-	b := make([]byte, 8)
-	rand.Read(b)
-	return strings.ToUpper(hex.EncodeToString(b))
+	return op.serve(s, r)
 }

@@ -78,19 +78,16 @@ func full(err error) error {
 // File reads an object, one content at a time, so that an object of many parts needs
 // one descriptor. It must be used by one goroutine at a time, and closed.
 type File struct {
-	blobs   *blob.Store
-	parts   []blob.Ref
+	*io.SectionReader
+	parts   *contents
 	release []func()
-	size    int64
-	at      int64
-	open    *os.File // of parts[number]
-	number  int
 }
 
 // Open opens an object's contents. They stay readable if the object is deleted in the
 // meantime. Errors: NotFound (deleted just now).
 func (s *Service) Open(o *Object) (*File, error) {
-	f := &File{blobs: s.blobs, parts: o.Parts, size: o.Size}
+	all := &contents{blobs: s.blobs, refs: o.Parts}
+	f := &File{SectionReader: io.NewSectionReader(all, 0, o.Size), parts: all}
 	for _, p := range o.Parts {
 		f.release = append(f.release, s.blobs.Pin(p.SHA256))
 	}
@@ -101,60 +98,36 @@ func (s *Service) Open(o *Object) (*File, error) {
 	return f, nil
 }
 
-// Size returns the object's size in bytes.
-func (f *File) Size() int64 { return f.size }
-
 // Close releases the contents.
 func (f *File) Close() error {
 	for _, release := range f.release {
 		release()
 	}
 	f.release = nil
-	if f.open == nil {
+	if f.parts.open == nil {
 		return nil
 	}
-	return f.open.Close()
+	return f.parts.open.Close()
 }
 
-// Read continues where the last Read or Seek ended.
-func (f *File) Read(p []byte) (int, error) {
-	if f.at >= f.size {
-		return 0, io.EOF
-	}
-	p = p[:min(int64(len(p)), f.size-f.at)]
-	n, err := f.ReadAt(p, f.at)
-	f.at += int64(n)
-	return n, err
+// contents reads the contents of an object one after another.
+type contents struct {
+	blobs  *blob.Store
+	refs   []blob.Ref
+	open   *os.File // of refs[number]
+	number int
 }
 
-// Seek sets where the next Read begins.
-func (f *File) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += f.at
-	case io.SeekEnd:
-		offset += f.size
-	}
-	if offset < 0 {
-		return 0, errors.New("seek before the beginning")
-	}
-	f.at = offset
-	return offset, nil
-}
-
-// ReadAt reads from an offset, across parts.
-func (f *File) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 {
-		return 0, errors.New("read before the beginning")
-	}
+// ReadAt reads from an offset, across contents.
+func (c *contents) ReadAt(p []byte, off int64) (int, error) {
 	n := 0
-	for i, part := range f.parts {
+	for i, part := range c.refs {
 		if off >= part.Size {
 			off -= part.Size
 			continue
 		}
 		want := p[n:min(int64(len(p)), int64(n)+part.Size-off)]
-		got, err := f.readPart(i, want, off)
+		got, err := c.readPart(i, want, off)
 		n += got
 		if got < len(want) {
 			return n, fmt.Errorf("read content %s: %w", part.SHA256, err)
@@ -171,18 +144,18 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // readPart reads from one content, which stays open until another is needed.
-func (f *File) readPart(i int, p []byte, off int64) (int, error) {
-	if f.open == nil || f.number != i {
-		part, err := f.blobs.Open(f.parts[i].SHA256)
+func (c *contents) readPart(i int, p []byte, off int64) (int, error) {
+	if c.open == nil || c.number != i {
+		part, err := c.blobs.Open(c.refs[i].SHA256)
 		if err != nil {
 			return 0, err
 		}
-		if f.open != nil {
-			f.open.Close()
+		if c.open != nil {
+			c.open.Close()
 		}
-		f.open, f.number = part, i
+		c.open, c.number = part, i
 	}
-	n, err := f.open.ReadAt(p, off)
+	n, err := c.open.ReadAt(p, off)
 	if n == len(p) {
 		return n, nil
 	}

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	atOnce       = 200            // rows that one command expires
 	sweepEvery   = 24 * time.Hour // interval of full sweeps
 	sweepGrace   = 24 * time.Hour // a sweep ignores younger files
 	maxRemembers = 100000         // contents to look at again; the sweep finds the rest
@@ -54,20 +53,11 @@ func (s *Service) work(ctx context.Context) error {
 }
 
 func (s *Service) runExpire(tx *store.Tx, _ struct{}) error {
-	n := 0
 	for o := range s.expiring.Due(tx, tx.Now()) {
-		if n == atOnce {
-			break
-		}
 		s.DeleteIn(tx, o.Bucket, o.Key)
-		n++
 	}
 	for u := range s.closing.Due(tx, tx.Now()) {
-		if n == atOnce {
-			break
-		}
 		s.forgetUpload(tx, u)
-		n++
 	}
 	return nil
 }

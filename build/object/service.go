@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -36,6 +37,13 @@ type Service struct {
 	Begin *store.Command[Upload, *Upload]
 	// Abort drops an upload and its parts; if it does not exist, it does nothing.
 	Abort *store.Action[string]
+	// Complete creates the object from the chosen parts, which must be in ascending
+	// order; others are dropped. Errors: NotFound, InvalidRequest (a part that was not
+	// sent or differs; order), and those of the bucket's guard.
+	Complete *store.Command[Completion, *Object]
+	// Delete removes an object; if it does not exist, it does nothing. Errors: NotFound
+	// (bucket), AccessDenied (a bucket whose owner removes objects itself).
+	Delete *store.Action[Name]
 
 	st     *store.Store
 	opts   Options
@@ -49,14 +57,13 @@ type Service struct {
 }
 
 type commands struct {
-	put      *store.Command[*Object, *Object]
-	del      *store.Action[name]
-	addPart  *store.Action[Part]
-	complete *store.Command[completion, *Object]
-	expire   *store.Action[struct{}]
+	put     *store.Command[*Object, *Object]
+	addPart *store.Action[Part]
+	expire  *store.Action[struct{}]
 }
 
-type name struct{ Bucket, Key string }
+// Name names an object.
+type Name struct{ Bucket, Key string }
 
 // Guard is called, in the transaction, before an object is put into the bucket it
 // guards. It may record the object. An error refuses it.
@@ -64,27 +71,21 @@ type Guard func(tx *store.Tx, o *Object) error
 
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, o Options) *Service {
-	if o.MaxSize <= 0 {
-		o.MaxSize = 50 << 30
-	}
-	if o.UploadLife <= 0 {
-		o.UploadLife = 24 * time.Hour
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxSize = cmp.Or(o.MaxSize, 50<<30)
+	o.UploadLife = cmp.Or(o.UploadLife, 24*time.Hour)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{st: st, opts: o, blobs: o.Blobs, log: o.Logger, guards: map[string]Guard{}, tables: newTables(st, o.UploadLife)}
 	s.Buckets = newBuckets(st, o.Reserved, s.clear)
 	s.waste = waste{used: s.used, blobs: o.Blobs, log: o.Logger}
 	s.cmd = commands{
-		put:      store.NewCommand(st, "object.put", s.runPut),
-		del:      store.NewAction(st, "object.delete", s.runDelete),
-		addPart:  store.NewAction(st, "upload.part", s.runAddPart),
-		complete: store.NewCommand(st, "upload.complete", s.runComplete),
-		expire:   store.NewAction(st, "object.expire", s.runExpire),
+		put:     store.NewCommand(st, "object.put", s.runPut),
+		addPart: store.NewAction(st, "upload.part", s.runAddPart),
+		expire:  store.NewAction(st, "object.expire", s.runExpire),
 	}
 	s.Begin = store.NewCommand(st, "upload.begin", s.runBegin)
 	s.Abort = store.NewAction(st, "upload.abort", s.runAbort)
+	s.Complete = store.NewCommand(st, "upload.complete", s.runComplete)
+	s.Delete = store.NewAction(st, "object.delete", s.runDelete)
 	s.loop = wake.NewLoop(s.next, s.work).LogTo(s.log, "stored files not tidied; trying again")
 	s.waste.nudge = s.loop.Nudge
 	s.blobs.OnSpared(s.waste.add)
@@ -183,13 +184,7 @@ func (s *Service) List(r store.Reader, bucket, prefix, after string) iter.Seq[*O
 	}
 }
 
-// Delete removes an object; if it does not exist, it does nothing. Errors: NotFound
-// (bucket), AccessDenied (a bucket whose owner removes objects itself).
-func (s *Service) Delete(ctx context.Context, bucket, key string) error {
-	return s.cmd.del.Do(ctx, name{bucket, key})
-}
-
-func (s *Service) runDelete(tx *store.Tx, n name) error {
+func (s *Service) runDelete(tx *store.Tx, n Name) error {
 	if err := s.Buckets.check(tx, n.Bucket); err != nil {
 		return err
 	}

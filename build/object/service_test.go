@@ -109,7 +109,7 @@ func TestObject_FilesGoWithTheLastUse(t *testing.T) {
 		if n := s.files(); n != 2 {
 			s.Errorf("%d files of two contents", n)
 		}
-		s.must(s.objects.Delete(s.Context(), "games", "a"))
+		s.must(s.objects.Delete.Do(s.Context(), object.Name{Bucket: "games", Key: "a"}))
 		if n := s.files(); n != 2 || s.read("b") != "same" {
 			s.Errorf("%d files, and b is %q", n, s.read("b"))
 		}
@@ -188,10 +188,10 @@ func TestObject_Parts(t *testing.T) {
 			"none": nil, "in the wrong order": {chosen[7], chosen[1]}, "twice the same": {chosen[1], chosen[1]},
 			"one that was not sent": {{Number: 3, MD5: chosen[1].MD5}}, "another content": {{Number: 1, MD5: chosen[2].MD5}},
 		} {
-			_, err := s.objects.Complete(s.Context(), u.ID, list)
+			_, err := s.objects.Complete.Do(s.Context(), object.Completion{UploadID: u.ID, Parts: list})
 			s.refused(what, err, fault.InvalidRequest)
 		}
-		o, err := s.objects.Complete(s.Context(), u.ID, []object.Chosen{chosen[1], chosen[7]})
+		o, err := s.objects.Complete.Do(s.Context(), object.Completion{UploadID: u.ID, Parts: []object.Chosen{chosen[1], chosen[7]}})
 		s.must(err)
 		if o.Size != 8 || !strings.HasSuffix(o.ETag, "-2") || o.SHA256() != "" || s.read("large") != "oneseven" {
 			s.Errorf("%+v reads %q", o, s.read("large"))
@@ -210,7 +210,10 @@ func TestObject_Parts(t *testing.T) {
 				}
 			}
 		}
-		s.refused("completing it again", func() error { _, err := s.objects.Complete(s.Context(), u.ID, nil); return err }(), fault.NotFound)
+		s.refused("completing it again", func() error {
+			_, err := s.objects.Complete.Do(s.Context(), object.Completion{UploadID: u.ID, Parts: nil})
+			return err
+		}(), fault.NotFound)
 	})
 }
 

@@ -96,25 +96,19 @@ func (s *Service) Parts(r store.Reader, uploadID string) iter.Seq[*Part] {
 	return s.partsOf.Equal(r, uploadID)
 }
 
-// Chosen is a part as Complete names it.
+// Chosen is a part as a Completion names it.
 type Chosen struct {
 	Number int
 	MD5    string // hexadecimal
 }
 
-type completion struct {
+// Completion completes an upload.
+type Completion struct {
 	UploadID string
 	Parts    []Chosen
 }
 
-// Complete creates the object from the chosen parts, which must be in ascending
-// order; others are dropped. Errors: NotFound, InvalidRequest (a part that was not
-// sent or differs; order), and those of the bucket's guard.
-func (s *Service) Complete(ctx context.Context, uploadID string, parts []Chosen) (*Object, error) {
-	return s.cmd.complete.Do(ctx, completion{uploadID, parts})
-}
-
-func (s *Service) runComplete(tx *store.Tx, c completion) (*Object, error) {
+func (s *Service) runComplete(tx *store.Tx, c Completion) (*Object, error) {
 	u := s.uploads.Get(tx, c.UploadID)
 	if u == nil {
 		return nil, fault.Missing("UploadId: the upload was completed or aborted meanwhile")
@@ -135,7 +129,7 @@ func (s *Service) runComplete(tx *store.Tx, c completion) (*Object, error) {
 }
 
 // assemble fills an object with the chosen parts.
-func (s *Service) assemble(tx *store.Tx, o *Object, c completion) error {
+func (s *Service) assemble(tx *store.Tx, o *Object, c Completion) error {
 	if len(c.Parts) == 0 {
 		return fault.Invalid("Part: at least one is needed")
 	}
