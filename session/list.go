@@ -1,8 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
-	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,16 +29,18 @@ type Cursor struct {
 // List returns running and ended game sessions in order of creation, and whether more
 // follow.
 func (s *Games) List(ctx context.Context, q Query) (page []*GameSession, more bool, err error) {
-	live := s.liveAfter(q)
-	if q.Status != "" && !q.Status.Ended() {
-		page, more = cut(live, q.Limit)
-		return page, more, nil
+	all := s.liveAfter(q)
+	if q.Status == "" || q.Status.Ended() {
+		ended, err := s.archivedAfter(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, ended...)
+		slices.SortStableFunc(all, inOrder)
+		// One that was archived between the two reads is there twice.
+		all = slices.CompactFunc(all, func(a, b *GameSession) bool { return a.ID == b.ID })
 	}
-	ended, err := s.archivedAfter(ctx, q)
-	if err != nil {
-		return nil, false, err
-	}
-	page, more = cut(merged(live, ended), q.Limit)
+	page, more = cut(all, q.Limit)
 	return page, more, nil
 }
 
@@ -51,91 +54,63 @@ func inPlace(g *GameSession, location string, places func(string) bool) bool {
 	return (location == "" || g.Location == location) && (places == nil || places(g.Location))
 }
 
-// liveAfter returns an iterator over the sessions in memory after the cursor.
-func (s *Games) liveAfter(q Query) iter.Seq[*GameSession] {
-	view := s.st.View()
+// liveAfter returns the sessions in memory after the cursor, enough for one page and to
+// know whether more follow.
+func (s *Games) liveAfter(q Query) []*GameSession {
 	prefix := fleetPrefix(q.FleetID)
 	after := ""
 	if q.After.ID != "" {
 		after = prefix + store.TimeKey(q.After.Created)
 	}
-	return func(yield func(*GameSession) bool) {
-		for _, g := range s.byFleet.PrefixAfter(view, prefix, after, q.After.ID) {
-			if q.wants(g) && !yield(g) {
-				return
-			}
+	var found []*GameSession
+	for _, g := range s.byFleet.PrefixAfter(s.st.View(), prefix, after, q.After.ID) {
+		if q.wants(g) {
+			found = append(found, g)
+		}
+		if len(found) > q.Limit {
+			break
 		}
 	}
+	return found
 }
 
 // archivedAfter returns the archived sessions after the cursor, enough for one page and
-// to know whether more follow. It keeps reading until filters have left enough.
+// to know whether more follow.
 func (s *Games) archivedAfter(ctx context.Context, q Query) ([]*GameSession, error) {
 	prefix := fleetPrefix(q.FleetID)
 	read := store.Query{OrderBy: "fleet_created", From: prefix, To: prefix + "~", Limit: q.Limit + 1}
 	if q.After.ID != "" {
 		read.AfterOrder, read.AfterKey = prefix+store.TimeKey(q.After.Created), q.After.ID
 	}
-	var found []*GameSession
+	return archived(ctx, s.table, read, q.wants, func(g *GameSession) (string, string) { return fleetCreated(g), g.ID })
+}
+
+// archived reads rows from an archive until read.Limit of them are wanted or there are no
+// more. position returns what follows a row: AfterOrder and AfterKey of a query.
+func archived[V any](ctx context.Context, t *store.Table[V], read store.Query, wants func(*V) bool, position func(*V) (order, key string)) ([]*V, error) {
+	var found []*V
 	for {
-		rows, err := s.table.Archived(ctx, read)
+		rows, err := t.Archived(ctx, read)
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range rows {
-			if q.wants(g) {
-				found = append(found, g)
+		for _, v := range rows {
+			if wants(v) {
+				found = append(found, v)
 			}
 		}
-		if len(rows) < read.Limit || len(found) > q.Limit {
+		if len(rows) < read.Limit || len(found) >= read.Limit {
 			return found, nil
 		}
-		last := rows[len(rows)-1]
-		read.AfterOrder, read.AfterKey = fleetCreated(last), last.ID
-	}
-}
-
-// merged returns an iterator over sessions in memory and in the archive, in order of
-// creation. A session that was archived between the two reads appears once.
-func merged(live iter.Seq[*GameSession], ended []*GameSession) iter.Seq[*GameSession] {
-	return func(yield func(*GameSession) bool) {
-		rest := ended
-		for g := range live {
-			for len(rest) > 0 && inOrder(rest[0], g) < 0 {
-				if !yield(rest[0]) {
-					return
-				}
-				rest = rest[1:]
-			}
-			if len(rest) > 0 && rest[0].ID == g.ID {
-				rest = rest[1:]
-			}
-			if !yield(g) {
-				return
-			}
-		}
-		for _, g := range rest {
-			if !yield(g) {
-				return
-			}
-		}
+		read.AfterOrder, read.AfterKey = position(rows[len(rows)-1])
 	}
 }
 
 func inOrder(a, b *GameSession) int {
-	if c := a.Created.Compare(b.Created); c != 0 {
-		return c
-	}
-	return strings.Compare(a.ID, b.ID)
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
 
-// cut returns a page of a sequence and whether more follow.
-func cut[T any](all iter.Seq[T], limit int) (page []T, more bool) {
-	for v := range all {
-		if len(page) == limit {
-			return page, true
-		}
-		page = append(page, v)
-	}
-	return page, false
+// cut returns a page of a list and whether more follow.
+func cut[T any](all []T, limit int) (page []T, more bool) {
+	return all[:min(limit, len(all))], len(all) > limit
 }

@@ -339,7 +339,7 @@ func (s *Players) List(ctx context.Context, q PlayerQuery) (page []*PlayerSessio
 	all := append(ended, live...)
 	slices.SortFunc(all, func(a, b *PlayerSession) int { return strings.Compare(a.ID, b.ID) })
 	all = slices.CompactFunc(all, func(a, b *PlayerSession) bool { return a.ID == b.ID })
-	page, more = cut(slices.Values(all), q.Limit)
+	page, more = cut(all, q.Limit)
 	return page, more, nil
 }
 
@@ -376,20 +376,5 @@ func (s *Players) archived(ctx context.Context, q PlayerQuery, where store.Eq) (
 		return nil, nil // those that hold a slot are in memory
 	}
 	read := store.Query{Where: []store.Eq{where}, Limit: q.Limit + 1, AfterKey: q.After}
-	var found []*PlayerSession
-	for {
-		rows, err := s.table.Archived(ctx, read)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range rows {
-			if q.wants(p) {
-				found = append(found, p)
-			}
-		}
-		if len(rows) < read.Limit || len(found) > q.Limit {
-			return found, nil
-		}
-		read.AfterKey = rows[len(rows)-1].ID
-	}
+	return archived(ctx, s.table, read, q.wants, func(p *PlayerSession) (string, string) { return "", p.ID })
 }

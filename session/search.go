@@ -50,11 +50,11 @@ func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	if q.Sort != nil {
 		slices.SortStableFunc(found, func(a, b *subject) int { return q.Sort.Compare(a, b) })
 	}
-	rest := found[resume(found, q):]
-	for _, at := range rest[:min(q.Limit, len(rest))] {
+	shown, more := cut(found[resume(found, q):], q.Limit)
+	for _, at := range shown {
 		page = append(page, at.g)
 	}
-	return page, len(rest) > q.Limit
+	return page, more
 }
 
 // resume returns the index at which the next page starts.
