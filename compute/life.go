@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // ConnectInput describes a process that connects.
@@ -252,14 +253,14 @@ func (ps *processes) finish(tx *store.Tx, old *Process, why event.Code, text str
 	for _, f := range ps.ended {
 		f(tx, &p)
 	}
-	tx.OnCommit(func() { ps.after(p.Ref(), why, p.Ended) })
+	tx.OnCommit(func() { ps.afterEnd(p.Ref(), why, p.Ended) })
 }
 
-// after completes the end of a process once it is durable. The sockets of a process that
+// afterEnd completes the end of a process once it is durable. The sockets of a process that
 // ends itself or is killed close with it: it must not see them close earlier. A process
 // whose compute was deregistered is still alive, so it is told to end before its sockets
 // close.
-func (ps *processes) after(ref Ref, why event.Code, ended time.Time) {
+func (ps *processes) afterEnd(ref Ref, why event.Code, ended time.Time) {
 	key := ref.Key()
 	switch {
 	case why == event.ProcessEnded || ps.CanKill(ref):
@@ -311,15 +312,14 @@ func (ps *processes) record(tx *store.Tx, code event.Code, p *Process, text stri
 
 // overdue handles the passed deadline of a process.
 func (ps *processes) overdue(tx *store.Tx, p *Process) {
-	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
-	switch {
+	switch now := tx.Now(); {
 	case p.Status == Terminated:
 		ps.rows.Delete(tx, p.Key)
-	case passed(p.StopBy):
+	case wake.Passed(p.StopBy, now):
 		ps.finish(tx, p, event.ServerProcessForceTerminated, "the process did not end in time after it was told to")
-	case passed(p.ReconnectBy):
+	case wake.Passed(p.ReconnectBy, now):
 		ps.finish(tx, p, event.ServerProcessCrashed, "the process lost its connection and did not come back in time")
-	case passed(p.ReadyBy):
+	case wake.Passed(p.ReadyBy, now):
 		ps.stop(tx, p, stopArgs{why: event.ServerProcessReadyTimeout, grace: ps.opts.UnhealthyGrace,
 			text: "the process did not call ProcessReady within " + ps.opts.ReadyTimeout.String() + " after InitSDK"})
 	}

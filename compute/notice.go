@@ -13,18 +13,6 @@ import (
 // it to its developer.
 const InitHint = 10 * time.Second
 
-// notices informs the developers of game servers by events of their fleets.
-type notices struct {
-	computes *registry
-	notice   *store.Action[noticeArgs]
-}
-
-func newNotices(st *store.Store, computes *registry) *notices {
-	n := &notices{computes: computes}
-	n.notice = store.NewAction(st, "process.notice", n.runNotice)
-	return n
-}
-
 // noticeArgs is something that the developer of a game server should know although no
 // process in the store is affected.
 type noticeArgs struct {
@@ -34,18 +22,18 @@ type noticeArgs struct {
 
 // Refused reports to the developer that connections of a fleet's game servers were
 // refused, since their SDKs do not show the reason. The caller limits how often.
-func (n *notices) Refused(ctx context.Context, ref Ref, text string) error {
-	return n.notice.Do(ctx, noticeArgs{ref, text})
+func (g *registry) Refused(ctx context.Context, ref Ref, text string) error {
+	return g.notice.Do(ctx, noticeArgs{ref, text})
 }
 
 // Uninitialized reports to the developer that a program runs and has not called InitSDK.
-func (n *notices) Uninitialized(ctx context.Context, ref Ref) error {
-	return n.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
+func (g *registry) Uninitialized(ctx context.Context, ref Ref) error {
+	return g.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
 }
 
 // RecordUninitialized is like Uninitialized inside a transaction of a package above.
-func (n *notices) RecordUninitialized(tx *store.Tx, ref Ref) {
-	n.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
+func (g *registry) RecordUninitialized(tx *store.Tx, ref Ref) {
+	g.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
 }
 
 // uninitialized returns the developer's message, with the remedy.
@@ -54,14 +42,14 @@ func uninitialized(ref Ref) string {
 		"Where it knows no SDK, use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
 }
 
-func (n *notices) runNotice(tx *store.Tx, a noticeArgs) error {
-	if n.computes.fleets.Get(tx, a.Ref.FleetID) == nil {
+func (g *registry) runNotice(tx *store.Tx, a noticeArgs) error {
+	if g.fleets.Get(tx, a.Ref.FleetID) == nil {
 		return nil // its fleet does not exist
 	}
 	e := event.Event{Code: event.GenericEvent, FleetID: a.Ref.FleetID, ComputeName: a.Ref.ComputeName, ProcessID: a.Ref.ProcessID, Message: a.Text}
-	if c := n.computes.Get(tx, a.Ref.FleetID, a.Ref.ComputeName); c != nil {
+	if c := g.Get(tx, a.Ref.FleetID, a.Ref.ComputeName); c != nil {
 		e.Location = c.Location
 	}
-	n.computes.events.Append(tx, e)
+	g.events.Append(tx, e)
 	return nil
 }

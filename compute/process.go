@@ -6,6 +6,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Process is one run of a game server on a compute.
@@ -102,25 +103,15 @@ func (p *Process) rank() string {
 
 // due returns the earliest of the process's deadlines, or zero.
 func (p *Process) due() time.Time {
-	var first time.Time
-	for _, t := range []time.Time{p.ReadyBy, p.ReconnectBy, p.StopBy, p.forgetAt()} {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
+	if p.Status == Terminated {
+		return p.Ended.Add(Remembered)
 	}
-	return first
+	return wake.Earliest(p.ReadyBy, p.ReconnectBy, p.StopBy)
 }
 
 // Remembered is how long an ended process is kept, so that a late reconnect of it is
 // refused rather than taken for a new process.
 const Remembered = time.Hour
-
-func (p *Process) forgetAt() time.Time {
-	if p.Status != Terminated {
-		return time.Time{}
-	}
-	return p.Ended.Add(Remembered)
-}
 
 // hosted returns the game session of a process that has not ended.
 func (p *Process) hosted() string {

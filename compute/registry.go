@@ -25,6 +25,7 @@ type registry struct {
 	rows     *store.Table[Compute]
 	inFleet  *store.Index[Compute] // by fleet
 	register *store.Command[RegisterInput, *Compute]
+	notice   *store.Action[noticeArgs]
 }
 
 func newRegistry(st *store.Store, d Deps, o Options) *registry {
@@ -32,6 +33,7 @@ func newRegistry(st *store.Store, d Deps, o Options) *registry {
 	g.rows = store.NewTable(st, store.TableSpec[Compute]{Name: "compute", Key: func(c *Compute) string { return c.Key }})
 	g.inFleet = store.NewIndex(g.rows, "fleet", func(c *Compute, emit func(string)) { emit(store.Key(c.FleetID)) })
 	g.register = store.NewCommand(st, "compute.register", g.runRegister)
+	g.notice = store.NewAction(st, "process.notice", g.runNotice)
 	d.Tags.Kind("compute", g.taggable)
 	return g
 }

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -28,17 +29,12 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	fill := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	fill(&o.ReadyTimeout, 5*time.Minute)
-	fill(&o.StopGrace, 5*time.Minute)
-	fill(&o.UnhealthyGrace, 30*time.Second)
-	fill(&o.ReconnectGrace, 240*time.Second)
-	fill(&o.RestartGrace, 300*time.Second)
-	fill(&o.TokenLife, 3*time.Hour)
+	o.ReadyTimeout = cmp.Or(o.ReadyTimeout, 5*time.Minute)
+	o.StopGrace = cmp.Or(o.StopGrace, 5*time.Minute)
+	o.UnhealthyGrace = cmp.Or(o.UnhealthyGrace, 30*time.Second)
+	o.ReconnectGrace = cmp.Or(o.ReconnectGrace, 240*time.Second)
+	o.RestartGrace = cmp.Or(o.RestartGrace, 300*time.Second)
+	o.TokenLife = cmp.Or(o.TokenLife, 3*time.Hour)
 	return o
 }
 
@@ -54,7 +50,6 @@ type Service struct {
 	*registry  // the computes
 	*processes // what runs on them
 	*taker     // which processes are free
-	*notices   // for its developers
 
 	st         *store.Store
 	opts       Options
@@ -73,7 +68,6 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.registry = newRegistry(st, d, o)
 	s.processes = newProcesses(st, d, o, s.registry, s.loop.Nudge)
 	s.taker = newTaker(s.processes)
-	s.notices = newNotices(st, s.registry)
 	s.deregister = store.NewAction(st, "compute.deregister", s.runDeregister)
 	s.restart = store.NewCommand(st, "process.restart", s.runRestart)
 	s.sweep = store.NewAction(st, "process.sweep", s.runSweep)

@@ -9,9 +9,8 @@ import (
 )
 
 // startMatchBackfill requests players for the process's game session.
-func startMatchBackfill(ctx context.Context, c *call) (any, error) {
-	in, err := backfill(c)
-	if err != nil {
+func startMatchBackfill(ctx context.Context, c *call, in protocol.MatchBackfillRequest) (any, error) {
+	if err := c.checkBackfill(in); err != nil {
 		return nil, err
 	}
 	players := make([]flexmatch.Player, len(in.Players))
@@ -30,37 +29,28 @@ func startMatchBackfill(ctx context.Context, c *call) (any, error) {
 
 // stopMatchBackfill ends a backfill of the process's game session, or its
 // automatic backfill.
-func stopMatchBackfill(ctx context.Context, c *call) (any, error) {
-	in, err := backfill(c)
+func stopMatchBackfill(ctx context.Context, c *call, in protocol.MatchBackfillRequest) (any, error) {
+	err := c.checkBackfill(in)
 	if err == nil {
 		err = required("TicketId", in.TicketID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := c.s.opts.Matches.StopBackfill(ctx, in.GameSessionARN, in.TicketID); err != nil {
-		return nil, err
-	}
-	return c.ok(), nil
+	return c.ok(), c.s.opts.Matches.StopBackfill(ctx, in.GameSessionARN, in.TicketID)
 }
 
-// backfill reads a request about the game session that the process hosts.
-func backfill(c *call) (protocol.MatchBackfillRequest, error) {
-	in, err := protocol.Decode[protocol.MatchBackfillRequest](c.frame)
-	if err == nil {
-		err = required("GameSessionArn", in.GameSessionARN)
-	}
-	if err == nil {
-		err = required("MatchmakingConfigurationArn", in.MatchmakingARN)
-	}
-	if err != nil {
-		return in, err
+// checkBackfill returns an error unless a request is about the game session that the
+// process hosts.
+func (c *call) checkBackfill(in protocol.MatchBackfillRequest) error {
+	if err := required("GameSessionArn", in.GameSessionARN, "MatchmakingConfigurationArn", in.MatchmakingARN); err != nil {
+		return err
 	}
 	g := c.s.opts.Sessions.Live(c.s.opts.Store.View(), in.GameSessionARN)
 	if g == nil || g.ProcessKey != c.key || g.Status.Ended() {
-		return in, fault.Missing("GameSessionArn: the process hosts no game session %s", in.GameSessionARN)
+		return fault.Missing("GameSessionArn: the process hosts no game session %s", in.GameSessionARN)
 	}
-	return in, nil
+	return nil
 }
 
 func backfillPlayer(p *protocol.Player) flexmatch.Player {

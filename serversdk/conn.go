@@ -72,7 +72,7 @@ func (c *conn) run() {
 	}
 	c.drop()
 	c.writer.Wait()
-	c.s.metrics.closed()
+	c.s.metrics.connections.Dec()
 	c.peer.close(c)
 	for range maxAtOnce {
 		c.slots <- struct{}{} // until no request is running
@@ -173,7 +173,7 @@ func (c *conn) write() {
 			c.drop()
 		}
 		if o.push != nil {
-			c.s.metrics.pushed(o.push.action)
+			c.s.metrics.pushes.WithLabelValues(string(o.push.action)).Inc()
 		}
 		if o.sent != nil {
 			o.sent(err)
@@ -238,6 +238,3 @@ func (c *conn) untried() []push {
 	c.queue, c.queued = nil, 0
 	return left
 }
-
-// silentSince returns when a frame was last read.
-func (c *conn) silentSince() time.Time { return time.UnixMilli(c.read.Load()) }

@@ -18,9 +18,6 @@ func getComputeCertificate(_ context.Context, c *call) (any, error) {
 
 // getFleetRoleCredentials answers that the fleet has no role, which is true of every
 // Anywhere fleet: all members are empty, and the SDKs remember that.
-func getFleetRoleCredentials(_ context.Context, c *call) (any, error) {
-	if _, err := protocol.Decode[protocol.GetFleetRoleCredentialsRequest](c.frame); err != nil {
-		return nil, err
-	}
+func getFleetRoleCredentials(_ context.Context, c *call, _ protocol.GetFleetRoleCredentialsRequest) (any, error) {
 	return protocol.GetFleetRoleCredentialsResponse{Response: c.ok()}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -26,23 +27,44 @@ func (c *call) ok() protocol.Response {
 	return protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: protocol.StatusOK}
 }
 
-// handler executes a request and returns its answer. Errors that are not faults are
+// handler executes a request and returns its answer, which counts without an error. Errors that are not faults are
 // logged and answered with a fixed text.
 type handler func(context.Context, *call) (any, error)
 
+// decoded returns a handler of requests with the members of T.
+func decoded[T any](do func(context.Context, *call, T) (any, error)) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		in, err := protocol.Decode[T](c.frame)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, c, in)
+	}
+}
+
+// required returns an error if a member of a request is empty; pairs are names and values.
+func required(pairs ...string) error {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] == "" {
+			return fault.Invalid("%s: required", pair[0])
+		}
+	}
+	return nil
+}
+
 func handlers() map[protocol.Action]handler {
 	return map[protocol.Action]handler{
-		protocol.ActivateServerProcess:             activateServerProcess,
+		protocol.ActivateServerProcess:             decoded(activateServerProcess),
 		protocol.TerminateServerProcess:            terminateServerProcess,
-		protocol.ActivateGameSession:               activateGameSession,
-		protocol.UpdatePlayerSessionCreationPolicy: updatePlayerSessionCreationPolicy,
-		protocol.AcceptPlayerSession:               acceptPlayerSession,
-		protocol.RemovePlayerSession:               removePlayerSession,
-		protocol.DescribePlayerSessions:            describePlayerSessions,
-		protocol.StartMatchBackfill:                startMatchBackfill,
-		protocol.StopMatchBackfill:                 stopMatchBackfill,
+		protocol.ActivateGameSession:               decoded(activateGameSession),
+		protocol.UpdatePlayerSessionCreationPolicy: decoded(updatePlayerSessionCreationPolicy),
+		protocol.AcceptPlayerSession:               decoded(acceptPlayerSession),
+		protocol.RemovePlayerSession:               decoded(removePlayerSession),
+		protocol.DescribePlayerSessions:            decoded(describePlayerSessions),
+		protocol.StartMatchBackfill:                decoded(startMatchBackfill),
+		protocol.StopMatchBackfill:                 decoded(stopMatchBackfill),
 		protocol.GetComputeCertificate:             getComputeCertificate,
-		protocol.GetFleetRoleCredentials:           getFleetRoleCredentials,
+		protocol.GetFleetRoleCredentials:           decoded(getFleetRoleCredentials),
 	}
 }
 
@@ -151,6 +173,6 @@ func (c *call) status(err error) (int, string) {
 // sent does what must wait until an answer has been written.
 func (c *call) sent(err error) {
 	if err == nil && c.head.Action == protocol.ActivateServerProcess {
-		c.hearSoon()
+		c.conn.hearAfter(c.s.opts.HearAfter)
 	}
 }

@@ -3,42 +3,20 @@ package serversdk
 import (
 	"context"
 
-	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/serversdk/protocol"
 	"github.com/musterhq/muster/session"
 )
 
-func activateGameSession(ctx context.Context, c *call) (any, error) {
-	in, err := protocol.Decode[protocol.ActivateGameSessionRequest](c.frame)
-	if err != nil {
-		return nil, err
-	}
+func activateGameSession(ctx context.Context, c *call, in protocol.ActivateGameSessionRequest) (any, error) {
 	if err := required("GameSessionId", in.GameSessionID); err != nil {
 		return nil, err
 	}
-	if err := c.s.opts.Sessions.Activate(ctx, c.ref, in.GameSessionID); err != nil {
-		return nil, err
-	}
-	return c.ok(), nil
+	return c.ok(), c.s.opts.Sessions.Activate(ctx, c.ref, in.GameSessionID)
 }
 
-func updatePlayerSessionCreationPolicy(ctx context.Context, c *call) (any, error) {
-	in, err := protocol.Decode[protocol.UpdatePlayerSessionCreationPolicyRequest](c.frame)
-	if err != nil {
-		return nil, err
-	}
+func updatePlayerSessionCreationPolicy(ctx context.Context, c *call, in protocol.UpdatePlayerSessionCreationPolicyRequest) (any, error) {
 	if err := required("GameSessionId", in.GameSessionID); err != nil {
 		return nil, err
 	}
-	if err := c.s.opts.Sessions.SetJoinPolicy(ctx, c.ref, in.GameSessionID, session.JoinPolicy(in.Policy)); err != nil {
-		return nil, err
-	}
-	return c.ok(), nil
-}
-
-func required(member, value string) error {
-	if value == "" {
-		return fault.Invalid("%s: required", member)
-	}
-	return nil
+	return c.ok(), c.s.opts.Sessions.SetJoinPolicy(ctx, c.ref, in.GameSessionID, session.JoinPolicy(in.Policy))
 }

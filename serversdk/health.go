@@ -23,8 +23,6 @@ type health struct {
 	given   bool      // the process has been reported as unhealthy
 }
 
-func (h *health) connected(now time.Time) { h.heard = now }
-
 // report records a heartbeat, and reports whether it makes the process unhealthy.
 func (h *health) report(now time.Time, healthy bool) bool {
 	h.heard = now
@@ -131,7 +129,7 @@ func (p *peer) tidy(view *store.Snapshot, now time.Time) {
 	defer p.mu.Unlock()
 	p.replies.expire(now.Add(-p.s.opts.ReplayWindow))
 	for i, c := range p.conns {
-		if i < len(p.conns)-1 && now.Sub(c.silentSince()) >= p.s.opts.SupersededIdle {
+		if i < len(p.conns)-1 && now.Sub(time.UnixMilli(c.read.Load())) >= p.s.opts.SupersededIdle {
 			c.drop()
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// metrics counts what game servers do. A nil *metrics counts nothing.
+// metrics counts what game servers do.
 type metrics struct {
 	connections prometheus.Gauge
 	messages    *prometheus.CounterVec
@@ -18,9 +18,6 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	if r == nil {
-		return nil
-	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_game_server_" + name, Help: help}, labels)
 	}
@@ -33,48 +30,18 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		heartbeats: counter("heartbeats_total", "Health reports of game server processes.", "healthy"),
 		refusals:   counter("refused_connections_total", "Connections that were not granted, by HTTP status.", "status"),
 	}
-	r.MustRegister(m.connections, m.messages, m.pushes, m.heartbeats, m.refusals)
+	if r != nil {
+		r.MustRegister(m.connections, m.messages, m.pushes, m.heartbeats, m.refusals)
+	}
 	return m
-}
-
-func (m *metrics) opened() {
-	if m != nil {
-		m.connections.Inc()
-	}
-}
-
-func (m *metrics) closed() {
-	if m != nil {
-		m.connections.Dec()
-	}
 }
 
 // message counts a request; status 0 stands for a frame that could not be answered.
 // Clients must not be able to create label values: for an unknown action, the caller
 // passes otherAction.
 func (m *metrics) message(action protocol.Action, status int) {
-	if m != nil {
-		m.messages.WithLabelValues(string(action), strconv.Itoa(status)).Inc()
-	}
+	m.messages.WithLabelValues(string(action), strconv.Itoa(status)).Inc()
 }
 
 // otherAction stands for every action that is not a request.
 const otherAction protocol.Action = "other"
-
-func (m *metrics) pushed(action protocol.Action) {
-	if m != nil {
-		m.pushes.WithLabelValues(string(action)).Inc()
-	}
-}
-
-func (m *metrics) heartbeat(healthy bool) {
-	if m != nil {
-		m.heartbeats.WithLabelValues(strconv.FormatBool(healthy)).Inc()
-	}
-}
-
-func (m *metrics) refusal(status int) {
-	if m != nil {
-		m.refusals.WithLabelValues(strconv.Itoa(status)).Inc()
-	}
-}

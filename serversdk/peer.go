@@ -93,7 +93,7 @@ func (p *peer) open(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = append(p.conns, c)
-	p.health.connected(time.Now())
+	p.health.heard = time.Now()
 	p.flush()
 }
 

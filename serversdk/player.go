@@ -16,45 +16,23 @@ const (
 	maxPage     = 1024
 )
 
-func acceptPlayerSession(ctx context.Context, c *call) (any, error) {
-	in, err := playerSession(c)
-	if err != nil {
+func acceptPlayerSession(ctx context.Context, c *call, in protocol.PlayerSessionRequest) (any, error) {
+	if err := required("GameSessionId", in.GameSessionID, "PlayerSessionId", in.PlayerSessionID); err != nil {
 		return nil, err
 	}
-	if _, err := c.s.opts.Sessions.Players.Accept(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
-		return nil, err
-	}
-	return c.ok(), nil
+	_, err := c.s.opts.Sessions.Players.Accept(ctx, c.ref, in.GameSessionID, in.PlayerSessionID)
+	return c.ok(), err
 }
 
-func removePlayerSession(ctx context.Context, c *call) (any, error) {
-	in, err := playerSession(c)
-	if err != nil {
+func removePlayerSession(ctx context.Context, c *call, in protocol.PlayerSessionRequest) (any, error) {
+	if err := required("GameSessionId", in.GameSessionID, "PlayerSessionId", in.PlayerSessionID); err != nil {
 		return nil, err
 	}
-	if err := c.s.opts.Sessions.Players.Remove(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
-		return nil, err
-	}
-	return c.ok(), nil
-}
-
-func playerSession(c *call) (protocol.PlayerSessionRequest, error) {
-	in, err := protocol.Decode[protocol.PlayerSessionRequest](c.frame)
-	if err == nil {
-		err = required("GameSessionId", in.GameSessionID)
-	}
-	if err == nil {
-		err = required("PlayerSessionId", in.PlayerSessionID)
-	}
-	return in, err
+	return c.ok(), c.s.opts.Sessions.Players.Remove(ctx, c.ref, in.GameSessionID, in.PlayerSessionID)
 }
 
 // describePlayerSessions lists player sessions of the process's fleet.
-func describePlayerSessions(ctx context.Context, c *call) (any, error) {
-	in, err := protocol.Decode[protocol.DescribePlayerSessionsRequest](c.frame)
-	if err != nil {
-		return nil, err
-	}
+func describePlayerSessions(ctx context.Context, c *call, in protocol.DescribePlayerSessionsRequest) (any, error) {
 	q, err := playerQuery(in)
 	if err != nil {
 		return nil, err

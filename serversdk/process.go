@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -19,15 +20,11 @@ const (
 )
 
 // activateServerProcess is ProcessReady.
-func activateServerProcess(ctx context.Context, c *call) (any, error) {
-	in, err := protocol.Decode[protocol.ActivateServerProcessRequest](c.frame)
-	if err != nil {
-		return nil, err
-	}
+func activateServerProcess(ctx context.Context, c *call, in protocol.ActivateServerProcessRequest) (any, error) {
 	if err := checkReady(in); err != nil {
 		return nil, err
 	}
-	err = c.s.opts.Computes.Ready(ctx, compute.ReadyInput{
+	err := c.s.opts.Computes.Ready(ctx, compute.ReadyInput{
 		Ref: c.ref, Port: in.Port, LogPaths: in.LogPaths,
 		SDK: compute.SDK{
 			Version: cut(in.SDKVersion), Language: cut(in.SDKLanguage),
@@ -39,7 +36,7 @@ func activateServerProcess(ctx context.Context, c *call) (any, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.health.connected(time.Now())
+	c.health.heard = time.Now()
 	return c.ok(), nil
 }
 
@@ -59,10 +56,6 @@ func checkReady(in protocol.ActivateServerProcessRequest) error {
 	}
 	return nil
 }
-
-// hearSoon makes the process count as hearing if its connection is still open a moment
-// after the answer to ActivateServerProcess was written.
-func (c *call) hearSoon() { c.conn.hearAfter(c.s.opts.HearAfter) }
 
 // hearAfter makes the process count as hearing if the connection is still open after a
 // while.
@@ -92,7 +85,7 @@ func heartbeat(ctx context.Context, c *call) {
 	}
 	c.conn.answer(outgoing{frame: protocol.Encode(c.ok())})
 	c.s.metrics.message(c.head.Action, http.StatusOK)
-	c.s.metrics.heartbeat(in.HealthStatus)
+	c.s.metrics.heartbeats.WithLabelValues(strconv.FormatBool(in.HealthStatus)).Inc()
 	c.hear(ctx)
 	c.mu.Lock()
 	unhealthy := c.health.report(time.Now(), in.HealthStatus)
@@ -106,8 +99,8 @@ func heartbeat(ctx context.Context, c *call) {
 // closes it, because the process still waits for the answer.
 func terminateServerProcess(ctx context.Context, c *call) (any, error) {
 	err := c.s.opts.Computes.End(ctx, c.ref)
-	if err != nil && !fault.Is(err, fault.NotFound) { // an ended process may repeat it
-		return nil, err
+	if fault.Is(err, fault.NotFound) { // an ended process may repeat it
+		err = nil
 	}
-	return c.ok(), nil
+	return c.ok(), err
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -156,7 +157,7 @@ func (s *Server) connect(ctx context.Context, a arrival, open func() (door.Socke
 		return err
 	}
 	c := newConn(s, p, ws)
-	s.metrics.opened()
+	s.metrics.connections.Inc()
 	p.open(c)
 	if s.isStopping() { // Stop may have dropped all connections before this one was open
 		c.drop()
@@ -211,7 +212,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a arrival, err e
 	if status != http.StatusTooManyRequests {
 		s.warnings.Warn(a.host, "connection refused", "process", a.ref.Key(), "remote", a.host, "status", status, "error", err)
 	}
-	s.metrics.refusal(status)
+	s.metrics.refusals.WithLabelValues(strconv.Itoa(status)).Inc()
 	s.noteRefusal(a, err)
 	limit.Advise(w.Header(), err)
 	w.Header().Set("Content-Type", "application/json")
