@@ -59,8 +59,8 @@ func play(t *testing.T, c *cases.Case) {
 	r := &round{cell: newCell(t, store.NewMemory(), Options{}), c: c, errors: map[string]string{}}
 	r.begun = time.Now()
 	r.set()
-	r.run(r.matches.deadlines.Run, r.places.Run, r.sessions.Run)
-	defer r.halt()
+	r.Start(r.matches.deadlines.Run, r.places.Run, r.Sessions.Run)
+	defer r.Close()
 	for _, at := range r.seconds() {
 		time.Sleep(time.Until(r.begun.Add(time.Duration(at * float64(time.Second)))))
 		synctest.Wait()
@@ -136,7 +136,7 @@ func (r *round) second(at float64) {
 		return
 	}
 	m := r.matches.matchers.of("c")
-	if _, err := m.cycle(r.ctx); err != nil {
+	if _, err := m.cycle(r.Ctx); err != nil {
 		r.Fatal(err)
 	}
 	synctest.Wait() // placements of the matches
@@ -152,11 +152,11 @@ func (r *round) failPlacements() {
 		if e.Type != "PotentialMatchCreated" {
 			continue
 		}
-		p, _, err := r.places.Get(r.ctx, e.MatchID)
-		r.must(err)
+		p, _, err := r.places.Get(r.Ctx, e.MatchID)
+		r.Must(err)
 		if p.Status == placement.Pending && time.Since(p.Started) >= r.delay() {
-			_, _, err := r.places.Stop(r.ctx, e.MatchID)
-			r.must(err)
+			_, _, err := r.places.Stop(r.Ctx, e.MatchID)
+			r.Must(err)
 		}
 	}
 }
@@ -172,29 +172,29 @@ func (r *round) arrive(t cases.Ticket) {
 			in.GameSessionID = r.game(in.GameSessionID)
 		}
 	}
-	_, _, err := r.matches.Start(r.ctx, in)
+	_, _, err := r.matches.Start(r.Ctx, in)
 	r.note(t.TicketID, err)
 }
 
 // game returns the game session that stands for the one named in a case.
 func (r *round) game(name string) string {
 	id := "game-" + name[strings.LastIndex(name, "/")+1:]
-	if _, _, err := r.places.Get(r.ctx, id); err != nil {
-		_, err := r.places.Start(r.ctx, placement.StartInput{Queue: queue, Request: placement.Request{ID: id, MaxPlayers: 8, MatchmakerData: "{}"}})
-		r.must(err)
+	if _, _, err := r.places.Get(r.Ctx, id); err != nil {
+		_, err := r.places.Start(r.Ctx, placement.StartInput{Queue: queue, Request: placement.Request{ID: id, MaxPlayers: 8, MatchmakerData: "{}"}})
+		r.Must(err)
 		synctest.Wait()
 	}
-	p, _, err := r.places.Get(r.ctx, id)
-	r.must(err)
+	p, _, err := r.places.Get(r.Ctx, id)
+	r.Must(err)
 	return p.GameSessionID
 }
 
 func (r *round) act(a cases.Action) {
 	var err error
 	if a.Op == "StopMatchmaking" {
-		err = r.matches.Stop(r.ctx, a.TicketID)
+		err = r.matches.Stop(r.Ctx, a.TicketID)
 	} else {
-		err = r.matches.Answer(r.ctx, AcceptInput{TicketID: a.TicketID, PlayerIDs: a.PlayerIDs, Answer: Answer(a.AcceptanceType)})
+		err = r.matches.Answer(r.Ctx, AcceptInput{TicketID: a.TicketID, PlayerIDs: a.PlayerIDs, Answer: Answer(a.AcceptanceType)})
 	}
 	r.note(fmt.Sprintf("%s@%v", a.Op, a.At), err)
 }
@@ -243,7 +243,7 @@ func (r *round) compareWaiting() {
 		return
 	}
 	got := []string{}
-	for t := range r.matches.t.tickets.All(r.st.View()) {
+	for t := range r.matches.t.tickets.All(r.Store.View()) {
 		if t.Status.Waits() {
 			got = append(got, t.ID)
 		}

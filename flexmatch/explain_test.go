@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -23,28 +24,28 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 		c.configure("mm", skilled, Configuration{Mode: Standalone})
 		c.enter("mm", "a", "ann")
 		skill := 90.0
-		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
-		c.must(err)
-		settle(10 * time.Second)
-		e, err := c.matches.Explain(c.ctx, "a")
-		c.must(err)
+		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
+		c.Must(err)
+		celltest.Pass(10 * time.Second)
+		e, err := c.matches.Explain(c.Ctx, "a")
+		c.Must(err)
 		w := e.Waiting
 		if w == nil || len(w.Blocking) != 1 || w.Blocking[0].Rule != "Window" || w.Would == nil || w.Would.In != 20_000 || w.Would.Level != 1 {
 			t.Fatalf("explained as %+v", w)
 		}
-		o, err := c.matches.Overview(c.ctx, "mm")
-		c.must(err)
+		o, err := c.matches.Overview(c.Ctx, "mm")
+		c.Must(err)
 		if o.Waiting != 2 || len(o.Coming) != 1 || o.Coming[0].In != 20_000 || o.Left != 0 {
 			t.Errorf("overview %+v", o)
 		}
-		settle(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
+		celltest.Pass(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
 		c.want(life.Searching, "a", "b")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(Completed, "a", "b")
-		if e, err = c.matches.Explain(c.ctx, "a"); err != nil || e.Waiting != nil || e.Ticket.Status != Completed {
+		if e, err = c.matches.Explain(c.Ctx, "a"); err != nil || e.Waiting != nil || e.Ticket.Status != Completed {
 			t.Errorf("of a ticket that has ended: %+v, %v", e, err)
 		}
-		if _, err = c.matches.Explain(c.ctx, "nosuch"); !fault.Is(err, fault.NotFound) {
+		if _, err = c.matches.Explain(c.Ctx, "nosuch"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of no ticket: %v", err)
 		}
 	})
@@ -59,23 +60,23 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
 		c.enter("other", "x", "xenia")
-		settle(time.Minute)
+		celltest.Pass(time.Minute)
 		c.enter("mm", "alone", "cid")
-		settle(40 * time.Second)
-		c.must(c.matches.Stop(c.ctx, "alone"))
-		settle(6 * time.Minute) // these are archived
+		celltest.Pass(40 * time.Second)
+		c.Must(c.matches.Stop(c.Ctx, "alone"))
+		celltest.Pass(6 * time.Minute) // these are archived
 		begin := time.Now()
 		c.enter("mm", "late", "dan")
-		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "fill", Backfill: true, Players: []Player{{ID: "eve", Team: "red"}}})
-		c.must(err)
+		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "fill", Backfill: true, Players: []Player{{ID: "eve", Team: "red"}}})
+		c.Must(err)
 
 		type told struct {
 			ID           string
 			At, Patience float64
 		}
 		trace := func(since time.Time) (out []told) {
-			all, err := c.matches.Trace(c.ctx, "mm", since)
-			c.must(err)
+			all, err := c.matches.Trace(c.Ctx, "mm", since)
+			c.Must(err)
 			for _, k := range all {
 				out = append(out, told{k.TicketID, k.At, k.Patience})
 			}
@@ -88,7 +89,7 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		if diff := cmp.Diff([]told{{"late", 0, 0}}, trace(begin)); diff != "" {
 			t.Error(diff)
 		}
-		if _, err := c.matches.Trace(c.ctx, "nosuch", begin); !fault.Is(err, fault.NotFound) {
+		if _, err := c.matches.Trace(c.Ctx, "nosuch", begin); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of no configuration: %v", err)
 		}
 	})
@@ -108,17 +109,17 @@ func TestTrace_Cut(t *testing.T) {
 		}
 		want := []string{"stays", "a", "b", "late"}
 		for _, id := range want[:3] {
-			settle(time.Second)
+			celltest.Pass(time.Second)
 			c.enter("mm", id, id)
 		}
 		for _, id := range []string{"a", "b"} {
-			c.must(c.matches.Stop(c.ctx, id))
+			c.Must(c.matches.Stop(c.Ctx, id))
 		}
-		settle(6 * time.Minute) // they are archived
+		celltest.Pass(6 * time.Minute) // they are archived
 		c.enter("mm", "late", "late")
 		for most := 1; most <= 5; most++ {
-			all, err := c.matches.trace(c.ctx, "mm", time.Time{}, most)
-			c.must(err)
+			all, err := c.matches.trace(c.Ctx, "mm", time.Time{}, most)
+			c.Must(err)
 			var got []string
 			for _, k := range all {
 				got = append(got, k.TicketID)

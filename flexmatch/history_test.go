@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -70,32 +71,32 @@ func newHistory(t *testing.T, seed uint64) *history {
 func (h *history) open() {
 	old := h.cell
 	h.cell = newCell(h.t, h.driver, Options{})
-	h.opened = h.st.View().Digest()
+	h.opened = h.Store.View().Digest()
 	if old != nil {
 		h.fleet = old.fleet
-		_, err := h.computes.Restart(h.ctx)
-		h.must(err)
+		_, err := h.Computes.Restart(h.Ctx)
+		h.Must(err)
 		for _, s := range old.servers { // game servers survive and reconnect
 			s.c = h.cell
 			h.servers = append(h.servers, s)
-			if _, err := h.computes.Connect(h.ctx, compute.ConnectInput{Ref: s.ref}, s); err != nil {
+			if _, err := h.Computes.Connect(h.Ctx, compute.ConnectInput{Ref: s.ref}, s); err != nil {
 				continue // it has ended
 			}
 		}
 	}
-	h.run(h.computes.Run, h.sessions.Run, h.places.Run, h.matches.Run)
+	h.Start(h.Computes.Run, h.Sessions.Run, h.places.Run, h.matches.Run)
 }
 
 func (h *history) play() {
-	defer func() { h.halt() }()
+	defer func() { h.Close() }()
 	for range 80 {
 		h.step()
 		synctest.Wait()
 		h.check()
 	}
-	settle(3 * time.Minute) // every request has ended by then
+	celltest.Pass(3 * time.Minute) // every request has ended by then
 	h.check()
-	for x := range h.matches.t.tickets.All(h.st.View()) {
+	for x := range h.matches.t.tickets.All(h.Store.View()) {
 		if x.Status.Waits() && !x.Automatic {
 			h.Errorf("%s still waits", x.ID)
 		}
@@ -107,14 +108,14 @@ func (h *history) step() {
 	case n < 8:
 		h.arrive()
 	case n < 10:
-		h.act(func(x *Ticket) { _ = h.matches.Stop(h.ctx, x.ID) })
+		h.act(func(x *Ticket) { _ = h.matches.Stop(h.Ctx, x.ID) })
 	case n < 14:
 		h.act(h.answer)
 	case n < 15:
 		h.act(h.fill)
 	case n < 16:
 		s := h.servers[h.rand.IntN(len(h.servers))]
-		_ = h.computes.Exited(h.ctx, s.ref, "by chance")
+		_ = h.Computes.Exited(h.Ctx, s.ref, "by chance")
 	case n < 17:
 		h.restart()
 	default:
@@ -124,8 +125,8 @@ func (h *history) step() {
 
 // restart stops the node and starts another on the durable state.
 func (h *history) restart() {
-	stopped := h.st
-	h.halt()
+	stopped := h.Store
+	h.Close()
 	h.open()
 	if before, after := stopped.View(), h.opened; before.Digest() != after {
 		h.t.Error("what was read back is not what was in memory")
@@ -138,13 +139,13 @@ func (h *history) arrive() {
 	for range 1 + h.rand.IntN(2) {
 		in.Players = append(in.Players, Player{ID: fmt.Sprintf("p%02d", h.rand.IntN(30))})
 	}
-	_, _, _ = h.matches.Start(h.ctx, in) // the same player twice is refused
+	_, _, _ = h.matches.Start(h.Ctx, in) // the same player twice is refused
 }
 
 // act calls f with a random ticket that has not ended.
 func (h *history) act(f func(*Ticket)) {
 	var all []*Ticket
-	for x := range h.matches.t.tickets.All(h.st.View()) {
+	for x := range h.matches.t.tickets.All(h.Store.View()) {
 		if !x.Status.Over() {
 			all = append(all, x)
 		}
@@ -162,25 +163,25 @@ func (h *history) answer(x *Ticket) {
 	if h.rand.IntN(6) == 0 {
 		in.Answer = Reject
 	}
-	_ = h.matches.Answer(h.ctx, in)
+	_ = h.matches.Answer(h.Ctx, in)
 }
 
 // fill requests a backfill for some game session.
 func (h *history) fill(*Ticket) {
 	for _, s := range h.servers {
-		g := h.sessions.Live(h.st.View(), s.session.GameSessionID)
+		g := h.Sessions.Live(h.Store.View(), s.session.GameSessionID)
 		if g == nil || g.Status != session.Active {
 			continue
 		}
 		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: g.ID, Players: []Player{{ID: "host-" + s.ref.ProcessID, Team: "squad"}}}
-		_, _, _ = h.matches.Start(h.ctx, in)
+		_, _, _ = h.matches.Start(h.Ctx, in)
 		return
 	}
 }
 
 // check checks the invariants.
 func (h *history) check() {
-	view := h.st.View()
+	view := h.Store.View()
 	players, fills := map[string]string{}, map[string]string{}
 	for x := range h.matches.t.tickets.All(view) {
 		if was, ok := h.ended[x.ID]; ok && was != x.Status {
@@ -208,7 +209,7 @@ func (h *history) check() {
 			h.Errorf("game session %s is filled by %s and %s", x.GameSessionID, other, x.ID)
 		}
 		fills[x.GameSessionID] = x.ID
-		if g := h.sessions.Live(view, x.GameSessionID); g == nil || g.Status.Ended() {
+		if g := h.Sessions.Live(view, x.GameSessionID); g == nil || g.Status.Ended() {
 			h.Errorf("%s fills a game session that is over", x.ID)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -30,33 +31,33 @@ func TestMatch_ToGameSession(t *testing.T) {
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
 		c.want(life.Queued, "a", "b")
-		settle(300 * time.Millisecond)
+		celltest.Pass(300 * time.Millisecond)
 		c.want(life.Placing, "a", "b")
-		if err := c.matches.Stop(c.ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {
+		if err := c.matches.Stop(c.Ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {
 			t.Errorf("stop while PLACING: %v", err)
 		}
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(Completed, "a", "b")
 		a := c.ticket("a")
-		g := c.sessions.Live(c.st.View(), a.GameSessionID)
+		g := c.Sessions.Live(c.Store.View(), a.GameSessionID)
 		switch {
 		case g == nil || g.Status != session.Active || g.MaxPlayers != 2 || g.Data != "data" || len(g.Properties) != 1:
 			t.Fatalf("game session: %+v", g)
 		case a.IPAddress != g.IPAddress || a.Port != g.Port || a.Members[0].PlayerSessionID == "":
 			t.Errorf("ticket: %+v, game session: %+v", a, g)
 		}
-		if n := c.sessions.Players.Count(c.st.View(), g.ID); n != 2 {
+		if n := c.Sessions.Players.Count(c.Store.View(), g.ID); n != 2 {
 			t.Errorf("%d player sessions", n)
 		}
 		last := c.published()[3]
 		if last.Type != "MatchmakingSucceeded" || last.EventData != "for the test" || last.Session.ARN != g.ID || last.Session.DNS == nil || last.Tickets[0].Players[0].PlayerSessionID == "" {
 			t.Errorf("event: %+v", last)
 		}
-		settle(6 * time.Minute) // tickets are archived
+		celltest.Pass(6 * time.Minute) // tickets are archived
 		if a := c.ticket("a"); a.Status != Completed {
 			t.Errorf("archived: %+v", a)
 		}
-		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "a", Players: []Player{{ID: "x"}}})
+		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "a", Players: []Player{{ID: "x"}}})
 		if !fault.Is(err, fault.InvalidRequest) {
 			t.Errorf("an id used again: %v", err)
 		}
@@ -68,12 +69,12 @@ func TestMatchmakerData(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{Backfill: Automatic, Additional: 1})
 		skill := 23.0
-		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "t", Players: []Player{
+		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "t", Players: []Player{
 			{ID: "ann", Attributes: map[string]Attribute{"skill": {N: &skill}, "undeclared": {N: &skill}}}, {ID: "bob"},
 		}})
-		c.must(err)
-		settle(time.Second)
-		g := c.sessions.Live(c.st.View(), c.ticket("t").GameSessionID)
+		c.Must(err)
+		celltest.Pass(time.Second)
+		g := c.Sessions.Live(c.Store.View(), c.ticket("t").GameSessionID)
 		d := c.servers[0].data()
 		want := `{"matchId":"` + d.MatchID + `","matchmakingConfigurationArn":"arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm",` +
 			`"teams":[{"name":"squad","players":[` +
@@ -91,20 +92,20 @@ func TestBackfill_Manual(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{})
 		c.enter("mm", "first", "ann", "bob")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		server, id := c.servers[0], c.ticket("first").GameSessionID
 		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}}}
 		backfill := func(ticket string) error {
 			in.TicketID = ticket
-			_, _, err := c.matches.Start(c.ctx, in)
+			_, _, err := c.matches.Start(c.Ctx, in)
 			return err
 		}
-		c.must(backfill("old"))
-		settle(time.Second)
-		c.must(backfill("fill")) // replaces the older one
+		c.Must(backfill("old"))
+		celltest.Pass(time.Second)
+		c.Must(backfill("fill")) // replaces the older one
 		c.want(life.Cancelled, "old")
 		c.enter("mm", "second", "cid")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(Completed, "fill", "second")
 		if got := c.ticket("second"); got.GameSessionID != id || got.Members[0].Team != "squad" || got.Members[0].PlayerSessionID == "" {
 			t.Errorf("ticket: %+v", got)
@@ -116,9 +117,9 @@ func TestBackfill_Manual(t *testing.T) {
 			t.Errorf("data: %+v", d)
 		}
 		in.Players = append(in.Players, Player{ID: "cid", Team: "squad"})
-		c.must(backfill("stopped"))
-		c.must(c.matches.StopBackfill(c.ctx, id, "stopped"))
-		settle(time.Second)
+		c.Must(backfill("stopped"))
+		c.Must(c.matches.StopBackfill(c.Ctx, id, "stopped"))
+		celltest.Pass(time.Second)
 		if got := server.told(); got[len(got)-1] != "BACKFILL_CANCELLED stopped" {
 			t.Errorf("told: %v", got)
 		}
@@ -132,16 +133,16 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{})
 		c.enter("mm", "first", "ann", "bob")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		id := c.ticket("first").GameSessionID
-		_, err := c.sessions.Players.Reserve(c.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
-		c.must(err)
-		_, _, err = c.matches.Start(c.ctx, StartInput{
+		_, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
+		c.Must(err)
+		_, _, err = c.matches.Start(c.Ctx, StartInput{
 			Configuration: "mm", TicketID: "fill", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}},
 		})
-		c.must(err)
+		c.Must(err)
 		c.enter("mm", "late", "cid")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(life.Failed, "fill")
 		c.want(life.Searching, "late")
 		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
@@ -154,9 +155,9 @@ func TestBackfill_Refused(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(2, 0)
 		c.configure("mm", squad, Configuration{})
-		g, err := c.sessions.Create(c.ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
-		c.must(err)
-		settle(time.Second)
+		g, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
+		c.Must(err)
+		celltest.Pass(time.Second)
 		for name, in := range map[string]StartInput{
 			"was not made by matchmaking": {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
 			"does not exist":              {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
@@ -164,11 +165,11 @@ func TestBackfill_Refused(t *testing.T) {
 			"is no team of the rule set":  {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
 		} {
 			in.Configuration, in.Backfill = "mm", true
-			before := c.st.View().Digest()
-			if _, _, err := c.matches.Start(c.ctx, in); err == nil || !strings.Contains(err.Error(), name) {
+			before := c.Store.View().Digest()
+			if _, _, err := c.matches.Start(c.Ctx, in); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if c.st.View().Digest() != before {
+			if c.Store.View().Digest() != before {
 				t.Errorf("%s: the refusal changed the state", name)
 			}
 		}
@@ -182,34 +183,34 @@ func TestBackfill_Automatic(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{Backfill: Automatic, RequestTimeout: time.Minute})
 		c.enter("mm", "first", "ann", "bob")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		server, id := c.servers[0], c.ticket("first").GameSessionID
 		auto := server.data().AutoTicketID
 		if !strings.HasPrefix(auto, "auto-backfill-") {
 			t.Fatalf("announced %q", auto)
 		}
 		c.want(life.Searching, auto)
-		settle(time.Minute)
+		celltest.Pass(time.Minute)
 		c.want(life.TimedOut, auto)
 		if got := server.told(); !slices.Equal(got, []string{"BACKFILL_TIMED_OUT " + auto}) {
 			t.Errorf("told: %v", got)
 		}
 		c.enter("mm", "second", "cid")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(Completed, "second")
 		next := server.data().AutoTicketID
 		if next == "" || next == auto {
 			t.Errorf("announced %q after %q", next, auto)
 		}
 		c.enter("mm", "third", "dan")
-		settle(time.Second)
+		celltest.Pass(time.Second)
 		c.want(Completed, "third", next)
 		if d := server.data(); d.AutoTicketID != "" || len(d.Teams[0].Players) != 4 {
 			t.Errorf("full: %+v", d)
 		}
-		c.must(c.computes.Exited(c.ctx, server.ref, "over"))
-		settle(time.Second)
-		if h := c.matches.t.hosted.Get(c.st.View(), id); h != nil {
+		c.Must(c.Computes.Exited(c.Ctx, server.ref, "over"))
+		celltest.Pass(time.Second)
+		if h := c.matches.t.hosted.Get(c.Store.View(), id); h != nil {
 			t.Errorf("remembered after its end: %+v", h)
 		}
 	})
@@ -222,31 +223,31 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 		c.hosts(2, 0)
 		c.configure("mm", squad, Configuration{Backfill: Automatic})
 		for i, stop := range []func(g *session.GameSession, auto string){
-			func(g *session.GameSession, auto string) { c.must(c.matches.Stop(c.ctx, auto)) },
+			func(g *session.GameSession, auto string) { c.Must(c.matches.Stop(c.Ctx, auto)) },
 			func(g *session.GameSession, auto string) {
 				ref := compute.ParseRef(g.ProcessKey)
-				c.must(c.sessions.SetJoinPolicy(c.ctx, ref, g.ID, session.DenyAll))
+				c.Must(c.Sessions.SetJoinPolicy(c.Ctx, ref, g.ID, session.DenyAll))
 			},
 		} {
 			names := []string{"first", "second"}
 			c.enter("mm", names[i], names[i]+"-1", names[i]+"-2")
-			settle(time.Second)
-			g := c.sessions.Live(c.st.View(), c.ticket(names[i]).GameSessionID)
+			celltest.Pass(time.Second)
+			g := c.Sessions.Live(c.Store.View(), c.ticket(names[i]).GameSessionID)
 			var auto string
-			for t := range c.matches.t.bySession.Equal(c.st.View(), g.ID) {
+			for t := range c.matches.t.bySession.Equal(c.Store.View(), g.ID) {
 				auto = t.ID
 			}
 			stop(g, auto)
-			settle(time.Second)
+			celltest.Pass(time.Second)
 			c.want(life.Cancelled, auto)
-			if left := c.matches.t.bySession.First(c.st.View(), g.ID); left != nil {
+			if left := c.matches.t.bySession.First(c.Store.View(), g.ID); left != nil {
 				t.Errorf("%s goes on", left.ID)
 			}
 		}
-		g := c.sessions.Live(c.st.View(), c.ticket("second").GameSessionID)
-		c.must(c.sessions.SetJoinPolicy(c.ctx, compute.ParseRef(g.ProcessKey), g.ID, session.AcceptAll))
-		settle(time.Second)
-		if c.matches.t.bySession.First(c.st.View(), g.ID) == nil {
+		g := c.Sessions.Live(c.Store.View(), c.ticket("second").GameSessionID)
+		c.Must(c.Sessions.SetJoinPolicy(c.Ctx, compute.ParseRef(g.ProcessKey), g.ID, session.AcceptAll))
+		celltest.Pass(time.Second)
+		if c.matches.t.bySession.First(c.Store.View(), g.ID) == nil {
 			t.Error("automatic backfill does not go on when players are taken again")
 		}
 	})
@@ -259,7 +260,7 @@ func TestMatch_NoPlace(t *testing.T) {
 		c.configure("mm", pairs, Configuration{})
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
-		settle(11 * time.Minute)
+		celltest.Pass(11 * time.Minute)
 		c.want(life.Failed, "a", "b")
 		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
 			t.Errorf("reason: %s", got)

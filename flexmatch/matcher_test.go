@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/musterhq/muster/internal/store"
@@ -13,13 +14,14 @@ import (
 // of the pool.
 func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
 	c := newCell(t, store.NewMemory(), Options{})
-	defer c.halt()
+	defer c.Close()
 	c.configure("mm", pairs, Configuration{Mode: Standalone})
 	c.enter("mm", "waits", "wil")
-	ctx, stop := context.WithCancel(c.ctx)
+	ctx, stop := context.WithCancel(c.Ctx)
 	defer stop()
 	begun := make(chan struct{})
-	c.running.Go(func() {
+	var asking sync.WaitGroup
+	asking.Go(func() {
 		close(begun)
 		for ctx.Err() == nil {
 			c.matches.matchers.counts("mm", "waits")
@@ -31,14 +33,14 @@ func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
 		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
 		c.enter("mm", a, a)
 		c.enter("mm", b, b)
-		if _, err := m.cycle(c.ctx); err != nil {
+		if _, err := m.cycle(c.Ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stop()
-	c.running.Wait()
+	asking.Wait()
 	matched := 0
-	for ticket := range c.matches.t.tickets.All(c.st.View()) {
+	for ticket := range c.matches.t.tickets.All(c.Store.View()) {
 		if ticket.Status == Completed {
 			matched++
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/session"
 )
 
@@ -25,25 +26,25 @@ func TestAnnounce(t *testing.T) {
 			{Name: "plain"},
 		} {
 			q.Destinations = []string{c.fleetARN(f)}
-			_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: q})
-			c.must(err)
+			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q})
+			c.Must(err)
 		}
 		begin := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		for _, id := range []string{"cancelled", "late"} {
 			_, err := c.start("told", Request{ID: id})
-			c.must(err)
+			c.Must(err)
 		}
-		_, _, err := c.places.Stop(c.ctx, "cancelled")
-		c.must(err)
-		settle(10 * time.Second)
+		_, _, err := c.places.Stop(c.Ctx, "cancelled")
+		c.Must(err)
+		celltest.Pass(10 * time.Second)
 		later := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		_, err = c.start("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
-		c.must(err)
+		c.Must(err)
 		c.process(f.ID, "custom-a", activates)
-		settle(0)
+		celltest.Pass(0)
 		_, err = c.start("plain", Request{ID: "failed"})
-		c.must(err)
-		c.must(c.places.Queues.Delete.Do(c.ctx, "plain"))
+		c.Must(err)
+		c.Must(c.places.Queues.Delete.Do(c.Ctx, "plain"))
 		p := c.get("placed")
 
 		for code, want := range map[event.Code]map[string]any{
@@ -56,12 +57,12 @@ func TestAnnounce(t *testing.T) {
 				"placedPlayerSessions": []any{map[string]any{"playerId": "ann", "playerSessionId": p.Placed[0].PlayerSessionID}},
 			},
 		} {
-			told := c.eventsOf(code)
+			told := c.Recorded(code)
 			if len(told) != 1 {
 				t.Fatalf("%s was told %d times", code, len(told))
 			}
 			var got map[string]any
-			c.must(json.Unmarshal(told[0].Notice.Detail, &got))
+			c.Must(json.Unmarshal(told[0].Notice.Detail, &got))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", code, diff)
 			}
@@ -80,8 +81,8 @@ func TestMetrics(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		dear := c.fleet(fleet.CreateInput{Locations: []string{"custom-a", "custom-b"}, Cost: "2"})
 		cheap := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}, Cost: "1"})
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
+		c.Must(err)
 		latencies := []Latency{{"ann", "custom-a", 20}, {"ann", "custom-b", 80}}
 		for _, step := range []func(){
 			func() { c.process(cheap.ID, "custom-a", activates) },
@@ -89,18 +90,18 @@ func TestMetrics(t *testing.T) {
 			func() { c.process(dear.ID, "custom-b", activates) },
 			func() { _, err = c.start("q", Request{ID: "second", Latencies: latencies}) }, // first choice is out of capacity
 			func() { _, err = c.start("q", Request{ID: "cancelled"}) },
-			func() { _, _, err = c.places.Stop(c.ctx, "cancelled") },
-			func() { c.must(c.fleets.Delete.Do(c.ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
+			func() { _, _, err = c.places.Stop(c.Ctx, "cancelled") },
+			func() { c.Must(c.Fleets.Delete.Do(c.Ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
 			func() { _, err = c.start("q", Request{ID: "third"}) }, // first choice is not viable
 			func() { _, err = c.start("q", Request{ID: "waits"}) },
-			func() { settle(30 * time.Second) },
+			func() { celltest.Pass(30 * time.Second) },
 			func() { _, err = c.start("q", Request{ID: "waits too"}) },
 		} {
 			step()
-			c.must(err)
-			settle(0)
+			c.Must(err)
+			celltest.Pass(0)
 		}
-		settle(10 * time.Second)
+		celltest.Pass(10 * time.Second)
 		want := `
 # HELP muster_queue State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).
 # TYPE muster_queue gauge
@@ -127,13 +128,13 @@ muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
 // TestUniqueIDs checks that no id can be used twice if so configured.
 func TestUniqueIDs(t *testing.T) {
 	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
+		c.Must(err)
 		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
 			_, err = c.start("q", Request{ID: id})
-			c.must(err)
-			settle(later)
+			c.Must(err)
+			celltest.Pass(later)
 			if _, err := c.start("q", Request{ID: id}); err == nil || !strings.Contains(err.Error(), "was used before") {
 				t.Errorf("after %s: %v", later, err)
 			}
@@ -147,21 +148,21 @@ func TestUniqueIDs(t *testing.T) {
 func TestSessionNames(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
+		c.Must(err)
 		long := strings.Repeat("x", MaxIDLength)
 		c.process(f.ID, "custom-a", activates)
-		_, err = c.sessions.Create(c.ctx, session.CreateInput{FleetID: f.ID, Location: "custom-a", MaxPlayers: 2, Token: long})
-		c.must(err)
+		_, err = c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: f.ID, Location: "custom-a", MaxPlayers: 2, Token: long})
+		c.Must(err)
 		for range 3 {
 			c.process(f.ID, "custom-a", crashes)
 		}
 		c.process(f.ID, "custom-a", activates)
 		_, err = c.start("q", Request{ID: long})
-		c.must(err)
-		settle(0)
+		c.Must(err)
+		celltest.Pass(0)
 		seen := map[string]bool{}
-		for _, e := range c.eventsOf(event.GameSessionCreated) {
+		for _, e := range c.Recorded(event.GameSessionCreated) {
 			name := e.GameSessionID[strings.LastIndex(e.GameSessionID, "/")+1:]
 			if seen[name] || len(name) > MaxIDLength+9 {
 				t.Errorf("a second game session is called %s, or that is too long", name)
@@ -179,15 +180,15 @@ func TestSessionNames(t *testing.T) {
 func TestSessionNames_LongAfter(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
+		c.Must(err)
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)
 			_, err = c.start("q", Request{ID: "p"})
-			c.must(err)
-			settle(time.Hour)
+			c.Must(err)
+			celltest.Pass(time.Hour)
 		}
-		made := c.eventsOf(event.GameSessionCreated)
+		made := c.Recorded(event.GameSessionCreated)
 		if len(made) != 2 || made[0].GameSessionID == made[1].GameSessionID {
 			t.Errorf("%d game sessions, the second is called %s", len(made), made[len(made)-1].GameSessionID)
 		}

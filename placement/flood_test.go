@@ -20,16 +20,16 @@ func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
 		c := newCell(t, driver, Options{})
-		defer func() { c.halt() }()
+		defer func() { c.Close() }()
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
+		c.Must(err)
 		c.run()
 		var came []string
 		for i := range total {
 			came = append(came, fmt.Sprintf("p-%x", i*7919%65536)) // ids are unrelated to the order
 			_, err := c.start("q", Request{ID: came[i]})
-			c.must(err)
+			c.Must(err)
 		}
 		for burst, made := 0, 0; made < total; burst++ {
 			n := min(total-made, 1+burst*977%1500)
@@ -38,7 +38,7 @@ func TestFlood(t *testing.T) {
 			}
 			synctest.Wait()
 			made += n
-			if got := len(c.eventsOf(event.PlacementFulfilled)); got != made {
+			if got := len(c.Recorded(event.PlacementFulfilled)); got != made {
 				t.Fatalf("burst %d: %d are placed, want %d", burst, got, made)
 			}
 			if burst%3 == 1 {
@@ -46,7 +46,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		var made []string
-		for _, e := range c.eventsOf(event.GameSessionCreated) {
+		for _, e := range c.Recorded(event.GameSessionCreated) {
 			made = append(made, e.GameSessionID[strings.LastIndex(e.GameSessionID, "/")+1:])
 		}
 		if diff := cmp.Diff(came, made); diff != "" {
@@ -58,10 +58,10 @@ func TestFlood(t *testing.T) {
 
 // reopened stops the node and returns a new one on the same database.
 func (c *cell) reopened(t *testing.T, driver store.Driver) *cell {
-	digest := c.st.View().Digest()
-	c.halt()
+	digest := c.Store.View().Digest()
+	c.Close()
 	next := newCell(t, driver, Options{})
-	if next.st.View().Digest() != digest {
+	if next.Store.View().Digest() != digest {
 		t.Fatal("the state that was loaded is not the one that was left")
 	}
 	next.made = c.made

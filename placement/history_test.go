@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -43,7 +44,7 @@ func history(t *rapid.T) {
 	s := &saga{t: t, driver: store.NewMemory(), queues: map[string]Queue{}, begun: map[string]uint64{}}
 	s.cell = newCell(t, s.driver, Options{})
 	s.run()
-	defer func() { s.halt() }()
+	defer func() { s.Close() }()
 	s.furnish()
 	steps := s.steps()
 	names := slices.Sorted(maps.Keys(steps))
@@ -53,7 +54,7 @@ func history(t *rapid.T) {
 		s.check()
 		s.checkCaps()
 	}
-	settle(2 * time.Hour)
+	celltest.Pass(2 * time.Hour)
 	s.checkEnds()
 }
 
@@ -70,8 +71,8 @@ func (s *saga) furnish() {
 		"ordered": {Destinations: []string{s.fleetARN(s.fleets[0])}, Priority: []Criterion{ByLocation}, LocationOrder: []string{"custom-b"}, Timeout: 90 * time.Second},
 	} {
 		q.Name = name
-		made, err := s.places.Queues.Create.Do(s.ctx, QueueInput{Queue: q})
-		s.must(err)
+		made, err := s.places.Queues.Create.Do(s.Ctx, QueueInput{Queue: q})
+		s.Must(err)
 		s.queues[name] = *made
 	}
 }
@@ -83,13 +84,13 @@ func (s *saga) steps() map[string]func() {
 		"another":  s.begin,
 		"free":     s.free,
 		"restart":  s.restart,
-		"seconds":  func() { settle(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
-		"minutes":  func() { settle(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"seconds":  func() { celltest.Pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
+		"minutes":  func() { celltest.Pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
 		"cancel":   s.stopOne,
 		"activate": func() { s.host(func(l *link, id string) { l.activate(id) }) },
 		"crash":    func() { s.host(func(l *link, _ string) { l.end() }) },
 		"deny": func() {
-			s.host(func(l *link, id string) { _ = s.sessions.SetJoinPolicy(s.ctx, l.ref, id, session.DenyAll) })
+			s.host(func(l *link, id string) { _ = s.Sessions.SetJoinPolicy(s.Ctx, l.ref, id, session.DenyAll) })
 		},
 	}
 }
@@ -106,12 +107,12 @@ func (s *saga) begin() {
 			r.Latencies = append(r.Latencies, Latency{"ann", l, float32(rapid.IntRange(0, 4).Draw(s.t, "ms") * 40)})
 		}
 	}
-	before := s.st.View().Digest()
+	before := s.Store.View().Digest()
 	_, err := s.start(queue, r)
 	switch {
 	case err == nil:
 		s.begun[r.ID]++
-	case s.st.View().Digest() != before:
+	case s.Store.View().Digest() != before:
 		s.t.Fatalf("a refusal changed the state: %v", err)
 	}
 }
@@ -125,13 +126,13 @@ func (s *saga) free() {
 func (s *saga) stopOne() {
 	if s.started > 0 {
 		id := fmt.Sprint("p-", rapid.IntRange(1, s.started).Draw(s.t, "id"))
-		_, _, _ = s.places.Stop(s.ctx, id)
+		_, _, _ = s.places.Stop(s.Ctx, id)
 	}
 }
 
 // host calls do with a process whose game session is being activated.
 func (s *saga) host(do func(*link, string)) {
-	for p := range s.places.t.placements.All(s.st.View()) {
+	for p := range s.places.t.placements.All(s.Store.View()) {
 		if p.Trying() {
 			do(s.hostOf(p.ID), p.GameSessionID)
 			return
@@ -141,26 +142,26 @@ func (s *saga) host(do func(*link, string)) {
 
 // restart stops the node and starts another on the same database. Processes reconnect.
 func (s *saga) restart() {
-	digest := s.st.View().Digest()
-	s.halt()
+	digest := s.Store.View().Digest()
+	s.Close()
 	links := s.links
 	s.cell = newCell(s.t, s.driver, Options{})
-	if s.st.View().Digest() != digest {
+	if s.Store.View().Digest() != digest {
 		s.t.Fatal("the state that was loaded is not the one that was left")
 	}
 	s.made = len(links)
 	for key, l := range links {
 		l.c, s.links[key] = s.cell, l
-		_, _ = s.computes.Connect(s.ctx, compute.ConnectInput{Ref: l.ref}, l) // refused if it has ended
+		_, _ = s.Computes.Connect(s.Ctx, compute.ConnectInput{Ref: l.ref}, l) // refused if it has ended
 	}
 	s.run()
 }
 
 // checkCaps checks that no game session was created over a latency cap in force.
 func (s *saga) checkCaps() {
-	view := s.st.View()
+	view := s.Store.View()
 	for p := range s.places.t.placements.All(view) {
-		g := s.sessions.Live(view, p.GameSessionID)
+		g := s.Sessions.Live(view, p.GameSessionID)
 		if g == nil {
 			continue
 		}
@@ -178,8 +179,8 @@ func (s *saga) checkCaps() {
 func (s *saga) checkEnds() {
 	ended := map[string]uint64{}
 	for after := uint64(0); ; {
-		entries, err := s.events.Read(s.ctx, event.Query{After: after, Notices: true, Limit: 1000})
-		s.must(err)
+		entries, err := s.Events.Read(s.Ctx, event.Query{After: after, Notices: true, Limit: 1000})
+		s.Must(err)
 		for _, e := range entries {
 			after = e.Seq
 			ended[e.Value.Resource]++

@@ -15,6 +15,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -124,7 +125,7 @@ func (s *script) play(at step) {
 		s.fail("unknown verb")
 	}
 	do(at.words[1:], at.body)
-	settle(0)
+	celltest.Pass(0)
 }
 
 // locations adds the prefix of custom locations to names.
@@ -174,9 +175,9 @@ func (s *script) setAlias(words []string, _ [][]string) {
 	}
 	var err error
 	if a := s.aliases[words[0]]; a != nil {
-		_, err = s.cell.fleets.Aliases.Update.Do(s.ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: routing, FleetID: fleetID, Message: message})
+		_, err = s.cell.Fleets.Aliases.Update.Do(s.Ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: routing, FleetID: fleetID, Message: message})
 	} else {
-		s.aliases[words[0]], err = s.cell.fleets.Aliases.Create.Do(s.ctx, fleet.AliasInput{Name: words[0], Routing: routing, FleetID: fleetID, Message: message})
+		s.aliases[words[0]], err = s.cell.Fleets.Aliases.Create.Do(s.Ctx, fleet.AliasInput{Name: words[0], Routing: routing, FleetID: fleetID, Message: message})
 	}
 	s.ok(err)
 }
@@ -184,18 +185,18 @@ func (s *script) setAlias(words []string, _ [][]string) {
 func (s *script) delete(words []string, _ [][]string) {
 	switch words[0] {
 	case "fleet":
-		s.ok(s.cell.fleets.Delete.Do(s.ctx, s.fleets[words[1]].ID))
+		s.ok(s.cell.Fleets.Delete.Do(s.Ctx, s.fleets[words[1]].ID))
 	case "alias":
-		s.ok(s.cell.fleets.Aliases.Delete.Do(s.ctx, s.aliases[words[1]].ID))
+		s.ok(s.cell.Fleets.Aliases.Delete.Do(s.Ctx, s.aliases[words[1]].ID))
 	case "queue":
-		s.ok(s.places.Queues.Delete.Do(s.ctx, words[1]))
+		s.ok(s.places.Queues.Delete.Do(s.Ctx, words[1]))
 	default:
 		s.fail("delete what?")
 	}
 }
 
 func (s *script) remove(words []string, _ [][]string) {
-	_, err := s.cell.fleets.RemoveLocations(s.ctx, s.fleets[words[0]].ID, []string{location(words[1])})
+	_, err := s.cell.Fleets.RemoveLocations(s.Ctx, s.fleets[words[0]].ID, []string{location(words[1])})
 	s.ok(err)
 }
 
@@ -205,7 +206,7 @@ func (s *script) destination(name string) string {
 		return s.fleetARN(f)
 	}
 	if a := s.aliases[name]; a != nil {
-		return s.cell.fleets.Home().OfAlias(a.ID)
+		return s.cell.Fleets.Home().OfAlias(a.ID)
 	}
 	s.fail("no fleet or alias is called %s", name)
 	return ""
@@ -222,7 +223,7 @@ func (s *script) destinations(names []string) []string {
 func (s *script) makeQueue(words []string, body [][]string) {
 	q := Queue{Name: words[0], Destinations: s.destinations(words[2:])}
 	refused := s.options(&q, body)
-	_, err := s.places.Queues.Create.Do(s.ctx, QueueInput{Queue: q})
+	_, err := s.places.Queues.Create.Do(s.Ctx, QueueInput{Queue: q})
 	s.answer(err, refused)
 }
 
@@ -247,7 +248,7 @@ func (s *script) changeQueue(words []string, body [][]string) {
 			in.AllowedLocations = &q.AllowedLocations
 		}
 	}
-	_, err := s.places.Queues.Update.Do(s.ctx, in)
+	_, err := s.places.Queues.Update.Do(s.Ctx, in)
 	s.answer(err, refused)
 }
 
@@ -334,20 +335,20 @@ func (s *script) place(words []string, body [][]string) {
 			s.fail("unknown option %q", b[0])
 		}
 	}
-	before := s.st.View().Digest()
+	before := s.Store.View().Digest()
 	_, err := s.start(words[2], r)
-	if s.answer(err, refused); err != nil && s.st.View().Digest() != before {
+	if s.answer(err, refused); err != nil && s.Store.View().Digest() != before {
 		s.fail("the refusal changed the state")
 	}
 }
 
 func (s *script) cancel(words []string, body [][]string) {
-	_, _, err := s.places.Stop(s.ctx, words[0])
+	_, _, err := s.places.Stop(s.Ctx, words[0])
 	s.answer(err, s.options(&Queue{}, body))
 }
 
 func (s *script) terminate(words []string, _ [][]string) {
-	_, err := s.sessions.Terminate(s.ctx, s.get(words[0]).GameSessionID, session.Trigger)
+	_, err := s.Sessions.Terminate(s.Ctx, s.get(words[0]).GameSessionID, session.Trigger)
 	s.ok(err)
 	s.hostOf(words[0]).end()
 }
@@ -359,10 +360,10 @@ func (s *script) activate(words []string, _ [][]string) {
 func (s *script) crash(words []string, _ [][]string) { s.hostOf(words[0]).end() }
 
 func (s *script) deny(words []string, _ [][]string) {
-	s.ok(s.sessions.SetJoinPolicy(s.ctx, s.hostOf(words[0]).ref, s.get(words[0]).GameSessionID, session.DenyAll))
+	s.ok(s.Sessions.SetJoinPolicy(s.Ctx, s.hostOf(words[0]).ref, s.get(words[0]).GameSessionID, session.DenyAll))
 }
 
-func (s *script) advance(words []string, _ [][]string) { settle(s.duration(words[0])) }
+func (s *script) advance(words []string, _ [][]string) { celltest.Pass(s.duration(words[0])) }
 
 func (s *script) expect(words []string, _ [][]string) {
 	if words[0] == "order" {
@@ -379,11 +380,11 @@ func (s *script) state(id string) string {
 	p := s.get(id)
 	switch {
 	case p.Trying():
-		return "activates on " + s.nameOf(s.sessions.Live(s.st.View(), p.GameSessionID).FleetID) + " " + strings.TrimPrefix(p.Location, "custom-")
+		return "activates on " + s.nameOf(s.Sessions.Live(s.Store.View(), p.GameSessionID).FleetID) + " " + strings.TrimPrefix(p.Location, "custom-")
 	case p.Status == Pending:
 		return "waits"
 	case p.Status == Fulfilled:
-		_, r, err := s.places.Get(s.ctx, id)
+		_, r, err := s.places.Get(s.Ctx, id)
 		s.ok(err)
 		if len(p.Placed) != len(r.Players) {
 			s.fail("%d player sessions for %d players", len(p.Placed), len(r.Players))
@@ -427,7 +428,7 @@ func (s *script) order(want []string) {
 		all = append(all, p)
 	}
 	var ids []string
-	for _, e := range s.eventsOf(event.GameSessionCreated) {
+	for _, e := range s.Recorded(event.GameSessionCreated) {
 		ids = append(ids, e.GameSessionID)
 	}
 	slices.SortFunc(all, func(a, b *Placement) int {
@@ -445,7 +446,7 @@ func (s *script) order(want []string) {
 // explain compares the candidates of a round: the current one for a waiting placement,
 // else the last decision. "round N" selects a recorded one.
 func (s *script) explain(words []string, body [][]string) {
-	e, err := s.places.Explain(s.ctx, words[0])
+	e, err := s.places.Explain(s.Ctx, words[0])
 	s.ok(err)
 	round := e.Now
 	switch {

@@ -17,13 +17,14 @@ import (
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 )
 
 // told returns a terminal on a cell's console, without sockets, and its output.
 func (c *cell) told() (*terminal.Terminal, *strings.Builder) {
 	door := console.New(console.Options{
-		Events: c.events, Logger: slog.New(slog.DiscardHandler),
-		Last:  func() uint64 { return c.events.Last(c.st.View()) },
+		Events: c.Events, Logger: slog.New(slog.DiscardHandler),
+		Last:  func() uint64 { return c.Events.Last(c.Store.View()) },
 		Allow: func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil },
 		AllowOf: func(*http.Request, auth.Action, func(context.Context) (string, error)) (auth.Caller, error) {
 			return auth.Anybody(), nil
@@ -52,18 +53,18 @@ func TestExplain_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		near := c.fleet(fleet.CreateInput{Locations: []string{"custom-near"}})
 		far := c.fleet(fleet.CreateInput{Locations: []string{"custom-far"}})
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{
 			Name: "arena", Destinations: []string{c.fleetARN(near), c.fleetARN(far)}, Policies: []LatencyPolicy{{100, time.Minute}},
 		}})
-		c.must(err)
+		c.Must(err)
 		c.process(far.ID, "custom-far", activates)
 		_, err = c.start("arena", Request{ID: "match-7", Latencies: []Latency{
 			{"ann", "custom-near", 30}, {"bob", "custom-near", 50}, {"ann", "custom-far", 110}, {"bob", "custom-far", 150},
 		}})
-		c.must(err)
-		settle(20 * time.Second)
+		c.Must(err)
+		celltest.Pass(20 * time.Second)
 		view, out := c.told()
-		c.must(view.Explain(c.ctx, "match-7"))
+		c.Must(view.Explain(c.Ctx, "match-7"))
 		names := strings.NewReplacer(near.ID, "FLEET-NEAR", far.ID, "FLEET-FAR", "custom-", "")
 		want := `Placement match-7 in queue arena is PENDING; it times out at DEADLINE
 Latency caps: 100 ms from 0s to 1m0s, none from 1m0s on
@@ -84,9 +85,9 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 		}
 
 		c.process(near.ID, "custom-near", crashes)
-		settle(40 * time.Second)
+		celltest.Pass(40 * time.Second)
 		out.Reset()
-		c.must(view.Explain(c.ctx, "match-7"))
+		c.Must(view.Explain(c.Ctx, "match-7"))
 		for _, part := range []string{
 			"is FULFILLED: game session arn:", "it took 1m0s",
 			"Round 2, after 20s (cap 100 ms): placed on FLEET-NEAR in near",
@@ -107,18 +108,18 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 // explained from the archive.
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
-		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
-		c.must(err)
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
+		c.Must(err)
 		_, err = c.start("q", Request{ID: "p", Name: "a game"})
-		c.must(err)
+		c.Must(err)
 		view, out := c.told()
 		view.JSON = true
-		c.must(view.Queues(c.ctx))
-		settle(time.Hour)
-		c.must(view.Explain(c.ctx, "p"))
+		c.Must(view.Queues(c.Ctx))
+		celltest.Pass(time.Hour)
+		c.Must(view.Explain(c.Ctx, "p"))
 		queues, explanation, _ := strings.Cut(out.String(), "\n")
 		var all []QueueState
-		c.must(json.Unmarshal([]byte(queues), &all))
+		c.Must(json.Unmarshal([]byte(queues), &all))
 		want := []QueueState{{Name: "q", ARN: c.places.Queues.ARN("q"), Pending: 1, Timeout: 15000, Destinations: []string{}}}
 		if diff := cmp.Diff(want, all); diff != "" {
 			t.Error(diff)
@@ -128,11 +129,11 @@ func TestExplain_JSON(t *testing.T) {
 			Request   struct{ Name string }
 			Rounds    []Round
 		}
-		c.must(json.Unmarshal([]byte(explanation), &e, json.MatchCaseInsensitiveNames(true)))
+		c.Must(json.Unmarshal([]byte(explanation), &e, json.MatchCaseInsensitiveNames(true)))
 		if e.Placement.Status != "TIMED_OUT" || e.Request.Name != "a game" || len(e.Rounds) != 2 {
 			t.Errorf("got %+v", e)
 		}
-		if err := view.Explain(c.ctx, "nosuch"); err == nil || !strings.Contains(err.Error(), "placement nosuch does not exist") {
+		if err := view.Explain(c.Ctx, "nosuch"); err == nil || !strings.Contains(err.Error(), "placement nosuch does not exist") {
 			t.Errorf("an unknown one: %v", err)
 		}
 	})
@@ -143,14 +144,14 @@ func TestQueues_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
 		for name, to := range map[string][]string{"busy": {c.fleetARN(f)}, "idle": nil} {
-			_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: name, Destinations: to}})
-			c.must(err)
+			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: name, Destinations: to}})
+			c.Must(err)
 		}
 		_, err := c.start("busy", Request{ID: "p"})
-		c.must(err)
-		settle(30 * time.Second)
+		c.Must(err)
+		celltest.Pass(30 * time.Second)
 		view, out := c.told()
-		c.must(view.Queues(c.ctx))
+		c.Must(view.Queues(c.Ctx))
 		want := "QUEUE PENDING WAIT TIMEOUT DESTINATIONS\nbusy 1 30s 10m0s " + f.ID + "\nidle 0 0s 10m0s -\n"
 		if diff := cmp.Diff(words(want), words(out.String())); diff != "" {
 			t.Error(diff)

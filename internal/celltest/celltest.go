@@ -30,7 +30,7 @@ var Home = arn.Home{Region: "us-east-1", Account: "000000000000"}
 // Cell is the services of one cell. Its builds are all READY.
 type Cell struct {
 	rapid.TB
-	Ctx       context.Context // ends with Close
+	Ctx       context.Context // of calls; it does not end
 	Store     *store.Store
 	Secrets   *auth.Master
 	Events    *event.Log
@@ -40,6 +40,7 @@ type Cell struct {
 	Sessions  *session.Service
 	Instances *instance.Service
 
+	life    context.Context // of the loops
 	end     context.CancelFunc
 	running sync.WaitGroup
 }
@@ -57,8 +58,8 @@ func New(t rapid.TB, o Options) *Cell {
 	if o.Driver == nil {
 		o.Driver = store.NewMemory()
 	}
-	c := &Cell{TB: t, Store: store.New(store.Options{Driver: o.Driver, MaxPending: o.Pending})}
-	c.Ctx, c.end = context.WithCancel(context.Background())
+	c := &Cell{TB: t, Ctx: context.Background(), Store: store.New(store.Options{Driver: o.Driver, MaxPending: o.Pending})}
+	c.life, c.end = context.WithCancel(c.Ctx)
 	var err error
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c.Must(err)
@@ -80,17 +81,17 @@ func ready(_ store.Reader, id string) (fleet.Build, error) {
 // Open opens the store.
 func (c *Cell) Open() { c.Must(c.Store.Open(c.Ctx)) }
 
-// Start runs loops until Close.
+// Start runs loops until Stop.
 func (c *Cell) Start(loops ...func(context.Context)) {
 	for _, loop := range loops {
-		c.Go(func() { loop(c.Ctx) })
+		c.Go(func() { loop(c.life) })
 	}
 }
 
-// Go runs f, for whose end Close waits.
+// Go runs f. Stop waits for its end.
 func (c *Cell) Go(f func()) { c.running.Go(f) }
 
-// Stop ends Ctx and waits for the loops.
+// Stop ends the loops and waits for them.
 func (c *Cell) Stop() {
 	c.end()
 	c.running.Wait()
