@@ -2,7 +2,6 @@ package hosts_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +23,10 @@ import (
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
-	"github.com/musterhq/muster/session"
 )
 
 const region = "us-east-1"
@@ -42,41 +38,21 @@ var facts = protocol.Facts{
 
 // yard is the door in front of the real domain. The tests are its agents and operators.
 type yard struct {
-	*testing.T
-	st        *store.Store
-	events    *event.Log
-	fleets    *fleet.Service
-	computes  *compute.Service
-	instances *instance.Service
-	objects   *object.Service
-	url       string
+	*celltest.Cell
+	t       *testing.T
+	objects *object.Service
+	url     string
 }
 
 func open(t *testing.T) *yard {
 	t.Helper()
 	t.Parallel()
-	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-	y := &yard{T: t, st: store.New(store.Options{Driver: store.NewMemory()})}
-	y.must(err)
-	home := arn.Home{Region: region, Account: "000000000000"}
-	y.events = event.New(y.st)
-	tags := tag.New(y.st)
-	y.objects = object.New(y.st, object.Options{Blobs: blob.New(t.TempDir())})
-	builds := build.New(y.st, build.Deps{Events: y.events, Tags: tags, Objects: y.objects}, build.Options{Home: home})
-	y.fleets = fleet.New(y.st, fleet.Deps{Events: y.events, Tags: tags}, fleet.Options{
-		Home: home,
-		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
-			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
-		},
-	})
-	y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, compute.Options{Tokens: master})
-	sessions := session.New(y.st, session.Deps{Events: y.events, Fleets: y.fleets, Computes: y.computes}, session.Options{})
-	y.instances = instance.New(y.st, instance.Deps{
-		Events: y.events, Tags: tags, Fleets: y.fleets, Computes: y.computes, Sessions: sessions,
-	}, instance.Options{})
+	y := &yard{t: t, Cell: celltest.New(t, celltest.Options{})}
+	y.objects = object.New(y.Store, object.Options{Blobs: blob.New(t.TempDir())})
+	builds := build.New(y.Store, build.Deps{Events: y.Events, Tags: y.Tags, Objects: y.objects}, build.Options{Home: celltest.Home})
 	door := hosts.New(hosts.Options{
-		Store: y.st, Computes: y.computes, Instances: y.instances, Builds: builds, Objects: y.objects,
-		GameServerURL: "wss://muster.test", Home: home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
+		Store: y.Store, Computes: y.Computes, Instances: y.Instances, Builds: builds, Objects: y.objects,
+		GameServerURL: "wss://muster.test", Home: celltest.Home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
 		Allow: func(r *http.Request, _ auth.Action, _ ...string) (auth.Caller, error) {
 			if r.Header.Get("Operator") == "" {
 				return auth.Caller{}, fault.New(fault.AccessDenied, "not an operator")
@@ -84,47 +60,35 @@ func open(t *testing.T) *yard {
 			return auth.Caller{Name: "operator"}, nil
 		},
 	})
-	y.must(y.st.Open(t.Context()))
-	ctx, stop := context.WithCancel(context.Background())
-	var loops sync.WaitGroup
-	loops.Go(func() { y.computes.Run(ctx) })
-	loops.Go(func() { y.instances.Run(ctx) })
+	y.Open()
+	y.Start(y.Computes.Run, y.Instances.Run)
 	srv := httptest.NewServer(door)
 	y.url = srv.URL
 	t.Cleanup(func() {
 		door.Stop()
 		srv.Close()
-		stop()
-		loops.Wait()
-		y.must(y.st.Close())
+		y.Close()
 	})
 	return y
-}
-
-func (y *yard) must(err error) {
-	if err != nil {
-		y.Helper()
-		y.Fatal(err)
-	}
 }
 
 // request sends a request and decodes the response into out, unless that is nil. It fails
 // the test unless the response has a status.
 func (y *yard) request(status int, method, path string, header http.Header, body io.Reader, out any) {
 	y.Helper()
-	r, err := http.NewRequestWithContext(y.Context(), method, y.url+path, body)
-	y.must(err)
+	r, err := http.NewRequestWithContext(y.Ctx, method, y.url+path, body)
+	y.Must(err)
 	r.Header = header
 	answer, err := http.DefaultClient.Do(r)
-	y.must(err)
+	y.Must(err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	y.must(err)
+	y.Must(err)
 	if answer.StatusCode != status {
 		y.Fatalf("%s %s: %s %s, want %d", method, path, answer.Status, text, status)
 	}
 	if out != nil {
-		y.must(json.Unmarshal(text, out))
+		y.Must(json.Unmarshal(text, out))
 	}
 }
 
@@ -138,7 +102,7 @@ func (y *yard) operate(method, path string, out any) {
 func (y *yard) tryJoin(status int, token string, out any) {
 	y.Helper()
 	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: facts})
-	y.must(err)
+	y.Must(err)
 	y.request(status, http.MethodPost, protocol.PathJoin, http.Header{}, bytes.NewReader(body), out)
 }
 
@@ -166,9 +130,9 @@ type agent struct {
 func (y *yard) connect(j protocol.JoinResponse) *agent {
 	y.Helper()
 	ws, answer, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(y.url, "http")+protocol.PathHost, credential(j))
-	y.must(err)
+	y.Must(err)
 	answer.Body.Close()
-	y.Cleanup(func() { ws.Close() })
+	y.t.Cleanup(func() { ws.Close() })
 	a := &agent{yard: y, JoinResponse: j, ws: ws}
 	a.send(protocol.Message{Hello: &protocol.Hello{Facts: facts, Run: "run-1"}})
 	return a
@@ -177,22 +141,22 @@ func (y *yard) connect(j protocol.JoinResponse) *agent {
 func (a *agent) send(m protocol.Message) {
 	a.Helper()
 	frame, err := protocol.Encode(m)
-	a.must(err)
-	a.must(a.ws.WriteMessage(websocket.TextMessage, frame))
+	a.Must(err)
+	a.Must(a.ws.WriteMessage(websocket.TextMessage, frame))
 }
 
 // await returns the first message for which is returns true; others before it are
 // skipped.
 func (a *agent) await(what string, is func(protocol.Message) bool) protocol.Message {
 	a.Helper()
-	a.must(a.ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	a.Must(a.ws.SetReadDeadline(time.Now().Add(time.Minute)))
 	for {
 		_, frame, err := a.ws.ReadMessage()
 		if err != nil {
 			a.Fatalf("waiting for %s: %v", what, err)
 		}
 		m, err := protocol.Decode(frame)
-		a.must(err)
+		a.Must(err)
 		if is(m) {
 			return m
 		}
@@ -226,11 +190,11 @@ func (a *agent) exited(e protocol.Exited) protocol.Collect {
 // managed creates a managed fleet.
 func (y *yard) managed() *fleet.Fleet {
 	y.Helper()
-	f, err := y.fleets.Create.Do(y.Context(), fleet.CreateInput{
+	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
 		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
 	})
-	y.must(err)
+	y.Must(err)
 	return f
 }
 
@@ -246,10 +210,10 @@ func (link) Drop()                            {}
 func (y *yard) ready(d protocol.Desired, id string) compute.Ref {
 	y.Helper()
 	ref := compute.Ref{FleetID: d.FleetID, ComputeName: d.Compute, ProcessID: id}
-	y.must(y.computes.CheckToken(ref, d.AuthToken, time.Now()))
-	_, err := y.computes.Connect(y.Context(), compute.ConnectInput{Ref: ref}, link{})
-	y.must(err)
-	y.must(y.computes.Ready(y.Context(), compute.ReadyInput{Ref: ref, Port: d.PortFrom}))
+	y.Must(y.Computes.CheckToken(ref, d.AuthToken, time.Now()))
+	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: ref}, link{})
+	y.Must(err)
+	y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: ref, Port: d.PortFrom}))
 	return ref
 }
 
@@ -260,7 +224,7 @@ func TestJoin(t *testing.T) {
 	y.operate(http.MethodPost, "/agent/v1/tokens", &token)
 	var j protocol.JoinResponse
 	y.tryJoin(http.StatusOK, token.Token, &j)
-	if h := y.instances.Host(y.st.View(), j.HostID); h == nil || h.Name != facts.Name || h.CPUMillis != facts.CPUMillis || h.JoinToken != token.TokenID || h.Connected {
+	if h := y.Instances.Host(y.Store.View(), j.HostID); h == nil || h.Name != facts.Name || h.CPUMillis != facts.CPUMillis || h.JoinToken != token.TokenID || h.Connected {
 		t.Errorf("the host is %+v", h)
 	}
 	if j.Location != region || len(j.BuildKey) != ed25519.PublicKeySize {
@@ -308,19 +272,19 @@ func TestAssignAndReport(t *testing.T) {
 	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
 	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
 	ref := y.ready(d, "p")
-	if got := y.fleets.Get(y.st.View(), f.ID).Status; got != fleet.Active {
+	if got := y.Fleets.Get(y.Store.View(), f.ID).Status; got != fleet.Active {
 		t.Errorf("with a ready process the fleet is %s", got)
 	}
-	y.must(y.st.Update(t.Context(), func(tx *store.Tx) error {
-		y.computes.Kill(tx, ref.Key(), event.ServerProcessForceTerminated, "a test")
+	y.Must(y.Store.Update(t.Context(), func(tx *store.Tx) error {
+		y.Computes.Kill(tx, ref.Key(), event.ServerProcessForceTerminated, "a test")
 		return nil
 	}))
 	kill := a.await("the order to kill", func(m protocol.Message) bool { return m.Kill != nil }).Kill
 	if kill.ProcessID != "p" || kill.InstanceID != d.InstanceID || kill.Reason != string(event.ServerProcessForceTerminated) {
 		t.Errorf("to kill: %+v", kill)
 	}
-	_, err := y.fleets.Capacities.Update.Do(t.Context(), fleet.CapacityInput{FleetID: f.ID, Desired: new(0)})
-	y.must(err)
+	_, err := y.Fleets.Capacities.Update.Do(t.Context(), fleet.CapacityInput{FleetID: f.ID, Desired: new(0)})
+	y.Must(err)
 	a.await("the end of the instance", func(m protocol.Message) bool {
 		return m.Assign != nil && len(m.Assign.Instances) == 1 && m.Assign.Instances[0].Stop == protocol.Drain
 	})
@@ -347,15 +311,15 @@ func TestExited(t *testing.T) {
 	if ack := a.await("the acknowledgement", func(m protocol.Message) bool { return m.Ack != nil }).Ack; ack.Seq != 7 {
 		t.Errorf("acknowledged %d, want 7", ack.Seq)
 	}
-	found, err := y.events.Read(t.Context(), event.Query{FleetID: f.ID, Limit: 100})
-	y.must(err)
+	found, err := y.Events.Read(t.Context(), event.Query{FleetID: f.ID, Limit: 100})
+	y.Must(err)
 	if !slices.ContainsFunc(found, func(e event.Entry) bool {
 		return e.Value.Code == event.ServerProcessCrashed && e.Value.ProcessID == "p" && strings.Contains(e.Value.Message, "no map")
 	}) {
 		t.Errorf("no event names the cause: %+v", found)
 	}
 	stored := ""
-	for o := range y.objects.List(y.st.View(), object.LogBucket, f.ID+"/", "") {
+	for o := range y.objects.List(y.Store.View(), object.LogBucket, f.ID+"/", "") {
 		stored += o.Key
 	}
 	if want := hosts.LogKey(compute.Ref{FleetID: f.ID, ComputeName: d.InstanceID, ProcessID: "p"}, ""); stored != want {

@@ -10,15 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
-	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
@@ -31,19 +28,13 @@ const (
 
 // house is a cell with one Anywhere fleet, one compute, and the door under test.
 type house struct {
-	t         *testing.T
-	ctx       context.Context
-	st        *store.Store
-	events    *event.Log
-	fleets    *fleet.Service
-	computes  *compute.Service
-	instances *instance.Service
-	sessions  *session.Service
-	matches   *flexmatch.Service
-	server    *serversdk.Server
-	wire      *wire
-	fleet     *fleet.Fleet
-	token     string
+	*celltest.Cell
+	t       *testing.T
+	matches *flexmatch.Service
+	server  *serversdk.Server
+	wire    *wire
+	fleet   *fleet.Fleet
+	token   string
 }
 
 // config changes how a house is built.
@@ -66,85 +57,55 @@ func in(t *testing.T, c config, f func(*testing.T, *house)) {
 }
 
 func newHouse(t testing.TB, c config) *house {
-	if c.driver == nil {
-		c.driver = store.NewMemory()
-	}
-	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-	must(t, err)
-	h := &house{ctx: context.Background(), st: store.New(store.Options{Driver: c.driver, MaxPending: c.pending})}
+	h := &house{Cell: celltest.New(t, celltest.Options{Driver: c.driver, Pending: c.pending, Computes: c.computes})}
 	h.t, _ = t.(*testing.T)
-	h.events = event.New(h.st)
-	tags := tag.New(h.st)
-	h.fleets = fleet.New(h.st, fleet.Deps{Events: h.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
-	c.computes.Tokens = master
-	h.computes = compute.New(h.st, compute.Deps{Events: h.events, Fleets: h.fleets, Tags: tags}, c.computes)
-	h.sessions = session.New(h.st, session.Deps{Events: h.events, Fleets: h.fleets, Computes: h.computes}, session.Options{})
-	h.instances = instance.New(h.st, instance.Deps{Events: h.events, Tags: tags, Fleets: h.fleets, Computes: h.computes, Sessions: h.sessions}, instance.Options{})
-	h.match(tags)
-	must(t, h.st.Open(h.ctx))
-	c.server.Store, c.server.Computes, c.server.Sessions, c.server.Matches = h.st, h.computes, h.sessions, h.matches
+	places := placement.New(h.Store, placement.Deps{
+		Events: h.Events, Tags: h.Tags, Fleets: h.Fleets, Computes: h.Computes, Sessions: h.Sessions,
+	}, placement.Options{})
+	h.matches = flexmatch.New(h.Store, flexmatch.Deps{
+		Home: celltest.Home, Events: h.Events, Tags: h.Tags, Sessions: h.Sessions, Placements: places,
+	}, flexmatch.Options{})
+	h.Open()
+	c.server.Store, c.server.Computes, c.server.Sessions, c.server.Matches = h.Store, h.Computes, h.Sessions, h.matches
 	if t != nil && testing.Verbose() {
 		c.server.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	h.server = serversdk.New(c.server)
 	if c.rejoin {
-		_, err := h.computes.Restart(h.ctx)
-		must(t, err)
-		for f := range h.fleets.All(h.st.View(), "") {
+		_, err := h.Computes.Restart(h.Ctx)
+		h.Must(err)
+		for f := range h.Fleets.All(h.Store.View(), "") {
 			h.fleet = f
 		}
 	} else {
-		h.furnish(t)
+		h.settle()
 	}
-	h.issue(t)
+	h.issue()
 	h.wire = newWire(h.server)
-	ctx, cancel := context.WithCancel(h.ctx)
-	h.ctx = ctx
-	h.wire.stop = cancel
-	for _, run := range []func(context.Context){h.computes.Run, h.sessions.Run, h.server.Run} {
-		h.wire.running.Go(func() { run(ctx) })
-	}
+	h.Start(h.Computes.Run, h.Sessions.Run, h.server.Run)
 	return h
 }
 
-// match adds queues and matchmaking to the house.
-func (h *house) match(tags *tag.Service) {
-	places := placement.New(h.st, placement.Deps{
-		Events: h.events, Tags: tags, Fleets: h.fleets, Computes: h.computes, Sessions: h.sessions,
-	}, placement.Options{})
-	h.matches = flexmatch.New(h.st, flexmatch.Deps{
-		Home: h.fleets.Home(), Events: h.events, Tags: tags, Sessions: h.sessions, Placements: places,
-	}, flexmatch.Options{})
-}
-
-func (h *house) furnish(t testing.TB) {
-	_, err := h.fleets.Locations.Create(h.ctx, location, nil)
-	must(t, err)
-	h.settle(t)
-}
-
 // furnishAgain switches to a second fleet.
-func (h *house) furnishAgain(t testing.TB) {
-	h.settle(t)
-	h.issue(t)
+func (h *house) furnishAgain() {
+	h.settle()
+	h.issue()
 }
 
 // settle creates a fleet with one compute.
-func (h *house) settle(t testing.TB) {
-	var err error
-	h.fleet, err = h.fleets.Create.Do(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{location}})
-	must(t, err)
-	_, err = h.computes.Register(h.ctx, compute.RegisterInput{
+func (h *house) settle() {
+	h.fleet = h.Anywhere("f", location)
+	_, err := h.Computes.Register(h.Ctx, compute.RegisterInput{
 		FleetID: h.fleet.ID, Name: computeName, Location: location,
 		IPAddress: "192.0.2.7", CertificatePath: "/certs/c.pem",
 	})
-	must(t, err)
+	h.Must(err)
 }
 
-func (h *house) issue(t testing.TB) {
-	at, err := h.computes.Find(h.st.View(), h.fleet.ID, computeName)
-	must(t, err)
-	h.token, _ = h.computes.IssueToken(at, time.Now())
+func (h *house) issue() {
+	at, err := h.Computes.Find(h.Store.View(), h.fleet.ID, computeName)
+	h.Must(err)
+	h.token, _ = h.Computes.IssueToken(at, time.Now())
 }
 
 // close stops everything, the door first.
@@ -153,9 +114,7 @@ func (h *house) close() {
 		h.t.Error("stop:", err)
 	}
 	h.wire.close()
-	if err := h.st.Close(); err != nil {
-		h.t.Error("close:", err)
-	}
+	h.Close()
 }
 
 func (h *house) ref(id string) compute.Ref {
@@ -165,7 +124,7 @@ func (h *house) ref(id string) compute.Ref {
 // process returns the row of a process.
 func (h *house) process(id string) *compute.Process {
 	h.t.Helper()
-	p := h.computes.Process(h.st.View(), h.ref(id).Key())
+	p := h.Computes.Process(h.Store.View(), h.ref(id).Key())
 	if p == nil {
 		h.t.Fatalf("process %s is not known", id)
 	}
@@ -175,18 +134,18 @@ func (h *house) process(id string) *compute.Process {
 // create creates a game session for three players.
 func (h *house) create() *session.GameSession {
 	h.t.Helper()
-	g, err := h.sessions.Create(h.ctx, session.CreateInput{
+	g, err := h.Sessions.Create(h.Ctx, session.CreateInput{
 		FleetID: h.fleet.ID, Location: location, Name: "game", Data: "data", MaxPlayers: 3,
 		Properties: []session.Property{{Key: "map", Value: "winter"}},
 	})
-	must(h.t, err)
+	h.Must(err)
 	return g
 }
 
 func (h *house) game(id string) *session.GameSession {
 	h.t.Helper()
-	g, err := h.sessions.Get(h.ctx, id)
-	must(h.t, err)
+	g, err := h.Sessions.Get(h.Ctx, id)
+	h.Must(err)
 	return g
 }
 
@@ -197,8 +156,8 @@ func (h *house) reserve(gameSessionID string, players ...string) []string {
 	for _, p := range players {
 		in.Players = append(in.Players, session.Joining{PlayerID: p, Data: "of " + p})
 	}
-	made, err := h.sessions.Players.Reserve(h.ctx, in)
-	must(h.t, err)
+	made, err := h.Sessions.Players.Reserve(h.Ctx, in)
+	h.Must(err)
 	var ids []string
 	for _, p := range made {
 		ids = append(ids, p.ID)
@@ -209,8 +168,8 @@ func (h *house) reserve(gameSessionID string, players ...string) []string {
 // entries returns all events, oldest first.
 func (h *house) entries() []*event.Event {
 	h.t.Helper()
-	entries, err := h.events.Read(h.ctx, event.Query{Limit: 1000})
-	must(h.t, err)
+	entries, err := h.Events.Read(h.Ctx, event.Query{Limit: 1000})
+	h.Must(err)
 	var all []*event.Event
 	for _, e := range entries {
 		all = append(all, e.Value)
@@ -223,8 +182,8 @@ func (h *house) update(gameSessionID string) error { return h.updateTo(gameSessi
 
 func (h *house) updateTo(gameSessionID, matchmakerData string) error {
 	g := h.game(gameSessionID)
-	return h.st.Update(h.ctx, func(tx *store.Tx) error {
-		h.computes.Tell(tx, g.ProcessKey, compute.Update{
+	return h.Store.Update(h.Ctx, func(tx *store.Tx) error {
+		h.Computes.Tell(tx, g.ProcessKey, compute.Update{
 			Session: compute.Start{GameSessionID: g.ID, Name: g.Name, Port: g.Port, MatchmakerData: matchmakerData},
 			FleetID: g.FleetID, Location: g.Location, Status: string(g.Status), Reason: "MATCHMAKING_DATA_UPDATED",
 		})
@@ -248,7 +207,6 @@ type wire struct {
 	done    chan struct{}
 	http    *http.Server
 	running waiter
-	stop    context.CancelFunc
 }
 
 func newWire(h http.Handler) *wire {
@@ -279,7 +237,6 @@ func (w *wire) Close() error {
 func (w *wire) Addr() net.Addr { return address("pipe:1") }
 
 func (w *wire) close() {
-	w.stop()
 	w.http.Close()
 	w.running.Wait()
 }

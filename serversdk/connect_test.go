@@ -19,7 +19,7 @@ import (
 // refused fails the test unless a visit gets an HTTP status and changes nothing.
 func (h *house) refused(t *testing.T, name string, v visit, status int) {
 	t.Helper()
-	before := h.st.View().Digest()
+	before := h.Store.View().Digest()
 	g, r, err := h.dial(v)
 	if err == nil {
 		t.Errorf("%s: was let in", name)
@@ -31,7 +31,7 @@ func (h *house) refused(t *testing.T, name string, v visit, status int) {
 	} else if status == 403 && body(r) != "{\"message\":\"Forbidden\"}\n" {
 		t.Errorf("%s: the body of the refusal tells more than needed", name)
 	}
-	if after := h.st.View().Digest(); after != before {
+	if after := h.Store.View().Digest(); after != before {
 		t.Errorf("%s: the refusal changed the state", name)
 	}
 }
@@ -205,12 +205,12 @@ func TestConnect_BeforeTheAPI(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver, pending: 8}, func(t *testing.T, h *house) {
 		driver.shut()
-		api := store.WithYield(h.ctx)
+		api := store.WithYield(h.Ctx)
 		for i := range 6 {
-			go h.fleets.Locations.Create(api, fmt.Sprint("custom-", i), nil)
+			go h.Fleets.Locations.Create(api, fmt.Sprint("custom-", i), nil)
 		}
 		synctest.Wait()
-		if _, err := h.fleets.Locations.Create(api, "custom-6", nil); !fault.Is(err, fault.Throttling) {
+		if _, err := h.Fleets.Locations.Create(api, "custom-6", nil); !fault.Is(err, fault.Throttling) {
 			t.Errorf("a change by the API: %v", err)
 		}
 		connected := make(chan error)
@@ -223,7 +223,7 @@ func TestConnect_BeforeTheAPI(t *testing.T) {
 		if err := <-connected; err != nil {
 			t.Errorf("a game server: %v", err)
 		}
-		if _, err := h.fleets.Locations.Create(api, "custom-6", nil); err != nil {
+		if _, err := h.Fleets.Locations.Create(api, "custom-6", nil); err != nil {
 			t.Errorf("a change by the API, with room: %v", err)
 		}
 	})
@@ -250,7 +250,7 @@ func TestConnect_ClientGivesUp(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
 		driver.shut()
-		raw, err := h.wire.dial(h.ctx, "198.51.100.1")
+		raw, err := h.wire.dial(h.Ctx, "198.51.100.1")
 		must(t, err)
 		u, _ := url.Parse(h.url(visit{id: "p"}))
 		must(t, writeUpgrade(raw, u))

@@ -90,7 +90,7 @@ func (h *house) dial(v visit) (*game, *http.Response, error) {
 func (h *house) connect(id string) *game {
 	h.t.Helper()
 	g, _, err := h.dial(visit{id: id})
-	must(h.t, err)
+	h.Must(err)
 	return g
 }
 

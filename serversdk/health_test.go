@@ -145,7 +145,7 @@ func TestReadyTimeout(t *testing.T) {
 func TestStopGrace(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
-		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
+		_, err := h.Sessions.Terminate(h.Ctx, id, session.Trigger)
 		must(t, err)
 		by := g.push("TerminateProcess")["TerminationTime"].(float64)
 		if want := time.Now().Add(5 * time.Minute).UnixMilli(); int64(by) != want {
@@ -195,9 +195,9 @@ func (asleep) Ended(compute.Ref, event.Code) {}
 // A process that its host is to kill keeps its socket until then, but not forever.
 func TestEndLinger_NotKilled(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
-		h.instances.AddLauncher(asleep{})
+		h.Instances.AddLauncher(asleep{})
 		g := h.ready("p")
-		must(t, h.computes.Deregister(h.ctx, h.fleet.ID, computeName))
+		must(t, h.Computes.Deregister(h.Ctx, h.fleet.ID, computeName))
 		pass(30 * time.Second)
 		if !g.alive() {
 			t.Fatal("the socket was closed within 30 s, before the process was killed")

@@ -26,7 +26,7 @@ func TestLife(t *testing.T) {
 		}
 		g.want(200, g.ask("RemovePlayerSession", object{"GameSessionId": s.ID, "PlayerSessionId": ids[0]}))
 		g.want(200, g.ask("UpdatePlayerSessionCreationPolicy", object{"GameSessionId": s.ID, "PlayerSessionPolicy": "DENY_ALL"}))
-		if n := h.sessions.Players.Count(h.st.View(), s.ID); n != 1 {
+		if n := h.Sessions.Players.Count(h.Store.View(), s.ID); n != 1 {
 			t.Fatalf("%d slots in use, want 1", n)
 		}
 		g.want(200, g.ask("TerminateServerProcess", nil))

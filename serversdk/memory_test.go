@@ -54,10 +54,10 @@ func serveIdle(n int) {
 	h := newHouse(nil, config{server: serversdk.Options{MaxConnections: n}})
 	for i := range n {
 		ref := h.ref(fmt.Sprint("process-", i))
-		_, err := h.computes.Connect(h.ctx, compute.ConnectInput{Ref: ref}, nobody{})
+		_, err := h.Computes.Connect(h.Ctx, compute.ConnectInput{Ref: ref}, nobody{})
 		must(nil, err)
-		must(nil, h.computes.Ready(h.ctx, compute.ReadyInput{Ref: ref, Port: 1}))
-		must(nil, h.computes.Hearing(h.ctx, ref))
+		must(nil, h.Computes.Ready(h.Ctx, compute.ReadyInput{Ref: ref, Port: 1}))
+		must(nil, h.Computes.Hearing(h.Ctx, ref))
 	}
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	must(nil, err)

@@ -26,7 +26,7 @@ func TestPush_HeldUntilReconnect(t *testing.T) {
 		driver.shut()
 		created := make(chan error, 1)
 		go func() {
-			_, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
+			_, err := h.Sessions.Create(h.Ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
 			created <- err
 		}()
 		synctest.Wait() // the process is taken, but that is not durable yet
@@ -95,7 +95,7 @@ func TestPush_TerminateReplacesWhatIsHeld(t *testing.T) {
 		for range 100 { // far more than are kept
 			must(t, h.update(id))
 		}
-		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
+		_, err := h.Sessions.Terminate(h.Ctx, id, session.Trigger)
 		must(t, err)
 		back := h.connect("p")
 		back.push("TerminateProcess")
@@ -183,11 +183,11 @@ func TestRestart(t *testing.T) {
 	in(t, config{driver: driver}, func(t *testing.T, before *house) {
 		comes, id := before.hosting("comes")
 		before.ready("stays away")
-		must(t, before.server.Stop(before.ctx))
+		must(t, before.server.Stop(before.Ctx))
 		if comes.ended() {
 			t.Error("a close frame was sent")
 		}
-		must(t, before.st.Close())
+		must(t, before.Store.Close())
 
 		h := newHouse(t, config{driver: driver, rejoin: true})
 		h.t = t
@@ -224,7 +224,7 @@ func TestStop_FinishesRequests(t *testing.T) {
 		request := g.send("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]})
 		synctest.Wait()
 		stopped := make(chan error, 1)
-		go func() { stopped <- h.server.Stop(h.ctx) }()
+		go func() { stopped <- h.server.Stop(h.Ctx) }()
 		synctest.Wait()
 		h.refused(t, "new process while stopping", visit{id: "new"}, 503)
 		driver.open()
@@ -250,7 +250,7 @@ func TestStop_LateRequest(t *testing.T) {
 		request := g.send("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]})
 		synctest.Wait()
 		stopped := make(chan error, 1)
-		go func() { stopped <- h.server.Stop(h.ctx) }()
+		go func() { stopped <- h.server.Stop(h.Ctx) }()
 		synctest.Wait()
 		late := g.send("HeartbeatServerProcess", object{"HealthStatus": true})
 		synctest.Wait()
@@ -276,7 +276,7 @@ func TestStop_WritesWhatIsQueued(t *testing.T) {
 		must(t, ws.WriteMessage(websocket.TextMessage, []byte(`{"Action":"GetComputeCertificate","RequestId":"r"}`)))
 		synctest.Wait()
 		stopped := make(chan error, 1)
-		go func() { stopped <- h.server.Stop(h.ctx) }()
+		go func() { stopped <- h.server.Stop(h.Ctx) }()
 		synctest.Wait()
 		for _, want := range []string{`"RefreshConnection"`, `"RequestId":"r"`} {
 			_, frame, err := ws.ReadMessage()
@@ -299,7 +299,7 @@ func TestStop_DoesNotWaitForever(t *testing.T) {
 		driver.shut()
 		g.send("ActivateServerProcess", object{"Port": 1})
 		synctest.Wait()
-		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+		ctx, cancel := context.WithTimeout(h.Ctx, time.Second)
 		defer cancel()
 		if err := h.server.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)

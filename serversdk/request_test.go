@@ -26,7 +26,7 @@ func TestRefusedRequests(t *testing.T) {
 		_, foreign := h.hosting("other")
 		players := h.reserve(id, "ann")
 		elsewhere := h.reserve(foreign, "bob")
-		must(t, h.sessions.Players.Remove(h.ctx, h.ref("p"), id, h.reserve(id, "gone")[0]))
+		must(t, h.Sessions.Players.Remove(h.Ctx, h.ref("p"), id, h.reserve(id, "gone")[0]))
 		for _, c := range []struct {
 			action  string
 			members object
@@ -67,12 +67,12 @@ func TestRefusedRequests(t *testing.T) {
 			{"StopMatchBackfill", object{"GameSessionArn": id, "MatchmakingConfigurationArn": configuration, "TicketId": "t"}, 404, "has no backfill ticket t"},
 			{"TerminateGameSession", object{"GameSessionId": id}, 400, "is no request of Server SDK 5"},
 		} {
-			before := h.st.View().Digest()
+			before := h.Store.View().Digest()
 			o := g.want(c.status, g.ask(c.action, c.members))
 			if text := o["ErrorMessage"].(string); !strings.Contains(text, c.why) {
 				t.Errorf("%s %v: %q does not say %q", c.action, c.members, text, c.why)
 			}
-			if h.st.View().Digest() != before {
+			if h.Store.View().Digest() != before {
 				t.Errorf("%s %v: the refusal changed the state", c.action, c.members)
 			}
 		}
@@ -122,7 +122,7 @@ func TestDescribePlayerSessions_OwnFleetOnly(t *testing.T) {
 		_, id := h.hosting("p")
 		h.reserve(id, "ann")
 		mine := h.fleet
-		h.furnishAgain(t)
+		h.furnishAgain()
 		other, foreign := h.hosting("q")
 		h.reserve(foreign, "ann")
 		o := other.want(200, other.ask("DescribePlayerSessions", object{"PlayerId": "ann"}))
@@ -152,7 +152,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
 		g := h.ready("p")
-		s, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 100})
+		s, err := h.Sessions.Create(h.Ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 100})
 		must(t, err)
 		g.want(200, g.ask("ActivateGameSession", object{"GameSessionId": s.ID}))
 		var names []string

@@ -87,7 +87,7 @@ func TestTrap03_PushesCarryNoRequestID(t *testing.T) {
 		_, err := h.server.Refresh("ws://elsewhere.test", func(compute.Ref) (string, error) { return "token", nil })
 		must(t, err)
 		update, refresh := g.push("UpdateGameSession"), g.push("RefreshConnection")
-		_, err = h.sessions.Terminate(h.ctx, id, session.Trigger)
+		_, err = h.Sessions.Terminate(h.Ctx, id, session.Trigger)
 		must(t, err)
 		for _, o := range []object{update, refresh, g.push("TerminateProcess")} {
 			for _, member := range []string{"RequestId", "StatusCode"} {
@@ -111,7 +111,7 @@ func TestTrap04_GamePropertiesAreAnObject(t *testing.T) {
 			t.Errorf("push %s", raw)
 		}
 		bare := h.ready("p2")
-		_, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
+		_, err := h.Sessions.Create(h.Ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
 		must(t, err)
 		raw := bare.push("CreateGameSession")["raw"].(string)
 		if !strings.Contains(raw, `"GameProperties":{}`) || strings.Contains(raw, "null") {
@@ -130,7 +130,7 @@ func TestTrap05_TimesAreWholeMilliseconds(t *testing.T) {
 		if !regexp.MustCompile(`"CreationTime":\d{12,13},"TerminationTime":0,`).MatchString(raw) {
 			t.Errorf("answer %s", raw)
 		}
-		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
+		_, err := h.Sessions.Terminate(h.Ctx, id, session.Trigger)
 		must(t, err)
 		if raw := g.push("TerminateProcess")["raw"].(string); !regexp.MustCompile(`"TerminationTime":\d{12,13}}$`).MatchString(raw) {
 			t.Errorf("push %s", raw)
@@ -187,7 +187,7 @@ func TestTrap09_CloseHandshakeIsCompleted(t *testing.T) {
 	}
 	t.Run("TCP", func(t *testing.T) {
 		in(t, config{}, func(t *testing.T, h *house) {
-			raw, err := h.wire.dial(h.ctx, "198.51.100.1")
+			raw, err := h.wire.dial(h.Ctx, "198.51.100.1")
 			must(t, err)
 			handshake(t, raw, h.url(visit{id: "p1"}))
 			closeFrame := []byte{0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9} // masked, 1001
@@ -205,9 +205,9 @@ func TestTrap09_CloseHandshakeIsCompleted(t *testing.T) {
 // A process that should live never sees a close frame.
 func TestTrap10_NoCloseFrames(t *testing.T) {
 	for name, disturb := range map[string]func(*house, *game){
-		"stop":         func(h *house, g *game) { must(h.t, h.server.Stop(h.ctx)) },
+		"stop":         func(h *house, g *game) { h.Must(h.server.Stop(h.Ctx)) },
 		"frame beyond": func(h *house, g *game) { g.ws.WriteMessage(websocket.TextMessage, make([]byte, 1<<20+1)) },
-		"deregistered": func(h *house, g *game) { must(h.t, h.computes.Deregister(h.ctx, h.fleet.ID, computeName)) },
+		"deregistered": func(h *house, g *game) { h.Must(h.Computes.Deregister(h.Ctx, h.fleet.ID, computeName)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, config{}, func(t *testing.T, h *house) {
@@ -374,7 +374,7 @@ func TestTrap15_LargeFrames(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p1")
 		data := strings.Repeat("d", 650_000)
-		s, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, Data: data, MaxPlayers: 1})
+		s, err := h.Sessions.Create(h.Ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, Data: data, MaxPlayers: 1})
 		must(t, err)
 		if push := g.push("CreateGameSession"); push["GameSessionData"] != data {
 			t.Error("the push does not carry the data whole")
