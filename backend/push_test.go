@@ -16,14 +16,14 @@ import (
 func TestParty_LeftIsTold(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*house, *lobby.Party){
-		"put out": func(h *house, p *lobby.Party) { h.must(h.lobby.Parties.Leave(h.ctx, "anna", p.ID, "bert")) },
+		"put out": func(h *house, p *lobby.Party) { h.Must(h.lobby.Parties.Leave(h.Ctx, "anna", p.ID, "bert")) },
 		"expired": func(*house, *lobby.Party) { time.Sleep(31 * time.Minute) },
 	} {
 		inHouse(t, func(h *house) {
-			p, err := h.lobby.Parties.Create(h.ctx, "anna", "alone", 2)
-			h.must(err)
-			_, err = h.lobby.Parties.Join(h.ctx, "bert", p.Code)
-			h.must(err)
+			p, err := h.lobby.Parties.Create(h.Ctx, "anna", "alone", 2)
+			h.Must(err)
+			_, err = h.lobby.Parties.Join(h.Ctx, "bert", p.Code)
+			h.Must(err)
 			stays, cursor := &socket{of: h.b.sockets}, ""
 			told := func(c *socket, cursor *string) (kinds []string) {
 				for _, m := range c.news("bert", cursor) {
@@ -70,7 +70,7 @@ func TestSocket_LoginHasEnded(t *testing.T) {
 		}
 		waits, stop := h.b.hub.watch(player)
 		defer stop()
-		h.must(h.ids.Accounts.Ban(h.ctx, player, "cheats", time.Now().Add(time.Hour)))
+		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "cheats", time.Now().Add(time.Hour)))
 		select {
 		case <-waits:
 		default:

@@ -52,7 +52,7 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 func TestServe_GuestsCountBySite(t *testing.T) {
 	t.Parallel()
 	inHouse(t, func(h *house) {
-		h.must(h.ids.Open(h.ctx))
+		h.Must(h.ids.Open(h.Ctx))
 		h.b.rates.guest = newMeter("guest", 1, time.Hour, 2)
 		for _, c := range []struct {
 			from string
@@ -125,13 +125,13 @@ func TestServe_LookUpIsBounded(t *testing.T) {
 			ids = append(ids, id)
 			value := jsontext.Value(`"` + strings.Repeat("x", identity.MaxValue-2) + `"`)
 			for i := range identity.MaxNamespace / identity.MaxValue {
-				_, err := h.ids.Data.Put(h.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
-				h.must(err)
+				_, err := h.ids.Data.Put(h.Ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
+				h.Must(err)
 			}
 		}
 		lookUp := func(ids ...string) int {
 			body, err := json.Marshal(protocol.PlayerLookup{IDs: ids})
-			h.must(err)
+			h.Must(err)
 			return h.send("192.0.2.1", token, "POST", protocol.Base+"/players/lookup", string(body)).Code
 		}
 		most := ids[1:]
@@ -151,9 +151,9 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 	const login, here, there = protocol.Base + "/auth/guest/login", "192.0.2.1", "192.0.2.2"
 	inHouse(t, func(h *house) {
 		h.b.config.Open = false // on an open server all addresses are one
-		h.must(h.ids.Open(h.ctx))
-		s, err := h.ids.Logins.CreateGuest(h.ctx)
-		h.must(err)
+		h.Must(h.ids.Open(h.Ctx))
+		s, err := h.ids.Logins.CreateGuest(h.Ctx)
+		h.Must(err)
 		try := func(from, player, secret string) int {
 			return h.send(from, "", "POST", login, `{"player_id":"`+player+`","guest_secret":"`+secret+`"}`).Code
 		}

@@ -47,7 +47,7 @@ func TestSocketTicket(t *testing.T) {
 		inHouse(t, func(h *house) {
 			_, token := h.guest()
 			var got protocol.SocketTicket
-			h.must(json.Unmarshal(h.send(here, token, "POST", protocol.Base+"/auth/ws-ticket", "").Body.Bytes(), &got))
+			h.Must(json.Unmarshal(h.send(here, token, "POST", protocol.Base+"/auth/ws-ticket", "").Body.Bytes(), &got))
 			for key := range h.b.sockets.door.tickets {
 				if strings.Contains(key, got.Ticket) || len(h.b.sockets.door.tickets) != 1 {
 					t.Errorf("%s: the door keeps %v", name, h.b.sockets.door.tickets)

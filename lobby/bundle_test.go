@@ -2,53 +2,26 @@ package lobby
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
-	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
-	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/placement"
-	"github.com/musterhq/muster/session"
 )
 
 // hall is a lobby and the services below it.
 type hall struct {
-	*testing.T
+	*celltest.Cell
 	*Service
-	ctx     context.Context
 	ids     *identity.Service
 	matches *flexmatch.Service
 	queues  *placement.Service
-	loops   []func(context.Context)
-	stops   []func()
 
 	committing func() // called before each commit, if set
-}
-
-// studio is an operator's webhook: a token is the name of its account.
-type studio struct{}
-
-func (studio) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	var in struct{ Token string }
-	if err := json.UnmarshalRead(r.Body, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
-		return nil, err
-	}
-	err := json.MarshalWrite(w, map[string]string{"subject": in.Token})
-	return w.Result(), err
 }
 
 const (
@@ -72,29 +45,18 @@ func hallOf(t *testing.T, rows map[string][]string) *hall {
 	t.Helper()
 	driver := store.NewMemory()
 	writeRows(t, driver, rows)
-	h := &hall{T: t, ctx: context.Background()}
-	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-	h.must(err)
-	st := store.New(store.Options{Driver: telling{driver, h}})
-	events, tags, home := event.New(st), tag.New(st), arn.Home{Region: "us-east-1", Account: "000000000000"}
-	fleets := fleet.New(st, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
-	computes := compute.New(st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
-	sessions := session.New(st, session.Deps{Events: events, Fleets: fleets, Computes: computes}, session.Options{})
-	h.queues = placement.New(st, placement.Deps{Events: events, Tags: tags, Fleets: fleets, Computes: computes, Sessions: sessions}, placement.Options{})
-	h.matches = flexmatch.New(st, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: sessions, Placements: h.queues}, flexmatch.Options{})
-	h.ids, err = identity.New(st, identity.Deps{Events: events, Secrets: master, Client: &http.Client{Transport: studio{}}}, identity.Options{
-		Issuer:    func() string { return "https://play.example/player" },
-		Providers: []identity.ProviderConfig{{Name: "studio", Kind: identity.Custom, URL: "https://studio.example/who", Secret: "sixteen letters or more"}},
-	})
-	h.must(err)
-	h.Service, err = New(st, Deps{Identity: h.ids, Fleets: fleets, Sessions: sessions, Placements: h.queues, Matches: h.matches}, Options{Offer: Offer{Open: true}})
-	h.must(err)
-	h.must(st.Open(h.ctx))
-	h.loops = []func(context.Context){computes.Run, sessions.Run, h.queues.Run, h.matches.Run, h.Service.Run}
-	if h.queues.Queues.Get(st.View(), "empty") == nil {
-		h.configure(fleets)
+	h := &hall{}
+	h.Cell = celltest.New(t, celltest.Options{Driver: telling{driver, h}})
+	h.queues = placement.New(h.Store, placement.Deps{Events: h.Events, Tags: h.Tags, Fleets: h.Fleets, Computes: h.Computes, Sessions: h.Sessions}, placement.Options{})
+	h.matches = flexmatch.New(h.Store, flexmatch.Deps{Home: celltest.Home, Events: h.Events, Tags: h.Tags, Sessions: h.Sessions, Placements: h.queues}, flexmatch.Options{})
+	h.ids = h.Accounts()
+	var err error
+	h.Service, err = New(h.Store, Deps{Identity: h.ids, Fleets: h.Fleets, Sessions: h.Sessions, Placements: h.queues, Matches: h.matches}, Options{Offer: Offer{Open: true}})
+	h.Must(err)
+	h.Open()
+	if h.queues.Queues.Get(h.Store.View(), "empty") == nil {
+		h.configure()
 	}
-	h.stops = append(h.stops, func() { h.must(st.Close()) })
 	return h
 }
 
@@ -102,19 +64,16 @@ func hallOf(t *testing.T, rows map[string][]string) *hall {
 // matches wait for one, "slow", which searches longer than a ticket is kept after its
 // end, "alone", whose matches have no game session, and "asked", whose matches must be
 // accepted.
-func (h *hall) configure(fleets *fleet.Service) {
+func (h *hall) configure() {
 	h.Helper()
-	_, err := fleets.Locations.Create(h.ctx, "custom-home", nil)
-	h.must(err)
-	f, err := fleets.Create.Do(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
-	h.must(err)
-	_, err = h.queues.Queues.Create.Do(h.ctx, placement.QueueInput{Queue: placement.Queue{
-		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
+	f := h.Anywhere("f", "custom-home")
+	_, err := h.queues.Queues.Create.Do(h.Ctx, placement.QueueInput{Queue: placement.Queue{
+		Name: "empty", Timeout: patient, Destinations: []string{h.Fleets.Home().Of("fleet", f.ID)},
 	}})
-	h.must(err)
+	h.Must(err)
 	for name, rules := range map[string]string{"duel": duel, "pairs": pairs} {
-		_, err = h.matches.RuleSets.Create(h.ctx, flexmatch.RuleSetInput{Name: name, Body: rules})
-		h.must(err)
+		_, err = h.matches.RuleSets.Create(h.Ctx, flexmatch.RuleSetInput{Name: name, Body: rules})
+		h.Must(err)
 	}
 	for _, c := range []flexmatch.Configuration{
 		{Name: "placed", Queues: []string{h.queues.Queues.ARN("empty")}, RequestTimeout: patient},
@@ -125,33 +84,14 @@ func (h *hall) configure(fleets *fleet.Service) {
 		if c.RuleSet == "" {
 			c.RuleSet = "duel"
 		}
-		_, err = h.matches.Configurations.Create(h.ctx, flexmatch.ConfigurationInput{Configuration: c})
-		h.must(err)
+		_, err = h.matches.Configurations.Create(h.Ctx, flexmatch.ConfigurationInput{Configuration: c})
+		h.Must(err)
 	}
 }
 
-func (h *hall) must(err error) {
-	if err != nil {
-		h.Helper()
-		h.Fatal(err)
-	}
-}
-
-// begin starts every loop, once.
+// begin starts every loop.
 func (h *hall) begin() {
-	ctx, cancel := context.WithCancel(h.ctx)
-	var running sync.WaitGroup
-	for _, loop := range h.loops {
-		running.Go(func() { loop(ctx) })
-	}
-	h.stops = append(h.stops, func() { cancel(); running.Wait() })
-}
-
-// stop ends the loops and closes the store.
-func (h *hall) stop() {
-	for i := range h.stops {
-		h.stops[len(h.stops)-1-i]()
-	}
+	h.Start(h.Computes.Run, h.Sessions.Run, h.queues.Run, h.matches.Run, h.Service.Run)
 }
 
 // inHall runs f in virtual time, with all loops running.
@@ -160,7 +100,7 @@ func inHall(t *testing.T, f func(*hall)) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t)
 		h.begin()
-		defer h.stop()
+		defer h.Close()
 		f(h)
 		synctest.Wait()
 	})
@@ -169,8 +109,8 @@ func inHall(t *testing.T, f func(*hall)) {
 // ask requests a match for a player.
 func (h *hall) ask(player, matchmaker string) *Ticket {
 	h.Helper()
-	t, err := h.Tickets.Start(h.ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: matchmaker})
-	h.must(err)
+	t, err := h.Tickets.Start(h.Ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: matchmaker})
+	h.Must(err)
 	return t
 }
 
@@ -178,7 +118,7 @@ func (h *hall) ask(player, matchmaker string) *Ticket {
 func (h *hall) place(ctx context.Context, player string) *Placement {
 	h.Helper()
 	p, err := h.Placements.Start(ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
-	h.must(err)
+	h.Must(err)
 	return p
 }
 

@@ -13,9 +13,9 @@ import (
 
 func (h *hall) guest() (player, token string) {
 	h.Helper()
-	h.must(h.ids.Open(h.ctx))
-	s, err := h.ids.Logins.CreateGuest(h.ctx)
-	h.must(err)
+	h.Must(h.ids.Open(h.Ctx))
+	s, err := h.ids.Logins.CreateGuest(h.Ctx)
+	h.Must(err)
 	return s.PlayerID, s.AccessToken
 }
 
@@ -26,23 +26,23 @@ func TestExpel(t *testing.T) {
 	t.Parallel()
 	for name, expel := range map[string]func(*hall, string, string){
 		"ban": func(h *hall, player, _ string) {
-			h.must(h.ids.Accounts.Ban(h.ctx, player, "cheats", time.Now().Add(time.Hour)))
+			h.Must(h.ids.Accounts.Ban(h.Ctx, player, "cheats", time.Now().Add(time.Hour)))
 		},
 		"delete": func(h *hall, _, token string) {
 			who, err := h.ids.Tokens.Check(token)
-			h.must(err)
-			h.must(h.ids.Accounts.Delete(h.ctx, who))
+			h.Must(err)
+			h.Must(h.ids.Accounts.Delete(h.Ctx, who))
 		},
 		"merge": func(h *hall, _, token string) {
 			studio := identity.Credential{Token: "anna"}
-			_, err := h.ids.Logins.Login(h.ctx, "studio", studio, true)
-			h.must(err)
+			_, err := h.ids.Logins.Login(h.Ctx, "studio", studio, true)
+			h.Must(err)
 			who, err := h.ids.Tokens.Check(token)
-			h.must(err)
-			_, err = h.ids.Logins.Link(h.ctx, who, "studio", studio)
+			h.Must(err)
+			_, err = h.ids.Logins.Link(h.Ctx, who, "studio", studio)
 			refused, _ := errors.AsType[*refusal.Refusal](err)
-			_, err = h.ids.Merges.Merge(h.ctx, who, refused.ConflictToken, true)
-			h.must(err)
+			_, err = h.ids.Merges.Merge(h.Ctx, who, refused.ConflictToken, true)
+			h.Must(err)
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,11 +50,11 @@ func TestExpel(t *testing.T) {
 			var woken []string
 			h.OnChanged(func(players []string) { woken = append(woken, players...) })
 			h.begin()
-			defer h.stop()
+			defer h.Close()
 			player, token := h.guest()
 			ticket := h.ask(player, "alone")
 			party := h.party(partyArgs{Do: partyCreate, By: player, New: Party{Matchmaker: "alone", Max: 2}})
-			place := h.place(h.ctx, player)
+			place := h.place(h.Ctx, player)
 			synctest.Wait()
 			woken = nil
 			expel(h, player, token)
@@ -69,10 +69,10 @@ func TestExpel(t *testing.T) {
 				t.Errorf("%s: the player is in a party", name)
 			}
 			// The request's token may have been checked before.
-			if _, err := h.Tickets.Start(h.ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: "alone"}); err == nil {
+			if _, err := h.Tickets.Start(h.Ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: "alone"}); err == nil {
 				t.Errorf("%s: the player is matched again", name)
 			}
-			if _, err := h.Placements.Start(h.ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{}); err == nil {
+			if _, err := h.Placements.Start(h.Ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{}); err == nil {
 				t.Errorf("%s: the player gets a game session", name)
 			}
 		})
@@ -85,7 +85,7 @@ func TestExpel_LiftedBan(t *testing.T) {
 	inHall(t, func(h *hall) {
 		player, _ := h.guest()
 		ticket := h.ask(player, "alone")
-		h.must(h.ids.Accounts.Ban(h.ctx, player, "", time.Now().Add(-time.Hour)))
+		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "", time.Now().Add(-time.Hour)))
 		time.Sleep(time.Second)
 		h.wants(ticket.ID, Searching)
 	})
@@ -99,7 +99,7 @@ func TestExpel_MatchGoesOn(t *testing.T) {
 		one, two := h.ask(player, "placed"), h.ask("bert", "placed")
 		time.Sleep(time.Second)
 		h.wants(one.ID, Placing)
-		h.must(h.ids.Accounts.Ban(h.ctx, player, "", time.Now().Add(time.Hour)))
+		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "", time.Now().Add(time.Hour)))
 		h.wants(one.ID, Placing)
 		h.wants(two.ID, Placing)
 	})

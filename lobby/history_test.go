@@ -32,7 +32,7 @@ func TestHistories(t *testing.T) {
 					}
 					h.OnChanged(func([]string) { h.push(); h.check("a commit") })
 					h.begin()
-					defer h.stop()
+					defer h.Close()
 					h.play()
 					mu.Lock()
 					defer mu.Unlock()
@@ -105,12 +105,12 @@ func (h *history) start(player string) {
 	if p := h.Parties.Of(h.st.View(), player); p != nil && h.rand.IntN(2) == 0 {
 		in.Matchmaker, in.PartyID = p.Matchmaker, p.ID
 		for _, member := range p.players() {
-			_, err := h.Parties.Change(h.ctx, member, p.ID, h.rand.IntN(8) > 0, nil, nil)
-			h.must(err)
+			_, err := h.Parties.Change(h.Ctx, member, p.ID, h.rand.IntN(8) > 0, nil, nil)
+			h.Must(err)
 		}
 		player = p.Leader
 	}
-	if t, err := h.Tickets.Start(h.ctx, player, "guest", in); err == nil && len(t.Players) > 1 {
+	if t, err := h.Tickets.Start(h.Ctx, player, "guest", in); err == nil && len(t.Players) > 1 {
 		h.seen["party ticket"]++
 	}
 }
@@ -139,31 +139,31 @@ func (h *history) answer(player string) {
 	}
 	t := h.open(player)
 	for _, member := range t.Players {
-		if _, err := h.Tickets.Answer(h.ctx, member, t.ID, h.rand.IntN(12) > 0); err == nil {
+		if _, err := h.Tickets.Answer(h.Ctx, member, t.ID, h.rand.IntN(12) > 0); err == nil {
 			h.seen["accepted"]++
 		}
 		if h.rand.IntN(3) == 0 { // the same answer again changes nothing
-			_, _ = h.Tickets.Answer(h.ctx, member, t.ID, true)
+			_, _ = h.Tickets.Answer(h.Ctx, member, t.ID, true)
 		}
 	}
 }
 
 func (h *history) cancel(player string) {
 	if t := h.open(player); t != nil {
-		_, _ = h.Tickets.Cancel(h.ctx, player, t.ID)
+		_, _ = h.Tickets.Cancel(h.Ctx, player, t.ID)
 	}
 }
 
 func (h *history) stopByOperator(player string) {
 	if t := h.open(player); t != nil {
-		_ = h.matches.Stop(h.ctx, t.ID)
+		_ = h.matches.Stop(h.Ctx, t.ID)
 	}
 }
 
 // startByOperator requests a match without the lobby; it ends the player's own ticket.
 func (h *history) startByOperator(player string) {
-	_, _, err := h.matches.Start(h.ctx, flexmatch.StartInput{Configuration: "slow", Players: []flexmatch.Player{{ID: player}}})
-	h.must(err)
+	_, _, err := h.matches.Start(h.Ctx, flexmatch.StartInput{Configuration: "slow", Players: []flexmatch.Player{{ID: player}}})
+	h.Must(err)
 }
 
 // inParty performs a random action on the player's party.
@@ -172,29 +172,29 @@ func (h *history) inParty(player string) {
 	p := h.Parties.Of(view, player)
 	switch {
 	case p == nil && h.rand.IntN(3) == 0:
-		_, err := h.Parties.Create(h.ctx, player, "asked", 3)
-		h.must(err)
+		_, err := h.Parties.Create(h.Ctx, player, "asked", 3)
+		h.Must(err)
 	case p == nil:
 		for other := range h.Parties.rows.All(view) {
-			_, _ = h.Parties.Join(h.ctx, player, other.Code)
+			_, _ = h.Parties.Join(h.Ctx, player, other.Code)
 			return
 		}
 	case h.rand.IntN(5) == 0:
-		h.must(h.Parties.Leave(h.ctx, player, p.ID, player))
+		h.Must(h.Parties.Leave(h.Ctx, player, p.ID, player))
 	default:
-		_, err := h.Parties.Change(h.ctx, player, p.ID, true, nil, nil)
-		h.must(err)
+		_, err := h.Parties.Change(h.Ctx, player, p.ID, true, nil, nil)
+		h.Must(err)
 	}
 }
 
 func (h *history) place(player string) {
-	_, _ = h.Placements.Start(h.ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
+	_, _ = h.Placements.Start(h.Ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
 }
 
 func (h *history) cancelPlacement(player string) {
 	for p := range h.Placements.Of(h.st.View(), player) {
-		_, err := h.Placements.Cancel(h.ctx, player, p.ID)
-		h.must(err)
+		_, err := h.Placements.Cancel(h.Ctx, player, p.ID)
+		h.Must(err)
 	}
 }
 
@@ -204,9 +204,9 @@ func (h *history) expel(player string) {
 		return
 	}
 	if who, err := h.ids.Tokens.Check(h.tokens[player]); err == nil && h.rand.IntN(2) == 0 {
-		_ = h.ids.Accounts.Delete(h.ctx, who) // refused if the login is old
+		_ = h.ids.Accounts.Delete(h.Ctx, who) // refused if the login is old
 	}
-	_ = h.ids.Accounts.Ban(h.ctx, player, "", time.Now().Add(time.Hour))
+	_ = h.ids.Accounts.Ban(h.Ctx, player, "", time.Now().Add(time.Hour))
 	h.seen["expelled"]++
 	if h.Parties.Of(h.st.View(), player) != nil {
 		h.Errorf("%s is out and in a party", player)

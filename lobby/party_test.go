@@ -10,8 +10,8 @@ import (
 
 func (h *hall) party(a partyArgs) *Party {
 	h.Helper()
-	p, err := h.Parties.act.Do(h.ctx, a)
-	h.must(err)
+	p, err := h.Parties.act.Do(h.Ctx, a)
+	h.Must(err)
 	return p
 }
 
@@ -33,13 +33,13 @@ func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
 			h.slowly(time.Second, func() {})
 			meanwhile.Party = p.ID
 			left := make(chan error)
-			go func() { _, err := h.Parties.act.Do(h.ctx, meanwhile); left <- err }()
+			go func() { _, err := h.Parties.act.Do(h.Ctx, meanwhile); left <- err }()
 			synctest.Wait()
-			_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
+			_, err := h.Tickets.Start(h.Ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
 			if r, _ := err.(*refusal.Refusal); r == nil || r.Code != PartyNotReady {
 				t.Errorf("after %q: got %v, want party-not-ready", meanwhile.Do, err)
 			}
-			h.must(<-left)
+			h.Must(<-left)
 			if h.Tickets.of.First(h.st.View(), "bert") != nil {
 				t.Errorf("after %q: bert is on a ticket", meanwhile.Do)
 			}
@@ -52,8 +52,8 @@ func TestParty_ConsentIsUsedUp(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		p := h.readyParty("alone")
-		_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
-		h.must(err)
+		_, err := h.Tickets.Start(h.Ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
+		h.Must(err)
 		if h.Tickets.of.First(h.st.View(), "bert") == nil {
 			t.Fatal("bert is on no ticket")
 		}

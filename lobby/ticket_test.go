@@ -18,7 +18,7 @@ func TestTickets_End(t *testing.T) {
 		timesOut, cancelled := h.ask("anna", "placed"), h.ask("bert", "alone")
 		time.Sleep(time.Second)
 		h.wants(timesOut.ID, Searching)
-		h.must(h.matches.Stop(h.ctx, cancelled.ID)) // by an operator, without the lobby
+		h.Must(h.matches.Stop(h.Ctx, cancelled.ID)) // by an operator, without the lobby
 		h.wants(cancelled.ID, Cancelled)
 		one, two := h.ask("carl", "alone"), h.ask("dora", "alone")
 		time.Sleep(time.Second)
@@ -63,7 +63,7 @@ func TestTickets_OpenOnesAreKept(t *testing.T) {
 func TestTickets_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
-		ctx, hangUp := context.WithCancel(h.ctx)
+		ctx, hangUp := context.WithCancel(h.Ctx)
 		h.slowly(time.Second, hangUp)
 		_, _ = h.Tickets.Start(ctx, "anna", "guest", MatchRequest{Matchmaker: "alone"})
 		time.Sleep(time.Minute / 2)
@@ -81,7 +81,7 @@ func TestTickets_ClientHangsUp(t *testing.T) {
 func TestPlacements_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
-		ctx, hangUp := context.WithCancel(h.ctx)
+		ctx, hangUp := context.WithCancel(h.Ctx)
 		h.slowly(time.Second, hangUp)
 		_, _ = h.Placements.Start(ctx, "anna", &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
 		time.Sleep(patient + 2*time.Second)
@@ -101,7 +101,7 @@ func TestTickets_Refused(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"} {
 			many[name] = JSON("1")
 		}
-		if _, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID, Attributes: many}); err == nil {
+		if _, err := h.Tickets.Start(h.Ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID, Attributes: many}); err == nil {
 			t.Fatal("eleven attributes were accepted")
 		}
 		if n := h.Tickets.rows.Len(h.st.View()); n != 0 {
@@ -118,12 +118,12 @@ func TestTickets_OneForEachPlayer(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		first := h.ask("anna", "alone")
-		_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "slow"})
+		_, err := h.Tickets.Start(h.Ctx, "anna", "guest", MatchRequest{Matchmaker: "slow"})
 		if r, _ := err.(*refusal.Refusal); r == nil || r.Code != TicketActive || r.TicketID != first.ID {
 			t.Errorf("got %v, want ticket-active with the ticket", err)
 		}
-		_, err = h.Tickets.Cancel(h.ctx, "anna", first.ID)
-		h.must(err)
+		_, err = h.Tickets.Cancel(h.Ctx, "anna", first.ID)
+		h.Must(err)
 		h.ask("anna", "slow")
 	})
 }
@@ -132,7 +132,7 @@ func TestTickets_OneForEachPlayer(t *testing.T) {
 func TestSweep_DeletesAll(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
-		h.must(h.st.Update(h.ctx, func(tx *store.Tx) error {
+		h.Must(h.st.Update(h.Ctx, func(tx *store.Tx) error {
 			for range 2*store.DueAtOnce + 1 {
 				h.Tickets.put(tx, &Ticket{Request: Request{ID: tx.ID("")}, Players: []string{"anna"}, Found: Found{State: Failed}})
 			}
@@ -160,8 +160,8 @@ func TestLatencies_Expire(t *testing.T) {
 		}
 		latency := func(player string) map[string]int {
 			h.ask(player, "alone")
-			found, err := h.matches.Get(h.ctx, h.Tickets.of.First(h.st.View(), player).ID)
-			h.must(err)
+			found, err := h.matches.Get(h.Ctx, h.Tickets.of.First(h.st.View(), player).ID)
+			h.Must(err)
 			return found.Request.Players[0].Latency
 		}
 		time.Sleep(latencyLife - time.Second)

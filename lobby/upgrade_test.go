@@ -67,14 +67,14 @@ func TestUpgrade(t *testing.T) {
 		h := hallOf(t, map[string][]string{ // the tickets, unlike the rows, are the matchmaker's own
 			"play_ticket": {oldEnded, oldBehind, oldLost}, "play_party": {oldParty}, "play_placement": {oldPlacement}, "player": accounts,
 		})
-		defer h.stop()
-		behind, _, err := h.matches.Start(h.ctx, flexmatch.StartInput{Configuration: "slow", TicketID: "behind", Players: []flexmatch.Player{{ID: "carl"}}})
-		h.must(err)
-		h.must(h.matches.Stop(h.ctx, behind.ID))
+		defer h.Close()
+		behind, _, err := h.matches.Start(h.Ctx, flexmatch.StartInput{Configuration: "slow", TicketID: "behind", Players: []flexmatch.Player{{ID: "carl"}}})
+		h.Must(err)
+		h.Must(h.matches.Stop(h.Ctx, behind.ID))
 		h.begin()
 		synctest.Wait()
 		ended, err := h.Tickets.Get("anna", "ended")
-		h.must(err)
+		h.Must(err)
 		if f := &ended.Found; f.State != Completed || f.Port != 7777 || len(f.Members) != 2 || !*f.Members[0].Accepted || f.Members[0].PlayerSessionID != "psess-1" || ended.Seq != 5 {
 			t.Errorf("the ended ticket is read as %+v", ended)
 		}

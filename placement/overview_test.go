@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 )
 
 // A placement counts once for each fleet that its queue leads to, whether by the fleet's
@@ -13,19 +14,19 @@ func TestWaiting_CountsEachQueueOnce(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		full := c.fleet(fleet.CreateInput{Name: "full", Locations: []string{"custom-a"}})
 		other := c.fleet(fleet.CreateInput{Name: "other", Locations: []string{"custom-b"}})
-		alias, err := c.fleets.Aliases.Create.Do(c.ctx, fleet.AliasInput{Name: "alias", Routing: fleet.Simple, FleetID: full.ID})
-		c.must(err)
-		byAlias := c.fleets.Home().OfAlias(alias.ID)
+		alias, err := c.Fleets.Aliases.Create.Do(c.Ctx, fleet.AliasInput{Name: "alias", Routing: fleet.Simple, FleetID: full.ID})
+		c.Must(err)
+		byAlias := c.Fleets.Home().OfAlias(alias.ID)
 		for name, destinations := range map[string][]string{"both": {c.fleetARN(full), byAlias}, "alias": {byAlias}, "idle": {c.fleetARN(other)}} {
-			_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: name, Destinations: destinations}})
-			c.must(err)
+			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: name, Destinations: destinations}})
+			c.Must(err)
 		}
 		for id, queue := range map[string]string{"one": "both", "two": "both", "three": "alias"} {
-			_, err := c.places.Start(c.ctx, StartInput{Queue: queue, Request: Request{ID: id, MaxPlayers: 2}})
-			c.must(err)
+			_, err := c.places.Start(c.Ctx, StartInput{Queue: queue, Request: Request{ID: id, MaxPlayers: 2}})
+			c.Must(err)
 		}
-		settle(time.Minute)
-		waiting := c.places.Waiting(c.st.View(), time.Now())
+		celltest.Pass(time.Minute)
+		waiting := c.places.Waiting(c.Store.View(), time.Now())
 		if got, want := waiting[full.ID], (Depth{3, time.Minute}); got != want {
 			t.Errorf("%+v waits for the full fleet, want %+v", got, want)
 		}

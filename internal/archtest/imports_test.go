@@ -61,7 +61,7 @@ var rows = []row{
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
-	{"internal/celltest", ground + " internal/tag auth event fleet compute session instance", "opens these services on one store, for tests"},
+	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},

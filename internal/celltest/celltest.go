@@ -5,17 +5,21 @@ package celltest
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
@@ -179,6 +183,30 @@ func (c *Cell) Recorded(code event.Code) (all []*event.Event) {
 			return all
 		}
 	}
+}
+
+// Accounts adds the accounts of players, with the provider "studio". It must be called
+// before Open.
+func (c *Cell) Accounts() *identity.Service {
+	ids, err := identity.New(c.Store, identity.Deps{Events: c.Events, Secrets: c.Secrets, Client: &http.Client{Transport: studio{}}}, identity.Options{
+		Issuer:    func() string { return "https://play.example/player" },
+		Providers: []identity.ProviderConfig{{Name: "studio", Kind: identity.Custom, URL: "https://studio.example/who", Secret: "sixteen letters or more"}},
+	})
+	c.Must(err)
+	return ids
+}
+
+// studio is an operator's webhook: a token is the name of its account.
+type studio struct{}
+
+func (studio) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	var in struct{ Token string }
+	if err := json.UnmarshalRead(r.Body, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return nil, err
+	}
+	err := json.MarshalWrite(w, map[string]string{"subject": in.Token})
+	return w.Result(), err
 }
 
 // Pass lets virtual time pass until everything due by then has happened.
