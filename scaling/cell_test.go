@@ -1,21 +1,16 @@
 package scaling_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/arn"
-	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
@@ -27,21 +22,13 @@ const (
 	boot        = 20 * time.Second // from an assignment to ready processes
 )
 
-// cell is the real services on one store in virtual time, with machines whose agents and
-// game servers the test simulates.
+// cell is a cell in virtual time with queues and scaling, and with machines whose agents
+// and game servers the test simulates.
 type cell struct {
-	*testing.T
-	ctx       context.Context
-	st        *store.Store
-	events    *event.Log
-	fleets    *fleet.Service
-	computes  *compute.Service
-	instances *instance.Service
-	sessions  *session.Service
-	places    *placement.Service
-	scaling   *scaling.Service
-	fleet     *fleet.Fleet
-	wg        sync.WaitGroup
+	*celltest.Cell
+	places  *placement.Service
+	scaling *scaling.Service
+	fleet   *fleet.Fleet
 
 	mu    sync.Mutex
 	known map[string]bool // instances known to machines
@@ -53,102 +40,69 @@ func in(t *testing.T, machines int, f func(*cell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t)
-		ctx, stop := context.WithCancel(context.Background())
-		c.ctx = ctx
-		for _, run := range []func(context.Context){c.computes.Run, c.instances.Run, c.sessions.Run, c.places.Run, c.scaling.Run} {
-			c.wg.Go(func() { run(ctx) })
-		}
+		c.Start(c.Computes.Run, c.Instances.Run, c.Sessions.Run, c.places.Run, c.scaling.Run)
 		for range machines {
 			c.join()
 		}
 		c.make()
 		f(c)
-		stop()
-		c.wg.Wait()
-		c.must(c.st.Close())
+		c.Close()
 	})
 }
 
 func open(t *testing.T) *cell {
-	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-	c := &cell{T: t, ctx: t.Context(), st: store.New(store.Options{Driver: store.NewMemory()}), known: map[string]bool{}}
-	c.must(err)
-	c.events = event.New(c.st)
-	tags := tag.New(c.st)
-	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{
-		Home: arn.Home{Region: region, Account: "000000000000"},
-		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
-			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
-		},
-	})
-	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
-	c.sessions = session.New(c.st, session.Deps{Events: c.events, Fleets: c.fleets, Computes: c.computes}, session.Options{})
-	c.instances = instance.New(c.st, instance.Deps{
-		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
-	}, instance.Options{})
-	c.places = placement.New(c.st, placement.Deps{
-		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
+	c := &cell{Cell: celltest.New(t, celltest.Options{}), known: map[string]bool{}}
+	c.places = placement.New(c.Store, placement.Deps{
+		Events: c.Events, Tags: c.Tags, Fleets: c.Fleets, Computes: c.Computes, Sessions: c.Sessions,
 	}, placement.Options{})
-	c.scaling = scaling.New(c.st, scaling.Deps{
-		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions, Instances: c.instances,
+	c.scaling = scaling.New(c.Store, scaling.Deps{
+		Events: c.Events, Fleets: c.Fleets, Computes: c.Computes, Sessions: c.Sessions, Instances: c.Instances,
 		Placements: c.places,
 	})
-	c.instances.OnAssign(func(host string) { c.wg.Go(func() { c.obey(host) }) })
-	c.must(c.st.Open(t.Context()))
+	c.Instances.OnAssign(func(host string) { c.Go(func() { c.obey(host) }) })
+	c.Open()
 	return c
-}
-
-func (c *cell) must(err error) {
-	if err != nil {
-		c.Helper()
-		c.Fatal(err)
-	}
 }
 
 func (c *cell) join() {
 	info := instance.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
-	token, _, err := c.instances.CreateJoinToken(c.ctx, instance.JoinTokenInput{Location: region})
-	c.must(err)
-	j, err := c.instances.Join(c.ctx, instance.JoinInput{Token: token, HostInfo: info})
-	c.must(err)
-	c.must(c.instances.HostConnected(c.ctx, j.HostID, info))
+	token, _, err := c.Instances.CreateJoinToken(c.Ctx, instance.JoinTokenInput{Location: region})
+	c.Must(err)
+	j, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: info})
+	c.Must(err)
+	c.Must(c.Instances.HostConnected(c.Ctx, j.HostID, info))
 }
 
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
 func (c *cell) make() {
 	var err error
-	c.fleet, err = c.fleets.Create.Do(c.ctx, fleet.CreateInput{
+	c.fleet, err = c.Fleets.Create.Do(c.Ctx, fleet.CreateInput{
 		Name: "scaled", ComputeType: fleet.EC2, Protection: fleet.FullProtection,
 		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: perInstance}}},
 	})
-	c.must(err)
-	c.pass(boot + time.Second)
+	c.Must(err)
+	celltest.Pass(boot + time.Second)
 	if f := c.now(); f.Status != fleet.Active {
 		c.Fatalf("the fleet is %s", f.Status)
 	}
 }
 
-func (c *cell) pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-func (c *cell) now() *fleet.Fleet { return c.fleets.Get(c.st.View(), c.fleet.ID) }
+func (c *cell) now() *fleet.Fleet { return c.Fleets.Get(c.Store.View(), c.fleet.ID) }
 
 func (c *cell) capacity() fleet.Capacity { return c.now().Place("").Capacity }
 
 func (c *cell) limit(in fleet.CapacityInput) {
 	c.Helper()
 	in.FleetID = c.fleet.ID
-	_, err := c.fleets.Capacities.Update.Do(c.ctx, in)
-	c.must(err)
+	_, err := c.Fleets.Capacities.Update.Do(c.Ctx, in)
+	c.Must(err)
 }
 
 // obey executes a host's assignments: new instances boot, draining ones without processes
 // end.
 func (c *cell) obey(host string) {
-	for _, a := range c.instances.Assignments(c.st.View(), host) {
+	for _, a := range c.Instances.Assignments(c.Store.View(), host) {
 		c.mu.Lock()
 		heard := c.known[a.ID]
 		c.known[a.ID] = true
@@ -180,15 +134,15 @@ func (c *cell) launch(host, fleetID, id string) {
 	ref := compute.Ref{FleetID: fleetID, ComputeName: id, ProcessID: fmt.Sprint("p-", c.runs)}
 	c.mu.Unlock()
 	g := &game{cell: c, ref: ref, host: host}
-	if _, err := c.computes.Connect(c.ctx, compute.ConnectInput{Ref: ref}, g); err != nil {
+	if _, err := c.Computes.Connect(c.Ctx, compute.ConnectInput{Ref: ref}, g); err != nil {
 		return // the instance is draining
 	}
-	c.must(c.computes.Ready(c.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
-	c.must(c.computes.Hearing(c.ctx, ref))
+	c.Must(c.Computes.Ready(c.Ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
+	c.Must(c.Computes.Hearing(c.Ctx, ref))
 }
 
 func (c *cell) leave(host, id string) {
-	for p := range c.computes.Processes(c.st.View(), c.fleet.ID, "") {
+	for p := range c.Computes.Processes(c.Store.View(), c.fleet.ID, "") {
 		if p.ComputeName == id {
 			return
 		}
@@ -197,7 +151,7 @@ func (c *cell) leave(host, id string) {
 }
 
 func (c *cell) report(host string, r instance.InstanceReport) {
-	if err := c.instances.ReportHost.Do(c.ctx, instance.HostReport{HostID: host, Instances: []instance.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
+	if err := c.Instances.ReportHost.Do(c.Ctx, instance.HostReport{HostID: host, Instances: []instance.InstanceReport{r}}); err != nil {
 		c.Errorf("report: %v", err)
 	}
 }
@@ -210,8 +164,8 @@ type game struct {
 }
 
 func (g *game) StartGameSession(s compute.Start) {
-	g.wg.Go(func() {
-		if err := g.sessions.Activate(g.ctx, g.ref, s.GameSessionID); err != nil && g.ctx.Err() == nil {
+	g.Go(func() {
+		if err := g.Sessions.Activate(g.Ctx, g.ref, s.GameSessionID); err != nil {
 			g.Errorf("activate: %v", err)
 		}
 	})
@@ -219,15 +173,15 @@ func (g *game) StartGameSession(s compute.Start) {
 
 func (g *game) UpdateGameSession(compute.Update) {}
 func (g *game) Drop()                            {}
-func (g *game) Terminate(time.Time)              { g.wg.Go(g.end) }
+func (g *game) Terminate(time.Time)              { g.Go(g.end) }
 
 // end calls ProcessEnding. The agent then starts the next process, or reports that the
 // instance is gone.
 func (g *game) end() {
-	if g.computes.End(g.ctx, g.ref) != nil {
+	if g.Computes.End(g.Ctx, g.ref) != nil {
 		return
 	}
-	if i := g.instances.Instance(g.st.View(), g.ref.ComputeName); i == nil || i.Stop != instance.Keep {
+	if i := g.Instances.Instance(g.Store.View(), g.ref.ComputeName); i == nil || i.Stop != instance.Keep {
 		g.leave(g.host, g.ref.ComputeName)
 		return
 	}
@@ -236,7 +190,7 @@ func (g *game) end() {
 
 // play creates a game session, and returns whether there was a process for it.
 func (c *cell) play() (id string, ok bool) {
-	s, err := c.sessions.Create(c.ctx, session.CreateInput{FleetID: c.fleet.ID, MaxPlayers: 2})
+	s, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: c.fleet.ID, MaxPlayers: 2})
 	if err != nil {
 		return "", false
 	}
@@ -246,12 +200,12 @@ func (c *cell) play() (id string, ok bool) {
 // over ends a game session as its game server does.
 func (c *cell) over(id string) {
 	c.Helper()
-	s := c.sessions.Live(c.st.View(), id)
+	s := c.Sessions.Live(c.Store.View(), id)
 	if s == nil || s.Status.Ended() {
 		c.Errorf("game session %s was ended by somebody else", id)
 		return
 	}
 	ref := compute.ParseRef(s.ProcessKey)
-	i := c.instances.Instance(c.st.View(), ref.ComputeName)
+	i := c.Instances.Instance(c.Store.View(), ref.ComputeName)
 	(&game{cell: c, ref: ref, host: i.HostID}).end()
 }

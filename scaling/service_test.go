@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/scaling"
 )
@@ -42,7 +43,7 @@ func (l *load) follow(d time.Duration, curve func(at time.Duration) int) {
 			}
 			l.live = append(l.live, id)
 		}
-		l.pass(step)
+		celltest.Pass(step)
 		l.look()
 	}
 }
@@ -54,7 +55,7 @@ func (l *load) look() {
 		l.Fatalf("%d instances are wished for, outside %d to %d", c.Desired, c.Min, c.Max)
 	}
 	for _, id := range l.live {
-		if s := l.sessions.Live(l.st.View(), id); s == nil || s.Status.Ended() {
+		if s := l.Sessions.Live(l.Store.View(), id); s == nil || s.Status.Ended() {
 			l.Fatalf("the protected game session %s was ended", id)
 		}
 	}
@@ -74,10 +75,10 @@ func (l *load) look() {
 // target puts a TargetBased policy with a percentage of available game sessions.
 func (c *cell) target(percent float64) {
 	c.Helper()
-	_, err := c.scaling.Put.Do(c.ctx, scaling.Input{
+	_, err := c.scaling.Put.Do(c.Ctx, scaling.Input{
 		FleetID: c.fleet.ID, Name: "target", Metric: "PercentAvailableGameSessions", Kind: scaling.TargetBased, Target: &percent,
 	})
-	c.must(err)
+	c.Must(err)
 }
 
 func number(n int) *int { return &n }
@@ -185,21 +186,21 @@ func TestScaling_ToAndFromZero(t *testing.T) {
 		if got := c.capacity(); got.Min != 1 || got.Desired != 1 {
 			t.Errorf("awake it has %+v", got)
 		}
-		c.pass(8 * time.Minute)
+		celltest.Pass(8 * time.Minute)
 		id, ok := c.play()
 		if !ok {
 			t.Fatal("no process while it is awake")
 		}
-		c.pass(time.Hour)
+		celltest.Pass(time.Hour)
 		if got := c.capacity(); got.Desired != 1 {
 			t.Errorf("it rests under a game session: %+v", got)
 		}
 		c.over(id)
-		c.pass(9 * time.Minute)
+		celltest.Pass(9 * time.Minute)
 		if got := c.capacity(); got.Desired != 1 {
 			t.Errorf("it rests before its time: %+v", got)
 		}
-		c.pass(3 * time.Minute)
+		celltest.Pass(3 * time.Minute)
 		if got := c.capacity(); got.Desired != 0 || got.Min != 0 {
 			t.Fatalf("it does not rest: %+v", got)
 		}
@@ -209,7 +210,7 @@ func TestScaling_ToAndFromZero(t *testing.T) {
 		if got := c.capacity(); got.Desired != 1 || got.Min != 1 {
 			t.Fatalf("CreateGameSession did not wake it: %+v", got)
 		}
-		c.pass(boot + time.Second)
+		celltest.Pass(boot + time.Second)
 		if _, ok := c.play(); !ok {
 			t.Error("no process after it woke")
 		}
@@ -221,16 +222,16 @@ func TestScaling_PlacementWakes(t *testing.T) {
 	in(t, 1, func(c *cell) {
 		yes := true
 		c.limit(fleet.CapacityInput{FromZero: &yes, Desired: number(0)})
-		c.pass(time.Minute)
-		_, err := c.places.Queues.Create.Do(c.ctx, placement.QueueInput{Queue: placement.Queue{
-			Name: "q", Timeout: 10 * time.Minute, Destinations: []string{c.fleets.Home().Of("fleet", c.fleet.ID)},
+		celltest.Pass(time.Minute)
+		_, err := c.places.Queues.Create.Do(c.Ctx, placement.QueueInput{Queue: placement.Queue{
+			Name: "q", Timeout: 10 * time.Minute, Destinations: []string{c.Fleets.Home().Of("fleet", c.fleet.ID)},
 		}})
-		c.must(err)
-		_, err = c.places.Start(c.ctx, placement.StartInput{Queue: "q", Request: placement.Request{ID: "first", MaxPlayers: 2}})
-		c.must(err)
-		c.pass(boot + 2*time.Second)
-		p, _, err := c.places.Get(c.ctx, "first")
-		c.must(err)
+		c.Must(err)
+		_, err = c.places.Start(c.Ctx, placement.StartInput{Queue: "q", Request: placement.Request{ID: "first", MaxPlayers: 2}})
+		c.Must(err)
+		celltest.Pass(boot + 2*time.Second)
+		p, _, err := c.places.Get(c.Ctx, "first")
+		c.Must(err)
 		if p.Status != placement.Fulfilled {
 			t.Errorf("the placement is %s, capacity %+v", p.Status, c.capacity())
 		}
