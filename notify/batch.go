@@ -111,7 +111,7 @@ func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
 const maxRefusals = 3
 
 func (k *sink) giveUp(n *notice, tries int, err error) *DeadLetter {
-	k.svc.metrics.attempt(k.cfg.Name, resultDead)
+	k.svc.metrics.deliveries.WithLabelValues(k.cfg.Name, resultDead).Inc()
 	k.svc.log.Warn("notice not delivered; kept as a dead letter",
 		"sink", k.cfg.Name, "seq", n.seq, "event_id", n.event.ID, "attempts", tries, "error", err)
 	return &DeadLetter{

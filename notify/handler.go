@@ -147,19 +147,11 @@ func parseUnsubscribe(raw string) (subscriptionARN string, err error) {
 		return "", err
 	}
 	subscriptionARN = v.Get("SubscriptionArn")
-	topic, id, ok := cutLast(subscriptionARN)
-	if len(subscriptionARN) > maxARN || !ok || len(id) != 36 || !topicForm.MatchString(topic) {
+	at := max(strings.LastIndexByte(subscriptionARN, ':'), 0)
+	if len(subscriptionARN) > maxARN || len(subscriptionARN)-at != len(":")+36 || !topicForm.MatchString(subscriptionARN[:at]) {
 		return "", fault.Invalid("SubscriptionArn: it is not a topic's ARN, a colon and a UUID")
 	}
 	return subscriptionARN, nil
-}
-
-func cutLast(s string) (before, after string, ok bool) {
-	at := strings.LastIndexByte(s, ':')
-	if at < 0 {
-		return s, "", false
-	}
-	return s[:at], s[at+1:], true
 }
 
 // parseAction reads a query of SNS's API. Action may be left out.

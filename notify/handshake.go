@@ -19,7 +19,7 @@ func (k *sink) shake(ctx context.Context, sub *Subscription, a *asked) {
 	if ctx.Err() != nil {
 		return
 	}
-	k.svc.metrics.handshake(k.cfg.Name, resultOf(err))
+	k.svc.metrics.handshakes.WithLabelValues(k.cfg.Name, resultOf(err)).Inc()
 	switch {
 	case err != nil:
 		a.failed++

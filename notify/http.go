@@ -99,30 +99,27 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refusal is the answer of a receiver that does not want the notice.
-type refusal struct{ text string }
+// answerError is the answer of a receiver that did not accept the notice.
+type answerError struct {
+	text    string
+	refused bool          // it does not want the notice, rather than not now
+	after   time.Duration // for how long it must not be sent anything
+}
 
-func (r *refusal) Error() string { return r.text }
+// Error returns the status and the beginning of the answer.
+func (e *answerError) Error() string { return e.text }
 
 func isRefusal(err error) bool {
-	_, ok := errors.AsType[*refusal](err)
-	return ok
+	e, ok := errors.AsType[*answerError](err)
+	return ok && e.refused
 }
-
-// busyError is the answer of a receiver that cannot accept the notice now.
-type busyError struct {
-	text  string
-	after time.Duration // for how long it must not be sent anything
-}
-
-func (b *busyError) Error() string { return b.text }
 
 // maxRetryAfter limits how long a receiver may request a pause.
 const maxRetryAfter = 5 * time.Minute
 
 func retryAfter(err error) time.Duration {
-	if b, ok := errors.AsType[*busyError](err); ok {
-		return b.after
+	if e, ok := errors.AsType[*answerError](err); ok {
+		return e.after
 	}
 	return 0
 }
@@ -140,11 +137,11 @@ func answered(resp *http.Response, answer []byte) error {
 		if err != nil || seconds < 0 {
 			seconds = 0
 		}
-		return &busyError{text, min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)}
+		return &answerError{text: text, after: min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)}
 	case code/100 == 3:
-		return &refusal{text + " (redirects are not followed)"}
+		text += " (redirects are not followed)"
 	}
-	return &refusal{text}
+	return &answerError{text: text, refused: true}
 }
 
 // printable returns the beginning of an answer as one line of text.

@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics counts deliveries. A nil *metrics counts nothing.
 type metrics struct {
 	deliveries *prometheus.CounterVec
 	handshakes *prometheus.CounterVec
@@ -31,9 +30,6 @@ func resultOf(err error) string {
 }
 
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
-	if r == nil {
-		return nil
-	}
 	m := &metrics{
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_notify_deliveries_total", Help: "Attempts to deliver a notice to a sink, by result; dead counts notices given up.",
@@ -42,20 +38,10 @@ func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 			Name: "muster_notify_handshakes_total", Help: "Messages about their subscription to endpoints of kind sns, by result.",
 		}, []string{"sink", "result"}),
 	}
-	r.MustRegister(m.deliveries, m.handshakes, lags{s})
+	if r != nil {
+		r.MustRegister(m.deliveries, m.handshakes, lags{s})
+	}
 	return m
-}
-
-func (m *metrics) attempt(sink, result string) {
-	if m != nil {
-		m.deliveries.WithLabelValues(sink, result).Inc()
-	}
-}
-
-func (m *metrics) handshake(sink, result string) {
-	if m != nil {
-		m.handshakes.WithLabelValues(sink, result).Inc()
-	}
 }
 
 // lags collects how far behind the sinks are, measured at each collection.

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// sender sends a notice to a sink's destination. The error is a *refusal if the receiver
+// sender sends a notice to a sink's destination. The error is a refusal if the receiver
 // rejected the notice, and otherwise a failure.
 type sender interface {
 	send(ctx context.Context, n *notice) error
@@ -139,7 +139,7 @@ func (k *sink) wants(n *notice) bool {
 // note counts an attempt and the consecutive failures. A refusal is an answer, which
 // shows that the receiver is reachable.
 func (k *sink) note(err error) {
-	k.svc.metrics.attempt(k.cfg.Name, resultOf(err))
+	k.svc.metrics.deliveries.WithLabelValues(k.cfg.Name, resultOf(err)).Inc()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err == nil || isRefusal(err) {
@@ -163,11 +163,7 @@ const troubled = 3
 // unreachable receiver is tried once a minute and not once per notice. It is at least what
 // the receiver requested.
 func (k *sink) rest(try int, err error) time.Duration {
-	k.mu.Lock()
-	failures := k.failures
-	k.mu.Unlock()
-	wait := backoff(max(failures, try-1), rand.Float64())
-	return max(wait, retryAfter(err))
+	return max(backoff(max(k.inTrouble(), try-1), rand.Float64()), retryAfter(err))
 }
 
 func (k *sink) inTrouble() int {

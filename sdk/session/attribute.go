@@ -12,66 +12,39 @@ import (
 // AttributeValue). Create one with String, Number, StringList or StringNumberMap;
 // the zero Attribute is not valid.
 type Attribute struct {
-	kind kind
-	s    string
-	n    float64
-	sl   []string
-	sdm  map[string]float64
+	value any // string, float64, []string or map[string]float64
 }
 
-type kind string
-
-const (
-	kindString    kind = "S"
-	kindNumber    kind = "N"
-	kindList      kind = "SL"
-	kindNumberMap kind = "SDM"
-)
-
 // String returns a string attribute. The service accepts 1 to 100 characters.
-func String(s string) Attribute { return Attribute{kind: kindString, s: s} }
+func String(s string) Attribute { return Attribute{s} }
 
 // Number returns a number attribute; NaN and infinities are not valid.
-func Number(n float64) Attribute { return Attribute{kind: kindNumber, n: n} }
+func Number(n float64) Attribute { return Attribute{n} }
 
 // StringList returns a list of strings, whose order rules ignore. The service accepts
 // strings of 1 to 100 characters.
-func StringList(s ...string) Attribute { return Attribute{kind: kindList, sl: slices.Clone(s)} }
+func StringList(s ...string) Attribute { return Attribute{slices.Clone(s)} }
 
 // StringNumberMap returns a map from strings to numbers, such as a score by game mode.
 // The service accepts keys of 1 to 100 characters; NaN and infinities are not valid.
-func StringNumberMap(m map[string]float64) Attribute {
-	return Attribute{kind: kindNumberMap, sdm: maps.Clone(m)}
-}
+func StringNumberMap(m map[string]float64) Attribute { return Attribute{maps.Clone(m)} }
 
 // Value returns what the attribute holds: a string, float64, []string or
 // map[string]float64; nil for the zero Attribute. The caller must not modify it.
-func (a Attribute) Value() any {
-	switch a.kind {
-	case kindString:
-		return a.s
-	case kindNumber:
-		return a.n
-	case kindList:
-		return a.sl
-	case kindNumberMap:
-		return a.sdm
-	}
-	return nil
-}
+func (a Attribute) Value() any { return a.value }
 
 // Validate returns an error (ErrInvalid) if rules cannot read the attribute: it has no
 // value, or a number is NaN or infinite.
 func (a Attribute) Validate() error {
-	switch a.kind {
-	case "":
+	switch v := a.value.(type) {
+	case nil:
 		return invalid("the attribute has no value")
-	case kindNumber:
-		if math.IsNaN(a.n) || math.IsInf(a.n, 0) {
-			return invalid("%v is not a number that rules can read", a.n)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return invalid("%v is not a number that rules can read", v)
 		}
-	case kindNumberMap:
-		for key, n := range a.sdm {
+	case map[string]float64:
+		for key, n := range v {
 			if math.IsNaN(n) || math.IsInf(n, 0) {
 				return invalid("%q: %v is not a number that rules can read", key, n)
 			}
@@ -85,7 +58,16 @@ func (a Attribute) MarshalJSON() ([]byte, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[kind]any{a.kind: a.Value()})
+	name := "S"
+	switch a.value.(type) {
+	case float64:
+		name = "N"
+	case []string:
+		name = "SL"
+	case map[string]float64:
+		name = "SDM"
+	}
+	return json.Marshal(map[string]any{name: a.value})
 }
 
 // UnmarshalJSON accepts what ParseAttribute accepts.
@@ -95,14 +77,6 @@ func (a *Attribute) UnmarshalJSON(b []byte) error {
 		*a = parsed
 	}
 	return err
-}
-
-// spellings maps the type names in use, both the API's and O3DE's, to kinds.
-var spellings = map[string]kind{
-	"S": kindString, "STRING": kindString,
-	"N": kindNumber, "DOUBLE": kindNumber,
-	"SL": kindList, "STRING_LIST": kindList,
-	"SDM": kindNumberMap, "STRING_DOUBLE_MAP": kindNumberMap,
 }
 
 // ParseAttribute parses an attribute written as a JSON object with a single member whose
@@ -118,7 +92,7 @@ func ParseAttribute(text string) (Attribute, error) {
 		return Attribute{}, invalid("attribute %s: want one member, its type, and not %d", text, len(object))
 	}
 	for name, raw := range object {
-		a, err := parseValue(spellings[name], raw)
+		a, err := parseValue(name, raw)
 		if err != nil {
 			return Attribute{}, invalid("attribute %s: %v", text, err)
 		}
@@ -127,23 +101,26 @@ func ParseAttribute(text string) (Attribute, error) {
 	return Attribute{}, nil // not reached: the object has one member
 }
 
-func parseValue(k kind, raw json.RawMessage) (Attribute, error) {
-	a := Attribute{kind: k}
-	var into any
-	switch k {
-	case kindString:
-		into = &a.s
-	case kindNumber:
-		into = &a.n
-	case kindList:
-		into = &a.sl
-	case kindNumberMap:
-		into = &a.sdm
-	default:
-		return Attribute{}, fmt.Errorf("its type is none of S, N, SL and SDM")
-	}
+// parseValue parses a value of a type, in the API's spelling or O3DE's.
+func parseValue(name string, raw json.RawMessage) (Attribute, error) {
 	if string(raw) == "null" {
 		return Attribute{}, fmt.Errorf("null is no value")
 	}
-	return a, json.Unmarshal(raw, into)
+	switch name {
+	case "S", "STRING":
+		return decode[string](raw)
+	case "N", "DOUBLE":
+		return decode[float64](raw)
+	case "SL", "STRING_LIST":
+		return decode[[]string](raw)
+	case "SDM", "STRING_DOUBLE_MAP":
+		return decode[map[string]float64](raw)
+	}
+	return Attribute{}, fmt.Errorf("its type is none of S, N, SL and SDM")
+}
+
+func decode[T any](raw json.RawMessage) (Attribute, error) {
+	var v T
+	err := json.Unmarshal(raw, &v)
+	return Attribute{v}, err
 }

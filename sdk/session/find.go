@@ -38,17 +38,14 @@ func FindMatch(ctx context.Context, m Matchmaking, tr Tracker, c Connector, r Ma
 	if r.TicketID == "" {
 		r.TicketID = NewPlayerID() // known even if the answer is lost
 	}
-	started, err := m.StartMatchmaking(ctx, r)
+	ticket, err := m.StartMatchmaking(ctx, r)
+	if err == nil {
+		r.TicketID = ticket.ID
+		ticket, err = follow(ctx, m, tr, ticket.ID, o)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			giveUp(ctx, m, r.TicketID)
-		}
-		return Connection{}, err
-	}
-	ticket, err := follow(ctx, m, tr, started.ID, o)
-	if err != nil {
-		if ctx.Err() != nil {
-			giveUp(ctx, m, started.ID)
 		}
 		return Connection{}, err
 	}

@@ -228,7 +228,7 @@ func (p *Poller) tell(w *watch, found map[string]Ticket, err error) {
 }
 
 func (w *watch) observe(found map[string]Ticket, err error) (TicketEvent, bool) {
-	if err != nil && !isNotFound(err) {
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return TicketEvent{Kind: TrackError, Ticket: Ticket{ID: w.ticket}, Err: err}, true
 	}
 	t, ok := found[w.ticket]
@@ -243,5 +243,3 @@ func (w *watch) observe(found map[string]Ticket, err error) (TicketEvent, bool) 
 	w.seen = t.State
 	return Observed(t), true
 }
-
-func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -42,7 +43,7 @@ type TicketEvent struct {
 
 // Last reports whether this is the ticket's last event.
 func (e TicketEvent) Last() bool {
-	return e.Kind == MatchComplete || e.Kind == MatchFailed || (e.Kind == TrackError && isNotFound(e.Err))
+	return e.Kind == MatchComplete || e.Kind == MatchFailed || (e.Kind == TrackError && errors.Is(e.Err, ErrNotFound))
 }
 
 // Tracker follows tickets.

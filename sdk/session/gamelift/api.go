@@ -5,31 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/musterhq/muster/sdk/session"
 )
-
-type options = func(*gamelift.Options)
-
-// api is the part of *gamelift.Client that this package calls.
-type api interface {
-	ListLocations(context.Context, *gamelift.ListLocationsInput, ...options) (*gamelift.ListLocationsOutput, error)
-	CreateGameSession(context.Context, *gamelift.CreateGameSessionInput, ...options) (*gamelift.CreateGameSessionOutput, error)
-	StartGameSessionPlacement(context.Context, *gamelift.StartGameSessionPlacementInput, ...options) (*gamelift.StartGameSessionPlacementOutput, error)
-	DescribeGameSessionPlacement(context.Context, *gamelift.DescribeGameSessionPlacementInput, ...options) (*gamelift.DescribeGameSessionPlacementOutput, error)
-	StopGameSessionPlacement(context.Context, *gamelift.StopGameSessionPlacementInput, ...options) (*gamelift.StopGameSessionPlacementOutput, error)
-	DescribeGameSessionQueues(context.Context, *gamelift.DescribeGameSessionQueuesInput, ...options) (*gamelift.DescribeGameSessionQueuesOutput, error)
-	SearchGameSessions(context.Context, *gamelift.SearchGameSessionsInput, ...options) (*gamelift.SearchGameSessionsOutput, error)
-	DescribeGameSessions(context.Context, *gamelift.DescribeGameSessionsInput, ...options) (*gamelift.DescribeGameSessionsOutput, error)
-	CreatePlayerSession(context.Context, *gamelift.CreatePlayerSessionInput, ...options) (*gamelift.CreatePlayerSessionOutput, error)
-	StartMatchmaking(context.Context, *gamelift.StartMatchmakingInput, ...options) (*gamelift.StartMatchmakingOutput, error)
-	StopMatchmaking(context.Context, *gamelift.StopMatchmakingInput, ...options) (*gamelift.StopMatchmakingOutput, error)
-	DescribeMatchmaking(context.Context, *gamelift.DescribeMatchmakingInput, ...options) (*gamelift.DescribeMatchmakingOutput, error)
-	AcceptMatch(context.Context, *gamelift.AcceptMatchInput, ...options) (*gamelift.AcceptMatchOutput, error)
-}
 
 // meanings maps error codes to errors of package session: the service's modeled
 // exceptions, and AWS's common errors.

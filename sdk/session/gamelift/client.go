@@ -10,6 +10,7 @@
 package gamelift
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -48,7 +49,7 @@ type Config struct {
 
 // Client implements session.Sessions and session.Matchmaking.
 type Client struct {
-	api  api
+	api  *gamelift.Client
 	log  *slog.Logger
 	seat joining.Seat
 }
@@ -69,12 +70,9 @@ func New(ctx context.Context, c Config) (*Client, error) {
 	if settings.Region == "" {
 		return nil, fmt.Errorf("%w: Region is required", session.ErrInvalid)
 	}
-	sdk := gamelift.NewFromConfig(settings, c.OnSDK...)
-	log := c.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &Client{api: sdk, log: log, seat: joining.Seat{Connector: c.Connector}}, nil
+	return &Client{
+		api: gamelift.NewFromConfig(settings, c.OnSDK...), log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), seat: joining.Seat{Connector: c.Connector},
+	}, nil
 }
 
 func (c Config) settings(ctx context.Context) (aws.Config, error) {
@@ -82,20 +80,15 @@ func (c Config) settings(ctx context.Context) (aws.Config, error) {
 	if c.AWS != nil {
 		settings = c.AWS.Copy()
 	} else {
-		loaded, err := config.LoadDefaultConfig(ctx)
-		if err != nil {
+		var err error
+		if settings, err = config.LoadDefaultConfig(ctx); err != nil {
 			return aws.Config{}, fmt.Errorf("read the AWS settings: %w", err)
 		}
-		settings = loaded
 	}
-	if c.Region != "" {
-		settings.Region = c.Region
-	}
+	settings.Region = cmp.Or(c.Region, settings.Region)
 	if c.Endpoint != "" {
-		settings.BaseEndpoint = aws.String(c.Endpoint)
-		if settings.Region == "" {
-			settings.Region = "us-east-1"
-		}
+		settings.BaseEndpoint = &c.Endpoint
+		settings.Region = cmp.Or(settings.Region, "us-east-1")
 	}
 	if c.Credentials != nil {
 		settings.Credentials = c.Credentials

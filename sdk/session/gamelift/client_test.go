@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/internal/joining"
@@ -22,7 +23,6 @@ import (
 
 // service answers as a test specifies; anything not specified fails as unknown.
 type service struct {
-	api
 	pages       map[string][]*gamelift.SearchGameSessionsOutput // by fleet or alias
 	queue       *types.GameSessionQueue
 	status      []types.GameSessionStatus         // one per read
@@ -36,7 +36,7 @@ type service struct {
 	placeErrors int
 }
 
-func (s *service) SearchGameSessions(_ context.Context, in *gamelift.SearchGameSessionsInput, _ ...options) (*gamelift.SearchGameSessionsOutput, error) {
+func (s *service) SearchGameSessions(in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
 	name := aws.ToString(in.FleetId) + aws.ToString(in.AliasId)
 	s.searched = append(s.searched, name+"/"+aws.ToString(in.NextToken))
 	page, _ := strconv.Atoi(aws.ToString(in.NextToken))
@@ -46,22 +46,22 @@ func (s *service) SearchGameSessions(_ context.Context, in *gamelift.SearchGameS
 	return s.pages[name][page], nil
 }
 
-func (s *service) DescribeGameSessionQueues(context.Context, *gamelift.DescribeGameSessionQueuesInput, ...options) (*gamelift.DescribeGameSessionQueuesOutput, error) {
+func (s *service) DescribeGameSessionQueues(*gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: []types.GameSessionQueue{*s.queue}}, nil
 }
 
-func (s *service) DescribeGameSessions(_ context.Context, in *gamelift.DescribeGameSessionsInput, _ ...options) (*gamelift.DescribeGameSessionsOutput, error) {
+func (s *service) DescribeGameSessions(in *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
 	status := s.status[min(s.described, len(s.status)-1)]
 	s.described++
 	return &gamelift.DescribeGameSessionsOutput{GameSessions: []types.GameSession{{GameSessionId: in.GameSessionId, Status: status}}}, nil
 }
 
-func (s *service) CreatePlayerSession(_ context.Context, in *gamelift.CreatePlayerSessionInput, _ ...options) (*gamelift.CreatePlayerSessionOutput, error) {
+func (s *service) CreatePlayerSession(in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
 	return &gamelift.CreatePlayerSessionOutput{PlayerSession: &types.PlayerSession{PlayerSessionId: aws.String("psess-1"), PlayerId: in.PlayerId,
 		GameSessionId: in.GameSessionId, IpAddress: aws.String("192.0.2.1"), Port: aws.Int32(7777), CreationTime: aws.Time(time.Unix(1000, 0))}}, s.reserve
 }
 
-func (s *service) DescribeGameSessionPlacement(_ context.Context, in *gamelift.DescribeGameSessionPlacementInput, _ ...options) (*gamelift.DescribeGameSessionPlacementOutput, error) {
+func (s *service) DescribeGameSessionPlacement(in *gamelift.DescribeGameSessionPlacementInput) (*gamelift.DescribeGameSessionPlacementOutput, error) {
 	if s.placeErrors > 0 {
 		s.placeErrors--
 		return nil, &smithy.GenericAPIError{Code: "ThrottlingException"}
@@ -72,11 +72,11 @@ func (s *service) DescribeGameSessionPlacement(_ context.Context, in *gamelift.D
 		PlacedPlayerSessions: []types.PlacedPlayerSession{{PlayerId: aws.String("p1"), PlayerSessionId: aws.String("psess-1")}}}}, nil
 }
 
-func (s *service) StopGameSessionPlacement(context.Context, *gamelift.StopGameSessionPlacementInput, ...options) (*gamelift.StopGameSessionPlacementOutput, error) {
+func (s *service) StopGameSessionPlacement(*gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
 	return nil, s.stopErr
 }
 
-func (s *service) DescribeMatchmaking(_ context.Context, in *gamelift.DescribeMatchmakingInput, _ ...options) (*gamelift.DescribeMatchmakingOutput, error) {
+func (s *service) DescribeMatchmaking(in *gamelift.DescribeMatchmakingInput) (*gamelift.DescribeMatchmakingOutput, error) {
 	s.described++
 	out := &gamelift.DescribeMatchmakingOutput{}
 	for _, id := range in.TicketIds {
@@ -90,8 +90,35 @@ func (s *service) DescribeMatchmaking(_ context.Context, in *gamelift.DescribeMa
 	return out, nil
 }
 
+// answer answers a call of the SDK in place of the network.
+func (s *service) answer(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
+	switch in := in.Parameters.(type) {
+	case *gamelift.SearchGameSessionsInput:
+		out.Result, err = s.SearchGameSessions(in)
+	case *gamelift.DescribeGameSessionQueuesInput:
+		out.Result, err = s.DescribeGameSessionQueues(in)
+	case *gamelift.DescribeGameSessionsInput:
+		out.Result, err = s.DescribeGameSessions(in)
+	case *gamelift.CreatePlayerSessionInput:
+		out.Result, err = s.CreatePlayerSession(in)
+	case *gamelift.DescribeGameSessionPlacementInput:
+		out.Result, err = s.DescribeGameSessionPlacement(in)
+	case *gamelift.StopGameSessionPlacementInput:
+		out.Result, err = s.StopGameSessionPlacement(in)
+	case *gamelift.DescribeMatchmakingInput:
+		out.Result, err = s.DescribeMatchmaking(in)
+	default:
+		err = fmt.Errorf("%T is not answered", in)
+	}
+	return out, md, err
+}
+
 func client(s *service, n session.Connector) *Client {
-	return &Client{api: s, log: slog.New(slog.DiscardHandler), seat: joining.Seat{Connector: n}}
+	instead := func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("answer", s.answer), middleware.Before)
+	}
+	sdk := gamelift.New(gamelift.Options{Region: "us-west-2", APIOptions: []func(*middleware.Stack) error{instead}})
+	return &Client{api: sdk, log: slog.New(slog.DiscardHandler), seat: joining.Seat{Connector: n}}
 }
 
 func page(token string, ids ...string) *gamelift.SearchGameSessionsOutput {
@@ -229,7 +256,7 @@ func TestJoin_OnceAtATime(t *testing.T) {
 	if err := c.Leave(t.Context()); err != nil {
 		t.Errorf("leave again: got %v", err)
 	}
-	c.api = &service{reserve: &types.GameSessionFullException{}}
+	c.api = client(&service{reserve: &types.GameSessionFullException{}}, nil).api
 	for range 2 { // a failed join can be retried
 		if _, err := c.Join(t.Context(), join); !errors.Is(err, session.ErrFull) {
 			t.Errorf("full: got %v", err)

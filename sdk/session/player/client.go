@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -32,11 +33,11 @@ type Config struct {
 // Client is one player. It is safe for concurrent use. It implements
 // session.Sessions, session.Matchmaking and session.Tracker.
 type Client struct {
-	account  account
-	dialer   websocket.Dialer
-	noSocket bool
-	seat     joining.Seat
-	tickets  unanswered
+	account    account
+	dialer     websocket.Dialer
+	noSocket   bool
+	seat       joining.Seat
+	unanswered atomic.Pointer[string] // the ticket requested last, if no answer came: the server may have created it
 }
 
 var (

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -46,7 +45,11 @@ func (c *Client) start(ctx context.Context, r session.MatchRequest, partyID stri
 	var t protocol.Ticket
 	err = c.account.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
 	_, answered := errors.AsType[*Problem](err)
-	c.tickets.set(r.TicketID, err == nil || answered)
+	unanswered := r.TicketID
+	if err == nil || answered {
+		unanswered = ""
+	}
+	c.unanswered.Store(&unanswered)
 	if err != nil {
 		return session.Ticket{}, err
 	}
@@ -79,34 +82,11 @@ func latencyOut(latency map[string]time.Duration) map[string]float64 {
 	return out
 }
 
-// unanswered is the ticket requested last, if no answer came: the server may have created
-// it.
-type unanswered struct {
-	mu sync.Mutex
-	id string
-}
-
-// set records whether the start of a ticket was answered.
-func (u *unanswered) set(ticketID string, answered bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.id = ticketID
-	if answered {
-		u.id = ""
-	}
-}
-
-func (u *unanswered) is(ticketID string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return ticketID != "" && ticketID == u.id
-}
-
 // StopMatchmaking implements session.Matchmaking. For a ticket whose start was not
 // answered, it stops all of the player's open tickets, since it does not know which
 // id the server chose.
 func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
-	if !c.tickets.is(ticketID) {
+	if id := c.unanswered.Load(); id == nil || *id == "" || *id != ticketID {
 		return c.stop(ctx, ticketID)
 	}
 	var open protocol.Tickets
@@ -118,7 +98,7 @@ func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
 			return err
 		}
 	}
-	c.tickets.set("", true)
+	c.unanswered.Store(nil)
 	return nil
 }
 

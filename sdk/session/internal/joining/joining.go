@@ -5,7 +5,7 @@ package joining
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/musterhq/muster/sdk/session"
 )
@@ -13,26 +13,24 @@ import (
 // Seat is the one game session that a client can be in.
 type Seat struct {
 	Connector session.Connector // nil only reserves
-
-	mu    sync.Mutex
-	taken bool
+	taken     atomic.Bool
 }
 
 // Join implements session.Sessions.Join with the slot that reserve returns.
 func (s *Seat) Join(ctx context.Context, reserve func() (session.Connection, error)) (session.Connection, error) {
-	if !s.take() {
+	if !s.taken.CompareAndSwap(false, true) {
 		return session.Connection{}, session.ErrAlreadyJoined
 	}
 	place, err := reserve()
 	if err != nil {
-		s.free()
+		s.taken.Store(false)
 		return session.Connection{}, err
 	}
 	if s.Connector == nil {
 		return place, nil
 	}
 	if err := s.Connector.Connect(ctx, place); err != nil {
-		s.free()
+		s.taken.Store(false)
 		return place, fmt.Errorf("%w: %w", session.ErrConnect, err)
 	}
 	return place, nil
@@ -40,26 +38,8 @@ func (s *Seat) Join(ctx context.Context, reserve func() (session.Connection, err
 
 // Leave implements session.Sessions.Leave.
 func (s *Seat) Leave(ctx context.Context) error {
-	if !s.free() || s.Connector == nil {
+	if !s.taken.Swap(false) || s.Connector == nil {
 		return nil
 	}
 	return s.Connector.Disconnect(ctx)
-}
-
-// take records that the client joins. It returns false if it has already joined.
-func (s *Seat) take() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	free := !s.taken
-	s.taken = true
-	return free
-}
-
-// free records that the client has left. It returns false if it had not joined.
-func (s *Seat) free() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was := s.taken
-	s.taken = false
-	return was
 }
