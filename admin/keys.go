@@ -115,7 +115,7 @@ func (d *Door) setEnabled(enabled bool) Handler {
 }
 
 func (d *Door) deleteKey(r *http.Request, _ []byte) (any, error) {
-	return struct{}{}, d.opts.Keys.Delete(r.Context(), r.PathValue("id"))
+	return struct{}{}, d.opts.Keys.Delete.Do(r.Context(), r.PathValue("id"))
 }
 
 // decode decodes a body; an empty one yields the zero value. Errors: InvalidRequest.

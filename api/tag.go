@@ -5,6 +5,7 @@ import (
 
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/tag"
 )
 
 func (h handlers) registerTags(srv *awsrpc.Server) {
@@ -18,11 +19,11 @@ func (h handlers) tagResource(ctx context.Context, in *gamelift.TagResourceInput
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.Tags.Add(ctx, *in.ResourceARN, tags)
+	return nil, h.Tags.Add.Do(ctx, tag.AddArgs{ARN: *in.ResourceARN, Tags: tags})
 }
 
 func (h handlers) untagResource(ctx context.Context, in *gamelift.UntagResourceInput) (*gamelift.UntagResourceOutput, error) {
-	return nil, h.Tags.Remove(ctx, *in.ResourceARN, in.TagKeys)
+	return nil, h.Tags.Remove.Do(ctx, tag.RemoveArgs{ARN: *in.ResourceARN, Keys: in.TagKeys})
 }
 
 func (h handlers) listTagsForResource(_ context.Context, in *gamelift.ListTagsForResourceInput) (*gamelift.ListTagsForResourceOutput, error) {

@@ -25,7 +25,7 @@ type callers struct {
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()
-		return awsrpc.Principal{Name: local.Name, Role: string(local.Role), Anonymous: true, Identity: local}, awsrpc.NoProof, nil
+		return awsrpc.Principal{Name: local.Name, Anonymous: true, Identity: local}, awsrpc.NoProof, nil
 	}
 	failed := func(err error) error {
 		if err == nil {

@@ -37,7 +37,7 @@ func (s *signatures) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Pro
 		return awsrpc.Principal{}, nil, err
 	}
 	return awsrpc.Principal{
-		AccessKeyID: caller.KeyID, Name: caller.Actor(), Role: string(caller.Role), Region: claim.Identity.Region, Identity: caller,
+		AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: claim.Identity.Region, Identity: caller,
 	}, func(body []byte) error { return s.used(caller, claim.Body(body)) }, nil
 }
 

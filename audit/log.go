@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,15 +69,9 @@ type Entry = store.Entry[Record]
 
 // New registers the log with the store.
 func New(st *store.Store, o Options) *Log {
-	if o.Level == "" {
-		o.Level = Operators
-	}
-	if o.Retention == 0 {
-		o.Retention = DefaultRetention
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Level = cmp.Or(o.Level, Operators)
+	o.Retention = cmp.Or(o.Retention, DefaultRetention)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	l := &Log{opts: o, store: st, queue: newQueue(o.Registerer)}
 	l.log = store.NewLog(st, store.LogSpec[Record]{
 		Name: "audit", Retention: o.Retention + slack,
@@ -151,8 +146,7 @@ func (l *Log) Anchor(ctx context.Context, now time.Time) error {
 	if to.From <= c.From {
 		return nil
 	}
-	err = l.anchor.Do(ctx, to)
-	return err
+	return l.anchor.Do(ctx, to)
 }
 
 // Query selects the records to read.

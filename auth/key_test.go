@@ -97,12 +97,12 @@ func TestCaller(t *testing.T) {
 		time.Sleep(time.Hour)
 		_, err = h.Caller(id)
 		h.refused("expired", err, fault.UnrecognizedClient, "expired")
-		if err := h.Delete(t.Context(), id); err != nil {
+		if err := h.Delete.Do(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 		_, err = h.Caller(id)
 		h.refused("deleted", err, fault.UnrecognizedClient, "deleted")
-		h.refused("delete again", h.Delete(t.Context(), id), fault.NotFound, id)
+		h.refused("delete again", h.Delete.Do(t.Context(), id), fault.NotFound, id)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestLastAdmin(t *testing.T) {
 		h.make(auth.Spec{Name: "short", Role: auth.Admin, Expires: time.Now().Add(time.Hour)})
 		h.make(auth.Spec{Name: "other", Role: auth.Operator})
 		until := time.Now().Add(time.Hour)
-		h.refused("delete", h.Delete(t.Context(), admin), fault.Conflict, "last")
+		h.refused("delete", h.Delete.Do(t.Context(), admin), fault.Conflict, "last")
 		_, err := h.SetEnabled(t.Context(), admin, false)
 		h.refused("disable", err, fault.Conflict, "last")
 		_, err = h.Rotate(t.Context(), auth.Rotation{ID: admin, Expires: until, OldUntil: until})
@@ -124,10 +124,10 @@ func TestLastAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Delete(t.Context(), admin); err != nil {
+		if err := h.Delete.Do(t.Context(), admin); err != nil {
 			t.Errorf("delete of a key that was replaced: %v", err)
 		}
-		h.refused("delete of the new key", h.Delete(t.Context(), made.AccessKeyID), fault.Conflict, "last")
+		h.refused("delete of the new key", h.Delete.Do(t.Context(), made.AccessKeyID), fault.Conflict, "last")
 	})
 }
 

@@ -25,8 +25,11 @@ type Service struct {
 	seals *store.Table[seal]
 	used  *store.Table[Use]
 
+	// Delete removes the key with an id; requests signed with it are refused from then
+	// on. Errors: NotFound, Conflict (the last admin key).
+	Delete *store.Action[string]
+
 	create *store.Action[Key]
-	del    *store.Action[string]
 	enable *store.Command[enableArgs, *Key]
 	rotate *store.Command[rotateArgs, *Key]
 	adopt  *store.Action[seal]
@@ -52,7 +55,7 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
 	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
 	s.create = store.NewAction(st, "key.create", s.runCreate)
-	s.del = store.NewAction(st, "key.delete", s.runDelete)
+	s.Delete = store.NewAction(st, "key.delete", s.runDelete)
 	s.enable = store.NewCommand(st, "key.enable", s.runEnable)
 	s.rotate = store.NewCommand(st, "key.rotate", s.runRotate)
 	s.adopt = store.NewAction(st, "key.adopt_master", s.runAdopt)
@@ -105,12 +108,6 @@ func describe(k *Key) string {
 		text += ", expires " + k.Expires.UTC().Format(time.RFC3339)
 	}
 	return text
-}
-
-// Delete removes a key; requests signed with it are refused from then on.
-// Errors: NotFound, Conflict (the last admin key).
-func (s *Service) Delete(ctx context.Context, id string) error {
-	return s.del.Do(ctx, id)
 }
 
 func (s *Service) runDelete(tx *store.Tx, id string) error {

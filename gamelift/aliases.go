@@ -2,6 +2,67 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func aliasesOperations() []shape.Operation {
+	return shape.Family("Aliases",
+		shape.Of[CreateAliasInput, CreateAliasOutput](shape.Operation{
+			Name:   "CreateAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.LimitExceeded, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "RoutingStrategy", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "RoutingStrategy"}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[DescribeAliasInput, DescribeAliasOutput](shape.Operation{
+			Name:   "DescribeAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+			},
+		}),
+		shape.Of[ListAliasesInput, ListAliasesOutput](shape.Operation{
+			Name:   "ListAliases",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "RoutingStrategyType", Type: shape.Type{Kind: shape.String, Enum: RoutingStrategyTypeValues()}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			},
+		}),
+		shape.Of[ResolveAliasInput, ResolveAliasOutput](shape.Operation{
+			Name:   "ResolveAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.TerminalRoutingStrategy, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+			},
+		}),
+		shape.Of[UpdateAliasInput, UpdateAliasOutput](shape.Operation{
+			Name:   "UpdateAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(1024))}},
+				{Name: "RoutingStrategy", Type: shape.Type{Kind: shape.Struct, Ref: "RoutingStrategy"}},
+			},
+		}),
+		shape.Of[DeleteAliasInput, DeleteAliasOutput](shape.Operation{
+			Name:   "DeleteAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+			},
+		}),
+	)
+}
+
 // CreateAliasInput is what CreateAlias takes.
 type CreateAliasInput struct {
 	Name            *string          `json:",omitzero"` // required

@@ -2,6 +2,26 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func backfillOperations() []shape.Operation {
+	return shape.Family("Backfill",
+		shape.Of[StartMatchBackfillInput, StartMatchBackfillOutput](shape.Operation{
+			Name:   "StartMatchBackfill",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "TicketId", Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "ConfigurationName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
+				{Name: "GameSessionArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "Players", Required: true, Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "Player"}}},
+			},
+		}),
+	)
+}
+
 // StartMatchBackfillInput is what StartMatchBackfill takes.
 type StartMatchBackfillInput struct {
 	TicketId          *string  `json:",omitzero"`

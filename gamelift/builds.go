@@ -2,6 +2,67 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func buildsOperations() []shape.Operation {
+	return shape.Family("Builds",
+		shape.Of[CreateBuildInput, CreateBuildOutput](shape.Operation{
+			Name:   "CreateBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "StorageLocation", Type: shape.Type{Kind: shape.Struct, Ref: "S3Location"}},
+				{Name: "OperatingSystem", Type: shape.Type{Kind: shape.String, Enum: OperatingSystemValues()}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+				{Name: "ServerSdkVersion", Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `^\d+\.\d+\.\d+$`}},
+			},
+		}),
+		shape.Of[DescribeBuildInput, DescribeBuildOutput](shape.Operation{
+			Name:   "DescribeBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+			},
+		}),
+		shape.Of[ListBuildsInput, ListBuildsOutput](shape.Operation{
+			Name:   "ListBuilds",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Status", Type: shape.Type{Kind: shape.String, Enum: BuildStatusValues()}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			},
+		}),
+		shape.Of[UpdateBuildInput, UpdateBuildOutput](shape.Operation{
+			Name:   "UpdateBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteBuildInput, DeleteBuildOutput](shape.Operation{
+			Name:   "DeleteBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.TaggingFailed, fault.InvalidRequest},
+			Input: []shape.Member{
+				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+			},
+		}),
+		shape.Of[RequestUploadCredentialsInput, RequestUploadCredentialsOutput](shape.Operation{
+			Name:   "RequestUploadCredentials",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+			},
+		}),
+	)
+}
+
 // CreateBuildInput is what CreateBuild takes.
 type CreateBuildInput struct {
 	Name             *string     `json:",omitzero"`

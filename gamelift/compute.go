@@ -2,6 +2,72 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func computeOperations() []shape.Operation {
+	return shape.Family("Compute and credentials",
+		shape.Of[RegisterComputeInput, RegisterComputeOutput](shape.Operation{
+			Name:   "RegisterCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.NotReady, fault.LimitExceeded},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+				{Name: "CertificatePath", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "DnsName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^[0-9a-zA-Z_\-\.]+`}},
+				{Name: "IpAddress", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[0-9A-Fa-f\:\.]+`, Sensitive: true}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[DeregisterComputeInput, DeregisterComputeOutput](shape.Operation{
+			Name:   "DeregisterCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+			},
+		}),
+		shape.Of[DescribeComputeInput, DescribeComputeOutput](shape.Operation{
+			Name:   "DescribeCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+			},
+		}),
+		shape.Of[ListComputeInput, ListComputeOutput](shape.Operation{
+			Name:   "ListCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+				{Name: "ContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "ComputeStatus", Type: shape.Type{Kind: shape.String, Enum: ListComputeInputStatusValues()}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[GetComputeAuthTokenInput, GetComputeAuthTokenOutput](shape.Operation{
+			Name:   "GetComputeAuthToken",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+			},
+		}),
+		shape.Of[GetComputeAccessInput, GetComputeAccessOutput](shape.Operation{
+			Name:   "GetComputeAccess",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+			},
+		}),
+	)
+}
+
 // RegisterComputeInput is what RegisterCompute takes.
 type RegisterComputeInput struct {
 	FleetId         *string `json:",omitzero"` // required

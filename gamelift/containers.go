@@ -2,6 +2,173 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func containersOperations() []shape.Operation {
+	return shape.Family("Containers",
+		shape.Of[CreateContainerGroupDefinitionInput, CreateContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "CreateContainerGroupDefinition",
+			Errors: []fault.Kind{fault.Conflict, fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+				{Name: "ContainerGroupType", Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
+				{Name: "TotalMemoryLimitMebibytes", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(4)), Max: new(float64(1024000))}},
+				{Name: "TotalVcpuLimit", Required: true, Type: shape.Type{Kind: shape.Double, Min: new(float64(0.125)), Max: new(float64(10))}},
+				{Name: "GameServerContainerDefinition", Type: shape.Type{Kind: shape.Struct, Ref: "GameServerContainerDefinitionInput"}},
+				{Name: "SupportContainerDefinitions", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "SupportContainerDefinitionInput"}}},
+				{Name: "OperatingSystem", Required: true, Type: shape.Type{Kind: shape.String, Enum: ContainerOperatingSystemValues()}},
+				{Name: "VersionDescription", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[UpdateContainerGroupDefinitionInput, UpdateContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "UpdateContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "GameServerContainerDefinition", Type: shape.Type{Kind: shape.Struct, Ref: "GameServerContainerDefinitionInput"}},
+				{Name: "SupportContainerDefinitions", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "SupportContainerDefinitionInput"}}},
+				{Name: "TotalMemoryLimitMebibytes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(4)), Max: new(float64(1024000))}},
+				{Name: "TotalVcpuLimit", Type: shape.Type{Kind: shape.Double, Min: new(float64(0.125)), Max: new(float64(10))}},
+				{Name: "VersionDescription", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "SourceVersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "OperatingSystem", Type: shape.Type{Kind: shape.String, Enum: ContainerOperatingSystemValues()}},
+			},
+		}),
+		shape.Of[DescribeContainerGroupDefinitionInput, DescribeContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "DescribeContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "VersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+			},
+		}),
+		shape.Of[ListContainerGroupDefinitionsInput, ListContainerGroupDefinitionsOutput](shape.Operation{
+			Name:   "ListContainerGroupDefinitions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "ContainerGroupType", Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(100))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[ListContainerGroupDefinitionVersionsInput, ListContainerGroupDefinitionVersionsOutput](shape.Operation{
+			Name:   "ListContainerGroupDefinitionVersions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(100))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteContainerGroupDefinitionInput, DeleteContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "DeleteContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "VersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "VersionCountToRetain", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+			},
+		}),
+		shape.Of[CreateContainerFleetInput, CreateContainerFleetOutput](shape.Operation{
+			Name:   "CreateContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetRoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "GameServerContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "PerInstanceContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "InstanceConnectionPortRange", Type: shape.Type{Kind: shape.Struct, Ref: "ConnectionPortRange"}},
+				{Name: "InstanceInboundPermissions", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+				{Name: "GameServerContainerGroupsPerInstance", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(5000))}},
+				{Name: "InstanceType", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "BillingType", Type: shape.Type{Kind: shape.String, Enum: ContainerFleetBillingTypeValues()}},
+				{Name: "Locations", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.Struct, Ref: "LocationConfiguration"}}},
+				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
+				{Name: "NewGameSessionProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
+				{Name: "GameSessionCreationLimitPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "GameSessionCreationLimitPolicy"}},
+				{Name: "LogConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "LogConfiguration"}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+				{Name: "PlayerGatewayMode", Type: shape.Type{Kind: shape.String, Enum: PlayerGatewayModeValues()}},
+			},
+		}),
+		shape.Of[UpdateContainerFleetInput, UpdateContainerFleetOutput](shape.Operation{
+			Name:   "UpdateContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "GameServerContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "PerInstanceContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "GameServerContainerGroupsPerInstance", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(5000))}},
+				{Name: "InstanceConnectionPortRange", Type: shape.Type{Kind: shape.Struct, Ref: "ConnectionPortRange"}},
+				{Name: "InstanceInboundPermissionAuthorizations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+				{Name: "InstanceInboundPermissionRevocations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+				{Name: "DeploymentConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "DeploymentConfiguration"}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
+				{Name: "NewGameSessionProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
+				{Name: "GameSessionCreationLimitPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "GameSessionCreationLimitPolicy"}},
+				{Name: "LogConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "LogConfiguration"}},
+				{Name: "RemoveAttributes", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: ContainerFleetRemoveAttributeValues()}}},
+			},
+		}),
+		shape.Of[DescribeContainerFleetInput, DescribeContainerFleetOutput](shape.Operation{
+			Name:   "DescribeContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[ListContainerFleetsInput, ListContainerFleetsOutput](shape.Operation{
+			Name:   "ListContainerFleets",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "ContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteContainerFleetInput, DeleteContainerFleetOutput](shape.Operation{
+			Name:   "DeleteContainerFleet",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[DescribeContainerGroupPortMappingsInput, DescribeContainerGroupPortMappingsOutput](shape.Operation{
+			Name:   "DescribeContainerGroupPortMappings",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ContainerGroupType", Required: true, Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
+				{Name: "ComputeName", Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
+				{Name: "InstanceId", Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
+				{Name: "ContainerName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[DescribeFleetDeploymentInput, DescribeFleetDeploymentOutput](shape.Operation{
+			Name:   "DescribeFleetDeployment",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "DeploymentId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[ListFleetDeploymentsInput, ListFleetDeploymentsOutput](shape.Operation{
+			Name:   "ListFleetDeployments",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+	)
+}
+
 // CreateContainerGroupDefinitionInput is what CreateContainerGroupDefinition takes.
 type CreateContainerGroupDefinitionInput struct {
 	Name                          *string                             `json:",omitzero"` // required

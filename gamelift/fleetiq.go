@@ -2,6 +2,151 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func fleetiqOperations() []shape.Operation {
+	return shape.Family("Game server groups, FleetIQ",
+		shape.Of[CreateGameServerGroupInput, CreateGameServerGroupOutput](shape.Operation{
+			Name:   "CreateGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.InternalService, fault.LimitExceeded},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+				{Name: "RoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
+				{Name: "MinSize", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "MaxSize", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "LaunchTemplate", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "LaunchTemplateSpecification"}},
+				{Name: "InstanceDefinitions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(2)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.Struct, Ref: "InstanceDefinition"}}},
+				{Name: "AutoScalingPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "GameServerGroupAutoScalingPolicy"}},
+				{Name: "BalancingStrategy", Type: shape.Type{Kind: shape.String, Enum: BalancingStrategyValues()}},
+				{Name: "GameServerProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: GameServerProtectionPolicyValues()}},
+				{Name: "VpcSubnets", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(15)), Max: new(float64(24)), Pattern: `^subnet-[0-9a-z]+$`}}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[UpdateGameServerGroupInput, UpdateGameServerGroupOutput](shape.Operation{
+			Name:   "UpdateGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "RoleArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
+				{Name: "InstanceDefinitions", Type: shape.Type{Kind: shape.List, Min: new(float64(2)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.Struct, Ref: "InstanceDefinition"}}},
+				{Name: "GameServerProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: GameServerProtectionPolicyValues()}},
+				{Name: "BalancingStrategy", Type: shape.Type{Kind: shape.String, Enum: BalancingStrategyValues()}},
+			},
+		}),
+		shape.Of[DescribeGameServerGroupInput, DescribeGameServerGroupOutput](shape.Operation{
+			Name:   "DescribeGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+			},
+		}),
+		shape.Of[ListGameServerGroupsInput, ListGameServerGroupsOutput](shape.Operation{
+			Name:   "ListGameServerGroups",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteGameServerGroupInput, DeleteGameServerGroupOutput](shape.Operation{
+			Name:   "DeleteGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "DeleteOption", Type: shape.Type{Kind: shape.String, Enum: GameServerGroupDeleteOptionValues()}},
+			},
+		}),
+		shape.Of[SuspendGameServerGroupInput, SuspendGameServerGroupOutput](shape.Operation{
+			Name:   "SuspendGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "SuspendActions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: GameServerGroupActionValues()}}},
+			},
+		}),
+		shape.Of[ResumeGameServerGroupInput, ResumeGameServerGroupOutput](shape.Operation{
+			Name:   "ResumeGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "ResumeActions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: GameServerGroupActionValues()}}},
+			},
+		}),
+		shape.Of[DescribeGameServerInstancesInput, DescribeGameServerInstancesOutput](shape.Operation{
+			Name:   "DescribeGameServerInstances",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "InstanceIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(19)), Max: new(float64(19)), Pattern: `^i-[0-9a-zA-Z]{17}$`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[RegisterGameServerInput, RegisterGameServerOutput](shape.Operation{
+			Name:   "RegisterGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.LimitExceeded, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+				{Name: "InstanceId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(19)), Max: new(float64(19)), Pattern: `^i-[0-9a-zA-Z]{17}$`}},
+				{Name: "ConnectionInfo", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `.*\S.*`}},
+				{Name: "GameServerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
+			},
+		}),
+		shape.Of[UpdateGameServerInput, UpdateGameServerOutput](shape.Operation{
+			Name:   "UpdateGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
+				{Name: "UtilizationStatus", Type: shape.Type{Kind: shape.String, Enum: GameServerUtilizationStatusValues()}},
+				{Name: "HealthCheck", Type: shape.Type{Kind: shape.String, Enum: GameServerHealthCheckValues()}},
+			},
+		}),
+		shape.Of[DeregisterGameServerInput, DeregisterGameServerOutput](shape.Operation{
+			Name:   "DeregisterGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+			},
+		}),
+		shape.Of[DescribeGameServerInput, DescribeGameServerOutput](shape.Operation{
+			Name:   "DescribeGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+			},
+		}),
+		shape.Of[ListGameServersInput, ListGameServersOutput](shape.Operation{
+			Name:   "ListGameServers",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "SortOrder", Type: shape.Type{Kind: shape.String, Enum: SortOrderValues()}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[ClaimGameServerInput, ClaimGameServerOutput](shape.Operation{
+			Name:   "ClaimGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Conflict, fault.OutOfCapacity, fault.Unauthorized, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerId", Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
+				{Name: "GameServerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
+				{Name: "FilterOption", Type: shape.Type{Kind: shape.Struct, Ref: "ClaimFilterOption"}},
+			},
+		}),
+	)
+}
+
 // CreateGameServerGroupInput is what CreateGameServerGroup takes.
 type CreateGameServerGroupInput struct {
 	GameServerGroupName        *string                           `json:",omitzero"` // required

@@ -2,6 +2,204 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func fleetsOperations() []shape.Operation {
+	return shape.Family("Fleets",
+		shape.Of[CreateFleetInput, CreateFleetOutput](shape.Operation{
+			Name:   "CreateFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "BuildId", Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+				{Name: "ScriptId", Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
+				{Name: "ServerLaunchPath", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `[A-Za-z0-9_:.+\/\\\- ]+`}},
+				{Name: "ServerLaunchParameters", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `[A-Za-z0-9_:.+\/\\\- =@;{},?'\[\]"]+`}},
+				{Name: "LogPaths", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}}},
+				{Name: "EC2InstanceType", Type: shape.Type{Kind: shape.String, Enum: EC2InstanceTypeValues()}},
+				{Name: "EC2InboundPermissions", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+				{Name: "NewGameSessionProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
+				{Name: "RuntimeConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "RuntimeConfiguration"}},
+				{Name: "ResourceCreationLimitPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "ResourceCreationLimitPolicy"}},
+				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
+				{Name: "PeerVpcAwsAccountId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PeerVpcId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "FleetType", Type: shape.Type{Kind: shape.String, Enum: FleetTypeValues()}},
+				{Name: "InstanceRoleArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+				{Name: "CertificateConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "CertificateConfiguration"}},
+				{Name: "Locations", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.Struct, Ref: "LocationConfiguration"}}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+				{Name: "ComputeType", Type: shape.Type{Kind: shape.String, Enum: ComputeTypeValues()}},
+				{Name: "AnywhereConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "AnywhereConfiguration"}},
+				{Name: "InstanceRoleCredentialsProvider", Type: shape.Type{Kind: shape.String, Enum: InstanceRoleCredentialsProviderValues()}},
+				{Name: "PlayerGatewayMode", Type: shape.Type{Kind: shape.String, Enum: PlayerGatewayModeValues()}},
+				{Name: "PlayerGatewayConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "PlayerGatewayConfiguration"}},
+			},
+		}),
+		shape.Of[DeleteFleetInput, DeleteFleetOutput](shape.Operation{
+			Name:   "DeleteFleet",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.InvalidFleetStatus, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[DescribeFleetAttributesInput, DescribeFleetAttributesOutput](shape.Operation{
+			Name:   "DescribeFleetAttributes",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[UpdateFleetAttributesInput, UpdateFleetAttributesOutput](shape.Operation{
+			Name:   "UpdateFleetAttributes",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(1024))}},
+				{Name: "NewGameSessionProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
+				{Name: "ResourceCreationLimitPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "ResourceCreationLimitPolicy"}},
+				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
+				{Name: "AnywhereConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "AnywhereConfiguration"}},
+			},
+		}),
+		shape.Of[ListFleetsInput, ListFleetsOutput](shape.Operation{
+			Name:   "ListFleets",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "BuildId", Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
+				{Name: "ScriptId", Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeFleetEventsInput, DescribeFleetEventsOutput](shape.Operation{
+			Name:   "DescribeFleetEvents",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "StartTime", Type: shape.Type{Kind: shape.Timestamp}},
+				{Name: "EndTime", Type: shape.Type{Kind: shape.Timestamp}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeFleetPortSettingsInput, DescribeFleetPortSettingsOutput](shape.Operation{
+			Name:   "DescribeFleetPortSettings",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[UpdateFleetPortSettingsInput, UpdateFleetPortSettingsOutput](shape.Operation{
+			Name:   "UpdateFleetPortSettings",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "InboundPermissionAuthorizations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+				{Name: "InboundPermissionRevocations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
+			},
+		}),
+		shape.Of[DescribeRuntimeConfigurationInput, DescribeRuntimeConfigurationOutput](shape.Operation{
+			Name:   "DescribeRuntimeConfiguration",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+		shape.Of[UpdateRuntimeConfigurationInput, UpdateRuntimeConfigurationOutput](shape.Operation{
+			Name:   "UpdateRuntimeConfiguration",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest, fault.InvalidFleetStatus, fault.LimitExceeded},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "RuntimeConfiguration", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "RuntimeConfiguration"}},
+			},
+		}),
+		shape.Of[DescribeFleetUtilizationInput, DescribeFleetUtilizationOutput](shape.Operation{
+			Name:   "DescribeFleetUtilization",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeFleetCapacityInput, DescribeFleetCapacityOutput](shape.Operation{
+			Name:   "DescribeFleetCapacity",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[UpdateFleetCapacityInput, UpdateFleetCapacityOutput](shape.Operation{
+			Name:   "UpdateFleetCapacity",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.LimitExceeded, fault.InvalidFleetStatus, fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "DesiredInstances", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "MinSize", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "MaxSize", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+				{Name: "ManagedCapacityConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "ManagedCapacityConfiguration"}},
+			},
+		}),
+		shape.Of[DescribeEC2InstanceLimitsInput, DescribeEC2InstanceLimitsOutput](shape.Operation{
+			Name:   "DescribeEC2InstanceLimits",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "EC2InstanceType", Type: shape.Type{Kind: shape.String, Enum: EC2InstanceTypeValues()}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[StartFleetActionsInput, StartFleetActionsOutput](shape.Operation{
+			Name:   "StartFleetActions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Actions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: FleetActionValues()}}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[StopFleetActionsInput, StopFleetActionsOutput](shape.Operation{
+			Name:   "StopFleetActions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Actions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: FleetActionValues()}}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[DescribeInstancesInput, DescribeInstancesOutput](shape.Operation{
+			Name:   "DescribeInstances",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "InstanceId", Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[GetInstanceAccessInput, GetInstanceAccessOutput](shape.Operation{
+			Name:   "GetInstanceAccess",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "InstanceId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
+			},
+		}),
+	)
+}
+
 // CreateFleetInput is what CreateFleet takes.
 type CreateFleetInput struct {
 	Name                            *string                      `json:",omitzero"` // required

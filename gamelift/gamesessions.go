@@ -2,6 +2,98 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func gamesessionsOperations() []shape.Operation {
+	return shape.Family("Game sessions",
+		shape.Of[CreateGameSessionInput, CreateGameSessionOutput](shape.Operation{
+			Name:   "CreateGameSession",
+			Errors: []fault.Kind{fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidFleetStatus, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound, fault.FleetCapacityExceeded, fault.LimitExceeded, fault.IdempotentParameterMismatch, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+				{Name: "MaximumPlayerSessionCount", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
+				{Name: "CreatorId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
+				{Name: "IdempotencyToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
+				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(262144))}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[DescribeGameSessionsInput, DescribeGameSessionsOutput](shape.Operation{
+			Name:   "DescribeGameSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+				{Name: "StatusFilter", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeGameSessionDetailsInput, DescribeGameSessionDetailsOutput](shape.Operation{
+			Name:   "DescribeGameSessionDetails",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+				{Name: "StatusFilter", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[SearchGameSessionsInput, SearchGameSessionsOutput](shape.Operation{
+			Name:   "SearchGameSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+				{Name: "FilterExpression", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "SortExpression", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[UpdateGameSessionInput, UpdateGameSessionOutput](shape.Operation{
+			Name:   "UpdateGameSession",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.InvalidRequest, fault.NotReady},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "MaximumPlayerSessionCount", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PlayerSessionCreationPolicy", Type: shape.Type{Kind: shape.String, Enum: PlayerSessionCreationPolicyValues()}},
+				{Name: "ProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
+				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
+			},
+		}),
+		shape.Of[TerminateGameSessionInput, TerminateGameSessionOutput](shape.Operation{
+			Name:   "TerminateGameSession",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.NotReady},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "TerminationMode", Required: true, Type: shape.Type{Kind: shape.String, Enum: TerminationModeValues()}},
+			},
+		}),
+		shape.Of[GetGameSessionLogUrlInput, GetGameSessionLogUrlOutput](shape.Operation{
+			Name:   "GetGameSessionLogUrl",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.Unauthorized, fault.InvalidRequest},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+			},
+		}),
+	)
+}
+
 // CreateGameSessionInput is what CreateGameSession takes.
 type CreateGameSessionInput struct {
 	FleetId                   *string        `json:",omitzero"`

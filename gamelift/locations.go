@@ -2,6 +2,82 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func locationsOperations() []shape.Operation {
+	return shape.Family("Locations",
+		shape.Of[CreateLocationInput, CreateLocationOutput](shape.Operation{
+			Name:   "CreateLocation",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.LimitExceeded, fault.Conflict, fault.TaggingFailed, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "LocationName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(8)), Max: new(float64(64)), Pattern: `^custom-[A-Za-z0-9\-]+`}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[DeleteLocationInput, DeleteLocationOutput](shape.Operation{
+			Name:   "DeleteLocation",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "LocationName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^custom-[A-Za-z0-9\-]+|^arn:.*:location\/custom-\S+`}},
+			},
+		}),
+		shape.Of[ListLocationsInput, ListLocationsOutput](shape.Operation{
+			Name:   "ListLocations",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Filters", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(2)), Elem: &shape.Type{Kind: shape.String, Enum: LocationFilterValues()}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(200))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[CreateFleetLocationsInput, CreateFleetLocationsOutput](shape.Operation{
+			Name:   "CreateFleetLocations",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.NotReady, fault.InvalidFleetStatus, fault.UnsupportedRegion, fault.Conflict, fault.LimitExceeded},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Locations", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.Struct, Ref: "LocationConfiguration"}}},
+			},
+		}),
+		shape.Of[DeleteFleetLocationsInput, DeleteFleetLocationsOutput](shape.Operation{
+			Name:   "DeleteFleetLocations",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Locations", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}}},
+			},
+		}),
+		shape.Of[DescribeFleetLocationAttributesInput, DescribeFleetLocationAttributesOutput](shape.Operation{
+			Name:   "DescribeFleetLocationAttributes",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Locations", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeFleetLocationCapacityInput, DescribeFleetLocationCapacityOutput](shape.Operation{
+			Name:   "DescribeFleetLocationCapacity",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Location", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[DescribeFleetLocationUtilizationInput, DescribeFleetLocationUtilizationOutput](shape.Operation{
+			Name:   "DescribeFleetLocationUtilization",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "Location", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+	)
+}
+
 // CreateLocationInput is what CreateLocation takes.
 type CreateLocationInput struct {
 	LocationName *string `json:",omitzero"` // required

@@ -2,6 +2,138 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func matchmakingOperations() []shape.Operation {
+	return shape.Family("Matchmaking",
+		shape.Of[CreateMatchmakingConfigurationInput, CreateMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "CreateMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "GameSessionQueueArns", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}}},
+				{Name: "RequestTimeoutSeconds", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(43200))}},
+				{Name: "AcceptanceTimeoutSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(600))}},
+				{Name: "AcceptanceRequired", Required: true, Type: shape.Type{Kind: shape.Boolean}},
+				{Name: "RuleSetName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
+				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_/-]*(.fifo)?`}},
+				{Name: "AdditionalPlayerCount", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "CustomEventData", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256))}},
+				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
+				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(4096))}},
+				{Name: "BackfillMode", Type: shape.Type{Kind: shape.String, Enum: BackfillModeValues()}},
+				{Name: "FlexMatchMode", Type: shape.Type{Kind: shape.String, Enum: FlexMatchModeValues()}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[UpdateMatchmakingConfigurationInput, UpdateMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "UpdateMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "GameSessionQueueArns", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}}},
+				{Name: "RequestTimeoutSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(43200))}},
+				{Name: "AcceptanceTimeoutSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(600))}},
+				{Name: "AcceptanceRequired", Type: shape.Type{Kind: shape.Boolean}},
+				{Name: "RuleSetName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
+				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_/-]*(.fifo)?`}},
+				{Name: "AdditionalPlayerCount", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "CustomEventData", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256))}},
+				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
+				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(4096))}},
+				{Name: "BackfillMode", Type: shape.Type{Kind: shape.String, Enum: BackfillModeValues()}},
+				{Name: "FlexMatchMode", Type: shape.Type{Kind: shape.String, Enum: FlexMatchModeValues()}},
+			},
+		}),
+		shape.Of[DescribeMatchmakingConfigurationsInput, DescribeMatchmakingConfigurationsOutput](shape.Operation{
+			Name:   "DescribeMatchmakingConfigurations",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Names", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}}},
+				{Name: "RuleSetName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteMatchmakingConfigurationInput, DeleteMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "DeleteMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
+			},
+		}),
+		shape.Of[CreateMatchmakingRuleSetInput, CreateMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "CreateMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "RuleSetBody", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(65535))}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[DescribeMatchmakingRuleSetsInput, DescribeMatchmakingRuleSetsOutput](shape.Operation{
+			Name:   "DescribeMatchmakingRuleSets",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Names", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(10))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteMatchmakingRuleSetInput, DeleteMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "DeleteMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion, fault.NotFound, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
+			},
+		}),
+		shape.Of[ValidateMatchmakingRuleSetInput, ValidateMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "ValidateMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InternalService, fault.UnsupportedRegion, fault.InvalidRequest},
+			Input: []shape.Member{
+				{Name: "RuleSetBody", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(65535))}},
+			},
+		}),
+		shape.Of[StartMatchmakingInput, StartMatchmakingOutput](shape.Operation{
+			Name:   "StartMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "TicketId", Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "ConfigurationName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
+				{Name: "Players", Required: true, Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "Player"}}},
+			},
+		}),
+		shape.Of[DescribeMatchmakingInput, DescribeMatchmakingOutput](shape.Operation{
+			Name:   "DescribeMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "TicketIds", Required: true, Type: shape.Type{Kind: shape.List, Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}}},
+			},
+		}),
+		shape.Of[StopMatchmakingInput, StopMatchmakingOutput](shape.Operation{
+			Name:   "StopMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "TicketId", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+			},
+		}),
+		shape.Of[AcceptMatchInput, AcceptMatchOutput](shape.Operation{
+			Name:   "AcceptMatch",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "TicketId", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
+				{Name: "AcceptanceType", Required: true, Type: shape.Type{Kind: shape.String, Enum: AcceptanceTypeValues()}},
+			},
+		}),
+	)
+}
+
 // CreateMatchmakingConfigurationInput is what CreateMatchmakingConfiguration takes.
 type CreateMatchmakingConfigurationInput struct {
 	Name                     *string        `json:",omitzero"` // required

@@ -2,6 +2,90 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func placementOperations() []shape.Operation {
+	return shape.Family("Queues and placement",
+		shape.Of[CreateGameSessionQueueInput, CreateGameSessionQueueOutput](shape.Operation{
+			Name:   "CreateGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.NotFound, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-]+`}},
+				{Name: "TimeoutInSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "PlayerLatencyPolicies", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "PlayerLatencyPolicy"}}},
+				{Name: "Destinations", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "GameSessionQueueDestination"}}},
+				{Name: "FilterConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "FilterConfiguration"}},
+				{Name: "PriorityConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "PriorityConfiguration"}},
+				{Name: "CustomEventData", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256)), Pattern: `[\s\S]*`}},
+				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_-]*(\.fifo)?`}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[UpdateGameSessionQueueInput, UpdateGameSessionQueueOutput](shape.Operation{
+			Name:   "UpdateGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
+				{Name: "TimeoutInSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "PlayerLatencyPolicies", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "PlayerLatencyPolicy"}}},
+				{Name: "Destinations", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "GameSessionQueueDestination"}}},
+				{Name: "FilterConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "FilterConfiguration"}},
+				{Name: "PriorityConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "PriorityConfiguration"}},
+				{Name: "CustomEventData", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256)), Pattern: `[\s\S]*`}},
+				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_-]*(\.fifo)?`}},
+			},
+		}),
+		shape.Of[DescribeGameSessionQueuesInput, DescribeGameSessionQueuesOutput](shape.Operation{
+			Name:   "DescribeGameSessionQueues",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "Names", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteGameSessionQueueInput, DeleteGameSessionQueueOutput](shape.Operation{
+			Name:   "DeleteGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.TaggingFailed},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
+			},
+		}),
+		shape.Of[StartGameSessionPlacementInput, StartGameSessionPlacementOutput](shape.Operation{
+			Name:   "StartGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
+				{Name: "GameSessionQueueName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
+				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
+				{Name: "MaximumPlayerSessionCount", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+				{Name: "GameSessionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PlayerLatencies", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "PlayerLatency"}}},
+				{Name: "DesiredPlayerSessions", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "DesiredPlayerSession"}}},
+				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(262144))}},
+				{Name: "PriorityConfigurationOverride", Type: shape.Type{Kind: shape.Struct, Ref: "PriorityConfigurationOverride"}},
+			},
+		}),
+		shape.Of[DescribeGameSessionPlacementInput, DescribeGameSessionPlacementOutput](shape.Operation{
+			Name:   "DescribeGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
+			},
+		}),
+		shape.Of[StopGameSessionPlacementInput, StopGameSessionPlacementOutput](shape.Operation{
+			Name:   "StopGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
+			},
+		}),
+	)
+}
+
 // CreateGameSessionQueueInput is what CreateGameSessionQueue takes.
 type CreateGameSessionQueueInput struct {
 	Name                  *string                       `json:",omitzero"` // required

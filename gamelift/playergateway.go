@@ -2,6 +2,24 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func playergatewayOperations() []shape.Operation {
+	return shape.Family("Player gateway",
+		shape.Of[GetPlayerConnectionDetailsInput, GetPlayerConnectionDetailsOutput](shape.Operation{
+			Name:   "GetPlayerConnectionDetails",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InvalidGameSessionStatus, fault.InvalidRequest, fault.InternalService, fault.LimitExceeded, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(25)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
+			},
+		}),
+	)
+}
+
 // GetPlayerConnectionDetailsInput is what GetPlayerConnectionDetails takes.
 type GetPlayerConnectionDetailsInput struct {
 	GameSessionId *string  `json:",omitzero"` // required

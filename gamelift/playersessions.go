@@ -2,6 +2,46 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func playersessionsOperations() []shape.Operation {
+	return shape.Family("Player sessions",
+		shape.Of[CreatePlayerSessionInput, CreatePlayerSessionOutput](shape.Operation{
+			Name:   "CreatePlayerSession",
+			Errors: []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "PlayerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
+				{Name: "PlayerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}},
+			},
+		}),
+		shape.Of[CreatePlayerSessionsInput, CreatePlayerSessionsOutput](shape.Operation{
+			Name:   "CreatePlayerSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(25)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
+				{Name: "PlayerDataMap", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}}},
+			},
+		}),
+		shape.Of[DescribePlayerSessionsInput, DescribePlayerSessionsOutput](shape.Operation{
+			Name:   "DescribePlayerSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+			Input: []shape.Member{
+				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+				{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
+				{Name: "PlayerSessionId", Type: shape.Type{Kind: shape.String, Pattern: `^psess-\S+`}},
+				{Name: "PlayerSessionStatusFilter", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+	)
+}
+
 // CreatePlayerSessionInput is what CreatePlayerSession takes.
 type CreatePlayerSessionInput struct {
 	GameSessionId *string `json:",omitzero"` // required

@@ -2,6 +2,51 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func scalingOperations() []shape.Operation {
+	return shape.Family("Scaling",
+		shape.Of[PutScalingPolicyInput, PutScalingPolicyOutput](shape.Operation{
+			Name:   "PutScalingPolicy",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "ScalingAdjustment", Type: shape.Type{Kind: shape.Integer}},
+				{Name: "ScalingAdjustmentType", Type: shape.Type{Kind: shape.String, Enum: ScalingAdjustmentTypeValues()}},
+				{Name: "Threshold", Type: shape.Type{Kind: shape.Double}},
+				{Name: "ComparisonOperator", Type: shape.Type{Kind: shape.String, Enum: ComparisonOperatorTypeValues()}},
+				{Name: "EvaluationPeriods", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "MetricName", Required: true, Type: shape.Type{Kind: shape.String, Enum: MetricNameValues()}},
+				{Name: "PolicyType", Type: shape.Type{Kind: shape.String, Enum: PolicyTypeValues()}},
+				{Name: "TargetConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "TargetConfiguration"}},
+			},
+		}),
+		shape.Of[DescribeScalingPoliciesInput, DescribeScalingPoliciesOutput](shape.Operation{
+			Name:   "DescribeScalingPolicies",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+				{Name: "StatusFilter", Type: shape.Type{Kind: shape.String, Enum: ScalingStatusTypeValues()}},
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+			},
+		}),
+		shape.Of[DeleteScalingPolicyInput, DeleteScalingPolicyOutput](shape.Operation{
+			Name:   "DeleteScalingPolicy",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
+			},
+		}),
+	)
+}
+
 // PutScalingPolicyInput is what PutScalingPolicy takes.
 type PutScalingPolicyInput struct {
 	Name                  *string              `json:",omitzero"` // required

@@ -2,6 +2,61 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func scriptsOperations() []shape.Operation {
+	return shape.Family("Scripts",
+		shape.Of[CreateScriptInput, CreateScriptOutput](shape.Operation{
+			Name:   "CreateScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "StorageLocation", Type: shape.Type{Kind: shape.Struct, Ref: "S3Location"}},
+				{Name: "ZipFile", Type: shape.Type{Kind: shape.Blob, Max: new(float64(5000000))}},
+				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+				{Name: "NodeJsVersion", Type: shape.Type{Kind: shape.String, Max: new(float64(16)), Pattern: `^[0-9]+\.(?:x|[0-9]+)$`}},
+			},
+		}),
+		shape.Of[UpdateScriptInput, UpdateScriptOutput](shape.Operation{
+			Name:   "UpdateScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
+				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "StorageLocation", Type: shape.Type{Kind: shape.Struct, Ref: "S3Location"}},
+				{Name: "ZipFile", Type: shape.Type{Kind: shape.Blob, Max: new(float64(5000000))}},
+			},
+		}),
+		shape.Of[DescribeScriptInput, DescribeScriptOutput](shape.Operation{
+			Name:   "DescribeScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.NotFound},
+			Input: []shape.Member{
+				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
+			},
+		}),
+		shape.Of[ListScriptsInput, ListScriptsOutput](shape.Operation{
+			Name:   "ListScripts",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			},
+		}),
+		shape.Of[DeleteScriptInput, DeleteScriptOutput](shape.Operation{
+			Name:   "DeleteScript",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.TaggingFailed, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
+			},
+		}),
+	)
+}
+
 // CreateScriptInput is what CreateScript takes.
 type CreateScriptInput struct {
 	Name            *string     `json:",omitzero"`

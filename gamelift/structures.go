@@ -2,6 +2,199 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/shape"
+)
+
+// structures returns the members of the structures that inputs refer to.
+func structures() map[string][]shape.Member {
+	return map[string][]shape.Member{
+		"AnywhereConfiguration": {
+			{Name: "Cost", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(11)), Pattern: `^\d{1,5}(?:\.\d{1,5})?$`}},
+		},
+		"AttributeValue": {
+			{Name: "S", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(100))}},
+			{Name: "N", Type: shape.Type{Kind: shape.Double}},
+			{Name: "SL", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(100))}}},
+			{Name: "SDM", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(100))}, Elem: &shape.Type{Kind: shape.Double}}},
+		},
+		"CertificateConfiguration": {
+			{Name: "CertificateType", Required: true, Type: shape.Type{Kind: shape.String, Enum: CertificateTypeValues()}},
+		},
+		"ClaimFilterOption": {
+			{Name: "InstanceStatuses", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Enum: FilterInstanceStatusValues()}}},
+		},
+		"ConnectionPortRange": {
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+		},
+		"ContainerDependency": {
+			{Name: "ContainerName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+			{Name: "Condition", Required: true, Type: shape.Type{Kind: shape.String, Enum: ContainerDependencyConditionValues()}},
+		},
+		"ContainerEnvironment": {
+			{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}},
+			{Name: "Value", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}},
+		},
+		"ContainerHealthCheck": {
+			{Name: "Command", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
+			{Name: "Interval", Type: shape.Type{Kind: shape.Integer, Min: new(float64(60)), Max: new(float64(300))}},
+			{Name: "Retries", Type: shape.Type{Kind: shape.Integer, Min: new(float64(5)), Max: new(float64(10))}},
+			{Name: "StartPeriod", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0)), Max: new(float64(300))}},
+			{Name: "Timeout", Type: shape.Type{Kind: shape.Integer, Min: new(float64(30)), Max: new(float64(60))}},
+		},
+		"ContainerMountPoint": {
+			{Name: "InstancePath", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `^\/[\s\S]*$`}},
+			{Name: "ContainerPath", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `^(\/+[^\/]+\/*)+$`}},
+			{Name: "AccessLevel", Type: shape.Type{Kind: shape.String, Enum: ContainerMountPointAccessLevelValues()}},
+		},
+		"ContainerPortConfiguration": {
+			{Name: "ContainerPortRanges", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerPortRange"}}},
+		},
+		"ContainerPortRange": {
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "Protocol", Required: true, Type: shape.Type{Kind: shape.String, Enum: IpProtocolValues()}},
+		},
+		"DeploymentConfiguration": {
+			{Name: "ProtectionStrategy", Type: shape.Type{Kind: shape.String, Enum: DeploymentProtectionStrategyValues()}},
+			{Name: "MinimumHealthyPercentage", Type: shape.Type{Kind: shape.Integer, Min: new(float64(30)), Max: new(float64(75))}},
+			{Name: "ImpairmentStrategy", Type: shape.Type{Kind: shape.String, Enum: DeploymentImpairmentStrategyValues()}},
+		},
+		"DesiredPlayerSession": {
+			{Name: "PlayerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
+			{Name: "PlayerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}},
+		},
+		"FilterConfiguration": {
+			{Name: "AllowedLocations", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}}},
+		},
+		"GameProperty": {
+			{Name: "Key", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(32))}},
+			{Name: "Value", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(96))}},
+		},
+		"GameServerContainerDefinitionInput": {
+			{Name: "ContainerName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+			{Name: "DependsOn", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerDependency"}}},
+			{Name: "MountPoints", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerMountPoint"}}},
+			{Name: "EnvironmentOverride", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerEnvironment"}}},
+			{Name: "ImageUri", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255)), Pattern: `^[a-zA-Z0-9-_\.@\/:]+$`}},
+			{Name: "PortConfiguration", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "ContainerPortConfiguration"}},
+			{Name: "ServerSdkVersion", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `^\d+\.\d+\.\d+$`}},
+		},
+		"GameServerGroupAutoScalingPolicy": {
+			{Name: "EstimatedInstanceWarmup", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+			{Name: "TargetTrackingConfiguration", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "TargetTrackingConfiguration"}},
+		},
+		"GameSessionCreationLimitPolicy": {
+			{Name: "NewGameSessionsPerCreator", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+			{Name: "PolicyPeriodInMinutes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+		},
+		"GameSessionQueueDestination": {
+			{Name: "DestinationArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
+		},
+		"InstanceDefinition": {
+			{Name: "InstanceType", Required: true, Type: shape.Type{Kind: shape.String, Enum: GameServerGroupInstanceTypeValues()}},
+			{Name: "WeightedCapacity", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(3)), Pattern: `^[\u0031-\u0039][\u0030-\u0039]{0,2}$`}},
+		},
+		"IpPermission": {
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "IpRange", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `[^\s]+`, Sensitive: true}},
+			{Name: "Protocol", Required: true, Type: shape.Type{Kind: shape.String, Enum: IpProtocolValues()}},
+		},
+		"LaunchTemplateSpecification": {
+			{Name: "LaunchTemplateId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255)), Pattern: `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]+`}},
+			{Name: "LaunchTemplateName", Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9\(\)\.\-/_]+`}},
+			{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]+`}},
+		},
+		"LocationConfiguration": {
+			{Name: "Location", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
+		},
+		"LogConfiguration": {
+			{Name: "LogDestination", Type: shape.Type{Kind: shape.String, Enum: LogDestinationValues()}},
+			{Name: "S3BucketName", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "LogGroupArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/\-\*]+`}},
+		},
+		"ManagedCapacityConfiguration": {
+			{Name: "ZeroCapacityStrategy", Type: shape.Type{Kind: shape.String, Enum: ZeroCapacityStrategyValues()}},
+			{Name: "ScaleInAfterInactivityMinutes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(5)), Max: new(float64(1440))}},
+		},
+		"Player": {
+			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
+			{Name: "PlayerAttributes", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}, Elem: &shape.Type{Kind: shape.Struct, Ref: "AttributeValue"}}},
+			{Name: "Team", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			{Name: "LatencyInMs", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1))}, Elem: &shape.Type{Kind: shape.Integer, Min: new(float64(1))}}},
+		},
+		"PlayerGatewayConfiguration": {
+			{Name: "GameServerIpProtocolSupported", Type: shape.Type{Kind: shape.String, Enum: GameServerIpProtocolSupportedValues()}},
+		},
+		"PlayerLatency": {
+			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
+			{Name: "RegionIdentifier", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			{Name: "LatencyInMilliseconds", Type: shape.Type{Kind: shape.Float}},
+		},
+		"PlayerLatencyPolicy": {
+			{Name: "MaximumIndividualPlayerLatencyMilliseconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+			{Name: "PolicyDurationSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+		},
+		"PriorityConfiguration": {
+			{Name: "PriorityOrder", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(4)), Elem: &shape.Type{Kind: shape.String, Enum: PriorityTypeValues()}}},
+			{Name: "LocationOrder", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}}},
+		},
+		"PriorityConfigurationOverride": {
+			{Name: "PlacementFallbackStrategy", Type: shape.Type{Kind: shape.String, Enum: PlacementFallbackStrategyValues()}},
+			{Name: "LocationOrder", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}}},
+		},
+		"ResourceCreationLimitPolicy": {
+			{Name: "NewGameSessionsPerCreator", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+			{Name: "PolicyPeriodInMinutes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
+		},
+		"RoutingStrategy": {
+			{Name: "Type", Type: shape.Type{Kind: shape.String, Enum: RoutingStrategyTypeValues()}},
+			{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
+			{Name: "Message", Type: shape.Type{Kind: shape.String}},
+		},
+		"RuntimeConfiguration": {
+			{Name: "ServerProcesses", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ServerProcess"}}},
+			{Name: "MaxConcurrentGameSessionActivations", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(2147483647))}},
+			{Name: "GameSessionActivationTimeoutSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(600))}},
+		},
+		"S3Location": {
+			{Name: "Bucket", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "Key", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "RoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "ObjectVersion", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+		},
+		"ServerProcess": {
+			{Name: "LaunchPath", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `[A-Za-z0-9_:.+\/\\\- ]+`}},
+			{Name: "Parameters", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `[A-Za-z0-9_:.+\/\\\- =@;{},?'\[\]"]+`}},
+			{Name: "ConcurrentExecutions", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
+		},
+		"SupportContainerDefinitionInput": {
+			{Name: "ContainerName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
+			{Name: "DependsOn", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerDependency"}}},
+			{Name: "MountPoints", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerMountPoint"}}},
+			{Name: "EnvironmentOverride", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerEnvironment"}}},
+			{Name: "Essential", Type: shape.Type{Kind: shape.Boolean}},
+			{Name: "HealthCheck", Type: shape.Type{Kind: shape.Struct, Ref: "ContainerHealthCheck"}},
+			{Name: "ImageUri", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255)), Pattern: `^[a-zA-Z0-9-_\.@\/:]+$`}},
+			{Name: "MemoryHardLimitMebibytes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(4)), Max: new(float64(1024000))}},
+			{Name: "PortConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "ContainerPortConfiguration"}},
+			{Name: "Vcpu", Type: shape.Type{Kind: shape.Double, Min: new(float64(0.125)), Max: new(float64(10))}},
+		},
+		"Tag": {
+			{Name: "Key", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128))}},
+			{Name: "Value", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256))}},
+		},
+		"TargetConfiguration": {
+			{Name: "TargetValue", Required: true, Type: shape.Type{Kind: shape.Double}},
+		},
+		"TargetTrackingConfiguration": {
+			{Name: "TargetValue", Required: true, Type: shape.Type{Kind: shape.Double, Min: new(float64(0))}},
+		},
+	}
+}
+
 // Alias is a structure of the API.
 type Alias struct {
 	AliasId         *string          `json:",omitzero"`

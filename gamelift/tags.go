@@ -2,6 +2,39 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func tagsOperations() []shape.Operation {
+	return shape.Family("Tags",
+		shape.Of[TagResourceInput, TagResourceOutput](shape.Operation{
+			Name:   "TagResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
+				{Name: "Tags", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
+			},
+		}),
+		shape.Of[UntagResourceInput, UntagResourceOutput](shape.Operation{
+			Name:   "UntagResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
+				{Name: "TagKeys", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128))}}},
+			},
+		}),
+		shape.Of[ListTagsForResourceInput, ListTagsForResourceOutput](shape.Operation{
+			Name:   "ListTagsForResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+			Input: []shape.Member{
+				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
+			},
+		}),
+	)
+}
+
 // TagResourceInput is what TagResource takes.
 type TagResourceInput struct {
 	ResourceARN *string `json:",omitzero"` // required

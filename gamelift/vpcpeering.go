@@ -2,6 +2,61 @@
 
 package gamelift
 
+import (
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
+)
+
+func vpcpeeringOperations() []shape.Operation {
+	return shape.Family("VPC peering",
+		shape.Of[CreateVpcPeeringAuthorizationInput, CreateVpcPeeringAuthorizationOutput](shape.Operation{
+			Name:   "CreateVpcPeeringAuthorization",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameLiftAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[CreateVpcPeeringConnectionInput, CreateVpcPeeringConnectionOutput](shape.Operation{
+			Name:   "CreateVpcPeeringConnection",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
+				{Name: "PeerVpcAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteVpcPeeringAuthorizationInput, DeleteVpcPeeringAuthorizationOutput](shape.Operation{
+			Name:   "DeleteVpcPeeringAuthorization",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "GameLiftAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DeleteVpcPeeringConnectionInput, DeleteVpcPeeringConnectionOutput](shape.Operation{
+			Name:   "DeleteVpcPeeringConnection",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
+				{Name: "VpcPeeringConnectionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			},
+		}),
+		shape.Of[DescribeVpcPeeringAuthorizationsInput, DescribeVpcPeeringAuthorizationsOutput](shape.Operation{
+			Name:   "DescribeVpcPeeringAuthorizations",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input:  []shape.Member{},
+		}),
+		shape.Of[DescribeVpcPeeringConnectionsInput, DescribeVpcPeeringConnectionsOutput](shape.Operation{
+			Name:   "DescribeVpcPeeringConnections",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+			Input: []shape.Member{
+				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
+			},
+		}),
+	)
+}
+
 // CreateVpcPeeringAuthorizationInput is what CreateVpcPeeringAuthorization takes.
 type CreateVpcPeeringAuthorizationInput struct {
 	GameLiftAwsAccountId *string `json:",omitzero"` // required

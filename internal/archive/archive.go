@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,16 +24,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Files == 0 {
-		l.Files = 1_000_000
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 200 << 30
-	}
-	if l.Ratio == 0 {
-		l.Ratio = 200
-	}
-	return l
+	return Limits{Files: cmp.Or(l.Files, 1_000_000), Bytes: cmp.Or(l.Bytes, 200<<30), Ratio: cmp.Or(l.Ratio, 200)}
 }
 
 // Contents describes what an archive unpacks to.
@@ -98,15 +90,8 @@ func open(r io.ReaderAt, size int64, format string) (source, error) {
 // or one with false sizes, is detected here. Errors: *Refused, and those of reading
 // r.
 func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, error) {
-	src, err := open(r, size, format)
-	if err != nil {
-		return Contents{}, err
-	}
 	in := newInspector(size, limits)
-	err = src.each(func(e entry, open func() (io.Reader, error)) error {
-		if err := in.admit(e); err != nil {
-			return err
-		}
+	return in.contents(r, format, func(e entry, open func() (io.Reader, error)) error {
 		if !e.mode.IsRegular() || e.hard {
 			return nil
 		}
@@ -117,20 +102,12 @@ func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, e
 		_, err = io.Copy(io.Discard, in.meter(content))
 		return err
 	})
-	if err == nil {
-		err = in.finish()
-	}
-	return Contents{in.files, in.bytes}, err
 }
 
 // Extract unpacks an archive into dir, which must exist and should be empty. After an
 // error dir is incomplete and should be removed. Errors: *Refused, and those of
 // reading and writing.
 func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Contents, error) {
-	src, err := open(r, size, format)
-	if err != nil {
-		return Contents{}, err
-	}
 	target, err := os.OpenRoot(dir)
 	if err != nil {
 		return Contents{}, fmt.Errorf("open target folder: %w", err)
@@ -138,17 +115,28 @@ func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Cont
 	defer target.Close()
 	in := newInspector(size, limits)
 	w := writer{root: target, in: in}
+	found, err := in.contents(r, format, w.write)
+	if err == nil {
+		err = w.finish()
+	}
+	return found, err
+}
+
+// contents calls f with each entry that may be unpacked, and returns what they are
+// together.
+func (in *inspector) contents(r io.ReaderAt, format string, f func(entry, func() (io.Reader, error)) error) (Contents, error) {
+	src, err := open(r, in.packed, format)
+	if err != nil {
+		return Contents{}, err
+	}
 	err = src.each(func(e entry, open func() (io.Reader, error)) error {
 		if err := in.admit(e); err != nil {
 			return err
 		}
-		return w.write(e, open)
+		return f(e, open)
 	})
 	if err == nil {
 		err = in.finish()
-	}
-	if err == nil {
-		err = w.finish()
 	}
 	return Contents{in.files, in.bytes}, err
 }

@@ -2,7 +2,6 @@ package awsrpc
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -34,12 +33,7 @@ type call struct {
 	failure   *wireError // nil when all went well
 }
 
-type callKey struct{}
-
-func callFrom(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
-	return c
-}
+type callKey struct{} // of a request's *call
 
 func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{

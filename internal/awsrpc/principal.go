@@ -9,7 +9,6 @@ import (
 type Principal struct {
 	AccessKeyID string // "" for Anonymous
 	Name        string // for logs and the audit log; may be ""
-	Role        string // defined by the authenticator
 	Region      string // of the signature's scope; "" for Anonymous
 	Anonymous   bool   // no credentials were required
 	Identity    any    // what else the authenticator knows about the caller, for Authorize and handlers
@@ -41,17 +40,8 @@ func (Anyone) Authenticate(*http.Request) (Principal, Proof, error) {
 // Caller returns the principal of the request that ctx belongs to, or the zero
 // Principal outside of one.
 func Caller(ctx context.Context) Principal {
-	if c := callFrom(ctx); c != nil {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c.principal
 	}
 	return Principal{}
-}
-
-// RequestID returns the id of the request that ctx belongs to, as sent to the caller in
-// x-amzn-RequestId, or "" outside of one.
-func RequestID(ctx context.Context) string {
-	if c := callFrom(ctx); c != nil {
-		return c.id
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package awsrpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,23 +101,17 @@ func (o *Options) defaults() {
 	if o.Authenticate == nil {
 		o.Authenticate = Anyone{}
 	}
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Authorize == nil {
 		o.Authorize = func(Principal, string) error { return nil }
 	}
 	if o.Limit == nil {
 		o.Limit = func(Principal, string) error { return nil }
 	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
 	if o.Source == nil {
 		o.Source = remote
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 }
 

@@ -237,7 +237,7 @@ func TestServeHTTP_Admission(t *testing.T) {
 			if signed == "" {
 				return awsrpc.Principal{}, nil, fault.New(fault.MissingAuthentication, "sign")
 			}
-			return awsrpc.Principal{AccessKeyID: "AKID", Role: signed}, func(body []byte) error {
+			return awsrpc.Principal{AccessKeyID: "AKID", Identity: signed}, func(body []byte) error {
 				step("prove " + string(body))
 				if signed == "forged" {
 					return fault.New(fault.InvalidSignature, "not yours")
@@ -247,7 +247,7 @@ func TestServeHTTP_Admission(t *testing.T) {
 		}),
 		Authorize: func(p awsrpc.Principal, op string) error {
 			step("authorize " + p.AccessKeyID + " " + op)
-			if p.Role == "reader" {
+			if p.Identity == "reader" {
 				return fault.New(fault.Unauthorized, "read only")
 			}
 			return nil

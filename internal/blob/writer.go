@@ -62,7 +62,7 @@ func (w *Writer) Finish() (ref Ref, release func(), err error) {
 	if err := w.file.Close(); err != nil {
 		return Ref{}, nil, fmt.Errorf("close content: %w", err)
 	}
-	release = w.store.pin(ref.SHA256)
+	release = w.store.Pin(ref.SHA256)
 	if err := w.store.adopt(w.file.Name(), ref.SHA256); err != nil {
 		release()
 		return Ref{}, nil, err
@@ -87,8 +87,8 @@ func (s *Store) adopt(temporary, sha string) error {
 	return syncDir(dir)
 }
 
-// pin prevents the removal of a content until release is called.
-func (s *Store) pin(sha string) (release func()) {
+// Pin prevents the removal of a content until release is called.
+func (s *Store) Pin(sha string) (release func()) {
 	s.mu.Lock()
 	s.pins[sha]++
 	s.mu.Unlock()
@@ -112,6 +112,3 @@ func (s *Store) unpin(sha string) (spared bool) {
 	delete(s.spared, sha)
 	return spared
 }
-
-// Pin prevents the removal of an existing content until release is called.
-func (s *Store) Pin(sha string) (release func()) { return s.pin(sha) }

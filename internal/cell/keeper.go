@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -73,14 +74,10 @@ type Route struct {
 // Open joins the cell: it takes the lease if it is free, and otherwise waits for it
 // in the background. It fails if the owner has another secret.
 func Open(ctx context.Context, o Options) (*Keeper, error) {
-	if o.TTL == 0 {
-		o.TTL = DefaultTTL
-	}
+	o.TTL = cmp.Or(o.TTL, DefaultTTL)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.TTL < MinTTL {
 		return nil, fmt.Errorf("lease: %s is shorter than %s", o.TTL, MinTTL)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.clock == nil {
 		o.clock = time.Now

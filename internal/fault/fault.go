@@ -55,7 +55,7 @@ type Fault struct {
 	Wait    time.Duration // of Throttling: when to try again; 0: it is not known
 }
 
-// Error gives the kind and the message.
+// Error returns the kind and the message.
 func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Message }
 
 // New makes a fault of a kind; format and args make its message.
@@ -69,14 +69,10 @@ func Invalid(format string, args ...any) error { return New(InvalidRequest, form
 // Missing makes a NotFoundException.
 func Missing(format string, args ...any) error { return New(NotFound, format, args...) }
 
-// As gives the fault inside err, if there is one.
-func As(err error) (*Fault, bool) {
-	var f *Fault
-	ok := errors.As(err, &f)
-	return f, ok
-}
+// As returns the fault inside err, if there is one.
+func As(err error) (*Fault, bool) { return errors.AsType[*Fault](err) }
 
-// Is tells whether err is a fault of the kind.
+// Is reports whether err is a fault of the kind.
 func Is(err error, kind Kind) bool {
 	f, ok := As(err)
 	return ok && f.Kind == kind

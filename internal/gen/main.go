@@ -53,11 +53,10 @@ func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	m.enumFiles(files) // first: it names the enumerations inside lists
 	for _, f := range m.families {
-		files[f.File+".go"] = m.familyTypes(f)
-		files[f.File+"_table.go"] = m.familyTable(f)
+		files[f.File+".go"] = m.familyFile(f)
 	}
 	files["api.go"] = m.apiTable()
-	m.structureFiles(files)
+	files["structures.go"] = m.structureFile()
 	for name, text := range files {
 		pretty, err := format.Source(text)
 		if err != nil {

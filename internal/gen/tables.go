@@ -26,8 +26,9 @@ func (m *model) apiTable() []byte {
 	return s.Bytes()
 }
 
-// familyTable writes the operations of a family with their inputs' constraints.
-func (m *model) familyTable(f family) []byte {
+// familyFile writes the operations of a family with their inputs' constraints, and the
+// types of their inputs and outputs.
+func (m *model) familyFile(f family) []byte {
 	s := newSource("github.com/musterhq/muster/internal/fault", "github.com/musterhq/muster/internal/shape")
 	s.linef("func %sOperations() []shape.Operation {", f.File)
 	s.linef("return shape.Family(%q,", f.Name)
@@ -36,6 +37,10 @@ func (m *model) familyTable(f family) []byte {
 	}
 	s.linef(")")
 	s.linef("}")
+	s.linef("")
+	for _, name := range f.Operations {
+		s.operationTypes(name, m.Operations[name])
+	}
 	return s.Bytes()
 }
 

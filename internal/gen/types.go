@@ -2,43 +2,39 @@ package main
 
 import "fmt"
 
-// familyTypes writes the inputs and outputs of a family's operations.
-func (m *model) familyTypes(f family) []byte {
-	s := newSource()
-	for _, name := range f.Operations {
-		op := m.Operations[name]
-		s.structType(name+"Input", fmt.Sprintf("is what %s takes.", name), op.Input)
-		switch {
-		case op.Output == nil:
-			s.structType(name+"Output", fmt.Sprintf("is empty: %s models no output.", name), nil)
-		default:
-			s.structType(name+"Output", fmt.Sprintf("is what %s answers.", name), *op.Output)
-		}
+// operationTypes writes the input and the output of an operation.
+func (s *source) operationTypes(name string, op operation) {
+	s.structType(name+"Input", fmt.Sprintf("is what %s takes.", name), op.Input)
+	if op.Output == nil {
+		s.structType(name+"Output", fmt.Sprintf("is empty: %s models no output.", name), nil)
+		return
 	}
-	return s.Bytes()
+	s.structType(name+"Output", fmt.Sprintf("is what %s answers.", name), *op.Output)
 }
 
-// structureFiles writes the shared structures and the constraints of those that
-// inputs refer to.
-func (m *model) structureFiles(files map[string][]byte) {
-	types, table := newSource(), newSource("github.com/musterhq/muster/internal/shape")
+// structureFile writes the constraints of the shared structures that inputs refer to, and
+// the types of all.
+func (m *model) structureFile() []byte {
+	s := newSource("github.com/musterhq/muster/internal/shape")
 	reached := m.reachable()
-	table.linef("// structures returns the members of the structures that inputs refer to.")
-	table.linef("func structures() map[string][]shape.Member {")
-	table.linef("return map[string][]shape.Member{")
-	for _, name := range sortedKeys(m.Structures) {
-		ms := m.Structures[name].Members
-		types.structType(name, "is a structure of the API.", ms)
+	s.linef("// structures returns the members of the structures that inputs refer to.")
+	s.linef("func structures() map[string][]shape.Member {")
+	s.linef("return map[string][]shape.Member{")
+	names := sortedKeys(m.Structures)
+	for _, name := range names {
 		if reached[name] {
-			table.linef("%q: {", name)
-			table.memberTable(ms)
-			table.linef("},")
+			s.linef("%q: {", name)
+			s.memberTable(m.Structures[name].Members)
+			s.linef("},")
 		}
 	}
-	table.linef("}")
-	table.linef("}")
-	files["structures.go"] = types.Bytes()
-	files["structures_table.go"] = table.Bytes()
+	s.linef("}")
+	s.linef("}")
+	s.linef("")
+	for _, name := range names {
+		s.structType(name, "is a structure of the API.", m.Structures[name].Members)
+	}
+	return s.Bytes()
 }
 
 // structType writes one Go struct; every member may be absent.

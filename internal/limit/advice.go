@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,9 +12,7 @@ import (
 
 // Refuse returns a fault of kind fault.Throttling with how long to wait.
 func Refuse(wait time.Duration, format string, args ...any) error {
-	f, _ := fault.As(fault.New(fault.Throttling, format, args...))
-	f.Wait = wait
-	return f
+	return &fault.Fault{Kind: fault.Throttling, Message: fmt.Sprintf(format, args...), Wait: wait}
 }
 
 // Advise sets the Retry-After header of a response if the error says how long to wait.

@@ -1,6 +1,7 @@
 package sniff
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -39,12 +40,8 @@ type Listener struct {
 
 // Listen wraps a listener, which it owns from then on.
 func Listen(inner net.Listener, opts Options) *Listener {
-	if opts.Timeout == 0 {
-		opts.Timeout = DefaultTimeout
-	}
-	if opts.Peeking == 0 {
-		opts.Peeking = DefaultPeeking
-	}
+	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
+	opts.Peeking = cmp.Or(opts.Peeking, DefaultPeeking)
 	l := &Listener{
 		inner: inner, opts: opts,
 		ready: make(chan net.Conn), slots: make(chan struct{}, opts.Peeking), done: make(chan struct{}),

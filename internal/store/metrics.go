@@ -10,11 +10,11 @@ import (
 // metrics counts what the journal does; a nil *metrics counts nothing.
 type metrics struct {
 	registerer prometheus.Registerer
+	registered []prometheus.Collector
 	commits    prometheus.Counter
 	duration   prometheus.Histogram
 	commands   prometheus.Histogram
 	refused    *prometheus.CounterVec
-	state      *stateCollector
 }
 
 func newMetrics(r prometheus.Registerer, s *Store) *metrics {
@@ -33,10 +33,31 @@ func newMetrics(r prometheus.Registerer, s *Store) *metrics {
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11)}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_store_refused_total", Help: "Commands refused because too many waited: those that leave room for game servers (yields true), and others."}, []string{"yields"}),
-		state: newStateCollector(s),
 	}
-	r.MustRegister(m.commits, m.duration, m.commands, m.refused, m.state)
+	m.registered = append(sizes(s), m.commits, m.duration, m.commands, m.refused)
+	r.MustRegister(m.registered...)
 	return m
+}
+
+// sizes returns gauges that read the store at each scrape.
+func sizes(s *Store) []prometheus.Collector {
+	all := []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_store_pending", Help: "Commands waiting to become durable."}, func() float64 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return float64(s.queue.pending)
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_store_stalled_seconds", Help: "For how long no change could be made durable."}, func() float64 {
+			stalled, _ := s.Stalled()
+			return stalled.Seconds()
+		}),
+	}
+	for _, t := range s.catalog.tables {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_store_rows", Help: "Live rows in memory.", ConstLabels: prometheus.Labels{"table": t.name()},
+		}, func() float64 { return float64(t.count(s.View())) }))
+	}
+	return all
 }
 
 func (m *metrics) committed(commands int, took time.Duration) {
@@ -59,45 +80,7 @@ func (m *metrics) unregister() {
 	if m == nil {
 		return
 	}
-	for _, c := range []prometheus.Collector{m.commits, m.duration, m.commands, m.refused, m.state} {
+	for _, c := range m.registered {
 		m.registerer.Unregister(c)
-	}
-}
-
-// stateCollector reads sizes on each scrape.
-type stateCollector struct {
-	store   *Store
-	pending *prometheus.Desc
-	stalled *prometheus.Desc
-	rows    *prometheus.Desc
-}
-
-func newStateCollector(s *Store) *stateCollector {
-	return &stateCollector{
-		store:   s,
-		pending: prometheus.NewDesc("muster_store_pending", "Commands waiting to become durable.", nil, nil),
-		stalled: prometheus.NewDesc("muster_store_stalled_seconds", "For how long no change could be made durable.", nil, nil),
-		rows:    prometheus.NewDesc("muster_store_rows", "Live rows in memory.", []string{"table"}, nil),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- c.pending
-	ch <- c.stalled
-	ch <- c.rows
-}
-
-// Collect implements prometheus.Collector.
-func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
-	c.store.mu.Lock()
-	pending := c.store.queue.pending
-	c.store.mu.Unlock()
-	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(pending))
-	stalled, _ := c.store.Stalled()
-	ch <- prometheus.MustNewConstMetric(c.stalled, prometheus.GaugeValue, stalled.Seconds())
-	view := c.store.View()
-	for _, t := range c.store.catalog.tables {
-		ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(t.count(view)), t.name())
 	}
 }

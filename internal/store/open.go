@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,24 +12,14 @@ import (
 )
 
 func (o *Options) setDefaults() {
-	if o.Cell == "" {
-		o.Cell = "default"
-	}
+	o.Cell = cmp.Or(o.Cell, "default")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.MaxBatch = cmp.Or(o.MaxBatch, 512)
+	o.MaxPending = cmp.Or(o.MaxPending, 8192)
+	o.Patience = cmp.Or(o.Patience, 10*time.Second)
 	if o.Owner == "" {
 		host, _ := os.Hostname()
 		o.Owner = fmt.Sprintf("%s:%d", host, os.Getpid())
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.MaxBatch <= 0 {
-		o.MaxBatch = 512
-	}
-	if o.MaxPending <= 0 {
-		o.MaxPending = 8192
-	}
-	if o.Patience <= 0 {
-		o.Patience = 10 * time.Second
 	}
 }
 

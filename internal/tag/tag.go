@@ -5,7 +5,6 @@
 package tag
 
 import (
-	"context"
 	"maps"
 	"strings"
 
@@ -28,16 +27,23 @@ type Service struct {
 	st    *store.Store
 	sets  *store.Table[Set]
 	kinds map[string]func(store.Reader, string) bool
-	add   *store.Action[addArgs]
-	cut   *store.Action[cutArgs]
+
+	// Add sets tags of a resource, replacing values of keys it has. Errors: NotFound,
+	// InvalidRequest (kind cannot be tagged), TaggingFailed (limit, reserved key).
+	Add *store.Action[AddArgs]
+	// Remove removes tags from a resource; keys it does not have are ignored. Errors:
+	// NotFound, InvalidRequest.
+	Remove *store.Action[RemoveArgs]
 }
 
-type addArgs struct {
+// AddArgs are the tags to add to a resource.
+type AddArgs struct {
 	ARN  string            `json:"arn"`
 	Tags map[string]string `json:"tags"`
 }
 
-type cutArgs struct {
+// RemoveArgs are the keys of tags to remove from a resource.
+type RemoveArgs struct {
 	ARN  string   `json:"arn"`
 	Keys []string `json:"keys"`
 }
@@ -46,13 +52,13 @@ type cutArgs struct {
 func New(st *store.Store) *Service {
 	s := &Service{st: st, kinds: map[string]func(store.Reader, string) bool{}}
 	s.sets = store.NewTable(st, store.TableSpec[Set]{Name: "tag", Key: func(v *Set) string { return v.ARN }})
-	s.add = store.NewAction(st, "tag.add", func(tx *store.Tx, a addArgs) error {
+	s.Add = store.NewAction(st, "tag.add", func(tx *store.Tx, a AddArgs) error {
 		if err := s.check(tx, a.ARN); err != nil {
 			return err
 		}
 		return s.Put(tx, a.ARN, a.Tags)
 	})
-	s.cut = store.NewAction(st, "tag.remove", s.remove)
+	s.Remove = store.NewAction(st, "tag.remove", s.remove)
 	return s
 }
 
@@ -60,18 +66,6 @@ func New(st *store.Store) *Service {
 // an existing one.
 func (s *Service) Kind(kind string, exists func(r store.Reader, resourceARN string) bool) {
 	s.kinds[kind] = exists
-}
-
-// Add sets tags of a resource, replacing values of keys it has.
-// Errors: NotFound, InvalidRequest (kind cannot be tagged), TaggingFailed (limit, reserved key).
-func (s *Service) Add(ctx context.Context, resourceARN string, tags map[string]string) error {
-	return s.add.Do(ctx, addArgs{resourceARN, tags})
-}
-
-// Remove removes tags from a resource; keys it does not have are ignored. Errors:
-// NotFound, InvalidRequest.
-func (s *Service) Remove(ctx context.Context, resourceARN string, keys []string) error {
-	return s.cut.Do(ctx, cutArgs{resourceARN, keys})
 }
 
 // List returns a resource's tags. Errors: NotFound, InvalidRequest.
@@ -120,7 +114,7 @@ func (s *Service) Put(tx *store.Tx, resourceARN string, tags map[string]string) 
 // Drop removes all tags of a resource that is being deleted.
 func (s *Service) Drop(tx *store.Tx, resourceARN string) { s.sets.Delete(tx, resourceARN) }
 
-func (s *Service) remove(tx *store.Tx, a cutArgs) error {
+func (s *Service) remove(tx *store.Tx, a RemoveArgs) error {
 	if err := s.check(tx, a.ARN); err != nil {
 		return err
 	}

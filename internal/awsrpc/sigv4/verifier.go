@@ -9,6 +9,7 @@
 package sigv4
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -64,15 +65,11 @@ type Verifier struct {
 type Identity struct {
 	AccessKeyID string
 	Region      string
-	Signed      time.Time // by the signer's clock
 }
 
 // New returns a Verifier.
 func New(o Options) *Verifier {
-	if o.Skew <= 0 {
-		o.Skew = DefaultSkew
-	}
-	return &Verifier{service: o.Service, lookup: o.Lookup, skew: o.Skew}
+	return &Verifier{service: o.Service, lookup: o.Lookup, skew: cmp.Or(o.Skew, DefaultSkew)}
 }
 
 // HashPayload returns the hash of a body as signatures cover it: SHA-256 in lower-case
@@ -148,7 +145,7 @@ func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...[
 }
 
 func (s *signature) identity() Identity {
-	return Identity{AccessKeyID: s.accessKeyID, Region: s.region, Signed: s.signed}
+	return Identity{AccessKeyID: s.accessKeyID, Region: s.region}
 }
 
 func unknownKey() error {

@@ -31,15 +31,10 @@ func URL(t testing.TB) string {
 		t.Skipf("set %s to a PostgreSQL URL, or to start where the server's programs are installed, to run this", Variable)
 		return ""
 	case "start":
-		server, err := Start()
+		server, err := started(t)
 		if err != nil {
 			t.Fatalf("start PostgreSQL: %v", err)
 		}
-		t.Cleanup(func() {
-			if err := server.Stop(); err != nil {
-				t.Errorf("stop PostgreSQL: %v", err)
-			}
-		})
 		return server.URL
 	default:
 		return value
@@ -52,18 +47,8 @@ func Database(t testing.TB) string {
 	t.Helper()
 	server := URL(t)
 	name := fmt.Sprintf("muster_test_%x", time.Now().UnixNano())
-	run := func(text string) {
-		conn, err := pgx.Connect(context.Background(), server)
-		if err == nil {
-			defer conn.Close(context.Background())
-			_, err = conn.Exec(context.Background(), text)
-		}
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	run("CREATE DATABASE " + name)
-	t.Cleanup(func() { run("DROP DATABASE " + name + " WITH (FORCE)") })
+	execute(t, server, "CREATE DATABASE "+name)
+	t.Cleanup(func() { execute(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
 	config, err := url.Parse(server)
 	if err != nil {
 		t.Fatalf("read %s: %v", Variable, err)
@@ -75,18 +60,7 @@ func Database(t testing.TB) string {
 // Cell returns a unique name for a cell, whose schema is dropped when the test ends.
 func Cell(t testing.TB, url string) string {
 	cell := fmt.Sprintf("t%x", time.Now().UnixNano())
-	t.Cleanup(func() {
-		ctx := context.Background()
-		conn, err := pgx.Connect(ctx, url)
-		if err != nil {
-			t.Errorf("drop cell %s: %v", cell, err)
-			return
-		}
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+sqltext.Quote("muster_"+cell)+" CASCADE"); err != nil {
-			t.Errorf("drop cell %s: %v", cell, err)
-		}
-	})
+	t.Cleanup(func() { execute(t, url, "DROP SCHEMA IF EXISTS "+sqltext.Quote("muster_"+cell)+" CASCADE") })
 	return cell
 }
 
@@ -97,16 +71,37 @@ func Own(t testing.TB) *Server {
 	if os.Getenv(Variable) == "" {
 		t.Skipf("set %s to run this; the server's programs have to be installed", Variable)
 	}
-	server, err := Start()
+	server, err := started(t)
 	if err != nil {
 		t.Skipf("a PostgreSQL that may be halted cannot be started: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Errorf("stop PostgreSQL: %v", err)
-		}
-	})
 	return server
+}
+
+// started starts a server that is stopped when the test ends.
+func started(t testing.TB) (*Server, error) {
+	server, err := Start()
+	if err == nil {
+		t.Cleanup(func() {
+			if err := server.Stop(); err != nil {
+				t.Errorf("stop PostgreSQL: %v", err)
+			}
+		})
+	}
+	return server, err
+}
+
+// execute runs a statement on a new connection.
+func execute(t testing.TB, url, text string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err == nil {
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), text)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", text, err)
+	}
 }
 
 // Server is a temporary PostgreSQL server on a Unix socket.
