@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 )
 
@@ -68,18 +67,6 @@ func (r Row) Verdict() string {
 		return "better"
 	}
 	return "worse"
-}
-
-// WriteText writes a comparison as text.
-func (c *Comparison) WriteText(out io.Writer) error {
-	w := &writer{out: out}
-	w.line("A: %s\nB: %s\n%s of play, seed %d, the same %d tickets\n", c.A.RuleSet, c.B.RuleSet, span(c.A.For), c.A.Seed, c.A.Tickets.Arrived)
-	var rows [][]string
-	for _, r := range c.Rows {
-		rows = append(rows, []string{r.Name, short(r.A), short(r.B), signed(r.Delta), change(r), r.Verdict()})
-	}
-	w.table([]string{"", "A", "B", "B - A", "CHANGE", "B IS"}, rows)
-	return w.err
 }
 
 func signed(v float64) string {

@@ -9,18 +9,13 @@ import (
 
 // WriteHTML writes a report as one self-contained page.
 func (r *Report) WriteHTML(out io.Writer) error {
-	return writePage(out, page{Title: title(r), About: about(r), Sections: sections(r)})
+	return writePage(out, page{Title: title(r), About: about(r), Sections: append(charts(r), tables(r)...)})
 }
 
 // WriteHTML writes a comparison as one self-contained page.
 func (c *Comparison) WriteHTML(out io.Writer) error {
 	p := page{Title: c.A.RuleSet + " and " + c.B.RuleSet, About: "A is " + c.A.RuleSet + ", B is " + c.B.RuleSet + ". " + about(c.A)}
-	rows := [][]string{}
-	for _, r := range c.Rows {
-		rows = append(rows, []string{r.Name, short(r.A), short(r.B), signed(r.Delta), change(r), r.Verdict()})
-	}
-	p.Sections = append(p.Sections, section{Title: "A and B", Head: []string{"", "A", "B", "B − A", "change", "B is"}, Rows: rows})
-	p.Sections = append(p.Sections, charts(c.A, c.B)...)
+	p.Sections = append([]section{c.table()}, charts(c.A, c.B)...)
 	for i, s := range append(tables(c.A), tables(c.B)...) {
 		s.Title += [2]string{" (A)", " (B)"}[i/len(tables(c.A))]
 		p.Sections = append(p.Sections, s)
@@ -35,15 +30,6 @@ type page struct {
 	Sections []section
 }
 
-// section is a chart or a table with a title and text.
-type section struct {
-	Title string
-	Text  string
-	Chart template.HTML
-	Head  []string
-	Rows  [][]string
-}
-
 func about(r *Report) string {
 	return fmt.Sprintf("%s of play, seed %d, %d tickets with %d players; %.0f player-minutes.",
 		span(r.For), r.Seed, r.Tickets.Arrived, r.Players.Arrived, r.Played.Waiting+r.Played.Playing)
@@ -55,8 +41,6 @@ func writePage(out io.Writer, p page) error {
 	}
 	return nil
 }
-
-func sections(r *Report) []section { return append(charts(r), tables(r)...) }
 
 // charts draws the time series and distributions of one or two reports.
 func charts(reports ...*Report) []section {
@@ -116,52 +100,6 @@ func countBars(name string, reports []*Report, of func(*Report) []Count) templat
 		list = append(list, l)
 	}
 	return bars(name, "matches", names, list...)
-}
-
-// tables returns a report's numbers as tables.
-func tables(r *Report) []section {
-	m := r.Matches
-	out := []section{
-		{Title: "Fates", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{fates("tickets", r.Tickets), fates("players", r.Players)},
-			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},
-		{Title: "Wait and latency", Head: append([]string{"seconds or ms"}, "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"),
-			Rows: [][]string{quantileRow("wait until matched", r.Wait), quantileRow("wait of the unmatched", r.Waited), quantileRow("latency in the match", r.Latency)}},
-	}
-	for _, of := range []struct {
-		title string
-		parts []Part
-	}{{"Populations", r.Populations}, {"Party sizes", r.Parties}, {"Locations", r.Locations}, {"Expansion steps", r.Steps}} {
-		s := section{Title: of.title, Head: []string{"", "tickets", "matched", "wait p50", "p90", "p99", "latency p50", "p90"}}
-		for _, p := range of.parts {
-			s.Rows = append(s.Rows, []string{p.Name, strconv.Itoa(p.Tickets.Arrived), percent(p.Tickets.Matched, p.Tickets.Arrived), short(p.Wait.P50), short(p.Wait.P90), short(p.Wait.P99), dashed(p.Latency, Quantiles.median), dashed(p.Latency, Quantiles.high)})
-		}
-		out = append(out, s)
-	}
-	rules := section{Title: "Rules", Text: "A match is relaxed when it breaks the rule as it stands before any expansion. Value is the number that the rule limits.",
-		Head: []string{"", "type", "relaxed", "wait p50 strict", "relaxed", "value p50", "p90", "p99", "limit"}}
-	for _, u := range r.Rules {
-		rules.Rows = append(rules.Rows, ruleRow(u))
-	}
-	spreads := section{Title: "Attributes", Head: []string{"", "spread of players p50", "p90", "of team averages p50", "p90"}}
-	for _, a := range r.Attributes {
-		spreads.Rows = append(spreads.Rows, []string{a.Name, short(a.Spread.P50), short(a.Spread.P90), short(a.Teams.P50), short(a.Teams.P90)})
-	}
-	whys := section{Title: "Why tickets timed out or were cancelled", Text: fmt.Sprintf("Of %d evenly chosen ones.", r.Looked), Head: []string{"", "share"}}
-	for _, y := range r.Unmatched {
-		whys.Rows = append(whys.Rows, []string{y.Text, percent(y.Tickets, r.Looked)})
-	}
-	return append(out, rules, spreads, whys)
-}
-
-func ruleRow(u RuleUse) []string {
-	row := []string{u.Name, u.Type, percent(u.Relaxed, u.Relaxed+u.Strict), short(u.WaitStrict.P50), dashed(u.WaitRelaxed, Quantiles.median), "-", "-", "-", "-"}
-	if u.Value != nil {
-		row[5], row[6], row[7] = short(u.Value.P50), short(u.Value.P90), short(u.Value.P99)
-	}
-	if u.Limit != nil {
-		row[8] = short(*u.Limit)
-	}
-	return row
 }
 
 var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"time"
+)
+
+// section is a chart or a table with a title and text. Charts are in HTML pages only.
+type section struct {
+	Title string
+	Text  string
+	Chart template.HTML
+	Head  []string
+	Rows  [][]string
+}
+
+// tables returns a report's numbers as tables.
+func tables(r *Report) []section {
+	m := r.Matches
+	out := []section{
+		{Title: "Fates", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{fates("tickets", r.Tickets), fates("players", r.Players)},
+			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},
+		{Title: "Wait and latency", Head: []string{"seconds or ms", "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"},
+			Rows: [][]string{quantileRow("wait until matched", r.Wait), quantileRow("wait of the unmatched", r.Waited), quantileRow("latency in the match", r.Latency)}},
+	}
+	for _, of := range []struct {
+		title string
+		parts []Part
+	}{{"Populations", r.Populations}, {"Party sizes", r.Parties}, {"Locations", r.Locations}, {"Expansion steps", r.Steps}} {
+		s := section{Title: of.title, Head: []string{"", "tickets", "matched", "wait p50", "p90", "p99", "latency p50", "p90"}}
+		for _, p := range of.parts {
+			s.Rows = append(s.Rows, []string{p.Name, strconv.Itoa(p.Tickets.Arrived), percent(p.Tickets.Matched, p.Tickets.Arrived), short(p.Wait.P50), short(p.Wait.P90), short(p.Wait.P99), dashed(p.Latency, p.Latency.P50), dashed(p.Latency, p.Latency.P90)})
+		}
+		out = append(out, s)
+	}
+	rules := section{Title: "Rules", Text: "A match is relaxed when it breaks the rule as it stands before any expansion. Value is the number that the rule limits.",
+		Head: []string{"", "type", "relaxed", "wait p50 strict", "relaxed", "value p50", "p90", "p99", "limit"}}
+	for _, u := range r.Rules {
+		rules.Rows = append(rules.Rows, ruleRow(u))
+	}
+	spreads := section{Title: "Attributes", Head: []string{"", "spread of players p50", "p90", "of team averages p50", "p90"}}
+	for _, a := range r.Attributes {
+		spreads.Rows = append(spreads.Rows, []string{a.Name, short(a.Spread.P50), short(a.Spread.P90), short(a.Teams.P50), short(a.Teams.P90)})
+	}
+	whys := section{Title: "Why tickets timed out or were cancelled", Text: fmt.Sprintf("Of %d evenly chosen ones.", r.Looked), Head: []string{"", "share"}}
+	for _, y := range r.Unmatched {
+		whys.Rows = append(whys.Rows, []string{y.Text, percent(y.Tickets, r.Looked)})
+	}
+	return append(out, rules, spreads, whys)
+}
+
+func (c *Comparison) table() section {
+	s := section{Title: "A and B", Head: []string{"", "A", "B", "B - A", "change", "B is"}}
+	for _, r := range c.Rows {
+		s.Rows = append(s.Rows, []string{r.Name, short(r.A), short(r.B), signed(r.Delta), change(r), r.Verdict()})
+	}
+	return s
+}
+
+func ruleRow(u RuleUse) []string {
+	row := []string{u.Name, u.Type, percent(u.Relaxed, u.Relaxed+u.Strict), short(u.WaitStrict.P50), dashed(u.WaitRelaxed, u.WaitRelaxed.P50), "-", "-", "-", "-"}
+	if u.Value != nil {
+		row[5], row[6], row[7] = short(u.Value.P50), short(u.Value.P90), short(u.Value.P99)
+	}
+	if u.Limit != nil {
+		row[8] = short(*u.Limit)
+	}
+	return row
+}
+
+func quantileRow(name string, q Quantiles) []string {
+	return []string{name, strconv.Itoa(q.Count), short(q.Mean), short(q.P10), short(q.P50), short(q.P90), short(q.P95), short(q.P99), short(q.Max)}
+}
+
+func fates(name string, f Fates) []string {
+	row := []string{name}
+	for _, n := range []int{f.Arrived, f.Matched, f.TimedOut, f.Cancelled, f.Declined, f.Waiting, f.Pending} {
+		row = append(row, strconv.Itoa(n))
+	}
+	return row
+}
+
+// short formats a number with the digits that matter.
+func short(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+func span(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}
+
+// dashed formats one of the quantiles, if there are any.
+func dashed(q Quantiles, v float64) string {
+	if q.Count == 0 {
+		return "-"
+	}
+	return short(v)
+}
+
+func percent(n, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(100*float64(n)/float64(of), 'f', 1, 64) + " %"
+}
