@@ -2,8 +2,6 @@ package flexmatch
 
 import (
 	"bytes"
-	"iter"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -106,15 +104,4 @@ func (d double) MarshalJSON() ([]byte, error) {
 		text = append(text, ".0"...)
 	}
 	return text, nil
-}
-
-// sorted returns an iterator over a map in order of keys.
-func sorted[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if !yield(k, m[k]) {
-				return
-			}
-		}
-	}
 }

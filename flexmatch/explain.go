@@ -28,72 +28,44 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 		return nil, fault.Missing("TicketId: ticket %s does not exist", id)
 	}
 	e := &Explanation{Ticket: d.Ticket}
-	if !d.Ticket.Status.Waits() {
-		return e, nil
+	if d.Ticket.Status.Waits() {
+		err = s.explain(ctx, d.Ticket.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
+			e.Waiting = explain.Ticket(rs, o, life.Searchable(d.Ticket, d.Request), waiting, time.Now(), explain.Limits{})
+		})
 	}
-	free, err := s.explaining(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer free()
-	pool, err := s.pool(s.st.View(), d.Ticket.Configuration)
-	if err != nil {
-		return nil, err
-	}
-	e.Waiting = explain.Ticket(pool.rules, pool.options, life.Searchable(d.Ticket, d.Request), pool.tickets, time.Now(), explain.Limits{})
-	return e, nil
+	return e, err
 }
 
 // Overview explains why the tickets of a configuration wait. Errors: NotFound.
-func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Overview, error) {
+func (s *Service) Overview(ctx context.Context, nameOrARN string) (v *explain.Overview, err error) {
+	err = s.explain(ctx, nameOrARN, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
+		v = explain.Pool(rs, o, waiting, time.Now(), explain.Limits{})
+	})
+	return v, err
+}
+
+// explain calls f with the waiting tickets of a configuration. Only one f runs at a time,
+// so that explanations of large pools do not slow down matchmaking.
+func (s *Service) explain(ctx context.Context, nameOrARN string, f func(*ruleset.RuleSet, search.Options, []*search.Ticket)) error {
+	select {
+	case s.explains <- struct{}{}:
+		defer func() { <-s.explains }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	view := s.st.View()
 	c := s.Configurations.Get(view, nameOrARN)
 	if c == nil {
-		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
-	}
-	free, err := s.explaining(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer free()
-	pool, err := s.pool(view, c.Name)
-	if err != nil {
-		return nil, err
-	}
-	return explain.Pool(pool.rules, pool.options, pool.tickets, time.Now(), explain.Limits{}), nil
-}
-
-// explaining waits until no other explanation is being computed. Only one runs at a time,
-// so that explanations of large pools do not slow down matchmaking.
-func (s *Service) explaining(ctx context.Context) (free func(), err error) {
-	select {
-	case s.explains <- struct{}{}:
-		return func() { <-s.explains }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// waitingPool is the waiting tickets of a configuration, in the form that the search
-// uses.
-type waitingPool struct {
-	rules   *ruleset.RuleSet
-	options search.Options
-	tickets []*search.Ticket
-}
-
-func (s *Service) pool(view *store.Snapshot, configuration string) (*waitingPool, error) {
-	c := s.t.configurations.Get(view, configuration)
-	if c == nil {
-		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", configuration)
+		return fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
 	rs, err := s.RuleSets.of(view, c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p := &waitingPool{rules: rs, options: search.Options{AdditionalPlayerCount: c.kept()}}
+	var waiting []*search.Ticket
 	for _, t := range s.t.waiting.Prefix(view, store.Key(c.Name)) {
-		p.tickets = append(p.tickets, life.Searchable(t, s.t.requests.Get(view, t.ID)))
+		waiting = append(waiting, life.Searchable(t, s.t.requests.Get(view, t.ID)))
 	}
-	return p, nil
+	f(rs, search.Options{AdditionalPlayerCount: c.kept()}, waiting)
+	return nil
 }

@@ -35,12 +35,7 @@ type matchers struct {
 	fresh wake.Nudge // some matcher is not running yet
 }
 
-// tell notifies a configuration's matcher of changed tickets or, without tickets, of a
-// changed configuration. It never blocks.
-func (ms *matchers) tell(configuration string, tickets ...string) {
-	ms.of(configuration).tell(tickets...)
-}
-
+// of returns the matcher of a configuration, and adds it if there is none yet.
 func (ms *matchers) of(configuration string) *matcher {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -129,7 +124,9 @@ type matcher struct {
 	rest    time.Duration   // from one pass to the next
 }
 
-func (m *matcher) tell(tickets ...string) {
+// notify notifies a matcher of changed tickets or, without tickets, of a changed
+// configuration. It never blocks.
+func (m *matcher) notify(tickets ...string) {
 	m.mu.Lock()
 	m.changed = append(m.changed, tickets...)
 	m.mu.Unlock()
@@ -283,7 +280,7 @@ func (m *matcher) commit(ctx context.Context, queued []string, matches []*search
 		if err != nil {
 			return err
 		}
-		m.tell(refused...)
+		m.notify(refused...)
 	}
 	return nil
 }

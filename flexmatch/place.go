@@ -1,6 +1,9 @@
 package flexmatch
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -52,8 +55,8 @@ func (c *change) placementOf(conf *Configuration, m *Match, tickets []*Ticket) (
 	}
 	for _, p := range players {
 		r.Players = append(r.Players, session.Joining{PlayerID: p.ID})
-		for location, ms := range sorted(p.Latency) {
-			r.Latencies = append(r.Latencies, placement.Latency{PlayerID: p.ID, Location: location, Millis: float32(ms)})
+		for _, location := range slices.Sorted(maps.Keys(p.Latency)) {
+			r.Latencies = append(r.Latencies, placement.Latency{PlayerID: p.ID, Location: location, Millis: float32(p.Latency[location])})
 		}
 	}
 	r.MaxPlayers = max(r.MaxPlayers, len(players)) // team sizes may have grown by expansion

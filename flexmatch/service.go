@@ -90,9 +90,9 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.cmd.stop = store.NewAction(st, "ticket.stop", s.runStop)
 	s.cmd.accept = store.NewAction(st, "ticket.accept", s.runAccept)
 	s.cmd.sweep = store.NewAction(st, "ticket.sweep", s.runSweep)
-	s.Configurations.changed = func(name string) { s.matchers.tell(name) }
+	s.Configurations.changed = func(name string) { s.matchers.of(name).notify() }
 	s.tickets.committed = func(configuration, id string) {
-		s.matchers.tell(configuration, id)
+		s.matchers.of(configuration).notify(id)
 		s.deadlines.Nudge()
 	}
 	d.Placements.OnEnded(s.lives.placed)

@@ -24,7 +24,7 @@ type Report struct {
 	Attributes []Spread    `json:"attributes"` // of numbers
 	Latency    Quantiles   `json:"latency_ms"` // of players to the location of their match
 	Unmatched  []Why       `json:"unmatched"`
-	Looked     int         `json:"unmatched_looked_at"` // number of timed out or cancelled tickets, evenly chosen, in Unmatched
+	Examined   int         `json:"unmatched_looked_at"` // number of timed out or cancelled tickets, evenly chosen, in Unmatched
 	Timeline   []Moment    `json:"timeline"`
 	Effort     Effort      `json:"effort"`
 	Played     PlayedTimes `json:"player_minutes"`

@@ -272,8 +272,8 @@ func TestRun_TellsWhy(t *testing.T) {
 	if len(r.Unmatched) == 0 || r.Unmatched[0].Text != "has no value for attribute skill" {
 		t.Errorf("unmatched %+v", r.Unmatched)
 	}
-	if r.Looked < 256 || r.Looked > 512 {
-		t.Errorf("looked at %d", r.Looked)
+	if r.Examined < 256 || r.Examined > 512 {
+		t.Errorf("looked at %d", r.Examined)
 	}
 }
 

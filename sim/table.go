@@ -44,9 +44,9 @@ func tables(r *Report) []section {
 	for _, a := range r.Attributes {
 		spreads.Rows = append(spreads.Rows, []string{a.Name, short(a.Spread.P50), short(a.Spread.P90), short(a.Teams.P50), short(a.Teams.P90)})
 	}
-	whys := section{Title: "Why tickets timed out or were cancelled", Text: fmt.Sprintf("Of %d evenly chosen ones.", r.Looked), Head: []string{"", "share"}}
+	whys := section{Title: "Why tickets timed out or were cancelled", Text: fmt.Sprintf("Of %d evenly chosen ones.", r.Examined), Head: []string{"", "share"}}
 	for _, y := range r.Unmatched {
-		whys.Rows = append(whys.Rows, []string{y.Text, percent(y.Tickets, r.Looked)})
+		whys.Rows = append(whys.Rows, []string{y.Text, percent(y.Tickets, r.Examined)})
 	}
 	return append(out, rules, spreads, whys)
 }

@@ -192,7 +192,7 @@ func (r *run) report() *Report {
 			Backfills: t.backfills, Sizes: counts(t.sizes), Steps: counts(t.levels),
 		},
 		Rules: []RuleUse{}, Attributes: []Spread{}, Latency: t.latency.quantiles(),
-		Unmatched: t.why.list(), Looked: len(t.why.kept), Timeline: t.moments,
+		Unmatched: t.why.list(), Examined: len(t.why.kept), Timeline: t.moments,
 		Effort: Effort{Passes: t.passes, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
 		Played: PlayedTimes{Waiting: round(t.waitTime.Minutes()), Playing: round(t.playTime.Minutes())},
 	}

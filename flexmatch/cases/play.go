@@ -24,7 +24,7 @@ type ticket struct {
 type game struct {
 	c        *Case
 	rs       *ruleset.RuleSet
-	match    func([]*search.Ticket, time.Time) []*search.Match
+	pool     Pool
 	opts     search.Options
 	settings life.Settings
 
@@ -63,7 +63,7 @@ func (c *Case) play(matcher Matcher) error {
 	if g.settings.Queue {
 		g.opts.AdditionalPlayerCount = c.Config.AdditionalPlayerCount
 	}
-	g.match = matcher(rs, g.opts)
+	g.pool = matcher(rs, g.opts)
 	for at, ok := g.first(), true; ok; at, ok = g.following() {
 		g.now = at
 		g.second()
@@ -219,16 +219,12 @@ func (g *game) timers() {
 }
 
 func (g *game) pass() {
-	var searching []*search.Ticket
 	for _, t := range g.tickets {
 		if t.Status == life.Queued {
 			g.change().Search(t.Ticket)
 		}
-		if t.Status == life.Searching {
-			searching = append(searching, t.search)
-		}
 	}
-	for _, m := range g.match(searching, clock(g.now)) {
+	for _, m := range g.pool.Pass(clock(g.now)) {
 		g.matches = append(g.matches, played{g.now, m})
 		tickets, teams := make([]*life.Ticket, len(m.Tickets)), make([]string, len(m.Tickets))
 		for i, t := range m.Tickets {
@@ -255,7 +251,14 @@ func (g *game) Tickets(m *life.Match) []*life.Ticket {
 // Edit returns t itself: nobody else reads the tickets of a play.
 func (g *game) Edit(t *life.Ticket) *life.Ticket { return t }
 
-func (g *game) Write(*life.Ticket, life.Cause) {}
+// Write adds a ticket to the pool or removes it.
+func (g *game) Write(t *life.Ticket, _ life.Cause) {
+	if t.Status == life.Searching {
+		g.pool.Add(g.find(t.ID).search)
+	} else {
+		g.pool.Remove(t.ID)
+	}
+}
 
 // Notify records an event.
 func (g *game) Notify(n life.Notice) {

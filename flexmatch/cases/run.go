@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -14,44 +15,44 @@ import (
 	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
-// Matcher returns a function that forms matches from all tickets that are searching at a
-// time.
-type Matcher func(rs *ruleset.RuleSet, opts search.Options) func(tickets []*search.Ticket, now time.Time) []*search.Match
-
-// Exact matches with the reference search.
-func Exact(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
-	return func(tickets []*search.Ticket, now time.Time) []*search.Match {
-		return pool.Reference(rs, opts, tickets, now)
-	}
+// Pool forms matches from the tickets in it, and removes those that it has matched.
+type Pool interface {
+	Add(t *search.Ticket)
+	Remove(id string)
+	Pass(now time.Time) []*search.Match
 }
 
-// Indexed matches with a Pool that lives as long as the play.
-func Indexed(limits pool.Limits) Matcher {
-	return func(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
-		p := pool.New(rs, opts, limits)
-		known := map[string]bool{}
-		return func(tickets []*search.Ticket, now time.Time) []*search.Match {
-			waiting := map[string]bool{}
-			for _, t := range tickets {
-				if waiting[t.ID] = true; !known[t.ID] {
-					p.Add(t)
-				}
-			}
-			for id := range known {
-				if !waiting[id] {
-					p.Remove(id)
-				}
-			}
-			matches := p.Pass(now)
-			for _, m := range matches {
-				for _, t := range m.Tickets {
-					delete(waiting, t.ID)
-				}
-			}
-			known = waiting
-			return matches
+// Matcher returns an empty pool.
+type Matcher func(rs *ruleset.RuleSet, opts search.Options) Pool
+
+// exact is a Pool that searches by the definition.
+type exact struct {
+	rs      *ruleset.RuleSet
+	opts    search.Options
+	tickets map[string]*search.Ticket
+}
+
+// Exact matches with the reference search.
+func Exact(rs *ruleset.RuleSet, opts search.Options) Pool {
+	return &exact{rs: rs, opts: opts, tickets: map[string]*search.Ticket{}}
+}
+
+func (e *exact) Add(t *search.Ticket) { e.tickets[t.ID] = t }
+func (e *exact) Remove(id string)     { delete(e.tickets, id) }
+
+func (e *exact) Pass(now time.Time) []*search.Match {
+	matches := pool.Reference(e.rs, e.opts, slices.Collect(maps.Values(e.tickets)), now)
+	for _, m := range matches {
+		for _, t := range m.Tickets {
+			e.Remove(t.ID)
 		}
 	}
+	return matches
+}
+
+// Indexed matches with a pool as the server does.
+func Indexed(limits pool.Limits) Matcher {
+	return func(rs *ruleset.RuleSet, opts search.Options) Pool { return pool.New(rs, opts, limits) }
 }
 
 // Run plays a case. It returns an error if the result differs from what is expected.
@@ -89,7 +90,7 @@ func (c *Case) eval() error {
 	}
 	lineup := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
 	for name, players := range c.Teams {
-		team := slices.IndexFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
+		team := rs.Instance(name)
 		if team < 0 {
 			return fmt.Errorf("the rule set has no team %q", name)
 		}

@@ -221,8 +221,8 @@ func TestPool_TellsWhatBlocks(t *testing.T) {
 	if len(v.Never) != 1 || v.Never[0].Code != explain.MissingAttribute || v.Never[0].Tickets != 1 {
 		t.Errorf("never %+v", v.Never)
 	}
-	if v.Looked != 4 || v.Pairs != 16 || v.Free != 0 || len(v.Rules) != 2 || v.Rules[0].Rule != "Window" || v.Rules[0].Pairs != 12 {
-		t.Errorf("looked %d, pairs %d, free %d, rules %+v", v.Looked, v.Pairs, v.Free, v.Rules)
+	if v.Examined != 4 || v.Pairs != 16 || v.Free != 0 || len(v.Rules) != 2 || v.Rules[0].Rule != "Window" || v.Rules[0].Pairs != 12 {
+		t.Errorf("looked %d, pairs %d, free %d, rules %+v", v.Examined, v.Pairs, v.Free, v.Rules)
 	}
 	want := []explain.Coming{{In: 2000, Matches: 1, Tickets: 2, Players: 2}}
 	if diff := cmp.Diff(want, v.Coming); diff != "" || v.Left != 3 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
 )
 
 // nearest returns the group around a ticket that is nearest to a match, of those that form
@@ -36,7 +37,7 @@ func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
 			continue
 		}
 		windows++
-		value := func(o *ticket) float64 { return o.party.PartyNumber(window.Attribute, window.Party) }
+		value := func(o *ticket) float64 { return o.candidate.Party.PartyNumber(window.Attribute, window.Party) }
 		origin := value(t)
 		near := slices.Clone(compatible)
 		slices.SortStableFunc(near, func(a, b *ticket) int {
@@ -53,7 +54,7 @@ func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
 // group is a growing group of tickets.
 type group struct {
 	*world
-	set      []*ticket
+	set      []*search.Candidate
 	lineup   *ruleset.Lineup
 	level    int
 	players  int
@@ -64,35 +65,35 @@ type group struct {
 }
 
 func (w *world) gather(t *ticket, order []*ticket) *group {
-	c := &group{world: w, set: []*ticket{t}, lineup: w.together(t), players: len(t.Players), refused: map[string]*Refusal{}}
-	c.level = w.rs.LevelAt(w.age(c.set))
+	c := &group{world: w, set: []*search.Candidate{t.candidate}, lineup: search.Together(w.rs, t.candidate), players: len(t.Players), refused: map[string]*Refusal{}}
+	c.level = t.candidate.LevelAt(w.rs, w.now)
 	for _, o := range order {
-		c.try(o)
+		c.try(o.candidate)
 	}
 	return c
 }
 
 // try adds a ticket to the group unless sizes or a rule refuse it.
-func (c *group) try(o *ticket) {
-	set := append(c.set, o)
-	at := c.rs.LevelAt(c.age(set))
+func (c *group) try(o *search.Candidate) {
+	set, players := append(c.set, o), o.Size+o.Held
+	at := c.rs.LevelAt(search.Age(c.rs, set, c.now))
 	level := c.rs.Levels()[at]
-	if o.Backfill && slices.ContainsFunc(c.set, func(o *ticket) bool { return o.Backfill }) {
+	if o.Ticket.Backfill && slices.ContainsFunc(c.set, func(o *search.Candidate) bool { return o.Ticket.Backfill }) {
 		c.refuse(ReasonBackfill, "")
 		return
 	}
-	if c.players+len(o.Players) > level.Capacity()-c.opts.AdditionalPlayerCount || !o.Backfill && !c.fitsAlone(level, len(o.Players)) {
+	if c.players+players > level.Capacity()-c.opts.AdditionalPlayerCount || !o.Ticket.Backfill && !c.fitsAlone(level, players) {
 		c.refuse(ReasonSizes, "")
 		return
 	}
 	parties, members := len(c.lineup.Parties), len(c.lineup.Teams[0])
-	c.join(c.lineup, o)
+	c.lineup.Add(o.Party, 0)
 	if broken := c.world.broken(level, c.lineup); len(broken) > 0 {
 		c.lineup.Parties, c.lineup.Teams[0] = c.lineup.Parties[:parties], c.lineup.Teams[0][:members]
 		c.refuse("", level.Rules[broken[0]].Name)
 		return
 	}
-	c.set, c.level, c.players = set, at, c.players+len(o.Players)
+	c.set, c.level, c.players = set, at, c.players+players
 }
 
 func (c *group) refuse(reason, rule string) {
@@ -126,7 +127,7 @@ func (c *group) result() *Group {
 		Smallest: level.Least(), Full: level.Capacity() - c.opts.AdditionalPlayerCount,
 	}
 	for _, o := range c.set {
-		g.Tickets = append(g.Tickets, o.ID)
+		g.Tickets = append(g.Tickets, o.Ticket.ID)
 	}
 	g.MissingSmallest, g.MissingFull = max(0, g.Smallest-c.players), max(0, g.Full-c.players)
 	for _, r := range c.refused {
@@ -143,7 +144,7 @@ func (c *group) result() *Group {
 // arrange distributes the group over the teams in several ways, and records what is wrong
 // with the best one.
 func (c *group) arrange() {
-	if len(c.set) == 1 && c.set[0].Backfill {
+	if len(c.set) == 1 && c.set[0].Ticket.Backfill {
 		c.teams = "no new player for the game session"
 		return
 	}
@@ -152,7 +153,7 @@ func (c *group) arrange() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(c.set[b].Players) - len(c.set[a].Players) })
+	slices.SortStableFunc(order, func(a, b int) int { return c.set[b].Size - c.set[a].Size })
 	for try := range c.limits.Placements {
 		broken, teams, unplaced := c.place(order, r, try)
 		if try == 0 || cmp.Or(unplaced-c.unplaced, len(broken)-len(c.broken), len(teams)-len(c.teams)) < 0 {
@@ -162,7 +163,7 @@ func (c *group) arrange() {
 			return
 		}
 		r.Shuffle(len(order), func(i, j int) {
-			if len(c.set[order[i]].Players) == len(c.set[order[j]].Players) {
+			if c.set[order[i]].Size == c.set[order[j]].Size {
 				order[i], order[j] = order[j], order[i]
 			}
 		})
@@ -175,23 +176,23 @@ func (c *group) place(order []int, r *rand.Rand, try int) (broken []string, team
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
 	for _, o := range c.set {
-		l.Parties = append(l.Parties, o.party)
-		for i, seat := range o.seats {
-			l.Teams[seat] = append(l.Teams[seat], ruleset.Member{Party: o.party, Index: i})
+		l.Parties = append(l.Parties, o.Party)
+		for i, team := range o.Teams {
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.Party, Index: i})
 		}
 	}
 	for _, i := range order {
 		o := c.set[i]
-		if o.Backfill {
+		if o.Ticket.Backfill {
 			continue
 		}
-		team := roomiest(level, l, len(o.Players), r, try > 0)
+		team := roomiest(level, l, o.Size, r, try > 0)
 		if team < 0 {
-			unplaced += len(o.Players)
+			unplaced += o.Size
 			continue
 		}
-		for m := range o.party.Players {
-			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.party, Index: m})
+		for m := range o.Size {
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.Party, Index: m})
 		}
 	}
 	teams = c.sizes(level, l)

@@ -7,11 +7,12 @@ import (
 	"strconv"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
 )
 
 // alone returns the rules that a ticket breaks by itself: at every level, or at its age.
 func (w *world) alone(t *ticket) (never, now []Cause) {
-	l := w.together(t)
+	l := search.Together(w.rs, t.candidate)
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
 	for _, i := range w.broken(w.rs.Levels()[level], l) {
 		r := w.rs.Levels()[level].Rules[i]
@@ -57,16 +58,20 @@ type tally struct {
 // what keeps the rest apart, most frequent first.
 func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, blocking []Blocking) {
 	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
-	l := w.together()
+	l := search.Together(w.rs)
 	for _, o := range others {
-		level := w.rs.Level(w.age([]*ticket{t, o}))
+		if len(o.never) > 0 {
+			c.reason(ReasonNever)
+			continue
+		}
+		level := w.rs.Level(search.Age(w.rs, []*search.Candidate{t.candidate, o.candidate}, w.now))
 		if reason := w.apart(level, t, o); reason != "" {
 			c.reason(reason)
 			continue
 		}
 		l.Parties, l.Teams[0] = l.Parties[:0], l.Teams[0][:0]
-		w.join(l, t)
-		w.join(l, o)
+		l.Add(t.candidate.Party, 0)
+		l.Add(o.candidate.Party, 0)
 		rules := w.broken(level, l)
 		if len(rules) == 0 {
 			compatible = append(compatible, o)
@@ -81,8 +86,6 @@ func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, bloc
 // apart returns a reason other than rules why two tickets cannot be together, or "".
 func (w *world) apart(level *ruleset.Level, t, o *ticket) string {
 	switch {
-	case len(o.never) > 0:
-		return ReasonNever
 	case t.Backfill && o.Backfill:
 		return ReasonBackfill
 	case len(t.Players)+len(o.Players) > level.Capacity()-w.opts.AdditionalPlayerCount:

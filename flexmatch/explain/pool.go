@@ -18,14 +18,14 @@ type Overview struct {
 
 	Never []CauseCount `json:"never,omitzero"` // tickets that can never be matched, by cause
 
-	Looked int        `json:"looked_at"` // tickets compared with others
-	Pairs  int        `json:"pairs"`
-	Free   int        `json:"free"` // pairs that nothing keeps apart
-	Rules  []RuleLoad `json:"rules,omitzero"`
+	Examined int        `json:"looked_at"` // tickets compared with others
+	Pairs    int        `json:"pairs"`
+	Free     int        `json:"free"` // pairs that nothing keeps apart
+	Rules    []RuleLoad `json:"rules,omitzero"`
 
-	Short  int        `json:"short"`           // of Looked, tickets around which players are missing for the smallest match
-	Lacks  int        `json:"lacks"`           // median number of missing players over Short
-	Broken []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups with enough players
+	TooFew  int        `json:"short"`           // of Examined, tickets around which players are missing for the smallest match
+	Missing int        `json:"lacks"`           // median number of missing players over TooFew
+	Broken  []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups with enough players
 
 	Coming []Coming `json:"coming,omitzero"` // matches if no ticket were added or removed
 	Left   int      `json:"left"`            // tickets that would still wait then
@@ -75,7 +75,7 @@ func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, no
 	w := newWorld(rs, opts, waiting, now, limits)
 	v := &Overview{Waiting: len(waiting)}
 	v.count(w)
-	v.look(w)
+	v.examine(w)
 	if w.limits.Ahead > 0 {
 		v.future(w)
 	}
@@ -114,17 +114,17 @@ func (v *Overview) count(w *world) {
 	})
 }
 
-// look compares some tickets with others.
-func (v *Overview) look(w *world) {
+// examine compares some tickets with others.
+func (v *Overview) examine(w *world) {
 	kept, refused := loads{}, loads{}
-	var lacks []int
+	var missing []int
 	for _, t := range w.sample(nil, w.limits.Tickets) {
 		if len(t.never) > 0 {
 			continue
 		}
 		others := w.sample(t, against)
 		compatible, blocking := w.compare(t, others)
-		v.Looked++
+		v.Examined++
 		v.Pairs += len(others)
 		v.Free += len(compatible)
 		for i, b := range blocking {
@@ -133,17 +133,17 @@ func (v *Overview) look(w *world) {
 		g := w.nearest(t, compatible)
 		switch {
 		case g.MissingSmallest > 0:
-			lacks = append(lacks, g.MissingSmallest)
+			missing = append(missing, g.MissingSmallest)
 		case len(g.Broken) > 0:
 			refused.add(Blocking{Rule: g.Broken[0]}, true)
 		case g.Teams != "":
 			refused.add(Blocking{Reason: ReasonSizes}, true)
 		}
 	}
-	v.Short = len(lacks)
-	if v.Short > 0 {
-		slices.Sort(lacks)
-		v.Lacks = lacks[len(lacks)/2]
+	v.TooFew = len(missing)
+	if v.TooFew > 0 {
+		slices.Sort(missing)
+		v.Missing = missing[len(missing)/2]
 	}
 	v.Rules, v.Broken = kept.list(), refused.list()
 }

@@ -129,7 +129,7 @@ func (v *Overview) WriteText(out io.Writer) error {
 	for _, c := range v.Never {
 		p.line("%s can never be matched: %s %s", plural(c.Tickets, "ticket"), c.Code, c.Name)
 	}
-	if v.Looked > 0 {
+	if v.Examined > 0 {
 		p.loads(v)
 	}
 	for _, c := range v.Coming {
@@ -173,8 +173,8 @@ func (p *printer) loads(v *Overview) {
 		}
 		p.err = w.Flush()
 	}
-	if v.Short > 0 {
-		p.line("Around %d of %d tickets the smallest match lacks players: %d in the median.", v.Short, v.Looked, v.Lacks)
+	if v.TooFew > 0 {
+		p.line("Around %d of %d tickets the smallest match lacks players: %d in the median.", v.TooFew, v.Examined, v.Missing)
 	}
 	for _, r := range v.Broken {
 		p.line("%s refuses the best group of %s.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))

@@ -20,14 +20,12 @@ type Limits struct {
 }
 
 func (l Limits) defaults() Limits {
-	for _, d := range []struct {
-		at    *int
-		value int
-	}{{&l.Others, 2000}, {&l.Candidates, 400}, {&l.Placements, 64}, {&l.Ahead, 2000}, {&l.Passes, 128}, {&l.Tickets, 48}} {
-		if *d.at == 0 {
-			*d.at = d.value
-		}
-	}
+	l.Others = cmp.Or(l.Others, 2000)
+	l.Candidates = cmp.Or(l.Candidates, 400)
+	l.Placements = cmp.Or(l.Placements, 64)
+	l.Ahead = cmp.Or(l.Ahead, 2000)
+	l.Passes = cmp.Or(l.Passes, 128)
+	l.Tickets = cmp.Or(l.Tickets, 48)
 	return l
 }
 
@@ -45,9 +43,8 @@ type world struct {
 // tickets of a large pool are examined.
 type ticket struct {
 	*search.Ticket
-	party *ruleset.Party // as rules see it
-	seats []int          // of backfill: its players' teams
-	never []Cause
+	candidate *search.Candidate // nil if it can never be matched because of its data
+	never     []Cause
 }
 
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
@@ -65,18 +62,29 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 	return w
 }
 
-func older(a, b *ticket) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
-}
+func older(a, b *ticket) int { return search.Older(a.Ticket, b.Ticket) }
 
-// resolve sets a ticket's values, and the causes if it can never be matched.
+// resolve prepares a ticket, and finds the causes if it can never be matched.
 func (w *world) resolve(o *ticket) *ticket {
-	if o.party != nil {
+	if o.candidate != nil || o.never != nil {
 		return o
 	}
-	o.party = &ruleset.Party{Individuals: o.Backfill, Players: make([]ruleset.Player, len(o.Players))}
-	for i, p := range o.Players {
-		values, missing := w.rs.Resolve(p.Attributes)
+	var ok bool
+	if o.candidate, ok = search.Prepare(w.rs, o.Ticket); !ok {
+		w.missing(o)
+	}
+	if o.Backfill {
+		w.seat(o)
+	} else if !slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool { return w.fitsAlone(l, len(o.Players)) }) {
+		o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
+	}
+	return o
+}
+
+// missing finds the players that lack what the rule set requires.
+func (w *world) missing(o *ticket) {
+	for _, p := range o.Players {
+		_, missing := w.rs.Resolve(p.Attributes)
 		for _, name := range missing {
 			o.never = append(o.never, Cause{Code: MissingAttribute, Player: p.ID, Name: name,
 				Text: "player " + p.ID + " has no value for the attribute " + name + ", which has no default"})
@@ -85,27 +93,19 @@ func (w *world) resolve(o *ticket) *ticket {
 			o.never = append(o.never, Cause{Code: NoLatency, Player: p.ID,
 				Text: "player " + p.ID + " brings no latency, and the rule set has a latency rule"})
 		}
-		o.party.Players[i] = ruleset.Player{ID: p.ID, Values: values, Latency: p.Latency}
 	}
-	if o.Backfill {
-		w.seat(o)
-	} else {
-		w.roomFor(o)
-	}
-	return o
 }
 
-// seat finds the teams of a game session's players.
+// seat checks the teams of a game session's players.
 func (w *world) seat(o *ticket) {
 	filled := make([]int, len(w.rs.Instances))
 	for _, p := range o.Players {
-		seat := slices.IndexFunc(w.rs.Instances, func(i ruleset.Instance) bool { return i.Name == p.Team })
+		seat := w.rs.Instance(p.Team)
 		if seat < 0 {
 			o.never = append(o.never, Cause{Code: UnknownTeam, Player: p.ID, Name: p.Team, Text: "player " + p.ID + " is in team " + p.Team + ", which the rule set does not have"})
 			continue
 		}
 		filled[seat]++
-		o.seats = append(o.seats, seat)
 	}
 	open := slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool {
 		for i, n := range filled {
@@ -118,13 +118,6 @@ func (w *world) seat(o *ticket) {
 	if !open {
 		o.never = append(o.never, Cause{Code: SessionFull, Text: "the game session has no free slot in any team"})
 	}
-}
-
-func (w *world) roomFor(o *ticket) {
-	if slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool { return w.fitsAlone(l, len(o.Players)) }) {
-		return
-	}
-	o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
 }
 
 func (w *world) fitsAlone(l *ruleset.Level, players int) bool {
@@ -151,33 +144,6 @@ func (w *world) sample(but *ticket, n int) []*ticket {
 		at++
 	}
 	return out[:min(len(out), n)]
-}
-
-// age returns the age of a match of the tickets.
-func (w *world) age(set []*ticket) time.Duration {
-	created := set[0].Created
-	for _, o := range set[1:] {
-		if o.Created.After(created) != w.rs.Algorithm.OldestAge {
-			created = o.Created
-		}
-	}
-	return w.now.Sub(created)
-}
-
-// together returns all players in the first team, for rules that do not depend on teams.
-func (w *world) together(set ...*ticket) *ruleset.Lineup {
-	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(w.rs.Instances))}
-	for _, o := range set {
-		w.join(l, o)
-	}
-	return l
-}
-
-func (w *world) join(l *ruleset.Lineup, o *ticket) {
-	l.Parties = append(l.Parties, o.party)
-	for i := range o.party.Players {
-		l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: o.party, Index: i})
-	}
 }
 
 // broken returns the pairing rules that a lineup breaks at a level. If rules about

@@ -121,7 +121,7 @@ func CheckPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
 			return fault.Invalid("Players.%d.PlayerId: has %d characters; 1 to %d are allowed", i+1, n, maxPlayerID)
 		case seen[p.ID]:
 			return fault.Invalid("Players.%d.PlayerId: player %s is listed twice", i+1, p.ID)
-		case backfill && !hasTeam(rs, p.Team):
+		case backfill && rs.Instance(p.Team) < 0:
 			return fault.Invalid("Players.%d.Team: %q is no team of the rule set; each player of a backfill needs one", i+1, p.Team)
 		}
 		seen[p.ID] = true
@@ -130,10 +130,6 @@ func CheckPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
 		}
 	}
 	return nil
-}
-
-func hasTeam(rs *ruleset.RuleSet, name string) bool {
-	return slices.ContainsFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
 }
 
 func checkPlayer(rs *ruleset.RuleSet, number int, p *Player) error {

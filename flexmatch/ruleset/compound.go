@@ -47,7 +47,7 @@ func readCompound(o *ruleObject) kind {
 	if p.pos < len(text) {
 		p.fail(p.pos, CompoundSyntax, "nothing may follow the statement; found %q", text[p.pos:])
 	}
-	bad := cmp.Or(p.bad, p.vain)
+	bad := cmp.Or(p.bad, p.other)
 	if bad != nil {
 		o.failIn(o.get("statement"), bad, o.place("statement"))
 	}
@@ -98,12 +98,12 @@ func (p *statementParser) operator(word string, start int) *statement {
 func (p *statementParser) rule(name string, start int) int {
 	i := slices.IndexFunc(p.before, func(d draft) bool { return d.rule.Name == name })
 	if i < 0 {
-		p.doubt(start, CompoundReference, "no rule %q stands before this one", name)
+		p.note(start, CompoundReference, "no rule %q stands before this one", name)
 		return 0
 	}
 	t := p.before[i].typ
 	if t != nil && t.unnamed.code != "" {
-		p.doubt(start, t.unnamed.code, "rule %q %s", name, t.unnamed.text)
+		p.note(start, t.unnamed.code, "rule %q %s", name, t.unnamed.text)
 	}
 	return i
 }

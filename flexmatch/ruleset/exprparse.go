@@ -23,8 +23,8 @@ type textParser struct {
 	pos   int
 	depth int
 
-	bad  *textError // the first syntax error
-	vain *textError // the first other error: something not declared, or not allowed there
+	bad   *textError // the first syntax error
+	other *textError // the first other error: something not declared, or not allowed there
 }
 
 // fail records the first syntax error and moves to the end of the text, so that nothing
@@ -36,10 +36,10 @@ func (p *textParser) fail(at int, code Code, format string, args ...any) {
 	p.pos = len(p.text)
 }
 
-// doubt records the first error that is not one of syntax. Parsing continues.
-func (p *textParser) doubt(at int, code Code, format string, args ...any) {
-	if p.vain == nil {
-		p.vain = &textError{at: at, code: code, text: fmt.Sprintf(format, args...)}
+// note records the first error that is not one of syntax. Parsing continues.
+func (p *textParser) note(at int, code Code, format string, args ...any) {
+	if p.other == nil {
+		p.other = &textError{at: at, code: code, text: fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -107,7 +107,7 @@ func (rs *RuleSet) parseExpr(text string) (*Expr, *textError) {
 	if p.pos < len(text) {
 		p.fail(p.pos, ExprSyntax, "nothing may follow the expression; found %q", text[p.pos:])
 	}
-	return e, cmp.Or(p.bad, p.vain)
+	return e, cmp.Or(p.bad, p.other)
 }
 
 func (p *exprParser) expression() *Expr {
@@ -138,7 +138,7 @@ func (p *exprParser) call(f function, start int) *Expr {
 	p.expect(")")
 	typ, lacks := f.apply(e.argument.typ)
 	if lacks != "" {
-		p.doubt(start, ExprType, "%s takes %s, not %s", f, lacks, e.argument.typ)
+		p.note(start, ExprType, "%s takes %s, not %s", f, lacks, e.argument.typ)
 	}
 	e.typ = typ
 	return e
@@ -177,7 +177,7 @@ func (p *exprParser) teams(e *Expr) {
 			}
 		}
 		if found == 0 && team < 0 && !all {
-			p.doubt(start, ExprTeam, "no team %q is declared", name)
+			p.note(start, ExprTeam, "no team %q is declared", name)
 		}
 		many = many || all || found > 1
 		if !p.take(",") {
@@ -215,7 +215,7 @@ func (p *exprParser) attribute(e *Expr) {
 	p.expect("]")
 	e.typ.base = unknown
 	if e.attribute < 0 {
-		p.doubt(start, ExprAttribute, "no attribute %q is declared", name)
+		p.note(start, ExprAttribute, "no attribute %q is declared", name)
 	} else {
 		e.typ = e.typ.of(p.rs.Attributes[e.attribute].Type)
 	}
@@ -246,7 +246,7 @@ func (p *exprParser) mapKey(e *Expr, start int) {
 	if e.typ.base == mapped {
 		e.typ.base = numbers
 	} else if e.typ.base != unknown {
-		p.doubt(start, ExprType, "only maps have keys")
+		p.note(start, ExprType, "only maps have keys")
 	}
 }
 

@@ -39,6 +39,14 @@ type Lineup struct {
 	Teams   [][]Member // by instance, in order of joining
 }
 
+// Add adds a party whose players all join one team.
+func (l *Lineup) Add(p *Party, team int) {
+	l.Parties = append(l.Parties, p)
+	for i := range p.Players {
+		l.Teams[team] = append(l.Teams[team], Member{Party: p, Index: i})
+	}
+}
+
 // reported returns the latencies of the first player: no other location can qualify.
 func (l *Lineup) reported() map[string]float64 {
 	if len(l.Parties) == 0 || len(l.Parties[0].Players) == 0 {

@@ -81,7 +81,7 @@ func (o object) size(name string, low int) (int, bool) {
 // declare adds the team and its instances if their names are unused. It stops adding
 // instances beyond the largest match, whose size has been reported as an error already.
 func (s *scope) declare(o object, t Team) {
-	if s.rs.team(t.Name) >= 0 || s.rs.instance(t.Name) >= 0 { // in expressions the name would be ambiguous
+	if s.rs.team(t.Name) >= 0 || s.rs.Instance(t.Name) >= 0 { // in expressions the name would be ambiguous
 		o.bad("name", DuplicateTeam, "there is another team %q", t.Name)
 		return
 	}
@@ -90,7 +90,7 @@ func (s *scope) declare(o object, t Team) {
 		if t.Quantity > 1 {
 			name += "_" + strconv.Itoa(i)
 		}
-		if s.rs.instance(name) >= 0 || s.rs.team(name) >= 0 {
+		if s.rs.Instance(name) >= 0 || s.rs.team(name) >= 0 {
 			o.bad("name", DuplicateTeam, "there is another team %q", name)
 			return
 		}
@@ -99,8 +99,8 @@ func (s *scope) declare(o object, t Team) {
 	s.rs.Teams = append(s.rs.Teams, t)
 }
 
-// instance returns the index of the named team of the match, or -1.
-func (rs *RuleSet) instance(name string) int {
+// Instance returns the index of the named team of the match, or -1.
+func (rs *RuleSet) Instance(name string) int {
 	return slices.IndexFunc(rs.Instances, func(x Instance) bool { return x.Name == name })
 }
 

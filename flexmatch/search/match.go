@@ -43,9 +43,10 @@ func (m *Match) Lineup(rs *ruleset.RuleSet) *ruleset.Lineup {
 	return new(lineups).of(rs, m.candidates, m.Teams)
 }
 
-// Alone returns a lineup of the ticket's players in the first team.
-func (c *Candidate) Alone(rs *ruleset.RuleSet) *ruleset.Lineup {
-	return new(lineups).together(rs, []*Candidate{c})
+// Together returns a lineup of tickets whose players are all in the first team, for rules
+// that do not depend on teams.
+func Together(rs *ruleset.RuleSet, set ...*Candidate) *ruleset.Lineup {
+	return new(lineups).together(rs, set)
 }
 
 // newMatch returns a match of candidates and their teams.
@@ -156,14 +157,10 @@ func (b *lineups) of(rs *ruleset.RuleSet, set []*Candidate, teams []int) *rulese
 	return l
 }
 
-// together returns all players in the first team, for rules that do not depend on teams.
 func (b *lineups) together(rs *ruleset.RuleSet, set []*Candidate) *ruleset.Lineup {
 	l := b.empty(rs)
 	for _, c := range set {
-		l.Parties = append(l.Parties, c.Party)
-		for i := range c.Party.Players {
-			l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: c.Party, Index: i})
-		}
+		l.Add(c.Party, 0)
 	}
 	return l
 }

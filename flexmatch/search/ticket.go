@@ -62,7 +62,7 @@ func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
 	}
 	c.Held = len(t.Players)
 	for _, p := range t.Players {
-		team := slices.IndexFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == p.Team })
+		team := rs.Instance(p.Team)
 		if team < 0 {
 			return nil, false
 		}

@@ -17,7 +17,7 @@ type attempt struct {
 
 	looks    int    // items that the walk through the index returned
 	budget   budget // before the search is cut short
-	short    bool   // not all candidates were gathered
+	partial  bool   // not all candidates were gathered
 	sessions bool   // a game session is among the candidates
 	cut      bool   // some of the search was left out
 }

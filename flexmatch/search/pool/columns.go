@@ -193,7 +193,7 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 // passedAt returns the bits of the levels at which a ticket passes the per-ticket rules.
 func (c *columns) passedAt(candidate *search.Candidate) uint64 {
 	var levels uint64
-	l := candidate.Alone(c.rs)
+	l := search.Together(c.rs, candidate)
 	for n, level := range c.rs.Levels() {
 		if !slices.ContainsFunc(c.perTicket, func(i int) bool { return !level.Holds(i, l) }) {
 			levels |= 1 << n
@@ -206,7 +206,7 @@ func (c *columns) passedAt(candidate *search.Candidate) uint64 {
 // any age.
 func (c *columns) alone(it *item) search.Tally {
 	t := make(search.Tally, len(c.rs.Level(0).Rules))
-	l := it.Alone(c.rs)
+	l := search.Together(c.rs, it.Candidate)
 	for _, i := range slices.Concat(c.partitions, c.perTicket, c.latencies) {
 		t.Note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
 	}

@@ -27,7 +27,7 @@ func (a *attempt) gather(most, players int) {
 	}
 	a.countExcluded()
 	out := append(a.list(0), m.near...)
-	a.short = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
+	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
 	out = a.gatherSessions(most, out)
 	a.sortByRules(out)
 	m.candidates[0] = out
@@ -45,7 +45,7 @@ func (a *attempt) gatherSessions(most int, out []*item) []*item {
 	if a.sessions = a.backfill && !a.anchor.Ticket.Backfill && len(backfills) > 0; !a.sessions {
 		return out
 	}
-	a.short = a.short || !a.exact && len(backfills) > most
+	a.partial = a.partial || !a.exact && len(backfills) > most
 	for _, it := range backfills[:min(len(backfills), most)] {
 		if a.joins(it) {
 			out = append(out, it)

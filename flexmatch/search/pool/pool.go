@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"container/heap"
 	"runtime"
 	"time"
@@ -27,14 +28,12 @@ type Limits struct {
 }
 
 func (l Limits) defaults() Limits {
-	for _, d := range []struct {
-		at    *int
-		value int
-	}{{&l.Exact, 40}, {&l.Candidates, 64}, {&l.Nodes, 2000}, {&l.Placements, 300}, {&l.Work, 4_000_000}, {&l.Workers, min(8, runtime.GOMAXPROCS(0))}} {
-		if *d.at == 0 {
-			*d.at = d.value
-		}
-	}
+	l.Exact = cmp.Or(l.Exact, 40)
+	l.Candidates = cmp.Or(l.Candidates, 64)
+	l.Nodes = cmp.Or(l.Nodes, 2000)
+	l.Placements = cmp.Or(l.Placements, 300)
+	l.Work = cmp.Or(l.Work, 4_000_000)
+	l.Workers = cmp.Or(l.Workers, min(8, runtime.GOMAXPROCS(0)))
 	return l
 }
 

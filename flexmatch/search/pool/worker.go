@@ -105,7 +105,7 @@ func (w *worker) quick(a *attempt, t *task) *search.Match {
 		return nil
 	}
 	a.begin(limits.Nodes/4, limits.Placements)
-	if a.gather(players, players); !a.short {
+	if a.gather(players, players); !a.partial {
 		return nil // there are no more candidates: thorough tries them all
 	}
 	m := a.best(a.room())
@@ -126,7 +126,7 @@ func (w *worker) thorough(a *attempt, t *task) *search.Match {
 	a.gather(most, math.MaxInt)
 	m := a.best(0)
 	t.left -= a.budget.spent()
-	a.cut = a.cut || m == nil && a.short
+	a.cut = a.cut || m == nil && a.partial
 	return m
 }
 
