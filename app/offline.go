@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/user"
-	"time"
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/audit"
@@ -225,8 +224,6 @@ func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // Close closes the state, once the requests are recorded.
 func (k *Keys) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	k.domain.audit.Flush(ctx)
+	k.domain.flushAudit()
 	return k.domain.store.Close()
 }

@@ -13,10 +13,7 @@ import (
 // Audit prints records of the audit log as lines, or as JSON lines.
 func (t *Terminal) Audit(ctx context.Context, q client.AuditQuery) error {
 	return t.Client.Audit(ctx, q, func(r client.AuditRecord) error {
-		if t.JSON {
-			return WriteJSON(t.Out, r)
-		}
-		return t.line(auditLine(r))
+		return t.Report(r, "%s", auditLine(r))
 	})
 }
 

@@ -11,10 +11,7 @@ import (
 // Events prints events as lines, or as JSON lines.
 func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
 	return t.Client.Events(ctx, q, func(e client.Event) error {
-		if t.JSON {
-			return WriteJSON(t.Out, e)
-		}
-		return t.line(eventLine(e))
+		return t.Report(e, "%s", eventLine(e))
 	})
 }
 

@@ -32,11 +32,7 @@ type backupCommand struct {
 }
 
 // Run writes a backup and checks it.
-func (c *backupCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *backupCommand) Run(t *streams, o app.Options) error {
 	if err := app.Backup(t.ctx, o, c.File); err != nil {
 		return err
 	}
@@ -58,11 +54,7 @@ type restoreCommand struct {
 }
 
 // Run restores a backup and checks the result.
-func (c *restoreCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *restoreCommand) Run(t *streams, o app.Options) error {
 	if err := app.Restore(t.ctx, o, c.File); err != nil {
 		return err
 	}
@@ -85,11 +77,7 @@ type verifyCommand struct {
 }
 
 // Run checks and reports. It fails if there are problems.
-func (c *verifyCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *verifyCommand) Run(t *streams, o app.Options) error {
 	report, err := app.Verify(t.ctx, o, c.File)
 	if err != nil {
 		return err

@@ -51,11 +51,7 @@ type runAgentCommand struct {
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
 // program as it is on disk now; game servers do not notice.
-func (c *runAgentCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 	a, err := agent.New(o)
 	if err != nil {
 		return err
@@ -83,8 +79,9 @@ func (c *runAgentCommand) Run(t *streams) error {
 
 var errReplace = errors.New("the agent replaces itself")
 
-func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
-	o, err := c.place(t)
+// ProvideOptions is called by kong for Run.
+func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
+	o, err := c.placeFlags.ProvideOptions(t)
 	if err != nil {
 		return o, err
 	}
@@ -114,8 +111,8 @@ func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
 	return o, err
 }
 
-// place returns the options for any work in an agent's folder.
-func (c *placeFlags) place(t *streams) (agent.Options, error) {
+// ProvideOptions returns the options for any work in an agent's folder, to kong.
+func (c *placeFlags) ProvideOptions(t *streams) (agent.Options, error) {
 	o := agent.Options{Log: c.logger(t.err)}
 	o.Launcher, _ = os.Executable() // without it processes are not isolated
 	var err error
@@ -134,11 +131,7 @@ func (c *placeFlags) place(t *streams) (agent.Options, error) {
 type cleanupAgentCommand struct{ placeFlags }
 
 // Run ends whatever is left in an agent's folder.
-func (c *cleanupAgentCommand) Run(t *streams) error {
-	o, err := c.place(t)
-	if err != nil {
-		return err
-	}
+func (c *cleanupAgentCommand) Run(t *streams, o agent.Options) error {
 	o.Required = false // nothing is launched
 	if _, err := os.Stat(o.Root); err != nil {
 		return fmt.Errorf("root: %w", err)

@@ -35,7 +35,7 @@ func serverOptions(t *testing.T, args ...string) app.Options {
 	if _, err := parse(parser, append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	o, err := c.Serve.options(s)
+	o, err := c.Serve.ProvideOptions(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestSecrets_Refused(t *testing.T) {
 		{[]string{"--store-password-file", empty}, "store-password-file: the first line"},
 	} {
 		args := append([]string{"serve", "--notify-url", "http://127.0.0.1:1/"}, tt.args...)
-		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Serve.options(s); return err })
+		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Serve.ProvideOptions(s); return err })
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v: %v, want %q", tt.args, err, tt.want)
 		}
@@ -90,7 +90,7 @@ func TestSecrets_ReadableByOthers(t *testing.T) {
 		}
 		var token string
 		said, err := optionsOf(t, []string{"agent", "--server", "http://127.0.0.1:1", "--root", t.TempDir(), "--token-file", path}, func(c *commands, s *streams) error {
-			o, err := c.Agent.Run.options(s)
+			o, err := c.Agent.Run.ProvideOptions(s)
 			token = o.Token
 			return err
 		})
@@ -109,7 +109,7 @@ func TestSinks_ReadableByOthers(t *testing.T) {
 		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		said, err := optionsOf(t, []string{"serve", "--sinks", path}, func(c *commands, s *streams) error { _, err := c.Serve.options(s); return err })
+		said, err := optionsOf(t, []string{"serve", "--sinks", path}, func(c *commands, s *streams) error { _, err := c.Serve.ProvideOptions(s); return err })
 		if err != nil || strings.Contains(said, "flag=sinks") != warned {
 			t.Errorf("%s: %v, said %q", text, err, said)
 		}
@@ -122,7 +122,7 @@ func TestAgent_TokenFileIsForTheFirstStart(t *testing.T) {
 	root := t.TempDir()
 	args := []string{"agent", "--server", "http://127.0.0.1:1", "--root", root, "--token-file", filepath.Join(root, "none")}
 	ask := func() error {
-		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Agent.Run.options(s); return err })
+		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Agent.Run.ProvideOptions(s); return err })
 		return err
 	}
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "token-file") {

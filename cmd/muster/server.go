@@ -92,8 +92,9 @@ type logFlags struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
 }
 
-func (f *serverFlags) options(t *streams) (app.Options, error) {
-	o, err := f.stateFlags.options(t)
+// ProvideOptions is called by kong for Run.
+func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
+	o, err := f.stateFlags.ProvideOptions(t)
 	if err != nil {
 		return o, err
 	}
@@ -134,7 +135,8 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 	return files, err
 }
 
-func (f *stateFlags) options(t *streams) (app.Options, error) {
+// ProvideOptions is called by kong for commands whose Run takes options.
+func (f *stateFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o := app.Options{
 		DataDir: f.Data, BlobDir: f.Blobs, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
 		Logger: f.logger(t.err), Out: t.out,
@@ -171,11 +173,7 @@ type localCommand struct {
 }
 
 // Run serves until a signal comes.
-func (c *localCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *localCommand) Run(t *streams, o app.Options) error {
 	o.AcceptAny, o.Beacon = c.AcceptAnyCredentials, c.AcceptAnyCredentials
 	logged := notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}}
 	o.Sinks = append(o.Sinks, logged)
@@ -248,11 +246,7 @@ func (c *serveCommand) AfterApply() error {
 }
 
 // Run serves until a signal comes.
-func (c *serveCommand) Run(t *streams) error {
-	o, err := c.options(t)
-	if err != nil {
-		return err
-	}
+func (c *serveCommand) Run(t *streams, o app.Options) error {
 	return app.Run(t.ctx, o)
 }
 

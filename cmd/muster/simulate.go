@@ -50,11 +50,7 @@ type report interface {
 }
 
 // Run plays the simulation and writes its report.
-func (c *simulateCommand) Run(t *streams, k *kong.Context) error {
-	options, err := c.options(k)
-	if err != nil {
-		return err
-	}
+func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 	files := []string{c.Ruleset}
 	if c.Compare.A != "" {
 		files = []string{c.Compare.A, c.Compare.B}
@@ -63,6 +59,7 @@ func (c *simulateCommand) Run(t *streams, k *kong.Context) error {
 	var reports []*sim.Report
 	minutes := 0.0
 	for _, file := range files {
+		var err error
 		if options.RuleSet, err = readRuleSet(file); err != nil {
 			return err
 		}
@@ -82,8 +79,8 @@ func (c *simulateCommand) Run(t *streams, k *kong.Context) error {
 	return c.write(t.out, reports[0])
 }
 
-// options reads players and trace.
-func (c *simulateCommand) options(k *kong.Context) (sim.Options, error) {
+// ProvideOptions reads players and trace. It is called by kong for Run.
+func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 	o := sim.Options{For: c.For, Seed: c.Seed}
 	switch {
 	case (c.Ruleset == "") == (c.Compare.A == ""):
