@@ -30,7 +30,6 @@ type backfills struct {
 	sessions *session.Service
 }
 
-// check checks that a game session can be backfilled.
 func (s *backfills) check(r store.Reader, c *Configuration, gameSessionID string) error {
 	if gameSessionID == "" {
 		if c.Mode == Standalone {
@@ -70,7 +69,6 @@ func (s *backfills) begin(tx *store.Tx, m *Match, players []Player, gameSessionI
 	}
 }
 
-// withoutLatency returns players without their latencies.
 func withoutLatency(players []Player) []Player {
 	out := slices.Clone(players)
 	for i := range out {
@@ -79,7 +77,6 @@ func withoutLatency(players []Player) []Player {
 	return out
 }
 
-// open writes the backfill ticket of a game session.
 func (s *backfills) open(tx *store.Tx, h *Hosted, id string) {
 	c := s.t.configurations.Get(tx, h.Configuration)
 	if c == nil || c.Backfill != Automatic {

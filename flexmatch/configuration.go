@@ -94,7 +94,6 @@ func (c *Configuration) kept() int {
 	return c.Additional
 }
 
-// settings returns what the life of tickets depends on.
 func (c *Configuration) settings() life.Settings {
 	return life.Settings{AcceptanceRequired: c.AcceptanceRequired, AcceptanceTimeout: c.AcceptanceTimeout, Queue: c.Mode == WithQueue}
 }
@@ -247,7 +246,6 @@ func (in *ConfigurationUpdate) apply(c *Configuration) {
 	}
 }
 
-// set assigns *v to *to unless v is nil.
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

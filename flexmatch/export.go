@@ -12,7 +12,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// traced is a ticket of a trace and when it was started.
 type traced struct {
 	trace.Ticket
 	started time.Time

@@ -149,7 +149,6 @@ func (l *lives) stopAutomatic(tx *store.Tx, ticketID string) bool {
 	return true
 }
 
-// sessionEnded cancels the backfill of a game session that has ended.
 func (l *lives) sessionEnded(tx *store.Tx, g *session.GameSession) {
 	l.t.hosted.Delete(tx, g.ID)
 	for old := range l.t.bySession.Equal(tx, g.ID) {

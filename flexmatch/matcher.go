@@ -19,7 +19,6 @@ const (
 	afterError      = time.Second // how long a matcher waits after a failed write
 )
 
-// matchers has a matcher for each configuration.
 type matchers struct {
 	st       *store.Store
 	t        *tables
@@ -59,7 +58,6 @@ func (ms *matchers) counts(configuration, ticket string) []RuleCount {
 	return m.counts(ticket)
 }
 
-// reset makes every matcher rebuild its pool.
 func (ms *matchers) reset() {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -326,7 +324,6 @@ func (m *matcher) ruleCounts(evaluations []search.Evaluation) []RuleCount {
 	return out
 }
 
-// cut splits a list after at most n items.
 func cut[T any](list []T, n int) (head, rest []T) {
 	n = min(n, len(list))
 	return list[:n], list[n:]

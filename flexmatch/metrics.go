@@ -55,7 +55,6 @@ func (m *metrics) count(metric, configuration string, n int) {
 	}
 }
 
-// ended counts the result of a ticket.
 func (m *metrics) ended(t *Ticket) {
 	if m == nil {
 		return
@@ -73,7 +72,6 @@ func (m *metrics) ended(t *Ticket) {
 	}
 }
 
-// found counts a potential match and its rule evaluations.
 func (m *metrics) found(match *Match) {
 	if m == nil {
 		return
@@ -85,7 +83,6 @@ func (m *metrics) found(match *Match) {
 	}
 }
 
-// matched counts the players of a completed match.
 func (m *metrics) matched(match *Match) {
 	m.count("PlayersStarted", match.Configuration, match.Players)
 }

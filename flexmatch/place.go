@@ -135,7 +135,6 @@ func (c *change) updateSession(m *Match, tickets []*Ticket, g *session.GameSessi
 	c.sessions.SetMatchmakerData(c.tx, g.ID, c.configurations.matchmakerData(conf, rs, m.ID, players, m.AutoTicketID), matchmakingDataUpdated, m.Backfill)
 }
 
-// backfillFirst returns backfill tickets before tickets of new players.
 func backfillFirst(tickets []*Ticket) []*Ticket {
 	out := make([]*Ticket, 0, len(tickets))
 	for _, backfill := range []bool{true, false} {

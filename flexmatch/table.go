@@ -9,7 +9,6 @@ import (
 // Retention is how long ended tickets can be described (choice: AWS publishes none).
 const Retention = 24 * time.Hour
 
-// tables are the package's tables and indexes.
 type tables struct {
 	ruleSets       *store.Table[RuleSet]
 	configurations *store.Table[Configuration]

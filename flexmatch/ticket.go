@@ -27,7 +27,6 @@ const (
 	Reject             = life.Reject
 )
 
-// tickets writes the rows of tickets.
 type tickets struct {
 	t         *tables
 	metrics   *metrics
@@ -44,7 +43,6 @@ func (s *tickets) get(r store.Reader, ids []string) []*Ticket {
 	return out
 }
 
-// put writes a ticket.
 func (s *tickets) put(tx *store.Tx, t *Ticket) {
 	s.t.tickets.Put(tx, t)
 	for _, f := range s.changed {
@@ -54,7 +52,6 @@ func (s *tickets) put(tx *store.Tx, t *Ticket) {
 	tx.OnCommit(func() { s.committed(configuration, id) })
 }
 
-// open writes a new ticket.
 func (s *tickets) open(tx *store.Tx, c *Configuration, in StartInput, automatic bool) *Ticket {
 	id := in.TicketID
 	if id == "" {
@@ -89,7 +86,6 @@ func (s *tickets) players(r store.Reader, tickets []*Ticket) []Player {
 	return out
 }
 
-// archived returns a ticket from the archive, or nil.
 func (s *tickets) archived(ctx context.Context, id string) (*Described, error) {
 	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
 	tickets, err := s.t.tickets.Archived(ctx, byID)

@@ -25,7 +25,6 @@ type waited struct {
 	took time.Duration
 }
 
-// matched adds the waits of a match's tickets.
 func (w *waits) matched(m *Match, tickets []*Ticket) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -57,7 +57,6 @@ func (c *Chance) UnmarshalJSON(data []byte) error {
 	return strict(data, (*members)(c))
 }
 
-// strict decodes JSON and refuses unknown members.
 func strict(data []byte, out any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -109,7 +108,6 @@ func checkChances(all map[string]*Chance) error {
 	return nil
 }
 
-// draw returns a random number.
 func (c *Chance) draw(r *rand.Rand) float64 { return c.cut(c.raw(r)) }
 
 // cut rounds a number and limits it to Min and Max.

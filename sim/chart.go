@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// line is one line of a chart.
 type line struct {
 	name   string
 	class  string // class in the style sheet: a, b, c or d

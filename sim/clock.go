@@ -33,7 +33,6 @@ func (e *events) Pop() any {
 	return last
 }
 
-// at schedules do for a time.
 func (c *clock) at(when time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, &happening{when, c.count, do})
@@ -47,5 +46,4 @@ func (c *clock) next() time.Duration {
 	return c.events[0].at
 }
 
-// happen runs the next event.
 func (c *clock) happen() { heap.Pop(&c.events).(*happening).do() }

@@ -12,7 +12,6 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// game is a game session.
 type game struct {
 	id       string
 	location string
@@ -23,7 +22,6 @@ type game struct {
 	stale    bool            // the request lists players who have left since
 }
 
-// begin starts a game session.
 func (r *run) begin(p *proposal, location string) {
 	r.sessions++
 	g := &game{id: "g" + strconv.Itoa(r.sessions), location: location}
@@ -37,7 +35,6 @@ func (r *run) begin(p *proposal, location string) {
 	r.refill(g)
 }
 
-// join adds the new players of a match to the game session.
 func (g *game) join(r *run, p *proposal) {
 	for n, t := range p.tickets {
 		if t.come == nil {
@@ -92,7 +89,6 @@ func (r *run) refill(g *game) {
 	r.change().Search(&g.backfill.row)
 }
 
-// finish ends a game session and its backfill request.
 func (r *run) finish(g *game) {
 	if g.over {
 		return

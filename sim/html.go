@@ -23,7 +23,6 @@ func (c *Comparison) WriteHTML(out io.Writer) error {
 	return writePage(out, p)
 }
 
-// page is the data of the template.
 type page struct {
 	Title    string
 	About    string

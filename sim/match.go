@@ -19,7 +19,6 @@ type proposal struct {
 	formed  time.Duration
 }
 
-// change returns a change of tickets now.
 func (r *run) change() life.Change { return life.Change{Effects: r, Now: r.time()} }
 
 // Match implements life.Effects, as do the methods below.
@@ -49,7 +48,6 @@ func (r *run) UpdateServer(*life.Ticket, string) {}
 
 func (r *run) Resume(t *life.Ticket) { r.refill(r.games[t.GameSessionID]) }
 
-// propose starts the acceptance or placement of a match.
 func (r *run) propose(m *search.Match) {
 	n := len(m.Tickets)
 	p := &proposal{Match: m, formed: r.now, rows: make([]*life.Ticket, n), tickets: make([]*ticket, n)}
@@ -118,7 +116,6 @@ func (r *run) Place(m *life.Match, tickets []*life.Ticket) {
 	r.at(r.now+delay, func() { r.change().Complete(m, tickets, nil) })
 }
 
-// complete measures a match and moves its players into its game session.
 func (r *run) complete(p *proposal) {
 	l := p.Lineup(r.RuleSet)
 	location := r.bestLocation(p, l)

@@ -8,7 +8,6 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// completed measures a completed match.
 func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location string) {
 	t.formed++
 	if p.game != nil {

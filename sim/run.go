@@ -49,7 +49,6 @@ func Run(o Options) (*Report, error) {
 	return r.report(), nil
 }
 
-// run is a simulation being played.
 type run struct {
 	Options
 	clock

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,39 +143,22 @@ func stringKeys(v any) any {
 
 func (s *Spec) defaults() {
 	m := &s.Matchmaking
-	for _, d := range []struct {
-		at    *float64
-		value float64
-	}{{&m.RequestTimeout, 120}, {&m.AcceptanceTimeout, 60}, {&m.PassInterval, 0.5}} {
-		if *d.at == 0 {
-			*d.at = d.value
-		}
-	}
-	if m.Backfill == "" {
-		m.Backfill = BackfillNone
-	}
-	if s.Matches.Length == nil {
-		s.Matches.Length = constant(1200)
-	}
+	m.RequestTimeout = cmp.Or(m.RequestTimeout, 120)
+	m.AcceptanceTimeout = cmp.Or(m.AcceptanceTimeout, 60)
+	m.PassInterval = cmp.Or(m.PassInterval, 0.5)
+	m.Backfill = cmp.Or(m.Backfill, BackfillNone)
+	s.Matches.Length = cmp.Or(s.Matches.Length, constant(1200))
 	for i := range s.Populations {
 		p := &s.Populations[i]
-		if p.Name == "" {
-			p.Name = "players"
-		}
-		if p.Accept == nil {
-			all := 1 - p.Reject
-			p.Accept = &all
-		}
-		if p.Answer == nil {
-			p.Answer = constant(2)
-		}
+		p.Name = cmp.Or(p.Name, "players")
+		p.Accept = cmp.Or(p.Accept, new(1-p.Reject))
+		p.Answer = cmp.Or(p.Answer, constant(2))
 		if len(p.Parties) == 0 {
 			p.Parties = map[string]float64{"1": 1}
 		}
 	}
 }
 
-// check returns an error for the first problem.
 func (s *Spec) check() error {
 	m := s.Matchmaking
 	switch {
@@ -251,12 +235,9 @@ func (a *Attribute) check() error {
 		return wrap(".number: ", a.Number.check())
 	case a.String != nil:
 		return checkWeights(".string", a.String)
-	case a.List != nil && a.List.Count != nil:
-		if err := a.List.Count.check(); err != nil {
-			return wrap(".string_list.count: ", err)
-		}
-	}
-	if a.List != nil {
+	case a.List != nil && a.List.Count != nil && a.List.Count.check() != nil:
+		return wrap(".string_list.count: ", a.List.Count.check())
+	case a.List != nil:
 		return checkWeights(".string_list.from", a.List.From)
 	}
 	for key, c := range a.Map {
@@ -288,7 +269,6 @@ func checkWeights(where string, weights map[string]float64) error {
 	return nil
 }
 
-// typ returns the attribute's type.
 func (a *Attribute) typ() ruleset.AttributeType {
 	switch {
 	case a.Number != nil:

@@ -16,7 +16,6 @@ type section struct {
 	Rows  [][]string
 }
 
-// tables returns a report's numbers as tables.
 func tables(r *Report) []section {
 	m := r.Matches
 	out := []section{

@@ -11,7 +11,6 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// tally holds the measurements.
 type tally struct {
 	tickets, players Fates
 	wait, off        sketch
@@ -180,7 +179,6 @@ func counts(of map[int]int) []Count {
 	return out
 }
 
-// report returns the report of the run.
 func (r *run) report() *Report {
 	t := &r.tally
 	out := &Report{

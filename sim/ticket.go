@@ -78,7 +78,6 @@ func (r *run) giveUp(t *ticket) {
 	}
 }
 
-// end removes a ticket from play.
 func (r *run) end(t *ticket, why life.Cause) {
 	r.pool.Remove(t.ID)
 	delete(r.tickets, t.ID)

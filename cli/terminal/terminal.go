@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
@@ -40,17 +39,9 @@ type Table struct {
 // Write prints the table in columns. Each row stays one line and each cell one column,
 // whatever the text.
 func (t Table) Write(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{t.Head}, t.Rows...) {
-		for i, cell := range row {
-			if i > 0 {
-				io.WriteString(w, "\t") // a tabwriter keeps its error for Flush
-			}
-			io.WriteString(w, plain.Line(cell))
-		}
-		io.WriteString(w, "\n")
-	}
-	return w.Flush()
+	r := plain.Report{Out: out}
+	r.Table(t.Head, t.Rows)
+	return r.Err
 }
 
 // WriteJSON prints a document on one line, with the escapes of package plain.

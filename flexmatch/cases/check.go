@@ -40,7 +40,6 @@ var expected = map[string][]string{
 	"lifecycle": {"matches", "waiting", "tickets", "errors", "events"},
 }
 
-// given returns the names of the members that are present.
 func (e *Expect) given() []string {
 	var out []string
 	for _, m := range []struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// compare compares the play with what the case expects.
 func (g *game) compare() error {
 	for _, check := range []func() error{g.valid, g.compareMatches, g.compareWaiting, g.compareTickets, g.compareErrors, g.compareEvents} {
 		if err := check(); err != nil {

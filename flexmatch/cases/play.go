@@ -14,13 +14,11 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// ticket is a ticket in play.
 type ticket struct {
 	*life.Ticket
 	search *search.Ticket
 }
 
-// game plays one case.
 type game struct {
 	c        *Case
 	rs       *ruleset.RuleSet
@@ -38,13 +36,11 @@ type game struct {
 	errors  map[string]string
 }
 
-// placing is a simulated placement.
 type placing struct {
 	match *life.Match
 	ends  float64
 }
 
-// played is a match that formed.
 type played struct {
 	at    float64
 	match *search.Match
@@ -110,7 +106,6 @@ func (g *game) following() (float64, bool) {
 	return next, next <= end
 }
 
-// second plays one second.
 func (g *game) second() {
 	for _, t := range g.c.Tickets {
 		if t.At == g.now {
@@ -182,7 +177,6 @@ func sharePlayer(a, b *ticket) bool {
 	})
 }
 
-// act plays a call for a ticket.
 func (g *game) act(a Action) error {
 	t, answer := g.find(a.TicketID), life.Answer(a.AcceptanceType)
 	switch {
@@ -236,7 +230,6 @@ func (g *game) pass() {
 	}
 }
 
-// change returns a change of tickets now.
 func (g *game) change() life.Change { return life.Change{Effects: g, Now: clock(g.now)} }
 
 // Match implements life.Effects, as do the methods below.

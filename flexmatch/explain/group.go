@@ -51,7 +51,6 @@ func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
 	return out
 }
 
-// group is a growing group of tickets.
 type group struct {
 	*world
 	set      []*search.Candidate

@@ -82,7 +82,6 @@ func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, no
 	return v
 }
 
-// count counts every ticket.
 func (v *Overview) count(w *world) {
 	v.Ages, v.Levels = make([]Age, len(ages)+1), make([]int, len(w.rs.Levels()))
 	for i, under := range ages {
@@ -114,7 +113,6 @@ func (v *Overview) count(w *world) {
 	})
 }
 
-// examine compares some tickets with others.
 func (v *Overview) examine(w *world) {
 	kept, refused := loads{}, loads{}
 	var missing []int

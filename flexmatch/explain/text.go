@@ -1,10 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/internal/plain"
@@ -12,58 +13,40 @@ import (
 
 // WriteText writes an explanation as text.
 func (e *Explanation) WriteText(out io.Writer) error {
-	p := &printer{out: out}
+	p := &printer{plain.Report{Out: out}}
 	kind := "Ticket"
 	if e.Backfill {
 		kind = "Backfill ticket"
 	}
-	p.line("%s %s of %s has waited %s; expansion step %d of %d", kind, e.TicketID, plural(e.Players, "player"), millis(e.Waited), e.Level, e.Levels)
+	p.Line("%s %s of %s has waited %s; expansion step %d of %d", kind, e.TicketID, plural(e.Players, "player"), millis(e.Waited), e.Level, e.Levels)
 	if e.NextStep != nil {
-		p.line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
+		p.Line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
 	}
 	if len(e.Never) > 0 {
-		p.line("\nIt can never be matched:")
+		p.Line("\nIt can never be matched:")
 		p.causes(e.Never)
-		return p.err
+		return p.Err
 	}
 	p.would(e)
 	if len(e.Alone) > 0 {
-		p.line("\nBy itself:")
+		p.Line("\nBy itself:")
 		p.causes(e.Alone)
 	}
 	p.blocking(e)
 	p.group(e.Nearest)
-	return p.err
+	return p.Err
 }
 
-type printer struct {
-	out io.Writer
-	err error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.out, format+"\n", escaped(args)...)
-	}
-}
-
-// escaped returns args with the text of rule sets and tickets in them escaped.
-func escaped(args []any) []any {
-	for i, arg := range args {
-		if text, ok := arg.(string); ok {
-			args[i] = plain.Line(text)
-		}
-	}
-	return args
-}
+// printer writes the parts of an explanation or an overview.
+type printer struct{ plain.Report }
 
 func (p *printer) causes(causes []Cause) {
 	for i, c := range causes {
 		if i == 10 {
-			p.line("  and %d more", len(causes)-i)
+			p.Line("  and %d more", len(causes)-i)
 			return
 		}
-		p.line("  %s", c.Text)
+		p.Line("  %s", c.Text)
 	}
 }
 
@@ -74,11 +57,11 @@ func (p *printer) would(e *Explanation) {
 	}
 	switch w := e.Would; {
 	case w == nil:
-		p.line("With the tickets that wait now it would not be matched at any step%s.", note)
+		p.Line("With the tickets that wait now it would not be matched at any step%s.", note)
 	case w.In == 0:
-		p.line("The next pass matches it: %s, step %d%s.", plural(w.Players, "player"), w.Level, note)
+		p.Line("The next pass matches it: %s, step %d%s.", plural(w.Players, "player"), w.Level, note)
 	default:
-		p.line("If nobody came or went it would be matched in %s, at step %d, with %s%s.", millis(w.In), w.Level, plural(w.Players, "player"), note)
+		p.Line("If nobody came or went it would be matched in %s, at step %d, with %s%s.", millis(w.In), w.Level, plural(w.Players, "player"), note)
 	}
 }
 
@@ -87,47 +70,46 @@ func (p *printer) blocking(e *Explanation) {
 	if e.Compared < e.Others {
 		of = fmt.Sprintf(", chosen evenly by age from %d", e.Others)
 	}
-	p.line("\nHeld against %s%s: %d could play with it as far as two tickets tell.", plural(e.Compared, "other ticket"), of, e.Compatible)
-	if len(e.Blocking) == 0 || p.err != nil {
+	p.Line("\nHeld against %s%s: %d could play with it as far as two tickets tell.", plural(e.Compared, "other ticket"), of, e.Compatible)
+	if len(e.Blocking) == 0 {
 		return
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  KEPT APART BY\tTYPE\tTICKETS\tBY IT ALONE\tNEAREST\tLIMIT")
+	var rows [][]string
 	for _, b := range e.Blocking {
-		fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\t%s\n", plain.Line(b.Rule+b.Reason), dash(plain.Line(b.Type)), b.Tickets, b.Only, figure(b.Nearest), figure(b.Limit))
+		rows = append(rows, []string{"  " + b.Rule + b.Reason, cmp.Or(b.Type, "-"), strconv.Itoa(b.Tickets), strconv.Itoa(b.Only), figure(b.Nearest), figure(b.Limit)})
 	}
-	p.err = w.Flush()
+	p.Table([]string{"  KEPT APART BY", "TYPE", "TICKETS", "BY IT ALONE", "NEAREST", "LIMIT"}, rows)
 }
 
 func (p *printer) group(g *Group) {
 	if g == nil {
 		return
 	}
-	p.line("\nThe largest group found around it has %s in %s (step %d).", plural(g.Players, "player"), plural(len(g.Tickets), "ticket"), g.Level)
+	p.Line("\nThe largest group found around it has %s in %s (step %d).", plural(g.Players, "player"), plural(len(g.Tickets), "ticket"), g.Level)
 	switch {
 	case g.Match:
-		p.line("  It is a valid match; %s.", missing(g.MissingFull, "a full one"))
+		p.Line("  It is a valid match; %s.", missing(g.MissingFull, "a full one"))
 	case g.MissingSmallest > 0:
-		p.line("  %s; %s.", missing(g.MissingSmallest, "the smallest match"), missing(g.MissingFull, "a full one"))
+		p.Line("  %s; %s.", missing(g.MissingSmallest, "the smallest match"), missing(g.MissingFull, "a full one"))
 	}
 	if g.Teams != "" && g.MissingSmallest == 0 {
-		p.line("  %s.", g.Teams)
+		p.Line("  %s.", g.Teams)
 	}
 	if len(g.Broken) > 0 && g.MissingSmallest == 0 {
-		p.line("  In the best teams found it breaks %s.", strings.Join(g.Broken, ", "))
+		p.Line("  In the best teams found it breaks %s.", strings.Join(g.Broken, ", "))
 	}
 	for _, r := range g.Rejected {
-		p.line("  %s kept %s out of it.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
+		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
 	}
 }
 
 // WriteText writes an overview as text.
 func (v *Overview) WriteText(out io.Writer) error {
-	p := &printer{out: out}
-	p.line("%s with %s wait.", plural(v.Waiting, "ticket"), plural(v.Players, "player"))
+	p := &printer{plain.Report{Out: out}}
+	p.Line("%s with %s wait.", plural(v.Waiting, "ticket"), plural(v.Players, "player"))
 	p.ages(v.Ages)
 	for _, c := range v.Never {
-		p.line("%s can never be matched: %s %s", plural(c.Tickets, "ticket"), c.Code, c.Name)
+		p.Line("%s can never be matched: %s %s", plural(c.Tickets, "ticket"), c.Code, c.Name)
 	}
 	if v.Examined > 0 {
 		p.loads(v)
@@ -137,12 +119,12 @@ func (v *Overview) WriteText(out io.Writer) error {
 		if c.In > 0 {
 			when = "In " + millis(c.In) + " a pass"
 		}
-		p.line("%s would form %d matches of %s with %s.", when, c.Matches, plural(c.Tickets, "ticket"), plural(c.Players, "player"))
+		p.Line("%s would form %d matches of %s with %s.", when, c.Matches, plural(c.Tickets, "ticket"), plural(c.Players, "player"))
 	}
 	if v.Waiting > 0 {
-		p.line("Of the %d oldest tickets %d would then still wait, if nobody came or went.", v.Ahead.Tickets, v.Left)
+		p.Line("Of the %d oldest tickets %d would then still wait, if nobody came or went.", v.Ahead.Tickets, v.Left)
 	}
-	return p.err
+	return p.Err
 }
 
 func (p *printer) ages(list []Age) {
@@ -159,25 +141,24 @@ func (p *printer) ages(list []Age) {
 		last = a.Under
 	}
 	if len(parts) > 0 {
-		p.line("Ages: %s.", strings.Join(parts, ", "))
+		p.Line("Ages: %s.", strings.Join(parts, ", "))
 	}
 }
 
 func (p *printer) loads(v *Overview) {
-	p.line("Of %d pairs looked at, %d could play together as far as two tickets tell.", v.Pairs, v.Free)
-	if len(v.Rules) > 0 && p.err == nil {
-		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "  KEPT APART BY\tPAIRS\tBY IT ALONE\tBLOCKS MOST FOR")
+	p.Line("Of %d pairs looked at, %d could play together as far as two tickets tell.", v.Pairs, v.Free)
+	if len(v.Rules) > 0 {
+		var rows [][]string
 		for _, r := range v.Rules {
-			fmt.Fprintf(w, "  %s\t%d\t%d\t%s\n", plain.Line(r.Rule+r.Reason), r.Pairs, r.Only, plural(r.Tickets, "ticket"))
+			rows = append(rows, []string{"  " + r.Rule + r.Reason, strconv.Itoa(r.Pairs), strconv.Itoa(r.Only), plural(r.Tickets, "ticket")})
 		}
-		p.err = w.Flush()
+		p.Table([]string{"  KEPT APART BY", "PAIRS", "BY IT ALONE", "BLOCKS MOST FOR"}, rows)
 	}
 	if v.TooFew > 0 {
-		p.line("Around %d of %d tickets the smallest match lacks players: %d in the median.", v.TooFew, v.Examined, v.Missing)
+		p.Line("Around %d of %d tickets the smallest match lacks players: %d in the median.", v.TooFew, v.Examined, v.Missing)
 	}
 	for _, r := range v.Broken {
-		p.line("%s refuses the best group of %s.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
+		p.Line("%s refuses the best group of %s.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
 	}
 }
 
@@ -211,11 +192,4 @@ func figure(v *float64) string {
 		return "-"
 	}
 	return number(*v)
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

@@ -21,7 +21,6 @@ const (
 	DeniesPlayers                  // of the game session to fill up
 )
 
-// end is how a ticket ends.
 type end struct {
 	status  Status
 	reason  string     // StatusReason, as AWS writes it (FlexMatch matchmaking events)

@@ -202,7 +202,6 @@ func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) {
 	c.close(m, string(Failed)+": "+why, "")
 }
 
-// close archives a match that has ended.
 func (c Change) close(old *Match, result, gameSessionID string) {
 	m := *old
 	m.AcceptBy, m.Result, m.Ended, m.GameSessionID = time.Time{}, result, c.Now, gameSessionID

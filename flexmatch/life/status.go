@@ -25,7 +25,6 @@ func (s Status) Over() bool {
 	return s == Completed || s == Failed || s == Cancelled || s == TimedOut
 }
 
-// stops reports whether a ticket in this state can be stopped.
 func (s Status) stops() bool { return !s.Over() && s != Placing }
 
 // Moves lists each allowed change of a ticket's status and what causes it.

@@ -31,7 +31,6 @@ func blankComments(body []byte) []byte {
 	return out
 }
 
-// stringLength returns the length of the string with which text begins.
 func stringLength(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

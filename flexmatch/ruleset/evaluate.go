@@ -106,7 +106,6 @@ func (v *view) aggregate(e, path *Expr) datum {
 	return e.function.of(values)
 }
 
-// numbers appends a team's numbers to a list.
 func (v *view) numbers(list []float64, path *Expr, instance int) []float64 {
 	members := v.lineup.Teams[instance]
 	for i, m := range members {

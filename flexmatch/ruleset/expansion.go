@@ -154,7 +154,6 @@ type change struct {
 	property string
 }
 
-// resolver builds the levels.
 type resolver struct {
 	*scope
 	ofRule [][]*expansion // by rule
@@ -253,7 +252,6 @@ func (r *resolver) note(number int, s step, text string) {
 	r.wrong[number] = append(r.wrong[number], Error{Code: BadExpansionValue, Line: line, Column: column, Path: s.path, Message: text})
 }
 
-// sizes sets the sizes of the level and checks them.
 func (r *resolver) sizes(l *Level) {
 	byTeam := make([]Size, len(r.rs.Teams))
 	var last *step // the last step that starts at this level

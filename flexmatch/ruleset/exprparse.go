@@ -17,7 +17,6 @@ type textError struct {
 // maxNesting limits how deeply functions nest. Useful expressions nest far less.
 const maxNesting = 64
 
-// textParser reads a text from left to right.
 type textParser struct {
 	text  string
 	pos   int
@@ -73,7 +72,6 @@ func (p *textParser) until(chars string) string {
 	return p.text[p.pos-length : p.pos]
 }
 
-// exprParser reads one expression.
 type exprParser struct {
 	textParser
 	rs *RuleSet

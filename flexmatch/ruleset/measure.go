@@ -21,7 +21,6 @@ type reference struct {
 	constant datum
 }
 
-// given reports whether there is a reference.
 func (r *reference) given() bool { return r.expr != nil || r.constant.form != isUndefined }
 
 // value returns the reference for a lineup, and false if it is undefined.

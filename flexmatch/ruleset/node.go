@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonKind is the JSON type of a node.
 type jsonKind string
 
 const (
@@ -22,7 +21,6 @@ const (
 	isObject jsonKind = "an object"
 )
 
-// node is a JSON value and its position.
 type node struct {
 	kind    jsonKind
 	at      int // byte offset of its first character
@@ -32,14 +30,12 @@ type node struct {
 	members []member
 }
 
-// member is a name and its value in an object.
 type member struct {
 	name  string
 	at    int // byte offset of the name
 	value *node
 }
 
-// get returns the value of a member of an object, or nil.
 func (n *node) get(name string) *node {
 	for i := range n.members {
 		if n.members[i].name == name {
@@ -61,7 +57,6 @@ func (n *node) set(m member) {
 	n.members = append(n.members, m)
 }
 
-// with returns a copy of an object with changes.
 func (n *node) with(changes []change) *node {
 	out := &node{kind: n.kind, at: n.at, members: slices.Clone(n.members)}
 	for _, c := range changes {

@@ -128,7 +128,6 @@ func (s *scope) rules(root object) {
 	}
 }
 
-// rule reads a rule from its object.
 func (s *scope) rule(o object) *Rule {
 	r := &Rule{Name: trim(o.text("name", MissingProperty))}
 	if o.get("type") == nil {
@@ -179,7 +178,6 @@ func (o *ruleObject) aggregation(words ...string) string {
 	return o.word("partyAggregation", BadPartyAggregation, words...)
 }
 
-// bounds reads a minimum and a maximum.
 func (o *ruleObject) bounds(low, high string) (least, most Bound) {
 	least, most = o.limit(low, BadBounds), o.limit(high, BadBounds)
 	if least.Set && most.Set && least.Value > most.Value {

@@ -37,7 +37,6 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// defined returns the list's elements that are defined.
 func (d datum) defined() []datum {
 	if !slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isUndefined }) {
 		return d.list

@@ -49,7 +49,6 @@ func Together(rs *ruleset.RuleSet, set ...*Candidate) *ruleset.Lineup {
 	return new(lineups).together(rs, set)
 }
 
-// newMatch returns a match of candidates and their teams.
 func newMatch(set []*Candidate, teams []int, level int) *Match {
 	m := &Match{Level: level, candidates: slices.Clone(set), Tickets: make([]*Ticket, 0, len(set)), Teams: make([]int, 0, len(set))}
 	for i, c := range set {

@@ -16,7 +16,6 @@ func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) [
 	return newReference(rs, opts, now).pass(tickets)
 }
 
-// reference is one pass of the reference search.
 type reference struct {
 	rules *Rules
 	judge *Judge

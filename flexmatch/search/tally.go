@@ -29,7 +29,6 @@ func Evaluated(rs *ruleset.RuleSet) []int {
 // Tally counts verdicts by rule.
 type Tally []count
 
-// count is how often a rule passed and failed.
 type count struct{ passed, failed uint32 }
 
 // Note counts a verdict.

@@ -70,7 +70,6 @@ func checkColumns(columns []string) error {
 	return nil
 }
 
-// row adds a player.
 func (t *Trace) row(columns, row []string, known map[string]int) error {
 	var ticket Ticket
 	var player Player

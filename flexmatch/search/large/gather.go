@@ -50,7 +50,6 @@ type gathering struct {
 	high     []float64 // by rule: of windows, or of latencies
 }
 
-// add adds a ticket if sizes and rules allow it, and reports whether it did.
 func (g *gathering) add(c *search.Candidate) bool {
 	set, rules := append(g.set, c), g.s.rules
 	level := rules.Set.Level(search.Age(rules.Set, set, g.s.now))

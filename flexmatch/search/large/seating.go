@@ -35,7 +35,6 @@ func (s *Search) seat(set []*search.Candidate) (*search.Match, []*search.Candida
 	return s.judge.Form(used, teams, s.judge.LevelOf(used)), used
 }
 
-// seating is a set distributed over teams.
 type seating struct {
 	level  *ruleset.Level
 	set    []*search.Candidate
@@ -45,7 +44,6 @@ type seating struct {
 	sums   []float64 // of values by team
 }
 
-// fill puts as many tickets as possible into teams.
 func (t *seating) fill(balanced int) {
 	t.filled, t.sums = make([]int, len(t.level.Sizes)), make([]float64, len(t.level.Sizes))
 	t.teams, t.values = slices.Repeat([]int{-1}, len(t.set)), make([]float64, len(t.set))

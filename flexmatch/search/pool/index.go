@@ -45,7 +45,6 @@ type bucket struct {
 	gone   int // gone items after head
 }
 
-// cursor is a position in a bucket.
 type cursor struct {
 	items []entry
 	at    int
@@ -155,7 +154,6 @@ type walk struct {
 	heap   []cursor
 }
 
-// begin starts a walk.
 func (w *walk) begin(p *partition, in bounds, width float64) {
 	w.bounds, w.heap = in, w.heap[:0]
 	from, to := bucketOf(in.low, width), bucketOf(in.high, width)
@@ -175,7 +173,6 @@ func (w *walk) begin(p *partition, in bounds, width float64) {
 	}
 }
 
-// next returns the next item, or nil at the end.
 func (w *walk) next() *item {
 	if len(w.heap) == 0 {
 		return nil
@@ -220,7 +217,6 @@ func sift(heap []cursor, i int) {
 	heap[i] = moved
 }
 
-// all returns the tickets in the partition's buckets.
 func (p *partition) all() []*item {
 	out := make([]*item, 0, p.live)
 	for _, b := range p.buckets {

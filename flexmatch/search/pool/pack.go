@@ -20,7 +20,6 @@ func (w *worker) packs(ps *pass, t *task) bool {
 	return !ps.exact && w.pool.columns.packable && p.live > w.pool.limits.Candidates && 2*len(t.anchors) >= p.live && len(p.backfills) == 0 && len(t.anchors) <= t.left
 }
 
-// pack forms the matches of a partition.
 func (w *worker) pack(ps *pass, t *task) {
 	all := t.partition.all()
 	t.left -= len(all)

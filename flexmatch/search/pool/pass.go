@@ -139,7 +139,6 @@ func (p *Pool) anchors(ps *pass) []*item {
 	return out
 }
 
-// sortItems orders items by priority, then age.
 func sortItems(rs *ruleset.RuleSet, items []*item) {
 	if rs.Algorithm.BackfillPriority == ruleset.PriorityNormal {
 		slices.SortFunc(items, compareAge)
