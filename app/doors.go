@@ -37,8 +37,7 @@ type doors struct {
 func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (*doors, error) {
 	srv, err := awsrpc.New(awsrpc.Options{
 		API: gamelift.API(), Authenticate: apiCallers{d.callers}, Authorize: mayCall, Limit: d.callers.limits.call, MaxBodies: api.MaxBodies(),
-		Source: source, Ended: ended,
-		Logger: o.Logger, Registerer: metrics,
+		Ended: ended, Logger: o.Logger, Registerer: metrics,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make API: %w", err)

@@ -3,11 +3,11 @@ package awsrpc
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -44,15 +44,6 @@ type Ending struct {
 	Message   string     // of the error
 }
 
-// remote returns the address of a request's connection.
-func remote(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
 // maxUserAgent bounds what the log keeps of a User-Agent, in bytes.
 const maxUserAgent = 128
 
@@ -82,7 +73,7 @@ func (c *call) logAttrs(took time.Duration) []slog.Attr {
 		slog.String("operation", c.operationLabel()),
 		slog.String("protocol", c.codec.name()),
 		slog.String("principal", c.principal.label()),
-		slog.String("source", c.server.options.Source(c.request)),
+		slog.String("source", door.Client(c.request).String()),
 		slog.String("user_agent", cut(c.request.UserAgent(), maxUserAgent)),
 		slog.String("request_id", c.id),
 		slog.Int("status", c.status),

@@ -34,9 +34,6 @@ type Options struct {
 	MaxBodies map[string]int64 // per operation, by name; others have MaxBody
 	Timeout   time.Duration    // of one request, from its body's arrival to the response; 0 means 30 s
 
-	// Source returns the address that a request came from, for the log; nil means the
-	// connection's.
-	Source func(r *http.Request) string
 	// Ended is called after the response of each request; may be nil.
 	Ended func(Ending)
 
@@ -109,9 +106,6 @@ func (o *Options) defaults() {
 	}
 	if o.Limit == nil {
 		o.Limit = func(Principal, string) error { return nil }
-	}
-	if o.Source == nil {
-		o.Source = remote
 	}
 }
 

@@ -149,10 +149,9 @@ func (q *queue) settle(g *group) {
 // batchBuilder folds the changes of a group into net changes: the last write of a row
 // wins; archived rows and log entries are all kept.
 type batchBuilder struct {
-	durable *Snapshot // the state before the group
-	batch   *Batch
-	tables  map[tableMember]*TableBatch
-	logs    map[logMember]*LogBatch
+	durable *Snapshot        // the state before the group
+	tables  []TableBatch     // by number
+	logs    []LogBatch       // by number
 	settled map[rowName]bool // rows whose last write has been seen
 }
 
@@ -167,9 +166,8 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 	last := g.commands[len(g.commands)-1]
 	b := &batchBuilder{
 		durable: durable,
-		batch:   &Batch{Fence: fence, Seq: g.sealed.seq, Now: last.now},
-		tables:  map[tableMember]*TableBatch{},
-		logs:    map[logMember]*LogBatch{},
+		tables:  make([]TableBatch, len(durable.catalog.tables)),
+		logs:    make([]LogBatch, len(durable.catalog.logs)),
 		settled: map[rowName]bool{},
 	}
 	for _, c := range slices.Backward(g.commands) {
@@ -181,19 +179,20 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 			b.add(ch, written[i])
 		}
 	}
-	b.finish()
-	return b.batch, nil
+	batch := &Batch{Fence: fence, Seq: g.sealed.seq, Now: last.now}
+	b.finish(batch)
+	return batch, nil
 }
 
 // add folds in a change; changes are added latest first.
 func (b *batchBuilder) add(ch change, row StoredRow) {
 	if log, ok := ch.member.(logMember); ok {
-		lb := b.log(log)
+		lb := &b.logs[log.ordinal()]
 		lb.Entries = append(lb.Entries, StoredEntry{Seq: ch.number, Time: row.Time, Doc: row.Doc, Columns: row.Columns})
 		return
 	}
 	table := ch.member.(tableMember)
-	tb := b.table(table)
+	tb := &b.tables[table.ordinal()]
 	if ch.kind == changeArchive && b.settle(ch, true) {
 		tb.Archives = append(tb.Archives, row)
 	}
@@ -231,36 +230,22 @@ func stored(ch change, now time.Time) (StoredRow, error) {
 	return StoredRow{Key: ch.key, Doc: doc, Columns: ch.member.columns(ch.row), Time: now}, nil
 }
 
-func (b *batchBuilder) table(t tableMember) *TableBatch {
-	tb := b.tables[t]
-	if tb == nil {
-		tb = &TableBatch{Table: t.ordinal()}
-		b.tables[t] = tb
+// finish restores the order in which changes happened and adds what was changed to the batch.
+func (b *batchBuilder) finish(batch *Batch) {
+	for i, tb := range b.tables {
+		if len(tb.Deletes)+len(tb.Puts)+len(tb.Archives) > 0 {
+			slices.Reverse(tb.Deletes)
+			slices.Reverse(tb.Puts)
+			slices.Reverse(tb.Archives)
+			tb.Table = i
+			batch.Tables = append(batch.Tables, tb)
+		}
 	}
-	return tb
-}
-
-func (b *batchBuilder) log(l logMember) *LogBatch {
-	lb := b.logs[l]
-	if lb == nil {
-		lb = &LogBatch{Log: l.ordinal()}
-		b.logs[l] = lb
+	for i, lb := range b.logs {
+		if len(lb.Entries) > 0 {
+			slices.Reverse(lb.Entries)
+			lb.Log = i
+			batch.Logs = append(batch.Logs, lb)
+		}
 	}
-	return lb
-}
-
-// finish restores the order in which changes happened and sorts tables by number.
-func (b *batchBuilder) finish() {
-	for _, tb := range b.tables {
-		slices.Reverse(tb.Deletes)
-		slices.Reverse(tb.Puts)
-		slices.Reverse(tb.Archives)
-		b.batch.Tables = append(b.batch.Tables, *tb)
-	}
-	for _, lb := range b.logs {
-		slices.Reverse(lb.Entries)
-		b.batch.Logs = append(b.batch.Logs, *lb)
-	}
-	slices.SortFunc(b.batch.Tables, func(a, b TableBatch) int { return a.Table - b.Table })
-	slices.SortFunc(b.batch.Logs, func(a, b LogBatch) int { return a.Log - b.Log })
 }

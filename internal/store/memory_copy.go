@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// Dump reads everything stored, each part by ascending key.
 func (db *memoryDB) Dump(_ context.Context, item func(Item) error) (State, error) {
 	db.mu.Lock()
 	items := db.items()
@@ -90,14 +89,12 @@ func (db *memoryDB) clear() {
 	}
 }
 
-// Grown reports whether rows may lack columns of this schema.
 func (db *memoryDB) Grown(context.Context) (bool, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.cell.grown != db.schema.Signature(), nil
 }
 
-// SetColumns stores the columns of rows and entries.
 func (db *memoryDB) SetColumns(_ context.Context, items []Item) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -132,7 +129,6 @@ func (db *memoryDB) setColumns(it Item) error {
 	return nil
 }
 
-// Settle records that all rows have the columns of this schema.
 func (db *memoryDB) Settle(context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

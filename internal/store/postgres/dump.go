@@ -7,7 +7,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Dump reads everything stored for the schema.
 func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state store.State, err error) {
 	err = db.view(ctx, func(tx pgx.Tx) error {
 		state, err = db.Cell.Dump(query(ctx, tx), item)
@@ -16,7 +15,6 @@ func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state stor
 	return state, err
 }
 
-// Fill stores a dump in an empty schema.
 func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (store.State, error)) error {
 	return pgx.BeginFunc(ctx, db.writer, func(tx pgx.Tx) error {
 		b := &batches{ctx: ctx, on: tx}
@@ -27,7 +25,6 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 	})
 }
 
-// SetColumns stores the columns of rows and entries.
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	b := &batches{ctx: ctx, on: db.writer}
 	if err := db.Cell.SetColumns(b.exec, items); err != nil {

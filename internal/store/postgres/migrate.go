@@ -128,7 +128,6 @@ func (db *db) Grown(ctx context.Context) (bool, error) {
 	return *db.settled != db.Schema.Signature(), nil
 }
 
-// Settle records that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
 	db.settled = nil
 	return db.Cell.Settle(db.exec(ctx))

@@ -7,22 +7,18 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Archived reads archived documents.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
 	return again(func() ([][]byte, error) { return db.Cell.Archived(query(ctx, db.reader), table, q) })
 }
 
-// Entries reads log entries.
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }
 
-// Prune removes expired rows, table by table, until limit is reached.
 func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
 	return db.Cell.Prune(db.exec(ctx), now, limit)
 }
 
-// SetBack sets the time of log entries later than now to now.
 func (db *db) SetBack(ctx context.Context, now time.Time) error {
 	return db.Cell.SetBack(db.exec(ctx), now)
 }

@@ -59,7 +59,6 @@ func (db *db) run(text string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// Take stores owner in the fence.
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	fence := store.Fence{Owner: owner}
 	err := db.write(ctx, func() error {
@@ -70,7 +69,6 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	return fence, err
 }
 
-// Renew moves the owner's fence to the next epoch.
 func (db *db) Renew(ctx context.Context, owner string) (fence store.Fence, err error) {
 	err = db.write(ctx, func() error {
 		fence, err = db.Cell.Renew(query(ctx, db.conn), owner)

@@ -10,7 +10,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Dump reads everything stored for the schema.
 func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state store.State, err error) {
 	err = db.view(ctx, func(conn *sql.Conn) error {
 		state, err = db.Cell.Dump(query(ctx, conn), item)
@@ -19,7 +18,6 @@ func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state stor
 	return state, err
 }
 
-// Fill stores a dump in an empty database.
 func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (store.State, error)) error {
 	return db.write(ctx, func() error { return db.Cell.Fill(query(ctx, db.conn), db.run, items) })
 }

@@ -69,18 +69,15 @@ func (db *db) columnsOf(ctx context.Context, table string) (map[string]bool, err
 	return columns, err
 }
 
-// Grown compares the schema's columns with those that all rows have.
 func (db *db) Grown(ctx context.Context) (bool, error) {
 	settled, err := db.Settled(db.ask(ctx))
 	return settled != db.Schema.Signature(), err
 }
 
-// SetColumns stores the columns of rows and entries.
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	return db.write(ctx, func() error { return db.Cell.SetColumns(db.run, items) })
 }
 
-// Settle records that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
 	return db.write(ctx, func() error { return db.Cell.Settle(db.run) })
 }

@@ -39,7 +39,6 @@ func query(ctx context.Context, conn *sql.Conn) sqltext.Query {
 	}
 }
 
-// Load reads all live rows.
 func (db *db) Load(ctx context.Context, row func(table int, key string, doc []byte) error) (state store.State, err error) {
 	err = db.view(ctx, func(conn *sql.Conn) error {
 		query := query(ctx, conn)
@@ -84,17 +83,14 @@ func (db *db) ask(ctx context.Context) sqltext.Query {
 	}
 }
 
-// Archived reads archived documents.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
 	return db.Cell.Archived(db.ask(ctx), table, q)
 }
 
-// Entries reads log entries.
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	return db.Cell.Entries(db.ask(ctx), log, q)
 }
 
-// Prune removes expired rows, table by table, until limit is reached.
 func (db *db) Prune(ctx context.Context, now time.Time, limit int) (pruned int, err error) {
 	err = db.write(ctx, func() error {
 		pruned, err = db.Cell.Prune(db.run, now, limit)
@@ -103,7 +99,6 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (pruned int, 
 	return pruned, err
 }
 
-// SetBack sets the time of log entries later than now to now.
 func (db *db) SetBack(ctx context.Context, now time.Time) error {
 	return db.write(ctx, func() error { return db.Cell.SetBack(db.run, now) })
 }
