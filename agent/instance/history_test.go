@@ -124,24 +124,24 @@ func (s *stage) begin(named bool) {
 		d = protocol.Desired{InstanceID: d.InstanceID, PortFrom: d.PortFrom, PortTo: d.PortTo}
 	}
 	s.known, s.ending = named, named && d.Stop != protocol.Keep
-	s.i = New(context.Background(), s.machine, Options{Desired: d, Unnamed: !named, supervise: func(i *Instance) func(*slot, int) (group, error) {
-		return func(one *slot, count int) (group, error) {
-			return &puppets{s: s, l: i.launch, slot: one, count: count, done: make(chan struct{})}, nil
+	s.i = New(context.Background(), s.machine, Options{Desired: d, Unnamed: !named, supervise: func(i *Instance) func(*slot) (supervisor, error) {
+		return func(one *slot) (supervisor, error) {
+			return &puppets{s: s, l: i.launch, slot: one, last: one.retired, done: make(chan struct{})}, nil
 		}
 	}})
 	go s.i.Run()
 	synctest.Wait()
 }
 
-// puppets is a group whose process ends when a test says so, or within a second after
+// puppets is a supervisor whose process ends when a test says so, or within a second after
 // it was told to.
 type puppets struct {
-	s     *stage
-	l     *launcher
-	slot  *slot
-	count int
-	once  sync.Once
-	done  chan struct{} // closed when nothing runs and nothing is launched any more
+	s    *stage
+	l    *launcher
+	slot *slot
+	last bool
+	once sync.Once
+	done chan struct{} // closed when nothing runs and nothing is launched any more
 
 	closed bool // the mutex of the stage guards it
 }
@@ -166,7 +166,7 @@ func (p *puppets) Start(context.Context) error {
 
 func (p *puppets) launch() {
 	p.s.mu.Lock()
-	if p.closed || p.count == 0 {
+	if p.closed || p.last {
 		p.s.mu.Unlock()
 		return
 	}
@@ -177,7 +177,7 @@ func (p *puppets) launch() {
 	p.l.started(p.slot, *r)
 }
 
-// end ends the process, and another one begins unless the group is closed.
+// end ends the process, and another one begins unless the supervisor is closed.
 func (p *puppets) end() {
 	p.s.mu.Lock()
 	r := p.s.living[p.folder()]
@@ -200,11 +200,11 @@ func (p *puppets) close() {
 	p.s.mu.Unlock()
 }
 
-func (p *puppets) Runs() []supervise.Run {
+func (p *puppets) Running() (supervise.Run, bool) {
 	if r := p.run(); r != nil {
-		return []supervise.Run{*r}
+		return *r, true
 	}
-	return nil
+	return supervise.Run{}, false
 }
 
 func (p *puppets) Drain(ctx context.Context) error {
@@ -242,10 +242,10 @@ func (p *puppets) StopRun(_ context.Context, id string, _ time.Duration) error {
 
 func (p *puppets) Detach() { p.close() }
 
-// group returns the group in which a process runs, or nil.
-func (s *stage) group(processID string) *puppets {
+// supervisor returns the supervisor of a process, or nil.
+func (s *stage) supervisor(processID string) *puppets {
 	if one := s.i.slots.find(processID); one != nil {
-		return one.group.(*puppets)
+		return one.supervisor.(*puppets)
 	}
 	return nil
 }
@@ -347,7 +347,7 @@ func history(t *rapid.T) {
 		"end":  func() { s.want(func(d *protocol.Desired) { d.Stop = protocol.End }) },
 		"keep": func() { s.want(func(d *protocol.Desired) { d.Stop = protocol.Keep }) },
 		"exit": func() {
-			if g := s.group(process()); g != nil {
+			if g := s.supervisor(process()); g != nil {
 				g.end()
 				synctest.Wait()
 			}
@@ -534,7 +534,7 @@ func TestInstance_HealsCrashLoop(t *testing.T) {
 		s.desired.Runtime.Processes[0].Concurrent = 1
 		s.begin(true)
 		pass(10 * time.Second)
-		g := s.group(s.processes()[0])
+		g := s.supervisor(s.processes()[0])
 		g.l.crashLoops(g.slot, 8)
 		if r := s.i.Report(); r.Code != codeCrashed || !strings.Contains(r.Cause, "crashed 8 times") {
 			t.Errorf("it reports %+v", r)

@@ -88,7 +88,7 @@ type Options struct {
 	// state names it. Its processes keep running until Want or Forget decides about it.
 	Unnamed bool
 
-	supervise func(*Instance) func(*slot, int) (group, error) // in place of supervise.Group; for tests
+	supervise func(*Instance) func(*slot) (supervisor, error) // in place of supervise.Supervisor; for tests
 }
 
 // New returns an instance, and takes over the processes that a former agent left in its
@@ -112,7 +112,7 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 		byN: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]reason{},
 	}
 	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, view: i.Desired, log: i.log}
-	i.slots.supervise = i.launch.group
+	i.slots.supervise = i.launch.supervisor
 	if o.supervise != nil {
 		i.slots.supervise = o.supervise(i)
 	}
@@ -135,11 +135,7 @@ func (i *Instance) takeOver() error {
 	}
 	goesOn := i.desired.Stop == protocol.Keep && i.Home.hasTree()
 	for n, e := range kept {
-		count := 0
-		if goesOn && e.in(i.desired.Runtime) {
-			count = 1
-		}
-		if err := i.slots.open(n, e, count); err != nil {
+		if err := i.slots.open(n, e, !goesOn || !e.in(i.desired.Runtime)); err != nil {
 			return err
 		}
 	}
@@ -423,7 +419,7 @@ func (i *Instance) fill(now time.Time) (next time.Time) {
 		return next
 	}
 	var p problem
-	if err := i.slots.open(n, e, 1); err != nil {
+	if err := i.slots.open(n, e, false); err != nil {
 		i.log.Error("slot not opened", "error", err)
 		p = problem{codeActivation, err.Error()}
 	}

@@ -45,31 +45,31 @@ type launcher struct {
 // keepRuns is how many ended processes of a slot have their output kept.
 const keepRuns = 5
 
-// group returns the supervisor of a slot.
-func (l *launcher) group(s *slot, count int) (group, error) {
+// supervisor returns the supervisor of a slot that is not open yet.
+func (l *launcher) supervisor(s *slot) (supervisor, error) {
 	path, err := l.home.program(s.Spec.LaunchPath)
-	if err != nil && count > 0 {
-		return nil, err
-	}
 	if err != nil {
+		if !s.retired {
+			return nil, err
+		}
 		path = l.home.dir // nothing is launched
 	}
 	return supervise.New(supervise.Options{
 		Spec: supervise.Spec{
 			Name: filepath.Base(path), Path: path, Dir: l.home.game(),
-			Launch:   func(cmd *exec.Cmd, _ int, id string) error { return l.launch(cmd, s, id) },
+			Launch:   func(cmd *exec.Cmd, id string) error { return l.launch(cmd, s, id) },
 			LogDir:   l.home.output(s.n),
 			StateDir: filepath.Join(l.home.slot(s.n), "state"),
 			KeepLogs: keepRuns,
 		},
-		Count: count, NewID: uuid.NewString, Log: l.log, May: func() bool { return !l.m.Full() },
+		Last: s.retired, NewID: uuid.NewString, Log: l.log, May: func() bool { return !l.m.Full() },
 		Restart: supervise.Restart{Base: time.Second}, // a slot is filled again immediately after a clean end
 		Events: supervise.Events{
 			Started:      func(r supervise.Run) { l.started(s, r) },
 			Exited:       func(r supervise.Run, e supervise.Exit) { l.exited(s, r, e) },
-			Failed:       func(_ int, id string, err error) { l.failed(s, id, err) },
+			Failed:       func(id string, err error) { l.failed(s, id, err) },
 			Cut:          func(id string) { l.jail.End(id) },
-			CrashLooping: func(_, crashes int) { l.crashLoops(s, crashes) },
+			CrashLooping: func(crashes int) { l.crashLoops(s, crashes) },
 		},
 	})
 }

@@ -21,7 +21,7 @@ import (
 type slot struct {
 	n int // among the instance's slots
 	entry
-	group group
+	supervisor supervisor
 
 	// The mutex of slots guards the fields below.
 	retired bool              // launches no more processes
@@ -45,11 +45,11 @@ func (e entry) in(r protocol.Runtime) bool {
 	return now.LaunchPath == e.Spec.LaunchPath && now.Parameters == e.Spec.Parameters
 }
 
-// group supervises the process of a slot: a supervise.Group, or one without processes
+// supervisor supervises the process of a slot: a supervise.Supervisor, or one without processes
 // in tests in virtual time, where no process can run.
-type group interface {
+type supervisor interface {
 	Start(context.Context) error
-	Runs() []supervise.Run
+	Running() (supervise.Run, bool)
 	Drain(context.Context) error
 	Stop(ctx context.Context, grace time.Duration) error
 	StopRun(ctx context.Context, id string, grace time.Duration) error
@@ -61,7 +61,7 @@ type reason struct{ code, text string }
 
 // slots are the open slots of an instance, and the processes in them.
 type slots struct {
-	ctx     context.Context // of the groups
+	ctx     context.Context // of the supervisors
 	life    context.Context // of the instance's Run
 	home    Home
 	jobs    *sync.WaitGroup // counts goroutines that end with life
@@ -69,7 +69,7 @@ type slots struct {
 	freed   wake.Nudge      // a slot was closed
 	log     *slog.Logger
 
-	supervise func(one *slot, count int) (group, error)
+	supervise func(*slot) (supervisor, error)
 	note      func(one *slot, r supervise.Run) // called for a process of a former agent; may call started
 
 	mu      sync.Mutex
@@ -78,27 +78,27 @@ type slots struct {
 	reasons map[string]reason // why processes were told to end, by id
 }
 
-// open opens a slot and fills it with count processes, 0 or 1, or takes over the
-// process that a former agent left in it. If count is 0, the slot is retired.
-func (s *slots) open(n int, e entry, count int) error {
+// open opens a slot and fills it, or takes over the process that a former agent left in
+// it. A retired slot is not filled.
+func (s *slots) open(n int, e entry, retired bool) error {
 	if err := s.home.keepSlot(n, e); err != nil {
 		return fmt.Errorf("make slot: %w", err)
 	}
-	one := &slot{n: n, entry: e, retired: count == 0}
+	one := &slot{n: n, entry: e, retired: retired}
 	var err error
-	if one.group, err = s.supervise(one, count); err != nil {
+	if one.supervisor, err = s.supervise(one); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.byN[n] = one
 	s.mu.Unlock()
-	if err := one.group.Start(s.ctx); err != nil {
+	if err := one.supervisor.Start(s.ctx); err != nil {
 		s.mu.Lock()
 		delete(s.byN, n)
 		s.mu.Unlock()
 		return err
 	}
-	for _, r := range one.group.Runs() {
+	if r, ok := one.supervisor.Running(); ok {
 		s.note(one, r)
 	}
 	if one.retired {
@@ -127,7 +127,7 @@ func (s *slots) fit(r protocol.Runtime) {
 // closeWhenEmpty closes a retired slot when its process has ended.
 func (s *slots) closeWhenEmpty(one *slot) {
 	s.jobs.Go(func() {
-		if one.group.Drain(s.life) == nil {
+		if one.supervisor.Drain(s.life) == nil {
 			s.close(one)
 		}
 	})
@@ -281,8 +281,8 @@ func (s *slots) crashLoop() string {
 	return ""
 }
 
-// because records why a slot's process is told to end. The first reason stays.
-func (s *slots) because(one *slot, why reason) {
+// keepReason records why a slot's process is told to end. The first reason stays.
+func (s *slots) keepReason(one *slot, why reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one.process != nil && s.reasons[one.process.ProcessID] == (reason{}) {
@@ -300,8 +300,8 @@ func (s *slots) kill(k protocol.Kill) {
 		if k.Grace > 0 && !wake.Sleep(s.life, k.Grace) || s.find(k.ProcessID) == nil {
 			return // the agent ends, or the process has ended
 		}
-		s.because(one, reason{k.Reason, k.Reason})
-		if err := one.group.StopRun(s.life, k.ProcessID, 0); err != nil && !errors.Is(err, supervise.ErrNotRunning) {
+		s.keepReason(one, reason{k.Reason, k.Reason})
+		if err := one.supervisor.StopRun(s.life, k.ProcessID, 0); err != nil && !errors.Is(err, supervise.ErrNotRunning) {
 			s.log.Error("process not killed", "process_id", k.ProcessID, "error", err)
 		}
 	})
@@ -311,9 +311,9 @@ func (s *slots) kill(k protocol.Kill) {
 func (s *slots) stop(ctx context.Context, grace time.Duration, why string) {
 	var stops sync.WaitGroup
 	for _, one := range s.all() {
-		s.because(one, reason{codeStopped, why})
+		s.keepReason(one, reason{codeStopped, why})
 		stops.Go(func() {
-			if err := one.group.Stop(ctx, max(grace, 0)); err != nil {
+			if err := one.supervisor.Stop(ctx, max(grace, 0)); err != nil {
 				s.log.Error("process not stopped", "slot", one.n, "error", err)
 			}
 		})
@@ -334,6 +334,6 @@ func (s *slots) clear() {
 // detach stops supervising the processes: the next agent takes them over.
 func (s *slots) detach() {
 	for _, one := range s.all() {
-		one.group.Detach()
+		one.supervisor.Detach()
 	}
 }

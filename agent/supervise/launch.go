@@ -9,73 +9,39 @@ import (
 	"time"
 )
 
-// launch starts a run in a slot. The record is written before and after: if the
-// supervisor dies in between, its successor finds the process by its environment.
-func (g *Group) launch(slot int, id string) (*run, error) {
-	g.gate.RLock()
-	defer g.gate.RUnlock()
+// launch starts a run. The record is written before and after: if the supervisor dies in
+// between, its successor finds the process by its environment.
+func (s *Supervisor) launch(id string) (*run, error) {
+	s.launching.Lock()
+	defer s.launching.Unlock()
 	select {
-	case <-g.closed:
+	case <-s.closed:
 		return nil, errClosed
 	default:
 	}
-	if err := g.reserve(id); err != nil {
-		return nil, err
-	}
-	r, err := g.start(slot, id)
-	if err != nil {
-		g.forget(id)
-		return nil, errors.Join(err, g.records.remove(slot))
-	}
-	g.remember(r)
-	return r, nil
-}
-
-// reserve enters an id in the list of runs, before there is a process.
-func (g *Group) reserve(id string) error {
 	if n := len(id); n == 0 || n > 128 || strings.Trim(id, idCharacters) != "" {
-		return fmt.Errorf("run id %q must have 1 to 128 characters of A-Z a-z 0-9 - _", id)
+		return nil, fmt.Errorf("run id %q must have 1 to 128 characters of A-Z a-z 0-9 - _", id)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, taken := g.runs[id]; taken {
-		return fmt.Errorf("run id %q is in use", id)
+	r, err := s.start(id)
+	if err != nil {
+		return nil, errors.Join(err, s.records.remove())
 	}
-	g.runs[id] = nil
-	return nil
+	s.set(r)
+	return r, nil
 }
 
 const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-func (g *Group) remember(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.runs[r.ID] = r
-}
-
-func (g *Group) forget(id string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.runs, id)
-}
-
-func (g *Group) lives(id string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, ok := g.runs[id]
-	return ok
-}
-
-func (g *Group) start(slot int, id string) (*run, error) {
-	if err := g.logs.prune(g.lives); err != nil {
-		g.opts.Log.Warn("prune logs", "error", err)
+func (s *Supervisor) start(id string) (*run, error) {
+	if err := s.logs.prune(func(other string) bool { return other == id }); err != nil {
+		s.opts.Log.Warn("prune logs", "error", err)
 	}
-	rec := record{ID: id, Slot: slot, Started: time.Now().UTC()}
-	rec.Stdout, rec.Stderr = g.logs.paths(id)
-	if err := g.records.write(rec); err != nil {
+	rec := record{ID: id, Started: time.Now().UTC()}
+	rec.Stdout, rec.Stderr = s.logs.paths(id)
+	if err := s.records.write(rec); err != nil {
 		return nil, err
 	}
-	cmd, err := g.execute(rec)
+	cmd, err := s.execute(rec)
 	if err != nil {
 		return nil, err
 	}
@@ -89,56 +55,45 @@ func (g *Group) start(slot int, id string) (*run, error) {
 		_ = cmd.Wait()
 		return nil, err
 	}
-	if err := g.records.write(rec); err != nil {
-		g.opts.Log.Error("note run", "run_id", id, "error", err) // the first record still finds it
+	if err := s.records.write(rec); err != nil {
+		s.opts.Log.Error("note run", "run_id", id, "error", err) // the first record still finds it
 	}
 	return newRun(rec, rec.PID, w), nil
 }
 
 // execute starts the program with its logs as standard output and error.
-func (g *Group) execute(rec record) (*exec.Cmd, error) {
-	spec := g.opts.Spec
-	cmd := &exec.Cmd{Path: spec.Path, Args: []string{spec.Path}, Dir: spec.Dir}
-	if spec.Args != nil {
-		cmd.Args = append(cmd.Args, spec.Args(rec.Slot, rec.ID)...)
-	}
-	if spec.Env != nil {
-		cmd.Env = append(cmd.Env, spec.Env(rec.Slot, rec.ID)...)
-	}
-	cmd.Env = append(cmd.Env, runVariable+"="+rec.ID)
+func (s *Supervisor) execute(rec record) (*exec.Cmd, error) {
+	spec := s.opts.Spec
+	cmd := &exec.Cmd{Path: spec.Path, Args: []string{spec.Path}, Dir: spec.Dir, Env: []string{runVariable + "=" + rec.ID}}
 	separate(cmd)
-	stdout, err := g.logs.open(rec.Stdout)
+	stdout, err := s.logs.open(rec.Stdout)
 	if err != nil {
 		return nil, err
 	}
 	defer stdout.Close()
-	stderr, err := g.logs.open(rec.Stderr)
+	stderr, err := s.logs.open(rec.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer stderr.Close()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	launch := func(cmd *exec.Cmd, _ int, _ string) error { return cmd.Start() }
-	if spec.Launch != nil {
-		launch = spec.Launch
-	}
-	if err := launch(cmd, rec.Slot, rec.ID); err != nil {
+	if err := spec.Launch(cmd, rec.ID); err != nil {
 		return nil, fmt.Errorf("launch: %w", err)
 	}
 	return cmd, nil
 }
 
 // takeOver finds the run of a former supervisor's record. It returns nil if no
-// process was started.
-func (g *Group) takeOver(rec record) *former {
+// process was started. The caller must hold mu.
+func (s *Supervisor) takeOver(rec record) *former {
 	w, pid, ok := attach(rec)
 	if !ok && rec.PID == 0 {
-		if err := g.records.remove(rec.Slot); err != nil {
-			g.opts.Log.Error("forget run", "run_id", rec.ID, "error", err)
+		if err := s.records.remove(); err != nil {
+			s.opts.Log.Error("forget run", "run_id", rec.ID, "error", err)
 		}
 		_ = os.Remove(rec.Stdout) // empty, if it was created at all
 		_ = os.Remove(rec.Stderr)
-		if cut := g.opts.Events.Cut; cut != nil {
+		if cut := s.opts.Events.Cut; cut != nil {
 			cut(rec.ID)
 		}
 		return nil
@@ -146,7 +101,7 @@ func (g *Group) takeOver(rec record) *former {
 	r := newRun(rec, pid, w)
 	r.Attached = true
 	if ok {
-		g.runs[r.ID] = r // Start holds mu
+		s.current = r
 	}
 	return &former{run: r, lives: ok}
 }

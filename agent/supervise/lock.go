@@ -1,23 +1,26 @@
 package supervise
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 )
 
-// Lock locks a file for this process. It fails if another process holds the lock.
-// Close releases it.
+// Lock locks a file for this process; the lock ends with its holder. It fails if another
+// process holds the lock. Close releases it.
 func Lock(path string) (io.Closer, error) {
-	file, err := lockFile(path)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := tryLock(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("lock %s (does another supervisor use it?): %w", path, err)
 	}
 	return locked{file}, nil
 }
 
-type locked struct{ file *os.File }
+type locked struct{ *os.File }
 
-func (l locked) Close() error {
-	unlockFile(l.file)
-	return nil
-}
+func (l locked) Close() error { return errors.Join(unlock(l.File), l.File.Close()) }

@@ -130,7 +130,7 @@ func TestRotate_LooksAfterLivingRuns(t *testing.T) {
 	rec.Stdout, rec.Stderr = g.logs.paths("a")
 	write(t, rec.Stdout, "long")
 	write(t, rec.Stderr, "s")
-	g.remember(newRun(rec, 0, nil))
+	g.set(newRun(rec, 0, nil))
 	g.rotate()
 	if got := read(t, rec.Stdout) + "|" + read(t, rec.Stdout+".1") + "|" + read(t, rec.Stderr); got != "|long|s" {
 		t.Errorf("got %q", got)

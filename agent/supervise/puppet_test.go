@@ -172,9 +172,9 @@ func (p *puppet) gone() {
 	}
 }
 
-// troupe is a group of puppets and its events.
+// troupe is a supervisor of puppets, one after the other, and its events.
 type troupe struct {
-	*supervise.Group
+	*supervise.Supervisor
 	started  chan supervise.Run
 	exited   chan ended
 	failed   chan error
@@ -186,16 +186,16 @@ type ended struct {
 	supervise.Exit
 }
 
-func options(dir, report, mode string, count int) supervise.Options {
+func options(dir, report, mode string) supervise.Options {
 	return supervise.Options{
-		Count: count,
 		NewID: uuid.NewString,
 		Spec: supervise.Spec{
 			Name: "puppets", Path: must(os.Executable()), Dir: dir,
 			LogDir: filepath.Join(dir, "logs"), StateDir: filepath.Join(dir, "state"),
-			Env: func(slot int, id string) []string {
-				return []string{modeVariable + "=" + mode, reportVariable + "=" + report,
-					"GOCOVERDIR=" + dir} // otherwise it complains on stderr when coverage is measured
+			Launch: func(cmd *exec.Cmd, _ string) error {
+				cmd.Env = append(cmd.Env, modeVariable+"="+mode, reportVariable+"="+report,
+					"GOCOVERDIR="+dir) // otherwise it complains on stderr when coverage is measured
+				return cmd.Start()
 			},
 		},
 		Restart: supervise.Restart{Base: 1, Max: 1},
@@ -217,18 +217,17 @@ func newTroupe(t *testing.T, opts supervise.Options) *troupe {
 	opts.Events = supervise.Events{
 		Started:      func(r supervise.Run) { tr.started <- r },
 		Exited:       func(r supervise.Run, e supervise.Exit) { tr.exited <- ended{r, e} },
-		Failed:       func(_ int, _ string, err error) { tr.failed <- err },
-		CrashLooping: func(_ int, crashes int) { tr.crashing <- crashes },
+		Failed:       func(_ string, err error) { tr.failed <- err },
+		CrashLooping: func(crashes int) { tr.crashing <- crashes },
 	}
-	group, err := supervise.New(opts)
-	if err != nil {
+	var err error
+	if tr.Supervisor, err = supervise.New(opts); err != nil {
 		t.Fatal(err)
 	}
-	tr.Group = group
 	return tr
 }
 
-// start starts the group and stops it, with all its runs, when the test ends.
+// start starts the supervisor and stops it, with its run, when the test ends.
 func (tr *troupe) start(t *testing.T) *troupe {
 	t.Helper()
 	if err := tr.Start(context.WithoutCancel(t.Context())); err != nil {

@@ -16,7 +16,7 @@ type run struct {
 	Run
 	watch *watch
 	ended chan struct{} // closed when the end has been reported
-	freed chan struct{} // closed when the group has let go of the run
+	freed chan struct{} // closed when the supervisor has let go of the run
 
 	mu    sync.Mutex
 	over  bool // the process has ended: its id must not be signaled any more
@@ -25,7 +25,7 @@ type run struct {
 
 func newRun(rec record, pid int, w *watch) *run {
 	return &run{
-		Run: Run{ID: rec.ID, Slot: rec.Slot, PID: pid, Started: rec.Started,
+		Run: Run{ID: rec.ID, PID: pid, Started: rec.Started,
 			Stdout: rec.Stdout, Stderr: rec.Stderr},
 		watch: w, ended: make(chan struct{}), freed: make(chan struct{}),
 	}

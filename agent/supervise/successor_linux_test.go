@@ -19,11 +19,11 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// supervisorMain runs two puppets until it is killed.
+// supervisorMain runs a puppet until it is killed.
 func supervisorMain() {
-	opts := options(os.Getenv(dirVariable), os.Getenv(reportVariable), "puppet", 2)
-	group := must(supervise.New(opts))
-	if err := group.Start(context.Background()); err != nil {
+	opts := options(os.Getenv(dirVariable), os.Getenv(reportVariable), "puppet")
+	supervisor := must(supervise.New(opts))
+	if err := supervisor.Start(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(92)
 	}
@@ -84,39 +84,28 @@ func TestSuccessor_TakesOverFromAKilledSupervisor(t *testing.T) {
 	t.Parallel()
 	stage, dir := newStage(t), t.TempDir()
 	supervisor := startReaper(t, dir, stage)
-	puppets := map[string]*puppet{}
-	for range 2 {
-		p := stage.next()
-		puppets[p.id] = p
-	}
-	opts := options(dir, stage.listener.Addr().String(), "puppet", 2)
+	p := stage.next()
+	opts := options(dir, stage.listener.Addr().String(), "puppet")
 	if err := newTroupe(t, opts).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another supervisor") {
 		t.Fatalf("two supervisors on one StateDir: got %v", err)
 	}
 	kill(t, supervisor)
 
 	tr := newTroupe(t, opts).start(t)
-	for range 2 {
-		r := <-tr.started
-		if p := puppets[r.ID]; p == nil || p.pid != r.PID || !r.Attached {
-			t.Fatalf("got run %+v, want one of the living", r)
-		}
+	if r := <-tr.started; r.ID != p.id || r.PID != p.pid || !r.Attached {
+		t.Fatalf("got run %+v, want the living one", r)
 	}
-	var first *puppet
-	for _, p := range puppets {
-		first = p
-		p.ask("stdout still alive")
-	}
-	first.ask("stderr the end")
-	first.exit(7)
+	p.ask("stdout still alive")
+	p.ask("stderr the end")
+	p.exit(7)
 	e := <-tr.exited
-	if e.ID != first.id || !e.Attached || strings.Join(e.Tail, "") != "the end" {
+	if e.ID != p.id || !e.Attached || strings.Join(e.Tail, "") != "the end" {
 		t.Errorf("got end %+v", e)
 	}
 	if keepsStatus(t) && (!e.Known || e.Code != 7) {
 		t.Errorf("got end %+v, want code 7", e)
 	}
-	if r := <-tr.started; r.Attached || r.ID == first.id || r.Slot != e.Slot {
+	if r := <-tr.started; r.Attached || r.ID == p.id {
 		t.Errorf("got run %+v, want a new one", r)
 	}
 }
@@ -157,7 +146,7 @@ func keepsStatus(t *testing.T) bool {
 func handOver(t *testing.T) (supervise.Options, *stage, *puppet) {
 	t.Helper()
 	stage := newStage(t)
-	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet")
 	tr := newTroupe(t, opts)
 	if err := tr.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -174,8 +163,8 @@ func TestSuccessor_LearnsTheExitOfItsOwnChild(t *testing.T) {
 	t.Parallel()
 	opts, _, p := handOver(t)
 	tr := newTroupe(t, opts).start(t)
-	if runs := tr.Runs(); len(runs) != 1 || runs[0].PID != p.pid || !runs[0].Attached {
-		t.Fatalf("got runs %+v", runs)
+	if r, ok := tr.Running(); !ok || r.PID != p.pid || !r.Attached {
+		t.Fatalf("got run %+v, %v", r, ok)
 	}
 	p.exit(5)
 	if e := <-tr.exited; !e.Known || e.Code != 5 {
@@ -208,7 +197,7 @@ func TestSuccessor_ReportsWhatEndedUnwatched(t *testing.T) {
 		t.Errorf("got end %+v", e)
 	}
 	if again := stage.next(); again.id == p.id {
-		t.Error("the slot was not filled again")
+		t.Error("the run was not replaced")
 	}
 }
 
@@ -219,7 +208,7 @@ func reap(t *testing.T, pid int) {
 	}
 }
 
-// rewrite changes the record of slot 0.
+// rewrite changes the record.
 func rewrite(t *testing.T, opts supervise.Options, change func(map[string]any)) {
 	t.Helper()
 	path := filepath.Join(opts.Spec.StateDir, "slot-0.json")
@@ -277,17 +266,17 @@ func TestSuccessor_LeavesAlienProcessesAlone(t *testing.T) {
 	end(t, p)
 }
 
-// end ends a puppet that no group watches any more.
+// end ends a puppet that no supervisor watches any more.
 func end(t *testing.T, p *puppet) {
 	p.exit(0)
 	p.gone()
 	reap(t, p.pid)
 }
 
-func TestSuccessor_WatchesButDoesNotRefillSurplusSlots(t *testing.T) {
+func TestSuccessor_WatchesButDoesNotReplaceTheLastRun(t *testing.T) {
 	t.Parallel()
 	opts, _, p := handOver(t)
-	opts.Count = 0
+	opts.Last = true
 	tr := newTroupe(t, opts).start(t)
 	if r := <-tr.started; r.PID != p.pid {
 		t.Errorf("got run %+v", r)

@@ -15,18 +15,13 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-func TestGroup_FillsItsSlotsAgain(t *testing.T) {
+func TestSupervisor_ReplacesARunThatEnds(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 2)).start(t)
-	first, second := stage.next(), stage.next()
-	slots := map[string]int{}
-	for range 2 {
-		r := <-tr.started
-		slots[r.ID] = r.Slot
-	}
-	if len(slots) != 2 || slots[first.id]+slots[second.id] != 1 {
-		t.Fatalf("got runs %v, puppets %s and %s", slots, first.id, second.id)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
+	first := stage.next()
+	if r := <-tr.started; r.ID != first.id || r.PID != first.pid {
+		t.Fatalf("got run %+v, puppet %+v", r, first)
 	}
 	first.ask("stderr out of memory")
 	first.exit(3)
@@ -35,19 +30,23 @@ func TestGroup_FillsItsSlotsAgain(t *testing.T) {
 		t.Errorf("got end %+v", e)
 	}
 	again := stage.next()
-	if r := <-tr.started; r.ID != again.id || again.id == first.id || r.Slot != slots[first.id] || r.PID != again.pid {
+	if r := <-tr.started; r.ID != again.id || again.id == first.id || r.PID != again.pid {
 		t.Errorf("got run %+v, puppet %+v", r, again)
 	}
-	if runs := tr.Runs(); len(runs) != 2 || runs[0].Slot != 0 || runs[1].Slot != 1 {
-		t.Errorf("got runs %+v", runs)
+	if r, ok := tr.Running(); !ok || r.ID != again.id {
+		t.Errorf("running: %+v, %v", r, ok)
 	}
 }
 
-func TestGroup_GivesRunsTheirOwnWorld(t *testing.T) {
+func TestSupervisor_GivesRunsTheirOwnWorld(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
-	opts.Spec.Args = func(slot int, id string) []string { return []string{"--id", id} }
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet")
+	launch := opts.Spec.Launch
+	opts.Spec.Launch = func(cmd *exec.Cmd, id string) error {
+		cmd.Args = append(cmd.Args, "--id", id)
+		return launch(cmd, id)
+	}
 	tr := newTroupe(t, opts).start(t)
 	p := stage.next()
 	if got := p.ask("args"); got != "--id "+p.id {
@@ -76,7 +75,7 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			stage := newStage(t)
-			tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+			tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
 			p := stage.next()
 			p.ask("fork")
 			offspring := stage.next()
@@ -89,8 +88,8 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 			if e := <-tr.exited; e.Signal != c.signal || e.Code != -1 || e.Clean() {
 				t.Errorf("got end %+v, want by %s", e, c.signal)
 			}
-			if runs := tr.Runs(); len(runs) != 0 {
-				t.Errorf("got runs %+v after the stop", runs)
+			if r, ok := tr.Running(); ok {
+				t.Errorf("got run %+v after the stop", r)
 			}
 		})
 	}
@@ -99,7 +98,7 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 func TestStop_KillsWhenItsContextIsDone(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
 	stage.next().ask("ignore")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -114,7 +113,7 @@ func TestStop_KillsWhenItsContextIsDone(t *testing.T) {
 func TestStopRun_StopsOneAndRefills(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet")
 	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour // a requested end is not a crash
 	tr := newTroupe(t, opts).start(t)
 	p := stage.next()
@@ -133,7 +132,7 @@ func TestStopRun_StopsOneAndRefills(t *testing.T) {
 func TestDrain_WaitsForRunsToEnd(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
 	p := stage.next()
 	<-tr.started
 	impatient, cancel := context.WithCancel(t.Context())
@@ -150,9 +149,9 @@ func TestDrain_WaitsForRunsToEnd(t *testing.T) {
 	}
 }
 
-func TestGroup_ProbesACrashLoop(t *testing.T) {
+func TestSupervisor_ProbesACrashLoop(t *testing.T) {
 	t.Parallel()
-	opts := options(t.TempDir(), "", "crash", 1)
+	opts := options(t.TempDir(), "", "crash")
 	opts.Restart.LoopAfter, opts.Restart.ProbeEvery = 3, time.Hour
 	tr := newTroupe(t, opts).start(t)
 	if crashes := <-tr.crashing; crashes != 3 || len(tr.exited) != 3 {
@@ -166,18 +165,19 @@ func TestGroup_ProbesACrashLoop(t *testing.T) {
 }
 
 // While May returns false nothing starts, and that is not a failure.
-func TestGroup_StartsWhenItMay(t *testing.T) {
+func TestSupervisor_StartsWhenItMay(t *testing.T) {
 	t.Parallel()
-	opts := options(t.TempDir(), "", "crash", 1)
-	asked := 0 // by the only slot
+	opts := options(t.TempDir(), "", "crash")
+	asked := 0
 	opts.May = func() bool {
 		asked++
 		return asked > 2
 	}
 	answers := make(chan int, 64)
-	opts.Spec.Launch = func(cmd *exec.Cmd, _ int, _ string) error {
+	launch := opts.Spec.Launch
+	opts.Spec.Launch = func(cmd *exec.Cmd, id string) error {
 		answers <- asked
-		return cmd.Start()
+		return launch(cmd, id)
 	}
 	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour
 	tr := newTroupe(t, opts).start(t)
@@ -186,9 +186,9 @@ func TestGroup_StartsWhenItMay(t *testing.T) {
 	}
 }
 
-func TestGroup_TellsOfFailedLaunches(t *testing.T) {
+func TestSupervisor_TellsOfFailedLaunches(t *testing.T) {
 	t.Parallel()
-	opts := options(t.TempDir(), "", "puppet", 1)
+	opts := options(t.TempDir(), "", "puppet")
 	opts.Spec.Path = filepath.Join(opts.Spec.Dir, "absent")
 	opts.Restart.LoopAfter, opts.Restart.ProbeEvery = 2, time.Hour
 	tr := newTroupe(t, opts).start(t)
@@ -205,19 +205,19 @@ func TestGroup_TellsOfFailedLaunches(t *testing.T) {
 
 func TestNew_NamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	_, err := supervise.New(supervise.Options{Count: -1, Spec: supervise.Spec{Path: "relative"}})
-	for _, want := range []string{"Spec.Name", "Spec.Path", "Spec.LogDir", "Spec.StateDir", "Count", "NewID"} {
+	_, err := supervise.New(supervise.Options{Spec: supervise.Spec{Path: "relative"}})
+	for _, want := range []string{"Spec.Name", "Spec.Path", "Spec.LogDir", "Spec.StateDir", "NewID"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
 	}
 }
 
-// TestGroup_StandsRaces lets many callers stop, list and detach while runs start.
-func TestGroup_StandsRaces(t *testing.T) {
+// TestSupervisor_StandsRaces lets many callers stop, list and detach while runs start.
+func TestSupervisor_StandsRaces(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		opts := options(t.TempDir(), "", "crash", 4)
+		opts := options(t.TempDir(), "", "crash")
 		tr := newTroupe(t, opts)
 		tr.started, tr.exited = make(chan supervise.Run, 100000), make(chan ended, 100000)
 		tr.start(t)
@@ -225,7 +225,7 @@ func TestGroup_StandsRaces(t *testing.T) {
 		for range 4 {
 			callers.Go(func() {
 				for range 20 {
-					for _, r := range tr.Runs() {
+					if r, ok := tr.Running(); ok {
 						_ = tr.StopRun(t.Context(), r.ID, 0) // it may have ended
 					}
 				}
@@ -235,8 +235,8 @@ func TestGroup_StandsRaces(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		if len(tr.started) != len(tr.exited) || len(tr.Runs()) != 0 {
-			t.Errorf("%d runs started, %d ended, %d are left", len(tr.started), len(tr.exited), len(tr.Runs()))
+		if _, left := tr.Running(); len(tr.started) != len(tr.exited) || left {
+			t.Errorf("%d runs started, %d ended; one is left: %v", len(tr.started), len(tr.exited), left)
 		}
 	}
 }
