@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/refusal"
@@ -18,26 +19,24 @@ type metrics struct {
 	sockets  prometheus.Gauge
 }
 
+// newMetrics returns metrics that are registered with r unless that is nil.
 func newMetrics(r prometheus.Registerer, h *hub) *metrics {
+	factory := promauto.With(r)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_player_" + name, Help: help}, labels)
+		return factory.NewCounterVec(prometheus.CounterOpts{Name: "muster_player_" + name, Help: help}, labels)
 	}
-	m := &metrics{
+	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
+		func() float64 { return float64(h.waiting.Load()) })
+	return &metrics{
 		requests: counter("requests_total", "Requests of game clients.", "route", "status"),
-		took: prometheus.NewHistogram(prometheus.HistogramOpts{
+		took: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "muster_player_request_seconds", Help: "Time to answer game clients, long polls included.",
 			Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30},
 		}),
 		limits:  counter("limited_total", "Requests refused because of a limit.", "limit"),
 		logins:  counter("logins_total", "Logins.", "method", "result"),
-		sockets: prometheus.NewGauge(prometheus.GaugeOpts{Name: "muster_player_sockets", Help: "Open WebSockets of game clients."}),
+		sockets: factory.NewGauge(prometheus.GaugeOpts{Name: "muster_player_sockets", Help: "Open WebSockets of game clients."}),
 	}
-	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
-		func() float64 { return float64(h.waiting.Load()) })
-	if r != nil {
-		r.MustRegister(m.requests, m.took, m.limits, m.logins, m.sockets, waiting)
-	}
-	return m
 }
 
 func (m *metrics) request(rt route, status int, took time.Duration) {

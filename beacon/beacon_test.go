@@ -62,9 +62,10 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: got %+v", r.Location, r)
 		}
 	}
-	report := Report(results)
-	if len(report) != 3 || report["by-udp"] < 1 {
-		t.Errorf("reported: %v; want the three that were reached", report)
+	for _, r := range results[3:] {
+		if r.Err == nil {
+			t.Errorf("%s was reached: %+v", r.Location, r)
+		}
 	}
 	got, err := NewReceipts(key).Check(results[0].Receipt, netip.MustParseAddr("127.0.0.1"), time.Now())
 	if err != nil || got.Location != "custom-here" || got.RTT < 1 {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -82,18 +81,6 @@ func Measure(ctx context.Context, endpoints []Endpoint, o MeasureOptions) ([]Res
 	}
 	all.Wait()
 	return results, ctx.Err()
-}
-
-// Report returns what to report: milliseconds by location, rounded up, at least 1,
-// without the locations that were not reached.
-func Report(results []Result) map[string]int {
-	report := map[string]int{}
-	for _, r := range results {
-		if r.Err == nil {
-			report[r.Location] = max(1, int(math.Ceil(float64(r.RTT)/float64(time.Millisecond))))
-		}
-	}
-	return report
 }
 
 // one tries the ways to reach a location, the most accurate first.

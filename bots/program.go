@@ -197,7 +197,11 @@ func (p *Program) Play(ctx context.Context, g Game) (Ending, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	defer p.forget(bot)
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.games, bot)
+	}()
 	var late <-chan time.Time
 	leave := ctx.Done()
 	for {
@@ -249,10 +253,4 @@ func (p *Program) begin(o order) (bot int, answers <-chan answer, err error) {
 	game := make(chan answer, 8)
 	p.games[o.Bot] = game
 	return o.Bot, game, nil
-}
-
-func (p *Program) forget(bot int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.games, bot)
 }

@@ -8,57 +8,52 @@ import (
 	"slices"
 )
 
-// presets complete the configuration of each kind with what its documentation
-// publishes.
-var presets = map[Kind]func(*ProviderConfig) error{
-	Steam: func(c *ProviderConfig) error {
-		// Steamworks Web API, ISteamUserAuth/AuthenticateUserTicket.
-		c.URL = cmp.Or(c.URL, "https://partner.steam-api.com")
-		if c.AppID == "" || c.Secret == "" {
-			return errors.New("app_id and secret (the publisher's Web API key) are required")
-		}
-		return checkURL("url", c.URL)
-	},
-	Facebook: func(c *ProviderConfig) error {
-		// Facebook Login, "Access tokens"; Graph API.
-		c.URL = cmp.Or(c.URL, "https://graph.facebook.com")
-		if c.AppID == "" {
-			return errors.New("app_id is required")
-		}
-		return checkURL("url", c.URL)
-	},
-	Custom: func(c *ProviderConfig) error {
-		if c.URL == "" || len(c.Secret) < 16 {
-			return errors.New("url and a secret of at least 16 characters are required")
-		}
-		return checkURL("url", c.URL)
-	},
-	Apple: func(c *ProviderConfig) error {
-		// Sign in with Apple REST API, "Verifying a user".
-		c.RequireNonce = true
-		return c.idTokens("https://appleid.apple.com", "https://appleid.apple.com/auth/keys")
-	},
-	Google: func(c *ProviderConfig) error {
-		// Google Identity, "Verify the Google ID token on your server side".
-		return c.idTokens("https://accounts.google.com", "https://www.googleapis.com/oauth2/v3/certs")
-	},
-	FacebookLimited: func(c *ProviderConfig) error {
-		// Facebook Login, "Limited Login: validating the OIDC token".
-		return c.idTokens("https://www.facebook.com", "https://limited.facebook.com/.well-known/oauth/openid/jwks/")
-	},
-	Epic: func(c *ProviderConfig) error {
-		// Epic Online Services, "Connect interface: ID token".
-		return c.idTokens("https://api.epicgames.dev/auth/v1/oauth", "https://api.epicgames.dev/auth/v1/oauth/jwks")
-	},
-	OIDC: func(c *ProviderConfig) error {
-		if c.Issuer == "" {
-			return errors.New("issuer is required")
-		}
+// issuers are the issuers of ID tokens and where they publish their keys, from the
+// providers' documentation.
+var issuers = map[Kind]struct{ issuer, keySet string }{
+	// Sign in with Apple REST API, "Verifying a user".
+	Apple: {"https://appleid.apple.com", "https://appleid.apple.com/auth/keys"},
+	// Google Identity, "Verify the Google ID token on your server side".
+	Google: {"https://accounts.google.com", "https://www.googleapis.com/oauth2/v3/certs"},
+	// Facebook Login, "Limited Login: validating the OIDC token".
+	FacebookLimited: {"https://www.facebook.com", "https://limited.facebook.com/.well-known/oauth/openid/jwks/"},
+	// Epic Online Services, "Connect interface: ID token".
+	Epic: {"https://api.epicgames.dev/auth/v1/oauth", "https://api.epicgames.dev/auth/v1/oauth/jwks"},
+}
+
+// preset completes the configuration with what the kind implies. It returns an error if
+// something is missing.
+func (c *ProviderConfig) preset() error {
+	known, issuesIDTokens := issuers[c.Kind]
+	switch {
+	case issuesIDTokens:
+		c.RequireNonce = c.RequireNonce || c.Kind == Apple
+		return c.idTokens(known.issuer, known.keySet)
+	case c.Kind == OIDC && c.Issuer == "":
+		return errors.New("issuer is required")
+	case c.Kind == OIDC:
 		if len(c.Algorithms) == 0 {
 			c.Algorithms = []string{"RS256", "ES256"}
 		}
 		return c.idTokens(c.Issuer, "")
-	},
+	case c.Kind == Steam: // Steamworks Web API, ISteamUserAuth/AuthenticateUserTicket.
+		c.URL = cmp.Or(c.URL, "https://partner.steam-api.com")
+		if c.AppID == "" || c.Secret == "" {
+			return errors.New("app_id and secret (the publisher's Web API key) are required")
+		}
+	case c.Kind == Facebook: // Facebook Login, "Access tokens"; Graph API.
+		c.URL = cmp.Or(c.URL, "https://graph.facebook.com")
+		if c.AppID == "" {
+			return errors.New("app_id is required")
+		}
+	case c.Kind == Custom:
+		if c.URL == "" || len(c.Secret) < 16 {
+			return errors.New("url and a secret of at least 16 characters are required")
+		}
+	default:
+		return fmt.Errorf("kind: %q is none that is known", c.Kind)
+	}
+	return checkURL("url", c.URL)
 }
 
 // otherIssuers are alternative spellings from the providers' documentation.

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -156,9 +157,7 @@ func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
 // complete fills in what the kind implies, and returns an error if the configuration is
 // invalid.
 func (c *ProviderConfig) complete() error {
-	if c.Kind == "" {
-		c.Kind = Kind(c.Name)
-	}
+	c.Kind = cmp.Or(c.Kind, Kind(c.Name))
 	if !providerName.MatchString(c.Name) || c.Name == Guest || c.Name == "refresh" || c.Name == "logout" || c.Name == "ws-ticket" {
 		return fmt.Errorf("name: must have 1 to 32 of a-z, 0-9, _ and -, and must not be guest, refresh, logout or ws-ticket")
 	}
@@ -169,11 +168,7 @@ func (c *ProviderConfig) complete() error {
 		}
 		c.Secret = strings.TrimSpace(string(text))
 	}
-	preset, known := presets[c.Kind]
-	if !known {
-		return fmt.Errorf("kind: %q is none that is known", c.Kind)
-	}
-	return preset(c)
+	return c.preset()
 }
 
 // verifier returns the function that checks the provider's credentials.

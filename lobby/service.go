@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
@@ -66,12 +67,9 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 		return nil, err
 	}
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "players")
-	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
+	changes := promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "muster_player_tickets_total", Help: "Changes of players' tickets, by the state they came to.",
 	}, []string{"matchmaker", "state"})
-	if o.Registerer != nil {
-		o.Registerer.MustRegister(changes)
-	}
 	c := &core{
 		deps: d, st: st, log: log, latencies: &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}},
 		catalog: &Catalog{st: st, matches: d.Matches, placements: d.Placements},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
@@ -29,19 +30,18 @@ func resultOf(err error) string {
 	return resultFailed
 }
 
+// newMetrics returns metrics that are registered with r unless that is nil.
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
-	m := &metrics{
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "muster_notify_deliveries_total", Help: "Attempts to deliver a notice to a sink, by result; dead counts notices given up.",
-		}, []string{"sink", "result"}),
-		handshakes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "muster_notify_handshakes_total", Help: "Messages about their subscription to endpoints of kind sns, by result.",
-		}, []string{"sink", "result"}),
-	}
 	if r != nil {
-		r.MustRegister(m.deliveries, m.handshakes, lags{s})
+		r.MustRegister(lags{s})
 	}
-	return m
+	counter := func(name, help string) *prometheus.CounterVec {
+		return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: "muster_notify_" + name, Help: help}, []string{"sink", "result"})
+	}
+	return &metrics{
+		deliveries: counter("deliveries_total", "Attempts to deliver a notice to a sink, by result; dead counts notices given up."),
+		handshakes: counter("handshakes_total", "Messages about their subscription to endpoints of kind sns, by result."),
+	}
 }
 
 // lags collects how far behind the sinks are, measured at each collection.

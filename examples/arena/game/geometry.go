@@ -1,36 +1,19 @@
 package game
 
-// sign returns the direction's sign along each axis: -1, 0 or 1.
-func (d Direction) sign() (int, int) {
-	switch d {
-	case 1:
-		return 0, -1
-	case 2:
-		return 1, -1
-	case 3:
-		return 1, 0
-	case 4:
-		return 1, 1
-	case 5:
-		return 0, 1
-	case 6:
-		return -1, 1
-	case 7:
-		return -1, 0
-	case 8:
-		return -1, -1
-	}
-	return 0, 0
-}
+// compass has the sign of each direction along each axis.
+var compass = [...]Point{{0, 0}, {0, -1}, {1, -1}, {1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}}
 
 // towards returns the point at a distance in a direction. On a diagonal it moves
 // seven tenths of the distance along each axis.
 func (p Point) towards(d Direction, length int) Point {
-	x, y := d.sign()
-	if x != 0 && y != 0 {
+	if int(d) >= len(compass) {
+		return p
+	}
+	sign := compass[d]
+	if sign.X != 0 && sign.Y != 0 {
 		length = (length*7 + 5) / 10
 	}
-	return Point{p.X + x*length, p.Y + y*length}
+	return Point{p.X + sign.X*length, p.Y + sign.Y*length}
 }
 
 func (p Point) within(q Point, distance int) bool {

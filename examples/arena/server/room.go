@@ -35,7 +35,7 @@ type room struct {
 	guests  map[string]*guest         // by player session id, admitted or waiting
 	at      map[netip.AddrPort]*guest // admitted, by address
 	asking  int
-	formers *formers
+	formers formers
 
 	opened     time.Time
 	emptySince time.Time
@@ -54,7 +54,7 @@ type packet struct {
 func newRoom(opts Options, now time.Time, newKey func() uint64) *room {
 	return &room{
 		opts: opts, newKey: newKey, state: game.New(opts.Seed),
-		guests: map[string]*guest{}, at: map[netip.AddrPort]*guest{}, formers: newFormers(maxFormers),
+		guests: map[string]*guest{}, at: map[netip.AddrPort]*guest{}, formers: formers{limit: maxFormers, answers: map[former]wire.Message{}},
 		opened: now, emptySince: now,
 	}
 }
@@ -79,11 +79,12 @@ func (r *room) join(now time.Time, from netip.AddrPort, session string) {
 		r.joinAgain(now, from, known)
 		return
 	}
+	last := r.formers.answers[former{address: from, session: session}]
 	switch {
 	case r.at[from] != nil:
 		r.refuse(from, session, wire.RefusedSession)
-	case r.formers.refused(from, session):
-		r.send(from, wire.Refused{Reason: wire.RefusedSession})
+	case last != nil:
+		r.send(from, last)
 	case len(r.at) >= r.opts.Seats:
 		r.refuse(from, session, wire.RefusedFull)
 	case r.asking < maxAsking:
@@ -130,7 +131,7 @@ func (r *room) accepted(now time.Time, session string, verdict verdict) {
 		r.remove = append(r.remove, session)
 		r.refuse(g.address, session, wire.RefusedFull)
 	case rejected:
-		r.formers.refuse(g.address, session)
+		r.formers.keep(former{address: g.address, session: session}, wire.Refused{Reason: wire.RefusedSession})
 		r.refuse(g.address, session, wire.RefusedSession)
 	}
 }
@@ -180,7 +181,7 @@ func (r *room) leave(now time.Time, from netip.AddrPort, key uint64) {
 		r.depart(now, g, wire.OverLeft)
 		return
 	}
-	if last, ok := r.formers.over(from, key); ok {
+	if last := r.formers.answers[former{address: from, key: key}]; last != nil {
 		r.send(from, last)
 	}
 }
@@ -189,7 +190,7 @@ func (r *room) leave(now time.Time, from netip.AddrPort, key uint64) {
 func (r *room) depart(now time.Time, g *guest, why wire.Ending) {
 	over := wire.Over{Reason: why, Scores: r.scores()}
 	r.send(g.address, over)
-	r.formers.leave(g.address, g.key, over)
+	r.formers.keep(former{address: g.address, key: g.key}, over)
 	r.opts.Log.Info("player gone", "player_session_id", g.session, "player", g.player, "reason", why)
 	r.state = game.Leave(r.state, g.player)
 	delete(r.at, g.address)

@@ -239,12 +239,13 @@ func TestClose_TellsEveryPlayerThreeTimes(t *testing.T) {
 
 func TestFormers_ForgetTheOldest(t *testing.T) {
 	t.Parallel()
-	f := newFormers(2)
+	f := formers{limit: 2, answers: map[former]wire.Message{}}
+	who := func(n uint16) former { return former{address: address(n), session: "x"} }
 	for n := range uint16(3) {
-		f.refuse(address(n), "x")
-		f.refuse(address(n), "x")
+		f.keep(who(n), wire.Refused{})
+		f.keep(who(n), wire.Refused{})
 	}
-	if f.refused(address(0), "x") || !f.refused(address(1), "x") || !f.refused(address(2), "x") || len(f.answers) != 2 {
+	if f.answers[who(0)] != nil || f.answers[who(1)] == nil || f.answers[who(2)] == nil || len(f.answers) != 2 {
 		t.Errorf("got %v, want the newest two", f.order)
 	}
 }

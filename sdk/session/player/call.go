@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/musterhq/muster/sdk/session"
 )
@@ -50,6 +52,17 @@ func (a *account) callWith(ctx context.Context, access func(ctx context.Context,
 		}
 		stale = token
 	}
+}
+
+// poll reads a row of the player into out. If the client has read it at the number seq, it
+// waits for a change, and leaves out as it is if there was none.
+func (a *account) poll(ctx context.Context, path string, seq int64, wait time.Duration, out any) error {
+	r := call{method: http.MethodGet, path: path, header: http.Header{}}
+	if seq > 0 {
+		r.path += "?wait=" + strconv.Itoa(int(wait.Seconds()))
+		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(seq, 10)))
+	}
+	return a.call(ctx, r, out)
 }
 
 func staleToken(err error) bool {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -115,13 +114,8 @@ func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session
 // pollPlacement updates p: if p was read before, it waits for a change. It reports
 // whether there was one.
 func pollPlacement(ctx context.Context, a *account, id string, p *protocol.Placement) (changed bool, err error) {
-	r := call{method: http.MethodGet, path: placementPath(id), header: http.Header{}}
-	if p.Seq > 0 {
-		r.path += "?wait=" + strconv.Itoa(int(pollWait.Seconds()))
-		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(p.Seq, 10)))
-	}
 	var now protocol.Placement
-	if err := a.call(ctx, r, &now); err != nil || now.PlacementID == "" {
+	if err := a.poll(ctx, placementPath(id), p.Seq, pollWait, &now); err != nil || now.PlacementID == "" {
 		return false, err
 	}
 	*p = now

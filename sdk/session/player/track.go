@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -149,11 +148,7 @@ func (f *follower) trouble(id string, err error) {
 // change. It reports whether the server made it wait or had news: otherwise polling
 // again immediately would flood the server. why is the reason there is no push.
 func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
-	ids := make([]string, 0, len(f.open))
-	for id := range f.open {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(f.open))
 	for _, id := range ids {
 		wait := time.Duration(0)
 		if len(ids) == 1 && errors.Is(why, errNoSocket) {
@@ -178,13 +173,8 @@ func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
 // up after missesToEnd attempts.
 func (f *follower) poll(ctx context.Context, id string, wait time.Duration) error {
 	k := f.open[id]
-	r := call{method: http.MethodGet, path: ticketPath(id), header: http.Header{}}
-	if k.seq > 0 {
-		r.path += "?wait=" + strconv.Itoa(int(wait.Seconds()))
-		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(k.seq, 10)))
-	}
 	var t protocol.Ticket
-	err := f.c.account.call(ctx, r, &t)
+	err := f.c.account.poll(ctx, ticketPath(id), k.seq, wait, &t)
 	if err == nil && t.TicketID != "" {
 		f.see(&t)
 	}
