@@ -152,9 +152,7 @@ func detailOf(s life.Notice) detail {
 func (n *notices) ruleInfos(r store.Reader, c *Configuration, counts []RuleCount) []ruleInfo {
 	if counts == nil && c != nil {
 		if rs, err := n.ruleSets.of(r, c); err == nil {
-			for _, i := range search.Evaluated(rs) {
-				counts = append(counts, RuleCount{Rule: rs.Levels()[0].Rules[i].Name})
-			}
+			counts = search.Tally(nil).Counts(rs)
 		}
 	}
 	out := make([]ruleInfo, len(counts))

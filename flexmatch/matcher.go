@@ -291,7 +291,7 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 	var out []Proposal
 	taken := map[string]bool{}
 	for _, match := range matches {
-		p := Proposal{Level: match.Level, Tickets: make([]string, len(match.Tickets)), Teams: make([]string, len(match.Tickets)), Rules: m.ruleCounts(match.Evaluations)}
+		p := Proposal{Level: match.Level, Tickets: make([]string, len(match.Tickets)), Teams: make([]string, len(match.Tickets)), Rules: match.Rules}
 		for i, t := range match.Tickets {
 			p.Tickets[i] = t.ID
 			if team := match.Teams[i]; team >= 0 {
@@ -313,15 +313,7 @@ func (m *matcher) counts(ticket string) []RuleCount {
 	if m.pool == nil || !m.in[ticket] {
 		return nil
 	}
-	return m.ruleCounts(m.pool.Evaluations(ticket))
-}
-
-func (m *matcher) ruleCounts(evaluations []search.Evaluation) []RuleCount {
-	out := make([]RuleCount, len(evaluations))
-	for i, e := range evaluations {
-		out[i] = RuleCount{Rule: m.rules.Levels()[0].Rules[e.Rule].Name, Passed: e.Passed, Failed: e.Failed}
-	}
-	return out
+	return m.pool.Counts(ticket)
 }
 
 func cut[T any](list []T, n int) (head, rest []T) {

@@ -23,7 +23,7 @@ const topRules = 50
 
 func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 	if r == nil {
-		return nil
+		r = prometheus.NewRegistry()
 	}
 	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600}
 	m := &metrics{
@@ -50,15 +50,12 @@ func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 }
 
 func (m *metrics) count(metric, configuration string, n int) {
-	if m != nil && n > 0 {
+	if n > 0 {
 		m.counts.WithLabelValues(metric, configuration).Add(float64(n))
 	}
 }
 
 func (m *metrics) ended(t *Ticket) {
-	if m == nil {
-		return
-	}
 	took := t.Ended.Sub(t.Started).Seconds()
 	switch t.Status {
 	case Completed:
@@ -73,9 +70,6 @@ func (m *metrics) ended(t *Ticket) {
 }
 
 func (m *metrics) found(match *Match) {
-	if m == nil {
-		return
-	}
 	m.count("MatchesCreated", match.Configuration, 1)
 	for _, r := range match.Rules[:min(len(match.Rules), topRules)] {
 		m.rules.WithLabelValues("RuleEvaluationsPassed", match.Configuration, r.Rule).Add(float64(r.Passed))
@@ -89,15 +83,11 @@ func (m *metrics) matched(match *Match) {
 
 // waited observes how long a ticket waited for its match.
 func (m *metrics) waited(configuration string, d time.Duration) {
-	if m != nil {
-		m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
-	}
+	m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
 }
 
 func (m *metrics) passed(configuration string, took time.Duration) {
-	if m != nil {
-		m.passes.WithLabelValues(configuration).Observe(took.Seconds())
-	}
+	m.passes.WithLabelValues(configuration).Observe(took.Seconds())
 }
 
 // current collects the number of active tickets of each configuration.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -14,7 +15,7 @@ type (
 	Player    = life.Player
 	Attribute = life.Attribute
 	Answer    = life.Answer
-	RuleCount = life.RuleCount
+	RuleCount = search.RuleCount
 	Status    = life.Status
 	Match     = life.Match
 )

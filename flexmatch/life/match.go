@@ -5,24 +5,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 // Match is a set of tickets that play together, from the pass that found it until its
 // tickets have ended or wait again.
 type Match struct {
-	ID            string      `json:"id"`
-	Configuration string      `json:"configuration"`
-	Created       time.Time   `json:"created"`
-	Tickets       []string    `json:"tickets"`            // in order of arrival
-	Backfill      string      `json:"backfill,omitzero"`  // the backfill ticket among them
-	AcceptBy      time.Time   `json:"accept_by,omitzero"` // set while acceptance is pending
-	Level         int         `json:"level,omitzero"`     // of expansions, from 0
-	Rules         []RuleCount `json:"rules,omitzero"`
-	Players       int         `json:"players"` // number of new players
-	Result        string      `json:"result,omitzero"`
-	Ended         time.Time   `json:"ended,omitzero"`
-	GameSessionID string      `json:"game_session_id,omitzero"`
+	ID            string             `json:"id"`
+	Configuration string             `json:"configuration"`
+	Created       time.Time          `json:"created"`
+	Tickets       []string           `json:"tickets"`            // in order of arrival
+	Backfill      string             `json:"backfill,omitzero"`  // the backfill ticket among them
+	AcceptBy      time.Time          `json:"accept_by,omitzero"` // set while acceptance is pending
+	Level         int                `json:"level,omitzero"`     // of expansions, from 0
+	Rules         []search.RuleCount `json:"rules,omitzero"`
+	Players       int                `json:"players"` // number of new players
+	Result        string             `json:"result,omitzero"`
+	Ended         time.Time          `json:"ended,omitzero"`
+	GameSessionID string             `json:"game_session_id,omitzero"`
 
 	AutoTicketID string `json:"auto_ticket_id,omitzero"` // of the following automatic backfill, announced in the matchmaker data
 }

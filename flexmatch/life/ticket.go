@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -41,8 +42,8 @@ type Ticket struct {
 	DNSName   string `json:"dns_name,omitzero"`
 	Port      int    `json:"port,omitzero"`
 
-	Rules     []RuleCount `json:"rules,omitzero"` // of the searches around it, once it has ended
-	ArchiveAt time.Time   `json:"archive_at,omitzero"`
+	Rules     []search.RuleCount `json:"rules,omitzero"` // of the searches around it, once it has ended
+	ArchiveAt time.Time          `json:"archive_at,omitzero"`
 }
 
 // Member is the part of a ticket's player that matchmaking changes.
@@ -51,14 +52,6 @@ type Member struct {
 	Team            string `json:"t,omitzero"`
 	Answer          Answer `json:"a,omitzero"`
 	PlayerSessionID string `json:"s,omitzero"`
-}
-
-// RuleCount counts how often a rule passed and failed in a search for a match
-// (ruleEvaluationMetrics).
-type RuleCount struct {
-	Rule   string `json:"rule"`
-	Passed int    `json:"passed"`
-	Failed int    `json:"failed"`
 }
 
 // Start makes a new ticket QUEUED.

@@ -19,9 +19,7 @@ type Match struct {
 	// order; nil if the rule set enforces none.
 	Locations []string
 
-	// Evaluations says how often each rule of Evaluated was judged in the search that
-	// formed the match. Only a pool sets it.
-	Evaluations []Evaluation
+	Rules []RuleCount // of the search that formed the match; set by a pool only
 
 	candidates []*Candidate
 }

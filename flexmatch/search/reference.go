@@ -96,7 +96,7 @@ func (r *reference) around(anchor *Candidate, others []*Candidate) *Match {
 	if !a.inRange() {
 		return nil
 	}
-	SortByRules(r.rules.Set, anchor, a.candidates, r.now)
+	SortByRules(r.rules.Set, anchor, a.candidates, func(c *Candidate) *Candidate { return c }, r.now)
 	a.counts = countsOf(a.candidates)
 	a.goals = a.goalsOf(max(0, a.most(anchor)))
 	shapes := a.shapeSearch()

@@ -7,23 +7,13 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Evaluation counts how often a rule was judged in a search, as the events of tickets
-// report it (developer guide, FlexMatch matchmaking events, ruleEvaluationMetrics).
-type Evaluation struct {
-	Rule           int // its index in the rule set
-	Passed, Failed int
-}
-
-// Evaluated returns the rules that evaluations are counted for, in the order of the rule
-// set: all but the sort rules, which never reject.
-func Evaluated(rs *ruleset.RuleSet) []int {
-	var out []int
-	for i := range rs.Level(0).Rules {
-		if !rs.Traits(i).Sorts {
-			out = append(out, i)
-		}
-	}
-	return out
+// RuleCount counts how often a rule passed and failed in a search, as the events of
+// tickets report it (developer guide, FlexMatch matchmaking events,
+// ruleEvaluationMetrics).
+type RuleCount struct {
+	Rule   string `json:"rule"`
+	Passed int    `json:"passed"`
+	Failed int    `json:"failed"`
 }
 
 // Tally counts verdicts by rule.
@@ -58,14 +48,20 @@ func (t Tally) Plus(o Tally) Tally {
 	return t
 }
 
-// Evaluations returns the counts of the given rules: zeros if t is nil.
-func (t Tally) Evaluations(rules []int) []Evaluation {
-	out := make([]Evaluation, len(rules))
-	for i, rule := range rules {
-		out[i].Rule = rule
-		if t != nil {
-			out[i].Passed, out[i].Failed = int(t[rule].passed), int(t[rule].failed)
+// Counts returns the counts of all rules but the sort rules, which never reject, in the
+// order of the rule set: zeros if t is nil.
+func (t Tally) Counts(rs *ruleset.RuleSet) []RuleCount {
+	rules := rs.Level(0).Rules
+	out := make([]RuleCount, 0, len(rules))
+	for i, r := range rules {
+		if rs.Traits(i).Sorts {
+			continue
 		}
+		c := RuleCount{Rule: r.Name}
+		if t != nil {
+			c.Passed, c.Failed = int(t[i].passed), int(t[i].failed)
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -115,18 +115,18 @@ func Priority(rs *ruleset.RuleSet, c *Candidate) int {
 	return 0
 }
 
-// SortByRules sorts candidates by the sort rules, relative to an anchor. The sort is
-// stable.
-func SortByRules(rs *ruleset.RuleSet, anchor *Candidate, candidates []*Candidate, now time.Time) {
+// SortByRules sorts a list, whose candidates of returns, by the sort rules, relative to an
+// anchor. The sort is stable.
+func SortByRules[T any](rs *ruleset.RuleSet, anchor *Candidate, list []T, of func(T) *Candidate, now time.Time) {
 	keys := rs.Level(now.Sub(anchor.Ticket.Created)).SortKeys(anchor.Party)
 	if len(keys) == 0 {
 		return
 	}
-	values := make(map[*Candidate][]float64, len(candidates))
-	for _, c := range candidates {
+	values := make(map[*Candidate][]float64, len(list))
+	for _, v := range list {
 		for _, key := range keys {
-			values[c] = append(values[c], key(c.Party))
+			values[of(v)] = append(values[of(v)], key(of(v).Party))
 		}
 	}
-	slices.SortStableFunc(candidates, func(a, b *Candidate) int { return slices.Compare(values[a], values[b]) })
+	slices.SortStableFunc(list, func(a, b T) int { return slices.Compare(values[of(a)], values[of(b)]) })
 }

@@ -55,13 +55,13 @@ func TestPool_CountsEvaluations(t *testing.T) {
 	}
 	for _, want := range []struct {
 		who  string
-		got  []search.Evaluation
-		want []search.Evaluation
+		got  []search.RuleCount
+		want []search.RuleCount
 	}{
-		{"the match", matches[0].Evaluations, []search.Evaluation{{Rule: 1, Passed: 5, Failed: 1}, {Rule: 2, Passed: 3, Failed: 1}, {Rule: 3, Passed: 4, Failed: 0}, {Rule: 4, Passed: 4, Failed: 1}, {Rule: 5, Passed: 2, Failed: 0}, {Rule: 6, Passed: 1, Failed: 0}}},
-		{"high", p.Evaluations("high"), []search.Evaluation{{Rule: 1, Passed: 1, Failed: 1}, {Rule: 2, Passed: 0, Failed: 0}, {Rule: 3, Passed: 0, Failed: 0}, {Rule: 4, Passed: 0, Failed: 1}, {Rule: 5, Passed: 0, Failed: 0}, {Rule: 6, Passed: 0, Failed: 0}}},
-		{"unable", p.Evaluations("unable"), []search.Evaluation{{Rule: 1, Passed: 1, Failed: 0}, {Rule: 2, Passed: 0, Failed: 0}, {Rule: 3, Passed: 0, Failed: 1}, {Rule: 4, Passed: 1, Failed: 0}, {Rule: 5, Passed: 0, Failed: 0}, {Rule: 6, Passed: 0, Failed: 0}}},
-		{"nobody", p.Evaluations("nobody"), []search.Evaluation{{Rule: 1, Passed: 0, Failed: 0}, {Rule: 2, Passed: 0, Failed: 0}, {Rule: 3, Passed: 0, Failed: 0}, {Rule: 4, Passed: 0, Failed: 0}, {Rule: 5, Passed: 0, Failed: 0}, {Rule: 6, Passed: 0, Failed: 0}}},
+		{"the match", matches[0].Rules, []search.RuleCount{{Rule: "Mode", Passed: 5, Failed: 1}, {Rule: "Window", Passed: 3, Failed: 1}, {Rule: "Able", Passed: 4, Failed: 0}, {Rule: "Near", Passed: 4, Failed: 1}, {Rule: "NotBoth", Passed: 2, Failed: 0}, {Rule: "Either", Passed: 1, Failed: 0}}},
+		{"high", p.Counts("high"), []search.RuleCount{{Rule: "Mode", Passed: 1, Failed: 1}, {Rule: "Window", Passed: 0, Failed: 0}, {Rule: "Able", Passed: 0, Failed: 0}, {Rule: "Near", Passed: 0, Failed: 1}, {Rule: "NotBoth", Passed: 0, Failed: 0}, {Rule: "Either", Passed: 0, Failed: 0}}},
+		{"unable", p.Counts("unable"), []search.RuleCount{{Rule: "Mode", Passed: 1, Failed: 0}, {Rule: "Window", Passed: 0, Failed: 0}, {Rule: "Able", Passed: 0, Failed: 1}, {Rule: "Near", Passed: 1, Failed: 0}, {Rule: "NotBoth", Passed: 0, Failed: 0}, {Rule: "Either", Passed: 0, Failed: 0}}},
+		{"nobody", p.Counts("nobody"), []search.RuleCount{{Rule: "Mode", Passed: 0, Failed: 0}, {Rule: "Window", Passed: 0, Failed: 0}, {Rule: "Able", Passed: 0, Failed: 0}, {Rule: "Near", Passed: 0, Failed: 0}, {Rule: "NotBoth", Passed: 0, Failed: 0}, {Rule: "Either", Passed: 0, Failed: 0}}},
 	} {
 		if diff := cmp.Diff(want.want, want.got); diff != "" {
 			t.Errorf("%s: %s", want.who, diff)

@@ -29,7 +29,7 @@ func (a *attempt) gather(most, players int) {
 	out := append(a.list(0), m.near...)
 	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
 	out = a.gatherSessions(most, out)
-	a.sortByRules(out)
+	search.SortByRules(a.columns.rs, a.anchor.Candidate, out, func(it *item) *search.Candidate { return it.Candidate }, a.worker.judge.Now)
 	m.candidates[0] = out
 }
 
@@ -86,21 +86,5 @@ func (a *attempt) countExcluded() {
 		case it.low[0] < within.low || it.high[0] > within.high:
 			seen[causeWindow]++
 		}
-	}
-}
-
-// sortByRules orders candidates by the sort rules.
-func (a *attempt) sortByRules(items []*item) {
-	if !a.columns.sorts {
-		return
-	}
-	candidates := make([]*search.Candidate, len(items))
-	of := make(map[*search.Candidate]*item, len(items))
-	for i, it := range items {
-		candidates[i], of[it.Candidate] = it.Candidate, it
-	}
-	search.SortByRules(a.columns.rs, a.anchor.Candidate, candidates, a.worker.judge.Now)
-	for i, c := range candidates {
-		items[i] = of[c]
 	}
 }

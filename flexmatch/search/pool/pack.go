@@ -62,7 +62,7 @@ func (w *worker) form(ps *pass, t *task, set []*item) *search.Match {
 	if m == nil {
 		return nil
 	}
-	m.Evaluations = w.judge.Tally.Evaluations(w.pool.evaluated)
+	m.Rules = w.judge.Tally.Counts(w.pool.rules.Set)
 	for _, it := range set {
 		t.partition.remove(it)
 	}

@@ -42,10 +42,9 @@ func (l Limits) defaults() Limits {
 // around which no match was found can only be matched with one of those. A Pool must not
 // be used concurrently.
 type Pool struct {
-	rules     *search.Rules
-	columns   *columns
-	limits    Limits
-	evaluated []int // the rules that are counted
+	rules   *search.Rules
+	columns *columns
+	limits  Limits
 
 	items      map[string]*item
 	partitions map[string]*partition
@@ -65,7 +64,7 @@ type Pool struct {
 
 // New returns an empty pool.
 func New(rs *ruleset.RuleSet, opts search.Options, limits Limits) *Pool {
-	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), evaluated: search.Evaluated(rs), items: map[string]*item{}, partitions: map[string]*partition{}}
+	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), items: map[string]*item{}, partitions: map[string]*partition{}}
 	p.columns = columnsOf(p.rules)
 	if rs.Large {
 		p.large = large.New(p.rules)
@@ -99,14 +98,14 @@ func (p *Pool) NextExpansion() (time.Time, bool) {
 	return time.Unix(0, p.expansions[0].expands).UTC(), true
 }
 
-// Evaluations returns how often each rule of search.Evaluated was judged in the searches
-// around a waiting ticket: zeros if there was none, or after Remove.
-func (p *Pool) Evaluations(id string) []search.Evaluation {
+// Counts returns how often each rule was judged in the searches around a waiting ticket:
+// zeros if there was none, or after Remove.
+func (p *Pool) Counts(id string) []search.RuleCount {
 	var t search.Tally
 	if it := p.items[id]; it != nil {
 		t = it.tally
 	}
-	return t.Evaluations(p.evaluated)
+	return t.Counts(p.rules.Set)
 }
 
 // Add adds a ticket to the pool, replacing one with the same id.

@@ -87,7 +87,7 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	}
 	w.seen.into(w.judge.Tally, a.columns)
 	if m != nil {
-		m.Evaluations = w.judge.Tally.Evaluations(w.pool.evaluated)
+		m.Rules = w.judge.Tally.Counts(w.pool.rules.Set)
 		return m, false
 	}
 	anchor.tally = anchor.tally.Plus(w.judge.Tally)
