@@ -71,9 +71,6 @@ func (w *outcomeWriter) ReadFrom(from io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, from)
 }
 
-// Flush implements http.Flusher.
-func (w *outcomeWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
-
 // outcomeOf returns the outcome for a status.
 func outcomeOf(status int) string {
 	if status < 400 {

@@ -28,16 +28,12 @@ func FindProgram(named string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the demo game: %w", err)
 	}
-	path := filepath.Join(filepath.Dir(own), "arena"+suffix())
+	path := filepath.Join(filepath.Dir(own), "arena")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
 	if _, err := os.Stat(path); err != nil {
 		return "", errNoProgram
 	}
 	return path, nil
-}
-
-func suffix() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }

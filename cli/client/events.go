@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,11 +47,12 @@ type EventQuery struct {
 // connection is lost and continues after the last event. It returns nil when ctx ends,
 // f's error if f fails, and an *Error if the server refuses.
 func (c *Client) Events(ctx context.Context, q EventQuery, f func(Event) error) error {
-	pause := q.pause()
+	first := cmp.Or(q.Pause, 200*time.Millisecond)
+	pause := first
 	for {
 		var told handled
 		err := c.events(ctx, &q, func(e Event) error {
-			pause = q.pause()
+			pause = first
 			if err := f(e); err != nil {
 				return handled{err}
 			}
@@ -78,27 +80,22 @@ func (c *Client) Events(ctx context.Context, q EventQuery, f func(Event) error) 
 // maxPause bounds the time between attempts to reconnect.
 const maxPause = 5 * time.Second
 
-func (q *EventQuery) pause() time.Duration {
-	if q.Pause > 0 {
-		return q.Pause
-	}
-	return 200 * time.Millisecond
-}
-
 // handled marks an error as returned by the caller's function.
 type handled struct{ error }
 
 // events reads one response and advances q.After.
 func (c *Client) events(ctx context.Context, q *EventQuery, f func(Event) error) error {
-	answer, err := c.open(ctx, http.MethodGet, "/console/api/events?"+q.values().Encode(), nil, nil)
+	values := url.Values{"follow": {strconv.FormatBool(q.Follow)}, "fleet": {q.FleetID}, "session": {q.GameSessionID}}
+	if q.After > 0 {
+		values.Set("after", strconv.FormatUint(q.After, 10))
+	} else {
+		values.Set("last", strconv.Itoa(q.Last))
+	}
+	answer, err := c.open(ctx, http.MethodGet, "/console/api/events?"+values.Encode(), nil, nil)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	return readLines(answer, q, f)
-}
-
-func readLines(answer *http.Response, q *EventQuery, f func(Event) error) error {
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -115,21 +112,4 @@ func readLines(answer *http.Response, q *EventQuery, f func(Event) error) error 
 		q.After = e.Seq
 	}
 	return lines.Err()
-}
-
-func (q *EventQuery) values() url.Values {
-	v := url.Values{}
-	if q.After > 0 {
-		v.Set("after", strconv.FormatUint(q.After, 10))
-	} else {
-		v.Set("last", strconv.Itoa(q.Last))
-	}
-	v.Set("follow", strconv.FormatBool(q.Follow))
-	if q.FleetID != "" {
-		v.Set("fleet", q.FleetID)
-	}
-	if q.GameSessionID != "" {
-		v.Set("session", q.GameSessionID)
-	}
-	return v
 }

@@ -112,27 +112,16 @@ func (p *play) once(text string) func() {
 	return sync.OnceFunc(func() { p.step("%s", text) })
 }
 
-func (p *play) findLocation(ctx context.Context) error {
-	if p.opts.Location != "" {
-		return nil
-	}
-	err := all(ctx, p.Client, "DescribeFleetLocationAttributes", map[string]any{"FleetId": p.fleet.ID}, func(out *struct {
-		LocationAttributes []struct {
-			LocationState struct{ Location, Status string }
+func (p *play) findLocation(context.Context) error {
+	for _, l := range p.fleet.Locations {
+		if p.opts.Location == "" && strings.HasPrefix(l.Location, "custom-") {
+			p.opts.Location = l.Location
 		}
-		NextToken string
-	}) string {
-		for _, l := range out.LocationAttributes {
-			if name := l.LocationState.Location; p.opts.Location == "" && strings.HasPrefix(name, "custom-") {
-				p.opts.Location = name
-			}
-		}
-		return out.NextToken
-	})
-	if err == nil && p.opts.Location == "" {
-		err = fmt.Errorf("fleet %s has no custom location", p.fleet.ID)
 	}
-	return err
+	if p.opts.Location == "" {
+		return fmt.Errorf("fleet %s has no custom location", p.fleet.ID)
+	}
+	return nil
 }
 
 func (p *play) createSession(ctx context.Context) error {

@@ -36,12 +36,20 @@ func (t *Terminal) Sessions(ctx context.Context, f SessionFilter) error {
 }
 
 func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, error) {
-	fleets, err := t.fleetIDs(ctx, f.FleetID)
+	fleets, err := t.Client.Fleets(ctx)
 	if err != nil {
 		return table{}, err
 	}
+	var ids []string
+	fleetNames := map[string]string{}
+	for _, of := range fleets {
+		ids, fleetNames[of.ID] = append(ids, of.ID), of.Name
+	}
+	if f.FleetID != "" {
+		ids = []string{f.FleetID}
+	}
 	sessions := []sessionRow{}
-	for _, id := range fleets {
+	for _, id := range ids {
 		in := map[string]any{"FleetId": id, "Limit": 100}
 		if f.Status != "" {
 			in["StatusFilter"] = f.Status
@@ -57,9 +65,13 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 			return table{}, err
 		}
 	}
-	fleetNames, hosts, err := t.places(ctx, f.FleetID)
+	processes, err := t.Client.Processes(ctx, shortID(f.FleetID))
 	if err != nil {
 		return table{}, err
+	}
+	hosts := map[string]string{}
+	for _, p := range processes {
+		hosts[p.GameSessionID] = p.Host
 	}
 	for i := range sessions {
 		sessions[i].FleetName, sessions[i].Host = fleetNames[sessions[i].FleetID], hosts[sessions[i].GameSessionID]
@@ -73,43 +85,6 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 		})
 	}
 	return view, nil
-}
-
-// places returns the names of fleets, and the host of each game session that has a process.
-func (t *Terminal) places(ctx context.Context, fleetID string) (fleetNames, hosts map[string]string, err error) {
-	fleetNames, hosts = map[string]string{}, map[string]string{}
-	fleets, err := t.Client.Fleets(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range fleets {
-		fleetNames[f.ID] = f.Name
-	}
-	processes, err := t.Client.Processes(ctx, shortID(fleetID))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range processes {
-		if p.GameSessionID != "" {
-			hosts[p.GameSessionID] = p.Host
-		}
-	}
-	return fleetNames, hosts, nil
-}
-
-// fleetIDs returns id, or the ids of all fleets if id is "".
-func (t *Terminal) fleetIDs(ctx context.Context, id string) (ids []string, err error) {
-	if id != "" {
-		return []string{id}, nil
-	}
-	err = all(ctx, t.Client, "ListFleets", map[string]any{}, func(out *struct {
-		FleetIds  []string
-		NextToken string
-	}) string {
-		ids = append(ids, out.FleetIds...)
-		return out.NextToken
-	})
-	return ids, err
 }
 
 // shortID returns the last part of an ARN.

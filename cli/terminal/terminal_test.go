@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,7 +59,6 @@ var answers = canned{
 		   "locations":[{"location":"us-east-1","status":"ACTIVE","desired_instances":3,"active_instances":3,"idle_instances":1},{"location":"custom-b","status":"NEW","desired_instances":2,"pending_instances":2,"reason":"no host"}]}]`,
 	},
 	"/console/api/processes": {`[{"id":"p","fleet_id":"fleet-1","host":"rack-7","game_session_id":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1"}]`},
-	"ListFleets":             {`{"FleetIds":["fleet-1"]}`},
 	"DescribeGameSessions": {
 		`{"GameSessions":[{"GameSessionId":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1","FleetId":"fleet-1","Name":"a","Status":"ACTIVE","CurrentPlayerSessionCount":1,"MaximumPlayerSessionCount":4,"IpAddress":"10.0.0.1","Port":7777,"Location":"custom-a"}]}`,
 	},
@@ -105,7 +105,9 @@ func TestFleets(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	v, out := view(t, answers)
+	one := maps.Clone(answers)
+	one["/console/api/fleets"] = []string{`[{"id":"fleet-1","name":"one","status":"ACTIVE","compute_type":"ANYWHERE"}]`}
+	v, out := view(t, one)
 	if err := v.Sessions(t.Context(), terminal.SessionFilter{}); err != nil {
 		t.Fatal(err)
 	}

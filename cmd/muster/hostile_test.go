@@ -15,7 +15,6 @@ import (
 var texts = map[string]string{
 	"/console/api/fleets":             `[{"id":"TEXT","name":"TEXT","status":"TEXT","compute_type":"TEXT","locations":[{"location":"TEXT","status":"TEXT","reason":"TEXT"}]}]`,
 	"/console/api/processes":          `[{"id":"TEXT","host":"TEXT","game_session_id":"TEXT"}]`,
-	"ListFleets":                      `{"FleetIds":["TEXT"]}`,
 	"DescribeGameSessions":            `{"GameSessions":[{"GameSessionId":"TEXT","Name":"TEXT","FleetId":"TEXT","Status":"TEXT","IpAddress":"TEXT","Location":"TEXT"}]}`,
 	"/console/api/events":             `{"seq":1,"time":"2026-01-01T00:00:00Z","code":"TEXT","fleet_id":"TEXT","compute_name":"TEXT","process_id":"TEXT","game_session_id":"TEXT","player_session_id":"TEXT","message":"TEXT","principal":"TEXT"}`,
 	"/console/api/queues":             `[{"name":"TEXT","arn":"TEXT","destinations":["TEXT"]}]`,

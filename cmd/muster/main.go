@@ -75,15 +75,15 @@ func main() {
 // run is main without the process. It returns the exit code.
 func run(args []string, t *streams) int {
 	t = t.escaped()
-	parser, err := newParser(&commands{}, t)
+	exited := -1 // the code with which kong wants to end, after --help
+	parser, err := newParser(&commands{}, t, func(code int) { exited = code })
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
 		return 1
 	}
-	parsed, err := parse(parser, args)
-	var asked exit
-	if errors.As(err, &asked) {
-		return int(asked)
+	parsed, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited
 	}
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
@@ -101,33 +101,13 @@ func run(args []string, t *streams) int {
 	return 0
 }
 
-// exit is the code with which kong wants to end, after --help.
-type exit int
-
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
-
-func newParser(c *commands, t *streams) (*kong.Kong, error) {
+func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("muster"),
 		kong.Description("Open game hosting that speaks the Amazon GameLift API."),
 		kong.DefaultEnvars("MUSTER"),
 		kong.Configuration(readConfig),
 		kong.Writers(t.out, t.err),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.UsageOnError(),
+		kong.Exit(exit),
 	)
-}
-
-// parse parses the arguments; after --help its error is an exit.
-func parse(k *kong.Kong, args []string) (ctx *kong.Context, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			code, ok := p.(exit)
-			if !ok {
-				panic(p)
-			}
-			err = code
-		}
-	}()
-	return k.Parse(args)
 }

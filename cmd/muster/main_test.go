@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/limit"
 )
 
@@ -28,11 +29,11 @@ func serverOptions(t *testing.T, args ...string) app.Options {
 	t.Helper()
 	var c commands
 	s := &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	parser, err := newParser(&c, s)
+	parser, err := newParser(&c, s, func(code int) { t.Fatalf("kong exits with %d", code) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parse(parser, append([]string{"serve"}, args...)); err != nil {
+	if _, err := parser.Parse(append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	o, err := c.Serve.ProvideOptions(s)
@@ -147,6 +148,9 @@ func TestLocal_StopsWell(t *testing.T) {
 	code, text, stderr := typed(t, t.Context(), "sessions", "--endpoint", base, "-o", "json")
 	if code != 0 || strings.TrimSpace(text) != "[]" {
 		t.Errorf("sessions: %d %q %q", code, text, stderr)
+	}
+	if err := (&client.Client{Endpoint: base}).Call(t.Context(), "ListFleets", struct{}{}, nil); err != nil {
+		t.Error(err)
 	}
 	cancel()
 	if code := <-ended; code != 0 {

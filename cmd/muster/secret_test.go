@@ -27,11 +27,11 @@ func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (
 	var c commands
 	var out bytes.Buffer
 	s := &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: &out}
-	parser, err := newParser(&c, s)
+	parser, err := newParser(&c, s, func(code int) { t.Fatalf("kong exits with %d", code) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parse(parser, args); err != nil {
+	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	err = f(&c, s)
