@@ -14,6 +14,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -50,9 +51,7 @@ type Door struct {
 
 // New returns the door with its routes for keys.
 func New(o Options) *Door {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	d := &Door{opts: o, mux: http.NewServeMux()}
 	d.keyRoutes()
 	d.mux.HandleFunc("/admin/", func(w http.ResponseWriter, r *http.Request) {

@@ -29,14 +29,6 @@ type NewKey struct {
 	Secret string `json:"secret"`
 }
 
-// createInput is the body of a request to create a key.
-type createInput struct {
-	Name    string     `json:"name"`
-	Role    auth.Role  `json:"role"`
-	Scope   auth.Scope `json:"scope"`
-	Expires time.Time  `json:"expires"`
-}
-
 // rotateInput is the body of a request to rotate a key.
 type rotateInput struct {
 	Expires  time.Time `json:"expires"`   // of the new key
@@ -77,11 +69,11 @@ func (d *Door) listKeys(*http.Request, []byte) (any, error) {
 }
 
 func (d *Door) createKey(r *http.Request, body []byte) (any, error) {
-	in, err := decode[createInput](body)
+	in, err := decode[auth.Spec](body)
 	if err != nil {
 		return nil, err
 	}
-	return d.made(d.opts.Keys.Create(r.Context(), auth.Spec{Name: in.Name, Role: in.Role, Scope: in.Scope, Expires: in.Expires}))
+	return d.made(d.opts.Keys.Create(r.Context(), in))
 }
 
 func (d *Door) rotateKey(r *http.Request, body []byte) (any, error) {

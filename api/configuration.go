@@ -84,16 +84,13 @@ func (h handlers) configurationARN(c *flexmatch.Configuration) string {
 }
 
 func (h handlers) configurationOut(c *flexmatch.Configuration) gamelift.MatchmakingConfiguration {
-	out := gamelift.MatchmakingConfiguration{
+	return gamelift.MatchmakingConfiguration{
 		Name: &c.Name, ConfigurationArn: new(h.configurationARN(c)), Description: opt(c.Description),
 		GameSessionQueueArns: c.Queues, RequestTimeoutSeconds: num(int(c.RequestTimeout / time.Second)),
 		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSets.ARN(c.RuleSet)),
 		NotificationTarget: opt(c.Target), AdditionalPlayerCount: num(c.Additional), CustomEventData: opt(c.EventData),
 		CreationTime: gamelift.At(c.Created), GameProperties: list(c.Properties, propertyOut), GameSessionData: opt(c.Data),
 		BackfillMode: new(string(c.Backfill)), FlexMatchMode: new(string(c.Mode)),
+		AcceptanceTimeoutSeconds: opt(int32(c.AcceptanceTimeout / time.Second)),
 	}
-	if c.AcceptanceTimeout > 0 {
-		out.AcceptanceTimeoutSeconds = num(int(c.AcceptanceTimeout / time.Second))
-	}
-	return out
 }

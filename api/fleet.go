@@ -101,7 +101,7 @@ func (h handlers) describeRuntimeConfiguration(ctx context.Context, in *gamelift
 }
 
 func (h handlers) updateRuntimeConfiguration(ctx context.Context, in *gamelift.UpdateRuntimeConfigurationInput) (*gamelift.UpdateRuntimeConfigurationOutput, error) {
-	f, err := h.Fleets.UpdateRuntime(ctx, *in.FleetId, runtimeIn(in.RuntimeConfiguration))
+	f, err := h.Fleets.UpdateRuntime(ctx, *in.FleetId, runtimeIn(val(in.RuntimeConfiguration)))
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +142,6 @@ func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
 	return out
 }
 
-func anywhereCost(c *gamelift.AnywhereConfiguration) string {
-	if c == nil {
-		return ""
-	}
-	return val(c.Cost)
-}
-
 func creationLimit(p *gamelift.ResourceCreationLimitPolicy) *fleet.CreationLimit {
 	if p == nil {
 		return nil
@@ -156,10 +149,7 @@ func creationLimit(p *gamelift.ResourceCreationLimitPolicy) *fleet.CreationLimit
 	return &fleet.CreationLimit{Sessions: int(val(p.NewGameSessionsPerCreator)), Period: minutes(p.PolicyPeriodInMinutes)}
 }
 
-func runtimeIn(c *gamelift.RuntimeConfiguration) fleet.Runtime {
-	if c == nil {
-		return fleet.Runtime{}
-	}
+func runtimeIn(c gamelift.RuntimeConfiguration) fleet.Runtime {
 	return fleet.Runtime{
 		Processes: list(c.ServerProcesses, func(p gamelift.ServerProcess) fleet.ProcessSpec {
 			return fleet.ProcessSpec{LaunchPath: *p.LaunchPath, Parameters: val(p.Parameters), Concurrent: int(*p.ConcurrentExecutions)}
@@ -188,13 +178,16 @@ func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput
 		return nil, err
 	}
 	f, err := h.Fleets.Create.Do(ctx, fleet.CreateInput{
-		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
+		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in),
 		Locations:     locationsIn(in.Locations),
 		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),
 		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
-		Cost: anywhereCost(in.AnywhereConfiguration), LogPaths: in.LogPaths,
-		Runtime: runtimeIn(in.RuntimeConfiguration), Managed: managedIn(in), Tags: tags,
-		Gateway: gatewayIn(in), AsOnDemand: in.FleetType != nil,
+		Cost: val(val(in.AnywhereConfiguration).Cost), LogPaths: in.LogPaths,
+		Runtime: runtimeIn(val(in.RuntimeConfiguration)), Managed: managedIn(in), Tags: tags,
+		AsOnDemand: in.FleetType != nil,
+		Gateway: fleet.Gateway{
+			Mode: val(in.PlayerGatewayMode), IPProtocol: val(val(in.PlayerGatewayConfiguration).GameServerIpProtocolSupported),
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -205,64 +198,46 @@ func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput
 // checkComputeType returns a fault if a member does not apply to the fleet's compute
 // type.
 func checkComputeType(in *gamelift.CreateFleetInput) error {
-	given, kind := managedMembers(in), fleet.Anywhere
-	if computeType(in.ComputeType) == fleet.EC2 {
-		given, kind = map[string]bool{
-			"AnywhereConfiguration": in.AnywhereConfiguration != nil,
-			"ScriptId":              in.ScriptId != nil, // no script is hosted yet
-		}, fleet.EC2
+	kind := computeType(in)
+	for _, member := range []struct {
+		name  string
+		given bool
+		of    fleet.ComputeType // that has the member
+	}{
+		{"AnywhereConfiguration", in.AnywhereConfiguration != nil, fleet.Anywhere},
+		{"BuildId", in.BuildId != nil, fleet.EC2},
+		{"ScriptId", in.ScriptId != nil, fleet.EC2},
+		{"EC2InstanceType", in.EC2InstanceType != nil, fleet.EC2},
+		{"EC2InboundPermissions", in.EC2InboundPermissions != nil, fleet.EC2},
+		{"FleetType " + gamelift.FleetTypeSpot, val(in.FleetType) == gamelift.FleetTypeSpot, fleet.EC2},
+	} {
+		if member.given && member.of != kind {
+			return fault.Invalid("%s: not allowed for a fleet with ComputeType %s", member.name, kind)
+		}
 	}
-	for member, is := range given {
-		if is && member == "ScriptId" && kind == fleet.EC2 {
-			return fault.Invalid("ScriptId: this version of Muster keeps scripts but hosts none; give a BuildId")
-		}
-		if is {
-			return fault.Invalid("%s: not allowed for a fleet with ComputeType %s", member, kind)
-		}
+	if in.ScriptId != nil {
+		return fault.Invalid("ScriptId: this version of Muster keeps scripts but hosts none; give a BuildId")
 	}
 	return nil
 }
 
-func managedMembers(in *gamelift.CreateFleetInput) map[string]bool {
-	return map[string]bool{
-		"BuildId": in.BuildId != nil, "ScriptId": in.ScriptId != nil, "EC2InstanceType": in.EC2InstanceType != nil,
-		"EC2InboundPermissions":               in.EC2InboundPermissions != nil,
-		"FleetType " + gamelift.FleetTypeSpot: val(in.FleetType) == gamelift.FleetTypeSpot,
-	}
-}
-
-func computeType(given *string) fleet.ComputeType {
-	if given == nil {
-		return fleet.EC2
-	}
-	return fleet.ComputeType(*given)
+func computeType(in *gamelift.CreateFleetInput) fleet.ComputeType {
+	return cmp.Or(fleet.ComputeType(val(in.ComputeType)), fleet.EC2)
 }
 
 // managedIn returns the part of a fleet that only compute type EC2 has, or nil for
 // other types.
 func managedIn(in *gamelift.CreateFleetInput) *fleet.Managed {
-	if computeType(in.ComputeType) != fleet.EC2 {
+	if computeType(in) != fleet.EC2 {
 		return nil
 	}
-	m := &fleet.Managed{
+	return &fleet.Managed{
 		BuildID: val(in.BuildId), InstanceType: val(in.EC2InstanceType), FleetType: val(in.FleetType),
 		Inbound: permissionsIn(in.EC2InboundPermissions), InstanceRole: val(in.InstanceRoleArn),
 		RoleCredentials: val(in.InstanceRoleCredentialsProvider), PeerAccount: val(in.PeerVpcAwsAccountId), PeerVPC: val(in.PeerVpcId),
 		LaunchPath: val(in.ServerLaunchPath), LaunchParameters: val(in.ServerLaunchParameters),
+		CertificateType: val(val(in.CertificateConfiguration).CertificateType),
 	}
-	if in.CertificateConfiguration != nil {
-		m.CertificateType = val(in.CertificateConfiguration.CertificateType)
-	}
-	return m
-}
-
-// gatewayIn returns the requested player gateway.
-func gatewayIn(in *gamelift.CreateFleetInput) fleet.Gateway {
-	g := fleet.Gateway{Mode: val(in.PlayerGatewayMode)}
-	if c := in.PlayerGatewayConfiguration; c != nil {
-		g.IPProtocol = val(c.GameServerIpProtocolSupported)
-	}
-	return g
 }
 
 // managedOut adds the members that only a fleet of compute type EC2 has.

@@ -161,9 +161,8 @@ func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, erro
 		if name == f.Home {
 			return nil, fault.Invalid("Locations.%d: %s is the home region of the fleet; only remote locations are described", i+1, name)
 		}
-		at := slices.IndexFunc(f.Locations, func(l fleet.LocationState) bool { return l.Location == name })
-		if at >= 0 {
-			asked = append(asked, f.Locations[at])
+		if l := f.Place(name); l != nil {
+			asked = append(asked, *l)
 		}
 	}
 	return asked, nil

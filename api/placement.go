@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/musterhq/muster/gamelift"
@@ -55,11 +56,8 @@ func overrideIn(o *gamelift.PriorityConfigurationOverride) *placement.Override {
 	if o == nil {
 		return nil
 	}
-	fallback := placement.AfterSinglePass
-	if o.PlacementFallbackStrategy != nil {
-		fallback = placement.Fallback(*o.PlacementFallbackStrategy)
-	}
-	return &placement.Override{Fallback: fallback, LocationOrder: o.LocationOrder}
+	fallback := placement.Fallback(val(o.PlacementFallbackStrategy))
+	return &placement.Override{Fallback: cmp.Or(fallback, placement.AfterSinglePass), LocationOrder: o.LocationOrder}
 }
 
 func placementOut(p *placement.Placement, r *placement.Request) *gamelift.GameSessionPlacement {
@@ -69,14 +67,11 @@ func placementOut(p *placement.Placement, r *placement.Request) *gamelift.GameSe
 		GameSessionName: opt(r.Name), GameSessionId: opt(p.GameSessionID), GameSessionArn: opt(p.GameSessionID),
 		GameSessionRegion: opt(p.Location), PlayerLatencies: list(r.Latencies, latencyOut),
 		StartTime: gamelift.At(p.Started), EndTime: gamelift.MaybeAt(p.Ended),
-		IpAddress: opt(p.IPAddress), DnsName: opt(p.DNSName), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),
+		IpAddress: opt(p.IPAddress), DnsName: opt(p.DNSName), Port: opt(int32(p.Port)), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),
 		PlacedPlayerSessions: list(p.Placed, func(x placement.Placed) gamelift.PlacedPlayerSession {
 			return gamelift.PlacedPlayerSession{PlayerId: &x.PlayerID, PlayerSessionId: &x.PlayerSessionID}
 		}),
 		GameSessionData: opt(r.Data), MatchmakerData: opt(r.MatchmakerData),
-	}
-	if p.Port != 0 {
-		out.Port = num(p.Port)
 	}
 	if o := r.Override; o != nil {
 		out.PriorityConfigurationOverride = &gamelift.PriorityConfigurationOverride{

@@ -25,9 +25,7 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 	q := placement.Queue{
 		Name: *in.Name, Timeout: seconds(in.TimeoutInSeconds), Destinations: list(in.Destinations, destinationIn),
 		Policies: list(in.PlayerLatencyPolicies, policyIn), EventData: val(in.CustomEventData), Target: val(in.NotificationTarget),
-	}
-	if in.FilterConfiguration != nil {
-		q.AllowedLocations = in.FilterConfiguration.AllowedLocations
+		AllowedLocations: val(in.FilterConfiguration).AllowedLocations,
 	}
 	if p := in.PriorityConfiguration; p != nil {
 		q.Priority, q.LocationOrder = criteriaIn(p), p.LocationOrder
@@ -114,9 +112,7 @@ func (h handlers) queueOut(q *placement.Queue) gamelift.GameSessionQueue {
 func (h handlers) queueARN(q *placement.Queue) string { return h.Placements.Queues.ARN(q.Name) }
 
 func policyOut(p placement.LatencyPolicy) gamelift.PlayerLatencyPolicy {
-	out := gamelift.PlayerLatencyPolicy{MaximumIndividualPlayerLatencyMilliseconds: num(p.Max)}
-	if p.Duration > 0 {
-		out.PolicyDurationSeconds = num(int(p.Duration / time.Second))
+	return gamelift.PlayerLatencyPolicy{
+		MaximumIndividualPlayerLatencyMilliseconds: num(p.Max), PolicyDurationSeconds: opt(int32(p.Duration / time.Second)),
 	}
-	return out
 }

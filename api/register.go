@@ -38,18 +38,12 @@ type Services struct {
 	Uploads    Uploads
 	Scaling    *scaling.Service
 	// Sealer seals data that callers send back and must not read.
-	Sealer Sealer
+	Sealer *auth.Master
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL string
 	// Beacon returns the HOST:PORT of a location's UDP beacon, or ""; nil means that no
 	// location has one.
 	Beacon func(location string) string
-}
-
-// Sealer seals texts, and opens them for the same label (auth.Master).
-type Sealer interface {
-	Seal(text, label string) []byte
-	Open(sealed []byte, label string) (string, error)
 }
 
 // Uploads issues credentials and URLs for stored files.

@@ -16,15 +16,11 @@ func (h handlers) registerScaling(srv *awsrpc.Server) {
 }
 
 func (h handlers) putScalingPolicy(ctx context.Context, in *gamelift.PutScalingPolicyInput) (*gamelift.PutScalingPolicyOutput, error) {
-	input := scaling.Input{
+	p, err := h.Scaling.Put.Do(ctx, scaling.Input{
 		FleetID: *in.FleetId, Name: *in.Name, Metric: *in.MetricName, Kind: scaling.Kind(val(in.PolicyType)),
 		Comparison: val(in.ComparisonOperator), Threshold: in.Threshold, Type: scaling.Adjustment(val(in.ScalingAdjustmentType)),
-		Periods: count(in.EvaluationPeriods), By: count(in.ScalingAdjustment),
-	}
-	if in.TargetConfiguration != nil {
-		input.Target = in.TargetConfiguration.TargetValue
-	}
-	p, err := h.Scaling.Put.Do(ctx, input)
+		Periods: count(in.EvaluationPeriods), By: count(in.ScalingAdjustment), Target: val(in.TargetConfiguration).TargetValue,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -70,20 +70,11 @@ func (h handlers) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput
 }
 
 func matchPlayerIn(p gamelift.Player) flexmatch.Player {
-	out := flexmatch.Player{ID: val(p.PlayerId), Team: val(p.Team)}
-	if len(p.PlayerAttributes) > 0 {
-		out.Attributes = make(map[string]flexmatch.Attribute, len(p.PlayerAttributes))
-		for name, v := range p.PlayerAttributes {
-			out.Attributes[name] = flexmatch.Attribute{S: v.S, N: v.N, SL: v.SL, SDM: v.SDM}
-		}
+	return flexmatch.Player{
+		ID: val(p.PlayerId), Team: val(p.Team),
+		Attributes: mapped(p.PlayerAttributes, func(v gamelift.AttributeValue) flexmatch.Attribute { return flexmatch.Attribute(v) }),
+		Latency:    mapped(p.LatencyInMs, func(ms int32) int { return int(ms) }),
 	}
-	if len(p.LatencyInMs) > 0 {
-		out.Latency = make(map[string]int, len(p.LatencyInMs))
-		for location, ms := range p.LatencyInMs {
-			out.Latency[location] = int(ms)
-		}
-	}
-	return out
 }
 
 func (h handlers) ticketOut(d *flexmatch.Described) gamelift.MatchmakingTicket {
@@ -101,9 +92,7 @@ func (h handlers) ticketOut(d *flexmatch.Described) gamelift.MatchmakingTicket {
 		}
 	}
 	if t.Status.Waits() {
-		if wait := h.Matches.EstimatedWait(t.Configuration); wait > 0 {
-			out.EstimatedWaitTime = num(wait)
-		}
+		out.EstimatedWaitTime = opt(int32(h.Matches.EstimatedWait(t.Configuration)))
 	}
 	return out
 }
@@ -118,10 +107,8 @@ func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 	if t.Status != flexmatch.Completed {
 		return out
 	}
-	out.IpAddress, out.DnsName, out.PlayerGatewayStatus = opt(t.IPAddress), opt(t.DNSName), new(gamelift.PlayerGatewayStatusDisabled)
-	if t.Port != 0 {
-		out.Port = num(t.Port)
-	}
+	out.IpAddress, out.DnsName, out.Port = opt(t.IPAddress), opt(t.DNSName), opt(int32(t.Port))
+	out.PlayerGatewayStatus = new(gamelift.PlayerGatewayStatusDisabled)
 	for _, m := range t.Members {
 		if m.PlayerSessionID != "" {
 			out.MatchedPlayerSessions = append(out.MatchedPlayerSessions, gamelift.MatchedPlayerSession{
@@ -133,18 +120,9 @@ func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 }
 
 func matchPlayerOut(p *flexmatch.Player) gamelift.Player {
-	out := gamelift.Player{PlayerId: &p.ID}
-	if len(p.Attributes) > 0 {
-		out.PlayerAttributes = make(map[string]gamelift.AttributeValue, len(p.Attributes))
-		for name, a := range p.Attributes {
-			out.PlayerAttributes[name] = gamelift.AttributeValue{S: a.S, N: a.N, SL: a.SL, SDM: a.SDM}
-		}
+	return gamelift.Player{
+		PlayerId:         &p.ID,
+		PlayerAttributes: mapped(p.Attributes, func(v flexmatch.Attribute) gamelift.AttributeValue { return gamelift.AttributeValue(v) }),
+		LatencyInMs:      mapped(p.Latency, func(ms int) int32 { return int32(ms) }),
 	}
-	if len(p.Latency) > 0 {
-		out.LatencyInMs = make(map[string]int32, len(p.Latency))
-		for location, ms := range p.Latency {
-			out.LatencyInMs[location] = int32(ms)
-		}
-	}
-	return out
 }

@@ -72,6 +72,18 @@ func listIfGiven[A, B any](items []A, f func(A) B) *[]B {
 	return new(list(items, f))
 }
 
+// mapped maps each value; the result is nil if there is none.
+func mapped[A, B any](items map[string]A, f func(A) B) map[string]B {
+	if len(items) == 0 {
+		return nil
+	}
+	out := make(map[string]B, len(items))
+	for name, item := range items {
+		out[name] = f(item)
+	}
+	return out
+}
+
 // tagMap returns a list of tags as a map. Keys must be unique.
 func tagMap(tags []gamelift.Tag) (map[string]string, error) {
 	m := make(map[string]string, len(tags))

@@ -34,9 +34,16 @@ type placedInfo struct {
 	PlayerSessionID string `json:"playerSessionId"`
 }
 
-// publishedTypes maps final statuses to published event types.
-var publishedTypes = map[Status]string{
-	Fulfilled: "PlacementFulfilled", Cancelled: "PlacementCancelled", TimedOut: "PlacementTimedOut", Failed: "PlacementFailed",
+// ends has what each final status is called elsewhere.
+var ends = map[Status]struct {
+	code      event.Code
+	published string // type of the published event
+	metric    string // published name
+}{
+	Fulfilled: {event.PlacementFulfilled, "PlacementFulfilled", "PlacementsSucceeded"},
+	Cancelled: {event.PlacementCancelled, "PlacementCancelled", "PlacementsCanceled"},
+	TimedOut:  {event.PlacementTimedOut, "PlacementTimedOut", "PlacementsTimedOut"},
+	Failed:    {event.PlacementFailed, "PlacementFailed", "PlacementsFailed"},
 }
 
 // announce appends the event of a placement's end and counts it once it is durable.
@@ -46,7 +53,7 @@ func (s *Service) announce(tx *store.Tx, p *Placement) {
 		Code: ends[p.Status].code, Resource: p.ID, Message: p.Reason,
 		Notice: &event.Notice{DetailType: DetailType, Source: s.Queues.ARN(p.Queue)},
 	}
-	d := detail{Type: publishedTypes[p.Status], PlacementID: p.ID, StartTime: stamp(p.Started), EndTime: stamp(p.Ended)}
+	d := detail{Type: ends[p.Status].published, PlacementID: p.ID, StartTime: stamp(p.Started), EndTime: stamp(p.Ended)}
 	if q != nil {
 		e.Notice.Target, d.EventData = q.Target, q.EventData
 	}

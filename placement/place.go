@@ -36,9 +36,8 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 		return false, nil
 	}
 	r := s.t.requests.Get(tx, old.ID)
-	g, err := s.sessions.Place(tx, f, proposal.Place.Location, session.Spec{
-		Name: r.Name, Data: r.Data, MatchmakerData: r.MatchmakerData, MaxPlayers: r.MaxPlayers,
-		Properties: r.Properties, LastPart: s.sessionName(tx, old, proposal.Place),
+	g, err := s.sessions.Place(tx, f, proposal.Place.Location, s.sessionName(tx, old, proposal.Place), session.GameSession{
+		Name: r.Name, Data: r.Data, Matchmaker: r.MatchmakerData, MaxPlayers: r.MaxPlayers, Properties: r.Properties,
 	})
 	if fault.Is(err, fault.FleetCapacityExceeded) {
 		return false, nil // the process was taken in between

@@ -197,14 +197,3 @@ func (s *Service) failPending(tx *store.Tx, q *Queue) {
 		s.finish(tx, p, Failed, "the queue was deleted")
 	}
 }
-
-// ends maps final statuses to event codes and published metric names.
-var ends = map[Status]struct {
-	code   event.Code
-	metric string
-}{
-	Fulfilled: {event.PlacementFulfilled, "PlacementsSucceeded"},
-	Cancelled: {event.PlacementCancelled, "PlacementsCanceled"},
-	TimedOut:  {event.PlacementTimedOut, "PlacementsTimedOut"},
-	Failed:    {event.PlacementFailed, "PlacementsFailed"},
-}

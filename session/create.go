@@ -98,13 +98,11 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	if err := s.checkCreator(tx, f, in.CreatorID); err != nil {
 		return nil, err
 	}
-	spec := Spec{
-		Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID, LastPart: in.Token,
-	}
+	g := GameSession{Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID}
 	if in.Token != "" {
-		spec.fingerprint = fingerprint(in, f.ID)
+		g.Fingerprint = fingerprint(in, f.ID)
 	}
-	return s.Place(tx, f, in.Location, spec)
+	return s.Place(tx, f, in.Location, in.Token, g)
 }
 
 // placeIn returns the location of a request. For a managed fleet the default is its home
@@ -178,30 +176,17 @@ func fingerprint(in CreateInput, fleetID string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Spec describes a game session to create on some process.
-type Spec struct {
-	Name, Data, MatchmakerData string
-	MaxPlayers                 int
-	Properties                 []Property
-	CreatorID                  string
-	LastPart                   string // of its id; "" generates one
-	fingerprint                string
-}
-
-// Place creates a game session on a free process in a location of the fleet.
-// Errors: FleetCapacityExceeded.
-func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec) (*GameSession, error) {
-	last := spec.LastPart
-	if last == "" {
-		last = tx.ID("gsess-")
+// Place creates a game session on a free process in a location of the fleet. name is the
+// last part of its id; "" generates one. g has what its creator decides; the other members
+// are set here. Errors: FleetCapacityExceeded.
+func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location, name string, g GameSession) (*GameSession, error) {
+	if name == "" {
+		name = tx.ID("gsess-")
 	}
-	g := &GameSession{
-		ID: s.fleets.Home().OfSession(f.ID, location, last), FleetID: f.ID, Location: location,
-		Name: spec.Name, Created: tx.Now(), MaxPlayers: spec.MaxPlayers, Properties: spec.Properties,
-		Data: spec.Data, Matchmaker: spec.MatchmakerData, JoinPolicy: AcceptAll, Protection: f.Protection,
-		CreatorID: spec.CreatorID, Fingerprint: spec.fingerprint,
-		ActivateBy: tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault()),
-	}
+	g.ID, g.FleetID, g.Location = s.fleets.Home().OfSession(f.ID, location, name), f.ID, location
+	g.JoinPolicy, g.Protection = AcceptAll, f.Protection
+	g.Created = tx.Now()
+	g.ActivateBy = tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault())
 	p, c, err := s.computes.Take(tx, f, location, g.ID, s.counted)
 	if err != nil {
 		return nil, err
@@ -209,10 +194,10 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec
 	g.ProcessKey, g.Port = p.Key, p.Port
 	g.IPAddress, g.DNSName = c.Address()
 	g.move(Activating)
-	s.put(tx, g)
-	s.record(tx, event.GameSessionCreated, g, "")
+	s.put(tx, &g)
+	s.record(tx, event.GameSessionCreated, &g, "")
 	s.computes.Start(tx, p.Key, g.start())
-	return g, nil
+	return &g, nil
 }
 
 // Abandon ends a game session that is no longer needed, and orders its process to end.
