@@ -133,7 +133,7 @@ func permissionsIn(all []gamelift.IpPermission) []fleet.Permission {
 }
 
 func (h handlers) startFleetActions(ctx context.Context, in *gamelift.StartFleetActionsInput) (*gamelift.StartFleetActionsOutput, error) {
-	f, err := h.Fleets.Capacities.StartScaling(ctx, *in.FleetId, val(in.Location))
+	f, err := h.Fleets.Capacities.SetScaling.Do(ctx, fleet.ScalingInput{FleetID: *in.FleetId, Location: val(in.Location)})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (h handlers) startFleetActions(ctx context.Context, in *gamelift.StartFleet
 }
 
 func (h handlers) stopFleetActions(ctx context.Context, in *gamelift.StopFleetActionsInput) (*gamelift.StopFleetActionsOutput, error) {
-	f, err := h.Fleets.Capacities.StopScaling(ctx, *in.FleetId, val(in.Location))
+	f, err := h.Fleets.Capacities.SetScaling.Do(ctx, fleet.ScalingInput{FleetID: *in.FleetId, Location: val(in.Location), Stopped: true})
 	if err != nil {
 		return nil, err
 	}

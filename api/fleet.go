@@ -101,7 +101,7 @@ func (h handlers) describeRuntimeConfiguration(ctx context.Context, in *gamelift
 }
 
 func (h handlers) updateRuntimeConfiguration(ctx context.Context, in *gamelift.UpdateRuntimeConfigurationInput) (*gamelift.UpdateRuntimeConfigurationOutput, error) {
-	f, err := h.Fleets.UpdateRuntime(ctx, *in.FleetId, runtimeIn(val(in.RuntimeConfiguration)))
+	f, err := h.Fleets.UpdateRuntime.Do(ctx, fleet.RuntimeInput{FleetID: *in.FleetId, Runtime: runtimeIn(val(in.RuntimeConfiguration))})
 	if err != nil {
 		return nil, err
 	}
@@ -345,12 +345,8 @@ func wholeOf(f *fleet.Fleet) string {
 // fleet, since the processes of an ANYWHERE fleet are never in its home region.
 func (h handlers) utilization(f *fleet.Fleet, location string) gamelift.FleetUtilization {
 	use := h.Sessions.Use(h.Store.View(), f.ID, location)
-	shown := location
-	if shown == "" {
-		shown = f.Home
-	}
 	return gamelift.FleetUtilization{
-		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: &shown,
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: new(cmp.Or(location, f.Home)),
 		ActiveServerProcessCount: num(use.Processes), ActiveGameSessionCount: num(use.GameSessions),
 		CurrentPlayerSessionCount: num(use.Players), MaximumPlayerSessionCount: num(use.MaxPlayers),
 	}

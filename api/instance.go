@@ -72,10 +72,7 @@ func (h handlers) noAccess(i *instance.Instance) error {
 // location, of fleets in the caller's scope, and how many the location's hosts could
 // run.
 func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.DescribeEC2InstanceLimitsInput) (*gamelift.DescribeEC2InstanceLimitsOutput, error) {
-	location := val(in.Location)
-	if location == "" {
-		location = h.Home.Region
-	}
+	location := cmp.Or(val(in.Location), h.Home.Region)
 	view := h.Store.View()
 	if !h.Fleets.Locations.Known(view, location) {
 		return nil, fault.Invalid("Location: %s does not exist", location)

@@ -104,7 +104,7 @@ func (h handlers) pingBeacon(location string) *gamelift.PingBeacon {
 
 func (h handlers) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {
 	names := locationsIn(in.Locations)
-	f, err := h.Fleets.AddLocations(ctx, *in.FleetId, names)
+	f, err := h.Fleets.AddLocations.Do(ctx, fleet.LocationsInput{FleetID: *in.FleetId, Locations: names})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (h handlers) createFleetLocations(ctx context.Context, in *gamelift.CreateF
 }
 
 func (h handlers) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFleetLocationsInput) (*gamelift.DeleteFleetLocationsOutput, error) {
-	f, err := h.Fleets.RemoveLocations(ctx, *in.FleetId, in.Locations)
+	f, err := h.Fleets.RemoveLocations.Do(ctx, fleet.LocationsInput{FleetID: *in.FleetId, Locations: in.Locations})
 	if err != nil {
 		return nil, err
 	}

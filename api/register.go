@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -91,13 +92,7 @@ func on[In, Out any](srv *awsrpc.Server, operation string, f func(context.Contex
 
 // actor returns the name of a principal as an actor.
 func actor(p awsrpc.Principal) string {
-	switch {
-	case p.Name != "":
-		return p.Name
-	case p.AccessKeyID != "":
-		return p.AccessKeyID
-	}
-	return "anonymous"
+	return cmp.Or(p.Name, p.AccessKeyID, "anonymous")
 }
 
 // MaxBodies returns the maximum size in bytes of the inputs of operations that need

@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 )
@@ -214,9 +215,7 @@ func (ss *Scripts) runCreate(tx *store.Tx, a scriptArgs) (*Script, error) {
 		return nil, fault.Invalid("there are %d scripts; the quota is %d", ss.table.Len(tx), q)
 	}
 	c := &Script{ID: tx.ID("script-"), Node: DefaultNode, Created: tx.Now()}
-	if a.Node != nil {
-		c.Node = *a.Node
-	}
+	patch.Set(&c.Node, a.Node)
 	if err := checkNode(c.Node); err != nil {
 		return nil, err
 	}
@@ -245,12 +244,8 @@ func (ss *Scripts) runUpdate(tx *store.Tx, a scriptArgs) (*Script, error) {
 
 // apply applies the given members and stores the script.
 func (ss *Scripts) apply(tx *store.Tx, c *Script, a scriptArgs) error {
-	if a.Name != nil {
-		c.Name = *a.Name
-	}
-	if a.Version != nil {
-		c.Version = *a.Version
-	}
+	patch.Set(&c.Name, a.Name)
+	patch.Set(&c.Version, a.Version)
 	if a.Zip != nil {
 		if err := ss.replaceZip(tx, c, a); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -71,12 +72,8 @@ type Deps struct {
 
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, d Deps, o Options) *Service {
-	if o.UploadTime <= 0 {
-		o.UploadTime = 24 * time.Hour
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.UploadTime = cmp.Or(o.UploadTime, 24*time.Hour)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{
 		Scripts: newScripts(st, d, o),
 		st:      st, opts: o, log: o.Logger, events: d.Events, tags: d.Tags, objects: d.Objects, t: newTables(st),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -46,7 +47,7 @@ var moves = map[[2]compute.Status][]struct {
 			y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
 		}, event.GameSessionTerminating},
 		{"location is removed", func(y *yard) {
-			_, err := y.Fleets.RemoveLocations(y.Ctx, y.fleet.ID, []string{home})
+			_, err := y.Fleets.RemoveLocations.Do(y.Ctx, fleet.LocationsInput{FleetID: y.fleet.ID, Locations: []string{home}})
 			y.Must(err)
 			celltest.Pass(0)
 		}, event.FleetDeleting},

@@ -159,7 +159,7 @@ func TestLocationRemoval(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.free("compute-2/q")
-		_, err := y.Fleets.RemoveLocations(y.Ctx, y.fleet.ID, []string{away})
+		_, err := y.Fleets.RemoveLocations.Do(y.Ctx, fleet.LocationsInput{FleetID: y.fleet.ID, Locations: []string{away}})
 		y.Must(err)
 		celltest.Pass(0)
 		y.Must(y.Computes.End(y.Ctx, y.ref("compute-2/q")))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 )
@@ -99,8 +100,8 @@ func (s *Aliases) runUpdate(tx *store.Tx, in AliasUpdate) (*Alias, error) {
 		return nil, err
 	}
 	a := *old
-	set(&a.Name, in.Name)
-	set(&a.Description, in.Description)
+	patch.Set(&a.Name, in.Name)
+	patch.Set(&a.Description, in.Description)
 	if in.Routing != "" {
 		if err := s.checkRoute(tx, in.Routing, in.FleetID, in.Message); err != nil {
 			return nil, err

@@ -1,11 +1,11 @@
 package fleet
 
 import (
-	"context"
 	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -47,16 +47,21 @@ type Capacities struct {
 	// Update changes how many instances a location should have. They are created and
 	// removed asynchronously.
 	// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-	Update     *store.Command[CapacityInput, *Fleet]
-	setScaling *store.Command[actionsArgs, *Fleet]
-	wake       *store.Action[wakeArgs]
+	Update *store.Command[CapacityInput, *Fleet]
+	// SetScaling stops automatic scaling of a location, or starts it again. The location's
+	// policies remain.
+	// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+	SetScaling *store.Command[ScalingInput, *Fleet]
+	// Wake requests an instance for a location that is asleep. Other locations are
+	// unaffected.
+	Wake *store.Action[WakeInput]
 }
 
 func newCapacities(st *store.Store, fleets *Fleets) *Capacities {
 	s := &Capacities{fleets: fleets}
 	s.Update = store.NewCommand(st, "fleet.update_capacity", s.runUpdate)
-	s.setScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
-	s.wake = store.NewAction(st, "fleet.wake", s.runWake)
+	s.SetScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
+	s.Wake = store.NewAction(st, "fleet.wake", s.runWake)
 	return s
 }
 
@@ -79,17 +84,17 @@ func (s *Capacities) runUpdate(tx *store.Tx, in CapacityInput) (*Fleet, error) {
 
 // on returns c with the change applied.
 func (in CapacityInput) on(c Capacity) (Capacity, error) {
-	set(&c.FromZero, in.FromZero)
+	patch.Set(&c.FromZero, in.FromZero)
 	if c.FromZero && in.Min != nil {
 		return c, fault.Invalid("MinSize: not allowed with SCALE_TO_AND_FROM_ZERO, which sets it itself")
 	}
 	if !c.FromZero && in.IdleAfter != nil {
 		return c, fault.Invalid("ManagedCapacityConfiguration.ScaleInAfterInactivityMinutes: allowed with SCALE_TO_AND_FROM_ZERO only")
 	}
-	set(&c.Min, in.Min)
-	set(&c.Max, in.Max)
-	set(&c.Desired, in.Desired)
-	set(&c.IdleAfter, in.IdleAfter)
+	patch.Set(&c.Min, in.Min)
+	patch.Set(&c.Max, in.Max)
+	patch.Set(&c.Desired, in.Desired)
+	patch.Set(&c.IdleAfter, in.IdleAfter)
 	switch {
 	case !c.FromZero:
 		c.IdleAfter = 0
@@ -162,24 +167,13 @@ func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	return l, nil
 }
 
-type actionsArgs struct {
-	FleetID, Location string
+// ScalingInput says whether a location is scaled automatically.
+type ScalingInput struct {
+	FleetID, Location string // Location "" is the home region
 	Stopped           bool
 }
 
-// StopScaling stops automatic scaling of a location, "" being the home region. Its
-// policies remain.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-func (s *Capacities) StopScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
-	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, true})
-}
-
-// StartScaling reverts StopScaling.
-func (s *Capacities) StartScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
-	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, false})
-}
-
-func (s *Capacities) runSetScaling(tx *store.Tx, a actionsArgs) (*Fleet, error) {
+func (s *Capacities) runSetScaling(tx *store.Tx, a ScalingInput) (*Fleet, error) {
 	f, err := s.fleets.changeableManaged(tx, a.FleetID)
 	if err != nil {
 		return nil, err
@@ -208,14 +202,10 @@ func (l *LocationState) zeroes() bool {
 	return l.Status == Active && l.Capacity.FromZero && !l.ScalingStopped
 }
 
-type wakeArgs struct{ FleetID, Location, Why string }
+// WakeInput names a location to wake, and the cause.
+type WakeInput struct{ FleetID, Location, Why string }
 
-// Wake requests an instance for a location that is asleep; why describes the cause. Other locations are unaffected.
-func (s *Capacities) Wake(ctx context.Context, fleetID, location, why string) error {
-	return s.wake.Do(ctx, wakeArgs{fleetID, location, why})
-}
-
-func (s *Capacities) runWake(tx *store.Tx, a wakeArgs) error {
+func (s *Capacities) runWake(tx *store.Tx, a WakeInput) error {
 	s.WakeIn(tx, a.FleetID, a.Location, a.Why)
 	return nil
 }

@@ -117,7 +117,9 @@ func TestCapacity_FromZero(t *testing.T) {
 		f := x.managed()
 		x.advance(f.ID, home, fleet.Active)
 		rest := func() { x.do(func(tx *store.Tx) { x.fleets.Capacities.Rest(tx, f.ID, home, "idle") }) }
-		wake := func() { x.must(x.fleets.Capacities.Wake(x.ctx, f.ID, home, "a request")) }
+		wake := func() {
+			x.must(x.fleets.Capacities.Wake.Do(x.ctx, fleet.WakeInput{FleetID: f.ID, Location: home, Why: "a request"}))
+		}
 		want := func(what string, desired int, rests, asleep bool) {
 			t.Helper()
 			l := x.at(f.ID, home)
@@ -139,11 +141,11 @@ func TestCapacity_FromZero(t *testing.T) {
 		wake()
 		want("woken", 1, true, false)
 		x.happened(f.ID, since, event.FleetScaling, event.FleetScaling)
-		_, err = x.fleets.Capacities.StopScaling(x.ctx, f.ID, "")
+		_, err = x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID, Stopped: true})
 		x.must(err)
 		rest()
 		want("stopped", 1, false, false)
-		_, err = x.fleets.Capacities.StartScaling(x.ctx, f.ID, "")
+		_, err = x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID})
 		x.must(err)
 		rest()
 		want("started again", 0, false, true)

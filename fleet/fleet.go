@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -101,20 +102,12 @@ type ProcessSpec struct {
 // ActivationTimeoutOrDefault returns how long a game session may take from its start to
 // ActivateGameSession.
 func (r Runtime) ActivationTimeoutOrDefault() time.Duration {
-	if r.ActivationTimeout == 0 {
-		return DefaultActivationTimeout
-	}
-	return r.ActivationTimeout
+	return cmp.Or(r.ActivationTimeout, DefaultActivationTimeout)
 }
 
 // MaxActivationsOrDefault returns how many game sessions one compute may be activating at
 // a time.
-func (r Runtime) MaxActivationsOrDefault() int {
-	if r.MaxActivations == 0 {
-		return UnlimitedActivations
-	}
-	return r.MaxActivations
-}
+func (r Runtime) MaxActivationsOrDefault() int { return cmp.Or(r.MaxActivations, UnlimitedActivations) }
 
 // Has reports whether the fleet has the location and it is ACTIVE.
 func (f *Fleet) Has(location string) bool {
@@ -126,9 +119,7 @@ func (f *Fleet) Has(location string) bool {
 // Place returns a pointer into the fleet to the state of a location, "" being the home
 // region, or nil.
 func (f *Fleet) Place(location string) *LocationState {
-	if location == "" {
-		location = f.Home
-	}
+	location = cmp.Or(location, f.Home)
 	at := slices.IndexFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
 	if at < 0 {
 		return nil

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -81,9 +82,7 @@ func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 	if err := checkPermissions(m.Inbound, m.OS); err != nil {
 		return err
 	}
-	if m.FleetType == "" {
-		m.FleetType = onDemand
-	}
+	m.FleetType = cmp.Or(m.FleetType, onDemand)
 	return s.checkBuild(r, m)
 }
 

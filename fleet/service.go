@@ -45,6 +45,18 @@ type Service struct {
 	// first, each of which must match a permission.
 	// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
 	UpdatePorts *store.Command[PortsInput, *Fleet]
+	// UpdateRuntime replaces a fleet's runtime configuration, even before the fleet is
+	// ACTIVE (API reference, UpdateRuntimeConfiguration).
+	// Errors: NotFound, InvalidFleetStatus (DELETING), InvalidRequest.
+	UpdateRuntime *store.Command[RuntimeInput, *Fleet]
+	// AddLocations adds locations to a fleet. Those of an Anywhere fleet are ACTIVE
+	// immediately, those of a managed one are NEW.
+	// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
+	AddLocations *store.Command[LocationsInput, *Fleet]
+	// RemoveLocations starts the removal of locations from a fleet: processes there are
+	// told to stop, and the locations are removed when these have ended.
+	// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
+	RemoveLocations *store.Command[LocationsInput, *Fleet]
 	// Delete starts the deletion of a fleet: its processes are told to stop, and the fleet is
 	// removed when the last one has ended. Errors: NotFound, InvalidRequest (DELETING
 	// already; Terraform depends on the exact message to keep waiting).
@@ -53,10 +65,6 @@ type Service struct {
 	quotas Quotas
 	builds Builds
 	tags   *tag.Service
-
-	updateRuntime   *store.Command[runtimeArgs, *Fleet]
-	addLocations    *store.Command[locationsArgs, *Fleet]
-	removeLocations *store.Command[locationsArgs, *Fleet]
 
 	onDeleting []func()
 	onRuntime  []func(fleetID string)
@@ -71,11 +79,11 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	}
 	s.Create = store.NewCommand(st, "fleet.create", s.runCreate)
 	s.Update = store.NewCommand(st, "fleet.update", s.runUpdate)
-	s.updateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
+	s.UpdateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
 	s.UpdatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
 	s.Delete = store.NewAction(st, "fleet.delete", s.runDelete)
-	s.addLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)
-	s.removeLocations = store.NewCommand(st, "fleet.remove_locations", s.runRemoveLocations)
+	s.AddLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)
+	s.RemoveLocations = store.NewCommand(st, "fleet.remove_locations", s.runRemoveLocations)
 	d.Tags.Kind("fleet", func(r store.Reader, a string) bool { return t.Get(r, a) != nil })
 	return s
 }

@@ -141,23 +141,23 @@ func TestLocations(t *testing.T) {
 	if len(f.Locations) != 1 || f.Locations[0].Capacity != (fleet.Capacity{Desired: 1, Max: 1}) {
 		t.Fatalf("locations %+v", f.Locations)
 	}
-	_, err := x.fleets.AddLocations(x.ctx, f.ID, []string{other})
+	_, err := x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
 	x.refused(err, fault.InvalidFleetStatus)
 	x.advance(f.ID, home, fleet.Active)
 	for _, bad := range [][]string{{home}, {"custom-nowhere"}, {other, other}} {
-		_, err = x.fleets.AddLocations(x.ctx, f.ID, bad)
+		_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: bad})
 		if !fault.Is(err, fault.InvalidRequest) && !fault.Is(err, fault.LimitExceeded) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{other})
+	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
 	x.must(err)
 	if l := x.at(f.ID, other); l.Status != fleet.Made || !x.get(f.ID).WantsInstances(l) || !x.get(f.ID).TakesProcesses(other) {
 		t.Errorf("added %+v", l)
 	}
-	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{"eu-central-1"})
+	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"eu-central-1"}})
 	x.refused(err, fault.LimitExceeded)
-	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{home})
+	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{home}})
 	x.refused(err, fault.InvalidRequest)
 }
 
@@ -168,14 +168,14 @@ func TestRemoveLocations(t *testing.T) {
 	f := x.anywhere("custom-a")
 	_, err := x.fleets.Locations.Create(x.ctx, "custom-b", nil)
 	x.must(err)
-	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{"custom-b"})
+	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
 	x.must(err)
-	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{"custom-b"})
+	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
 	x.must(err)
 	if l := x.at(f.ID, "custom-b"); l.Status != fleet.Deleting || x.get(f.ID).Has("custom-b") || x.deleted != 1 {
 		t.Errorf("removed %+v", l)
 	}
-	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{"custom-b"})
+	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
 	x.refused(err, fault.InvalidRequest)
 	x.do(func(tx *store.Tx) { x.fleets.FinishLocation(tx, f.ID, "custom-b") })
 	if x.get(f.ID).Place("custom-b") != nil {

@@ -1,11 +1,11 @@
 package fleet
 
 import (
-	"context"
 	"slices"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -25,10 +25,10 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 		return nil, err
 	}
 	was := f.Protection
-	set(&f.Name, in.Name)
-	set(&f.Description, in.Description)
-	set(&f.Protection, in.Protection)
-	set(&f.Cost, in.Cost)
+	patch.Set(&f.Name, in.Name)
+	patch.Set(&f.Description, in.Description)
+	patch.Set(&f.Protection, in.Protection)
+	patch.Set(&f.Cost, in.Cost)
 	if in.CreationLimit != nil {
 		f.CreationLimit = in.CreationLimit
 	}
@@ -44,19 +44,13 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	return f, nil
 }
 
-type runtimeArgs struct {
+// RuntimeInput replaces a fleet's runtime configuration.
+type RuntimeInput struct {
 	FleetID string
 	Runtime Runtime
 }
 
-// UpdateRuntime replaces a fleet's runtime configuration, even before the fleet is ACTIVE
-// (API reference, UpdateRuntimeConfiguration).
-// Errors: NotFound, InvalidFleetStatus (DELETING), InvalidRequest.
-func (s *Service) UpdateRuntime(ctx context.Context, fleetID string, r Runtime) (*Fleet, error) {
-	return s.updateRuntime.Do(ctx, runtimeArgs{fleetID, r})
-}
-
-func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) {
+func (s *Service) runUpdateRuntime(tx *store.Tx, a RuntimeInput) (*Fleet, error) {
 	old, err := s.Find(tx, a.FleetID)
 	if err != nil {
 		return nil, err
@@ -80,26 +74,13 @@ func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) 
 	return f, nil
 }
 
-// set assigns *v to *to unless v is nil.
-func set[T any](to *T, v *T) {
-	if v != nil {
-		*to = *v
-	}
-}
-
-type locationsArgs struct {
+// LocationsInput lists locations to add to a fleet or to remove from it.
+type LocationsInput struct {
 	FleetID   string
 	Locations []string
 }
 
-// AddLocations adds locations to a fleet. Those of an Anywhere fleet are ACTIVE
-// immediately, those of a managed one are NEW.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
-func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
-	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
-}
-
-func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+func (s *Service) runAddLocations(tx *store.Tx, a LocationsInput) (*Fleet, error) {
 	f, err := s.changeable(tx, a.FleetID)
 	if err != nil {
 		return nil, err
@@ -121,14 +102,7 @@ func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error)
 	return f, nil
 }
 
-// RemoveLocations starts the removal of locations from a fleet: processes there are told
-// to stop, and the locations are removed when these have ended.
-// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
-func (s *Service) RemoveLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
-	return s.removeLocations.Do(ctx, locationsArgs{fleetID, locations})
-}
-
-func (s *Service) runRemoveLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+func (s *Service) runRemoveLocations(tx *store.Tx, a LocationsInput) (*Fleet, error) {
 	f, err := s.changeable(tx, a.FleetID)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/placement"
@@ -228,27 +229,21 @@ func (s *Configurations) runUpdate(tx *store.Tx, in ConfigurationUpdate) (*Confi
 }
 
 func (in *ConfigurationUpdate) apply(c *Configuration) {
-	set(&c.Description, in.Description)
-	set(&c.RuleSet, in.RuleSet)
-	set(&c.Queues, in.Queues)
-	set(&c.RequestTimeout, in.RequestTimeout)
-	set(&c.AcceptanceRequired, in.AcceptanceRequired)
-	set(&c.AcceptanceTimeout, in.AcceptanceTimeout)
-	set(&c.Mode, in.Mode)
-	set(&c.Backfill, in.Backfill)
-	set(&c.Additional, in.Additional)
-	set(&c.Properties, in.Properties)
-	set(&c.Data, in.Data)
-	set(&c.Target, in.Target)
-	set(&c.EventData, in.EventData)
+	patch.Set(&c.Description, in.Description)
+	patch.Set(&c.RuleSet, in.RuleSet)
+	patch.Set(&c.Queues, in.Queues)
+	patch.Set(&c.RequestTimeout, in.RequestTimeout)
+	patch.Set(&c.AcceptanceRequired, in.AcceptanceRequired)
+	patch.Set(&c.AcceptanceTimeout, in.AcceptanceTimeout)
+	patch.Set(&c.Mode, in.Mode)
+	patch.Set(&c.Backfill, in.Backfill)
+	patch.Set(&c.Additional, in.Additional)
+	patch.Set(&c.Properties, in.Properties)
+	patch.Set(&c.Data, in.Data)
+	patch.Set(&c.Target, in.Target)
+	patch.Set(&c.EventData, in.EventData)
 	if in.Mode != nil && *in.Mode == Standalone && in.Queues == nil {
 		c.Queues = nil // a standalone configuration has no queues
-	}
-}
-
-func set[T any](to *T, v *T) {
-	if v != nil {
-		*to = *v
 	}
 }
 

@@ -262,7 +262,7 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		h := y.host()
 		f := y.managed("")
 		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
-		_, err := y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
+		_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
 		y.Must(err)
 		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
 			y.Errorf("the host runs %+v", got)
@@ -271,11 +271,11 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		if got := y.status(f); got != fleet.Error {
 			y.Fatalf("the fleet is %s", got)
 		}
-		_, err = y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
+		_, err = y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
 		y.Must(err)
 		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
 		y.Refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
-			_, err := y.Fleets.UpdateRuntime(y.Ctx, f.ID, other)
+			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
 			return err
 		})
 	})

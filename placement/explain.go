@@ -30,7 +30,9 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Placement: withoutRounds(p), Request: r, Rounds: []Round{}}
+	bare := *p
+	bare.Rounds = nil
+	e := &Explanation{Placement: &bare, Request: r, Rounds: []Round{}}
 	for _, round := range p.Rounds {
 		e.Rounds = append(e.Rounds, round.withTexts())
 	}
@@ -48,13 +50,6 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 		e.Now = &now
 	}
 	return e, nil
-}
-
-// withoutRounds returns a copy of a placement without its rounds.
-func withoutRounds(p *Placement) *Placement {
-	bare := *p
-	bare.Rounds = nil
-	return &bare
 }
 
 // roundsAt computes rounds of waiting placements at one time, sharing the candidates of

@@ -13,9 +13,6 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
-	if r == nil {
-		return nil
-	}
 	m := &metrics{
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_queue_events_total",
@@ -27,24 +24,21 @@ func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 600},
 		}, []string{"queue_name"}),
 	}
-	r.MustRegister(m.counts, m.wait, depths{s, prometheus.NewDesc("muster_queue",
-		"State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).",
-		[]string{"metric", "queue_name"}, nil)})
+	if r != nil {
+		r.MustRegister(m.counts, m.wait, depths{s, prometheus.NewDesc("muster_queue",
+			"State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).",
+			[]string{"metric", "queue_name"}, nil)})
+	}
 	return m
 }
 
 func (m *metrics) count(metric, queue string) {
-	if m != nil {
-		m.counts.WithLabelValues(metric, queue).Inc()
-	}
+	m.counts.WithLabelValues(metric, queue).Inc()
 }
 
 // ended counts the result of a placement, its location and the outcome of its first
 // choice.
 func (m *metrics) ended(p *Placement) {
-	if m == nil {
-		return
-	}
 	m.count(ends[p.Status].metric, p.Queue)
 	if p.Status != Fulfilled {
 		return

@@ -95,8 +95,13 @@ func (k *ranking) by(criterion Criterion, a, b *candidate) int {
 // player reported last. Without latencies in the request all are equal.
 func (k *ranking) byLatency(a, b *candidate) int {
 	la, lb := k.request.at(a.Location), k.request.at(b.Location)
-	if la == nil || lb == nil {
-		return before(la != nil, lb != nil)
+	switch {
+	case la == nil && lb == nil:
+		return 0
+	case la == nil:
+		return 1
+	case lb == nil:
+		return -1
 	}
 	return cmp.Compare(la.Mean, lb.Mean)
 }
@@ -107,22 +112,13 @@ func listed(list []string, a, b string) int {
 	if len(list) == 0 || a == b {
 		return 0
 	}
-	ia, ib := slices.Index(list, a), slices.Index(list, b)
-	if ia < 0 || ib < 0 {
-		return before(ia >= 0, ib >= 0)
+	at := func(v string) int {
+		if i := slices.Index(list, v); i >= 0 {
+			return i
+		}
+		return len(list)
 	}
-	return cmp.Compare(ia, ib)
-}
-
-// before orders true before false.
-func before(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
-	}
-	return 0
+	return cmp.Compare(at(a), at(b))
 }
 
 // price parses a fleet's cost. A fleet without one costs 0.

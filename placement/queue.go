@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 )
@@ -58,12 +60,7 @@ var (
 )
 
 // timeout returns how long the queue tries to place a game session.
-func (q *Queue) timeout() time.Duration {
-	if q.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return q.Timeout
-}
+func (q *Queue) timeout() time.Duration { return cmp.Or(q.Timeout, DefaultTimeout) }
 
 // criteria returns the order that applies to a request: the queue's own, followed by the
 // types that it omits, or the default.
@@ -242,14 +239,14 @@ func (qs *Queues) runUpdate(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 		return nil, err
 	}
 	q := *old
-	set(&q.Timeout, in.Timeout)
-	set(&q.Destinations, in.Destinations)
-	set(&q.Policies, in.Policies)
-	set(&q.AllowedLocations, in.AllowedLocations)
-	set(&q.Priority, in.Priority)
-	set(&q.LocationOrder, in.LocationOrder)
-	set(&q.EventData, in.EventData)
-	set(&q.Target, in.Target)
+	patch.Set(&q.Timeout, in.Timeout)
+	patch.Set(&q.Destinations, in.Destinations)
+	patch.Set(&q.Policies, in.Policies)
+	patch.Set(&q.AllowedLocations, in.AllowedLocations)
+	patch.Set(&q.Priority, in.Priority)
+	patch.Set(&q.LocationOrder, in.LocationOrder)
+	patch.Set(&q.EventData, in.EventData)
+	patch.Set(&q.Target, in.Target)
 	if in.Destinations != nil { // even a destination that was there before may have been deleted
 		if err := qs.checkDestinations(tx, q.Destinations); err != nil {
 			return nil, err
@@ -274,11 +271,4 @@ func (qs *Queues) runDelete(tx *store.Tx, nameOrARN string) error {
 	qs.tags.Drop(tx, qs.ARN(q.Name))
 	qs.events.Append(tx, event.Event{Code: event.QueueDeleted, Resource: qs.ARN(q.Name)})
 	return nil
-}
-
-// set assigns *v to *to unless v is nil.
-func set[T any](to *T, v *T) {
-	if v != nil {
-		*to = *v
-	}
 }

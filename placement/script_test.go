@@ -196,7 +196,7 @@ func (s *script) delete(words []string, _ [][]string) {
 }
 
 func (s *script) remove(words []string, _ [][]string) {
-	_, err := s.cell.Fleets.RemoveLocations(s.Ctx, s.fleets[words[0]].ID, []string{location(words[1])})
+	_, err := s.cell.Fleets.RemoveLocations.Do(s.Ctx, fleet.LocationsInput{FleetID: s.fleets[words[0]].ID, Locations: []string{location(words[1])}})
 	s.ok(err)
 }
 

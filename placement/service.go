@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -66,9 +67,7 @@ type Deps struct {
 
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, deps Deps, opts Options) *Service {
-	if opts.Linger == 0 {
-		opts.Linger = 5 * time.Minute
-	}
+	opts.Linger = cmp.Or(opts.Linger, 5*time.Minute)
 	s := &Service{
 		st: st, opts: opts, events: deps.Events, fleets: deps.Fleets, computes: deps.Computes,
 		sessions: deps.Sessions, t: newTables(st), nudge: wake.NewNudge(),

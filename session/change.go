@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -38,10 +39,10 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 		return nil, err
 	}
 	g := *old
-	set(&g.Name, in.Name)
-	set(&g.MaxPlayers, in.MaxPlayers)
-	set(&g.JoinPolicy, in.JoinPolicy)
-	set(&g.Protection, in.Protection)
+	patch.Set(&g.Name, in.Name)
+	patch.Set(&g.MaxPlayers, in.MaxPlayers)
+	patch.Set(&g.JoinPolicy, in.JoinPolicy)
+	patch.Set(&g.Protection, in.Protection)
 	g.Properties = merge(g.Properties, in.Properties)
 	if n := s.Players.Count(tx, g.ID); g.MaxPlayers < n {
 		return nil, fault.Invalid("MaximumPlayerSessionCount: %d is below the %d player sessions in the game session", g.MaxPlayers, n)
@@ -205,11 +206,4 @@ func (s *Service) TellBackfill(tx *store.Tx, gameSessionID, reason, backfillTick
 		Session: g.start(), FleetID: g.FleetID, Location: g.Location, Status: string(g.Status),
 		Reason: reason, BackfillTicketID: backfillTicketID,
 	})
-}
-
-// set assigns *v to *to unless v is nil.
-func set[T any](to *T, v *T) {
-	if v != nil {
-		*to = *v
-	}
 }

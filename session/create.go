@@ -55,7 +55,9 @@ func (s *Service) wake(ctx context.Context, in CreateInput) error {
 	if l := f.Place(location); l == nil || !l.Asleep() {
 		return nil
 	}
-	return s.fleets.Capacities.Wake(context.WithoutCancel(ctx), f.ID, location, "CreateGameSession asked for a game session")
+	return s.fleets.Capacities.Wake.Do(context.WithoutCancel(ctx), fleet.WakeInput{
+		FleetID: f.ID, Location: location, Why: "CreateGameSession asked for a game session",
+	})
 }
 
 // archivedTwin returns the archived session that an earlier request with the same token

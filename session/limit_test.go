@@ -13,7 +13,7 @@ import (
 // callers are notified when it may activate another one.
 func TestCreate_ActivationLimit(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.Fleets.UpdateRuntime(a.Ctx, a.fleet.ID, fleet.Runtime{MaxActivations: 1})
+		_, err := a.Fleets.UpdateRuntime.Do(a.Ctx, fleet.RuntimeInput{FleetID: a.fleet.ID, Runtime: fleet.Runtime{MaxActivations: 1}})
 		a.Must(err)
 		a.free("a", "b", "c", "d")
 		leaves := map[string]func(id string){

@@ -44,7 +44,7 @@ func history(t *rapid.T) {
 	defer func() { s.arena.Close() }()
 	s.furnish()
 	limit := rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "activation limit")
-	_, err := s.Fleets.UpdateRuntime(s.Ctx, s.fleet.ID, fleet.Runtime{MaxActivations: limit})
+	_, err := s.Fleets.UpdateRuntime.Do(s.Ctx, fleet.RuntimeInput{FleetID: s.fleet.ID, Runtime: fleet.Runtime{MaxActivations: limit}})
 	s.Must(err)
 	steps := s.steps()
 	names := slices.Sorted(maps.Keys(steps))

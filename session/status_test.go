@@ -135,7 +135,7 @@ func TestPlayerMoves(t *testing.T) {
 // A session that is not activated in time ends, and its process is told to end.
 func TestActivationTimeout(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.Fleets.UpdateRuntime(a.Ctx, a.fleet.ID, fleet.Runtime{ActivationTimeout: 10 * time.Second})
+		_, err := a.Fleets.UpdateRuntime.Do(a.Ctx, fleet.RuntimeInput{FleetID: a.fleet.ID, Runtime: fleet.Runtime{ActivationTimeout: 10 * time.Second}})
 		a.Must(err)
 		a.free("p")
 		id := a.create()

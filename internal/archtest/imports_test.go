@@ -11,7 +11,7 @@ import (
 type row struct{ path, may, why string }
 
 // ground lists the packages that every package of the domain and every door may import.
-const ground = "internal/store internal/state internal/fault internal/arn"
+const ground = "internal/store internal/state internal/fault internal/arn internal/patch"
 
 // domain lists the packages that hold the rules of game hosting.
 const domain = "event auth audit build build/object fleet compute session session/filter instance placement scaling flexmatch flexmatch/ruleset"
@@ -24,6 +24,7 @@ var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
 	{"internal/refusal", "", "errors for the clients of players, as fault is for callers of the AWS API"},
 	{"internal/arn", "", "names are text"},
+	{"internal/patch", "", "optional members of requests, for any row"},
 	{"internal/plain", "", "text of others, for any screen and any log"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
 	{"internal/state", "", "tables of moves, for any status"},
