@@ -103,20 +103,18 @@ const sweepEvery = time.Minute
 func (s *Service) Run(ctx context.Context) {
 	next := time.Now()
 	wake.NewLoop(func() time.Time { return next }, func(ctx context.Context) error {
-		err := s.tend(ctx)
-		if err == nil {
-			next = time.Now().Add(sweepEvery)
+		if err := s.Tokens.Keys.ensure(ctx); err != nil {
+			return err
 		}
-		return err
+		for more := s.anyExpired(s.st.View(), time.Now()); more; {
+			var err error
+			if more, err = s.sweep.Do(ctx, struct{}{}); err != nil {
+				return err
+			}
+		}
+		next = time.Now().Add(sweepEvery)
+		return nil
 	}).LogTo(s.log, "players not looked after").Run(ctx)
-}
-
-func (s *Service) tend(ctx context.Context) error {
-	err := s.Tokens.Keys.ensure(ctx)
-	for more := err == nil && s.anyExpired(s.st.View(), time.Now()); more; {
-		more, err = s.sweep.Do(ctx, struct{}{})
-	}
-	return err
 }
 
 // runSweep removes what has expired, up to a limit, and reports whether there is more.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -69,12 +70,7 @@ func playAll(ctx context.Context, f botFlags) ([]bot.Result, error) {
 		bots.Go(func() { results[i], errs[i] = bot.Play(ctx, opts) })
 	}
 	bots.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return results, errors.Join(errs...)
 }
 
 // report prints the results and returns the exit code: the worst of all bots.

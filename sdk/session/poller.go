@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -42,23 +43,25 @@ type watch struct {
 	due    time.Time
 	seen   TicketState
 	missed int
-	box    *mailbox
+	filled chan<- struct{} // of the tracker, of capacity 1
+
+	pending *TicketEvent // not taken yet; guarded by the Poller's mu
 }
 
 // Track implements Tracker. A tracker that consumes events slowly gets only the newest
 // event of each ticket.
 func (p *Poller) Track(ctx context.Context, ticketIDs ...string) iter.Seq[TicketEvent] {
 	return func(yield func(TicketEvent) bool) {
-		box := newMailbox()
-		watches := p.add(ticketIDs, box)
+		filled := make(chan struct{}, 1)
+		watches := p.add(ticketIDs, filled)
 		defer p.remove(watches)
 		for remaining := len(watches); remaining > 0; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-box.filled:
+			case <-filled:
 			}
-			for _, event := range box.take() {
+			for _, event := range p.pending(watches) {
 				if !yield(event) {
 					return
 				}
@@ -70,7 +73,21 @@ func (p *Poller) Track(ctx context.Context, ticketIDs ...string) iter.Seq[Ticket
 	}
 }
 
-func (p *Poller) add(ids []string, box *mailbox) []*watch {
+// pending removes and returns the events that a tracker has not taken yet: at most one of
+// each ticket, so that a slow tracker blocks nobody and sees the latest state.
+func (p *Poller) pending(watches []*watch) (events []TicketEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range watches {
+		if w.pending != nil {
+			events = append(events, *w.pending)
+			w.pending = nil
+		}
+	}
+	return events
+}
+
+func (p *Poller) add(ids []string, filled chan<- struct{}) []*watch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.watches == nil {
@@ -81,7 +98,7 @@ func (p *Poller) add(ids []string, box *mailbox) []*watch {
 		if slices.Contains(ids[:i], id) {
 			continue
 		}
-		w := &watch{ticket: id, due: time.Now(), box: box}
+		w := &watch{ticket: id, due: time.Now(), filled: filled}
 		p.watches[w] = struct{}{}
 		watches = append(watches, w)
 	}
@@ -164,10 +181,7 @@ func (p *Poller) take(now time.Time) (due []*watch, next time.Time) {
 }
 
 func (p *Poller) every() time.Duration {
-	if p.Every == 0 {
-		return defaultEvery
-	}
-	return max(p.Every, leastEvery)
+	return max(cmp.Or(p.Every, defaultEvery), leastEvery)
 }
 
 // ask requests tickets once and notifies their watchers. It returns the number of
@@ -201,12 +215,8 @@ func (p *Poller) postpone(due []*watch, failures int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pause := p.every() << min(failures, 16)
-	limit := p.Backoff
-	if limit == 0 {
-		limit = defaultBackoff
-	}
 	if failures > 0 {
-		pause = min(pause, max(limit, p.every()))
+		pause = min(pause, max(cmp.Or(p.Backoff, defaultBackoff), p.every()))
 	}
 	pause += time.Duration((rand.Float64() - 0.5) * 0.2 * float64(pause)) // ±10 %
 	for _, w := range due {
@@ -224,7 +234,12 @@ func (p *Poller) tell(w *watch, found map[string]Ticket, err error) {
 	if event.Last() {
 		p.remove([]*watch{w})
 	}
-	w.box.put(event)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.pending == nil || event.Kind != TrackError || event.Last() { // a temporary error replaces no change of state
+		w.pending = &event
+	}
+	nudge(w.filled)
 }
 
 func (w *watch) observe(found map[string]Ticket, err error) (TicketEvent, bool) {

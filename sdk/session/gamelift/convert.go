@@ -68,24 +68,24 @@ func placementOf(p *types.GameSessionPlacement) session.Placement {
 		if out.Connections == nil {
 			out.Connections = map[string]session.Connection{}
 		}
-		id := aws.ToString(placed.PlayerId)
-		out.Connections[id] = session.Connection{
-			SessionID: out.SessionID, PlayerID: id, PlayerSessionID: aws.ToString(placed.PlayerSessionId),
-			DNSName: out.DNSName, IPAddress: out.IPAddress, Port: out.Port,
-		}
+		c := connection(p.GameSessionArn, placed.PlayerId, placed.PlayerSessionId, p.DnsName, p.IpAddress, p.Port)
+		out.Connections[c.PlayerID] = c
 	}
 	return out
+}
+
+func connection(gameSession, player, playerSession, dns, ip *string, on *int32) session.Connection {
+	return session.Connection{
+		SessionID: aws.ToString(gameSession), PlayerID: aws.ToString(player), PlayerSessionID: aws.ToString(playerSession),
+		DNSName: aws.ToString(dns), IPAddress: aws.ToString(ip), Port: port(on),
+	}
 }
 
 func connectionOf(p *types.PlayerSession) session.Connection {
 	if p == nil {
 		return session.Connection{}
 	}
-	c := session.Connection{
-		SessionID: aws.ToString(p.GameSessionId), PlayerID: aws.ToString(p.PlayerId),
-		PlayerSessionID: aws.ToString(p.PlayerSessionId),
-		DNSName:         aws.ToString(p.DnsName), IPAddress: aws.ToString(p.IpAddress), Port: port(p.Port),
-	}
+	c := connection(p.GameSessionId, p.PlayerId, p.PlayerSessionId, p.DnsName, p.IpAddress, p.Port)
 	if p.CreationTime != nil {
 		c.ReservedUntil = p.CreationTime.Add(held)
 	}
@@ -171,11 +171,8 @@ func ticketOf(t types.MatchmakingTicket) session.Ticket {
 		out.SessionID = aws.ToString(at.GameSessionArn)
 		out.Connections = map[string]session.Connection{}
 		for _, m := range at.MatchedPlayerSessions {
-			id := aws.ToString(m.PlayerId)
-			out.Connections[id] = session.Connection{
-				SessionID: out.SessionID, PlayerID: id, PlayerSessionID: aws.ToString(m.PlayerSessionId),
-				DNSName: aws.ToString(at.DnsName), IPAddress: aws.ToString(at.IpAddress), Port: port(at.Port),
-			}
+			c := connection(at.GameSessionArn, m.PlayerId, m.PlayerSessionId, at.DnsName, at.IpAddress, at.Port)
+			out.Connections[c.PlayerID] = c
 		}
 	}
 	return out

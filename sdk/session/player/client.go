@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,13 +57,10 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%w: Config.URL: %q is no http or https URL", errInvalid, c.URL)
 	}
 	client := &Client{
-		account:  account{transport: transport{base: strings.TrimRight(c.URL, "/") + protocol.Base, http: c.HTTP}, store: c.Store},
+		account:  account{transport: transport{base: strings.TrimRight(c.URL, "/") + protocol.Base, http: cmp.Or(c.HTTP, &http.Client{})}, store: c.Store},
 		noSocket: c.NoSocket,
 		seat:     joining.Seat{Connector: c.Connector},
 		dialer:   websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{protocol.Subprotocol}},
-	}
-	if client.account.http == nil {
-		client.account.http = &http.Client{}
 	}
 	if t, ok := client.account.http.Transport.(*http.Transport); ok {
 		client.dialer.TLSClientConfig = t.TLSClientConfig.Clone() // of nil is nil
