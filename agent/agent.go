@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
@@ -64,7 +62,8 @@ func New(o Options) (*Agent, error) {
 		run: rand.Text(), changed: wake.NewNudge(), exited: wake.NewNudge(), log: a.log,
 	}
 	a.machine = &instance.Machine{
-		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs, Jailer: newJailer(o),
+		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
+		Jailer:   jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}),
 		BuildKey: func() ed25519.PublicKey { return a.server.credential().BuildKey },
 		Full:     sampler.full, Usage: sampler.usage, Exited: a.exited, Changed: a.link.changed.Send, Log: a.log,
 	}
@@ -75,15 +74,6 @@ func New(o Options) (*Agent, error) {
 	a.instances = &instances{m: a.machine, byID: map[string]*instance.Instance{}}
 	a.link.instances = a.instances
 	return a, err
-}
-
-func newJailer(o Options) *jail.Jailer {
-	j := jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}
-	if o.Collect {
-		loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		j.Services = []netip.AddrPort{netip.AddrPortFrom(loopback, collector.StatsDPort), netip.AddrPortFrom(loopback, collector.CrashPort)}
-	}
-	return jail.New(j)
 }
 
 // exited stores the report of a process's end and has it sent.

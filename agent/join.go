@@ -19,13 +19,9 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// credential authenticates this host to Muster, and Muster's builds to this host.
-type credential struct {
-	HostID   string
-	Secret   string
-	Location string
-	BuildKey ed25519.PublicKey `json:",omitempty"` // verifies signatures of builds; nil until it is learned
-}
+// credential authenticates this host to Muster, and Muster's builds to this host. BuildKey
+// is nil until it is learned.
+type credential protocol.JoinResponse
 
 func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secret }
 
@@ -133,11 +129,10 @@ func (s *server) rejoin(ctx context.Context, refused error) error {
 		return fmt.Errorf("forget credential: %w", err)
 	}
 	me, err := s.identify(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		s.use(me)
 	}
-	s.use(me)
-	return nil
+	return err
 }
 
 // credential returns the credential in use.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/musterhq/muster/agent/collector"
 )
@@ -26,6 +27,9 @@ func (a *Agent) startCollector() (stop func()) {
 		return func() {}
 	}
 	a.machine.Metrics = c
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	statsd, crash := c.Ports()
+	a.machine.Jailer.Allow(netip.AddrPortFrom(loopback, uint16(statsd)), netip.AddrPortFrom(loopback, uint16(crash)))
 	return func() {
 		if err := c.Close(); err != nil {
 			a.log.Warn("metrics ports not closed", "error", err)

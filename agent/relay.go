@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"github.com/gorilla/websocket"
 
@@ -51,13 +52,10 @@ func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 	}
 	a.machine.Relay = r
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.Run(ctx)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
 	return func() {
 		cancel()
-		<-ended
+		running.Wait()
 	}
 }

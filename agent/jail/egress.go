@@ -18,7 +18,7 @@ import (
 
 // egressTo returns where a process that connects to Muster at sdkURL may send.
 func (j *Jailer) egressTo(sdkURL string) isolate.Egress {
-	e := isolate.Egress{Allow: j.opts.Egress, Services: append(endpoints(sdkURL), j.opts.Services...), Players: unnamedPorts()}
+	e := isolate.Egress{Allow: j.opts.Egress, Services: append(endpoints(sdkURL), j.services...), Players: unnamedPorts()}
 	for _, server := range nameServers(resolverFile) {
 		e.Services = append(e.Services, netip.AddrPortFrom(server, 53))
 	}

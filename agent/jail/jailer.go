@@ -15,24 +15,24 @@ import (
 
 // Options configure a Jailer.
 type Options struct {
-	Root     string           // the agent's folder
-	Launcher string           // a program whose main function calls isolate.Enter
-	Users    Users            // that instances run as, one each; if zero, all run as the agent's user
-	Claims   string           // folder in which all agents of this machine record the users they use
-	Egress   []netip.Prefix   // networks to which processes may send although isolation forbids them
-	Services []netip.AddrPort // of this machine that processes may use
+	Root     string         // the agent's folder
+	Launcher string         // a program whose main function calls isolate.Enter
+	Users    Users          // that instances run as, one each; if zero, all run as the agent's user
+	Claims   string         // folder in which all agents of this machine record the users they use
+	Egress   []netip.Prefix // networks to which processes may send although isolation forbids them
 }
 
 // Jailer isolates the processes of builds on this machine. It isolates nothing until Find
 // is called.
 type Jailer struct {
-	opts   Options
-	claims claims
-	groups *isolate.Groups // limit processes to the size of their instance; nil: no limits
-	users  *Users          // each instance has its own; nil: they run as the agent's
-	apart  bool            // they see only their own processes and few folders of others
-	filter bool            // some system calls are refused
-	egress bool            // they can send only to networks beyond the machine
+	opts     Options
+	claims   claims
+	groups   *isolate.Groups  // limit processes to the size of their instance; nil: no limits
+	users    *Users           // each instance has its own; nil: they run as the agent's
+	apart    bool             // they see only their own processes and few folders of others
+	filter   bool             // some system calls are refused
+	egress   bool             // they can send only to networks beyond the machine, and to services
+	services []netip.AddrPort // of this machine
 
 	mu     sync.Mutex   // guards the assignment of users
 	guests map[int]bool // users of running install scripts
@@ -42,6 +42,10 @@ type Jailer struct {
 func New(o Options) *Jailer {
 	return &Jailer{opts: o, claims: claims{o.Claims}, guests: map[int]bool{}}
 }
+
+// Allow lets processes that are started from now on use services of this machine. It must
+// not be called while any is being started.
+func (j *Jailer) Allow(services ...netip.AddrPort) { j.services = append(j.services, services...) }
 
 // maxProcesses bounds the processes and threads of a game server: far more than games
 // need and far fewer than would stop a machine.

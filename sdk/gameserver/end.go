@@ -97,12 +97,7 @@ func (s *Server) finish(r EndReason, cause error, connected bool) {
 func (s *Server) tellDestroyed() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.DestroyGrace)
 	defer cancel()
-	_ = s.handle(ctx, func(h Handler) error {
-		if told, ok := h.(SessionDestroyed); ok {
-			told.OnSessionDestroyed(ctx)
-		}
-		return nil
-	})
+	tell(ctx, s, func(h SessionDestroyed) { h.OnSessionDestroyed(ctx) })
 }
 
 func (s *Server) hosted() bool {

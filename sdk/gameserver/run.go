@@ -120,12 +120,7 @@ func (s *Server) start(g model.GameSession) {
 		return // it is ending
 	}
 	info, _ = s.Session()
-	_ = s.handle(s.life, func(h Handler) error {
-		if told, ok := h.(SessionCreated); ok {
-			told.OnSessionCreated(s.life, info)
-		}
-		return nil
-	})
+	tell(s.life, s, func(h SessionCreated) { h.OnSessionCreated(s.life, info) })
 	s.filling.begin()
 }
 
@@ -151,19 +146,9 @@ func (s *Server) update(m model.UpdateGameSession) {
 		s.opts.Logger.Warn("matchmaker data not read", "game_session_id", info.ID, "error", err)
 	}
 	u := Update{Session: info, Reason: reasonOf(m), BackfillTicketID: m.BackfillTicketID, Match: data}
-	_ = s.handle(s.life, func(h Handler) error {
-		if told, ok := h.(SessionUpdater); ok {
-			told.OnUpdateSession(s.life, u)
-		}
-		return nil
-	})
+	tell(s.life, s, func(h SessionUpdater) { h.OnUpdateSession(s.life, u) })
 	s.apply(u)
-	_ = s.handle(s.life, func(h Handler) error {
-		if told, ok := h.(SessionUpdated); ok {
-			told.OnSessionUpdated(s.life, u)
-		}
-		return nil
-	})
+	tell(s.life, s, func(h SessionUpdated) { h.OnSessionUpdated(s.life, u) })
 	if u.Reason == BackfillTimedOut && s.opts.Backfill.OnTimeout {
 		s.filling.because("timed out", u.BackfillTicketID)
 	}

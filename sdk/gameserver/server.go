@@ -132,3 +132,13 @@ func (s *Server) handle(ctx context.Context, f func(Handler) error) error {
 	}
 	return nil
 }
+
+// tell calls f for each handler that implements T, while no other handler runs.
+func tell[T any](ctx context.Context, s *Server, f func(T)) {
+	_ = s.handle(ctx, func(h Handler) error {
+		if told, ok := h.(T); ok {
+			f(told)
+		}
+		return nil
+	})
+}
