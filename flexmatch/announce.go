@@ -8,7 +8,6 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
-	"github.com/musterhq/muster/internal/store"
 )
 
 // DetailType is the detail-type of matchmaking events (EventBridge).
@@ -74,52 +73,43 @@ var eventCodes = map[life.NoticeType]event.Code{
 	life.CancelledNotice: event.MatchmakingCancelled, life.FailedNotice: event.MatchmakingFailed,
 }
 
-// notices publishes what happens to tickets.
-type notices struct {
-	t              *tables
-	events         *event.Log
-	ruleSets       *RuleSets
-	configurations *Configurations
-}
-
-// publish appends an event. wait is the estimated wait of a ticket that searches, in
-// seconds; 0 means unknown.
-func (n *notices) publish(tx *store.Tx, s life.Notice, wait int) {
-	t, c := s.Tickets[0], n.t.configurations.Get(tx, s.Tickets[0].Configuration)
+// publish appends an event.
+func (c *change) publish(s life.Notice) {
+	t, conf := s.Tickets[0], c.t.configurations.Get(c.tx, s.Tickets[0].Configuration)
 	d, resource := detailOf(s), t.ID
 	if s.Match != nil {
 		d.MatchID, resource = s.Match.ID, s.Match.ID
 	}
 	switch s.Type {
 	case life.SearchingNotice:
-		if d.EstimatedWait = any(wait); wait == 0 {
+		if d.EstimatedWait = any(c.wait); c.wait == 0 {
 			d.EstimatedWait = notAvailable
 		}
 	case life.ProposedNotice:
-		d.Rules = n.ruleInfos(tx, c, s.Match.Rules)
-		if d.AcceptanceRequired = new(c.AcceptanceRequired); c.AcceptanceRequired {
-			d.AcceptanceTimeout = new(int(c.AcceptanceTimeout / time.Second))
+		d.Rules = c.ruleInfos(conf, s.Match.Rules)
+		if d.AcceptanceRequired = new(conf.AcceptanceRequired); conf.AcceptanceRequired {
+			d.AcceptanceTimeout = new(int(conf.AcceptanceTimeout / time.Second))
 		}
 	case life.AcceptanceEndedNotice:
 		d.Acceptance = s.Result
 	case life.FailedNotice:
-		d.Reason, d.Message, d.Rules = t.Reason, t.Message, n.ruleInfos(tx, c, s.Match.Rules)
+		d.Reason, d.Message, d.Rules = t.Reason, t.Message, c.ruleInfos(conf, s.Match.Rules)
 	case life.TimedOutNotice, life.CancelledNotice:
-		d.Reason, d.Message, d.MatchID, d.Rules = t.Reason, t.Message, t.MatchID, n.ruleInfos(tx, c, t.Rules)
+		d.Reason, d.Message, d.MatchID, d.Rules = t.Reason, t.Message, t.MatchID, c.ruleInfos(conf, t.Rules)
 	}
 	e := event.Event{
 		Code: eventCodes[s.Type], Resource: resource, Message: d.Message, GameSessionID: d.Session.ARN,
-		Notice: &event.Notice{DetailType: DetailType, Source: n.configurations.ARN(t.Configuration)},
+		Notice: &event.Notice{DetailType: DetailType, Source: c.configurations.ARN(t.Configuration)},
 	}
-	if c != nil {
-		e.Notice.Target, d.EventData = c.Target, c.EventData
+	if conf != nil {
+		e.Notice.Target, d.EventData = conf.Target, conf.EventData
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {
 		panic(err) // plain structs
 	}
 	e.Notice.Detail = raw
-	n.events.Append(tx, e)
+	c.events.Append(c.tx, e)
 }
 
 // detailOf returns what an event says about its tickets and their game session.
@@ -149,9 +139,9 @@ func detailOf(s life.Notice) detail {
 
 // ruleInfos returns the counts of every rule of a configuration, zeros if nothing was
 // counted.
-func (n *notices) ruleInfos(r store.Reader, c *Configuration, counts []RuleCount) []ruleInfo {
-	if counts == nil && c != nil {
-		if rs, err := n.ruleSets.of(r, c); err == nil {
+func (c *change) ruleInfos(conf *Configuration, counts []RuleCount) []ruleInfo {
+	if counts == nil && conf != nil {
+		if rs, err := c.ruleSets.of(c.tx, conf); err == nil {
 			counts = search.Tally(nil).Counts(rs)
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Service) sweep(ctx context.Context) error {
 func (s *Service) countsOfOverdue() map[string][]RuleCount {
 	var out map[string][]RuleCount
 	for t := range s.t.due.Due(s.st.View(), time.Now()) {
-		if counts := s.matchers.counts(t.Configuration, t.ID); counts != nil && t.Status.Waits() {
+		if counts := s.matchers.of(t.Configuration).counts(t.ID); counts != nil && t.Status.Waits() {
 			if out == nil {
 				out = map[string][]RuleCount{}
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wake"
@@ -17,7 +18,7 @@ type lives struct {
 	tickets        *tickets
 	ruleSets       *RuleSets
 	configurations *Configurations
-	notices        *notices
+	events         *event.Log
 	backfills      *backfills
 	sessions       *session.Service
 	placements     *placement.Service
@@ -58,7 +59,7 @@ func (c *change) Write(t *Ticket, _ life.Cause) {
 
 // Notify publishes an event, and updates the metrics on commit.
 func (c *change) Notify(n life.Notice) {
-	c.notices.publish(c.tx, n, c.wait)
+	c.publish(n)
 	switch n.Type {
 	case life.ProposedNotice:
 		c.tx.OnCommit(func() { c.metrics.found(n.Match) })

@@ -47,17 +47,6 @@ func (ms *matchers) of(configuration string) *matcher {
 	return m
 }
 
-// counts returns the rule counts of the searches around a ticket, or nil.
-func (ms *matchers) counts(configuration, ticket string) []RuleCount {
-	ms.mu.Lock()
-	m := ms.m[configuration]
-	ms.mu.Unlock()
-	if m == nil {
-		return nil
-	}
-	return m.counts(ticket)
-}
-
 func (ms *matchers) reset() {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -138,15 +127,6 @@ func (m *matcher) reset() {
 	m.nudge.Send()
 }
 
-// take returns and clears the tickets to look up.
-func (m *matcher) take() (tickets []string, all bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	tickets, all = m.changed, m.stale
-	m.changed, m.stale = nil, false
-	return tickets, all
-}
-
 // run passes over the pool an interval after it has changed, when tickets reach a wait
 // time, and again if a pass has left work, until ctx is done.
 func (m *matcher) run(ctx context.Context) {
@@ -212,7 +192,10 @@ func (m *matcher) next(now time.Time) time.Time {
 
 // update applies changed tickets to the pool. It returns the tickets that are QUEUED.
 func (m *matcher) update(view *store.Snapshot) (queued []string) {
-	changed, all := m.take()
+	m.mu.Lock()
+	changed, all := m.changed, m.stale
+	m.changed, m.stale = nil, false
+	m.mu.Unlock()
 	c := m.matchers.t.configurations.Get(view, m.name)
 	if c == nil {
 		m.pool, m.in = nil, nil

@@ -24,7 +24,7 @@ func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
 	asking.Go(func() {
 		close(begun)
 		for ctx.Err() == nil {
-			c.matches.matchers.counts("mm", "waits")
+			c.matches.matchers.of("mm").counts("waits")
 		}
 	})
 	<-begun

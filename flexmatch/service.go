@@ -79,8 +79,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.backfills = &backfills{t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, sessions: d.Sessions}
 	s.lives = &lives{
 		t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, configurations: s.Configurations, backfills: s.backfills,
-		notices:  &notices{t: s.t, events: d.Events, ruleSets: s.RuleSets, configurations: s.Configurations},
-		sessions: d.Sessions, placements: d.Placements, metrics: m, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
+		events: d.Events, sessions: d.Sessions, placements: d.Placements, metrics: m, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
 	}
 	s.matchers = &matchers{
 		st: st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,

@@ -98,7 +98,7 @@ func (s *Service) endOlder(tx *store.Tx, in StartInput) {
 func (s *Service) Stop(ctx context.Context, id string) error {
 	args := stopArgs{ID: id}
 	if t := s.t.tickets.Get(s.st.View(), id); t != nil {
-		args.Rules = s.matchers.counts(t.Configuration, id)
+		args.Rules = s.matchers.of(t.Configuration).counts(id)
 	}
 	err := s.cmd.stop.Do(ctx, args)
 	if fault.Is(err, fault.NotFound) {

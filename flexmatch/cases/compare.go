@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
@@ -101,45 +102,20 @@ func (g *game) compareShape(got played, want ExpectMatch, teams map[string][]str
 // session.
 func (g *game) teams(m *search.Match) map[string][]string {
 	out := map[string][]string{}
-	for _, i := range g.rs.Instances {
-		out[i.Name] = []string{}
-	}
-	for n, t := range m.Tickets {
-		for _, p := range t.Players {
-			name := p.Team
-			if !t.Backfill {
-				name = g.rs.Instances[m.Teams[n]].Name
-			}
-			out[name] = append(out[name], p.ID)
-		}
+	for i, team := range m.Lineup(g.rs).Teams {
+		out[g.rs.Instances[i].Name] = each(team, func(m ruleset.Member) string { return m.Party.Players[m.Index].ID })
 	}
 	return out
 }
 
-// spread returns the distance between the highest and the lowest team average.
+// spread returns the distance between the highest and the lowest team average, NaN if
+// there is no such attribute.
 func (g *game) spread(m *search.Match, attribute string) float64 {
-	values := map[string]float64{}
-	for _, t := range m.Tickets {
-		for _, p := range t.Players {
-			resolved, _ := g.rs.Resolve(p.Attributes)
-			for i := range g.rs.Attributes {
-				if g.rs.Attributes[i].Name == attribute {
-					values[p.ID] = resolved[i].Number
-				}
-			}
-		}
+	i := slices.IndexFunc(g.rs.Attributes, func(a ruleset.Attribute) bool { return a.Name == attribute })
+	if i < 0 {
+		return math.NaN()
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, players := range g.teams(m) {
-		total := 0.0
-		for _, id := range players {
-			total += values[id]
-		}
-		if len(players) > 0 {
-			low, high = min(low, total/float64(len(players))), max(high, total/float64(len(players)))
-		}
-	}
-	return high - low
+	return search.Spread(m.Lineup(g.rs), i)
 }
 
 func (g *game) compareWaiting() error {

@@ -51,7 +51,7 @@ func (c *Case) play(matcher Matcher) error {
 	if err != nil {
 		return err
 	}
-	g := &game{c: c, rs: rs, errors: map[string]string{}}
+	g := &game{c: c, rs: rs, errors: map[string]string{}, now: math.Inf(-1)}
 	g.settings = life.Settings{
 		AcceptanceRequired: c.Config.AcceptanceRequired, Queue: c.Config.FlexMatchMode == "WITH_QUEUE",
 		AcceptanceTimeout: duration(c.Config.AcceptanceTimeoutSeconds, time.Minute),
@@ -60,7 +60,7 @@ func (c *Case) play(matcher Matcher) error {
 		g.opts.AdditionalPlayerCount = c.Config.AdditionalPlayerCount
 	}
 	g.pool = matcher(rs, g.opts)
-	for at, ok := g.first(), true; ok; at, ok = g.following() {
+	for at, ok := g.following(); ok; at, ok = g.following() {
 		g.now = at
 		g.second()
 	}
@@ -78,8 +78,6 @@ func (g *game) listed() []float64 {
 	}
 	return out
 }
-
-func (g *game) first() float64 { return slices.Min(append(g.listed(), math.Inf(1))) }
 
 // following returns the next second in which something happens, and false after the last
 // listed second.

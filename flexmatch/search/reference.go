@@ -134,11 +134,7 @@ func countsOf(candidates []*Candidate) []uint64 {
 
 // most returns the most new players in a match at any age.
 func (a *attempt) most(anchor *Candidate) int {
-	room := 0
-	for _, l := range a.pass.rules.Set.Levels() {
-		room = max(room, l.Capacity())
-	}
-	return room - a.pass.rules.Options.AdditionalPlayerCount - anchor.Held
+	return a.pass.rules.Most - a.pass.rules.Options.AdditionalPlayerCount - anchor.Held
 }
 
 // grow adds candidates from the i-th on, earlier ones first, until the wanted number of

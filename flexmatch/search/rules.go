@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 type Rules struct {
 	Set     *ruleset.RuleSet
 	Options Options
+	Least   int // the fewest players in a match at any age
+	Most    int // the most
 
 	Equal     []int // string attributes that must be equal for all players
 	Shrinking []int // rules that stay broken as the match grows
@@ -27,7 +30,7 @@ type Rules struct {
 
 // RulesOf classifies the rules of a rule set.
 func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
-	r := &Rules{Set: rs, Options: opts, symmetric: true}
+	r := &Rules{Set: rs, Options: opts, Least: math.MaxInt, symmetric: true}
 	for i, rule := range rs.Level(0).Rules {
 		if !rule.Enforced {
 			continue
@@ -48,6 +51,7 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 	}
 	r.reads, r.teamReads = rs.Reads(append(r.Flat[:len(r.Flat):len(r.Flat)], r.Teams...)), rs.Reads(r.Teams)
 	for _, l := range rs.Levels() {
+		r.Least, r.Most = min(r.Least, l.Least()), max(r.Most, l.Capacity())
 		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
 	}
 	return r

@@ -64,7 +64,7 @@ func (s *Search) batches(candidates []*search.Candidate) []batch {
 func (s *Search) fastest(location string, candidates []*search.Candidate, longest int) batch {
 	for depth := 0; ; depth++ {
 		b := s.ranked(location, candidates, depth)
-		if len(b.candidates) > 0 && b.players >= s.least || depth > longest {
+		if len(b.candidates) > 0 && b.players >= s.rules.Least || depth > longest {
 			return b
 		}
 	}

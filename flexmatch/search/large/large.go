@@ -28,7 +28,6 @@ type Search struct {
 	rules *search.Rules
 	judge *search.Judge
 	now   time.Time
-	least int // the fewest players that a match can have at any age
 
 	budget    budget
 	locations map[*search.Candidate][]string // allowed at some age, best first
@@ -36,12 +35,10 @@ type Search struct {
 
 // New returns a search that has not passed over any tickets.
 func New(rules *search.Rules) *Search {
-	s := &Search{rules: rules, judge: search.NewJudge(rules), least: math.MaxInt, locations: map[*search.Candidate][]string{}}
-	s.budget = budget{from: map[string]int{}, changed: map[string]bool{}}
-	for _, l := range rules.Set.Levels() {
-		s.least = min(s.least, l.Least())
+	return &Search{
+		rules: rules, judge: search.NewJudge(rules), locations: map[*search.Candidate][]string{},
+		budget: budget{from: map[string]int{}, changed: map[string]bool{}},
 	}
-	return s
 }
 
 // Pass returns the matches that the candidates allow at a time. It stops after the given
@@ -125,7 +122,7 @@ func (s *Search) match(candidates []*search.Candidate) (*search.Match, []*search
 	for i := first; ; i++ {
 		more := false
 		for _, b := range batches {
-			if i >= len(b.candidates) || b.players < s.least {
+			if i >= len(b.candidates) || b.players < s.rules.Least {
 				continue
 			}
 			more = true

@@ -44,7 +44,7 @@ func (a *attempt) best(least int) *search.Match {
 	for _, it := range candidates {
 		held = max(held, it.held)
 	}
-	least = max(least, a.anchor.size, 1, a.columns.least-held)
+	least = max(least, a.anchor.size, 1, a.columns.rules.Least-held)
 	for size := a.room(); size >= least; size-- {
 		if !a.reaches(&a.memory.shared[0], candidates, size-a.anchor.size) {
 			continue
@@ -58,7 +58,7 @@ func (a *attempt) best(least int) *search.Match {
 
 // room returns the most new players in a match of the anchor, its own included.
 func (a *attempt) room() int {
-	return a.columns.most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.held
+	return a.columns.rules.Most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.held
 }
 
 // list returns the empty list of a depth.

@@ -29,8 +29,6 @@ type columns struct {
 	oldest     bool       // the oldest ticket's age counts
 	sorts      bool       // there are sort rules
 	packable   bool       // matches can be packed
-	least      int        // the fewest players in a match at any age
-	most       int        // the most
 	width      float64    // of a bucket of the index; 0 without windows
 	teams      *teamSizes // nil for large matches, which have too many
 
@@ -53,7 +51,7 @@ type window struct {
 
 func columnsOf(rules *search.Rules) *columns {
 	rs := rules.Set
-	c := &columns{rules: rules, rs: rs, locations: map[string]int{}, least: math.MaxInt, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
+	c := &columns{rules: rules, rs: rs, locations: map[string]int{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
 	if !rs.Large {
 		c.teams = teamSizesOf(rs)
 	}
@@ -70,9 +68,6 @@ func columnsOf(rules *search.Rules) *columns {
 			c.shrinking = append(c.shrinking, i)
 		}
 	}
-	for _, l := range rs.Levels() {
-		c.least, c.most = min(c.least, l.Least()), max(c.most, l.Capacity())
-	}
 	for i := range rs.Level(0).Rules {
 		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
@@ -82,7 +77,7 @@ func columnsOf(rules *search.Rules) *columns {
 		c.width = max(slices.Min(limits)/2, slices.Max(limits)/16, 1e-9)
 	}
 	c.packable = len(rs.Levels()) == 1 && len(c.windows) == 1 && len(c.latencies) == 0 && len(c.perTicket) == 0 &&
-		len(c.flat) == 0 && len(rules.Teams) == 0 && !c.sorts && c.least == c.most && rules.Options.AdditionalPlayerCount == 0
+		len(c.flat) == 0 && len(rules.Teams) == 0 && !c.sorts && rules.Least == rules.Most && rules.Options.AdditionalPlayerCount == 0
 	return c
 }
 

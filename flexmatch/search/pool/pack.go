@@ -27,7 +27,7 @@ func (w *worker) pack(ps *pass, t *task) {
 		return
 	}
 	slices.SortFunc(all, func(a, b *item) int { return cmp.Or(cmp.Compare(a.low[0], b.low[0]), compareAge(a, b)) })
-	size, reach := w.pool.columns.most, w.pool.columns.windows[0].limit[0]
+	size, reach := w.pool.columns.rules.Most, w.pool.columns.windows[0].limit[0]
 	var sets [][]*item
 	var over []*item
 	for i := 0; i < len(all); {

@@ -100,7 +100,7 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 // quick searches for a match of the greatest size among the first few candidates only. If
 // many wait, there usually is one.
 func (w *worker) quick(a *attempt, t *task) *search.Match {
-	players, limits := 2*a.columns.most+4, &w.pool.limits
+	players, limits := 2*a.columns.rules.Most+4, &w.pool.limits
 	if a.exact || a.columns.sorts || a.anchor.cuts > 0 || players >= limits.Candidates || t.partition.live <= limits.Candidates {
 		return nil
 	}
