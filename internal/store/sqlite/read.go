@@ -43,9 +43,10 @@ func (db *db) Load(ctx context.Context, row func(table int, key string, doc []by
 	err = db.view(ctx, func(conn *sql.Conn) error {
 		query := query(ctx, conn)
 		for i, t := range db.Schema.Tables {
+			var key, doc string
+			into := []any{&key, &doc}
 			err := query(func(found sqltext.Row) error {
-				var key, doc string
-				if err := found.Scan(&key, &doc); err != nil {
+				if err := found.Scan(into...); err != nil {
 					return err
 				}
 				return row(i, sqltext.Unescape(key), []byte(doc))

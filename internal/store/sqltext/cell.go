@@ -94,8 +94,8 @@ func (c Cell) State(query Query) (store.State, error) {
 // Archived reads archived documents.
 func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, err error) {
 	text, args := archived(c.Schema.Tables[table], q)
+	var doc string
 	err = query(func(row Row) error {
-		var doc string
 		err := row.Scan(&doc)
 		docs = append(docs, []byte(doc))
 		return err
@@ -106,13 +106,12 @@ func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, er
 // Entries reads log entries.
 func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.StoredEntry, err error) {
 	text, args := entries(c.Schema.Logs[log], q)
+	var seq uint64
+	var ms int64
+	var doc string
 	err = query(func(row Row) error {
-		var e store.StoredEntry
-		var ms int64
-		var doc string
-		err := row.Scan(&e.Seq, &ms, &doc)
-		e.Time, e.Doc = Moment(ms), []byte(doc)
-		found = append(found, e)
+		err := row.Scan(&seq, &ms, &doc)
+		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: []byte(doc)})
 		return err
 	}, text, args...)
 	return found, err
