@@ -58,26 +58,21 @@ type partyFollower struct {
 const unhurried = 3
 
 func (f *partyFollower) run(ctx context.Context) {
-	failures := 0
-	for !f.done && ctx.Err() == nil {
+	live := func() bool { return !f.done && ctx.Err() == nil }
+	for failures := 0; live(); {
 		err := f.line.run(ctx)
-		if f.done || ctx.Err() != nil {
-			return
-		}
-		if err != nil { // else the server is stopping, and another takes over
+		if err != nil && live() { // else the server is stopping, and another takes over
 			err = f.look(ctx)
 		}
-		switch {
-		case f.done || ctx.Err() != nil:
+		if !live() {
 			return
-		case err != nil:
-			f.tell(PartyEvent{Kind: PartyError, Err: err})
-			failures++
-			rest(ctx, max(failures, unhurried))
-		default:
-			failures = 0
-			rest(ctx, unhurried)
 		}
+		if failures++; err == nil {
+			failures = 0
+		} else {
+			f.tell(PartyEvent{Kind: PartyError, Err: err})
+		}
+		rest(ctx, max(failures, unhurried))
 	}
 }
 
