@@ -21,6 +21,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 )
@@ -253,6 +254,43 @@ func TestDemo_SurvivesKill(t *testing.T) {
 	for _, pid := range before {
 		if lives(pid) {
 			t.Errorf("game server process %d outlived the stop", pid)
+		}
+	}
+}
+
+// TestDemo_EndsForExec kills a server with the demo and starts one with a program of the
+// developer's: it runs that program, and ends the game servers of the demo.
+func TestDemo_EndsForExec(t *testing.T) {
+	t.Parallel()
+	dir, program := t.TempDir(), arena(t)
+	first, lines := musterProcess(t, "127.0.0.1:0", dir, program)
+	base := awaitLine(t, lines, "ready ")
+	old := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	before := pids(t, dir)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait()
+	out := newScreen()
+	o := options(t, func(o *app.Options) {
+		o.DataDir, o.Store, o.Listen, o.Out = dir, "", strings.TrimPrefix(base, "http://"), out
+		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server"}}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	out.await(t, "ready ")
+	if e := events(t, base, "SERVER_PROCESS_ACTIVE", 1, old.Seq); e.FleetID == old.FleetID {
+		t.Errorf("a process of the demo is ACTIVE: %+v", e)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the second server ends with %v", err)
+	}
+	for _, pid := range before {
+		if lives(pid) {
+			t.Errorf("game server process %d of the demo still runs", pid)
 		}
 	}
 }

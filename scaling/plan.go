@@ -47,9 +47,8 @@ type Decision struct {
 }
 
 // Plan returns how many instances a location should have instead of those that it has
-// now, applying its policies in order
-// of their names. It is pure. No policy scales a location up from zero instances, because
-// nothing can be measured there.
+// now, applying its policies in order of their names. It is pure. No policy scales a
+// location up from zero instances, because nothing can be measured there.
 func Plan(now time.Time, have fleet.Capacity, s Sample, policies []*Policy, m Memory) (Decision, Memory) {
 	next := Memory{Streaks: map[string]int{}, Acted: map[string]time.Time{}}
 	d := Decision{Desired: have.Desired}

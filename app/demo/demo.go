@@ -44,7 +44,7 @@ type Services struct {
 	Started time.Time // when the process started, for the time until the first session
 }
 
-// name is how the demo finds its resources.
+// name is how the demo finds its resources, and its processes after a kill.
 const name = "demo"
 
 // Demo runs the demo game. Use New to create one, and Run to run it.
@@ -80,7 +80,7 @@ func (d *Demo) Program() *host.Program {
 	}
 	return &host.Program{
 		Path: d.program, Dir: d.s.Dir, Args: []string{"server", "--wait", "10m"}, Copies: d.opts.Processes, Quiet: true,
-		Place: func(context.Context) (host.Place, error) { return d.make() },
+		Instance: name, Place: func(context.Context) (host.Place, error) { return d.make() },
 	}
 }
 

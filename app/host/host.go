@@ -39,6 +39,10 @@ type Program struct {
 	Output io.Writer // where its output is shown; default: Services.Out
 	Quiet  bool      // nothing is printed about it, nor its output
 
+	// Instance is the id of its instance; default: one for --exec. Processes that outlive
+	// a killed server are taken over by a program with the same one, and ended by others.
+	Instance string
+
 	Place func(context.Context) (Place, error) // makes the place that hosts it; default: one for --exec
 }
 
@@ -65,6 +69,7 @@ type Host struct {
 	log   *slog.Logger
 	agent atomic.Pointer[agent.Agent]
 	place atomic.Pointer[Place]
+	id    string    // of the program's instance
 	out   io.Writer // for what people are told about the program
 	hint  sync.Once
 }
@@ -75,8 +80,11 @@ func New(o Options, s Services) *Host {
 		o.StopGrace = 5 * time.Second
 	}
 	h := &Host{opts: o, s: s, log: s.Logger.With("component", "host"), out: s.Out}
-	if o.Exec != nil && o.Exec.Quiet {
-		h.out = io.Discard
+	if o.Exec != nil {
+		h.id = cmp.Or(o.Exec.Instance, execName)
+		if o.Exec.Quiet {
+			h.out = io.Discard
+		}
 	}
 	return h
 }
@@ -139,7 +147,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	}
 	return &instance.Own{
 		Desired: protocol.Desired{
-			InstanceID: execName, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
+			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
@@ -216,7 +224,7 @@ func (h *Host) ref(id string) compute.Ref {
 // Owns reports whether we run the process (instance.Launcher).
 func (h *Host) Owns(ref compute.Ref) bool {
 	a := h.agent.Load()
-	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(execName, ref.ProcessID)
+	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(h.id, ref.ProcessID)
 }
 
 // leaveTime is how long a process may take to exit after calling ProcessEnding.
@@ -227,7 +235,7 @@ func (h *Host) Ended(ref compute.Ref, why event.Code) {
 	if !h.Owns(ref) {
 		return
 	}
-	k := protocol.Kill{InstanceID: execName, ProcessID: ref.ProcessID, Reason: string(why)}
+	k := protocol.Kill{InstanceID: h.id, ProcessID: ref.ProcessID, Reason: string(why)}
 	if why == event.ProcessEnded {
 		k.Grace = leaveTime
 	}
