@@ -106,7 +106,7 @@ func (w *world) neighbours(t *ticket, compatible []*ticket) []*ticket {
 		if len(out) >= w.limits.Ahead || looked >= w.limits.Others {
 			break
 		}
-		if !known[o] && len(w.resolve(o).never) == 0 && w.apart(last, t, o) == "" && len(w.broken(last, search.Together(w.rs, t.candidate, o.candidate))) == 0 {
+		if !known[o] && len(w.resolve(o).never) == 0 && w.apart(last, t, o) == "" && len(broken(w.pairing, last, search.Together(w.rs, t.candidate, o.candidate))) == 0 {
 			out = append(out, o)
 		}
 	}

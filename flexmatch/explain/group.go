@@ -87,9 +87,9 @@ func (c *group) try(o *search.Candidate) {
 	}
 	parties, members := len(c.lineup.Parties), len(c.lineup.Teams[0])
 	c.lineup.Add(o.Party, 0)
-	if broken := c.world.broken(level, c.lineup); len(broken) > 0 {
+	if rules := broken(c.pairing, level, c.lineup); len(rules) > 0 {
 		c.lineup.Parties, c.lineup.Teams[0] = c.lineup.Parties[:parties], c.lineup.Teams[0][:members]
-		c.refuse("", level.Rules[broken[0]].Name)
+		c.refuse("", level.Rules[rules[0]].Name)
 		return
 	}
 	c.set, c.level, c.players = set, at, c.players+players
@@ -171,7 +171,7 @@ func (c *group) arrange() {
 
 // place distributes the group once: to teams below their minimum first, then to those
 // with the most open slots. After the first try it sometimes takes any team with room.
-func (c *group) place(order []int, r *rand.Rand, try int) (broken []string, teams string, unplaced int) {
+func (c *group) place(order []int, r *rand.Rand, try int) (names []string, teams string, unplaced int) {
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
 	for _, o := range c.set {
@@ -198,7 +198,10 @@ func (c *group) place(order []int, r *rand.Rand, try int) (broken []string, team
 	if unplaced > 0 {
 		teams = fmt.Sprintf("no team has room for %d of the players together with their parties", unplaced)
 	}
-	return brokenNames(level, l), teams, unplaced
+	for _, i := range broken(c.enforced, level, l) {
+		names = append(names, level.Rules[i].Name)
+	}
+	return names, teams, unplaced
 }
 
 // roomiest returns a team for a party, or -1 if none has room.
@@ -235,18 +238,4 @@ func (c *group) sizes(level *ruleset.Level, l *ruleset.Lineup) string {
 		}
 	}
 	return ""
-}
-
-// brokenNames returns the enforced rules that a lineup breaks.
-func brokenNames(level *ruleset.Level, l *ruleset.Lineup) []string {
-	var out []string
-	for i, r := range level.Rules {
-		if r.Enforced && !level.Holds(i, l) {
-			out = append(out, r.Name)
-		}
-	}
-	if located := level.Located(); len(out) == 0 && len(located) > 1 && len(level.Locations(l, located)) == 0 {
-		out = append(out, level.Rules[located[len(located)-1]].Name)
-	}
-	return out
 }

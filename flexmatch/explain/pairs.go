@@ -14,10 +14,10 @@ import (
 func (w *world) alone(t *ticket) (never, now []Cause) {
 	l := search.Together(w.rs, t.candidate)
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
-	for _, i := range w.broken(w.rs.Levels()[level], l) {
+	for _, i := range broken(w.pairing, w.rs.Levels()[level], l) {
 		r := w.rs.Levels()[level].Rules[i]
 		c := Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket breaks the rule " + r.Name + " by itself" + figures(r, l)}
-		repaired := slices.IndexFunc(w.rs.Levels(), func(at *ruleset.Level) bool { return !slices.Contains(w.broken(at, l), i) })
+		repaired := slices.IndexFunc(w.rs.Levels(), func(at *ruleset.Level) bool { return !slices.Contains(broken(w.pairing, at, l), i) })
 		switch {
 		case repaired < 0:
 			c.Text += ", at every expansion step"
@@ -72,7 +72,7 @@ func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, bloc
 		l.Parties, l.Teams[0] = l.Parties[:0], l.Teams[0][:0]
 		l.Add(t.candidate.Party, 0)
 		l.Add(o.candidate.Party, 0)
-		rules := w.broken(level, l)
+		rules := broken(w.pairing, level, l)
 		if len(rules) == 0 {
 			compatible = append(compatible, o)
 		}

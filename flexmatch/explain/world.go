@@ -35,8 +35,10 @@ type world struct {
 	opts    search.Options
 	now     time.Time
 	limits  Limits
-	pairing []int     // enforced rules that stay broken as a match grows
 	waiting []*ticket // oldest first
+
+	enforced []int // rules
+	pairing  []int // of these, the ones that stay broken as a match grows
 }
 
 // ticket is a waiting ticket. resolve sets all members but Ticket when needed, because few
@@ -50,8 +52,11 @@ type ticket struct {
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
 	w := &world{rs: rs, opts: opts, now: now, limits: limits.defaults()}
 	for i, r := range rs.Level(0).Rules {
-		if r.Enforced && rs.Traits(i).Shrinks {
-			w.pairing = append(w.pairing, i)
+		if r.Enforced {
+			w.enforced = append(w.enforced, i)
+			if rs.Traits(i).Shrinks {
+				w.pairing = append(w.pairing, i)
+			}
 		}
 	}
 	w.waiting = make([]*ticket, len(tickets))
@@ -146,11 +151,11 @@ func (w *world) sample(but *ticket, n int) []*ticket {
 	return out[:min(len(out), n)]
 }
 
-// broken returns the pairing rules that a lineup breaks at a level. If rules about
+// broken returns those of some rules that a lineup breaks at a level. If rules about
 // locations pass individually but share no location, it returns the last of them.
-func (w *world) broken(level *ruleset.Level, l *ruleset.Lineup) []int {
+func broken(rules []int, level *ruleset.Level, l *ruleset.Lineup) []int {
 	var out, located []int
-	for _, i := range w.pairing {
+	for _, i := range rules {
 		if !level.Holds(i, l) {
 			out = append(out, i)
 		} else if level.Rules[i].Traits.Located() {
