@@ -121,7 +121,6 @@ func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
 		ProcessEnding: e.ProcessEnding,
 	})
-
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func (c *call) ok() protocol.Response {
 	return protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: protocol.StatusOK}
 }
 
-// handler executes a request and returns its answer, which counts without an error. Errors that are not faults are
-// logged and answered with a fixed text.
+// handler executes a request and returns its answer, which is not used if there is an
+// error. Errors that are not faults are logged and answered with a fixed text.
 type handler func(context.Context, *call) (any, error)
 
 // decoded returns a handler of requests with the members of T.

@@ -235,9 +235,12 @@ func (a *Attribute) check() error {
 		return wrap(".number: ", a.Number.check())
 	case a.String != nil:
 		return checkWeights(".string", a.String)
-	case a.List != nil && a.List.Count != nil && a.List.Count.check() != nil:
-		return wrap(".string_list.count: ", a.List.Count.check())
 	case a.List != nil:
+		if count := a.List.Count; count != nil {
+			if err := count.check(); err != nil {
+				return wrap(".string_list.count: ", err)
+			}
+		}
 		return checkWeights(".string_list.from", a.List.From)
 	}
 	for key, c := range a.Map {

@@ -19,7 +19,7 @@ type Match struct {
 	// order; nil if the rule set enforces none.
 	Locations []string
 
-	Rules []RuleCount // of the search that formed the match; set by a pool only
+	Rules []RuleCount // of the search that formed the match, empty if it was a large one; set by a pool only
 
 	candidates []*Candidate
 }

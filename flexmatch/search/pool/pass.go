@@ -88,6 +88,7 @@ func (p *Pool) passLarge(now time.Time) []*search.Match {
 	matches, more := p.large.Pass(waiting, now, steps*p.limits.Work, len(p.changed) > 0)
 	p.changed, p.deferred = nil, more
 	for _, m := range matches {
+		m.Rules = []search.RuleCount{} // the search for large matches counts none
 		for _, t := range m.Tickets {
 			p.Remove(t.ID)
 		}
