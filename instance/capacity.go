@@ -34,6 +34,7 @@ func newPlanner(sh *shared, hs *hosts) *planner {
 	pl.plan = store.NewAction(sh.st, "capacity.plan", pl.runPlan)
 	pl.loop = wake.NewLoop(pl.next, func(ctx context.Context) error { return pl.plan.Do(ctx, struct{}{}) })
 	sh.Fleets.OnDesired(pl.again)
+	sh.st.OnReload(pl.again) // a change may have become durable without its OnCommit
 	return pl
 }
 
