@@ -43,7 +43,7 @@ func (l *link) isPresent() bool {
 }
 
 func (l *link) hello(ctx context.Context, h protocol.Hello) error {
-	if err := l.s.opts.Instances.HostConnected(ctx, l.hostID, infoOf(h.Facts, l.remote)); err != nil {
+	if err := l.s.opts.Instances.HostConnected.Do(ctx, instance.HostPresence{HostID: l.hostID, Info: infoOf(h.Facts, l.remote)}); err != nil {
 		return err
 	}
 	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))

@@ -174,7 +174,7 @@ func (s *Server) remove(r *http.Request) (any, error) {
 			return nil, fault.Invalid("now: %q is neither true nor false", cut(text))
 		}
 	}
-	gone, err := s.opts.Instances.RemoveHost(r.Context(), r.PathValue("id"), now)
+	gone, err := s.opts.Instances.RemoveHost.Do(r.Context(), instance.HostRemoval{HostID: r.PathValue("id"), Now: now})
 	return protocol.Removal{HostID: r.PathValue("id"), Gone: gone}, err
 }
 

@@ -87,5 +87,5 @@ func (l *link) elsewhere(run string, now time.Time) bool {
 // usedElsewhere records that two agents use the same credential.
 func (l *link) usedElsewhere(ctx context.Context) error {
 	l.s.log.Warn("two agents use the credential of one host", "host_id", l.hostID, "before", l.former.address, "now", sourceOf(l.remote))
-	return l.s.opts.Instances.HostUsedElsewhere(ctx, l.hostID, l.former.address, sourceOf(l.remote))
+	return l.s.opts.Instances.HostUsedElsewhere.Do(ctx, instance.HostReplacement{HostID: l.hostID, Before: l.former.address, Now: sourceOf(l.remote)})
 }

@@ -44,7 +44,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 			}
 		}
 		freed := y.freed
-		y.Must(y.Instances.HostConnected(y.Ctx, h, machine))
+		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: h, Info: machine}))
 		if impaired() || y.freed == freed {
 			y.Error("still impaired, or nobody was told, though the agent is back")
 		}
@@ -181,7 +181,7 @@ func TestManaged_FirstReport(t *testing.T) {
 		}
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		celltest.Pass(time.Second)
-		y.Must(y.Instances.HostConnected(y.Ctx, h, machine))
+		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: h, Info: machine}))
 		y.Must(y.Instances.ReportHost.Do(y.Ctx, first))
 		if got := status(); got != compute.Terminated {
 			t.Errorf("a process that the agent found no more is %s, want TERMINATED", got)

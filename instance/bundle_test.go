@@ -76,7 +76,7 @@ func (y *yard) hostAt(location string) string {
 	y.Must(err)
 	_, err = y.Instances.AuthenticateHost(j.HostID, j.Secret)
 	y.Must(err)
-	y.Must(y.Instances.HostConnected(y.Ctx, j.HostID, machine))
+	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: j.HostID, Info: machine}))
 	celltest.Pass(0)
 	return j.HostID
 }

@@ -104,15 +104,10 @@ func (hs *hosts) runSecretKept(tx *store.Tx, a secretArgs) error {
 	return nil
 }
 
-// HostUsedElsewhere records that a second agent has connected with a host's
-// credential. Errors: NotFound.
-func (hs *hosts) HostUsedElsewhere(ctx context.Context, hostID, before, now string) error {
-	return hs.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
-}
+// HostReplacement says from which addresses two agents with a host's credential connected.
+type HostReplacement struct{ HostID, Before, Now string }
 
-type elsewhereArgs struct{ HostID, Before, Now string }
-
-func (hs *hosts) runUsedElsewhere(tx *store.Tx, a elsewhereArgs) error {
+func (hs *hosts) runUsedElsewhere(tx *store.Tx, a HostReplacement) error {
 	h, err := hs.mustHost(tx, a.HostID)
 	if err != nil {
 		return err

@@ -17,28 +17,22 @@ const tailLines = 5
 // longestDiagnosis bounds a diagnosis in bytes.
 const longestDiagnosis = 2000
 
-// diagnosis is the fleet event that reports a process's end.
-type diagnosis struct {
-	Code event.Code
-	Text string
-}
-
-// diagnose returns what ended a process: its host's description, and what only Muster
-// knows, the status that the process had reached ("" if it never connected).
-func diagnose(e ExitReport, status compute.Status, initTimeout time.Duration) diagnosis {
+// diagnose returns the fleet event that reports the end of a process: its host's
+// description, and what only Muster knows, the status that the process had reached ("" if
+// it never connected).
+func diagnose(e ExitReport, status compute.Status, initTimeout time.Duration) (code event.Code, text string) {
 	if e.ProcessEnding {
-		return diagnosis{event.ProcessEnded, compute.CalledProcessEnding}
+		return event.ProcessEnded, compute.CalledProcessEnding
 	}
-	d := diagnosis{Code: exitCode(e, status)}
+	code = exitCode(e, status)
 	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
-	if far := howFar(e, status, d.Code, initTimeout); far != "" {
+	if far := howFar(e, status, code, initTimeout); far != "" {
 		parts = append(parts, far)
 	}
 	if tail := quoted(e); tail != "" {
 		parts = append(parts, tail)
 	}
-	d.Text = bounded(strings.Join(parts, "; "))
-	return d
+	return code, bounded(strings.Join(parts, "; "))
 }
 
 // exitCode returns the fleet event's code.

@@ -35,20 +35,20 @@ func TestDiagnose(t *testing.T) {
 		"a hostile host's words": {ExitReport{Known: true, Reason: "X\x1b[2J"}, compute.Active, `X\u001b[2J`, nil, "\x1b"},
 		"bounded":                {ExitReport{Known: true, Cause: strings.Repeat("ä", 5000)}, compute.Active, event.ServerProcessCrashed, []string{"…"}, "�"},
 	} {
-		d := diagnose(c.exit, c.status, 5*time.Minute)
-		if d.Code != c.code {
-			t.Errorf("%s: %s, want %s", name, d.Code, c.code)
+		code, text := diagnose(c.exit, c.status, 5*time.Minute)
+		if code != c.code {
+			t.Errorf("%s: %s, want %s", name, code, c.code)
 		}
 		for _, says := range c.says {
-			if !strings.Contains(d.Text, says) {
-				t.Errorf("%s: %q does not say %q", name, d.Text, says)
+			if !strings.Contains(text, says) {
+				t.Errorf("%s: %q does not say %q", name, text, says)
 			}
 		}
-		if c.not != "" && strings.Contains(d.Text, c.not) {
-			t.Errorf("%s: %q says %q", name, d.Text, c.not)
+		if c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%s: %q says %q", name, text, c.not)
 		}
-		if len(d.Text) > longestDiagnosis+len("…") {
-			t.Errorf("%s: %d bytes", name, len(d.Text))
+		if len(text) > longestDiagnosis+len("…") {
+			t.Errorf("%s: %d bytes", name, len(text))
 		}
 	}
 }

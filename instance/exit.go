@@ -46,11 +46,11 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 	}
 	switch {
 	case p != nil && p.Status != compute.Terminated:
-		d := diagnose(in, p.Status, rs.opts.InitTimeout)
-		rs.Computes.Kill(tx, p.Key, d.Code, d.Text)
+		code, text := diagnose(in, p.Status, rs.opts.InitTimeout)
+		rs.Computes.Kill(tx, p.Key, code, text)
 	case p == nil && (l == nil || l.Ended.IsZero()):
-		d := diagnose(in, "", rs.opts.InitTimeout)
-		rs.launches.record(tx, ref, d.Code, d.Text)
+		code, text := diagnose(in, "", rs.opts.InitTimeout)
+		rs.launches.record(tx, ref, code, text)
 		rs.launches.end(tx, key, l)
 	}
 	return seen, nil

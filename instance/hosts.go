@@ -24,13 +24,16 @@ type hosts struct {
 }
 
 type hostCommands struct {
-	join          *store.Command[joinArgs, *Host]
-	offerSecret   *store.Action[secretArgs]
-	secretKept    *store.Action[secretArgs]
-	usedElsewhere *store.Action[elsewhereArgs]
-	removeHost    *store.Command[removeHostArgs, bool]
-	hostConnected *store.Action[presenceArgs]
+	join        *store.Command[joinArgs, *Host]
+	offerSecret *store.Action[secretArgs]
+	secretKept  *store.Action[secretArgs]
 
+	// HostConnected records that a host's agent is connected.
+	// Errors: NotFound, InvalidRequest.
+	HostConnected *store.Action[HostPresence]
+	// HostUsedElsewhere records that a second agent has connected with a host's
+	// credential. Errors: NotFound.
+	HostUsedElsewhere *store.Action[HostReplacement]
 	// HostLost records that the last connection of a host's agent is closed. The agent
 	// has a grace period to come back; its game servers keep running.
 	HostLost *store.Action[string]
@@ -44,6 +47,11 @@ type hostCommands struct {
 	// connected. The old one is refused once the agent has stored the new one.
 	// Errors: NotFound.
 	RotateHost *store.Action[string]
+	// RemoveHost removes a host. The game servers of its instances are told to end, game
+	// sessions included; once the last has ended, or after StopGrace, the host is deleted
+	// and its credential refused. It returns whether the host is deleted already.
+	// Errors: NotFound.
+	RemoveHost *store.Command[HostRemoval, bool]
 }
 
 func newHosts(sh *shared, ts *tokens, ls *launches) *hosts {
@@ -52,16 +60,16 @@ func newHosts(sh *shared, ts *tokens, ls *launches) *hosts {
 	hs.removed = store.NewTable(st, store.TableSpec[removedHost]{Name: "removed_host", Key: func(h *removedHost) string { return h.ID }})
 	hs.due = store.NewDueIndex(hs.rows, "due", (*Host).due)
 	hs.hostCommands = hostCommands{
-		join:          store.NewCommand(st, "host.join", hs.runJoin),
-		offerSecret:   store.NewAction(st, "host.offer_secret", hs.runOfferSecret),
-		secretKept:    store.NewAction(st, "host.secret_kept", hs.runSecretKept),
-		usedElsewhere: store.NewAction(st, "host.used_elsewhere", hs.runUsedElsewhere),
-		removeHost:    store.NewCommand(st, "host.remove", hs.runRemoveHost),
-		hostConnected: store.NewAction(st, "host.connected", hs.runHostConnected),
-		HostLost:      store.NewAction(st, "host.lost", hs.runHostLost),
-		DrainHost:     store.NewAction(st, "host.drain", hs.runDrainHost),
-		ResumeHost:    store.NewAction(st, "host.resume", hs.runResumeHost),
-		RotateHost:    store.NewAction(st, "host.rotate", hs.runRotateHost),
+		join:              store.NewCommand(st, "host.join", hs.runJoin),
+		offerSecret:       store.NewAction(st, "host.offer_secret", hs.runOfferSecret),
+		secretKept:        store.NewAction(st, "host.secret_kept", hs.runSecretKept),
+		HostUsedElsewhere: store.NewAction(st, "host.used_elsewhere", hs.runUsedElsewhere),
+		RemoveHost:        store.NewCommand(st, "host.remove", hs.runRemoveHost),
+		HostConnected:     store.NewAction(st, "host.connected", hs.runHostConnected),
+		HostLost:          store.NewAction(st, "host.lost", hs.runHostLost),
+		DrainHost:         store.NewAction(st, "host.drain", hs.runDrainHost),
+		ResumeHost:        store.NewAction(st, "host.resume", hs.runResumeHost),
+		RotateHost:        store.NewAction(st, "host.rotate", hs.runRotateHost),
 	}
 	return hs
 }

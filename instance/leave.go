@@ -1,8 +1,6 @@
 package instance
 
 import (
-	"context"
-
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -37,20 +35,13 @@ func (hs *hosts) runResumeHost(tx *store.Tx, hostID string) error {
 	return nil
 }
 
-// RemoveHost removes a host. The game servers of its instances are told to end, game
-// sessions included; once the last has ended, or after StopGrace, the host is deleted
-// and its credential refused. If now is set, it is deleted without waiting. gone reports
-// whether the host is deleted already. Errors: NotFound.
-func (hs *hosts) RemoveHost(ctx context.Context, hostID string, now bool) (gone bool, err error) {
-	return hs.removeHost.Do(ctx, removeHostArgs{hostID, now})
-}
-
-type removeHostArgs struct {
+// HostRemoval says which host to remove.
+type HostRemoval struct {
 	HostID string
-	Now    bool
+	Now    bool // without waiting for its game servers to end
 }
 
-func (hs *hosts) runRemoveHost(tx *store.Tx, a removeHostArgs) (bool, error) {
+func (hs *hosts) runRemoveHost(tx *store.Tx, a HostRemoval) (bool, error) {
 	old, err := hs.mustHost(tx, a.HostID)
 	if err != nil {
 		return false, err

@@ -60,7 +60,7 @@ func TestHost_Remove(t *testing.T) {
 		if _, err := y.takeOf(f); err != nil {
 			y.Fatal(err)
 		}
-		gone, err := y.Instances.RemoveHost(y.Ctx, h, false)
+		gone, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: false})
 		y.Must(err)
 		if gone {
 			y.Error("it went at once, with a game session on it")
@@ -86,13 +86,16 @@ func TestHost_RemoveNow(t *testing.T) {
 		secret, h := y.joined()
 		y.managed("")
 		y.run(h, y.assigned(h)[0].ID, "p")
-		gone, err := y.Instances.RemoveHost(y.Ctx, h, true)
+		gone, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: true})
 		y.Must(err)
 		if !gone {
 			y.Error("it is still there")
 		}
 		y.isRemoved(h, secret)
-		y.Refused("to remove it again", fault.NotFound, func() error { _, err := y.Instances.RemoveHost(y.Ctx, h, true); return err })
+		y.Refused("to remove it again", fault.NotFound, func() error {
+			_, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: true})
+			return err
+		})
 	})
 }
 
@@ -103,7 +106,7 @@ func TestHost_RemoveAway(t *testing.T) {
 		y.managed("")
 		y.assigned(h)
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
-		_, err := y.Instances.RemoveHost(y.Ctx, h, false)
+		_, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: false})
 		y.Must(err)
 		celltest.Pass(6 * time.Minute)
 		y.isRemoved(h, secret)
@@ -115,7 +118,7 @@ func (y *yard) joined() (secret, host string) {
 	y.Helper()
 	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: y.token(instance.JoinTokenInput{}), HostInfo: machine})
 	y.Must(err)
-	y.Must(y.Instances.HostConnected(y.Ctx, j.HostID, machine))
+	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: j.HostID, Info: machine}))
 	celltest.Pass(0)
 	return j.Secret, j.HostID
 }

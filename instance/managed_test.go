@@ -104,7 +104,7 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 		if codes, _ := y.told(f); !slices.Contains(codes, event.InstanceReplaced) || !slices.Contains(codes, event.ServerProcessCrashed) {
 			y.Errorf("events %v", codes)
 		}
-		y.Must(y.Instances.HostConnected(y.Ctx, first, machine))
+		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: first, Info: machine}))
 		if n := len(y.assigned(first)); n != 0 {
 			y.Errorf("the lost host still has %d instances", n)
 		}

@@ -1,7 +1,6 @@
 package instance
 
 import (
-	"context"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -15,18 +14,13 @@ import (
 // game servers are still connected.
 const liveRetry = 30 * time.Second
 
-type presenceArgs struct {
+// HostPresence is a connected host, with what it offers now.
+type HostPresence struct {
 	HostID string
 	Info   HostInfo
 }
 
-// HostConnected records that a host's agent is connected, with what it offers now.
-// Errors: NotFound, InvalidRequest.
-func (hs *hosts) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
-	return hs.hostConnected.Do(ctx, presenceArgs{hostID, info})
-}
-
-func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
+func (hs *hosts) runHostConnected(tx *store.Tx, a HostPresence) error {
 	old := hs.rows.Get(tx, a.HostID)
 	if old == nil {
 		return fault.Missing("host %s does not exist", a.HostID)

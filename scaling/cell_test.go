@@ -70,7 +70,7 @@ func (c *cell) join() {
 	c.Must(err)
 	j, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: info})
 	c.Must(err)
-	c.Must(c.Instances.HostConnected(c.Ctx, j.HostID, info))
+	c.Must(c.Instances.HostConnected.Do(c.Ctx, instance.HostPresence{HostID: j.HostID, Info: info}))
 }
 
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.

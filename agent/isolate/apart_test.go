@@ -53,7 +53,7 @@ func TestJail_ApartFails(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing", "cgroup.procs")
 	cmd := exec.Command("/bin/true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = order{Apart: true, User: stranger, Join: []string{missing}}.start(cmd, self)
+	err = order{Jail: Jail{Apart: true, User: stranger}, Join: []string{missing}}.launch(cmd, self)
 	if err == nil {
 		_ = cmd.Wait()
 		t.Fatal("it started")

@@ -21,23 +21,23 @@ type Limits struct {
 // Jail restricts a process. Zero members do not restrict it. All members except
 // Filter need root.
 type Jail struct {
-	Group *Group
+	Group *Group `json:"-"`
 	// User is the id of both the user and the group that the process runs as, with no
 	// supplementary groups and no way to gain privileges.
-	User int
+	User int `json:",omitempty"`
 	// Mounts are folders that the process sees in place of others.
-	Mounts []Mount
+	Mounts []Mount `json:",omitempty"`
 	// Apart makes the process see only the processes that it starts, which all end with
 	// it, and share no memory with others.
-	Apart bool
+	Apart bool `json:",omitempty"`
 	// Hide are folders that the process sees empty, as far as they exist.
-	Hide []string
+	Hide []string `json:",omitempty"`
 	// Keep are files and folders that the process sees at their paths even below
 	// folders that Hide or Mounts replace. The process can reach them whatever
 	// permissions the folders above have.
-	Keep []string
+	Keep []string `json:",omitempty"`
 	// Filter denies the process the system calls listed in filter_linux.go.
-	Filter bool
+	Filter bool `json:",omitempty"`
 }
 
 // Mount makes a process see the folder From at the path At; "" is an empty in-memory
@@ -49,13 +49,8 @@ const Variable = "MUSTER_ISOLATE"
 
 // order is the content of Variable.
 type order struct {
+	Jail
 	Join    []string `json:",omitempty"` // files to which the process writes its id
-	Mounts  []Mount  `json:",omitempty"`
-	Hide    []string `json:",omitempty"`
-	Keep    []string `json:",omitempty"`
-	User    int      `json:",omitempty"`
-	Apart   bool     `json:",omitempty"`
-	Filter  bool     `json:",omitempty"`
 	First   bool     `json:",omitempty"` // be the first process of a namespace, once Program, which is launcher again, runs
 	Program string   `json:",omitempty"` // to become; "" without First reports whether Reach can be accessed
 	Reach   []string `json:",omitempty"`
@@ -69,13 +64,13 @@ func (j Jail) Start(cmd *exec.Cmd, launcher string) error {
 		return cmd.Start()
 	}
 	o.Program = cmd.Path
-	return o.start(cmd, launcher)
+	return o.launch(cmd, launcher)
 }
 
 func (j Jail) order() order {
-	o := order{Mounts: j.Mounts, Hide: j.Hide, Keep: j.Keep, User: j.User, Apart: j.Apart, Filter: j.Filter}
+	o := order{Jail: j}
 	if j.Group != nil {
-		o.Join = j.Group.joins()
+		o.Join, o.Group = j.Group.joins(), nil
 	}
 	return o
 }
@@ -99,7 +94,7 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	cmd := &exec.Cmd{Args: []string{launcher}, Dir: "/", Env: []string{"LANG=C.UTF-8"}}
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	err := o.start(cmd, launcher)
+	err := o.launch(cmd, launcher)
 	if err == nil {
 		err = cmd.Wait()
 	}

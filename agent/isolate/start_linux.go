@@ -17,14 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts a command with an order.
+// launch starts a command with an order.
 //
 // A command with Apart gets a PID namespace. The first process of a namespace is
 // special: it ignores signals without a handler, and all others end with it. So the
 // command is not the first process; another process of our own program is, which ends
 // when the command does. The command is still our own child, with a process id and an
 // exit status like any other's.
-func (o order) start(cmd *exec.Cmd, launcher string) error {
+func (o order) launch(cmd *exec.Cmd, launcher string) error {
 	if !o.Apart {
 		if err := o.give(cmd, launcher); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 	if file, ok := of.Stderr.(*os.File); ok {
 		first.Stderr = file
 	}
-	if err := (order{First: true, Join: o.Join, User: o.User, Filter: o.Filter, Program: itself}).give(first, launcher); err != nil {
+	if err := (order{Jail: Jail{User: o.User, Filter: o.Filter}, First: true, Join: o.Join, Program: itself}).give(first, launcher); err != nil {
 		return nil, nil, err
 	}
 	ready, said, err := os.Pipe()

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-func (o order) start(cmd *exec.Cmd, launcher string) error {
+func (o order) launch(cmd *exec.Cmd, launcher string) error {
 	if err := o.give(cmd, launcher); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package gameserver
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -57,14 +58,10 @@ type BackfillPolicy struct {
 }
 
 const (
-	maxPort        = 60000
-	defaultInit    = 60 * time.Second
-	defaultHealth  = 10 * time.Second
-	maxHealth      = 50 * time.Second
-	defaultDestroy = 30 * time.Second
-	defaultDelay   = 5 * time.Second
-	spare          = 5 * time.Second // kept for ProcessEnding before the process is terminated
-	stopBackfill   = 2 * time.Second
+	maxPort      = 60000
+	maxHealth    = 50 * time.Second
+	spare        = 5 * time.Second // kept for ProcessEnding before the process is terminated
+	stopBackfill = 2 * time.Second
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -77,19 +74,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.SDK == nil {
 		o.SDK = &Official{Logger: o.Logger}
 	}
-	if o.InitTimeout <= 0 {
-		o.InitTimeout = defaultInit
-	}
-	if o.HealthTimeout <= 0 {
-		o.HealthTimeout = defaultHealth
-	}
-	o.HealthTimeout = min(o.HealthTimeout, maxHealth)
-	if o.DestroyGrace <= 0 {
-		o.DestroyGrace = defaultDestroy
-	}
-	if o.Backfill.StartDelay <= 0 {
-		o.Backfill.StartDelay = defaultDelay
-	}
+	o.InitTimeout = cmp.Or(max(o.InitTimeout, 0), 60*time.Second)
+	o.HealthTimeout = min(cmp.Or(max(o.HealthTimeout, 0), 10*time.Second), maxHealth)
+	o.DestroyGrace = cmp.Or(max(o.DestroyGrace, 0), 30*time.Second)
+	o.Backfill.StartDelay = cmp.Or(max(o.Backfill.StartDelay, 0), 5*time.Second)
 	paths := make([]string, len(o.LogPaths))
 	for i, path := range o.LogPaths {
 		absolute, err := filepath.Abs(path)
