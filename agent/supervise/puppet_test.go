@@ -43,19 +43,19 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if leaked := workers(); code == 0 && leaked != "" {
-		fmt.Fprintf(os.Stderr, "a group still works after all tests:\n%s\n", leaked)
+		fmt.Fprintf(os.Stderr, "a supervisor still works after all tests:\n%s\n", leaked)
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// workers returns the stacks of goroutines that still run methods of a group. Those
-// that are about to end get a chance to do so.
+// workers returns the stacks of goroutines that still run methods of a supervisor.
+// Those that are about to end get a chance to do so.
 func workers() string {
 	buffer := make([]byte, 1<<20)
 	for range 1000 {
 		stacks := string(buffer[:runtime.Stack(buffer, true)])
-		if !strings.Contains(stacks, "supervise.(*Group)") && !strings.Contains(stacks, "supervise.(*slotKeeper)") {
+		if !strings.Contains(stacks, "supervise.(*Supervisor)") {
 			return ""
 		}
 		runtime.Gosched()

@@ -67,9 +67,10 @@ func (f *partyFollower) run(ctx context.Context) {
 		if !live() {
 			return
 		}
-		if failures++; err == nil {
+		if err == nil {
 			failures = 0
 		} else {
+			failures++
 			f.tell(PartyEvent{Kind: PartyError, Err: err})
 		}
 		rest(ctx, max(failures, unhurried))
