@@ -64,7 +64,7 @@ func (s *requests[R, P]) Get(player, id string) (*R, error) {
 // Of yields the tickets or placements of a player, the oldest first.
 func (s *requests[R, P]) Of(r store.Reader, player string) iter.Seq[*R] { return s.of.Equal(r, player) }
 
-// openOf yields those of a player's that have not ended.
+// openOf yields the tickets or placements of a player that have not ended.
 func (s *requests[R, P]) openOf(r store.Reader, player string) iter.Seq[*R] {
 	return func(yield func(*R) bool) {
 		for row := range s.of.Equal(r, player) {
