@@ -34,10 +34,10 @@ type Credentials struct {
 
 // Spec describes a new key.
 type Spec struct {
-	Name    string
-	Role    Role
-	Scope   Scope
-	Expires time.Time // zero: never
+	Name    string    `json:"name"`
+	Role    Role      `json:"role"`
+	Scope   Scope     `json:"scope"`
+	Expires time.Time `json:"expires"` // zero: never
 }
 
 const maxName = 128 // bytes

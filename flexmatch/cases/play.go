@@ -220,7 +220,8 @@ func (g *game) pass() {
 		g.matches = append(g.matches, played{g.now, m})
 		tickets, teams := make([]*life.Ticket, len(m.Tickets)), make([]string, len(m.Tickets))
 		for i, t := range m.Tickets {
-			if tickets[i] = g.find(t.ID).Ticket; !t.Backfill {
+			tickets[i] = g.find(t.ID).Ticket
+			if !t.Backfill {
 				teams[i] = g.rs.Instances[m.Teams[i]].Name
 			}
 		}
