@@ -361,8 +361,10 @@ func history(t *rapid.T) {
 			before, ending := s.processes(), s.ending // one that was ending may begin again: a drain was taken back
 			s.i.Detach()
 			s.begin(rapid.Bool().Draw(t, "known"))
-			if after := s.processes(); !ending && !s.ending && !slices.Equal(before, after) {
-				t.Fatalf("an agent left %v, of which the next finds %v", before, after)
+			after := s.processes() // and what it starts at once: the disk may have been full until now
+			lost := slices.DeleteFunc(before, func(id string) bool { return slices.Contains(after, id) })
+			if !ending && !s.ending && len(lost) > 0 {
+				t.Fatalf("the next agent has %v and has lost %v", after, lost)
 			}
 		},
 		"next agent after stop": func() {
@@ -385,6 +387,12 @@ func history(t *rapid.T) {
 	s.mu.Lock()
 	s.full = false
 	s.mu.Unlock()
+	pass(90 * time.Second)
+	for _, one := range s.i.slots.all() {
+		if one.retired { // its process keeps running, and counts, until it ends
+			one.supervisor.(*puppets).end()
+		}
+	}
 	pass(90 * time.Second)
 	s.check()
 	s.checkEnd()
