@@ -149,7 +149,7 @@ func (h *house) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, e
 		return awsrpc.Principal{}, nil, err
 	}
 	caller, err := h.keys.Caller(claim.Identity.AccessKeyID)
-	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.KeyID, Role: string(caller.Role), Identity: caller}, claim.Body, err
+	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.KeyID, Identity: caller}, claim.Body, err
 }
 
 // close closes the house and removes its database.
