@@ -164,8 +164,9 @@ func (l *link) speak(ctx context.Context, ws *websocket.Conn) error {
 	}
 }
 
-// say sends the status, and before it the reports of the processes that it no longer
-// lists: to Muster, one that an agent does not list without having reported it has crashed.
+// say sends the status, after the reports of the processes that it no longer lists: Muster
+// counts a process that is neither listed nor reported as crashed. It returns the number of
+// the last report sent.
 func (l *link) say(send func(protocol.Message) error, told uint64) (uint64, error) {
 	now := l.status()
 	told, err := l.tell(send, told)

@@ -258,8 +258,8 @@ func TestDemo_SurvivesKill(t *testing.T) {
 	}
 }
 
-// TestDemo_EndsForExec kills a server with the demo and starts one with a program of the
-// developer's: it runs that program, and ends the game servers of the demo.
+// TestDemo_EndsForExec kills a server that runs the demo and starts one that runs another
+// program: the second one ends the game servers of the demo.
 func TestDemo_EndsForExec(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)

@@ -58,7 +58,7 @@ type limits struct {
 type bounded[K comparable] struct {
 	*limit.Buckets[K]
 	name    string
-	remedy  string // what the refused can do, besides raising the limit
+	remedy  string // what a refused sender can do, besides raising the limit
 	refused *prometheus.CounterVec
 }
 

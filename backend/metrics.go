@@ -19,7 +19,7 @@ type metrics struct {
 	sockets  prometheus.Gauge
 }
 
-// newMetrics returns metrics that are registered with r unless that is nil.
+// newMetrics returns metrics that are registered with r unless r is nil.
 func newMetrics(r prometheus.Registerer, h *hub) *metrics {
 	factory := promauto.With(r)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {

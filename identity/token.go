@@ -74,7 +74,7 @@ type Session struct {
 	GuestSecret    string // only if a guest account was created; shown once
 }
 
-// session creates the tokens of a durable family, the result of a command.
+// session creates the tokens of f. f and err are the result of the command that stored f.
 func (t *Tokens) session(f *Family, err error) (*Session, error) {
 	if err != nil {
 		return nil, err

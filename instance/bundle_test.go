@@ -21,7 +21,7 @@ const (
 	moment = time.Millisecond
 )
 
-// yard is a cell in two locations besides the home region. A test stands for the agents
+// yard is a cell in two locations besides the home region. A test acts as the agents
 // of its hosts.
 type yard struct {
 	*celltest.Cell

@@ -38,7 +38,7 @@ func newPlanner(sh *shared, hs *hosts) *planner {
 	return pl
 }
 
-// again makes the loop plan again.
+// again discards the last plan and wakes the loop.
 func (pl *planner) again() {
 	pl.last.Store(nil)
 	pl.loop.Nudge()
@@ -98,7 +98,7 @@ func (pl *planner) Room(r store.Reader, instanceType, location string) int {
 
 // Run creates and removes instances, and ends what is overdue on hosts, until ctx ends.
 func (pl *planner) Run(ctx context.Context) {
-	pl.last.Store(nil) // the state may be another one than that of the last Run
+	pl.last.Store(nil) // the state may have changed since the last Run
 	pl.loop.Run(ctx)
 }
 
@@ -132,7 +132,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	}
 	pl.recordShort(tx, p.short)
 	pl.drainAll(tx)
-	tx.OnCommit(func() { pl.last.Store(&p) }) // after the changes of the plan itself, which call again
+	tx.OnCommit(func() { pl.last.Store(&p) }) // registered last: the plan's own changes call again, which discards the plan
 	return nil
 }
 

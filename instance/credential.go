@@ -104,7 +104,8 @@ func (hs *hosts) runSecretKept(tx *store.Tx, a secretArgs) error {
 	return nil
 }
 
-// HostReplacement says from which addresses two agents with a host's credential connected.
+// HostReplacement has the addresses of two agents that connected with the same host's
+// credential.
 type HostReplacement struct{ HostID, Before, Now string }
 
 func (hs *hosts) runUsedElsewhere(tx *store.Tx, a HostReplacement) error {

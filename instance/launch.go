@@ -56,9 +56,11 @@ func newLaunches(sh *shared, is *instances, all *launchers) *launches {
 // Connected forgets the launch of a process that has connected (compute.Hosting).
 func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete(tx, p.Key) }
 
-// reported keeps a row for each process that runs and has not connected yet.
-// Processes that are not listed and had connected before since have ended: the report is
-// the first of an agent that connected then. It may not list one that is newer.
+// reported handles the list of processes that run on an instance. It keeps a row for each
+// that has not connected yet.
+// In the first report after an agent connected, since is when it did, else zero.
+// Processes that connected before since and are not listed have ended; the report may
+// lack later ones.
 func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, since time.Time) {
 	runs := map[string]bool{}
 	for _, r := range listed {

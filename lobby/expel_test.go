@@ -68,7 +68,7 @@ func TestExpel(t *testing.T) {
 			if h.Parties.rows.Get(h.st.View(), party.ID) != nil {
 				t.Errorf("%s: the player is in a party", name)
 			}
-			// The request's token may have been checked before.
+			// Start must refuse it: the token may have been checked before the player was expelled.
 			if _, err := h.Tickets.Start(h.Ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: "alone"}); err == nil {
 				t.Errorf("%s: the player is matched again", name)
 			}

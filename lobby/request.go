@@ -8,15 +8,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Request is what tickets and placements have in common: the row of something that
-// players requested. It outlives the row of the matchmaker or the queue, which leaves
-// memory some minutes after its end.
+// Request is the part that the rows of tickets and placements have in common. These rows
+// outlive those of the matchmaker and the queue, which leave memory some minutes after
+// their end.
 type Request struct {
 	ID      string    `json:"id"` // of the matchmaker's ticket or the queue's placement too
 	Seq     int64     `json:"seq"`
 	Change  string    `json:"change"` // orders the changes of all rows
 	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires"` // counts once it has ended
+	Expires time.Time `json:"expires"` // ignored until it has ended
 }
 
 func (r *Request) request() *Request { return r }
@@ -91,7 +91,7 @@ func (s *requests[R, P]) put(tx *store.Tx, row *R) {
 	s.notify(tx, P(row).players())
 }
 
-// sweep deletes expired rows. An open one stays, however long it takes.
+// sweep deletes expired rows. A row never expires before its request has ended.
 func (s *requests[R, P]) sweep(tx *store.Tx) {
 	for row := range s.expires.Due(tx, tx.Now()) {
 		s.rows.Delete(tx, P(row).request().ID)

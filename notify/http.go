@@ -102,7 +102,7 @@ func withoutURL(err error) error {
 // answerError is the answer of a receiver that did not accept the notice.
 type answerError struct {
 	text    string
-	refused bool          // it does not want the notice, rather than not now
+	refused bool          // the receiver rejected the notice; false for a temporary condition
 	after   time.Duration // for how long it must not be sent anything
 }
 

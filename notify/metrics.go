@@ -30,7 +30,7 @@ func resultOf(err error) string {
 	return resultFailed
 }
 
-// newMetrics returns metrics that are registered with r unless that is nil.
+// newMetrics returns metrics that are registered with r unless r is nil.
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 	if r != nil {
 		r.MustRegister(lags{s})

@@ -34,11 +34,11 @@ type placedInfo struct {
 	PlayerSessionID string `json:"playerSessionId"`
 }
 
-// ends has what each final status is called elsewhere.
+// ends maps each final status to its names in events and metrics.
 var ends = map[Status]struct {
 	code      event.Code
 	published string // type of the published event
-	metric    string // published name
+	metric    string // published name of the counter
 }{
 	Fulfilled: {event.PlacementFulfilled, "PlacementFulfilled", "PlacementsSucceeded"},
 	Cancelled: {event.PlacementCancelled, "PlacementCancelled", "PlacementsCanceled"},

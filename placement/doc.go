@@ -6,7 +6,7 @@
 // none twice. One loop (loop.go) plans for all waiting placements: plan (plan.go) is pure
 // and computes proposals from a snapshot and a time; one command commits many of them,
 // each only if its preconditions still hold. The order of candidates is in order.go,
-// latency caps in judge.go, and the explanation why a candidate was passed over in
+// latency caps in judge.go, and the reason why a candidate was passed over in
 // explain.go.
 //
 // When its game session becomes ACTIVE, the placement is fulfilled; when the game session

@@ -65,7 +65,8 @@ func Plan(now time.Time, have fleet.Capacity, s Sample, policies []*Policy, m Me
 		default:
 			to, reason, next.Streaks[p.Name] = p.judge(now, s, d.Desired, m)
 		}
-		if to = have.Within(to); reason == "" || to == d.Desired {
+		to = have.Within(to)
+		if reason == "" || to == d.Desired {
 			continue
 		}
 		d.Desired = to

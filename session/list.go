@@ -37,7 +37,7 @@ func (s *Games) List(ctx context.Context, q Query) (page []*GameSession, more bo
 		}
 		all = append(all, ended...)
 		slices.SortStableFunc(all, inOrder)
-		// One that was archived between the two reads is there twice.
+		// A session that was archived between the two reads appears twice.
 		all = slices.CompactFunc(all, func(a, b *GameSession) bool { return a.ID == b.ID })
 	}
 	page, more = cut(all, q.Limit)

@@ -45,8 +45,8 @@ func (r *run) newTicket(players []search.Player, come *arrival, g *game) *ticket
 	return t
 }
 
-// Write plays a change of a ticket: it joins the pool or leaves it. The backfill request
-// of a game session that has changed since is replaced.
+// Write adds a ticket to the pool if it is SEARCHING, and removes it if it has ended. A
+// backfill ticket whose game session has changed since is replaced instead of added.
 func (r *run) Write(row *life.Ticket, why life.Cause) {
 	t := r.tickets[row.ID]
 	if why == life.Overdue {

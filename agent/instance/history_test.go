@@ -361,7 +361,7 @@ func history(t *rapid.T) {
 			before, ending := s.processes(), s.ending // one that was ending may begin again: a drain was taken back
 			s.i.Detach()
 			s.begin(rapid.Bool().Draw(t, "known"))
-			after := s.processes() // and what it starts at once: the disk may have been full until now
+			after := s.processes() // includes what it starts immediately: the disk may have been full until now
 			lost := slices.DeleteFunc(before, func(id string) bool { return slices.Contains(after, id) })
 			if !ending && !s.ending && len(lost) > 0 {
 				t.Fatalf("the next agent has %v and has lost %v", after, lost)

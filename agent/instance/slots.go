@@ -45,8 +45,8 @@ func (e entry) in(r protocol.Runtime) bool {
 	return now.LaunchPath == e.Spec.LaunchPath && now.Parameters == e.Spec.Parameters
 }
 
-// supervisor supervises the process of a slot: a supervise.Supervisor, or one without processes
-// in tests in virtual time, where no process can run.
+// supervisor supervises the process of a slot. It is a supervise.Supervisor except in tests
+// in virtual time, where no process can run.
 type supervisor interface {
 	Start(context.Context) error
 	Running() (supervise.Run, bool)

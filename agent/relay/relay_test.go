@@ -213,7 +213,7 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 }
 
 // A ProcessEnding sent during an outage is accepted, and reaches Muster after it, although
-// the process has closed its connection. Who forgets the process learns of the call.
+// the process has closed its connection. Forget reports the call.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	t.Parallel()
 	m := play(t)

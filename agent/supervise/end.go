@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Stop ends the supervisor and its run: no more are launched, the living one is sent
-// SIGTERM to its process group and, when grace is over or ctx is done, SIGKILL; with
+// Stop ends the supervisor and its run. It launches no more runs and sends SIGTERM to the
+// process group of the current one and, when grace is over or ctx is done, SIGKILL; with
 // a grace of 0 only SIGKILL. It returns when the end has been reported and all
-// goroutines of the supervisor have ended. The error is that the run could not be
-// stopped; it is let go, and a successor finds it. Stop may be called at any time after
-// Start, by several callers, and does nothing before it.
+// goroutines of the supervisor have ended. If the run cannot be stopped, Stop returns an
+// error and detaches from the run; a successor finds it. Stop may be called at any time
+// after Start, also concurrently; before Start it does nothing.
 func (s *Supervisor) Stop(ctx context.Context, grace time.Duration) error {
 	if !s.close() {
 		return nil
@@ -26,9 +26,9 @@ func (s *Supervisor) Stop(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// Drain launches no more runs and returns when the living one has ended by itself and all
-// goroutines of the supervisor have ended. If ctx is done first, it returns ctx's error;
-// the draining continues.
+// Drain launches no more runs and returns when the current one has ended by itself and all
+// goroutines of the supervisor have ended. If ctx is done first, it returns ctx's error,
+// and the drain continues.
 func (s *Supervisor) Drain(ctx context.Context) error {
 	if !s.close() {
 		return nil
@@ -52,7 +52,7 @@ func (s *Supervisor) Detach() {
 }
 
 // StopRun stops the run with an id as Stop does; another one follows it. It returns
-// ErrNotRunning if the run does not live.
+// ErrNotRunning if that run has ended.
 func (s *Supervisor) StopRun(ctx context.Context, id string, grace time.Duration) error {
 	r := s.living()
 	if r == nil || r.ID != id {
@@ -61,7 +61,7 @@ func (s *Supervisor) StopRun(ctx context.Context, id string, grace time.Duration
 	return r.stop(ctx, grace)
 }
 
-// close ends the launching. It returns false if the supervisor was never started.
+// close makes sure that no more runs are launched. It returns false if the supervisor was never started.
 func (s *Supervisor) close() bool {
 	s.mu.Lock()
 	started := s.started

@@ -56,7 +56,7 @@ func (s *Supervisor) start(id string) (*run, error) {
 		return nil, err
 	}
 	if err := s.records.write(rec); err != nil {
-		s.opts.Log.Error("note run", "run_id", id, "error", err) // the first record still finds it
+		s.opts.Log.Error("note run", "run_id", id, "error", err) // a successor still finds the run by the first record
 	}
 	return newRun(rec, rec.PID, w), nil
 }

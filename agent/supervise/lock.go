@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Lock locks a file for this process; the lock ends with its holder. It fails if another
-// process holds the lock. Close releases it.
+// Lock locks a file for this process, or fails if another process has locked it. The lock
+// is released by Close, or when the process ends.
 func Lock(path string) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

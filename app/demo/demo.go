@@ -44,7 +44,7 @@ type Services struct {
 	Started time.Time // when the process started, for the time until the first session
 }
 
-// name is how the demo finds its resources, and its processes after a kill.
+// name identifies the demo's resources, and its processes if the server was killed.
 const name = "demo"
 
 // Demo runs the demo game. Use New to create one, and Run to run it.

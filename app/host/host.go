@@ -37,7 +37,7 @@ type Program struct {
 	Port   int       // that it listens on; 0 selects a free one for each copy
 	Copies int       // default 1; more require Port 0
 	Output io.Writer // where its output is shown; default: Services.Out
-	Quiet  bool      // nothing is printed about it, nor its output
+	Quiet  bool      // neither its output nor anything about it is printed
 
 	// Instance is the id of its instance; default: one for --exec. Processes that outlive
 	// a killed server are taken over by a program with the same one, and ended by others.

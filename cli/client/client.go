@@ -129,8 +129,8 @@ func (c *Client) open(ctx context.Context, method, path string, in any, header h
 	return answer, nil
 }
 
-// sign adds an AWS Signature Version 4 for the service gamelift, which covers the body. It
-// makes a signer for each request, since one keeps the secret that it first saw of a key.
+// sign adds an AWS Signature Version 4 for the service gamelift, which covers the body.
+// Each request gets a new signer, because a signer caches the first secret it sees of a key.
 func (c *Client) sign(r *http.Request, body []byte, now time.Time) error {
 	hash := sha256.Sum256(body)
 	return v4.NewSigner().SignHTTP(r.Context(), c.Credentials, r, hex.EncodeToString(hash[:]), "gamelift", cmp.Or(c.Region, "us-east-1"), now)

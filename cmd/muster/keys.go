@@ -37,7 +37,7 @@ type keyFlags struct {
 	ServersAreStopped bool   `help:"With --offline on PostgreSQL: say that no server runs on the database."`
 }
 
-// with calls f with a terminal for the server, or for the state itself.
+// with calls f with a terminal that talks to the server or, offline, opens the state itself.
 func (k *keyFlags) with(t *streams, f func(*terminal.Terminal) error) error {
 	if !k.Offline {
 		if err := k.online(); err != nil {

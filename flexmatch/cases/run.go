@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
-// Pool forms matches from the tickets in it, and removes those that it has matched.
+// Pool forms matches from the tickets in it. Pass removes the tickets it has matched.
 type Pool interface {
 	Add(t *search.Ticket)
 	Remove(id string)
@@ -25,14 +25,14 @@ type Pool interface {
 // Matcher returns an empty pool.
 type Matcher func(rs *ruleset.RuleSet, opts search.Options) Pool
 
-// exact is a Pool that searches by the definition.
+// exact is a Pool that uses the reference search.
 type exact struct {
 	rs      *ruleset.RuleSet
 	opts    search.Options
 	tickets map[string]*search.Ticket
 }
 
-// Exact matches with the reference search.
+// Exact returns an empty pool that uses the reference search. It is a Matcher.
 func Exact(rs *ruleset.RuleSet, opts search.Options) Pool {
 	return &exact{rs: rs, opts: opts, tickets: map[string]*search.Ticket{}}
 }
@@ -50,7 +50,7 @@ func (e *exact) Pass(now time.Time) []*search.Match {
 	return matches
 }
 
-// Indexed matches with a pool as the server does.
+// Indexed returns a Matcher of pools like the server's.
 func Indexed(limits pool.Limits) Matcher {
 	return func(rs *ruleset.RuleSet, opts search.Options) Pool { return pool.New(rs, opts, limits) }
 }

@@ -2,7 +2,7 @@ package life
 
 import "time"
 
-// Effects has the tickets and matches of a Change, and carries out what it decides.
+// Effects provides the tickets and matches of a Change, and carries out its decisions.
 type Effects interface {
 	// Match returns the match of a ticket that is REQUIRES_ACCEPTANCE or PLACING.
 	Match(id string) *Match
@@ -21,16 +21,16 @@ type Effects interface {
 	// Notify publishes an event.
 	Notify(n Notice)
 
-	// AwaitAnswers writes a match and waits for its players' answers until AcceptBy. It is
-	// followed by Answer and Unanswered.
+	// AwaitAnswers writes a match whose players may answer until AcceptBy. Their answers
+	// are passed to Answer; at AcceptBy, Unanswered is called.
 	AwaitAnswers(m *Match)
 
 	// Place requests a game session for a match, and writes it and its tickets, which are
-	// PLACING. It is followed by Complete or Fail.
+	// PLACING. The result is passed to Complete or Fail.
 	Place(m *Match, tickets []*Ticket)
 
-	// Fill lets tickets, which are PLACING, join the backfill's game session. It is
-	// followed by Complete or Unfilled.
+	// Fill lets tickets, which are PLACING, join the backfill's game session. The result
+	// is passed to Complete or Unfilled.
 	Fill(m *Match, tickets []*Ticket)
 
 	// Close writes a match that has ended.

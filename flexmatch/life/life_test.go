@@ -17,12 +17,12 @@ import (
 // developer guide says of them.
 type world struct {
 	*rapid.T
-	lends    bool // tickets are modified as they are, not as copies
+	lends    bool // Edit returns the ticket itself, not a copy
 	settings life.Settings
 	now      time.Time
 	tickets  map[string]*life.Ticket
 	written  map[string]*life.Ticket      // by this action, as they were then
-	open     map[string]*life.Match       // that are asked or being placed
+	open     map[string]*life.Match       // that await answers or a placement
 	placing  map[string]bool              // of open
 	asked    map[string]int               // how often the players of a match were asked
 	closed   map[string]*life.Match       // by id
@@ -271,7 +271,7 @@ func (w *world) Resume(t *life.Ticket) {
 	}
 }
 
-// Notify checks that a notice comes after the row says the same.
+// Notify checks that the tickets of a notice already have the status that it announces.
 func (w *world) Notify(s life.Notice) {
 	is := map[life.NoticeType]life.Status{
 		life.SearchingNotice: life.Searching, life.SucceededNotice: life.Completed, life.FailedNotice: life.Failed,

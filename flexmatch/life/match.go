@@ -54,7 +54,8 @@ func (c Change) Propose(s Settings, m Match, tickets []*Ticket, teams []string) 
 		}
 		t = c.Edit(t)
 		t.MatchID, t.Reason, t.Message = m.ID, "", ""
-		if tickets[i] = t; t.Backfill {
+		tickets[i] = t
+		if t.Backfill {
 			m.Backfill = t.ID
 			continue
 		}
@@ -77,7 +78,7 @@ func (c Change) Propose(s Settings, m Match, tickets []*Ticket, teams []string) 
 	asked.AcceptBy = c.Now.Add(s.AcceptanceTimeout)
 	c.AwaitAnswers(&asked)
 	for _, t := range tickets {
-		Moves.Move(&t.Status, RequiresAcceptance, t.ID) // the notice does not show it
+		Moves.Move(&t.Status, RequiresAcceptance, t.ID) // only now: the notice shows the tickets as SEARCHING
 		c.Write(t, 0)
 	}
 }

@@ -122,8 +122,8 @@ func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Cont
 	return found, err
 }
 
-// contents calls f with each entry that may be unpacked, and returns what they are
-// together.
+// contents calls f with each entry that may be unpacked, and returns their totals. It
+// fails at the first entry that may not.
 func (in *inspector) contents(r io.ReaderAt, format string, f func(entry, func() (io.Reader, error)) error) (Contents, error) {
 	src, err := open(r, in.packed, format)
 	if err != nil {

@@ -175,7 +175,8 @@ func (c *Cell) Recorded(code event.Code) (all []*event.Event) {
 		entries, err := c.Events.Read(c.Ctx, event.Query{After: after, Limit: 1000})
 		c.Must(err)
 		for _, e := range entries {
-			if after = e.Seq; e.Value.Code == code {
+			after = e.Seq
+			if e.Value.Code == code {
 				all = append(all, e.Value)
 			}
 		}

@@ -91,8 +91,8 @@ func lookupAttribute(word string) (attribute, bool) {
 	return attribute{}, false
 }
 
-// property returns the function of an attribute that is a game property. A key with a
-// period has no value.
+// property returns a function that returns the game property with a key, false if the
+// session does not have it. A key with a period never has a value.
 func property(key string) func(Subject) (value, bool) {
 	if strings.Contains(key, ".") {
 		return func(Subject) (value, bool) { return value{}, false }
@@ -103,8 +103,8 @@ func property(key string) func(Subject) (value, bool) {
 	}
 }
 
-// comparators has, for each comparator, the orders of an attribute and the value it is
-// compared with for which the comparison holds.
+// comparators maps each comparator to a function that reports whether it holds; order is
+// negative if the attribute is less than the value, 0 if they are equal.
 var comparators = map[string]func(order int) bool{
 	"=":  func(order int) bool { return order == 0 },
 	"<>": func(order int) bool { return order != 0 },

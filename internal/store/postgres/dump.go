@@ -44,7 +44,8 @@ type batches struct {
 
 const batchSize = 500
 
-// exec adds a statement. It reports no changed rows, and the errors of earlier statements.
+// exec adds a statement, and sends those that wait when there are batchSize. It always
+// returns 0 rows; the error may be that of an earlier statement.
 func (b *batches) exec(text string, args ...any) (int64, error) {
 	b.waiting.Queue(text, args...)
 	if b.waiting.Len() < batchSize {

@@ -40,7 +40,7 @@ type Cell struct {
 // Version is the version of the layout that both engines share.
 const Version = 1
 
-// CheckVersion returns an error for the layout of a newer release.
+// CheckVersion returns an error if the layout found is that of a newer release.
 func CheckVersion(found int) error {
 	if found > Version {
 		return fmt.Errorf("the database has layout %d, this program knows %d: it was written by a newer release", found, Version)
@@ -48,8 +48,8 @@ func CheckVersion(found int) error {
 	return nil
 }
 
-// Begin returns the statement that stores the version of a new database, which has no rows
-// that could lack columns.
+// Begin returns the statement that stores the version of a new database and the signature
+// of its columns, as Settle does: a new database has no rows that could lack columns.
 func (c Cell) Begin() string {
 	return fmt.Sprintf(`INSERT INTO "muster_schema" SELECT %d, %s WHERE NOT EXISTS (SELECT 1 FROM "muster_schema")`,
 		Version, Literal(c.Schema.Signature()))
@@ -169,7 +169,7 @@ func (c Cell) SetColumns(exec Exec, items []store.Item) error {
 	return nil
 }
 
-// Settle records that all rows have the columns of the schema.
+// Settle stores the signature of the schema, because all rows now have its columns.
 func (c Cell) Settle(exec Exec) error {
 	_, err := exec(`UPDATE "muster_schema" SET "columns" = $1`, c.Schema.Signature())
 	return err
