@@ -186,7 +186,7 @@ func (m *muster) hear(msg protocol.Message) {
 }
 
 // explained checks that the end of each process that a status no longer lists has been
-// reported: Muster would count it as crashed. The caller must hold m.mu.
+// reported: otherwise Muster would count it as crashed. The caller must hold m.mu.
 func (m *muster) explained(now protocol.Status) {
 	runs := map[string]bool{}
 	for _, i := range now.Instances {

@@ -10,7 +10,7 @@ import (
 type tables struct {
 	builds *store.Table[Build]
 
-	unchecked *store.Index[Build]    // whose archive is here and not checked
+	unchecked *store.Index[Build]    // whose archive was received but not checked
 	due       *store.DueIndex[Build] // by when they fail for lack of an archive
 	deleted   *store.Index[Build]    // that fleets may still use
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// remote is a provider that is sent each credential.
+// remote verifies credentials by sending each one to the provider.
 type remote struct {
 	config ProviderConfig
 	client *http.Client

@@ -57,10 +57,9 @@ func newLaunches(sh *shared, is *instances, all *launchers) *launches {
 func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete(tx, p.Key) }
 
 // reported handles the list of processes that run on an instance. It keeps a row for each
-// that has not connected yet.
-// In the first report after an agent connected, since is when it did, else zero.
-// Processes that connected before since and are not listed have ended; the report may
-// lack later ones.
+// that has not connected yet. In the first report after an agent connected, since is when
+// it did, else zero. Processes that connected before since and are not listed have ended;
+// the report may lack later ones.
 func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, since time.Time) {
 	runs := map[string]bool{}
 	for _, r := range listed {

@@ -154,7 +154,7 @@ func TestHost_Rotate(t *testing.T) {
 		y.Must(err)
 		next, err := y.Instances.OfferSecret(y.Ctx, h)
 		y.Must(err)
-		y.Must(y.Instances.SecretKept(y.Ctx, h, lost)) // superseded by the next offer
+		y.Must(y.Instances.SecretKept(y.Ctx, h, lost)) // has no effect: the next offer superseded it
 		if !good(old) || !good(next) || good(lost) {
 			y.Errorf("before it is kept: old %v, next %v, lost %v", good(old), good(next), good(lost))
 		}

@@ -179,8 +179,8 @@ func fingerprint(in CreateInput, fleetID string) string {
 }
 
 // Place creates a game session on a free process in a location of the fleet. name is the
-// last part of its id; "" generates one. g has what its creator decides; the other members
-// are set here. Errors: FleetCapacityExceeded.
+// last part of its id; "" generates one. g has the members that its creator decides; Place
+// sets the others. Errors: FleetCapacityExceeded.
 func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location, name string, g GameSession) (*GameSession, error) {
 	if name == "" {
 		name = tx.ID("gsess-")

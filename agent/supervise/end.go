@@ -61,7 +61,8 @@ func (s *Supervisor) StopRun(ctx context.Context, id string, grace time.Duration
 	return r.stop(ctx, grace)
 }
 
-// close makes sure that no more runs are launched. It returns false if the supervisor was never started.
+// close makes sure that no more runs are launched. It returns false if the supervisor was
+// never started.
 func (s *Supervisor) close() bool {
 	s.mu.Lock()
 	started := s.started

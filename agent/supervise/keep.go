@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// former is the run that a former supervisor left, and whether it still lives.
+// former is the run that a former supervisor left, and whether it is still running.
 type former struct {
 	run   *run
 	lives bool

@@ -28,14 +28,14 @@ type Supervisor struct {
 	cancel context.CancelFunc // lets go of the run; set by Start
 	done   chan struct{}      // closed when all goroutines of the supervisor have ended
 
-	// launching is held during a launch, and to close the supervisor, so that the caller
-	// that closes it sees every run there will ever be.
+	// launching is held during a launch, and while closed is closed, so that no run starts
+	// afterwards.
 	launching sync.Mutex
 	closed    chan struct{}
 
 	mu      sync.Mutex
 	started bool
-	current *run // nil if none lives
+	current *run // nil between runs
 }
 
 // New checks the options and returns a Supervisor. It has no side effects.
@@ -143,7 +143,7 @@ func (s *Supervisor) living() *run {
 	return s.current
 }
 
-// set changes the living run; nil for none.
+// set sets the current run; nil means none.
 func (s *Supervisor) set(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

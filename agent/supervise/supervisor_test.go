@@ -213,7 +213,8 @@ func TestNew_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestSupervisor_StandsRaces lets many callers stop, list and detach while runs start.
+// TestSupervisor_StandsRaces stops, queries and detaches a supervisor concurrently while
+// runs start.
 func TestSupervisor_StandsRaces(t *testing.T) {
 	t.Parallel()
 	for range 5 {

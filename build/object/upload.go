@@ -96,7 +96,7 @@ func (s *Service) Parts(r store.Reader, uploadID string) iter.Seq[*Part] {
 	return s.partsOf.Equal(r, uploadID)
 }
 
-// Chosen is a part as a Completion names it.
+// Chosen identifies a part that a Completion includes.
 type Chosen struct {
 	Number int
 	MD5    string // hexadecimal

@@ -69,7 +69,8 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 
 func older(a, b *ticket) int { return search.Older(a.Ticket, b.Ticket) }
 
-// resolve prepares a ticket, and finds the causes if it can never be matched.
+// resolve prepares a ticket, appends to o.never why it can never be matched, if so, and
+// returns o.
 func (w *world) resolve(o *ticket) *ticket {
 	if o.candidate != nil || o.never != nil {
 		return o
@@ -86,7 +87,7 @@ func (w *world) resolve(o *ticket) *ticket {
 	return o
 }
 
-// missing finds the players that lack what the rule set requires.
+// missing appends to o.never the players that lack what the rule set requires.
 func (w *world) missing(o *ticket) {
 	for _, p := range o.Players {
 		_, missing := w.rs.Resolve(p.Attributes)
@@ -101,7 +102,8 @@ func (w *world) missing(o *ticket) {
 	}
 }
 
-// seat checks the teams of a game session's players.
+// seat appends to o.never the players of a backfill ticket whose team does not exist, and
+// that the game session is full, if so.
 func (w *world) seat(o *ticket) {
 	filled := make([]int, len(w.rs.Instances))
 	for _, p := range o.Players {

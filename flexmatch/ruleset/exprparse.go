@@ -23,7 +23,7 @@ type textParser struct {
 	depth int
 
 	bad   *textError // the first syntax error
-	other *textError // the first other error: something not declared, or not allowed there
+	other *textError // the first other error: a name that is not declared, or not allowed there
 }
 
 // fail records the first syntax error and moves to the end of the text, so that nothing

@@ -310,7 +310,7 @@ func (w *promise) checkColumn(t *Traits, held bool) {
 	}
 }
 
-// checkNumbers checks what the rule promises about numbers and the order of candidates.
+// checkNumbers checks the traits of a rule that concern numbers and the order of candidates.
 func (w *promise) checkNumbers(r *Rule) {
 	held := w.holds(w.lineup)
 	ranges := make([]Range, len(w.rs.Attributes))

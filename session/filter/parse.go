@@ -31,7 +31,7 @@ func (p *parser) expected(what string) {
 	p.errs.add(t.at, "expected %s, found %s", what, t.describe())
 }
 
-// end records a mistake unless all tokens are parsed.
+// end records an error unless all tokens have been parsed.
 func (p *parser) end(expected string) {
 	if p.peek().kind != tokenEnd {
 		p.expected(expected)
@@ -46,7 +46,7 @@ func (p *parser) and() (expr, bool) {
 	return p.joined("AND", p.not, func(a, b expr) expr { return func(s Subject) bool { return a(s) && b(s) } })
 }
 
-// joined parses one or more parts with a keyword between them.
+// joined parses one or more parts with a keyword between them, and combines them with join.
 func (p *parser) joined(keyword string, part func() (expr, bool), join func(a, b expr) expr) (expr, bool) {
 	all, ok := part()
 	for ok && p.peek().is(keyword) {

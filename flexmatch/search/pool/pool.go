@@ -164,7 +164,7 @@ func (p *Pool) forget(id string) {
 	}
 }
 
-// expansions is a heap of the items that will reach another level, by item.expands.
+// expansions is a heap of the items that have another level ahead, by item.expands.
 type expansions []*item
 
 func (e expansions) Len() int           { return len(e) }
@@ -177,7 +177,7 @@ func (e *expansions) Pop() any {
 	return last
 }
 
-// await adds an item whose level will change.
+// await adds an item, unless it has reached its last level.
 func (e *expansions) await(it *item, rs *ruleset.RuleSet) {
 	if next := it.level + 1; next < len(rs.Levels()) {
 		it.expands = it.created + int64(rs.Levels()[next].From)
