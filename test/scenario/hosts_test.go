@@ -148,8 +148,8 @@ func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
 	m := s.lab.machine()
 	s.run(m, small...)
 	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
-	s.instance(m, 1, 0)
-	until(t, "both processes run", func() bool { return len(m.games()) == 2 })
+	instance := s.instance(m, 1, 0)
+	s.seen.want(2, "both processes to be ready", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
 	m.killAgent()
 	s.seen.want(1, "the loss of the host", s.host(m, code("HOST_LOST", 0)))
 	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // the file that it had stored
