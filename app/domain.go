@@ -114,19 +114,26 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
 		Placements: d.placements, Logger: o.Logger,
 	})
-	if f == nil {
-		d.notices, err = notify.New(st, d.events, notify.Options{})
-	} else {
+	if f != nil {
 		metrics.MustRegister(gauges{d})
-		d.notices, err = notify.New(st, d.events, notify.Options{
-			Sinks: o.Sinks, Home: o.home(), KeyFile: o.file("notify.pem"), BaseURL: f.site.URL,
-			Allow: d.callers.allow, Logger: o.Logger, Registerer: metrics,
-		})
 	}
-	if err != nil {
+	if err := d.addNotices(o, f); err != nil {
 		return nil, err
 	}
 	return d, d.addPlayers(o, f)
+}
+
+// addNotices creates the service that delivers events; if f is nil, it delivers none.
+func (d *domain) addNotices(o *Options, f *front) (err error) {
+	var c notify.Options
+	if f != nil {
+		c = notify.Options{
+			Sinks: o.Sinks, Home: o.home(), KeyFile: o.file("notify.pem"), BaseURL: f.site.URL,
+			Allow: d.callers.allow, Logger: o.Logger, Registerer: f.metrics,
+		}
+	}
+	d.notices, err = notify.New(d.store, d.events, c)
+	return err
 }
 
 // addPlayers creates the services for accounts and game clients.

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"iter"
-	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,7 +16,6 @@ import (
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/internal/awsrpc"
-	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/uploads"
 )
@@ -65,10 +63,8 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Objects: d.objects,
 		GameServerURL: at.gameServers(), Home: o.home(),
 		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
-		Relay: func(query url.Values, from string, socket door.Socket) error {
-			return all.servers.Relay(query, from, socket)
-		},
-		Allow: d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
+		Relay:    all.servers.Relay,
+		Allow:    d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})
 	api.Register(srv, api.Services{
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,

@@ -132,7 +132,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	}
 	pl.recordShort(tx, p.short)
 	pl.drainAll(tx)
-	tx.OnCommit(func() { pl.last.Store(&p) }) // registered last: the plan's own changes call again, which discards the plan
+	tx.OnCommit(func() { pl.last.Store(&p) }) // after the hooks of its own changes, which discard the last plan
 	return nil
 }
 

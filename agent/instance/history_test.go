@@ -362,9 +362,12 @@ func history(t *rapid.T) {
 			s.i.Detach()
 			s.begin(rapid.Bool().Draw(t, "known"))
 			after := s.processes() // includes what it starts immediately: the disk may have been full until now
-			lost := slices.DeleteFunc(before, func(id string) bool { return slices.Contains(after, id) })
+			lost := slices.DeleteFunc(slices.Clone(before), func(id string) bool { return slices.Contains(after, id) })
 			if !ending && !s.ending && len(lost) > 0 {
 				t.Fatalf("the next agent has %v and has lost %v", after, lost)
+			}
+			if most := max(len(before), total(s.desired.Runtime)); len(after) > most {
+				t.Fatalf("the next agent runs %v, more than %d", after, most)
 			}
 		},
 		"next agent after stop": func() {

@@ -48,22 +48,9 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 	if f.FleetID != "" {
 		ids = []string{f.FleetID}
 	}
-	sessions := []sessionRow{}
-	for _, id := range ids {
-		in := map[string]any{"FleetId": id, "Limit": 100}
-		if f.Status != "" {
-			in["StatusFilter"] = f.Status
-		}
-		err := all(ctx, t.Client, "DescribeGameSessions", in, func(out *struct {
-			GameSessions []sessionRow
-			NextToken    string
-		}) string {
-			sessions = append(sessions, out.GameSessions...)
-			return out.NextToken
-		})
-		if err != nil {
-			return table{}, err
-		}
+	sessions, err := t.describeSessions(ctx, ids, f.Status)
+	if err != nil {
+		return table{}, err
 	}
 	processes, err := t.Client.Processes(ctx, shortID(f.FleetID))
 	if err != nil {
@@ -85,6 +72,28 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 		})
 	}
 	return view, nil
+}
+
+// describeSessions returns the game sessions of fleets with a status, "" for any.
+func (t *Terminal) describeSessions(ctx context.Context, fleetIDs []string, status string) ([]sessionRow, error) {
+	sessions := []sessionRow{}
+	for _, id := range fleetIDs {
+		in := map[string]any{"FleetId": id, "Limit": 100}
+		if status != "" {
+			in["StatusFilter"] = status
+		}
+		err := all(ctx, t.Client, "DescribeGameSessions", in, func(out *struct {
+			GameSessions []sessionRow
+			NextToken    string
+		}) string {
+			sessions = append(sessions, out.GameSessions...)
+			return out.NextToken
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sessions, nil
 }
 
 // shortID returns the last part of an ARN.
