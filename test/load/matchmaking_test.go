@@ -37,19 +37,24 @@ func lobby(t *testing.T, body string) *market {
 
 func ticketID(i int) string { return fmt.Sprintf("ticket-%07d", i) }
 
+// ticket returns the request of StartMatchmaking for ticket i, of one player.
+func ticket(i int) any {
+	return map[string]any{
+		"ConfigurationName": "load", "TicketId": ticketID(i),
+		"Players": []any{map[string]any{
+			"PlayerId": fmt.Sprint("player-", i), "PlayerAttributes": map[string]any{"skill": map[string]any{"N": i % 1000}},
+			"LatencyInMs": map[string]any{location: 20 + i%150},
+		}},
+	}
+}
+
 // signedTickets signs n requests of StartMatchmaking for one player each.
 func (m *market) signedTickets(t *testing.T, n int) [][]byte {
 	t.Helper()
 	requests := make([][]byte, n)
 	for i := range requests {
 		var err error
-		requests[i], err = jsonCodec.signed(context.Background(), m.house, "StartMatchmaking", map[string]any{
-			"ConfigurationName": "load", "TicketId": ticketID(i),
-			"Players": []any{map[string]any{
-				"PlayerId": fmt.Sprint("player-", i), "PlayerAttributes": map[string]any{"skill": map[string]any{"N": i % 1000}},
-				"LatencyInMs": map[string]any{location: 20 + i%150},
-			}},
-		})
+		requests[i], err = jsonCodec.signed(context.Background(), m.house, "StartMatchmaking", ticket(i))
 		check(t, err)
 	}
 	return requests
