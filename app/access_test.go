@@ -52,6 +52,41 @@ func with(t *testing.T, a *app.App, admin *client.Client, spec client.KeySpec) *
 	return &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}}
 }
 
+// A key whose secret and signing key are in use is refused from the moment at which it is
+// disabled or deleted.
+func TestServe_RevokesKeysInUse(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	first := firstKey(t, a)
+	user := with(t, a, first, client.KeySpec{Name: "user", Role: "operator"})
+	id := user.Credentials.AccessKeyID
+	use := func(want string) {
+		t.Helper()
+		if err := list(t, user); code(err) != want {
+			t.Errorf("the API: %v, want %q", err, want)
+		}
+		if _, err := user.Fleets(t.Context()); (err != nil) != (want != "") {
+			t.Errorf("the console: %v, want %q", err, want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	use("")
+	use("")
+	_, err := first.DisableKey(t.Context(), id)
+	must(err)
+	use("UnrecognizedClientException")
+	_, err = first.EnableKey(t.Context(), id)
+	must(err)
+	use("")
+	must(first.DeleteKey(t.Context(), id))
+	use("UnrecognizedClientException")
+}
+
 func TestServe_HoldsRoles(t *testing.T) {
 	t.Parallel()
 	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")

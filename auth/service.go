@@ -20,6 +20,7 @@ type Service struct {
 	events *event.Log
 	tags   func(r store.Reader, resource string) map[string]string
 	use    use
+	opened opened
 
 	keys  *store.Table[Key]
 	seals *store.Table[seal]
@@ -120,6 +121,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) error {
 	}
 	s.keys.Delete(tx, id)
 	s.used.Delete(tx, id)
+	tx.OnCommit(func() { s.opened.drop(id) })
 	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
 	return nil
 }
@@ -238,8 +240,18 @@ func (s *Service) Secret(id string) (secret string, ok bool) {
 	if k == nil {
 		return "", false
 	}
+	if secret, ok := s.opened.of(k); ok {
+		return secret, true
+	}
 	secret, err := s.master.open(k.Sealed, k.ID)
-	return secret, err == nil
+	if err != nil {
+		return "", false
+	}
+	s.opened.keep(k, secret)
+	if s.keys.Get(s.st.View(), id) == nil { // it was deleted meanwhile
+		s.opened.drop(id)
+	}
+	return secret, true
 }
 
 // Caller returns the caller that a key belongs to. Errors: UnrecognizedClient.

@@ -49,7 +49,7 @@ func (m *Master) Check(token string, g ComputeGrant) (expires time.Time, ok bool
 }
 
 func (m *Master) grantMAC(g ComputeGrant, at string) []byte {
-	mac := hmac.New(sha256.New, m.derive("muster compute token v1"))
+	mac := hmac.New(sha256.New, m.tokens)
 	for _, part := range []string{g.FleetID, g.ComputeName, strconv.FormatInt(g.Registered.UnixMilli(), 16), at} {
 		mac.Write([]byte(part))
 		mac.Write([]byte{0})

@@ -8,28 +8,22 @@ import (
 	"strings"
 )
 
-// canonicalRequest returns the text that a request's signature covers.
-func canonicalRequest(r *http.Request, s *signature, payloadHash string, isS3 bool) []byte {
-	b := make([]byte, 0, 1024)
+// appendCanonical appends the text that a request's signature covers.
+func appendCanonical(b []byte, r *http.Request, s *signature, payloadHash string, isS3 bool) []byte {
 	b = append(b, r.Method...)
 	b = append(b, '\n')
 	b = appendPath(b, r.URL, isS3)
 	b = append(b, '\n')
 	b = appendQuery(b, r.URL.RawQuery, s.inQuery)
 	b = append(b, '\n')
-	for _, name := range s.headers {
+	for name := range strings.SplitSeq(s.headers, ";") {
 		b = append(b, name...)
 		b = append(b, ':')
 		b = appendHeader(b, r, name)
 		b = append(b, '\n')
 	}
 	b = append(b, '\n')
-	for i, name := range s.headers {
-		if i > 0 {
-			b = append(b, ';')
-		}
-		b = append(b, name...)
-	}
+	b = append(b, s.headers...)
 	b = append(b, '\n')
 	return append(b, payloadHash...)
 }
@@ -86,13 +80,29 @@ func appendHeader(b []byte, r *http.Request, name string) []byte {
 	case "transfer-encoding":
 		return append(b, strings.Join(r.TransferEncoding, ",")...)
 	}
-	for i, v := range r.Header[http.CanonicalHeaderKey(name)] {
+	for i, v := range r.Header[headerKey(name)] {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendCollapsed(b, strings.Trim(v, " "))
 	}
 	return b
+}
+
+// amzHeaders are the keys of headers that most requests sign and net/http does not know,
+// by their names in lower case.
+var amzHeaders = map[string]string{
+	"amz-sdk-invocation-id": "Amz-Sdk-Invocation-Id", "amz-sdk-request": "Amz-Sdk-Request", "smithy-protocol": "Smithy-Protocol",
+	"x-amz-content-sha256": "X-Amz-Content-Sha256", "x-amz-date": "X-Amz-Date",
+	"x-amz-security-token": "X-Amz-Security-Token", "x-amz-target": "X-Amz-Target",
+}
+
+// headerKey is http.CanonicalHeaderKey without an allocation for the headers of AWS.
+func headerKey(name string) string {
+	if key, ok := amzHeaders[name]; ok {
+		return key
+	}
+	return http.CanonicalHeaderKey(name)
 }
 
 // appendCollapsed appends s with every run of spaces as one space.

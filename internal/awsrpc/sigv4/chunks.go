@@ -31,18 +31,17 @@ func (v *Verifier) Stream(r *http.Request, payloadHash string, now time.Time) (I
 	if err != nil {
 		return Identity{}, nil, err
 	}
-	s, err := parseHeader(r)
-	if err != nil {
+	var s signature
+	if err := s.parseHeader(r); err != nil {
 		return Identity{}, nil, err
 	}
 	secret, known := v.lookup(s.accessKeyID)
-	key, _ := v.keys.derive(s, secret.Key, known)
-	return id, newChunks(s, key), nil
+	key, _ := v.keys.derive(&s, secret.Key, known)
+	return id, newChunks(&s, key.key), nil
 }
 
 func newChunks(s *signature, key []byte) *Chunks {
-	scope := s.date + "/" + s.region + "/" + s.service + "/" + terminator
-	return &Chunks{key: key, scope: s.stamp + "\n" + scope + "\n", previous: s.hex}
+	return &Chunks{key: key, scope: s.stamp + "\n" + string(s.appendScope(nil)) + "\n", previous: s.hex}
 }
 
 // emptyHash is the SHA-256 hash of an empty payload.

@@ -16,7 +16,7 @@ type Claim struct {
 
 	verifier *Verifier
 	request  *http.Request
-	sig      *signature
+	sig      signature
 	secret   Secret
 	payload  string // the body's hash if the signature was valid for it, "" if it is not yet checked
 }
@@ -27,11 +27,12 @@ type Claim struct {
 //
 // Its errors are those of Header.
 func (v *Verifier) Claim(r *http.Request, now time.Time) (*Claim, error) {
-	s, secret, err := v.claim(r, now)
-	if err != nil {
+	c := &Claim{verifier: v, request: r}
+	var err error
+	if c.secret, err = v.claim(&c.sig, r, now); err != nil {
 		return nil, err
 	}
-	c := &Claim{Identity: s.identity(), verifier: v, request: r, sig: s, secret: secret}
+	c.Identity = c.sig.identity()
 	if hash := r.Header.Get("X-Amz-Content-Sha256"); isHash(hash) {
 		c.payload = hash
 		return c, c.verify(hash)
@@ -52,31 +53,30 @@ func (c *Claim) Body(body []byte) error {
 }
 
 func (c *Claim) verify(hash string) error {
-	_, err := c.verifier.judge(c.sig, c.secret, true, canonicalRequest(c.request, c.sig, hash, c.verifier.service == "s3"))
+	_, err := c.verifier.judge(&c.sig, c.secret, true, c.verifier.canonical(c.request, &c.sig, hash))
 	return err
 }
 
-// claim parses the Authorization header, checks scope and time, and looks up the key's
-// secret.
-func (v *Verifier) claim(r *http.Request, now time.Time) (*signature, Secret, error) {
-	s, err := parseHeader(r)
-	if err != nil {
-		return nil, Secret{}, err
+// claim parses the Authorization header into s, checks scope and time, and returns the
+// key's secret.
+func (v *Verifier) claim(s *signature, r *http.Request, now time.Time) (Secret, error) {
+	if err := s.parseHeader(r); err != nil {
+		return Secret{}, err
 	}
 	if err := s.checkScope(v.service); err != nil {
-		return nil, Secret{}, err
+		return Secret{}, err
 	}
 	if err := checkSkew(s.signed, now, v.skew); err != nil {
-		return nil, Secret{}, err
+		return Secret{}, err
 	}
 	if err := s.checkSignedHeaders(r.Header); err != nil {
-		return nil, Secret{}, err
+		return Secret{}, err
 	}
 	secret, known := v.lookup(s.accessKeyID)
 	if !known {
-		return nil, Secret{}, unknownKey()
+		return Secret{}, unknownKey()
 	}
-	return s, secret, nil
+	return secret, nil
 }
 
 // isHash reports whether text is a SHA-256 hash in lower-case hexadecimal, not one of

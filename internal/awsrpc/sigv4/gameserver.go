@@ -34,12 +34,14 @@ func (v *Verifier) GameServer(q url.Values, now time.Time, window time.Duration)
 	return v.find(s, processText(q, rfcEscape), processText(q, url.QueryEscape))
 }
 
-// processText returns the text that the signature covers. The SDKs differ in how they
+// processText returns a function that appends the text that the signature covers. The SDKs differ in how they
 // escape spaces, so callers try both ways.
-func processText(q url.Values, escape func(string) string) []byte {
-	return []byte("ComputeId=" + escape(q.Get("ComputeId")) +
-		"&FleetId=" + escape(q.Get("FleetId")) +
-		"&pID=" + escape(q.Get("pID")))
+func processText(q url.Values, escape func(string) string) func([]byte) []byte {
+	return func(b []byte) []byte {
+		return append(b, "ComputeId="+escape(q.Get("ComputeId"))+
+			"&FleetId="+escape(q.Get("FleetId"))+
+			"&pID="+escape(q.Get("pID"))...)
+	}
 }
 
 func rfcEscape(s string) string { return string(appendEscaped(nil, s, "")) }

@@ -28,18 +28,19 @@ func Presign(g Grant, now time.Time) (string, error) {
 	stamp := now.UTC().Format(timeForm)
 	s := &signature{
 		accessKeyID: g.AccessKeyID, date: stamp[:len(dateForm)], region: g.Region, service: g.Service,
-		stamp: stamp, headers: []string{"host"}, inQuery: true,
+		stamp: stamp, headers: "host", inQuery: true,
 	}
 	q := url.Values{
 		"X-Amz-Algorithm":     {algorithm},
-		"X-Amz-Credential":    {s.accessKeyID + "/" + s.date + "/" + s.region + "/" + s.service + "/" + terminator},
+		"X-Amz-Credential":    {s.accessKeyID + "/" + string(s.appendScope(nil))},
 		"X-Amz-Date":          {stamp},
 		"X-Amz-Expires":       {strconv.Itoa(int(g.Life / time.Second))},
 		"X-Amz-SignedHeaders": {"host"},
 	}
 	u := &url.URL{Scheme: base.Scheme, Host: base.Host, Path: g.Path, RawPath: string(appendEscaped(nil, g.Path, "/")), RawQuery: q.Encode()}
 	r := &http.Request{Method: g.Method, URL: u, Host: base.Host}
-	sig := s.sign(deriveKey(s, g.Secret), canonicalRequest(r, s, UnsignedPayload, g.Service == "s3"))
-	u.RawQuery += "&X-Amz-Signature=" + sig
+	m := deriveKey(s, g.Secret).macer()
+	m.sign(s, func(b []byte) []byte { return appendCanonical(b, r, s, UnsignedPayload, g.Service == "s3") })
+	u.RawQuery += "&X-Amz-Signature=" + string(m.sum)
 	return u.String(), nil
 }

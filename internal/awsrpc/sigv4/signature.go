@@ -3,7 +3,6 @@ package sigv4
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ type signature struct {
 	service     string
 	stamp       string // X-Amz-Date as received
 	signed      time.Time
-	headers     []string // names of the signed headers, lower case
+	headers     string // names of the signed headers, lower case, separated by semicolons
 	hex         string
 	token       string        // session token, "" if none
 	expiry      time.Duration // of a signed URL
@@ -27,16 +26,15 @@ type signature struct {
 }
 
 // parseHeader parses: AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=……
-func parseHeader(r *http.Request) (*signature, error) {
+func (s *signature) parseHeader(r *http.Request) error {
 	value := r.Header.Get("Authorization")
 	if value == "" {
-		return nil, fault.New(fault.MissingAuthentication, "header Authorization: is required")
+		return fault.New(fault.MissingAuthentication, "header Authorization: is required")
 	}
 	fields, ok := strings.CutPrefix(value, algorithm+" ")
 	if !ok {
-		return nil, malformed("header Authorization: must begin with " + algorithm)
+		return malformed("header Authorization: must begin with " + algorithm)
 	}
-	s := new(signature)
 	var credential, headers string
 	for field := range strings.SplitSeq(fields, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
@@ -50,7 +48,7 @@ func parseHeader(r *http.Request) (*signature, error) {
 		}
 	}
 	s.token = r.Header.Get("X-Amz-Security-Token")
-	return s, s.parse(credential, r.Header.Get("X-Amz-Date"), headers)
+	return s.parse(credential, r.Header.Get("X-Amz-Date"), headers)
 }
 
 // parseQuery parses the parameters of a signed URL.
@@ -80,20 +78,48 @@ func (s *signature) parse(credential, stamp, headers string) error {
 	if err := s.parseCredential(credential, stamp); err != nil {
 		return err
 	}
-	s.headers = strings.Split(headers, ";")
-	if !slices.Contains(s.headers, "host") {
+	s.headers = headers
+	if !s.covers("host") {
 		return malformed("SignedHeaders: must have host")
 	}
 	return nil
 }
 
+// covers reports whether a header is one of the signed headers. Its name may have upper
+// case; theirs must not.
+func (s *signature) covers(header string) bool {
+	for name := range strings.SplitSeq(s.headers, ";") {
+		if len(name) == len(header) && isLower(name, header) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLower reports whether low is text in lower case; both have the same length. Only
+// ASCII has cases here, as in names of headers.
+func isLower(low, text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if low[i] != c {
+			return false
+		}
+	}
+	return true
+}
+
 // parseCredential parses KEY/DATE/REGION/SERVICE/aws4_request and the time.
 func (s *signature) parseCredential(credential, stamp string) error {
-	parts := strings.Split(credential, "/")
-	if len(parts) != 5 || parts[4] != terminator || parts[0] == "" {
+	rest := credential
+	for _, part := range []*string{&s.accessKeyID, &s.date, &s.region, &s.service} {
+		*part, rest, _ = strings.Cut(rest, "/")
+	}
+	if rest != terminator || s.accessKeyID == "" {
 		return malformed("Credential: must be KEY/DATE/REGION/SERVICE/" + terminator)
 	}
-	s.accessKeyID, s.date, s.region, s.service = parts[0], parts[1], parts[2], parts[3]
 	if len(s.accessKeyID) > 128 || len(s.region) > 64 {
 		return malformed("Credential: the key must have at most 128 characters and the region 64")
 	}
@@ -105,7 +131,7 @@ func (s *signature) parseCredential(credential, stamp string) error {
 		return malformed("X-Amz-Date: must look like 20060102T150405Z")
 	}
 	s.stamp, s.signed = stamp, signed
-	if signed.Format(dateForm) != s.date {
+	if stamp[:len(dateForm)] != s.date {
 		return malformed("Credential: its date must be that of X-Amz-Date")
 	}
 	return nil
@@ -138,8 +164,8 @@ func (s *signature) checkSignedHeaders(h http.Header) error {
 		if !strings.HasPrefix(name, "X-Amz-") || strings.HasPrefix(name, "X-Amz-Cf-") || name == "X-Amz-User-Agent" {
 			continue
 		}
-		if lower := strings.ToLower(name); !slices.Contains(s.headers, lower) {
-			return malformed("SignedHeaders: must have " + lower)
+		if !s.covers(name) {
+			return malformed("SignedHeaders: must have " + strings.ToLower(name))
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ package sigv4
 
 import (
 	"cmp"
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -76,7 +75,7 @@ func New(o Options) *Verifier {
 // hexadecimal.
 func HashPayload(body []byte) string {
 	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
+	return string(hex.AppendEncode(make([]byte, 0, 2*len(sum)), sum[:]))
 }
 
 // Header verifies a request signed in its Authorization header. payloadHash is
@@ -87,11 +86,17 @@ func HashPayload(body []byte) string {
 // UnrecognizedClient for unknown keys and session tokens, InvalidSignature for anything
 // else.
 func (v *Verifier) Header(r *http.Request, payloadHash string, now time.Time) (Identity, error) {
-	s, secret, err := v.claim(r, now)
+	var s signature
+	secret, err := v.claim(&s, r, now)
 	if err != nil {
 		return Identity{}, err
 	}
-	return v.judge(s, secret, true, canonicalRequest(r, s, payloadHash, v.service == "s3"))
+	return v.judge(&s, secret, true, v.canonical(r, &s, payloadHash))
+}
+
+// canonical returns a function that appends the text that a request's signature covers.
+func (v *Verifier) canonical(r *http.Request, s *signature, payloadHash string) func([]byte) []byte {
+	return func(b []byte) []byte { return appendCanonical(b, r, s, payloadHash, v.service == "s3") }
 }
 
 // Query verifies a signed URL: the request's query has the signature and its lifetime.
@@ -110,12 +115,12 @@ func (v *Verifier) Query(r *http.Request, payloadHash string, now time.Time) (Id
 	if err := s.checkSignedHeaders(r.Header); err != nil {
 		return Identity{}, err
 	}
-	return v.find(s, canonicalRequest(r, s, payloadHash, v.service == "s3"))
+	return v.find(s, v.canonical(r, s, payloadHash))
 }
 
 // find looks up the key and compares signatures. An unknown key takes as long as a
 // wrong signature.
-func (v *Verifier) find(s *signature, canonical ...[]byte) (Identity, error) {
+func (v *Verifier) find(s *signature, canonical ...func([]byte) []byte) (Identity, error) {
 	secret, known := v.lookup(s.accessKeyID)
 	if !known {
 		secret = Secret{Key: noSecret}
@@ -124,12 +129,15 @@ func (v *Verifier) find(s *signature, canonical ...[]byte) (Identity, error) {
 }
 
 // judge checks that the signature is that of one of the canonical texts.
-func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...[]byte) (Identity, error) {
-	key, store := v.keys.derive(s, secret.Key, known)
+func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...func([]byte) []byte) (Identity, error) {
+	key, cached := v.keys.derive(s, secret.Key, known)
+	m := key.macer()
 	good := 0
 	for _, c := range canonical {
-		good |= subtle.ConstantTimeCompare([]byte(s.sign(key, c)), []byte(s.hex))
+		m.sign(s, c)
+		good |= subtle.ConstantTimeCompare(m.sum, []byte(s.hex))
 	}
+	key.put(m)
 	token := subtle.ConstantTimeCompare([]byte(secret.SessionToken), []byte(s.token))
 	switch {
 	case !known:
@@ -140,7 +148,9 @@ func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...[
 	case token == 0:
 		return Identity{}, fault.New(fault.UnrecognizedClient, "the session token does not belong to the access key")
 	}
-	store()
+	if !cached {
+		v.keys.keep(s, key)
+	}
 	return s.identity(), nil
 }
 
@@ -152,22 +162,27 @@ func unknownKey() error {
 	return fault.New(fault.UnrecognizedClient, "the access key id is not known here")
 }
 
-// sign computes the signature of a canonical request.
-func (s *signature) sign(key, canonical []byte) string {
-	sum := sha256.Sum256(canonical)
-	text := make([]byte, 0, 192)
-	text = append(text, algorithm+"\n"...)
+// sign computes the signature of the canonical text that appendText appends.
+func (m *macer) sign(s *signature, appendText func([]byte) []byte) {
+	m.text = appendText(m.text[:0])
+	sum := sha256.Sum256(m.text)
+	text := append(m.text[:0], algorithm+"\n"...)
 	text = append(text, s.stamp...)
 	text = append(text, '\n')
-	text = append(text, s.date+"/"+s.region+"/"+s.service+"/"+terminator+"\n"...)
-	text = hex.AppendEncode(text, sum[:])
-	return hex.EncodeToString(mac(key, text))
+	text = s.appendScope(text)
+	text = append(text, '\n')
+	m.text = hex.AppendEncode(text, sum[:])
+	m.mac.Reset()
+	m.mac.Write(m.text)
+	m.sum = hex.AppendEncode(m.sum[:0], m.mac.Sum(m.hash[:0]))
 }
 
-func mac(key, text []byte) []byte {
-	h := hmac.New(sha256.New, key)
-	h.Write(text)
-	return h.Sum(nil)
+// appendScope appends DATE/REGION/SERVICE/aws4_request.
+func (s *signature) appendScope(b []byte) []byte {
+	for _, part := range []string{s.date, s.region, s.service} {
+		b = append(append(b, part...), '/')
+	}
+	return append(b, terminator...)
 }
 
 // checkSkew returns a fault for times that differ from now by more than skew.

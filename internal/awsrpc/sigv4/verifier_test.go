@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -127,6 +128,10 @@ func TestHeader_Refusals(t *testing.T) {
 		{"path", func(r *http.Request) { r.URL.Path = "/x" }, hash, fault.InvalidSignature, "does not match"},
 		{"length", func(r *http.Request) { r.ContentLength = 5 }, hash, fault.InvalidSignature, "does not match"},
 		{"header not signed", func(r *http.Request) { r.Header.Set("X-Amz-Extra", "x") }, hash, fault.InvalidSignature, "must have x-amz-extra"},
+		{"header that folds to another's name", func(r *http.Request) {
+			r.Header.Set("X-Amz-Sts", "x")
+			auth("SignedHeaders=", "SignedHeaders=x-amz-\u017ft\u017f;")(r)
+		}, hash, fault.InvalidSignature, "must have x-amz-sts"},
 		{"host not signed", auth("host;", ""), hash, fault.InvalidSignature, "must have host"},
 		{"unknown key", auth(testKey, "AKIDOTHER"), hash, fault.UnrecognizedClient, "not known"},
 		{"key of another", auth(testKey, "AKIDTOKEN"), hash, fault.UnrecognizedClient, "session token"},
@@ -199,6 +204,31 @@ func TestHeader_ReplacedSecret(t *testing.T) {
 	if err := verify(); !fault.Is(err, fault.InvalidSignature) {
 		t.Errorf("after the secret was replaced: %v", err)
 	}
+}
+
+// Requests that are verified at the same time, with keys that are cached, do not affect
+// each other's result.
+func TestHeader_Concurrent(t *testing.T) {
+	v := newVerifier("gamelift")
+	token := aws.Credentials{AccessKeyID: "AKIDTOKEN", SecretAccessKey: testSecret, SessionToken: "the token+/="}
+	var verifying sync.WaitGroup
+	for i := range 8 {
+		creds := []aws.Credentials{plainKey(), token}[i%2]
+		body := strings.Repeat("x", i*1000)
+		good := signed(t, creds, testNow, "POST", "/", body)
+		bad := signed(t, creds, testNow, "POST", "/", body+"y")
+		verifying.Go(func() {
+			for range 200 {
+				if _, err := v.Header(good, sigv4.HashPayload([]byte(body)), testNow); err != nil {
+					t.Errorf("request %d: %v", i, err)
+				}
+				if _, err := v.Header(bad, sigv4.HashPayload([]byte(body)), testNow); !fault.Is(err, fault.InvalidSignature) {
+					t.Errorf("request %d, of another body: %v", i, err)
+				}
+			}
+		})
+	}
+	verifying.Wait()
 }
 
 // The example of the Amazon S3 API reference, "Authenticating Requests: Using
