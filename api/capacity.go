@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/musterhq/muster/fleet"
@@ -162,10 +161,8 @@ func (h handlers) describeInstances(ctx context.Context, in *gamelift.DescribeIn
 	}
 	shown := h.places(ctx)
 	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*instance.Instance] {
-		found := slices.SortedFunc(h.Instances.Instances(h.Store.View(), f.ID, val(in.Location)),
-			func(a, b *instance.Instance) int { return cmp.Compare(a.ID, b.ID) })
-		return filtered(slices.Values(found), func(i *instance.Instance) bool {
-			return i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location))
+		return filtered(h.Instances.InstancesAfter(h.Store.View(), f.ID, val(in.Location), after), func(i *instance.Instance) bool {
+			return (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location))
 		})
 	}, func(i *instance.Instance) string { return i.ID }, "DescribeInstances", f.ID, val(in.InstanceId), val(in.Location))
 	if err != nil {

@@ -61,9 +61,8 @@ func (h handlers) listCompute(ctx context.Context, in *gamelift.ListComputeInput
 	}
 	shown := h.places(ctx)
 	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*compute.Compute] {
-		return filtered(h.Computes.InFleet(h.Store.View(), f.ID), func(c *compute.Compute) bool {
-			here := (in.Location == nil || c.Location == *in.Location) && (shown == nil || shown(c.Location))
-			return c.Name > after && here && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
+		return filtered(h.Computes.InFleet(h.Store.View(), f.ID, val(in.Location), after), func(c *compute.Compute) bool {
+			return (shown == nil || shown(c.Location)) && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
 		})
 	}, func(c *compute.Compute) string { return c.Name }, "ListCompute", f.ID, val(in.Location), val(in.ComputeStatus))
 	if err != nil {

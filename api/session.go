@@ -93,10 +93,15 @@ func (h handlers) selectSessions(ctx context.Context, operation string, in *game
 		FleetID: f.ID, Location: val(in.Location), Places: h.places(ctx), Status: status, After: after, Limit: limit(in.Limit, defaultPage, largestPage),
 	})
 	if more {
-		last := page[len(page)-1]
-		after = session.Cursor{Created: last.Created, ID: last.ID}
+		after = cursorOf(page)
 	}
 	return page, nextToken(more, after, request...), err
+}
+
+// cursorOf returns where a page ends.
+func cursorOf(page []*session.GameSession) session.Cursor {
+	last := page[len(page)-1]
+	return session.Cursor{Created: last.Created, ID: last.ID}
 }
 
 func (h handlers) oneSession(ctx context.Context, in *gamelift.DescribeGameSessionsInput, status session.Status) ([]*session.GameSession, *string, error) {
@@ -159,7 +164,7 @@ const searchPage = 20
 
 // searchCursor is where a search continues.
 type searchCursor struct {
-	ID   string
+	Last session.Cursor
 	Seen int
 }
 
@@ -174,14 +179,14 @@ func (h handlers) searchGameSessions(ctx context.Context, in *gamelift.SearchGam
 		return nil, err
 	}
 	search := session.Search{
-		FleetID: f.ID, Location: val(in.Location), Places: h.places(ctx), After: after.ID, Skip: after.Seen, Limit: limit(in.Limit, searchPage, searchPage),
+		FleetID: f.ID, Location: val(in.Location), Places: h.places(ctx), After: after.Last, Skip: after.Seen, Limit: limit(in.Limit, searchPage, searchPage),
 	}
 	if err := parseSearch(in, &search); err != nil {
 		return nil, err
 	}
 	page, more := h.Sessions.Search(search)
 	if more {
-		after = searchCursor{page[len(page)-1].ID, after.Seen + len(page)}
+		after = searchCursor{cursorOf(page), after.Seen + len(page)}
 	}
 	return &gamelift.SearchGameSessionsOutput{GameSessions: list(page, h.sessionOut), NextToken: nextToken(more, after, request...)}, nil
 }

@@ -32,8 +32,8 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 // Resync marks as lost every process that the store counts as connected but that has
 // no link here. It is for use after a reload of the store.
 func (s *Service) Resync(ctx context.Context) error {
-	for p := range s.connected.Equal(s.st.View(), "") {
-		if s.links.get(p.Key) == nil {
+	for p := range s.Processes(s.st.View(), "", "") {
+		if p.Connected && s.links.get(p.Key) == nil {
 			if err := s.Disconnect(ctx, p.Ref()); err != nil {
 				return err
 			}
@@ -106,10 +106,8 @@ func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
 		if waiting {
 			continue
 		}
-		for c := range s.InFleet(tx, f.ID) {
-			if location == "" || c.Location == location {
-				s.remove(tx, c)
-			}
+		for c := range s.InFleet(tx, f.ID, location, "") {
+			s.remove(tx, c)
 		}
 		if location == "" {
 			s.fleets.Finish(tx, f.ID)

@@ -148,7 +148,7 @@ func TestFleetDeletion(t *testing.T) {
 		if y.Fleets.Get(y.Store.View(), y.fleet.ID) != nil {
 			y.Error("the fleet is still there after its last process")
 		}
-		for c := range y.Computes.InFleet(y.Store.View(), y.fleet.ID) {
+		for c := range y.Computes.InFleet(y.Store.View(), y.fleet.ID, "", "") {
 			y.Errorf("compute %s is still there", c.Name)
 		}
 	})

@@ -22,7 +22,6 @@ type processes struct {
 	rows      *store.Table[Process]
 	alive     *store.Index[Process]    // not ended, by fleet, location
 	onCompute *store.Index[Process]    // not ended, by compute
-	connected *store.Index[Process]    // with an open socket
 	due       *store.DueIndex[Process] // by earliest deadline
 
 	ended, stopping []func(*store.Tx, *Process)
@@ -58,11 +57,6 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 	}
 	ps.alive = living("alive", func(p *Process) string { return store.Key(p.FleetID, p.Location) })
 	ps.onCompute = living("compute", func(p *Process) string { return Key(p.FleetID, p.ComputeName) })
-	ps.connected = store.NewIndex(ps.rows, "connected", func(p *Process, emit func(string)) {
-		if p.Connected {
-			emit("")
-		}
-	})
 	ps.due = store.NewDueIndex(ps.rows, "due", (*Process).due)
 	ps.cmd = processCommands{
 		connect:    store.NewCommand(st, "process.connect", ps.runConnect),

@@ -23,7 +23,8 @@ type registry struct {
 	tags   *tag.Service
 
 	rows     *store.Table[Compute]
-	inFleet  *store.Index[Compute] // by fleet
+	placed   *store.Index[Compute] // by fleet and location
+	tally    *store.Sum[Compute]   // number in a fleet
 	register *store.Command[RegisterInput, *Compute]
 	notice   *store.Action[noticeArgs]
 }
@@ -31,7 +32,8 @@ type registry struct {
 func newRegistry(st *store.Store, d Deps, o Options) *registry {
 	g := &registry{opts: o, events: d.Events, fleets: d.Fleets, tags: d.Tags}
 	g.rows = store.NewTable(st, store.TableSpec[Compute]{Name: "compute", Key: func(c *Compute) string { return c.Key }})
-	g.inFleet = store.NewIndex(g.rows, "fleet", func(c *Compute, emit func(string)) { emit(store.Key(c.FleetID)) })
+	g.placed = store.NewIndex(g.rows, "place", func(c *Compute, emit func(string)) { emit(store.Key(c.FleetID, c.Location)) })
+	g.tally = store.NewSum(g.rows, "tally", func(c *Compute, add func(string, int)) { add(c.FleetID, 1) })
 	g.register = store.NewCommand(st, "compute.register", g.runRegister)
 	g.notice = store.NewAction(st, "process.notice", g.runNotice)
 	d.Tags.Kind("compute", g.taggable)
@@ -84,7 +86,7 @@ func (g *registry) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInpu
 	case g.rows.Get(r, Key(f.ID, in.Name)) != nil:
 		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already", in.Name, f.ID)
 	}
-	if q := g.opts.ComputesAFleet; q > 0 && g.inFleet.Count(r, store.Key(f.ID)) >= q {
+	if q := g.opts.ComputesAFleet; q > 0 && g.tally.Of(r, f.ID) >= q {
 		return fault.New(fault.LimitExceeded, "fleet %s has %d computes, which is the quota", f.ID, q)
 	}
 	return nil
@@ -122,9 +124,14 @@ func (g *registry) Find(r store.Reader, fleetID, name string) (*Compute, error) 
 	return nil, fault.Missing("ComputeName: compute %s does not exist in fleet %s", name, f.ID)
 }
 
-// InFleet returns the computes of a fleet, ordered by name.
-func (g *registry) InFleet(r store.Reader, fleetID string) iter.Seq[*Compute] {
-	return g.inFleet.Equal(r, store.Key(fleetID))
+// InFleet returns the computes of a fleet's location, "" meaning all, after a name, ordered
+// by name.
+func (g *registry) InFleet(r store.Reader, fleetID, location, after string) iter.Seq[*Compute] {
+	places := []string{store.Key(fleetID, location)}
+	if location == "" {
+		places = g.placed.Groups(r, store.Key(fleetID), 1)
+	}
+	return g.placed.Across(r, places, "", Key(fleetID, after))
 }
 
 // ARN returns a compute's ARN: compute/FLEET-ID/NAME (AWS does not document its form).

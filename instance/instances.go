@@ -50,12 +50,18 @@ func (is *instances) Instance(r store.Reader, id string) *Instance {
 
 // Instances returns the instances of a fleet, ordered by id; location "" means all.
 func (is *instances) Instances(r store.Reader, fleetID, location string) iter.Seq[*Instance] {
-	prefix := store.Key(fleetID)
-	if location != "" {
-		prefix = store.Key(fleetID, location)
-	}
+	return is.InstancesAfter(r, fleetID, location, "")
+}
+
+// InstancesAfter returns the instances of a fleet after an id, ordered by id; location ""
+// means all.
+func (is *instances) InstancesAfter(r store.Reader, fleetID, location, id string) iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
-		for _, i := range is.ofFleet.Prefix(r, prefix) {
+		places := []string{store.Key(fleetID, location)}
+		if location == "" {
+			places = is.ofFleet.Groups(r, store.Key(fleetID), 1)
+		}
+		for i := range is.ofFleet.Across(r, places, "", id) {
 			if !i.Gone && !yield(i) {
 				return
 			}

@@ -68,10 +68,8 @@ func (pl *planner) reasonAnywhere(r store.Reader, f *fleet.Fleet, location strin
 	if f.Status != fleet.Active || pl.Computes.Tally(r, f.ID, location).Active > 0 {
 		return ""
 	}
-	for c := range pl.Computes.InFleet(r, f.ID) {
-		if c.Location == location {
-			return "no game server is ready"
-		}
+	for range pl.Computes.InFleet(r, f.ID, location, "") {
+		return "no game server is ready"
 	}
 	return "no compute is registered; register one with register-compute"
 }

@@ -42,12 +42,11 @@ func (s *Games) List(pool *Pool, location string, limit int) []Game {
 	view := s.st.View()
 	var found []Game
 	for _, fleetID := range s.fleetsOf(view, pool) {
-		for g := range s.deps.Sessions.Offered(view, fleetID) {
+		for g := range s.deps.Sessions.Offered(view, fleetID, location) {
 			if len(found) == limit {
 				return found
 			}
-			elsewhere := location != "" && g.Location != location
-			if elsewhere || !s.inPool(g, pool) || g.JoinPolicy != session.AcceptAll {
+			if !s.inPool(g, pool) || g.JoinPolicy != session.AcceptAll {
 				continue
 			}
 			if game := s.game(view, pool.Name, g); game.Players < g.MaxPlayers {

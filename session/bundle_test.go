@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 
 const (
 	home    = "custom-home"
+	away    = "custom-away"
 	machine = "compute-1"
 )
 
@@ -56,8 +58,14 @@ func (a *arena) furnish() {
 	a.Must(err)
 }
 
+// ref returns the identity of a process: its id, after the name of its compute and a slash
+// unless that is machine.
 func (a *arena) ref(id string) compute.Ref {
-	return compute.Ref{FleetID: a.fleet.ID, ComputeName: machine, ProcessID: id}
+	r := compute.Ref{FleetID: a.fleet.ID, ComputeName: machine, ProcessID: id}
+	if at, id, ok := strings.Cut(id, "/"); ok {
+		r.ComputeName, r.ProcessID = at, id
+	}
+	return r
 }
 
 // free creates processes that can host a game session.

@@ -123,8 +123,7 @@ type Games struct {
 	events     *event.Log
 	nudge      func() // makes the loop look at the next deadline
 	table      *store.Table[GameSession]
-	byFleet    *store.Index[GameSession] // by fleet, then creation
-	active     *store.Index[GameSession] // only ACTIVE, by fleet, then creation
+	byPlace    *store.Index[GameSession] // by fleet, location and status, then creation
 	activating *store.Index[GameSession] // only ACTIVATING, by fleet and compute
 	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
 	due        *store.DueIndex[GameSession]
@@ -141,11 +140,8 @@ func newGames(st *store.Store, events *event.Log, nudge func()) *Games {
 			{Name: "fleet_created", Value: fleetCreated},
 		},
 	})
-	g.byFleet = store.NewIndex(g.table, "fleet", func(g *GameSession, emit func(string)) { emit(fleetCreated(g)) })
-	g.active = store.NewIndex(g.table, "active", func(g *GameSession, emit func(string)) {
-		if g.Status == Active {
-			emit(fleetCreated(g))
-		}
+	g.byPlace = store.NewIndex(g.table, "place", func(g *GameSession, emit func(string)) {
+		emit(store.Key(g.FleetID, g.Location, string(g.Status)) + store.TimeKey(g.Created))
 	})
 	g.activating = store.NewIndex(g.table, "activating", func(g *GameSession, emit func(string)) {
 		if g.Status == Activating {
@@ -181,8 +177,7 @@ func playedOn(g *GameSession) string {
 	return g.ProcessKey
 }
 
-// fleetCreated returns a key that orders a fleet's sessions by creation, in memory and in
-// the archive.
+// fleetCreated returns a key that orders a fleet's archived sessions by creation.
 func fleetCreated(g *GameSession) string { return fleetPrefix(g.FleetID) + store.TimeKey(g.Created) }
 
 func fleetPrefix(fleetID string) string { return fleetID + "|" }

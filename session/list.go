@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,12 @@ type Cursor struct {
 // List returns running and ended game sessions in order of creation, and whether more
 // follow.
 func (s *Games) List(ctx context.Context, q Query) (page []*GameSession, more bool, err error) {
-	all := s.liveAfter(q)
+	var all []*GameSession
+	for g := range s.inMemory(s.st.View(), q) {
+		if all = append(all, g); len(all) > q.Limit { // enough to know whether more follow
+			break
+		}
+	}
 	if q.Status == "" || q.Status.Ended() {
 		ended, err := s.archivedAfter(ctx, q)
 		if err != nil {
@@ -44,34 +50,29 @@ func (s *Games) List(ctx context.Context, q Query) (page []*GameSession, more bo
 	return page, more, nil
 }
 
-func (q Query) wants(g *GameSession) bool {
-	return inPlace(g, q.Location, q.Places) && (q.Status == "" || g.Status == q.Status)
+// wants reports whether a query selects the game sessions in a location that have a status.
+func (q Query) wants(location string, status Status) bool {
+	return (q.Location == "" || location == q.Location) && (q.Places == nil || q.Places(location)) &&
+		(q.Status == "" || status == q.Status)
 }
 
-// inPlace reports whether a game session is in the location ("" means any) and places
-// returns true for its location (nil means for any).
-func inPlace(g *GameSession, location string, places func(string) bool) bool {
-	return (location == "" || g.Location == location) && (places == nil || places(g.Location))
-}
-
-// liveAfter returns the sessions in memory after the cursor, enough for one page and to
-// know whether more follow.
-func (s *Games) liveAfter(q Query) []*GameSession {
-	prefix := fleetPrefix(q.FleetID)
+// inMemory returns an iterator over the game sessions in memory that a query selects, after
+// its cursor.
+func (s *Games) inMemory(r store.Reader, q Query) iter.Seq[*GameSession] {
+	fleet, parts := store.Key(q.FleetID), 2
+	if q.Location != "" {
+		fleet, parts = store.Key(q.FleetID, q.Location), 1
+	}
+	groups := s.byPlace.Groups(r, fleet, parts)
+	groups = slices.DeleteFunc(groups, func(group string) bool {
+		names := strings.Split(group, "\x00")
+		return !q.wants(names[1], Status(names[2]))
+	})
 	after := ""
 	if q.After.ID != "" {
-		after = prefix + store.TimeKey(q.After.Created)
+		after = store.TimeKey(q.After.Created)
 	}
-	var found []*GameSession
-	for _, g := range s.byFleet.PrefixAfter(s.st.View(), prefix, after, q.After.ID) {
-		if q.wants(g) {
-			found = append(found, g)
-		}
-		if len(found) > q.Limit {
-			break
-		}
-	}
-	return found
+	return s.byPlace.Across(r, groups, after, q.After.ID)
 }
 
 // archivedAfter returns the archived sessions after the cursor, enough for one page and
@@ -82,7 +83,8 @@ func (s *Games) archivedAfter(ctx context.Context, q Query) ([]*GameSession, err
 	if q.After.ID != "" {
 		read.AfterOrder, read.AfterKey = prefix+store.TimeKey(q.After.Created), q.After.ID
 	}
-	return archived(ctx, s.table, read, q.wants, func(g *GameSession) (string, string) { return fleetCreated(g), g.ID })
+	wants := func(g *GameSession) bool { return q.wants(g.Location, g.Status) }
+	return archived(ctx, s.table, read, wants, func(g *GameSession) (string, string) { return fleetCreated(g), g.ID })
 }
 
 // archived reads rows from an archive until read.Limit of them are wanted or there are no

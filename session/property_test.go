@@ -1,9 +1,11 @@
 package session_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +35,7 @@ type saga struct {
 	*arena
 	t         *rapid.T
 	driver    store.Driver
-	processes int
+	processes []string
 	games     []string
 	players   map[string][]string // by game session
 }
@@ -43,6 +45,10 @@ func history(t *rapid.T) {
 	s.arena = open(t, s.driver)
 	defer func() { s.arena.Close() }()
 	s.furnish()
+	s.fleet = s.Anywhere("", home, away)
+	for name, location := range map[string]string{machine: home, "compute-2": away} {
+		s.Register(s.fleet, name, location)
+	}
 	limit := rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "activation limit")
 	_, err := s.Fleets.UpdateRuntime.Do(s.Ctx, fleet.RuntimeInput{FleetID: s.fleet.ID, Runtime: fleet.Runtime{MaxActivations: limit}})
 	s.Must(err)
@@ -81,14 +87,15 @@ func (s *saga) steps() map[string]func() {
 }
 
 func (s *saga) newProcess() {
-	s.free(fmt.Sprint("p", s.processes))
-	s.processes++
+	id := fmt.Sprint(rapid.SampledFrom([]string{machine, "compute-2"}).Draw(s.t, "compute"), "/p", len(s.processes))
+	s.free(id)
+	s.processes = append(s.processes, id)
 }
 
 func (s *saga) onProcess(do func(compute.Ref)) func() {
 	return func() {
-		if s.processes > 0 {
-			do(s.ref(fmt.Sprint("p", rapid.IntRange(0, s.processes-1).Draw(s.t, "process"))))
+		if len(s.processes) > 0 {
+			do(s.ref(rapid.SampledFrom(s.processes).Draw(s.t, "process")))
 		}
 	}
 }
@@ -107,6 +114,7 @@ func (s *saga) reconnect(r compute.Ref) {
 
 func (s *saga) makeGame() {
 	in := s.input()
+	in.Location = rapid.SampledFrom([]string{home, away}).Draw(s.t, "location")
 	in.MaxPlayers = rapid.IntRange(0, 4).Draw(s.t, "slots")
 	g, err := s.Sessions.Create(s.Ctx, in)
 	if err != nil {
@@ -206,19 +214,22 @@ func (s *saga) check(t *rapid.T) {
 			t.Fatalf("game session should have been given up at %s", g.ActivateBy)
 		}
 	}
-	s.checkUse(t, view)
+	for _, location := range []string{"", home, away} {
+		s.checkUse(t, view, location)
+		s.checkList(t, location)
+	}
 	s.checkProcesses(t, view, hosted)
 	s.checkPlayers(t)
 }
 
 func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[string]string) {
-	activating, now := 0, time.Now()
+	activating, now := map[string]int{}, time.Now()
 	for p := range s.Computes.Processes(view, s.fleet.ID, "") {
 		if p.Status == compute.Active && p.GameSessionID != hosted[p.Key] {
 			t.Fatalf("process is ACTIVE with game session %q, which does not run on it", p.GameSessionID)
 		}
 		if g := s.Sessions.Live(view, p.GameSessionID); g != nil && g.Status == session.Activating {
-			activating++
+			activating[p.ComputeName]++
 		}
 		for name, by := range map[string]time.Time{"ready": p.ReadyBy, "reconnect": p.ReconnectBy, "stop": p.StopBy} {
 			if !by.IsZero() && !now.Before(by) {
@@ -230,16 +241,21 @@ func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[strin
 		}
 	}
 	f := s.Fleets.Get(view, s.fleet.ID)
-	if limit := f.Runtime.MaxActivationsOrDefault(); activating > limit {
-		t.Fatalf("%d game sessions activate; the limit is %d", activating, limit)
+	for name, n := range activating {
+		if limit := f.Runtime.MaxActivationsOrDefault(); n > limit {
+			t.Fatalf("%d game sessions activate on %s; the limit is %d", n, name, limit)
+		}
 	}
 }
 
-// checkUse compares the maintained counts with those of an iteration.
-func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
+// checkUse compares the maintained counts of a location with those of an iteration.
+func (s *saga) checkUse(t *rapid.T, view *store.Snapshot, location string) {
 	var want session.Use
 	for _, id := range s.games {
 		g := s.game(id)
+		if location != "" && g.Location != location {
+			continue
+		}
 		switch g.Status {
 		case session.Active:
 			want.GameSessions++
@@ -250,7 +266,7 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 		want.Players += s.Sessions.Players.Count(view, id)
 	}
 	var tally compute.Tally
-	for p := range s.Computes.Processes(view, s.fleet.ID, "") {
+	for p := range s.Computes.Processes(view, s.fleet.ID, location) {
 		switch {
 		case p.Status != compute.Active:
 			continue
@@ -264,12 +280,43 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 		tally.Active++
 	}
 	want.Processes = tally.Active
-	for _, location := range []string{"", home} {
-		if got := s.Sessions.Use(view, s.fleet.ID, location); got != want {
-			t.Fatalf("in use at %q: counted %+v, there are %+v", location, got, want)
+	if got := s.Sessions.Use(view, s.fleet.ID, location); got != want {
+		t.Fatalf("in use at %q: counted %+v, there are %+v", location, got, want)
+	}
+	if got := s.Computes.Tally(view, s.fleet.ID, location); got != tally {
+		t.Fatalf("processes at %q: counted %+v, there are %+v", location, got, tally)
+	}
+}
+
+// checkList compares the game sessions listed of a location, by status and all, with those
+// that there are.
+func (s *saga) checkList(t *rapid.T, location string) {
+	var all []*session.GameSession
+	for _, id := range s.games {
+		all = append(all, s.game(id))
+	}
+	slices.SortFunc(all, func(a, b *session.GameSession) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	for _, status := range []session.Status{"", session.Activating, session.Active, session.Terminating, session.Terminated} {
+		var want, got []string
+		for _, g := range all {
+			if (location == "" || g.Location == location) && (status == "" || g.Status == status) {
+				want = append(want, g.ID)
+			}
 		}
-		if got := s.Computes.Tally(view, s.fleet.ID, location); got != tally {
-			t.Fatalf("processes at %q: counted %+v, there are %+v", location, got, tally)
+		q := session.Query{FleetID: s.fleet.ID, Location: location, Status: status, Limit: 3}
+		for more := true; more; {
+			page, follows, err := s.Sessions.List(s.Ctx, q)
+			s.Must(err)
+			for _, g := range page {
+				got = append(got, g.ID)
+				q.After = session.Cursor{Created: g.Created, ID: g.ID}
+			}
+			more = follows
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s at %q: listed %q, there are %q", status, location, got, want)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestActive(t *testing.T) {
 		made := []string{a.active("p"), a.active("q"), a.active("r")}
 		a.Must(a.Computes.End(a.Ctx, a.ref("q")))
 		var got []string
-		for g := range a.Sessions.Offered(a.Store.View(), a.fleet.ID) {
+		for g := range a.Sessions.Offered(a.Store.View(), a.fleet.ID, "") {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff([]string{made[0], made[2]}, got); diff != "" {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -17,52 +18,62 @@ type Search struct {
 	Places   func(location string) bool // additional condition on the location; nil means all
 	Filter   *filter.Filter             // nil means all
 	Sort     *filter.Sort               // nil means by creation
-	After    string                     // id of the last session of the previous page
-	Skip     int                        // number of sessions on previous pages; used if After has ended since
+	After    Cursor                     // where the previous page ended; zero means from the start
+	Skip     int                        // number of sessions on previous pages; used if there is Sort and After has ended since
 	Limit    int
 }
 
-// Offered yields the ACTIVE game sessions of a fleet, by creation, without those
-// whose process is unreachable.
-func (s *Service) Offered(r store.Reader, fleetID string) iter.Seq[*GameSession] {
+// Offered yields the ACTIVE game sessions of a fleet's location, "" meaning all, by
+// creation, without those whose process is unreachable.
+func (s *Service) Offered(r store.Reader, fleetID, location string) iter.Seq[*GameSession] {
 	return func(yield func(*GameSession) bool) {
-		for _, g := range s.active.Prefix(r, fleetPrefix(fleetID)) {
-			if p := s.computes.Process(r, g.ProcessKey); p != nil && p.Unreachable() {
-				continue
-			}
-			if !yield(g) {
+		for g := range s.inMemory(r, Query{FleetID: fleetID, Location: location, Status: Active}) {
+			if s.reachable(r, g) && !yield(g) {
 				return
 			}
 		}
 	}
 }
 
+func (s *Service) reachable(r store.Reader, g *GameSession) bool {
+	p := s.computes.Process(r, g.ProcessKey)
+	return p == nil || !p.Unreachable()
+}
+
 // Search returns ACTIVE game sessions, and whether more follow.
 func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	view := s.st.View()
+	from := Query{FleetID: q.FleetID, Location: q.Location, Places: q.Places, Status: Active}
+	most := math.MaxInt // game sessions to find
+	if q.Sort == nil {
+		from.After, most = q.After, q.Limit+1
+	}
 	var found []*subject
-	for g := range s.Offered(view, q.FleetID) {
-		at := &subject{g: g, players: s.Players, view: view}
-		if inPlace(g, q.Location, q.Places) && q.Filter.Match(at) {
-			found = append(found, at)
+	for g := range s.inMemory(view, from) {
+		if at := (subject{g: g, players: s.Players, view: view}); q.Filter.Match(&at) && s.reachable(view, g) {
+			found = append(found, &at)
+		}
+		if len(found) == most {
+			break
 		}
 	}
 	if q.Sort != nil {
 		slices.SortStableFunc(found, func(a, b *subject) int { return q.Sort.Compare(a, b) })
+		found = found[resume(found, q):]
 	}
-	shown, more := cut(found[resume(found, q):], q.Limit)
+	shown, more := cut(found, q.Limit)
 	for _, at := range shown {
 		page = append(page, at.g)
 	}
 	return page, more
 }
 
-// resume returns the index at which the next page starts.
+// resume returns the index at which the next page of a sorted search starts.
 func resume(found []*subject, q Search) int {
-	if q.After == "" {
+	if q.After.ID == "" {
 		return 0
 	}
-	at := slices.IndexFunc(found, func(x *subject) bool { return x.g.ID == q.After })
+	at := slices.IndexFunc(found, func(x *subject) bool { return x.g.ID == q.After.ID })
 	if at >= 0 {
 		return at + 1
 	}

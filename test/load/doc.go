@@ -4,6 +4,8 @@
 //	go run ./test/load create   CreateGameSession and CreatePlayerSession over
 //	                            HTTP with SigV4 in both protocols, beside the
 //	                            same transactions called on the store directly
+//	go run ./test/load describe reads of a cell with many game sessions: utilization,
+//	                            lists by status, searches
 //	go run ./test/load idle     memory of the server for each idle game server
 //	                            connection (needs -bin)
 //	go run ./test/load start    from the start of `muster local` to the first

@@ -125,7 +125,7 @@ func (m *market) connect(t *testing.T, n int) {
 	ctx, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
 	tokens := map[string]string{}
-	for c := range m.computes.InFleet(m.store.View(), m.fleet.ID) {
+	for c := range m.computes.InFleet(m.store.View(), m.fleet.ID, "", "") {
 		tokens[c.Name], _ = m.computes.IssueToken(c, time.Now())
 	}
 	_, err := together(64, n, func(i int) error {
