@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
@@ -75,9 +74,7 @@ func TestStages_Line(t *testing.T) {
 
 func TestRun_NobodyThere(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", Game: "arena", URL: "http://127.0.0.1:1", AWS: aws.Config{
-		Region: "us-east-1", RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
-	}})
+	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", Game: "arena", Server: client.Client{Endpoint: "http://127.0.0.1:1"}})
 	if err == nil || errors.Is(err, t.Context().Err()) {
 		t.Errorf("got %v, want to hear that nobody answers", err)
 	}

@@ -5,21 +5,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 
-	awsgamelift "github.com/aws/aws-sdk-go-v2/service/gamelift"
-
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/sdk/session"
-	"github.com/musterhq/muster/sdk/session/gamelift"
 )
 
 // crew is the bots of a run and what they share.
 type crew struct {
 	opts     Options
-	client   *gamelift.Client
+	api      api
 	tracker  session.Tracker
 	program  *Program
 	house    house
@@ -30,7 +26,7 @@ type crew struct {
 
 // newBot returns the bot with a number, from 1.
 func (c *crew) newBot(n int) *bot {
-	b := &bot{crew: c, id: "bot-" + session.NewPlayerID(), seed: uint64(n), stage: coming, matching: c.client, tracker: c.tracker}
+	b := &bot{crew: c, id: "bot-" + session.NewPlayerID(), seed: uint64(n), stage: coming, matching: c.api, tracker: c.tracker}
 	if c.opts.Via == Players {
 		b.id, b.matching, b.tracker = "", nil, nil // it has to log in
 	}
@@ -45,11 +41,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	client, err := gamelift.New(ctx, gamelift.Config{AWS: &o.AWS})
-	if err != nil {
-		return Report{}, err
-	}
-	setup := setup{api: awsgamelift.NewFromConfig(o.AWS), opts: o}
+	aws := api{&o.Server}
+	setup := setup{api: aws, opts: o}
 	house, err := setup.run(ctx)
 	if err != nil {
 		return Report{}, err
@@ -59,8 +52,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return Report{}, err
 	}
 	c := &crew{
-		opts: o, client: client, house: house, program: program, outcomes: make([]Outcome, o.Players),
-		tracker: &session.Poller{Matchmaking: client, Every: o.Poll, Backoff: 5 * time.Second},
+		opts: o, api: aws, house: house, program: program, outcomes: make([]Outcome, o.Players),
+		tracker: &session.Poller{Matchmaking: aws, Every: o.Poll, Backoff: 5 * time.Second},
 	}
 	begin := time.Now()
 	if err = c.measure(ctx); err == nil {
@@ -70,14 +63,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		err = fmt.Errorf("measure latency: %w", err)
 	}
 	return report(c.outcomes, time.Since(begin)), cmp.Or(err, program.Close())
-}
-
-// Transport returns an HTTP transport for many bots on one server: they share few
-// connections and reuse them.
-func Transport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 64
-	return t
 }
 
 // play starts the bots one after another and waits for all.

@@ -3,8 +3,8 @@
 // and, read from bot.go on, a description of the client's flow.
 // A bot requests a game (through matchmaking, or by looking for an open game session
 // and creating one if there is none), has the game's Program connect to the game server
-// with its player session and play, and leaves. It uses Muster only through
-// sdk/session, as any caller would.
+// with its player session and play, and leaves. It uses the player API through sdk/session,
+// and the AWS API as a game's backend does.
 //
 // A bot whose server or game disappears tries again until Options.Patience has passed.
 // Whatever happens, each bot ends with an outcome, and a failure names the last

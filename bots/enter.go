@@ -20,7 +20,7 @@ func (b *bot) enter(ctx context.Context) error {
 		return nil
 	}
 	b.move(entering)
-	me, err := player.New(player.Config{URL: b.opts.URL, HTTP: b.opts.HTTP})
+	me, err := player.New(player.Config{URL: b.opts.Server.Endpoint, HTTP: b.opts.Server.HTTP})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *crew) measure(ctx context.Context) error {
 	if c.opts.Via != Players {
 		return nil
 	}
-	anybody, err := player.New(player.Config{URL: c.opts.URL, HTTP: c.opts.HTTP})
+	anybody, err := player.New(player.Config{URL: c.opts.Server.Endpoint, HTTP: c.opts.Server.HTTP})
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (l *latency) samples(ctx context.Context, c *player.Client, o *Options) ([]
 	for _, l := range locations {
 		endpoints = append(endpoints, beacon.Endpoint{Location: l.Name, UDP: l.UDP, TCP: l.TCP, HTTPS: l.HTTPS})
 	}
-	results, err := beacon.Measure(ctx, endpoints, beacon.MeasureOptions{Client: o.HTTP, Receipt: true})
+	results, err := beacon.Measure(ctx, endpoints, beacon.MeasureOptions{Client: o.Server.HTTP, Receipt: true})
 	if err != nil {
 		return nil, err
 	}

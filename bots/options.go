@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // Way is how bots join games.
@@ -27,12 +27,10 @@ const (
 
 // Options configures a crew of bots.
 type Options struct {
-	URL   string       // of the server
-	HTTP  *http.Client // default: one that opens few connections
-	AWS   aws.Config   // region and credentials of the AWS API; its endpoint is URL
-	Via   Way          // default Players
-	Fleet string       // name or id of the fleet that hosts the game
-	Game  string       // path of the game's Program
+	Server client.Client // its credentials are for the AWS API
+	Via    Way           // default Players
+	Fleet  string        // name or id of the fleet that hosts the game
+	Game   string        // path of the game's Program
 	// Matchmaker, for Players only, names an existing one. Default: one is created
 	// for the fleet, through the AWS API.
 	Matchmaker string
@@ -70,10 +68,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("a game of %d: there must be 1 to 40 players", o.MatchSize)
 	}
 	o.Games = max(o.Games, 1)
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: Transport()}
-	}
-	o.AWS.BaseEndpoint, o.AWS.HTTPClient = &o.URL, o.HTTP
+	o.Server.HTTP = fewConnections(o.Server.HTTP)
 	o.For = positive(o.For, 20*time.Second)
 	o.Over = positive(o.Over, time.Duration(o.Players)*10*time.Millisecond)
 	o.Patience = positive(o.Patience, 2*time.Minute)
@@ -83,6 +78,18 @@ func (o Options) withDefaults() (Options, error) {
 		o.Out = io.Discard
 	}
 	return o, nil
+}
+
+// fewConnections returns an HTTP client like h for many bots on one server: they share few
+// connections and reuse them.
+func fewConnections(h *http.Client) *http.Client {
+	t, ok := cmp.Or(h, http.DefaultClient).Transport.(*http.Transport)
+	if !ok {
+		t = http.DefaultTransport.(*http.Transport)
+	}
+	t = t.Clone()
+	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 64
+	return &http.Client{Transport: t}
 }
 
 func positive(d, or time.Duration) time.Duration { return cmp.Or(max(d, 0), or) }

@@ -39,6 +39,12 @@ func worthWaiting(err error) bool {
 	return worthRepeating(err) || errors.Is(err, session.ErrNoCapacity) || errors.Is(err, session.ErrLimit)
 }
 
+// gameSession is a GameSession.
+type gameSession struct {
+	ID     string `json:"GameSessionId"`
+	Status session.Status
+}
+
 var errNoneOpen = errors.New("no open game session")
 
 func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
@@ -46,14 +52,16 @@ func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 	if err != nil {
 		return session.Connection{}, err
 	}
-	search := session.SearchRequest{
-		Target: b.house.target(), Filter: open, Sort: filter.ByPlayers(filter.Descending), Max: tries, PageSize: tries,
+	var found struct{ GameSessions []gameSession }
+	err = b.api.call(ctx, "SearchGameSessions", members{
+		"FleetId": b.house.fleetID, "Location": b.house.location, "Limit": tries,
+		"FilterExpression": open, "SortExpression": filter.ByPlayers(filter.Descending),
+	}, &found)
+	if err != nil {
+		return session.Connection{}, err
 	}
-	for info, err := range b.client.Search(ctx, search) {
-		if err != nil {
-			return session.Connection{}, err
-		}
-		place, err := b.client.Reserve(ctx, session.JoinRequest{SessionID: info.ID, PlayerID: b.id})
+	for _, g := range found.GameSessions {
+		place, err := b.reserve(ctx, g.ID)
 		if errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrNotActive) || errors.Is(err, session.ErrInvalid) {
 			continue // another player was quicker, or the session has ended
 		}
@@ -63,16 +71,47 @@ func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 }
 
 func (b *bot) create(ctx context.Context) (session.Connection, error) {
-	created, err := b.client.Create(ctx, session.CreateRequest{
-		Target: b.house.target(), Name: "bots", MaxPlayers: b.opts.MatchSize, CreatorID: b.id,
-		Properties: map[string]string{mark: "yes"},
-	})
+	var created struct{ GameSession gameSession }
+	err := b.api.call(ctx, "CreateGameSession", members{
+		"FleetId": b.house.fleetID, "Location": b.house.location, "Name": "bots", "CreatorId": b.id,
+		"MaximumPlayerSessionCount": b.opts.MatchSize, "GameProperties": []members{{"Key": mark, "Value": "yes"}},
+	}, &created)
 	if err != nil {
 		return session.Connection{}, err
 	}
-	place, err := b.client.Reserve(ctx, session.JoinRequest{SessionID: created.Session.ID, PlayerID: b.id, WaitActive: time.Minute})
-	if err != nil {
-		return place, fmt.Errorf("join the game session just made: %w", err)
+	if err = b.awaitActive(ctx, created.GameSession.ID); err != nil {
+		return session.Connection{}, fmt.Errorf("wait for the game session just made: %w", err)
 	}
-	return place, nil
+	return b.reserve(ctx, created.GameSession.ID)
+}
+
+// activationTimeout is how long a game session may be prepared before the bot gives up.
+const activationTimeout = time.Minute
+
+func (b *bot) awaitActive(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, activationTimeout)
+	defer cancel()
+	for attempt := 0; ; attempt++ {
+		var found struct{ GameSessions []gameSession }
+		if err := b.api.call(ctx, "DescribeGameSessions", members{"GameSessionId": id}, &found); err != nil {
+			return err
+		}
+		if len(found.GameSessions) == 0 {
+			return session.ErrNotFound
+		}
+		status := found.GameSessions[0].Status
+		if status == session.Active {
+			return nil
+		}
+		if status != session.Activating || !pause(ctx, attempt) {
+			return fmt.Errorf("%w: it is %s", session.ErrNotActive, status)
+		}
+	}
+}
+
+// reserve takes a slot in a game session.
+func (b *bot) reserve(ctx context.Context, gameSession string) (session.Connection, error) {
+	var out struct{ PlayerSession playerSession }
+	err := b.api.call(ctx, "CreatePlayerSession", members{"GameSessionId": gameSession, "PlayerId": b.id}, &out)
+	return out.PlayerSession.connection(gameSession, out.PlayerSession.address), err
 }

@@ -1,18 +1,14 @@
 package bots
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsgamelift "github.com/aws/aws-sdk-go-v2/service/gamelift"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-
 	"github.com/musterhq/muster/internal/wake"
-	"github.com/musterhq/muster/sdk/session"
 )
 
 type house struct {
@@ -21,14 +17,10 @@ type house struct {
 	configuration     string // of matchmaking; the matchmaker has the same name
 }
 
-func (h house) target() session.Target {
-	return session.Target{FleetID: h.fleetID, Location: h.location}
-}
-
 // setup finds or creates what the bots need: a queue for the fleet, a rule set and a
 // configuration, under the bots' own names.
 type setup struct {
-	api  *awsgamelift.Client
+	api  api
 	opts Options
 	h    house
 }
@@ -72,50 +64,61 @@ func (s *setup) awaitFleet(ctx context.Context) error {
 
 // findFleet finds the fleet by its id or name, and its first location.
 func (s *setup) findFleet(ctx context.Context) error {
-	pages := awsgamelift.NewDescribeFleetAttributesPaginator(s.api, &awsgamelift.DescribeFleetAttributesInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
+	for token := ""; ; {
+		var page struct {
+			FleetAttributes []struct {
+				ID   string `json:"FleetId"`
+				ARN  string `json:"FleetArn"`
+				Name string
+			}
+			NextToken string
+		}
+		if err := s.api.call(ctx, "DescribeFleetAttributes", members{"NextToken": token}, &page); err != nil {
 			return fmt.Errorf("find the fleet: %w", err)
 		}
 		for _, f := range page.FleetAttributes {
-			if id := aws.ToString(f.FleetId); id == s.opts.Fleet || aws.ToString(f.Name) == s.opts.Fleet {
-				s.h.fleetID, s.h.fleetARN = id, aws.ToString(f.FleetArn)
+			if f.ID == s.opts.Fleet || f.Name == s.opts.Fleet {
+				s.h.fleetID, s.h.fleetARN = f.ID, f.ARN
 				return s.findLocation(ctx)
 			}
 		}
+		if token = page.NextToken; token == "" {
+			return fmt.Errorf("there is no fleet %q: %w", s.opts.Fleet, errNoFleet)
+		}
 	}
-	return fmt.Errorf("there is no fleet %q: %w", s.opts.Fleet, errNoFleet)
 }
 
 func (s *setup) findLocation(ctx context.Context) error {
-	out, err := s.api.DescribeFleetLocationAttributes(ctx, &awsgamelift.DescribeFleetLocationAttributesInput{FleetId: &s.h.fleetID})
-	if err != nil {
+	var out struct {
+		LocationAttributes []struct{ LocationState struct{ Location string } }
+	}
+	if err := s.api.call(ctx, "DescribeFleetLocationAttributes", members{"FleetId": s.h.fleetID}, &out); err != nil {
 		return fmt.Errorf("find the fleet's location: %w", err)
 	}
 	for _, l := range out.LocationAttributes {
-		if l.LocationState != nil && s.h.location == "" {
-			s.h.location = aws.ToString(l.LocationState.Location)
-		}
+		s.h.location = cmp.Or(s.h.location, l.LocationState.Location)
 	}
 	return nil
 }
 
 // queue returns the ARN of a queue with the fleet as its destination.
 func (s *setup) queue(ctx context.Context) (string, error) {
-	name := "bots-" + s.h.fleetID
-	made, err := s.api.CreateGameSessionQueue(ctx, &awsgamelift.CreateGameSessionQueueInput{
-		Name: &name, TimeoutInSeconds: aws.Int32(60),
-		Destinations: []types.GameSessionQueueDestination{{DestinationArn: &s.h.fleetARN}},
-	})
-	if err == nil {
-		return aws.ToString(made.GameSessionQueue.GameSessionQueueArn), nil
+	type queue struct {
+		ARN string `json:"GameSessionQueueArn"`
 	}
-	old, lookErr := s.api.DescribeGameSessionQueues(ctx, &awsgamelift.DescribeGameSessionQueuesInput{Names: []string{name}})
-	if lookErr != nil || len(old.GameSessionQueues) == 0 {
+	name := "bots-" + s.h.fleetID
+	var made struct{ GameSessionQueue queue }
+	err := s.api.call(ctx, "CreateGameSessionQueue", members{
+		"Name": name, "TimeoutInSeconds": 60, "Destinations": []members{{"DestinationArn": s.h.fleetARN}},
+	}, &made)
+	if err == nil {
+		return made.GameSessionQueue.ARN, nil
+	}
+	var old struct{ GameSessionQueues []queue }
+	if s.api.call(ctx, "DescribeGameSessionQueues", members{"Names": []string{name}}, &old) != nil || len(old.GameSessionQueues) == 0 {
 		return "", err // it does not exist, so this is why
 	}
-	return aws.ToString(old.GameSessionQueues[0].GameSessionQueueArn), nil
+	return old.GameSessionQueues[0].ARN, nil
 }
 
 // matchmaker creates the rule set and the configuration for the size of games.
@@ -125,22 +128,22 @@ func (s *setup) matchmaker(ctx context.Context, queue string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.api.CreateMatchmakingRuleSet(ctx, &awsgamelift.CreateMatchmakingRuleSetInput{Name: &rules, RuleSetBody: &body}); err != nil {
-		old, lookErr := s.api.DescribeMatchmakingRuleSets(ctx, &awsgamelift.DescribeMatchmakingRuleSetsInput{Names: []string{rules}})
-		if lookErr != nil || len(old.RuleSets) == 0 {
+	if err := s.api.call(ctx, "CreateMatchmakingRuleSet", members{"Name": rules, "RuleSetBody": body}, nil); err != nil {
+		var old struct{ RuleSets []struct{} }
+		if s.api.call(ctx, "DescribeMatchmakingRuleSets", members{"Names": []string{rules}}, &old) != nil || len(old.RuleSets) == 0 {
 			return err
 		}
 	}
 	s.h.configuration = fmt.Sprintf("%s-%s", rules, s.h.fleetID)
-	_, err = s.api.CreateMatchmakingConfiguration(ctx, &awsgamelift.CreateMatchmakingConfigurationInput{
-		Name: &s.h.configuration, RuleSetName: &rules, GameSessionQueueArns: []string{queue},
-		RequestTimeoutSeconds: aws.Int32(int32(min(max(s.opts.Patience.Seconds(), 1), 43200))),
-		AcceptanceRequired:    aws.Bool(false), BackfillMode: types.BackfillModeManual,
-	})
+	err = s.api.call(ctx, "CreateMatchmakingConfiguration", members{
+		"Name": s.h.configuration, "RuleSetName": rules, "GameSessionQueueArns": []string{queue},
+		"RequestTimeoutSeconds": int(min(max(s.opts.Patience.Seconds(), 1), 43200)),
+		"AcceptanceRequired":    false, "BackfillMode": "MANUAL",
+	}, nil)
 	if err != nil {
-		old, lookErr := s.api.DescribeMatchmakingConfigurations(ctx, &awsgamelift.DescribeMatchmakingConfigurationsInput{Names: []string{s.h.configuration}})
-		if lookErr != nil || len(old.Configurations) == 0 {
-			return errors.Join(err, lookErr)
+		var old struct{ Configurations []struct{} }
+		if s.api.call(ctx, "DescribeMatchmakingConfigurations", members{"Names": []string{s.h.configuration}}, &old) != nil || len(old.Configurations) == 0 {
+			return err
 		}
 	}
 	return nil

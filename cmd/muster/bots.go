@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/bots"
@@ -33,13 +29,6 @@ type botsCommand struct {
 
 // Run plays. It fails if a bot failed.
 func (c *botsCommand) Run(t *streams, api *client.Client) error {
-	transport := bots.Transport()
-	if c.CA != "" {
-		var err error
-		if transport.TLSClientConfig, err = trusting(c.CA); err != nil {
-			return err
-		}
-	}
 	program, err := demo.FindProgram(c.Game)
 	if err != nil {
 		return err
@@ -49,7 +38,7 @@ func (c *botsCommand) Run(t *streams, api *client.Client) error {
 		progress = io.Discard
 	}
 	report, err := bots.Run(t.ctx, bots.Options{
-		URL: c.Endpoint, HTTP: &http.Client{Transport: transport}, AWS: settings(api), Via: bots.Way(c.Via), Fleet: c.Fleet, Game: program, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
+		Server: *api, Via: bots.Way(c.Via), Fleet: c.Fleet, Game: program, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
 		Games: c.Games, For: c.For, Over: c.Over, Patience: c.Patience, Out: progress,
 	})
 	if err != nil {
@@ -64,14 +53,4 @@ func (c *botsCommand) Run(t *streams, api *client.Client) error {
 		err = fmt.Errorf("%d of %d bots did not play", report.Failed, report.Players)
 	}
 	return err
-}
-
-// settings returns the configuration for calling the AWS API. Without a key it has an
-// arbitrary one, which `muster local` accepts.
-func settings(api *client.Client) aws.Config {
-	key := api.Credentials
-	if key.AccessKeyID == "" {
-		key = client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}
-	}
-	return aws.Config{Region: api.Region, Credentials: credentials.StaticCredentialsProvider{Value: key}}
 }

@@ -105,7 +105,7 @@ var rows = []row{
 	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
-	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon", "players like any other: they know the client libraries, and measure latency"},
+	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},

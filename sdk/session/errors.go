@@ -44,6 +44,45 @@ var (
 	ErrAlreadyJoined = errors.New("already in a game session")
 )
 
+// ErrorOfCode returns the error that an error code of the Amazon GameLift API stands for,
+// or nil if the code is not known.
+func ErrorOfCode(code string) error { return codes[code] }
+
+// codes maps the error codes of the Amazon GameLift API: the service's modeled exceptions,
+// and AWS's common errors.
+var codes = map[string]error{
+	"GameSessionFullException":             ErrFull,
+	"InvalidGameSessionStatusException":    ErrNotActive,
+	"FleetCapacityExceededException":       ErrNoCapacity,
+	"LimitExceededException":               ErrLimit,
+	"ConflictException":                    ErrConflict,
+	"IdempotentParameterMismatchException": ErrConflict,
+	"NotFoundException":                    ErrNotFound,
+	"InvalidRequestException":              ErrInvalid,
+	"InvalidFleetStatusException":          ErrInvalid,
+	"UnsupportedRegionException":           ErrInvalid,
+	"ValidationException":                  ErrInvalid,
+	"InternalServiceException":             ErrUnavailable,
+	"ServiceUnavailable":                   ErrUnavailable,
+	"UnauthorizedException":                ErrUnauthorized,
+	"AccessDeniedException":                ErrUnauthorized,
+	"UnrecognizedClientException":          ErrUnauthorized,
+	"InvalidClientTokenId":                 ErrUnauthorized,
+	"InvalidSignatureException":            ErrUnauthorized,
+	"SignatureDoesNotMatch":                ErrUnauthorized,
+	"IncompleteSignature":                  ErrUnauthorized,
+	"IncompleteSignatureException":         ErrUnauthorized,
+	"MissingAuthenticationToken":           ErrUnauthorized,
+	"MissingAuthenticationTokenException":  ErrUnauthorized,
+	"ExpiredToken":                         ErrUnauthorized,
+	"ExpiredTokenException":                ErrUnauthorized,
+	"RequestExpired":                       ErrUnauthorized,
+	"ThrottlingException":                  ErrThrottled,
+	"Throttling":                           ErrThrottled,
+	"TooManyRequestsException":             ErrThrottled,
+	"RequestLimitExceeded":                 ErrThrottled,
+}
+
 // TerminalAliasError reports that the alias leads to no fleet. Message is its owner's
 // text for players (API reference, RoutingStrategy, TERMINAL).
 type TerminalAliasError struct{ Message string }

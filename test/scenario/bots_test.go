@@ -10,18 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-
 	"github.com/musterhq/muster/bots"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/node"
 )
 
 // arenaVariable names the environment variable with the path of the demo game.
 const arenaVariable = "ARENA_BIN"
-
-// anybody has the credentials for a server that accepts any keys.
-var anybody = aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")}
 
 // demoHouse is `muster local` with the demo's fleet of arena processes.
 type demoHouse struct {
@@ -109,7 +104,7 @@ func playThroughAKill(t *testing.T, via bots.Way) {
 	over := make(chan outcome, 1)
 	go func() {
 		r, err := bots.Run(t.Context(), bots.Options{
-			URL: server.URL, AWS: anybody, Via: via, Fleet: "demo", Game: house.arena, Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
+			Server: client.Client{Endpoint: server.URL}, Via: via, Fleet: "demo", Game: house.arena, Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
 			Out: progress, Every: 50 * time.Millisecond,
 		})
 		over <- outcome{r, err}
@@ -143,7 +138,7 @@ func TestBots_FailTruthfully(t *testing.T) {
 	defer server.Stop()
 	// One process, four games of two: the last bots get no game in time.
 	r, err := bots.Run(t.Context(), bots.Options{
-		URL: server.URL, AWS: anybody, Fleet: "demo", Game: house.arena, Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
+		Server: client.Client{Endpoint: server.URL}, Fleet: "demo", Game: house.arena, Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
