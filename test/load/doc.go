@@ -14,6 +14,9 @@
 //	                            servers are usable again (needs -bin)
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
+//	go run ./test/load players  requests and WebSockets of game clients: rates,
+//	                            processor time and memory of the server (needs
+//	                            -bin; -for must not be 0)
 //
 // Load and server share the machine. Each command is bounded and prints a table in
 // Markdown, as in docs/benchmarks.md.

@@ -97,6 +97,11 @@ func (c *connections) close() {
 
 // send sends a request and returns the body of its answer, whose status must be 200.
 func (c *connections) send(request []byte) ([]byte, error) {
+	return c.exchange(request, http.StatusOK)
+}
+
+// exchange sends a request and returns the body of its answer, whose status must be want.
+func (c *connections) exchange(request []byte, want int) ([]byte, error) {
 	conn := <-c.free
 	defer func() { c.free <- conn }()
 	if _, err := conn.Write(request); err != nil {
@@ -108,7 +113,7 @@ func (c *connections) send(request []byte) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
+	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s: %s", response.Status, body)
 	}
 	return body, err
