@@ -29,7 +29,7 @@ const issuer = "https://play.example/player"
 // house is the real service on a store in memory, with providers that it reaches
 // without a network.
 type house struct {
-	*testing.T
+	testing.TB
 	ctx    context.Context
 	driver store.Driver
 	st     *store.Store
@@ -40,9 +40,9 @@ type house struct {
 	stop   func() // ends the loop
 }
 
-func newHouse(t *testing.T, opts Options) *house {
+func newHouse(t testing.TB, opts Options) *house {
 	t.Helper()
-	h := &house{T: t, ctx: t.Context(), driver: store.NewMemory(), world: newWorld(t), opts: opts}
+	h := &house{TB: t, ctx: t.Context(), driver: store.NewMemory(), world: newWorld(t), opts: opts}
 	h.open()
 	return h
 }
@@ -132,7 +132,7 @@ type world struct {
 	calls map[string]int
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	w := &world{ServeMux: http.NewServeMux(), op: newOpenIDProvider(t), calls: map[string]int{}}
 	w.HandleFunc("id.example/.well-known/openid-configuration", func(rw http.ResponseWriter, _ *http.Request) {
 		json.MarshalWrite(rw, map[string]string{"issuer": w.op.issuer, "jwks_uri": "https://id.example/keys"})
@@ -153,15 +153,15 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // openIDProvider signs ID tokens with real keys.
 type openIDProvider struct {
-	*testing.T
+	testing.TB
 	issuer  string
 	pairs   map[string]crypto.Signer // by kid
 	current string
 	hidden  bool // the key set cannot be read
 }
 
-func newOpenIDProvider(t *testing.T) *openIDProvider {
-	op := &openIDProvider{T: t, issuer: "https://id.example", pairs: map[string]crypto.Signer{}}
+func newOpenIDProvider(t testing.TB) *openIDProvider {
+	op := &openIDProvider{TB: t, issuer: "https://id.example", pairs: map[string]crypto.Signer{}}
 	op.rotate("k1")
 	return op
 }
@@ -222,7 +222,7 @@ func (op *openIDProvider) signedWith(key jose.SigningKey, kid string, claims map
 	return text
 }
 
-func rsaPair(t *testing.T) *rsa.PrivateKey {
+func rsaPair(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
 	pair, err := rsa.GenerateKey(rand.Reader, rsaBits)
 	if err != nil {

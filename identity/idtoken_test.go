@@ -86,19 +86,19 @@ func TestLogin_RefusedTokens(t *testing.T) {
 			return h.world.op.signed(jose.SigningKey{Algorithm: jose.HS256, Key: der}, "k1", c)
 		},
 		"RSA key under an EC key's id": func(h *house, c map[string]any) string {
-			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k1", c)
+			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h)}, "k1", c)
 		},
 		"unknown key": func(h *house, c map[string]any) string {
-			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k9", c)
+			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h)}, "k9", c)
 		},
 		"key with a path for an id": func(h *house, c map[string]any) string {
-			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "../../etc/passwd", c)
+			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h)}, "../../etc/passwd", c)
 		},
 		"key in its own header": func(h *house, c map[string]any) string {
-			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k1", c, &jose.SignerOptions{EmbedJWK: true})
+			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h)}, "k1", c, &jose.SignerOptions{EmbedJWK: true})
 		},
 		"key set in its own header": func(h *house, c map[string]any) string {
-			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k9", c,
+			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h)}, "k9", c,
 				(&jose.SignerOptions{}).WithHeader("jku", "https://evil.example/keys"))
 		},
 		"critical header that is not known": func(h *house, c map[string]any) string {

@@ -60,6 +60,7 @@ type Keys struct {
 	table   *store.Table[SigningKey]
 	expires *store.DueIndex[SigningKey]
 	signers sync.Map // of opened signing keys, by id
+	publics sync.Map // parsed public keys, by id
 	add     *store.Action[keyArgs]
 }
 
@@ -143,15 +144,23 @@ func (s *Keys) active(r store.Reader, now time.Time) *SigningKey {
 	return active
 }
 
-// signer returns the signer of the key that signs at a time; opened keys are cached.
-func (s *Keys) signer(r store.Reader, now time.Time) (jose.Signer, error) {
+// signer returns the key that signs at a time, and its signer; opened keys are cached.
+func (s *Keys) signer(r store.Reader, now time.Time) (*SigningKey, jose.Signer, error) {
 	k := s.active(r, now)
 	if k == nil {
-		return nil, errors.New("there is no key to sign access tokens with")
+		return nil, nil, errors.New("there is no key to sign access tokens with")
 	}
 	if signer, ok := s.signers.Load(k.ID); ok {
-		return signer.(jose.Signer), nil
+		return k, signer.(jose.Signer), nil
 	}
+	signer, err := s.open(k)
+	if err == nil {
+		s.signers.Store(k.ID, signer)
+	}
+	return k, signer, err
+}
+
+func (s *Keys) open(k *SigningKey) (jose.Signer, error) {
 	der, err := s.secrets.Open(k.Sealed, "player key "+k.ID)
 	if err != nil {
 		return nil, err
@@ -165,17 +174,32 @@ func (s *Keys) signer(r store.Reader, now time.Time) (jose.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use signing key %s: %w", k.ID, err)
 	}
-	s.signers.Store(k.ID, signer)
 	return signer, nil
 }
 
-func (k *SigningKey) public() (any, error) { return x509.ParsePKIXPublicKey(k.Public) }
+// public returns the public key of k; parsed keys are cached.
+func (s *Keys) public(k *SigningKey) (any, error) {
+	if public, ok := s.publics.Load(k.ID); ok {
+		return public, nil
+	}
+	public, err := x509.ParsePKIXPublicKey(k.Public)
+	if err == nil {
+		s.publics.Store(k.ID, public)
+	}
+	return public, err
+}
+
+// remove removes a key, and what is cached of it.
+func (s *Keys) remove(tx *store.Tx, k *SigningKey) {
+	s.table.Delete(tx, k.ID)
+	tx.OnCommit(func() { s.signers.Delete(k.ID); s.publics.Delete(k.ID) })
+}
 
 // Set returns the published keys (RFC 7517).
 func (s *Keys) Set() (jose.JSONWebKeySet, error) {
 	var set jose.JSONWebKeySet
 	for k := range s.table.All(s.st.View()) {
-		public, err := k.public()
+		public, err := s.public(k)
 		if err != nil {
 			return set, fmt.Errorf("decode public key %s: %w", k.ID, err)
 		}

@@ -83,7 +83,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 		expiring(proofs.expires, func(tx *store.Tx, u *usedProof) int { proofs.table.Delete(tx, u.Hash); return 1 }),
 		expiring(merges.expires, func(tx *store.Tx, c *conflict) int { merges.table.Delete(tx, c.PlayerID); return 1 }),
 		expiring(r.players.purge, func(tx *store.Tx, p *Player) int { return s.Accounts.erase(tx, p.ID, "") }),
-		expiring(keys.expires, func(tx *store.Tx, k *SigningKey) int { keys.table.Delete(tx, k.ID); return 1 }),
+		expiring(keys.expires, func(tx *store.Tx, k *SigningKey) int { keys.remove(tx, k); return 1 }),
 	}
 	if o.GuestKeep > 0 {
 		s.aged = append(s.aged, expiring(r.players.idle, s.Accounts.retire))

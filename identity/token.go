@@ -2,11 +2,10 @@ package identity
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"slices"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/musterhq/muster/event"
@@ -50,12 +49,13 @@ type Tokens struct {
 	Keys *Keys
 
 	*rows
-	refresh *store.Command[refreshArgs, *Family]
-	logout  *store.Action[logoutArgs]
+	verified verified
+	refresh  *store.Command[refreshArgs, *Family]
+	logout   *store.Action[logoutArgs]
 }
 
 func newTokens(r *rows, keys *Keys) *Tokens {
-	t := &Tokens{Keys: keys, rows: r}
+	t := &Tokens{Keys: keys, rows: r, verified: verified{life: r.opts.AccessLife}}
 	t.refresh = store.NewCommand(r.st, "player.refresh", t.runRefresh)
 	t.logout = store.NewAction(r.st, "player.logout", t.runLogout)
 	return t
@@ -97,81 +97,23 @@ func (t *Tokens) session(f *Family, err error) (*Session, error) {
 
 // access signs an access token for a family.
 func (t *Tokens) access(r store.Reader, p *Player, f *Family, scope string, now time.Time) (string, error) {
-	signer, err := t.Keys.signer(r, now)
+	key, signer, err := t.Keys.signer(r, now)
 	if err != nil {
 		return "", err
 	}
 	at := jwt.NewNumericDate(now)
-	return jwt.Signed(signer).Claims(accessClaims{
+	c := accessClaims{
 		Claims: jwt.Claims{
 			Issuer: t.opts.Issuer(), Subject: p.ID, Audience: jwt.Audience{t.opts.Audience},
 			IssuedAt: at, NotBefore: at, Expiry: jwt.NewNumericDate(now.Add(t.opts.AccessLife)), ID: randomText(16),
 		},
 		Scope: scope, FamilyID: f.ID, AuthTime: f.Login.Unix(), Methods: []string{f.Method}, TokenVersion: p.TokenVersion,
-	}).Serialize()
-}
-
-// Check returns the claims of an access token. A token also ends with its family, so a
-// logout, a ban or the deletion of an account takes effect immediately. Refusals:
-// TokenMissing, TokenInvalid, TokenExpired, Banned.
-func (t *Tokens) Check(token string) (Claims, error) {
-	if token == "" {
-		return Claims{}, refuse(TokenMissing, "an access token is required: Authorization: Bearer TOKEN")
 	}
-	c, err := t.parse(token)
-	if err != nil {
-		return Claims{}, err
+	token, err := jwt.Signed(signer).Claims(c).Serialize()
+	if err == nil {
+		t.verified.put(sha256.Sum256([]byte(token)), c.access(key), now)
 	}
-	return t.current(c, time.Now())
-}
-
-func (t *Tokens) parse(token string) (*accessClaims, error) {
-	invalid := func() (*accessClaims, error) { return nil, refuse(TokenInvalid, "the access token is not one of ours") }
-	if len(token) > maxToken {
-		return invalid()
-	}
-	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256})
-	if err != nil || len(parsed.Headers) != 1 {
-		return invalid()
-	}
-	h := parsed.Headers[0]
-	k := t.Keys.table.Get(t.st.View(), h.KeyID)
-	// The algorithm is the key's, regardless of the token's (RFC 8725, 3.1).
-	if k == nil || h.Algorithm != k.Algorithm || h.ExtraHeaders[jose.HeaderType] != "at+jwt" {
-		return invalid()
-	}
-	public, err := k.public()
-	if err != nil {
-		return nil, err
-	}
-	var c accessClaims
-	if err := parsed.Claims(public, &c); err != nil {
-		return invalid()
-	}
-	expected := jwt.Expected{Issuer: t.opts.Issuer(), AnyAudience: jwt.Audience{t.opts.Audience}, Time: time.Now()}
-	switch err := c.ValidateWithLeeway(expected, leeway); {
-	case errors.Is(err, jwt.ErrExpired):
-		return nil, refuse(TokenExpired, "the access token has expired; refresh it")
-	case err != nil || c.Expiry == nil || c.Subject == "":
-		return invalid()
-	}
-	return &c, nil
-}
-
-// current checks a token's claims against the current state.
-func (t *Tokens) current(c *accessClaims, now time.Time) (Claims, error) {
-	view := t.st.View()
-	p, f := t.players.account(view, c.Subject), t.families.table.Get(view, c.FamilyID)
-	switch {
-	case p == nil || f == nil || f.PlayerID != c.Subject || !f.valid(now) || c.TokenVersion != p.TokenVersion:
-		return Claims{}, refuse(TokenInvalid, "the access token was revoked")
-	case p.Banned(now):
-		return Claims{}, p.banned()
-	}
-	return Claims{
-		PlayerID: p.ID, Scope: c.Scope, FamilyID: f.ID, Method: f.Method,
-		Login: time.Unix(c.AuthTime, 0), Expires: c.Expiry.Time(),
-	}, nil
+	return token, err
 }
 
 // fresh returns a refusal if a token's login is too old for changing credentials.

@@ -71,7 +71,7 @@ func TestCheck_Refuses(t *testing.T) {
 			c[k] = v
 		}
 		c[name] = value
-		signer, err := h.ids.Tokens.Keys.signer(h.st.View(), time.Now())
+		_, signer, err := h.ids.Tokens.Keys.signer(h.st.View(), time.Now())
 		h.must(err)
 		text, err := jwt.Signed(signer).Claims(c).Serialize()
 		h.must(err)
