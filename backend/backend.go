@@ -114,9 +114,10 @@ func New(d Deps, s *Settings) *Backend {
 	}
 	b := &Backend{
 		core: c, accounts: &accounts{c, newLockout()}, data: &data{c}, places: &places{c}, tickets: &tickets{c}, parties: &parties{c},
-		games: &games{c}, placements: &placements{c}, sockets: &sockets{c, newSocketDoor()},
+		games: &games{c}, placements: &placements{c}, sockets: newSockets(c),
 	}
 	d.Lobby.OnChanged(b.hub.wake)
+	d.Lobby.OnChanged(b.sockets.door.wake)
 	b.mux = b.newMux()
 	return b
 }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net/netip"
@@ -17,101 +18,158 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// socket is one WebSocket of a player. Its reader executes messages; its writer sends
-// answers and changes, and nothing else writes.
+// socket is one WebSocket of a player. What is to be written is queued or marked as due;
+// one goroutine at a time writes it, and ends when nothing is left. Each message is executed
+// in a goroutine of its own, too. So an idle connection has only the goroutine that reads,
+// whose stack has stayed small.
 type socket struct {
 	of   *sockets
 	ws   *websocket.Conn
 	from netip.Addr
-	out  chan protocol.Message // answers
 
-	known   func()        // records that the connection's player is known
-	entered chan struct{} // closed once the player is known
-	mu      sync.Mutex    // guards token, player and resume
-	token   string
-	player  identity.Claims
-	resume  string
+	known   func()      // records that the connection's player is known; nil once it is
+	timeout *time.Timer // ends the connection unless its player becomes known; may be nil
 
-	inParty bool // as the client knows; used only by the writer
+	mu      sync.Mutex       // guards what follows
+	access  *identity.Access // nil until the player is known
+	answers []outgoing
+	due     due
+	writing bool // a goroutine is writing
+	closed  bool // nothing is written any more
+	code    int  // of the close frame, once the connection is to end
+	reason  string
+	writer  sync.WaitGroup
 
-	ended  chan struct{} // closed when the connection is to end
-	once   sync.Once
-	code   int
-	reason string
+	// Used only by the writer.
+	cursor  string
+	inParty bool             // as the client knows
+	warned  *identity.Access // the token of which the client knows that it will expire
+
+	// Guarded by the door's mu.
+	place    *list.Element // in its pings
+	nextPing time.Time
+}
+
+// due is a set of what is to be written besides answers.
+type due uint8
+
+const (
+	greeting due = 1 << iota // the player's identity, and the rows that have not ended
+	changes                  // rows that have changed
+	ping
+	closing // the close frame
+)
+
+// outgoing is a protocol.Message to a client, with its data not encoded yet.
+type outgoing struct {
+	Type   string `json:"type"`
+	Re     string `json:"re,omitzero"`
+	Cursor string `json:"cursor,omitzero"`
+	Data   any    `json:"data,omitzero"`
 }
 
 // end makes the connection end; the first reason is used. It never blocks.
 func (c *socket) end(code int, reason string) {
-	c.once.Do(func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.code == 0 {
 		c.code, c.reason = code, reason
-		close(c.ended)
-	})
+		c.writeLater(closing)
+	}
 }
 
-func (c *socket) run(token, resume string) {
-	defer c.of.door.leave()
-	c.of.metrics.sockets.Inc()
-	defer c.of.metrics.sockets.Dec()
-	defer c.ws.Close()
-	c.ws.SetReadLimit(maxMessage)
-	c.ws.SetReadDeadline(time.Now().Add(silentFor))
-	c.ws.SetPongHandler(func(string) error { return c.ws.SetReadDeadline(time.Now().Add(silentFor)) })
-	if token != "" {
-		c.enter(token, resume)
+// notify marks something as due. It never blocks.
+func (c *socket) notify(d due) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeLater(d)
+}
+
+// writeLater marks something as due, and has it written. The caller must hold mu.
+func (c *socket) writeLater(d due) {
+	if c.mark(d) {
+		go c.write()
 	}
-	done := make(chan struct{})
-	go func() { defer close(done); c.write() }()
+}
+
+// mark marks something as due, and reports whether the caller must have write called. The
+// caller must hold mu.
+func (c *socket) mark(d due) bool {
+	if c.closed {
+		return false
+	}
+	c.due |= d
+	if c.writing {
+		return false
+	}
+	c.writing = true
+	c.writer.Add(1)
+	return true
+}
+
+// run reads until the connection ends.
+func (c *socket) run() {
 	c.read()
 	c.end(websocket.CloseNormalClosure, "")
-	<-done
-	if who := c.who(); who.PlayerID != "" {
-		c.of.door.drop(c, who.PlayerID)
-	}
+	c.writer.Wait()
+	c.of.door.remove(c)
+	c.of.metrics.sockets.Dec()
 }
 
-func (c *socket) who() identity.Claims {
+// held returns the connection's access token, or nil before the player is known.
+func (c *socket) held() *identity.Access {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.player
-}
-
-func (c *socket) held() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.token
+	return c.access
 }
 
 // key returns the connection's player, or its network before the player is known.
 func (c *socket) key() string {
-	if who := c.who(); who.PlayerID != "" {
-		return who.PlayerID
+	if a := c.held(); a != nil {
+		return a.PlayerID()
 	}
 	return networkOf(c.from)
 }
 
 // enter uses an access token: the first determines the player, later ones must be the
-// same player's.
-func (c *socket) enter(token, resume string) bool {
-	claims, err := c.of.Identity.Tokens.Check(token)
-	if err != nil {
+// same player's. It returns after the player has been greeted.
+func (c *socket) enter(a *identity.Access, resume string) bool {
+	if _, err := c.of.Identity.Tokens.Current(a); err != nil {
 		c.end(protocol.CloseUnauthorized, "the access token is not good")
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first := c.player.PlayerID == ""
-	if !first && c.player.PlayerID != claims.PlayerID {
+	before := c.held()
+	if before != nil && before.PlayerID() != a.PlayerID() {
 		c.end(protocol.CloseUnauthorized, "the access token is another player's")
 		return false
 	}
-	c.token, c.player = token, claims
-	if first {
-		c.known()
-		c.resume = resume
-		c.of.door.take(c, claims.PlayerID, c.of.config.Limits.Sockets)
-		close(c.entered)
+	if before == nil {
+		c.become(a, resume)
+		return true
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.access = a
 	return true
+}
+
+// become makes the connection its player's, and greets the player.
+func (c *socket) become(a *identity.Access, resume string) {
+	if c.known != nil {
+		c.known()
+		c.known = nil // it refers to the request
+	}
+	if c.timeout != nil {
+		c.timeout.Stop()
+	}
+	c.of.door.take(c, a.PlayerID(), c.of.config.Limits.Sockets)
+	c.mu.Lock()
+	c.access, c.cursor = a, resume
+	write := c.mark(greeting)
+	c.mu.Unlock()
+	if write {
+		c.write()
+	}
 }
 
 // read executes messages until the connection fails or is to end.
@@ -123,64 +181,89 @@ func (c *socket) read() {
 			return
 		}
 		c.ws.SetReadDeadline(time.Now().Add(silentFor))
-		if c.of.rates.take(c.of.rates.message, "socket "+c.key()) != nil {
-			c.end(protocol.CloseRate, "too many messages")
+		goOn := make(chan bool)
+		go func() { goOn <- c.receive(kind, text, &strikes) }()
+		if !<-goOn {
 			return
 		}
-		var m protocol.Message
-		if kind != websocket.TextMessage || decodeText(text, &m) != nil {
-			strikes++
-			if strikes == mostStrikes {
-				c.end(protocol.CloseBadMessage, "messages that cannot be read")
-				return
-			}
-			c.answer(c.problem("", refuse("malformed-json", "the message is not of the form described")))
-			continue
-		}
-		c.answer(c.handle(&m))
 	}
 }
 
-// answer queues a message. A client that does not read is disconnected.
-func (c *socket) answer(m protocol.Message) {
-	select {
-	case c.out <- m:
-	default:
+// receive executes a message, and reports whether to read more.
+func (c *socket) receive(kind int, text []byte, strikes *int) bool {
+	if c.of.rates.take(c.of.rates.message, "socket "+c.key()) != nil {
+		c.end(protocol.CloseRate, "too many messages")
+		return false
+	}
+	var m protocol.Message
+	if kind == websocket.TextMessage && decodeText(text, &m) == nil {
+		c.answer(c.handle(&m))
+		return true
+	}
+	if *strikes++; *strikes == mostStrikes {
+		c.end(protocol.CloseBadMessage, "messages that cannot be read")
+		return false
+	}
+	c.answer(c.problem("", refuse("malformed-json", "the message is not of the form described")))
+	return true
+}
+
+// answer queues a message, if it has a type, and writes it if no other goroutine writes. A
+// client that does not read is disconnected.
+func (c *socket) answer(m outgoing) {
+	if m.Type == "" {
+		return
+	}
+	c.mu.Lock()
+	full := len(c.answers) >= outQueue
+	if !full {
+		c.answers = append(c.answers, m)
+	}
+	write := c.mark(0)
+	c.mu.Unlock()
+	if full {
 		c.end(protocol.CloseRate, "answers are not read")
 	}
+	if write {
+		c.write()
+	}
 }
 
-func (c *socket) problem(re string, err error) protocol.Message {
+func (c *socket) problem(re string, err error) outgoing {
 	p, meant := refusalOf(err)
 	id := newID()
 	if !meant {
 		c.of.log.Error("message failed", "request_id", id, "error", err)
 	}
-	return envelope(protocol.MessageError, re, problemBody(p, id))
+	return outgoing{Type: protocol.MessageError, Re: re, Data: problemBody(p, id)}
 }
 
-func (c *socket) handle(m *protocol.Message) protocol.Message {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+func (c *socket) handle(m *protocol.Message) outgoing {
 	if m.Type == protocol.MessageAuth {
 		return c.auth(m)
 	}
-	who := c.who()
-	if who.PlayerID == "" {
+	access := c.held()
+	if access == nil {
 		return c.problem(m.ID, refuse("token-missing", "the first message is auth"))
 	}
 	if m.Type == protocol.MessagePing {
-		return protocol.Message{Type: protocol.MessagePong, Re: m.ID, Data: m.Data}
+		pong := outgoing{Type: protocol.MessagePong, Re: m.ID}
+		if m.Data != nil {
+			pong.Data = m.Data
+		}
+		return pong
 	}
-	who, err := c.of.Identity.Tokens.Check(c.held())
+	who, err := c.of.Identity.Tokens.Current(access)
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
 	t, err := c.act(ctx, who, m)
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	return envelope(protocol.MessageTicket, m.ID, ticketOut(c.of.Lobby.Tickets, t, who.PlayerID))
+	return outgoing{Type: protocol.MessageTicket, Re: m.ID, Data: ticketOut(c.of.Lobby.Tickets, t, who.PlayerID)}
 }
 
 // act executes a message about matchmaking.
@@ -209,164 +292,137 @@ func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Messa
 	return nil, refuse("invalid-parameter", "type: "+m.Type+" is not known")
 }
 
-func (c *socket) auth(m *protocol.Message) protocol.Message {
+func (c *socket) auth(m *protocol.Message) outgoing {
 	var in protocol.SocketAuth
 	if err := decodeText(m.Data, &in); err != nil {
 		return c.problem(m.ID, err)
 	}
-	again := c.who().PlayerID != ""
-	if !c.enter(in.AccessToken, in.Resume) {
+	access, err := c.of.Identity.Tokens.Verify(in.AccessToken)
+	if err != nil {
+		c.end(protocol.CloseUnauthorized, "the access token is not good")
+	}
+	again := c.held() != nil
+	if err != nil || !c.enter(access, in.Resume) {
 		return c.problem(m.ID, refuse("token-invalid", "the access token is not good"))
 	}
 	if again {
-		return c.readyMessage(m.ID, true)
+		return readyMessage(m.ID, access, true)
 	}
-	return protocol.Message{} // the writer sends auth.ok before anything else
+	return outgoing{} // the player was greeted
 }
 
 var errEnded = errors.New("the connection shall end")
 
-// write sends the player's identity, then the rows that have not ended, and then changes.
+// write writes what is due until nothing is. Nothing is written after an error.
 func (c *socket) write() {
-	early, err := c.open()
-	if err == nil {
-		err = c.push(early)
-	}
-	if errors.Is(err, errEnded) {
-		text := websocket.FormatCloseMessage(c.code, c.reason)
-		c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeWithin))
-	}
-	c.ws.Close() // makes the reader return
-}
-
-// open waits until the player is known. An answer that is ready by then must be sent
-// after the rows that have not ended, so open returns it.
-func (c *socket) open() (early protocol.Message, err error) {
-	timer := time.NewTimer(authWithin)
-	defer timer.Stop()
+	defer c.writer.Done()
 	for {
-		select {
-		case <-c.entered:
-			return early, nil
-		case m := <-c.out:
-			if c.who().PlayerID != "" {
-				return m, nil
-			}
-			if err := c.send(m); err != nil { // a refusal
-				return early, err
-			}
-		case <-timer.C:
-			c.end(protocol.CloseAuthTimeout, "no auth in time")
-		case <-c.of.hub.closing:
-			c.end(websocket.CloseGoingAway, "the server stops")
-		case <-c.ended:
-			c.flush()
-			return early, errEnded
+		answers, d := c.take()
+		if d == 0 && len(answers) == 0 {
+			return
 		}
-	}
-}
-
-// push sends answers and changes until the connection ends; early is the first
-// answer, if it has a type.
-func (c *socket) push(early protocol.Message) error {
-	player := c.who().PlayerID
-	watcher, stop := c.of.hub.watch(player)
-	defer stop()
-	var cursor string
-	cursor, c.inParty = strings.CutSuffix(c.resume, partyMark)
-	if err := c.send(c.readyMessage("", c.resume != "")); err != nil {
-		return err
-	}
-	if err := c.changes(player, &cursor); err != nil {
-		return err
-	}
-	if err := c.send(early); err != nil {
-		return err
-	}
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
-	warned := ""
-	for {
-		var err error
-		select {
-		case <-watcher:
-			if _, in := c.stillIn(); in {
-				err = c.changes(player, &cursor)
-			}
-		case m := <-c.out:
-			err = c.send(m)
-		case <-ping.C:
-			err = c.tick(&warned)
-		case <-c.of.hub.closing:
-			c.end(websocket.CloseGoingAway, "the server stops; come back")
-		case <-c.ended:
-			c.flush()
-			return errEnded
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (c *socket) flush() {
-	for {
-		select {
-		case m := <-c.out:
-			if c.send(m) != nil {
-				return
-			}
-		default:
+		if err := c.writeAll(answers, d); err != nil {
+			c.shut()
 			return
 		}
 	}
 }
 
-// stillIn reports whether the player's login is still valid, and otherwise ends the
-// connection.
-func (c *socket) stillIn() (identity.Claims, bool) {
-	claims, err := c.of.Identity.Tokens.Check(c.held())
-	if err != nil {
-		c.end(protocol.CloseUnauthorized, "the login has ended")
-	}
-	return claims, err == nil
+// take takes what is to be written. If it is nothing, the writer must end.
+func (c *socket) take() (answers []outgoing, d due) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answers, d = c.answers, c.due
+	c.answers, c.due = nil, 0
+	c.writing = d != 0 || len(answers) > 0
+	return answers, d
 }
 
-// tick keeps the connection alive, ends it when the player's login has ended, and warns
-// once before the access token expires.
-func (c *socket) tick(warned *string) error {
-	token := c.held()
-	claims, in := c.stillIn()
-	if !in {
+// shut closes the connection, so that the reader returns.
+func (c *socket) shut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed, c.writing, c.answers = true, false, nil
+	c.ws.Close()
+}
+
+// writeAll writes what is due. The greeting comes before answers that are ready by then, so
+// they show the client that it has received everything.
+func (c *socket) writeAll(answers []outgoing, d due) error {
+	ends := d&closing != 0
+	if d&greeting != 0 && !ends {
+		if err := c.greet(); err != nil {
+			return err
+		}
+	}
+	for _, m := range answers {
+		if err := c.send(m); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ends:
+		text := websocket.FormatCloseMessage(c.code, c.reason)
+		c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeWithin))
+		return errEnded
+	case d&(changes|ping) != 0:
+		return c.update(d)
+	}
+	return nil
+}
+
+// greet sends the player's identity, and then the rows that have not ended or, if the
+// client resumes, those that have changed.
+func (c *socket) greet() error {
+	resumes := c.cursor != ""
+	c.cursor, c.inParty = strings.CutSuffix(c.cursor, partyMark)
+	access := c.held()
+	if err := c.send(readyMessage("", access, resumes)); err != nil {
+		return err
+	}
+	return c.sendNews(access.PlayerID())
+}
+
+// update sends changes, and keeps the connection alive. It ends the connection instead if
+// the player's login has ended, and warns once before the access token expires.
+func (c *socket) update(d due) error {
+	access := c.held()
+	if !c.stillIn(access) {
 		return nil
 	}
-	if time.Until(claims.Expires) < warnBefore && *warned != token {
-		*warned = token
-		if err := c.send(envelope(protocol.MessageExpiring, "", map[string]int64{"in_seconds": seconds(time.Until(claims.Expires))})); err != nil {
+	if d&changes != 0 {
+		if err := c.sendNews(access.PlayerID()); err != nil {
+			return err
+		}
+	}
+	if d&ping == 0 {
+		return nil
+	}
+	if left := time.Until(access.Expires()); left < warnBefore && c.warned != access {
+		c.warned = access
+		if err := c.send(outgoing{Type: protocol.MessageExpiring, Data: map[string]int64{"in_seconds": seconds(left)}}); err != nil {
 			return err
 		}
 	}
 	return c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWithin))
 }
 
-func (c *socket) readyMessage(re string, resumed bool) protocol.Message {
-	who := c.who()
-	return envelope(protocol.MessageReady, re, &protocol.SocketReady{PlayerID: who.PlayerID, ExpiresAt: who.Expires, Resumed: resumed})
-}
-
-func envelope(kind, re string, data any) protocol.Message {
-	text, err := json.Marshal(data, json.Deterministic(true))
+// stillIn reports whether the player's login is still valid, and otherwise ends the
+// connection.
+func (c *socket) stillIn(a *identity.Access) bool {
+	_, err := c.of.Identity.Tokens.Current(a)
 	if err != nil {
-		panic(err) // plain structs
+		c.end(protocol.CloseUnauthorized, "the login has ended")
 	}
-	return protocol.Message{Type: kind, Re: re, Data: protocol.JSON(text)}
+	return err == nil
 }
 
-func (c *socket) send(m protocol.Message) error {
-	if m.Type == "" {
-		return nil
-	}
-	text, err := json.Marshal(m)
+func readyMessage(re string, a *identity.Access, resumed bool) outgoing {
+	return outgoing{Type: protocol.MessageReady, Re: re, Data: &protocol.SocketReady{PlayerID: a.PlayerID(), ExpiresAt: a.Expires(), Resumed: resumed}}
+}
+
+func (c *socket) send(m outgoing) error {
+	text, err := json.Marshal(m, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
@@ -381,8 +437,8 @@ type changed struct {
 	data any
 }
 
-func (c *socket) changes(player string, cursor *string) error {
-	for _, m := range c.news(player, cursor) {
+func (c *socket) sendNews(player string) error {
+	for _, m := range c.news(player, &c.cursor) {
 		if err := c.send(m); err != nil {
 			return err
 		}
@@ -392,18 +448,16 @@ func (c *socket) changes(player string, cursor *string) error {
 
 // news returns the rows of the player that changed since the cursor, in the order of
 // their changes; without a cursor, those that have not ended. It moves the cursor.
-func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
+func (c *socket) news(player string, cursor *string) (all []outgoing) {
 	rows, newest, inParty := c.of.changedSince(player, *cursor)
 	for _, row := range rows {
 		c.inParty = c.inParty || row.kind == protocol.MessageParty
-		m := envelope(row.kind, "", row.data)
-		m.Cursor = c.cursorAt(row.at)
-		all = append(all, m)
+		all = append(all, outgoing{Type: row.kind, Cursor: c.cursorAt(row.at), Data: row.data})
 	}
 	*cursor = max(*cursor, newest, "0") // so that rows that ended before are not sent later
 	if c.inParty && !inParty {
 		c.inParty = false // the row that would report it no longer exists
-		all = append(all, protocol.Message{Type: protocol.MessagePartyLeft, Cursor: c.cursorAt(*cursor)})
+		all = append(all, outgoing{Type: protocol.MessagePartyLeft, Cursor: c.cursorAt(*cursor)})
 	}
 	return all
 }

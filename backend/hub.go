@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// hub wakes long polls and WebSockets that wait for changes of a player. A nudge only
-// signals that something changed: the state is in the rows.
+// hub wakes long polls that wait for changes of a player. A nudge only signals that
+// something changed: the state is in the rows.
 type hub struct {
 	ids     *identity.Service
 	most    Limits        // of long polls

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
@@ -64,19 +63,19 @@ func TestSocket_LoginHasEnded(t *testing.T) {
 	t.Parallel()
 	inHouse(t, func(h *house) {
 		player, token := h.guest()
-		c := &socket{of: h.b.sockets, ended: make(chan struct{}), token: token, player: identity.Claims{PlayerID: player}}
-		if _, in := c.stillIn(); !in {
+		access, err := h.ids.Tokens.Verify(token)
+		h.Must(err)
+		c := &socket{of: h.b.sockets, access: access, writing: true} // by this test
+		h.b.sockets.door.take(c, player, 1)
+		if !c.stillIn(access) {
 			t.Error("a good login has ended")
 		}
-		waits, stop := h.b.hub.watch(player)
-		defer stop()
 		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "cheats", time.Now().Add(time.Hour)))
-		select {
-		case <-waits:
-		default:
-			t.Error("not woken")
+		_, due := c.take()
+		if due != changes {
+			t.Errorf("not woken: %b", due)
 		}
-		if _, in := c.stillIn(); in || c.code != protocol.CloseUnauthorized {
+		if h.Must(c.update(due)); c.code != protocol.CloseUnauthorized {
 			t.Errorf("a banned player's connection is not closed: %d", c.code)
 		}
 	})

@@ -1,9 +1,12 @@
 package backend
 
 import (
+	"container/list"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,30 +31,39 @@ const (
 	mostStrikes      = 3
 )
 
+// pingStep is for how long pings wait for others that are soon due: one timer serves all
+// connections.
+const pingStep = 100 * time.Millisecond
+
 // socketDoor tracks the connections, and admits new ones.
 type socketDoor struct {
 	mu      sync.Mutex
 	tickets map[string]socketGrant // by hash
 	of      map[string][]*socket   // by player, in order of arrival
-	all     int
-	closed  bool // no more connections are admitted
+	pings   *list.List             // of *socket: all connections, the next to be pinged first
+	timer   *time.Timer            // of the next ping; nil if there are no connections
+	all     int                    // with those that are not upgraded yet
+	closed  bool                   // no more connections are admitted
 	running sync.WaitGroup
 }
 
 type socketGrant struct {
-	token   string // the access token it stands for
-	from    string // the network it must come from
+	access  *identity.Access // the access token it stands for
+	from    string           // the network it must come from
 	expires time.Time
 }
 
 func newSocketDoor() *socketDoor {
-	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}}
+	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}, pings: list.New()}
 }
 
 // close admits no more connections, and waits until all have ended or ctx is done.
 func (d *socketDoor) close(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
+	for e := d.pings.Front(); e != nil; e = e.Next() {
+		e.Value.(*socket).stop()
+	}
 	d.mu.Unlock()
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
@@ -62,7 +74,7 @@ func (d *socketDoor) close(ctx context.Context) {
 }
 
 // issue returns a ticket for one WebSocket, or an error if there are too many.
-func (d *socketDoor) issue(token, from string, now time.Time) (ticket string, err error) {
+func (d *socketDoor) issue(access *identity.Access, from string, now time.Time) (ticket string, err error) {
 	ticket = "wt_" + identity.NewSecret()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,21 +89,21 @@ func (d *socketDoor) issue(token, from string, now time.Time) (ticket string, er
 	if len(d.tickets) >= mostTickets {
 		return "", limited("busy", time.Second)
 	}
-	d.tickets[identity.Digest(ticket)] = socketGrant{token, from, now.Add(socketTicketLife)}
+	d.tickets[identity.Digest(ticket)] = socketGrant{access, from, now.Add(socketTicketLife)}
 	return ticket, nil
 }
 
-// redeem returns the access token that a ticket stands for, and deletes the ticket.
-func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
+// redeem returns the access token that a ticket stands for, or nil, and deletes the ticket.
+func (d *socketDoor) redeem(ticket, from string, now time.Time) *identity.Access {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := identity.Digest(ticket)
 	g, known := d.tickets[key]
 	delete(d.tickets, key)
 	if !known || g.from != from || !g.expires.After(now) {
-		return ""
+		return nil
 	}
-	return g.token
+	return g.access
 }
 
 // enter counts a connection if there is room for it, and reports whether there is.
@@ -106,11 +118,61 @@ func (d *socketDoor) enter(most int) bool {
 	return true
 }
 
+// leave undoes enter.
 func (d *socketDoor) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all--
 	d.running.Done()
+}
+
+// add adds a connection that has entered.
+func (d *socketDoor) add(c *socket) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.nextPing = time.Now().Add(pingEvery)
+	c.place = d.pings.PushBack(c)
+	if d.timer == nil {
+		d.timer = time.AfterFunc(pingEvery, d.tick)
+	}
+	if d.closed {
+		c.stop()
+	}
+}
+
+// tick has the connections pinged whose time has come.
+func (d *socketDoor) tick() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for e := d.pings.Front(); e != nil; e = d.pings.Front() {
+		c := e.Value.(*socket)
+		if c.nextPing.After(now) {
+			d.timer.Reset(max(pingStep, c.nextPing.Sub(now)))
+			return
+		}
+		c.nextPing = now.Add(pingEvery)
+		d.pings.MoveToBack(e)
+		if c.held() != nil {
+			c.notify(ping)
+		}
+	}
+	d.timer = nil
+}
+
+// remove removes a connection that has ended, and undoes enter.
+func (d *socketDoor) remove(c *socket) {
+	defer d.leave()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pings.Remove(c.place)
+	if c.access == nil {
+		return
+	}
+	player := c.access.PlayerID()
+	if d.of[player] = slices.DeleteFunc(d.of[player], func(x *socket) bool { return x == c }); len(d.of[player]) == 0 {
+		delete(d.of, player)
+	}
 }
 
 // take assigns a connection to its player; one more than allowed replaces the oldest.
@@ -120,29 +182,47 @@ func (d *socketDoor) take(c *socket, player string, most int) {
 	of := append(d.of[player], c)
 	if len(of) > most {
 		of[0].end(protocol.CloseReplaced, "replaced by a newer connection")
-		of = slices.Clone(of[1:])
+		of = slices.Delete(of, 0, 1)
 	}
 	d.of[player] = of
 }
 
-func (d *socketDoor) drop(c *socket, player string) {
+// wake has the changed rows of players sent. It never blocks: it is called while commits
+// are published.
+func (d *socketDoor) wake(players []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	of := slices.DeleteFunc(slices.Clone(d.of[player]), func(x *socket) bool { return x == c })
-	if len(of) == 0 {
-		delete(d.of, player)
-		return
+	for _, player := range players {
+		for _, c := range d.of[player] {
+			c.notify(changes)
+		}
 	}
-	d.of[player] = of
 }
 
 type sockets struct {
 	*core
-	door *socketDoor
+	door     *socketDoor
+	upgrader websocket.Upgrader
+}
+
+func newSockets(c *core) *sockets {
+	s := &sockets{core: c, door: newSocketDoor()}
+	s.upgrader = websocket.Upgrader{
+		HandshakeTimeout: writeWithin, ReadBufferSize: 256, WriteBufferSize: 4 << 10, WriteBufferPool: &sync.Pool{},
+		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.allowedOrigin,
+		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
+			writeProblem(w, refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()), w.Header().Get("X-Request-Id"))
+		},
+	}
+	return s
 }
 
 func (s *sockets) ticket(rq *request) (answer, error) {
-	ticket, err := s.door.issue(bearer(rq.http), networkOf(rq.from), time.Now())
+	access, err := s.Identity.Tokens.Verify(bearer(rq.http))
+	if err != nil {
+		return answer{}, err
+	}
+	ticket, err := s.door.issue(access, networkOf(rq.from), time.Now())
 	if err != nil {
 		return answer{}, err
 	}
@@ -156,40 +236,62 @@ func (s *sockets) allowedOrigin(r *http.Request) bool {
 	return origin == "" || origin == s.Base || slices.Contains(s.config.now().Origins, origin)
 }
 
+// access returns the access token of a request or of its ticket, or nil if it has neither. A
+// wrong one is refused before the upgrade, so that clients see why.
+func (s *sockets) access(rq *request, query url.Values) (a *identity.Access, err error) {
+	token, ticket := bearer(rq.http), query.Get("ticket")
+	switch {
+	case token != "":
+		if a, err = s.Identity.Tokens.Verify(token); err != nil {
+			return nil, err
+		}
+	case ticket == "":
+		return nil, nil
+	default:
+		if a = s.door.redeem(ticket, networkOf(rq.from), time.Now()); a == nil {
+			return nil, refuse("token-invalid", "ticket: used, expired or another client's")
+		}
+	}
+	if _, err := s.Identity.Tokens.Current(a); err != nil {
+		return nil, err
+	}
+	door.Known(rq.http)
+	return a, nil
+}
+
 func (s *sockets) open(rq *request) (answer, error) {
 	r := rq.http
 	if !s.allowedOrigin(r) {
 		return answer{}, refuse("not-allowed", "Origin: pages of this site may not connect")
 	}
-	token := bearer(r)
-	if ticket := r.URL.Query().Get("ticket"); token == "" && ticket != "" {
-		if token = s.door.redeem(ticket, networkOf(rq.from), time.Now()); token == "" {
-			return answer{}, refuse("token-invalid", "ticket: used, expired or another client's")
-		}
-	}
-	if token != "" { // a wrong one is refused before the upgrade, so that clients see why
-		if _, err := s.Identity.Tokens.Check(token); err != nil {
-			return answer{}, err
-		}
-		door.Known(r)
+	query := r.URL.Query()
+	access, err := s.access(rq, query)
+	if err != nil {
+		return answer{}, err
 	}
 	if !s.door.enter(s.config.Limits.AllSockets) {
 		return answer{}, limited("busy", time.Second)
 	}
-	upgrader := websocket.Upgrader{
-		HandshakeTimeout: writeWithin, ReadBufferSize: 1024, WriteBufferSize: 1024,
-		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.allowedOrigin,
-		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
-			writeProblem(w, refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()), rq.id)
-		},
-	}
-	ws, err := upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
+	ws, err := s.upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
 	if err != nil {
 		s.door.leave()
 		return answer{}, nil // already answered
 	}
-	c := &socket{of: s, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
-	c.known = func() { door.Known(r) }
-	go c.run(token, r.URL.Query().Get("resume"))
+	c := &socket{of: s, ws: ws, from: rq.from}
+	ws.SetReadLimit(maxMessage)
+	ws.SetReadDeadline(time.Now().Add(silentFor))
+	ws.SetPongHandler(func(string) error { return ws.SetReadDeadline(time.Now().Add(silentFor)) })
+	s.metrics.sockets.Inc()
+	s.door.add(c)
+	if access != nil {
+		c.enter(access, strings.Clone(query.Get("resume"))) // not a part of the request's line, which has the ticket
+	} else {
+		c.known = func() { door.Known(r) }
+		c.timeout = time.AfterFunc(authWithin, func() { c.end(protocol.CloseAuthTimeout, "no auth in time") })
+	}
+	go c.run()
 	return answer{}, nil
 }
+
+// stop ends the connection because the server stops.
+func (c *socket) stop() { c.end(websocket.CloseGoingAway, "the server stops; come back") }
