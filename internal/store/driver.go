@@ -44,7 +44,8 @@ type DB interface {
 	// if the fence is not the batch's, an error that wraps ErrTransient if nothing
 	// was committed and trying again may help, and one that wraps ErrInDoubt if the
 	// connection was lost before the database answered: Renew then settles whether
-	// the batch was committed. After any other error the state must be read again.
+	// the batch was committed. After any other error the state must be read again. The
+	// batch's slices are reused after Commit.
 	Commit(ctx context.Context, b *Batch) error
 
 	// Archived and Entries run checked queries. Their errors, and those of Renew and

@@ -22,6 +22,7 @@ type change struct {
 	kind   changeKind
 	key    string
 	row    any    // *V: the new row; for deletes and archives the old one
+	old    any    // *V, possibly nil: what it replaced
 	number uint64 // of a log entry
 }
 
@@ -147,12 +148,37 @@ func (q *queue) settle(g *group) {
 }
 
 // batchBuilder folds the changes of a group into net changes: the last write of a row
-// wins; archived rows and log entries are all kept.
+// wins; archived rows and log entries are all kept. The next group uses its memory again.
 type batchBuilder struct {
 	durable *Snapshot        // the state before the group
 	tables  []TableBatch     // by number
 	logs    []LogBatch       // by number
 	settled map[rowName]bool // rows whose last write has been seen
+	changes int              // added
+}
+
+// mostKept is how many changes a builder keeps memory for.
+const mostKept = 1024
+
+// reset empties the builder, so that it refers to no rows.
+func (b *batchBuilder) reset() {
+	if b.changes > mostKept {
+		*b = batchBuilder{}
+	}
+	b.durable, b.changes = nil, 0
+	clear(b.settled)
+	for i := range b.tables {
+		tb := &b.tables[i]
+		tb.Deletes, tb.Puts, tb.Archives = emptied(tb.Deletes), emptied(tb.Puts), emptied(tb.Archives)
+	}
+	for i := range b.logs {
+		b.logs[i].Entries = emptied(b.logs[i].Entries)
+	}
+}
+
+func emptied[T any](list []T) []T {
+	clear(list)
+	return list[:0]
 }
 
 type rowName struct {
@@ -161,15 +187,15 @@ type rowName struct {
 	archived bool
 }
 
-// build returns the batch of a group, relative to the published state.
-func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
+// build returns the batch of a group, relative to the published state. It is valid until
+// reset.
+func (b *batchBuilder) build(g *group, fence Fence, durable *Snapshot) (*Batch, error) {
 	last := g.commands[len(g.commands)-1]
-	b := &batchBuilder{
-		durable: durable,
-		tables:  make([]TableBatch, len(durable.catalog.tables)),
-		logs:    make([]LogBatch, len(durable.catalog.logs)),
-		settled: map[rowName]bool{},
+	if b.settled == nil {
+		b.tables, b.logs = make([]TableBatch, len(durable.catalog.tables)), make([]LogBatch, len(durable.catalog.logs))
+		b.settled = map[rowName]bool{}
 	}
+	b.durable = durable
 	for _, c := range slices.Backward(g.commands) {
 		written, err := c.rows.encode(c.changes, c.now)
 		if err != nil {
@@ -186,6 +212,7 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 
 // add folds in a change; changes are added latest first.
 func (b *batchBuilder) add(ch change, row StoredRow) {
+	b.changes++
 	if log, ok := ch.member.(logMember); ok {
 		lb := &b.logs[log.ordinal()]
 		lb.Entries = append(lb.Entries, StoredEntry{Seq: ch.number, Time: row.Time, Doc: row.Doc, Columns: row.Columns})

@@ -14,6 +14,9 @@ type Index[V any] struct {
 	keys  func(v *V, emit func(string))
 
 	before, after []string // computed by plan, under the store's mutex
+
+	emit    func(key string) // appends to emitted; made once
+	emitted []string
 }
 
 // NewIndex registers an index on a table, before Open. keys emits the index keys of a
@@ -21,6 +24,7 @@ type Index[V any] struct {
 // depend on the row only.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
 	ix := &Index[V]{derivedTree: derive(t, "index", name, newMarkTree), table: t, keys: keys}
+	ix.emit = func(key string) { ix.emitted = append(ix.emitted, key) }
 	t.derived = append(t.derived, ix)
 	return ix
 }
@@ -120,8 +124,8 @@ func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield fun
 
 // plan computes the index keys of an old row and the new one; either may be nil.
 func (ix *Index[V]) plan(old, row *V) {
-	ix.before = ix.collect(ix.before[:0], old)
-	ix.after = ix.collect(ix.after[:0], row)
+	ix.before = ix.collect(ix.before, old)
+	ix.after = ix.collect(ix.after, row)
 }
 
 // move updates the head from the planned old keys to the new ones.
@@ -140,11 +144,13 @@ func (ix *Index[V]) move(primary string) {
 	}
 }
 
+// collect returns the index keys of a row in the memory of keys.
 func (ix *Index[V]) collect(keys []string, row *V) []string {
+	ix.emitted = keys[:0]
 	if row != nil {
-		ix.keys(row, func(key string) { keys = append(keys, key) })
+		ix.keys(row, ix.emit)
 	}
-	return keys
+	return ix.emitted
 }
 
 func (ix *Index[V]) load(sn *Snapshot, primary string, row *V) {

@@ -21,6 +21,7 @@ const (
 type journal struct {
 	db       DB
 	fence    Fence
+	builder  batchBuilder
 	recorder *recorder
 	metrics  *metrics
 	outage   *outage
@@ -33,6 +34,7 @@ func (j *journal) commit(g *group, durable *Snapshot) error {
 	if !g.changed {
 		return nil
 	}
+	defer j.builder.reset()
 	batch, err := j.build(g, durable)
 	if err != nil {
 		return err
@@ -59,7 +61,7 @@ func (j *journal) build(g *group, durable *Snapshot) (batch *Batch, err error) {
 			j.log.Error("a row could not be written out", "panic", p.Value, "stack", string(p.Stack))
 		}
 	}()
-	return g.build(j.fence, durable)
+	return j.builder.build(g, j.fence, durable)
 }
 
 // commitBatch makes the batch durable. While the database is unavailable, it retries

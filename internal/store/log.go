@@ -59,7 +59,7 @@ func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
 func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
 	tx.check(l.store)
 	l.head++
-	tx.note(change{member: l, kind: changeAppend, row: v, number: l.head}, nil)
+	tx.note(change{member: l, kind: changeAppend, row: v, number: l.head})
 	return l.head
 }
 

@@ -8,12 +8,16 @@ type Sum[V any] struct {
 	parts func(v *V, add func(key string, n int))
 
 	changes map[string]int // computed by plan, under the store's mutex
+
+	plus, minus func(key string, n int) // change changes; made once
 }
 
 // NewSum registers a sum on a table, before Open. parts adds the numbers of a row
 // under their keys. It must depend on the row only.
 func NewSum[V any](t *Table[V], name string, parts func(v *V, add func(key string, n int))) *Sum[V] {
 	s := &Sum[V]{derivedTree: derive(t, "sum", name, newTotalTree), parts: parts, changes: map[string]int{}}
+	s.plus = func(key string, n int) { s.changes[key] += n }
+	s.minus = func(key string, n int) { s.changes[key] -= n }
 	t.derived = append(t.derived, s)
 	return s
 }
@@ -28,10 +32,10 @@ func (s *Sum[V]) Of(r Reader, key string) int {
 func (s *Sum[V]) plan(old, row *V) {
 	clear(s.changes)
 	if old != nil {
-		s.parts(old, func(key string, n int) { s.changes[key] -= n })
+		s.parts(old, s.minus)
 	}
 	if row != nil {
-		s.parts(row, func(key string, n int) { s.changes[key] += n })
+		s.parts(row, s.plus)
 	}
 }
 

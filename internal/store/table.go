@@ -72,7 +72,7 @@ func (t *Table[V]) Put(tx *Tx, v *V) {
 		panic(fmt.Sprintf("store: %q is no key for table %s: keys are UTF-8 and not empty", key, t.label))
 	}
 	old := t.set(key, v)
-	tx.note(change{member: t, kind: changePut, key: key, row: v}, old)
+	tx.note(change{member: t, kind: changePut, key: key, row: v, old: old})
 }
 
 // Delete removes the row with the key and reports whether there was one.
@@ -94,7 +94,7 @@ func (t *Table[V]) remove(tx *Tx, key string, kind changeKind) bool {
 	if old == nil {
 		return false
 	}
-	tx.note(change{member: t, kind: kind, key: key, row: old}, old)
+	tx.note(change{member: t, kind: kind, key: key, row: old, old: old})
 	return true
 }
 

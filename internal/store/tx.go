@@ -16,8 +16,7 @@ type Tx struct {
 	rand    *rand.Rand
 	idsFrom uint64 // the id clock before this command
 	changes []change
-	before  []any // what each change replaced: a *V, possibly nil
-	rows    rows  // the changes in stored form
+	rows    rows // the changes in stored form
 	hooks   []func()
 	over    bool
 
@@ -60,18 +59,20 @@ func (tx *Tx) check(s *Store) {
 	}
 }
 
-// note records a change and what it replaced.
-func (tx *Tx) note(c change, old any) {
+// note records a change.
+func (tx *Tx) note(c change) {
+	if tx.changes == nil {
+		tx.changes = make([]change, 0, 6) // most commands have no more
+	}
 	tx.changes = append(tx.changes, c)
-	tx.before = append(tx.before, old)
 }
 
 // rollback undoes all changes, latest first.
 func (tx *Tx) rollback() {
 	for i := len(tx.changes) - 1; i >= 0; i-- {
-		tx.changes[i].member.undo(tx.changes[i].key, tx.before[i])
+		tx.changes[i].member.undo(tx.changes[i].key, tx.changes[i].old)
 	}
-	tx.changes, tx.before, tx.hooks = nil, nil, nil
+	tx.changes, tx.hooks = nil, nil
 }
 
 // run calls f and ends the transaction; a panic in f becomes an error.

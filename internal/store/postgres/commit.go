@@ -100,7 +100,7 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 		lists[i] = make([]string, len(rows))
 	}
 	for i, row := range rows {
-		lists[0][i], lists[1][i] = sqltext.Escape(row.Key), string(row.Doc)
+		lists[0][i], lists[1][i] = sqltext.Escape(row.Key), sqltext.Doc(row.Doc)
 		for c := range columns {
 			lists[2+c][i] = sqltext.Escape(row.Columns[c])
 		}

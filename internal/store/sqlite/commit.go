@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,22 +42,51 @@ func (db *db) exec(text string, args ...any) error {
 	return err
 }
 
-// run is exec, and returns how many rows were changed.
-func (db *db) run(text string, args ...any) (int64, error) {
-	ctx := context.Background()
-	stmt := db.stmt[text]
-	if stmt == nil {
-		var err error
-		if stmt, err = db.conn.PrepareContext(ctx, text); err != nil {
+// run is exec, and returns how many rows were changed. It uses the driver's statements:
+// those of database/sql copy the arguments.
+func (db *db) run(text string, args ...any) (changed int64, err error) {
+	db.args = db.args[:0]
+	for i, arg := range args {
+		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
 			return 0, err
 		}
-		db.stmt[text] = stmt
+		db.args = append(db.args, driver.NamedValue{Ordinal: i + 1, Value: value})
 	}
-	result, err := stmt.ExecContext(ctx, args...)
+	defer clear(db.args)
+	err = db.conn.Raw(func(conn any) error {
+		stmt, err := db.prepare(conn, text)
+		if err != nil {
+			return err
+		}
+		result, err := stmt.ExecContext(context.Background(), db.args)
+		if err != nil {
+			return err
+		}
+		changed, err = result.RowsAffected()
+		return err
+	})
+	return changed, err
+}
+
+// statement is a prepared statement of the driver.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+}
+
+// prepare returns a statement, prepared once, of the writer's connection.
+func (db *db) prepare(conn any, text string) (statement, error) {
+	if stmt := db.stmt[text]; stmt != nil {
+		return stmt, nil
+	}
+	prepared, err := conn.(driver.Conn).Prepare(text)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	stmt := prepared.(statement)
+	db.stmt[text] = stmt
+	return stmt, nil
 }
 
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
@@ -108,8 +138,9 @@ func (db *db) advance(b *store.Batch) error {
 
 func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	t := db.Schema.Tables[tb.Table]
+	remove := `DELETE FROM ` + sqltext.Quote(t.Name) + ` WHERE "key" = ?1`
 	for _, key := range tb.Deletes {
-		if err := db.exec(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ?1`, sqltext.Escape(key)); err != nil {
+		if err := db.exec(remove, sqltext.Escape(key)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +150,7 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: len(t.Columns) + 3}
 	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
 		row := tb.Archives[i]
-		args = append(args, sqltext.Escape(row.Key), string(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
+		args = append(args, sqltext.Escape(row.Key), sqltext.Doc(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
 		return sqltext.AppendColumns(args, row.Columns, false)
 	})
 }
@@ -127,19 +158,19 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 // put writes live rows. If a row's columns stay the same, they are not written, and
 // so the unique indexes are not touched.
 func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error {
-	var changed, same []store.StoredRow
-	for _, row := range puts {
-		if row.Same {
-			same = append(same, row)
-		} else {
-			changed = append(changed, row)
-		}
-	}
 	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns, upsert: len(t.Columns) + 2}
-	for _, rows := range [][]store.StoredRow{changed, same} {
-		err := db.insert(live, len(rows), func(i int, args []any) []any {
-			args = append(args, sqltext.Escape(rows[i].Key), string(rows[i].Doc), int64(seq))
-			return sqltext.AppendColumns(args, rows[i].Columns, true)
+	stored := any(int64(seq))
+	for _, same := range []bool{false, true} {
+		db.picked = db.picked[:0]
+		for i := range puts {
+			if puts[i].Same == same {
+				db.picked = append(db.picked, i)
+			}
+		}
+		err := db.insert(live, len(db.picked), func(i int, args []any) []any {
+			row := &puts[db.picked[i]]
+			args = append(args, sqltext.Escape(row.Key), sqltext.Doc(row.Doc), stored)
+			return sqltext.AppendColumns(args, row.Columns, true)
 		})
 		if err != nil {
 			return err
@@ -154,7 +185,7 @@ func (db *db) writeLog(lb store.LogBatch) error {
 	into := insert{table: l.Name, fixed: []string{"seq", "time", "doc"}, columns: l.Columns}
 	err := db.insert(into, len(lb.Entries), func(i int, args []any) []any {
 		e := lb.Entries[i]
-		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), string(e.Doc)), e.Columns, false)
+		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), sqltext.Doc(e.Doc)), e.Columns, false)
 	})
 	if err != nil {
 		return err
@@ -175,7 +206,8 @@ var chunks = [...]int{64, 8, 1}
 
 // insert writes n rows; row appends the values of the i-th.
 func (db *db) insert(into insert, n int, row func(i int, args []any) []any) error {
-	var args []any
+	args := db.values
+	defer func() { clear(args); db.values = args[:0] }()
 	for done := 0; done < n; {
 		size := 1
 		for _, c := range chunks {

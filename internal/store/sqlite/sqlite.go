@@ -6,6 +6,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -43,7 +44,12 @@ type db struct {
 
 	mu   sync.Mutex
 	conn *sql.Conn            // the writer's connection
-	stmt map[string]*sql.Stmt // prepared on conn, by text
+	stmt map[string]statement // prepared on conn, by text
+
+	// Memory of a commit, used again for the next one.
+	values []any               // of the rows of an insert
+	args   []driver.NamedValue // of a statement
+	picked []int               // rows of a table that are written with one statement
 
 	checkpoints *checkpointer // nil if only inspecting
 
@@ -60,7 +66,7 @@ func dialect() sqltext.Dialect {
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file, stmt: map[string]statement{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
 		return nil, db.explain(err)

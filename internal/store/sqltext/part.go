@@ -85,11 +85,11 @@ func (p part) values(it store.Item) []any {
 	var values []any
 	switch p.place {
 	case store.Live:
-		values = []any{Escape(it.Key), string(it.Doc), int64(it.Seq)}
+		values = []any{Escape(it.Key), Doc(it.Doc), int64(it.Seq)}
 	case store.Archive:
-		values = []any{Escape(it.Key), string(it.Doc), Millis(it.Time), Millis(it.Expires)}
+		values = []any{Escape(it.Key), Doc(it.Doc), Millis(it.Time), Millis(it.Expires)}
 	case store.LogPart:
-		values = []any{int64(it.Seq), string(it.Doc), Millis(it.Time)}
+		values = []any{int64(it.Seq), Doc(it.Doc), Millis(it.Time)}
 	}
 	return AppendColumns(values, it.Columns, p.place == store.Live)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/musterhq/muster/internal/store"
 )
@@ -50,6 +51,9 @@ func Unescape(s string) string {
 	}
 	return unescaper.Replace(s)
 }
+
+// Doc returns a document as a string, in the same memory: the document must not change.
+func Doc(doc []byte) string { return unsafe.String(unsafe.SliceData(doc), len(doc)) }
 
 // Millis converts a time to the form of the time columns; the zero time is 0.
 func Millis(t time.Time) int64 {
