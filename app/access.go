@@ -16,7 +16,7 @@ import (
 // callers authenticates callers and checks what they may do.
 type callers struct {
 	anyone bool
-	signed awsrpc.Authenticator
+	signed *signatures
 	limits *limits
 }
 
@@ -27,18 +27,24 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 		local := auth.Anybody()
 		return awsrpc.Principal{Name: local.Name, Anonymous: true, Identity: local}, awsrpc.NoProof, nil
 	}
-	failed := func(err error) error {
-		if err == nil {
-			return nil
-		}
-		audit.From(r.Context()).SetRefused(action, err)
-		return c.limits.Failed(r, err)
-	}
-	p, proof, err := c.signed.Authenticate(r)
+	claim, caller, err := c.signed.claim(r)
 	if err != nil {
-		return awsrpc.Principal{}, nil, failed(err)
+		return awsrpc.Principal{}, nil, c.failed(r, action, err)
 	}
-	return p, func(body []byte) error { return failed(proof(body)) }, nil
+	p := awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: claim.Identity.Region, Identity: caller}
+	return p, func(body []byte) error {
+		if err := c.signed.prove(claim, body); err != nil {
+			return c.failed(r, action, err)
+		}
+		return nil
+	}, nil
+}
+
+// failed records that the sender of a request was not authenticated, and returns the error
+// to answer with.
+func (c *callers) failed(r *http.Request, action auth.Action, err error) error {
+	audit.From(r.Context()).SetRefused(action, err)
+	return c.limits.Failed(r, err)
 }
 
 // apiCallers are the callers of the API, whose requests name their action in the
@@ -47,9 +53,10 @@ type apiCallers struct{ *callers }
 
 // Authenticate records the caller and the action in the audit log.
 func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
-	p, proof, err := c.authenticate(r, operation(r))
+	action := operation(r)
+	p, proof, err := c.authenticate(r, action)
 	if err == nil {
-		audit.From(r.Context()).SetCaller(callerOf(p), operation(r))
+		audit.From(r.Context()).SetCaller(callerOf(p), action)
 	}
 	return p, proof, err
 }

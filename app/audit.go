@@ -18,24 +18,24 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// audited records the requests of a door (package audit).
-func (d *domain) audited(name string, next http.Handler) http.Handler {
-	if d.auditLevel == audit.Off {
-		return next
-	}
+// audited records the requests of a door (package audit). with, unless nil, is applied to
+// their contexts.
+func (d *domain) audited(name string, next http.Handler, with func(context.Context) context.Context) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, request := d.audit.Begin(r.Context(), audit.Origin{
-			Door: name, Source: source(r), UserAgent: r.UserAgent(), ClaimedKeyID: awsrpc.ClaimedKey(r),
-			RequestID: func() string { return requestID(w.Header()) },
+		ctx := r.Context()
+		if with != nil {
+			ctx = with(ctx)
+		}
+		ctx, request := d.audit.Begin(ctx, name, func() audit.Origin {
+			return audit.Origin{
+				Source: door.Client(r).String(), UserAgent: r.UserAgent(), ClaimedKeyID: awsrpc.ClaimedKey(r), RequestID: requestID(w.Header()),
+			}
 		})
 		answer := &outcomeWriter{ResponseWriter: w}
 		next.ServeHTTP(answer, r.WithContext(ctx))
 		request.End(outcomeOf(answer.status))
 	})
 }
-
-// source returns the address from which a request came, behind trusted proxies.
-func source(r *http.Request) string { return door.Client(r).String() }
 
 // requestID returns the id that a door gave the request, or "".
 func requestID(h http.Header) string {

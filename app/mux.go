@@ -28,14 +28,15 @@ func (a *App) ownPaths() *http.ServeMux {
 // bucket, and everything else by its path.
 func (a *App) routes() http.Handler {
 	paths, audited := a.ownPaths(), a.domain.audited
-	paths.Handle("/console/", audited("console", a.doors.console))
-	paths.Handle("/agent/", audited("agent", a.doors.hosts))
-	paths.Handle("/player/", yields(audited("player", a.doors.players)))
-	paths.Handle("/notify/", yields(audited("notify", a.domain.notices)))
-	paths.Handle("/admin/", yields(audited("admin", a.doors.admin)))
+	yields := store.WithYield // the first changes to be refused while too many wait to become durable
+	paths.Handle("/console/", audited("console", a.doors.console, nil))
+	paths.Handle("/agent/", audited("agent", a.doors.hosts, nil))
+	paths.Handle("/player/", audited("player", a.doors.players, yields))
+	paths.Handle("/notify/", audited("notify", a.domain.notices, yields))
+	paths.Handle("/admin/", audited("admin", a.doors.admin, yields))
 	paths.HandleFunc("/", nothingHere)
-	servers := audited("gameserver", a.doors.servers)
-	api, files := yields(audited("api", a.doors.api)), yields(audited("files", a.doors.uploads))
+	servers := audited("gameserver", a.doors.servers, nil)
+	api, files := audited("api", a.doors.api, yields), audited("files", a.doors.uploads, yields)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
@@ -47,14 +48,6 @@ func (a *App) routes() http.Handler {
 		default:
 			paths.ServeHTTP(w, r)
 		}
-	})
-}
-
-// yields marks the changes of a door as the first to be refused while too many changes wait
-// to become durable (store.WithYield).
-func yields(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(store.WithYield(r.Context())))
 	})
 }
 

@@ -201,7 +201,9 @@ func (k *Keys) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
-	ctx, request := k.domain.audit.Begin(r.Context(), audit.Origin{Door: "offline", Source: "user " + k.user})
+	ctx, request := k.domain.audit.Begin(r.Context(), "offline", func() audit.Origin {
+		return audit.Origin{Source: "user " + k.user}
+	})
 	a := &answer{header: http.Header{}, status: http.StatusOK}
 	k.door.ServeHTTP(a, r.WithContext(ctx))
 	request.End(outcomeOf(a.status))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 )
 
@@ -26,19 +25,19 @@ func newSignatures(keys *auth.Service) *signatures {
 	})}
 }
 
-// Authenticate returns the caller whose key claims to have signed a request.
-func (s *signatures) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+// claim returns the claim of a request to be signed, and the caller whose key it names.
+func (s *signatures) claim(r *http.Request) (*sigv4.Claim, auth.Caller, error) {
 	claim, err := s.verifier.Claim(r, time.Now())
 	if err != nil {
-		return awsrpc.Principal{}, nil, err
+		return nil, auth.Caller{}, err
 	}
 	caller, err := s.keys.Caller(claim.Identity.AccessKeyID)
-	if err != nil {
-		return awsrpc.Principal{}, nil, err
-	}
-	return awsrpc.Principal{
-		AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: claim.Identity.Region, Identity: caller,
-	}, func(body []byte) error { return s.used(caller, claim.Body(body)) }, nil
+	return claim, caller, err
+}
+
+// prove checks a claim against the body of its request.
+func (s *signatures) prove(claim *sigv4.Claim, body []byte) error {
+	return s.used(claim.Identity.AccessKeyID, claim.Body(body))
 }
 
 // VerifyServer returns the caller who signed a game server's WebSocket URL.
@@ -48,13 +47,13 @@ func (s *signatures) VerifyServer(query url.Values, now time.Time, window time.D
 		return auth.Caller{}, err
 	}
 	caller, err := s.keys.Caller(id.AccessKeyID)
-	return caller, s.used(caller, err)
+	return caller, s.used(id.AccessKeyID, err)
 }
 
-// used records the use of the caller's key, if there was no error.
-func (s *signatures) used(caller auth.Caller, err error) error {
+// used records the use of a key, if there was no error.
+func (s *signatures) used(keyID string, err error) error {
 	if err == nil {
-		s.keys.Used(caller.KeyID)
+		s.keys.Used(keyID)
 	}
 	return err
 }

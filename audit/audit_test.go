@@ -47,10 +47,15 @@ func newSite(t testing.TB, driver store.Driver, o audit.Options) *site {
 	return s
 }
 
+// begin begins a request to the API.
+func (s *site) begin(o audit.Origin) (context.Context, *audit.Request) {
+	return s.log.Begin(context.Background(), "api", func() audit.Origin { return o })
+}
+
 // act simulates a request by a key that runs commands.
 func (s *site) act(t *testing.T, action auth.Action, outcome string, things ...string) {
 	t.Helper()
-	ctx, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.1", UserAgent: "test\x1b", RequestID: func() string { return "r-1" }})
+	ctx, q := s.begin(audit.Origin{Source: "10.0.0.1", UserAgent: "test\x1b", RequestID: "r-1"})
 	q.SetCaller(auth.Caller{KeyID: "KEY", Name: "ci", Role: auth.Operator}, action)
 	for _, id := range things {
 		s.make.Do(ctx, id) // callers of act pass the outcome
@@ -136,7 +141,7 @@ func TestRefusals(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go s.log.Run(ctx)
 		for i := range 5000 {
-			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.9", ClaimedKeyID: "STOLEN"})
+			_, q := s.begin(audit.Origin{Source: "10.0.0.9", ClaimedKeyID: "STOLEN"})
 			if i%2 == 0 { // the claim counts until the body is checked
 				q.SetCaller(auth.Caller{KeyID: "STOLEN", Role: auth.Admin}, "DeleteFleet")
 			}
@@ -150,7 +155,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("recorded %q", got)
 		}
 		for i := range 5000 { // each from another address
-			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: fmt.Sprint(i)})
+			_, q := s.begin(audit.Origin{Source: fmt.Sprint(i)})
 			q.SetRefused("DeleteFleet", fault.New(fault.MissingAuthentication, "no"))
 			q.End("HTTP 403")
 		}

@@ -23,7 +23,7 @@ func BenchmarkCommand(b *testing.B) {
 			var i int
 			for b.Loop() {
 				i++
-				ctx, q := s.log.Begin(b.Context(), audit.Origin{Door: "api", Source: "10.0.0.1", UserAgent: "aws-sdk-go-v2/1.30"})
+				ctx, q := s.begin(audit.Origin{Source: "10.0.0.1", UserAgent: "aws-sdk-go-v2/1.30"})
 				q.SetCaller(caller, c.action)
 				if _, err := s.make.Do(ctx, strconv.Itoa(i%1000)); err != nil {
 					b.Fatal(err)

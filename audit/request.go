@@ -15,18 +15,17 @@ import (
 
 // Origin is where a request came from, as far as known before anything was checked.
 type Origin struct {
-	Door         string
 	Source       string // address
 	UserAgent    string
-	ClaimedKeyID string        // that the request claims to be signed with
-	RequestID    func() string // called when the record is made; nil: there is none
+	ClaimedKeyID string // that the request claims to be signed with
+	RequestID    string
 }
 
 // Request is a request being served. Doors set its caller and action; whether and when
 // it is recorded is decided here. The methods of a nil Request do nothing.
 type Request struct {
-	log *Log
-	id  func() string
+	log    *Log
+	origin func() Origin
 
 	mu      sync.Mutex
 	record  Record
@@ -36,20 +35,19 @@ type Request struct {
 	written bool
 }
 
-type requestKey struct{}
-
-// Begin begins tracking a request. End ends it.
-func (l *Log) Begin(ctx context.Context, o Origin) (context.Context, *Request) {
+// Begin begins tracking a request to a door; most are not recorded, so origin is called
+// only when a record is made. End ends it.
+func (l *Log) Begin(ctx context.Context, door string, origin func() Origin) (context.Context, *Request) {
 	if l.opts.Level == Off {
 		return ctx, nil
 	}
-	q := &Request{log: l, id: o.RequestID, record: Record{Door: o.Door, Source: o.Source, UserAgent: text(o.UserAgent, maxText), ClaimedKeyID: text(o.ClaimedKeyID, 128)}}
-	return store.WithCause(context.WithValue(ctx, requestKey{}, q), q), q
+	q := &Request{log: l, origin: origin, record: Record{Door: door}}
+	return store.WithCause(ctx, q), q
 }
 
 // From returns the request that ctx belongs to, or nil.
 func From(ctx context.Context) *Request {
-	q, _ := ctx.Value(requestKey{}).(*Request)
+	q, _ := store.CauseOf(ctx).(*Request)
 	return q
 }
 
@@ -137,12 +135,10 @@ func (q *Request) Describe() jsontext.Value {
 
 // sealed returns the record as it is stored; the caller must hold q.mu.
 func (q *Request) sealed() Record {
-	r := q.record
-	if q.known {
-		r.ClaimedKeyID = ""
-	}
-	if q.id != nil {
-		r.RequestID = q.id()
+	r, o := q.record, q.origin()
+	r.Source, r.UserAgent, r.RequestID = o.Source, text(o.UserAgent, maxText), o.RequestID
+	if !q.known {
+		r.ClaimedKeyID = text(o.ClaimedKeyID, 128)
 	}
 	return r
 }

@@ -18,7 +18,7 @@ type Service struct {
 	st     *store.Store
 	master *Master
 	events *event.Log
-	tags   func(r store.Reader, resource string) map[string]string
+	tagsOf func(resource string) map[string]string // nil: nothing has tags
 	use    use
 	opened opened
 
@@ -51,7 +51,10 @@ type rotateArgs struct {
 // New registers the tables and commands on the store. tags returns the tags of a
 // resource, for scopes; nil means that nothing has tags.
 func New(st *store.Store, events *event.Log, master *Master, tags func(r store.Reader, resource string) map[string]string) *Service {
-	s := &Service{st: st, master: master, events: events, tags: tags}
+	s := &Service{st: st, master: master, events: events}
+	if tags != nil {
+		s.tagsOf = func(resource string) map[string]string { return tags(st.View(), resource) }
+	}
 	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
 	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
 	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
@@ -267,13 +270,6 @@ func (s *Service) Caller(id string) (Caller, error) {
 		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s expired at %s", id, k.Expires.UTC().Format(time.RFC3339))
 	}
 	return Caller{KeyID: k.ID, Name: k.Name, Role: k.Role, Scope: k.Scope, tags: s.tagsOf}, nil
-}
-
-func (s *Service) tagsOf(resource string) map[string]string {
-	if s.tags == nil {
-		return nil
-	}
-	return s.tags(s.st.View(), resource)
 }
 
 func printable(s string) bool {

@@ -2,8 +2,10 @@ package awsrpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -28,26 +30,41 @@ type call struct {
 	principal Principal
 	input     any // nil until decoded
 	in, out   *bytes.Buffer
-	checker   checker
+	ctx       callContext // of the handler
+	values    [3]string   // of the response's headers
 	status    int
 	failure   *wireError // nil when all went well
 }
-
-type callKey struct{} // of a request's *call
 
 func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
 		server:  s,
 		writer:  w,
 		request: r,
-		id:      uuid.NewString(),
+		id:      newID(),
 		start:   time.Now(),
 		codec:   s.protocolOf(r),
 		in:      s.buffer(),
 		out:     s.buffer(),
 	}
-	w.Header()["X-Amzn-Requestid"] = []string{c.id}
+	c.setHeader(w.Header(), 0, "X-Amzn-Requestid", c.id)
 	return c
+}
+
+// newID returns an id for a request: a random UUID. Nothing depends on its secrecy, so it
+// does without the system's source.
+func newID() string {
+	var id uuid.UUID
+	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4
+	return id.String()
+}
+
+// setHeader sets a header of the response, as the i-th of those that every one has.
+func (c *call) setHeader(h http.Header, i int, name, value string) {
+	c.values[i] = value
+	h[name] = c.values[i : i+1 : i+1]
 }
 
 // buffer returns an empty buffer, which release puts back.
@@ -108,8 +125,8 @@ func (c *call) answer(err error) {
 		c.fail(err)
 	}
 	h := c.writer.Header()
-	h["Content-Type"] = []string{c.codec.contentType()}
-	h["Content-Length"] = []string{strconv.Itoa(c.out.Len())}
+	c.setHeader(h, 1, "Content-Type", c.codec.contentType())
+	c.setHeader(h, 2, "Content-Length", strconv.Itoa(c.out.Len()))
 	limit.Advise(h, err)
 	if c.codec == codec(c.server.cbor) {
 		h[smithyProtocol] = []string{rpcV2CBOR}

@@ -16,8 +16,7 @@ import (
 // maxViolations is how many violations an error lists; the rest are counted.
 const maxViolations = 10
 
-// checker collects the violations of one input. Each call embeds one, so that checking
-// a valid input allocates nothing.
+// checker collects the violations of one input. Checking a valid input allocates nothing.
 type checker struct {
 	path       []segment // current position in the input
 	steps      [6]segment

@@ -187,13 +187,13 @@ func (c *call) perform() (any, error) {
 	if err := c.codec.decode(c.in.Bytes(), in); err != nil {
 		return nil, err
 	}
-	if err := c.checker.check(c.op.input, in); err != nil {
+	if err := new(checker).check(c.op.input, in); err != nil {
 		return nil, err
 	}
 	c.input = in
-	ctx, cancel := context.WithTimeout(c.request.Context(), c.server.options.Timeout)
-	defer cancel()
-	return c.op.handler(context.WithValue(ctx, callKey{}, c), in)
+	c.ctx.begin(c)
+	defer c.ctx.end()
+	return c.op.handler(&c.ctx, in)
 }
 
 // unavailable returns the error of an operation that this server does not have: a

@@ -23,7 +23,7 @@ var ErrBusy = errors.New("too many bytes of requests are held at the moment")
 type body struct {
 	io.ReadCloser
 	door    *Door
-	control *http.ResponseController
+	writer  http.ResponseWriter // has the deadline
 	network netip.Prefix
 	left    int64 // bytes to come; negative if unknown
 	expects bool  // the client waits for 100 Continue
@@ -34,12 +34,14 @@ type body struct {
 
 func (d *Door) newBody(w http.ResponseWriter, r *http.Request) *body {
 	b := &body{
-		ReadCloser: r.Body, door: d, control: http.NewResponseController(w), network: Network(Client(r)),
+		ReadCloser: r.Body, door: d, writer: w, network: Network(Client(r)),
 		left: r.ContentLength, expects: r.Header.Get("Expect") != "",
 	}
-	b.control.SetReadDeadline(time.Now().Add(d.opts.BodyTimeout)) // net/http resets it before the next request
+	b.setDeadline(time.Now().Add(d.opts.BodyTimeout)) // net/http resets it before the next request
 	return b
 }
+
+func (b *body) setDeadline(t time.Time) { http.NewResponseController(b.writer).SetReadDeadline(t) }
 
 // Read removes the deadline at the end of the body, or it would end the request while
 // its handler works.
@@ -52,7 +54,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if (err != nil || b.left == 0) && !b.over {
 		b.over = true
 		if err == nil || err == io.EOF {
-			b.control.SetReadDeadline(time.Time{})
+			b.setDeadline(time.Time{})
 		}
 	}
 	return n, err
@@ -64,7 +66,7 @@ func (b *body) finish() {
 	if b.over {
 		return
 	}
-	b.control.SetReadDeadline(time.Now().Add(min(linger, b.door.opts.BodyTimeout)))
+	b.setDeadline(time.Now().Add(min(linger, b.door.opts.BodyTimeout)))
 	if b.begun || !b.expects {
 		_, _ = io.CopyN(io.Discard, b.ReadCloser, rest) // the response is complete either way
 	}
@@ -97,23 +99,33 @@ func ReadBody(r *http.Request, into *bytes.Buffer, most int64) error {
 		return &http.MaxBytesError{Limit: most}
 	}
 	b, _ := r.Body.(*body)
-	size := r.ContentLength
-	if size < 0 {
-		size = step
+	if r.ContentLength < 0 {
+		return readChunked(r, b, into, most)
 	}
+	if err := b.reserve(r.ContentLength); err != nil {
+		return err
+	}
+	into.Grow(int(r.ContentLength))
+	n, err := io.ReadFull(r.Body, into.AvailableBuffer()[:r.ContentLength])
+	into.Write(into.AvailableBuffer()[:n])
+	return err
+}
+
+// readChunked reads a body of unknown length for ReadBody.
+func readChunked(r *http.Request, b *body, into *bytes.Buffer, most int64) error {
 	for total := int64(0); ; {
-		if err := b.reserve(size); err != nil {
+		if err := b.reserve(step); err != nil {
 			return err
 		}
-		into.Grow(int(size) + bytes.MinRead)
-		n, err := io.CopyN(into, r.Body, size)
+		into.Grow(step + bytes.MinRead)
+		n, err := io.CopyN(into, r.Body, step)
 		total += n
 		switch {
 		case total > most:
 			return &http.MaxBytesError{Limit: most}
 		case err == io.EOF:
 			return nil
-		case err != nil || r.ContentLength >= 0:
+		case err != nil:
 			return err
 		}
 	}

@@ -21,7 +21,9 @@ func Line(s string) string { return escape(s, harmful) }
 // Text is like Line but keeps line ends and tabs.
 func Text(s string) string { return escape(s, harmfulInText) }
 
-func harmful(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
+func harmful(r rune) bool {
+	return (r < ' ' || r >= 0x7f) && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp)
+}
 
 func harmfulInText(r rune) bool { return r != '\n' && r != '\t' && harmful(r) }
 

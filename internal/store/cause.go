@@ -23,8 +23,14 @@ func WithCause(ctx context.Context, cause Cause) context.Context {
 	return context.WithValue(ctx, causeKey{}, cause)
 }
 
-func causeOf(ctx context.Context) (Cause, jsontext.Value) {
+// CauseOf returns the cause set by WithCause, or nil.
+func CauseOf(ctx context.Context) Cause {
 	cause, _ := ctx.Value(causeKey{}).(Cause)
+	return cause
+}
+
+func describedCause(ctx context.Context) (Cause, jsontext.Value) {
+	cause := CauseOf(ctx)
 	if cause == nil {
 		return nil, nil
 	}

@@ -99,7 +99,7 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	cause, description := causeOf(ctx)
+	cause, description := describedCause(ctx)
 	call.cause = description
 	g, tx, err := s.runOnHead(ctx, call, s.attested(description, f))
 	if g == nil {
