@@ -11,10 +11,14 @@ import (
 // Groups returns the distinct beginnings of the index keys that begin with prefix, ascending:
 // prefix and the next n parts (Key). It visits one row of each.
 func (ix *Index[V]) Groups(r Reader, prefix string, n int) []string {
+	return ix.core.groups(r, prefix, n)
+}
+
+func (ix *index) groups(r Reader, prefix string, n int) []string {
 	var groups []string
 	for from := prefix; ; {
 		group := ""
-		ix.in(r).Ascend(mark{key: from}, func(m mark) bool {
+		marksIn(ix, r).Ascend(mark{key: from}, func(m mark) bool {
 			if strings.HasPrefix(m.key, prefix) {
 				group = m.key[:len(prefix)+lengthOf(m.key[len(prefix):], n)]
 			}
@@ -42,29 +46,33 @@ func lengthOf(key string, n int) int {
 // afterPrimary). No prefix may begin with another one.
 func (ix *Index[V]) Across(r Reader, prefixes []string, afterRest, afterPrimary string) iter.Seq[*V] {
 	return func(yield func(*V) bool) {
-		marks, rows := ix.in(r), ix.table.in(r)
-		if r.trees() == nil { // the loop's body may write, and must not see that
-			marks, rows = marks.Copy(), rows.Copy()
+		ix.core.across(r, prefixes, mark{afterRest, afterPrimary}, func(row any) bool { return yield(typed[V](row)) })
+	}
+}
+
+func (ix *index) across(r Reader, prefixes []string, after mark, yield func(row any) bool) {
+	marks, rows := marksIn(ix, r), rowsIn(ix.table, r)
+	if r.trees() == nil { // the loop's body may write, and must not see that
+		marks, rows = marks.Copy(), rows.Copy()
+	}
+	var open []lane
+	for _, prefix := range prefixes {
+		if l := (lane{prefix, marks.Iter()}); l.start(mark{prefix + after.key, after.primary}) {
+			open = append(open, l)
 		}
-		var open []lane
-		for _, prefix := range prefixes {
-			if l := (lane{prefix, marks.Iter()}); l.start(mark{prefix + afterRest, afterPrimary}) {
-				open = append(open, l)
+	}
+	for len(open) > 0 {
+		first := 0
+		for i := range open {
+			if open[i].before(&open[first]) {
+				first = i
 			}
 		}
-		for len(open) > 0 {
-			first := 0
-			for i := range open {
-				if open[i].before(&open[first]) {
-					first = i
-				}
-			}
-			if !yield(rowIn[V](rows, open[first].marks.Item().primary)) {
-				return
-			}
-			if !open[first].next() {
-				open = slices.Delete(open, first, first+1)
-			}
+		if !yield(rowIn(rows, open[first].marks.Item().primary)) {
+			return
+		}
+		if !open[first].next() {
+			open = slices.Delete(open, first, first+1)
 		}
 	}
 }

@@ -30,7 +30,19 @@ const maxLimit = 1000
 // Archived reads ended rows from SQL. A row appears there once the command that
 // archived it is durable, and until the table's retention has passed.
 func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
-	if t.spec.Retention <= 0 {
+	found, err := t.core.archived(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*V, len(found))
+	for i, row := range found {
+		rows[i] = typed[V](row)
+	}
+	return rows, nil
+}
+
+func (t *table) archived(ctx context.Context, q Query) ([]any, error) {
+	if t.retention <= 0 {
 		return nil, fmt.Errorf("read archive of %s: the table keeps none", t.label)
 	}
 	if q.OrderBy == "" {
@@ -46,7 +58,7 @@ func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read archive of %s: %w", t.label, err)
 	}
-	rows := make([]*V, len(docs))
+	rows := make([]any, len(docs))
 	for i, doc := range docs {
 		if rows[i], err = t.decode(doc); err != nil {
 			return nil, fmt.Errorf("decode archived %s: %w", t.label, err)

@@ -15,26 +15,42 @@ type Column[V any] struct {
 	Unique bool            // no two live rows may share a value; SQL refuses a commit that would cause it
 }
 
-// documents is what a table and a log have in common: values of one type that SQL stores
-// as documents with columns.
-type documents[V any] struct {
+// documents is what a table and a log have in common: values of one type V that SQL stores
+// as documents with columns. It does not depend on V: generic code is compiled again in
+// every package that passes a table on.
+type documents struct {
 	store  *Store
 	label  string // name in SQL
 	number int    // among tables or logs
-	fields []Column[V]
+	fields []field
+	fresh  func() any // returns a new *V
+}
+
+// field is a Column without its type.
+type field struct {
+	ColumnSchema
+	value func(row any) string
+}
+
+func newDocuments[V any](s *Store, label string, number int, columns []Column[V]) documents {
+	d := documents{store: s, label: label, number: number, fresh: func() any { return new(V) }}
+	for _, c := range columns {
+		d.fields = append(d.fields, field{ColumnSchema{Name: c.Name, Unique: c.Unique}, func(row any) string { return c.Value(row.(*V)) }})
+	}
+	return d
 }
 
 // register reserves the name and checks the columns of a table or log.
-func (d *documents[V]) register() {
+func (d *documents) register() {
 	d.store.catalog.register(d.label)
 	for _, c := range d.fields {
 		checkColumn(d.label, c.Name)
 	}
 }
 
-func (d *documents[V]) name() string { return d.label }
+func (d *documents) name() string { return d.label }
 
-func (d *documents[V]) ordinal() int { return d.number }
+func (d *documents) ordinal() int { return d.number }
 
 // rowOptions make reloaded rows equal to those in memory: nil stays nil, durations
 // stay exact, maps have one order.
@@ -48,29 +64,29 @@ func rowOptions() json.Options {
 	)
 }
 
-func (d *documents[V]) encode(v any) ([]byte, error) {
-	return json.Marshal(v.(*V), d.store.rowOptions)
+func (d *documents) encode(v any) ([]byte, error) {
+	return json.Marshal(v, d.store.rowOptions)
 }
 
-func (d *documents[V]) decode(doc []byte) (*V, error) {
-	v := new(V)
+func (d *documents) decode(doc []byte) (any, error) {
+	v := d.fresh()
 	err := json.Unmarshal(doc, v, d.store.rowOptions)
 	return v, err
 }
 
-// columns returns the values of the columns of v, a *V.
-func (d *documents[V]) columns(v any) []string {
+// columns returns the values of the columns of a row.
+func (d *documents) columns(row any) []string {
 	if len(d.fields) == 0 {
 		return nil
 	}
 	values := make([]string, len(d.fields))
 	for i, c := range d.fields {
-		values[i] = c.Value(v.(*V))
+		values[i] = c.value(row)
 	}
 	return values
 }
 
-func (d *documents[V]) columnsOf(doc []byte) ([]string, error) {
+func (d *documents) columnsOf(doc []byte) ([]string, error) {
 	v, err := d.decode(doc)
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
@@ -78,10 +94,10 @@ func (d *documents[V]) columnsOf(doc []byte) ([]string, error) {
 	return d.columns(v), nil
 }
 
-func (d *documents[V]) columnSchemas() []ColumnSchema {
+func (d *documents) columnSchemas() []ColumnSchema {
 	var out []ColumnSchema
 	for _, c := range d.fields {
-		out = append(out, ColumnSchema{Name: c.Name, Unique: c.Unique})
+		out = append(out, c.ColumnSchema)
 	}
 	return out
 }

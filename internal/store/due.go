@@ -44,9 +44,6 @@ func (d *DueIndex[V]) AnyDue(r Reader, now time.Time) bool {
 
 // NextDue returns the earliest time, or zero if the index has no row.
 func (d *DueIndex[V]) NextDue(r Reader) (at time.Time) {
-	d.index.in(r).Ascend(mark{}, func(m mark) bool {
-		at, _ = time.Parse(time.RFC3339, m.key)
-		return false
-	})
+	at, _ = time.Parse(time.RFC3339, d.index.core.lowest(r))
 	return at
 }

@@ -8,10 +8,13 @@ import (
 
 // Index finds the rows of a table by keys derived from them. It lives in memory only
 // and is rebuilt when the store opens.
-type Index[V any] struct {
-	derivedTree[mark]
-	table *Table[V]
-	keys  func(v *V, emit func(string))
+type Index[V any] struct{ core *index }
+
+// index is an Index without the type of its rows.
+type index struct {
+	derivedTree
+	table *table
+	keys  func(row any, emit func(string))
 
 	before, after []string // computed by plan, under the store's mutex
 
@@ -23,7 +26,11 @@ type Index[V any] struct {
 // row: if none, the row is left out; if several, it is entered under each. It must
 // depend on the row only.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
-	ix := &Index[V]{derivedTree: derive(t, "index", name, newMarkTree), table: t, keys: keys}
+	return &Index[V]{newIndex(t.core, name, func(row any, emit func(string)) { keys(row.(*V), emit) })}
+}
+
+func newIndex(t *table, name string, keys func(row any, emit func(string))) *index {
+	ix := &index{derivedTree: derive(t, "index", name, newMarkTree), table: t, keys: keys}
 	ix.emit = func(key string) { ix.emitted = append(ix.emitted, key) }
 	t.derived = append(t.derived, ix)
 	return ix
@@ -33,32 +40,33 @@ func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string)
 // transaction the loop sees the rows as they were when it began.
 func (ix *Index[V]) Equal(r Reader, key string) iter.Seq[*V] {
 	return func(yield func(*V) bool) {
-		ix.scan(r, mark{key: key},
-			func(m mark) bool { return m.key == key },
-			func(_ mark, row *V) bool { return yield(row) })
+		ix.core.equal(r, key, func(row any) bool { return yield(typed[V](row)) })
 	}
+}
+
+func (ix *index) equal(r Reader, key string, yield func(row any) bool) {
+	ix.scan(r, mark{key: key},
+		func(m mark) bool { return m.key == key },
+		func(_ mark, row any) bool { return yield(row) })
 }
 
 // First returns the first row, by primary key, that has exactly this index key, or
 // nil.
 func (ix *Index[V]) First(r Reader, key string) *V {
-	var first *V
-	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
-		if m.key == key {
-			first = ix.table.Get(r, m.primary)
-		}
-		return false
-	})
-	return first
+	return typed[V](ix.core.first(r, key, func(found string) bool { return found == key }))
 }
 
 // FirstPrefix returns the row with the lowest index key that begins with prefix, or
 // nil.
 func (ix *Index[V]) FirstPrefix(r Reader, prefix string) *V {
-	var first *V
-	ix.in(r).Ascend(mark{key: prefix}, func(m mark) bool {
-		if strings.HasPrefix(m.key, prefix) {
-			first = ix.table.Get(r, m.primary)
+	return typed[V](ix.core.first(r, prefix, func(found string) bool { return strings.HasPrefix(found, prefix) }))
+}
+
+// first returns the row with the lowest index key from a key on, if it is wanted.
+func (ix *index) first(r Reader, from string, wanted func(key string) bool) (first any) {
+	marksIn(ix, r).Ascend(mark{key: from}, func(m mark) bool {
+		if wanted(m.key) {
+			first = ix.table.get(r, m.primary)
 		}
 		return false
 	})
@@ -67,9 +75,11 @@ func (ix *Index[V]) FirstPrefix(r Reader, prefix string) *V {
 
 // Count returns the number of rows that have exactly this index key. It visits each
 // of them.
-func (ix *Index[V]) Count(r Reader, key string) int {
+func (ix *Index[V]) Count(r Reader, key string) int { return ix.core.count(r, key) }
+
+func (ix *index) count(r Reader, key string) int {
 	n := 0
-	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
+	marksIn(ix, r).Ascend(mark{key: key}, func(m mark) bool {
 		if m.key == key {
 			n++
 		}
@@ -87,29 +97,42 @@ func (ix *Index[V]) Prefix(r Reader, prefix string) iter.Seq2[string, *V] {
 // PrefixAfter is Prefix starting strictly after (afterKey, afterPrimary).
 func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string) iter.Seq2[string, *V] {
 	return func(yield func(string, *V) bool) {
-		after := mark{afterKey, afterPrimary}
-		pivot := after
-		if afterKey < prefix {
-			pivot = mark{key: prefix}
-		}
-		ix.scan(r, pivot,
-			func(m mark) bool { return strings.HasPrefix(m.key, prefix) },
-			func(m mark, row *V) bool { return m == after || yield(m.key, row) })
+		ix.core.prefixAfter(r, prefix, afterKey, afterPrimary, func(key string, row any) bool { return yield(key, typed[V](row)) })
 	}
 }
 
+func (ix *index) prefixAfter(r Reader, prefix, afterKey, afterPrimary string, yield func(key string, row any) bool) {
+	after := mark{afterKey, afterPrimary}
+	pivot := after
+	if afterKey < prefix {
+		pivot = mark{key: prefix}
+	}
+	ix.scan(r, pivot,
+		func(m mark) bool { return strings.HasPrefix(m.key, prefix) },
+		func(m mark, row any) bool { return m == after || yield(m.key, row) })
+}
+
+// lowest returns the lowest index key, or "".
+func (ix *index) lowest(r Reader) string {
+	m, _ := marksIn(ix, r).Min()
+	return m.key
+}
+
+// marksIn returns the marks of an index through a reader.
+func marksIn(ix *index, r Reader) *markTree { return treeIn[mark](r, ix.slot, ix.head) }
+
 // scan yields the wanted marks from pivot on, with their rows.
-func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, *V) bool) {
+func (ix *index) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, any) bool) {
 	if r.trees() != nil {
-		rows := ix.table.in(r)
-		ix.in(r).Ascend(pivot, func(m mark) bool { return wanted(m) && yield(m, rowIn[V](rows, m.primary)) })
+		rows := rowsIn(ix.table, r)
+		marksIn(ix, r).Ascend(pivot, func(m mark) bool { return wanted(m) && yield(m, rowIn(rows, m.primary)) })
 		return
 	}
-	ahead, rest := readAhead(ix.head, pivot, wanted)
-	rows := ix.table.head
-	found := make([]*V, len(ahead))
+	ahead, rest := readAhead(marksIn(ix, r), pivot, wanted)
+	rows := rowsIn(ix.table, r)
+	found := make([]any, len(ahead))
 	for i, m := range ahead {
-		found[i] = rowIn[V](rows, m.primary)
+		found[i] = rowIn(rows, m.primary)
 	}
 	if rest != nil {
 		rows = rows.Copy()
@@ -119,33 +142,34 @@ func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield fun
 			return
 		}
 	}
-	goOn(rest, ahead, func(m mark) bool { return wanted(m) && yield(m, rowIn[V](rows, m.primary)) })
+	goOn(rest, ahead, func(m mark) bool { return wanted(m) && yield(m, rowIn(rows, m.primary)) })
 }
 
 // plan computes the index keys of an old row and the new one; either may be nil.
-func (ix *Index[V]) plan(old, row *V) {
+func (ix *index) plan(old, row any) {
 	ix.before = ix.collect(ix.before, old)
 	ix.after = ix.collect(ix.after, row)
 }
 
 // move updates the head from the planned old keys to the new ones.
-func (ix *Index[V]) move(primary string) {
+func (ix *index) move(primary string) {
+	marks := ix.head.(*markTree)
 	for _, key := range ix.before {
 		if !slices.Contains(ix.after, key) {
-			ix.head.Delete(mark{key, primary})
+			marks.Delete(mark{key, primary})
 			ix.dirty = true
 		}
 	}
 	for _, key := range ix.after {
 		if !slices.Contains(ix.before, key) {
-			ix.head.Set(mark{key, primary})
+			marks.Set(mark{key, primary})
 			ix.dirty = true
 		}
 	}
 }
 
 // collect returns the index keys of a row in the memory of keys.
-func (ix *Index[V]) collect(keys []string, row *V) []string {
+func (ix *index) collect(keys []string, row any) []string {
 	ix.emitted = keys[:0]
 	if row != nil {
 		ix.keys(row, ix.emit)
@@ -153,7 +177,7 @@ func (ix *Index[V]) collect(keys []string, row *V) []string {
 	return ix.emitted
 }
 
-func (ix *Index[V]) load(sn *Snapshot, primary string, row *V) {
-	tree := ix.in(sn)
+func (ix *index) load(sn *Snapshot, primary string, row any) {
+	tree := marksIn(ix, sn)
 	ix.keys(row, func(key string) { tree.Set(mark{key, primary}) })
 }

@@ -18,8 +18,11 @@ type LogSpec[V any] struct {
 
 // Log is an append-only sequence of entries. It lives in SQL, not in memory, and is
 // read by cursor.
-type Log[V any] struct {
-	documents[V]
+type Log[V any] struct{ core *log }
+
+// log is a Log without the type of its entries.
+type log struct {
+	documents
 	retention time.Duration
 	head      uint64
 
@@ -46,17 +49,19 @@ type Entry[V any] struct {
 // NewLog registers a log, before Open. It panics if the name is taken or not an SQL
 // name.
 func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
-	l := &Log[V]{
-		documents: documents[V]{store: s, label: spec.Name, number: len(s.catalog.logs), fields: spec.Columns},
+	l := &log{
+		documents: newDocuments(s, spec.Name, len(s.catalog.logs), spec.Columns),
 		retention: spec.Retention, watchers: map[wake.Nudge]struct{}{},
 	}
 	l.register()
 	s.catalog.logs = append(s.catalog.logs, l)
-	return l
+	return &Log[V]{l}
 }
 
 // Append adds an entry and returns its number. v belongs to the store from then on.
-func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
+func (l *Log[V]) Append(tx *Tx, v *V) uint64 { return l.core.append(tx, v) }
+
+func (l *log) append(tx *Tx, v any) uint64 {
 	tx.check(l.store)
 	l.head++
 	tx.note(change{member: l, kind: changeAppend, row: v, number: l.head})
@@ -64,7 +69,9 @@ func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
 }
 
 // Last returns the number of the last entry, or 0 if there is none.
-func (l *Log[V]) Last(r Reader) uint64 {
+func (l *Log[V]) Last(r Reader) uint64 { return l.core.lastIn(r) }
+
+func (l *log) lastIn(r Reader) uint64 {
 	if last := r.logs(); last != nil {
 		return last[l.number]
 	}
@@ -73,28 +80,34 @@ func (l *Log[V]) Last(r Reader) uint64 {
 
 // Read reads committed entries.
 func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
-	if err := checkQuery(q.Limit, q.Where, "", l.columnSchemas()); err != nil {
-		return nil, fmt.Errorf("read log %s: %w", l.label, err)
-	}
-	stored, err := ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
+	stored, err := l.core.read(ctx, q)
 	if err != nil {
-		return nil, fmt.Errorf("read log %s: %w", l.label, err)
+		return nil, fmt.Errorf("read log %s: %w", l.core.label, err)
 	}
 	entries := make([]Entry[V], len(stored))
 	for i, e := range stored {
-		v, err := l.decode(e.Doc)
+		v, err := l.core.decode(e.Doc)
 		if err != nil {
-			return nil, fmt.Errorf("decode %s %d: %w", l.label, e.Seq, err)
+			return nil, fmt.Errorf("decode %s %d: %w", l.core.label, e.Seq, err)
 		}
-		entries[i] = Entry[V]{Seq: e.Seq, Time: e.Time, Value: v}
+		entries[i] = Entry[V]{Seq: e.Seq, Time: e.Time, Value: typed[V](v)}
 	}
 	return entries, nil
+}
+
+func (l *log) read(ctx context.Context, q LogQuery) ([]StoredEntry, error) {
+	if err := checkQuery(q.Limit, q.Where, "", l.columnSchemas()); err != nil {
+		return nil, err
+	}
+	return ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
 }
 
 // Watch returns a channel that receives a value after commits that appended, and a
 // function that ends the watch. Several commits may share one value: it only means
 // that there is something to read.
-func (l *Log[V]) Watch() (<-chan struct{}, func()) {
+func (l *Log[V]) Watch() (<-chan struct{}, func()) { return l.core.watch() }
+
+func (l *log) watch() (<-chan struct{}, func()) {
 	ch := wake.NewNudge()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +119,7 @@ func (l *Log[V]) Watch() (<-chan struct{}, func()) {
 	}
 }
 
-func (l *Log[V]) nudge() {
+func (l *log) nudge() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ch := range l.watchers {
@@ -114,12 +127,12 @@ func (l *Log[V]) nudge() {
 	}
 }
 
-func (l *Log[V]) undo(string, any) { l.head-- }
+func (l *log) undo(string, any) { l.head-- }
 
-func (l *Log[V]) last() uint64 { return l.head }
+func (l *log) last() uint64 { return l.head }
 
-func (l *Log[V]) schema() LogSchema {
+func (l *log) schema() LogSchema {
 	return LogSchema{Name: l.label, Columns: l.columnSchemas(), Retention: l.retention}
 }
 
-func (l *Log[V]) adopt(sn *Snapshot) { l.head = sn.last[l.number] }
+func (l *log) adopt(sn *Snapshot) { l.head = sn.last[l.number] }

@@ -265,29 +265,29 @@ func (p *replay) redo(tx *Tx, changes []recordChange) error {
 	return nil
 }
 
-func (t *Table[V]) redo(tx *Tx, ch recordChange) error {
+func (t *table) redo(tx *Tx, ch recordChange) error {
 	switch ch.Kind {
 	case "put":
 		row, err := t.decode(ch.Doc)
 		if err != nil {
 			return fmt.Errorf("decode %s %q: %w", t.label, ch.Key, err)
 		}
-		t.Put(tx, row)
+		t.put(tx, row)
 	case "delete":
-		t.Delete(tx, ch.Key)
+		t.remove(tx, ch.Key, changeDelete)
 	case "archive":
-		t.Archive(tx, ch.Key)
+		t.archive(tx, ch.Key)
 	default:
 		return fmt.Errorf("table %s knows no change %q", t.label, ch.Kind)
 	}
 	return nil
 }
 
-func (l *Log[V]) redo(tx *Tx, ch recordChange) error {
+func (l *log) redo(tx *Tx, ch recordChange) error {
 	v, err := l.decode(ch.Doc)
 	if err != nil {
 		return fmt.Errorf("decode %s: %w", l.label, err)
 	}
-	l.Append(tx, v)
+	l.append(tx, v)
 	return nil
 }

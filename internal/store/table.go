@@ -19,76 +19,108 @@ type TableSpec[V any] struct {
 	Retention time.Duration
 }
 
+// Table is a typed table. Its rows live in memory. Rows returned are shared and must
+// never be changed: copy, change the copy, Put.
+type Table[V any] struct{ core *table }
+
+// NewTable registers a table. It panics if the name is taken or not an SQL name, and
+// after Open.
+func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
+	t := &table{
+		documents: newDocuments(s, spec.Name, len(s.catalog.tables), spec.Columns),
+		key:       func(row any) string { return spec.Key(row.(*V)) }, retention: spec.Retention,
+	}
+	t.add()
+	return &Table[V]{t}
+}
+
+// Get returns the row with the key, or nil.
+func (t *Table[V]) Get(r Reader, key string) *V { return typed[V](t.core.get(r, key)) }
+
+// typed returns a row of type V, which may be nil.
+func typed[V any](row any) *V {
+	v, _ := row.(*V)
+	return v
+}
+
+// Put inserts the row or replaces the one with its key. The row belongs to the store
+// from then on.
+func (t *Table[V]) Put(tx *Tx, v *V) { t.core.put(tx, v) }
+
+// Delete removes the row with the key and reports whether there was one.
+func (t *Table[V]) Delete(tx *Tx, key string) bool { return t.core.remove(tx, key, changeDelete) }
+
+// Archive moves the row with the key from memory into the archive, where Archived
+// finds it until its retention ends. It reports whether there was a row.
+func (t *Table[V]) Archive(tx *Tx, key string) bool { return t.core.archive(tx, key) }
+
+// Len returns the number of rows.
+func (t *Table[V]) Len(r Reader) int { return t.core.len(r) }
+
+// All yields the rows by ascending key.
+func (t *Table[V]) All(r Reader) iter.Seq[*V] { return t.After(r, "") }
+
+// After yields the rows whose keys come after key, ascending.
+func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
+	return func(yield func(*V) bool) {
+		t.core.after(r, key, func(row any) bool { return yield(typed[V](row)) })
+	}
+}
+
+// table is a Table without the type of its rows, which are pointers.
+type table struct {
+	documents
+	key       func(row any) string
+	retention time.Duration
+	slot      int // of its tree
+	head      any
+	dirty     bool
+	derived   []derived
+}
+
 // derived is an Index or a Sum: data computed from the rows of a table and kept
 // with them.
-type derived[V any] interface {
-	plan(old, row *V)    // computes the change; may panic
+type derived interface {
+	plan(old, row any)   // computes the change; may panic
 	move(primary string) // applies the plan to the head
 	begin(sn *Snapshot)
-	load(sn *Snapshot, primary string, row *V)
+	load(sn *Snapshot, primary string, row any)
 	adopt(sn *Snapshot)
 	seal(sn *Snapshot)
 	differs(sn, other *Snapshot) error
 }
 
-// Table is a typed table. Its rows live in memory. Rows returned are shared and must
-// never be changed: copy, change the copy, Put.
-type Table[V any] struct {
-	documents[V]
-	spec    TableSpec[V]
-	slot    int // of its tree
-	head    *rowTree
-	dirty   bool
-	derived []derived[V]
-}
-
-// NewTable registers a table. It panics if the name is taken or not an SQL name, and
-// after Open.
-func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
-	t := &Table[V]{
-		documents: documents[V]{store: s, label: spec.Name, number: len(s.catalog.tables), fields: spec.Columns},
-		spec:      spec, head: newRowTree(),
-	}
+// add registers the table.
+func (t *table) add() {
 	t.register()
-	if spec.Retention > 0 {
-		s.catalog.register(spec.Name + "_archive")
+	if t.retention > 0 {
+		t.store.catalog.register(t.label + "_archive")
 	}
-	t.slot = s.catalog.addSlot()
-	s.catalog.tables = append(s.catalog.tables, t)
-	return t
+	t.slot, t.head = t.store.catalog.addSlot(), newRowTree()
+	t.store.catalog.tables = append(t.store.catalog.tables, t)
 }
 
-// Get returns the row with the key, or nil.
-func (t *Table[V]) Get(r Reader, key string) *V {
-	return rowIn[V](t.in(r), key)
-}
+func (t *table) get(r Reader, key string) any { return rowIn(rowsIn(t, r), key) }
 
-// Put inserts the row or replaces the one with its key. The row belongs to the store
-// from then on.
-func (t *Table[V]) Put(tx *Tx, v *V) {
+func (t *table) put(tx *Tx, row any) {
 	tx.check(t.store)
-	key := t.spec.Key(v)
+	key := t.key(row)
 	if key == "" || !utf8.ValidString(key) {
 		panic(fmt.Sprintf("store: %q is no key for table %s: keys are UTF-8 and not empty", key, t.label))
 	}
-	old := t.set(key, v)
-	tx.note(change{member: t, kind: changePut, key: key, row: v, old: old})
+	old := t.set(key, row)
+	tx.note(change{member: t, kind: changePut, key: key, row: row, old: old})
 }
 
-// Delete removes the row with the key and reports whether there was one.
-func (t *Table[V]) Delete(tx *Tx, key string) bool { return t.remove(tx, key, changeDelete) }
-
-// Archive moves the row with the key from memory into the archive, where Archived
-// finds it until its retention ends. It reports whether there was a row.
-func (t *Table[V]) Archive(tx *Tx, key string) bool {
+func (t *table) archive(tx *Tx, key string) bool {
 	kind := changeArchive
-	if t.spec.Retention <= 0 {
+	if t.retention <= 0 {
 		kind = changeDelete
 	}
 	return t.remove(tx, key, kind)
 }
 
-func (t *Table[V]) remove(tx *Tx, key string, kind changeKind) bool {
+func (t *table) remove(tx *Tx, key string, kind changeKind) bool {
 	tx.check(t.store)
 	old := t.set(key, nil)
 	if old == nil {
@@ -98,38 +130,33 @@ func (t *Table[V]) remove(tx *Tx, key string, kind changeKind) bool {
 	return true
 }
 
-// Len returns the number of rows.
-func (t *Table[V]) Len(r Reader) int { return t.in(r).Len() }
+// len is not inlined, since the type of the tree would be compiled again with it.
+//
+//go:noinline
+func (t *table) len(r Reader) int { return rowsIn(t, r).Len() }
 
-// All yields the rows by ascending key.
-func (t *Table[V]) All(r Reader) iter.Seq[*V] { return t.After(r, "") }
-
-// After yields the rows whose keys come after key, ascending.
-func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
-	return func(yield func(*V) bool) {
-		pivot := entry{key: key}
-		next := func(e entry) bool { return e.key == key || yield(e.row.(*V)) }
-		if r.trees() != nil {
-			t.in(r).Ascend(pivot, next)
+func (t *table) after(r Reader, key string, yield func(row any) bool) {
+	pivot := entry{key: key}
+	next := func(e entry) bool { return e.key == key || yield(e.row) }
+	if r.trees() != nil {
+		rowsIn(t, r).Ascend(pivot, next)
+		return
+	}
+	ahead, rest := readAhead(rowsIn(t, r), pivot, func(entry) bool { return true })
+	for _, e := range ahead {
+		if !next(e) {
 			return
 		}
-		ahead, rest := readAhead(t.head, pivot, func(entry) bool { return true })
-		for _, e := range ahead {
-			if !next(e) {
-				return
-			}
-		}
-		goOn(rest, ahead, next)
 	}
+	goOn(rest, ahead, next)
 }
-
-func (t *Table[V]) in(r Reader) *rowTree { return treeIn(r, t.slot, &t.head) }
 
 // set stores row under key in the head and its indexes (nil removes it) and returns
 // the previous row. The functions that compute index keys may panic: they all run
 // before anything changes.
-func (t *Table[V]) set(key string, row *V) *V {
-	old := rowIn[V](t.head, key)
+func (t *table) set(key string, row any) any {
+	head := t.head.(*rowTree)
+	old := rowIn(head, key)
 	for _, d := range t.derived {
 		d.plan(old, row)
 	}
@@ -138,9 +165,9 @@ func (t *Table[V]) set(key string, row *V) *V {
 		t.store.head.dirty = append(t.store.head.dirty, t)
 	}
 	if row == nil {
-		t.head.Delete(entry{key: key})
+		head.Delete(entry{key: key})
 	} else {
-		t.head.Set(entry{key, row})
+		head.Set(entry{key, row})
 	}
 	for _, d := range t.derived {
 		d.move(key)
@@ -149,31 +176,31 @@ func (t *Table[V]) set(key string, row *V) *V {
 }
 
 // undo restores what a failed transaction replaced.
-func (t *Table[V]) undo(key string, old any) { t.set(key, old.(*V)) }
+func (t *table) undo(key string, old any) { t.set(key, old) }
 
 // compare compares the columns of a row to be written with those it has in sn. A row
 // vacates if it gives up a unique value, which SQL must free before another row of
 // the same batch may take it.
-func (t *Table[V]) compare(sn *Snapshot, key string, columns []string) (same, vacates bool) {
-	old := t.Get(sn, key)
+func (t *table) compare(sn *Snapshot, key string, columns []string) (same, vacates bool) {
+	old := t.get(sn, key)
 	if old == nil {
 		return false, false
 	}
 	same = true
 	for i, c := range t.fields {
-		was := c.Value(old)
+		was := c.value(old)
 		same = same && was == columns[i]
 		vacates = vacates || c.Unique && was != "" && was != columns[i]
 	}
 	return same, vacates
 }
 
-func (t *Table[V]) schema() TableSchema {
-	return TableSchema{Name: t.label, Columns: t.columnSchemas(), Retention: t.spec.Retention}
+func (t *table) schema() TableSchema {
+	return TableSchema{Name: t.label, Columns: t.columnSchemas(), Retention: t.retention}
 }
 
 // digest adds the table's rows to h.
-func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
+func (t *table) digest(sn *Snapshot, h hash.Hash) {
 	hashPart(h, []byte(t.label))
 	err := t.each(sn, func(key string, doc []byte) error {
 		hashPart(h, []byte(key))
@@ -187,7 +214,7 @@ func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
 }
 
 // begin creates the table's empty trees in sn; load fills them.
-func (t *Table[V]) begin(sn *Snapshot) {
+func (t *table) begin(sn *Snapshot) {
 	sn.tree[t.slot] = newRowTree()
 	for _, d := range t.derived {
 		d.begin(sn)
@@ -195,15 +222,15 @@ func (t *Table[V]) begin(sn *Snapshot) {
 }
 
 // load decodes a stored row into sn.
-func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
+func (t *table) load(sn *Snapshot, key string, doc []byte) error {
 	row, err := t.decode(doc)
 	if err != nil {
 		return fmt.Errorf("decode %s %q: %w", t.label, key, err)
 	}
-	if got := t.spec.Key(row); got != key {
+	if got := t.key(row); got != key {
 		return fmt.Errorf("%s %q: its document says key %q", t.label, key, got)
 	}
-	t.in(sn).Load(entry{key, row})
+	rowsIn(t, sn).Load(entry{key, row})
 	for _, d := range t.derived {
 		d.load(sn, key, row)
 	}
@@ -211,8 +238,8 @@ func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
 }
 
 // adopt makes sn the head.
-func (t *Table[V]) adopt(sn *Snapshot) {
-	t.head = t.in(sn).Copy()
+func (t *table) adopt(sn *Snapshot) {
+	t.head = rowsIn(t, sn).Copy()
 	t.dirty = false
 	for _, d := range t.derived {
 		d.adopt(sn)
@@ -220,12 +247,12 @@ func (t *Table[V]) adopt(sn *Snapshot) {
 }
 
 // seal copies the head's trees into sn.
-func (t *Table[V]) seal(sn *Snapshot) {
+func (t *table) seal(sn *Snapshot) {
 	t.dirty = false
-	sn.tree[t.slot] = t.head.Copy()
+	sn.tree[t.slot] = t.head.(*rowTree).Copy()
 	for _, d := range t.derived {
 		d.seal(sn)
 	}
 }
 
-func (t *Table[V]) count(sn *Snapshot) int { return t.in(sn).Len() }
+func (t *table) count(sn *Snapshot) int { return t.len(sn) }

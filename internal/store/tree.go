@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Rows of all types are in trees of one type: a type of tree for each row type would
-// be compiled again in every package that passes tables on.
+// Rows of all types are in trees of one type, and tables and indexes hold their trees as
+// any: types that they refer to are compiled again in every package that passes them on.
 
 // rowTree holds the rows of a table by key.
 type rowTree = btree.BTreeG[entry]
@@ -22,11 +22,13 @@ type entry struct {
 func newRowTree() *rowTree { return newTree(func(a, b entry) bool { return a.key < b.key }) }
 
 // rowIn returns the row with the key, or nil.
-func rowIn[V any](rows *rowTree, key string) *V {
+func rowIn(rows *rowTree, key string) any {
 	e, _ := rows.Get(entry{key: key})
-	row, _ := e.row.(*V)
-	return row
+	return e.row
 }
+
+// rowsIn returns the rows of a table through a reader.
+func rowsIn(t *table, r Reader) *rowTree { return treeIn[entry](r, t.slot, t.head) }
 
 // markTree holds the marks of an index.
 type markTree = btree.BTreeG[mark]
@@ -55,40 +57,47 @@ type total struct {
 func newTotalTree() *totalTree { return newTree(func(a, b total) bool { return a.key < b.key }) }
 
 // derivedTree is the tree of an Index or a Sum.
-type derivedTree[T comparable] struct {
+type derivedTree struct {
 	what  string // the index or sum, and its table, for errors
 	slot  int
-	fresh func() *btree.BTreeG[T]
-	head  *btree.BTreeG[T]
+	head  any
 	dirty bool // the head's differs from the last sealed one
+
+	// The functions know the type of the tree.
+	fresh func() any
+	copy  func(tree any) any
+	equal func(a, b any) bool
 }
 
 // derive registers a tree that is derived from a table.
-func derive[V any, T comparable](t *Table[V], kind, name string, fresh func() *btree.BTreeG[T]) derivedTree[T] {
+func derive[T comparable](t *table, kind, name string, fresh func() *btree.BTreeG[T]) derivedTree {
 	t.store.catalog.register(t.label + "." + name)
-	return derivedTree[T]{what: kind + " " + name + " of " + t.label, slot: t.store.catalog.addSlot(), fresh: fresh, head: fresh()}
+	return derivedTree{
+		what: kind + " " + name + " of " + t.label, slot: t.store.catalog.addSlot(), head: fresh(),
+		fresh: func() any { return fresh() },
+		copy:  func(tree any) any { return tree.(*btree.BTreeG[T]).Copy() },
+		equal: func(a, b any) bool { return slices.Equal(a.(*btree.BTreeG[T]).Items(), b.(*btree.BTreeG[T]).Items()) },
+	}
 }
 
-func (d *derivedTree[T]) in(r Reader) *btree.BTreeG[T] { return treeIn(r, d.slot, &d.head) }
+func (d *derivedTree) begin(sn *Snapshot) { sn.tree[d.slot] = d.fresh() }
 
-func (d *derivedTree[T]) begin(sn *Snapshot) { sn.tree[d.slot] = d.fresh() }
-
-func (d *derivedTree[T]) adopt(sn *Snapshot) {
-	d.head = d.in(sn).Copy()
+func (d *derivedTree) adopt(sn *Snapshot) {
+	d.head = d.copy(sn.tree[d.slot])
 	d.dirty = false
 }
 
-func (d *derivedTree[T]) seal(sn *Snapshot) {
+func (d *derivedTree) seal(sn *Snapshot) {
 	if d.dirty {
 		d.dirty = false
-		sn.tree[d.slot] = d.head.Copy()
+		sn.tree[d.slot] = d.copy(d.head)
 	}
 }
 
 // differs returns an error if two trees that were derived from the same rows are not
 // equal.
-func (d *derivedTree[T]) differs(sn, other *Snapshot) error {
-	if slices.Equal(d.in(sn).Items(), d.in(other).Items()) {
+func (d *derivedTree) differs(sn, other *Snapshot) error {
+	if d.equal(sn.tree[d.slot], other.tree[d.slot]) {
 		return nil
 	}
 	return fmt.Errorf("%s: in memory it is not what its rows say", d.what)

@@ -172,12 +172,12 @@ func (a *audit) finish(state State) {
 	}
 }
 
-func (t *Table[V]) keyOf(doc []byte) (string, error) {
+func (t *table) keyOf(doc []byte) (string, error) {
 	row, err := t.decode(doc)
 	if err != nil {
 		return "", fmt.Errorf("decode: %w", err)
 	}
-	return t.spec.Key(row), nil
+	return t.key(row), nil
 }
 
 // CheckReload compares what a new owner would read from SQL with what is in memory:
@@ -212,7 +212,7 @@ func (sn *Snapshot) differs(other *Snapshot) error {
 	return errors.Join(errs...)
 }
 
-func (t *Table[V]) differs(sn, other *Snapshot) error {
+func (t *table) differs(sn, other *Snapshot) error {
 	mine, theirs := map[string]string{}, map[string]string{}
 	collect := func(into map[string]string) func(string, []byte) error {
 		return func(key string, doc []byte) error { into[key] = string(doc); return nil }
@@ -239,8 +239,8 @@ func (t *Table[V]) differs(sn, other *Snapshot) error {
 }
 
 // each calls f with the document of each row.
-func (t *Table[V]) each(sn *Snapshot, f func(key string, doc []byte) error) (err error) {
-	t.in(sn).Scan(func(e entry) bool {
+func (t *table) each(sn *Snapshot, f func(key string, doc []byte) error) (err error) {
+	rowsIn(t, sn).Scan(func(e entry) bool {
 		var doc []byte
 		if doc, err = t.encode(e.row); err == nil {
 			err = f(e.key, doc)
