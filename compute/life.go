@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // ConnectInput describes a process that connects.
 type ConnectInput struct {
 	Ref Ref
+	Key string `json:"-"` // of Ref, if the caller keeps it: its memory is then shared
 	SDK SDK
 }
 
@@ -20,11 +22,11 @@ type ConnectInput struct {
 // replaces a lost one. Pushes to it are sent to link from now on.
 // Errors: Unauthorized if the process has ended or may not start here.
 func (ps *processes) Connect(ctx context.Context, in ConnectInput, link Link) (*Process, error) {
-	key := in.Ref.Key()
-	ps.links.set(key, link)
+	in.Key = cmp.Or(in.Key, in.Ref.Key())
+	ps.links.set(in.Key, link)
 	p, err := ps.cmd.connect.Do(ctx, in)
 	if err != nil && !ps.Lives(ps.st.View(), in.Ref) {
-		ps.links.remove(key)
+		ps.links.remove(in.Key)
 	}
 	return p, err
 }
@@ -57,8 +59,9 @@ func (ps *processes) initialize(tx *store.Tx, in ConnectInput) (*Process, error)
 	if !open || f == nil || !f.TakesProcesses(c.Location) {
 		return nil, fault.New(fault.Unauthorized, "fleet %s takes no new process on compute %s", in.Ref.FleetID, in.Ref.ComputeName)
 	}
+	key := cmp.Or(in.Key, in.Ref.Key()) // a recorded command has none
 	p := &Process{
-		Key: in.Ref.Key(), FleetID: f.ID, ComputeName: c.Name, ID: in.Ref.ProcessID, Location: c.Location,
+		Key: key, FleetID: f.ID, ComputeName: c.Name, ID: ParseRef(key).ProcessID, Location: c.Location,
 		HostID: at.ID, Impaired: at.Impaired,
 		SDK: in.SDK, Connected: true, Initialized: tx.Now(), ReadyBy: tx.Now().Add(ps.opts.ReadyTimeout),
 	}

@@ -60,11 +60,9 @@ func (r Ref) Key() string { return r.FleetID + "|" + r.ComputeName + "|" + r.Pro
 
 // ParseRef returns the parts of a process key.
 func ParseRef(key string) Ref {
-	parts := strings.SplitN(key, "|", 3)
-	for len(parts) < 3 {
-		parts = append(parts, "")
-	}
-	return Ref{parts[0], parts[1], parts[2]}
+	fleetID, rest, _ := strings.Cut(key, "|")
+	name, id, _ := strings.Cut(rest, "|")
+	return Ref{fleetID, name, id}
 }
 
 // Ref returns what identifies the process.

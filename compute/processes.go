@@ -56,7 +56,7 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 		})
 	}
 	ps.alive = living("alive", func(p *Process) string { return store.Key(p.FleetID, p.Location) })
-	ps.onCompute = living("compute", func(p *Process) string { return Key(p.FleetID, p.ComputeName) })
+	ps.onCompute = living("compute", func(p *Process) string { return p.Key[:len(p.FleetID)+1+len(p.ComputeName)] }) // Key, without a copy
 	ps.due = store.NewDueIndex(ps.rows, "due", (*Process).due)
 	ps.cmd = processCommands{
 		connect:    store.NewCommand(st, "process.connect", ps.runConnect),

@@ -28,16 +28,16 @@ type conn struct {
 	peer *peer
 	ws   door.Socket
 
-	slots chan struct{} // requests that run
-	read  atomic.Int64  // when a frame was last read, in ms since 1970
+	read atomic.Int64 // when a frame was last read, in ms since 1970
 
 	mu      sync.Mutex
 	queue   []outgoing
-	queued  int // bytes in queue
+	queued  int32 // bytes in queue
+	running int32 // requests
 	writing bool
 	last    bool // ends once the queue is written
 	closed  bool
-	writer  sync.WaitGroup
+	changed chan struct{} // closed when a request or the writing ends; nil if nothing waits for it
 }
 
 // outgoing is a frame to be written. An answer belongs to its connection; a push that
@@ -49,7 +49,7 @@ type outgoing struct {
 }
 
 func newConn(s *Server, p *peer, ws door.Socket) *conn {
-	c := &conn{s: s, peer: p, ws: ws, slots: make(chan struct{}, maxAtOnce)}
+	c := &conn{s: s, peer: p, ws: ws}
 	c.read.Store(time.Now().UnixMilli())
 	return c
 }
@@ -57,7 +57,7 @@ func newConn(s *Server, p *peer, ws door.Socket) *conn {
 // run reads frames until the connection ends. Requests already received are finished
 // before the peer is told, so a process that announced its end is not counted as lost.
 func (c *conn) run() {
-	defer c.s.release(c.peer.ref)
+	defer c.s.release(c.peer.ref())
 	for {
 		frame, err := c.next()
 		if err != nil {
@@ -67,17 +67,46 @@ func (c *conn) run() {
 			c.recycle(frame) // the node that serves next will answer it
 			continue
 		}
-		c.slots <- struct{}{}
+		c.await(func() bool { return c.running < maxAtOnce })
+		c.running++
+		c.mu.Unlock()
 		go c.handle(frame)
 	}
 	c.drop()
-	c.writer.Wait()
+	c.await(func() bool { return !c.writing })
+	c.mu.Unlock()
 	c.s.metrics.connections.Dec()
 	c.peer.close(c)
-	for range maxAtOnce {
-		c.slots <- struct{}{} // until no request is running
-	}
+	c.await(func() bool { return c.running == 0 })
+	c.mu.Unlock()
 	c.peer.depart(c.s.ctx)
+}
+
+// await waits until done, which it calls with mu held, returns true. It returns with mu
+// held. Only run may call it.
+func (c *conn) await(done func() bool) {
+	for c.mu.Lock(); !done(); c.mu.Lock() {
+		c.changed = make(chan struct{})
+		changed := c.changed
+		c.mu.Unlock()
+		<-changed
+	}
+}
+
+// notify wakes await. mu must be held.
+func (c *conn) notify() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// ended counts a request as no longer running.
+func (c *conn) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	c.notify()
 }
 
 // next reads one frame. A frame that has begun must arrive within WriteTimeout.
@@ -144,24 +173,22 @@ func (c *conn) enqueue(o outgoing) taken {
 	if c.closed {
 		return refused
 	}
-	if len(c.queue) >= maxQueued || c.queued+len(o.frame) > maxQueuedBytes {
+	if len(c.queue) >= maxQueued || int(c.queued)+len(o.frame) > maxQueuedBytes {
 		c.s.log.Warn("process does not read, dropping its connection", "process", c.peer.key)
 		c.shut()
 		return refused
 	}
 	c.queue = append(c.queue, o)
-	c.queued += len(o.frame)
+	c.queued += int32(len(o.frame))
 	if c.writing {
 		return queued
 	}
 	c.writing = true
-	c.writer.Add(1)
 	return mustWrite
 }
 
 // write writes what is queued, including what is added in the meantime.
 func (c *conn) write() {
-	defer c.writer.Done()
 	for {
 		o, ok := c.dequeue()
 		if !ok {
@@ -186,6 +213,7 @@ func (c *conn) dequeue() (outgoing, bool) {
 	defer c.mu.Unlock()
 	if c.closed || len(c.queue) == 0 {
 		c.writing = false
+		c.notify()
 		if c.last {
 			c.shut()
 		}
@@ -193,7 +221,7 @@ func (c *conn) dequeue() (outgoing, bool) {
 	}
 	o := c.queue[0]
 	c.queue = c.queue[1:]
-	c.queued -= len(o.frame)
+	c.queued -= int32(len(o.frame))
 	if len(c.queue) == 0 {
 		c.queue = nil
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func getComputeCertificate(_ context.Context, c *call) (any, error) {
-	at, err := c.s.opts.Computes.Find(c.s.opts.Store.View(), c.ref.FleetID, c.ref.ComputeName)
+	at, err := c.s.opts.Computes.Find(c.s.opts.Store.View(), c.ref().FleetID, c.ref().ComputeName)
 	if err != nil {
 		return nil, err
 	}

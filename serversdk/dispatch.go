@@ -70,7 +70,7 @@ func handlers() map[protocol.Action]handler {
 
 // handle answers one frame.
 func (c *conn) handle(buf *bytes.Buffer) {
-	defer func() { <-c.slots }()
+	defer c.ended()
 	defer c.s.requests.Done()
 	defer c.recycle(buf)
 	head, err := protocol.DecodeHead(buf.Bytes())
@@ -80,7 +80,7 @@ func (c *conn) handle(buf *bytes.Buffer) {
 		return
 	}
 	r := &call{peer: c.peer, conn: c, head: head, frame: buf.Bytes()}
-	if !c.peer.messages.Allow() {
+	if !c.peer.mayAsk() {
 		frame, _ := r.fail(fault.New(fault.Throttling, "the process sends more than %g requests a second, which is the limit for one; send less, and again after a pause", c.s.opts.MessageRate))
 		c.answer(outgoing{frame: frame})
 		return

@@ -11,12 +11,12 @@ func activateGameSession(ctx context.Context, c *call, in protocol.ActivateGameS
 	if err := required("GameSessionId", in.GameSessionID); err != nil {
 		return nil, err
 	}
-	return c.ok(), c.s.opts.Sessions.Activate(ctx, c.ref, in.GameSessionID)
+	return c.ok(), c.s.opts.Sessions.Activate(ctx, c.ref(), in.GameSessionID)
 }
 
 func updatePlayerSessionCreationPolicy(ctx context.Context, c *call, in protocol.UpdatePlayerSessionCreationPolicyRequest) (any, error) {
 	if err := required("GameSessionId", in.GameSessionID); err != nil {
 		return nil, err
 	}
-	return c.ok(), c.s.opts.Sessions.SetJoinPolicy(ctx, c.ref, in.GameSessionID, session.JoinPolicy(in.Policy))
+	return c.ok(), c.s.opts.Sessions.SetJoinPolicy(ctx, c.ref(), in.GameSessionID, session.JoinPolicy(in.Policy))
 }

@@ -59,7 +59,7 @@ func (p *peer) hear(ctx context.Context) {
 		return
 	}
 	if !row.Hearing {
-		if err := p.s.opts.Computes.Hearing(ctx, p.ref); err != nil {
+		if err := p.s.opts.Computes.Hearing(ctx, p.ref()); err != nil {
 			p.s.log.Error("process not marked as hearing, trying again at its next heartbeat", "process", p.key, "error", err)
 			return
 		}
@@ -84,7 +84,7 @@ func (p *peer) hearAgain(c *conn) {
 
 // giveUp begins the end of an unhealthy process.
 func (p *peer) giveUp(ctx context.Context, text string) {
-	if err := p.s.opts.Computes.Unhealthy(ctx, p.ref, text); err != nil {
+	if err := p.s.opts.Computes.Unhealthy(ctx, p.ref(), text); err != nil {
 		p.s.log.Error("unhealthy process not ended, trying again", "process", p.key, "error", err)
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -124,10 +124,13 @@ func (s *Server) sweep(ctx context.Context, now time.Time) {
 // tidy drops expired answers, older connections that have fallen silent, and the
 // connections of a process that has ended.
 func (p *peer) tidy(view *store.Snapshot, now time.Time) {
-	over := !p.s.opts.Computes.Lives(view, p.ref)
+	over := !p.s.opts.Computes.Lives(view, p.ref())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replies.expire(now.Add(-p.s.opts.ReplayWindow))
+	if p.messages != nil && p.messages.Tokens() >= float64(p.s.opts.MessageBurst) {
+		p.messages = nil
+	}
 	for i, c := range p.conns {
 		if i < len(p.conns)-1 && now.Sub(time.UnixMilli(c.read.Load())) >= p.s.opts.SupersededIdle {
 			c.drop()

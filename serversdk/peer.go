@@ -12,30 +12,39 @@ import (
 	"github.com/musterhq/muster/compute"
 )
 
-// peer is one process as this node knows it.
+// peer is one process as this node knows it. There is one for each idle process, so its
+// size matters.
 type peer struct {
 	s   *Server
-	ref compute.Ref
 	key string
 
 	// presence orders the opening and closing of connections, so that the store
 	// learns of them in that order. It is held while the store writes.
 	presence sync.Mutex
-	attached int  // connections that are open or being opened
-	gone     bool // replaced by another peer for the process
+	attached int32 // connections that are open or being opened
+	gone     bool  // replaced by another peer for the process
 
 	mu         sync.Mutex
-	conns      []*conn // open, newest last
-	held       []push  // for the next connection
-	signedFrom string  // host of the last good signature
-	messages   *rate.Limiter
+	conns      []*conn       // open, newest last
+	held       []push        // for the next connection
+	signedFrom string        // host of the last good signature
+	messages   *rate.Limiter // nil while nothing is taken from it
 	replies    replies
 	health     health
 	overSince  time.Time // when the sweep first saw that the process had ended
 }
 
-func newPeer(s *Server, ref compute.Ref) *peer {
-	return &peer{s: s, ref: ref, key: ref.Key(), messages: rate.NewLimiter(rate.Limit(s.opts.MessageRate), s.opts.MessageBurst)}
+// ref returns the identity of the process. Its parts share the memory of the key.
+func (p *peer) ref() compute.Ref { return compute.ParseRef(p.key) }
+
+// mayAsk reports whether the process's limit of requests allows one more.
+func (p *peer) mayAsk() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.messages == nil {
+		p.messages = rate.NewLimiter(rate.Limit(p.s.opts.MessageRate), p.s.opts.MessageBurst)
+	}
+	return p.messages.Allow()
 }
 
 // errGone says that the peer was forgotten while a connection to it was being opened.
@@ -48,7 +57,7 @@ func (p *peer) attach(ctx context.Context, a arrival) error {
 	if p.gone {
 		return errGone
 	}
-	if _, err := p.s.opts.Computes.Connect(ctx, compute.ConnectInput{Ref: p.ref, SDK: a.sdk}, p); err != nil {
+	if _, err := p.s.opts.Computes.Connect(ctx, compute.ConnectInput{Ref: p.ref(), Key: p.key, SDK: a.sdk}, p); err != nil {
 		if p.attached == 0 && !p.lives() {
 			p.s.forget(p)
 		}
@@ -83,7 +92,7 @@ func (p *peer) settle(ctx context.Context) {
 	if row := p.row(); row == nil || !row.Connected {
 		return
 	}
-	if err := p.s.opts.Computes.Disconnect(ctx, p.ref); err != nil {
+	if err := p.s.opts.Computes.Disconnect(ctx, p.ref()); err != nil {
 		p.s.log.Error("process not marked as disconnected, trying again", "process", p.key, "error", err)
 	}
 }
@@ -115,7 +124,7 @@ func (p *peer) each(do func(*conn)) {
 	}
 }
 
-func (p *peer) lives() bool { return p.s.opts.Computes.Lives(p.s.opts.Store.View(), p.ref) }
+func (p *peer) lives() bool { return p.s.opts.Computes.Lives(p.s.opts.Store.View(), p.ref()) }
 
 // row returns the process as stored, or nil.
 func (p *peer) row() *compute.Process {

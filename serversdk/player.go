@@ -20,7 +20,7 @@ func acceptPlayerSession(ctx context.Context, c *call, in protocol.PlayerSession
 	if err := required("GameSessionId", in.GameSessionID, "PlayerSessionId", in.PlayerSessionID); err != nil {
 		return nil, err
 	}
-	_, err := c.s.opts.Sessions.Players.Accept(ctx, c.ref, in.GameSessionID, in.PlayerSessionID)
+	_, err := c.s.opts.Sessions.Players.Accept(ctx, c.ref(), in.GameSessionID, in.PlayerSessionID)
 	return c.ok(), err
 }
 
@@ -28,7 +28,7 @@ func removePlayerSession(ctx context.Context, c *call, in protocol.PlayerSession
 	if err := required("GameSessionId", in.GameSessionID, "PlayerSessionId", in.PlayerSessionID); err != nil {
 		return nil, err
 	}
-	return c.ok(), c.s.opts.Sessions.Players.Remove(ctx, c.ref, in.GameSessionID, in.PlayerSessionID)
+	return c.ok(), c.s.opts.Sessions.Players.Remove(ctx, c.ref(), in.GameSessionID, in.PlayerSessionID)
 }
 
 // describePlayerSessions lists player sessions of the process's fleet.
@@ -38,15 +38,15 @@ func describePlayerSessions(ctx context.Context, c *call, in protocol.DescribePl
 		return nil, err
 	}
 	out := protocol.DescribePlayerSessionsResponse{Response: c.ok()}
-	if q.GameSessionID != "" && arn.SessionFleet(q.GameSessionID) != c.ref.FleetID {
-		return nil, fault.Missing("GameSessionId: fleet %s has no game session %s", c.ref.FleetID, q.GameSessionID)
+	if q.GameSessionID != "" && arn.SessionFleet(q.GameSessionID) != c.ref().FleetID {
+		return nil, fault.Missing("GameSessionId: fleet %s has no game session %s", c.ref().FleetID, q.GameSessionID)
 	}
 	page, more, err := c.s.opts.Sessions.Players.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range page {
-		if p.FleetID == c.ref.FleetID { // a player's sessions on other fleets are not shown
+		if p.FleetID == c.ref().FleetID { // a player's sessions on other fleets are not shown
 			out.PlayerSessions = append(out.PlayerSessions, shown(p))
 		}
 	}

@@ -25,7 +25,7 @@ func activateServerProcess(ctx context.Context, c *call, in protocol.ActivateSer
 		return nil, err
 	}
 	err := c.s.opts.Computes.Ready(ctx, compute.ReadyInput{
-		Ref: c.ref, Port: in.Port, LogPaths: in.LogPaths,
+		Ref: c.ref(), Port: in.Port, LogPaths: in.LogPaths,
 		SDK: compute.SDK{
 			Version: cut(in.SDKVersion), Language: cut(in.SDKLanguage),
 			ToolName: cut(in.SDKToolName), ToolVersion: cut(in.SDKToolVersion),
@@ -98,7 +98,7 @@ func heartbeat(ctx context.Context, c *call) {
 // terminateServerProcess is ProcessEnding. The socket stays open until the process
 // closes it, because the process still waits for the answer.
 func terminateServerProcess(ctx context.Context, c *call) (any, error) {
-	err := c.s.opts.Computes.End(ctx, c.ref)
+	err := c.s.opts.Computes.End(ctx, c.ref())
 	if fault.Is(err, fault.NotFound) { // an ended process may repeat it
 		err = nil
 	}

@@ -2,6 +2,7 @@ package serversdk
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -13,33 +14,24 @@ const (
 
 // reply is the answer to a request, or a request in progress.
 type reply struct {
-	done  chan struct{} // closed when frame is set
+	id    string
 	frame []byte
-	at    time.Time
+	at    time.Time     // when frame was set; zero in progress
+	done  chan struct{} // closed when frame is set; nil if nothing waits for it
 }
 
-// replies holds a process's answers by request.
-type replies struct {
-	byID  map[string]*reply
-	order []string // of finished ones, oldest first
-	bytes int
-}
+// replies are a process's requests in progress and answers, the answers oldest first.
+type replies []*reply
 
 // once runs a request, unless it runs or ran already: then it returns the same bytes
 // again. An answer that says "try again" (kept is false) is not kept.
 func (p *peer) once(ctx context.Context, id string, run func() (frame []byte, kept bool)) []byte {
 	p.mu.Lock()
-	if r := p.replies.byID[id]; r != nil {
-		p.mu.Unlock()
-		select {
-		case <-r.done:
-			return r.frame
-		case <-ctx.Done():
-			return nil
-		}
+	if at := p.replies.find(id); at >= 0 {
+		return p.repeat(ctx, p.replies[at])
 	}
-	r := &reply{done: make(chan struct{})}
-	p.replies.add(id, r)
+	r := &reply{id: id}
+	p.replies = append(p.replies, r)
 	p.mu.Unlock()
 
 	frame, kept := run()
@@ -47,46 +39,66 @@ func (p *peer) once(ctx context.Context, id string, run func() (frame []byte, ke
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.frame, r.at = frame, time.Now()
+	at := p.replies.find(id)
+	p.replies = slices.Delete(p.replies, at, at+1)
 	if kept {
-		p.replies.keep(id, r, p.s.opts.ReplayWindow)
-	} else {
-		delete(p.replies.byID, id)
+		p.replies = append(p.replies, r)
 	}
-	close(r.done)
+	p.replies.expire(r.at.Add(-p.s.opts.ReplayWindow))
+	p.replies.bound()
+	if r.done != nil {
+		close(r.done)
+	}
 	return frame
 }
 
-func (a *replies) add(id string, r *reply) {
-	if a.byID == nil {
-		a.byID = map[string]*reply{}
+// repeat returns an answer, once it is there. p.mu must be held; repeat unlocks it.
+func (p *peer) repeat(ctx context.Context, r *reply) []byte {
+	if !r.at.IsZero() {
+		p.mu.Unlock()
+		return r.frame
 	}
-	a.byID[id] = r
+	if r.done == nil {
+		r.done = make(chan struct{})
+	}
+	done := r.done
+	p.mu.Unlock()
+	select {
+	case <-done:
+		return r.frame
+	case <-ctx.Done():
+		return nil
+	}
 }
 
-// keep adds a finished answer and makes room for it.
-func (a *replies) keep(id string, r *reply, window time.Duration) {
-	a.order = append(a.order, id)
-	a.bytes += len(r.frame)
-	a.expire(r.at.Add(-window))
-	for len(a.order) > maxReplies || len(a.order) > 1 && a.bytes > maxRepliesBytes {
-		a.dropOldest()
-	}
+// find returns the index of the answer to a request, or -1. Among the few that a process
+// has it is as fast as a map.
+func (a replies) find(id string) int {
+	return slices.IndexFunc(a, func(r *reply) bool { return r.id == id })
 }
 
-// expire deletes the answers sent up to a time, and releases the memory when none is
-// left.
+// expire drops the answers sent up to a time, and releases the memory when none is left.
 func (a *replies) expire(until time.Time) {
-	for len(a.order) > 0 && !a.byID[a.order[0]].at.After(until) {
-		a.dropOldest()
+	oldest := slices.IndexFunc(*a, func(r *reply) bool { return !r.at.IsZero() })
+	if oldest >= 0 && !(*a)[oldest].at.After(until) {
+		*a = slices.DeleteFunc(*a, func(r *reply) bool { return !r.at.IsZero() && !r.at.After(until) })
 	}
-	if len(a.byID) == 0 {
-		*a = replies{}
+	if len(*a) == 0 {
+		*a = nil
 	}
 }
 
-func (a *replies) dropOldest() {
-	id := a.order[0]
-	a.order = a.order[1:]
-	a.bytes -= len(a.byID[id].frame)
-	delete(a.byID, id)
+// bound drops the oldest answers beyond the limits, but never the newest.
+func (a *replies) bound() {
+	kept, bytes, newest := 0, 0, true
+	for i, r := range slices.Backward(*a) {
+		if r.at.IsZero() {
+			continue
+		}
+		kept, bytes = kept+1, bytes+len(r.frame)
+		if kept > maxReplies || bytes > maxRepliesBytes && !newest {
+			*a = slices.Delete(*a, i, i+1)
+		}
+		newest = false
+	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// readBuffer and writeBuffer are in bytes. Every idle connection holds one read buffer;
-// write buffers are pooled.
+// readBuffer and writeBuffer are in bytes. Every idle connection holds one read buffer, and
+// what does not fit into it is read without it; write buffers are pooled.
 const (
-	readBuffer  = 512
+	readBuffer  = 128
 	writeBuffer = 4096
 )
 
@@ -129,7 +129,7 @@ func (s *Server) each(do func(*conn)) {
 // were told. Those that do not come are to be told again.
 func (s *Server) Refresh(endpoint string, token func(compute.Ref) (string, error)) (asked int, err error) {
 	for _, p := range s.all() {
-		t, err := token(p.ref)
+		t, err := token(p.ref())
 		if err != nil {
 			return asked, err
 		}
@@ -167,10 +167,11 @@ func (s *Server) all() []*peer {
 func (s *Server) peer(ref compute.Ref) *peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.peers[ref.Key()]
+	key := ref.Key()
+	p := s.peers[key]
 	if p == nil {
-		p = newPeer(s, ref)
-		s.peers[p.key] = p
+		p = &peer{s: s, key: key}
+		s.peers[key] = p
 	}
 	return p
 }

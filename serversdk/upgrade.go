@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+	"unique"
 
 	"github.com/gorilla/websocket"
 
@@ -95,15 +96,16 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// cut limits a text that is only kept for display.
+// cut limits a text that is only kept for display. Equal texts share their memory, which
+// is not that of the request.
 func cut(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), 64)], "")
-	return strings.Map(func(r rune) rune {
+	return unique.Make(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, s)
+	}, s)).Value()
 }
 
 func hostOf(address string) string {
