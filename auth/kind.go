@@ -19,6 +19,7 @@ const (
 	PutObject    Action = "s3:PutObject"
 	UploadPart   Action = "s3:UploadPart"
 	DeleteObject Action = "s3:DeleteObject"
+	NoFileAction Action = "s3:Unserved" // a request that is not served
 )
 
 // The actions of hosts, which authenticate with a token or a credential and have no

@@ -1,7 +1,6 @@
 package uploads
 
 import (
-	"cmp"
 	"net/http"
 
 	"github.com/musterhq/muster/auth"
@@ -95,12 +94,14 @@ func route(r *request) (operation, error) {
 	case r.query.Has("uploadId"):
 		of.parameter = "uploadId"
 	}
-	op, ok := operations[of]
-	op.audited = cmp.Or(op.audited, auth.PutObject)
 	for name := range r.query {
-		if !known[name] {
-			return op, errNotImplemented("the parameter " + name)
+		if !known[name] { // it may select another operation
+			return operation{audited: auth.NoFileAction}, errNotImplemented("the parameter " + name)
 		}
+	}
+	op, ok := operations[of]
+	if !ok {
+		return operation{audited: auth.NoFileAction}, errMethod(r.Method)
 	}
 	if r.Method == http.MethodPut || r.Method == http.MethodPost {
 		for _, name := range refusedHeaders {
@@ -108,9 +109,6 @@ func route(r *request) (operation, error) {
 				return op, errNotImplemented("the header " + name)
 			}
 		}
-	}
-	if !ok {
-		return op, errMethod(r.Method)
 	}
 	return op, nil
 }
