@@ -17,6 +17,8 @@ import (
 	"math/big"
 	"os"
 	"time"
+
+	"github.com/musterhq/muster/internal/atomicfile"
 )
 
 // signer signs messages as Amazon SNS does, with our own key and a certificate that
@@ -85,7 +87,7 @@ func makeSigner(file string, now time.Time) (*signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)
 	}
-	if err := replaceFile(file, text); err != nil {
+	if err := atomicfile.Write(file, text, 0o600); err != nil {
 		return nil, fmt.Errorf("keep signing key: %w", err)
 	}
 	s, _, err := parseSigner(text)
@@ -117,16 +119,6 @@ func newPair(now time.Time) ([]byte, error) {
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
-}
-
-// replaceFile writes a file that only its owner can read, so that a reader sees either
-// the old or the new content.
-func replaceFile(path string, data []byte) error {
-	next := path + ".new"
-	if err := os.WriteFile(next, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }
 
 // sign sets the signature of a message and the URL of its certificate.

@@ -4,8 +4,9 @@ package disk
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
+
+	"github.com/musterhq/muster/internal/atomicfile"
 )
 
 // Read decodes a JSON file. If there is none, the error wraps os.ErrNotExist.
@@ -23,13 +24,5 @@ func Write(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(text, '\n'))
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }

@@ -1,13 +1,14 @@
 package supervise
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/musterhq/muster/agent/disk"
 )
 
 // record identifies the run. It is written with PID 0 before the launch and again after
@@ -26,17 +27,10 @@ type records struct{ dir string }
 
 func (r records) path() string { return filepath.Join(r.dir, "slot-0.json") }
 
-// write replaces the record atomically: a reader sees the old or the new one.
+// write replaces the record.
 func (r records) write(rec record) error {
-	content, err := json.Marshal(rec)
-	if err != nil {
-		return fmt.Errorf("encode record: %w", err)
-	}
-	if err := os.WriteFile(r.path()+".new", append(content, '\n'), 0o600); err != nil {
+	if err := disk.Write(r.path(), rec); err != nil {
 		return fmt.Errorf("write record: %w", err)
-	}
-	if err := os.Rename(r.path()+".new", r.path()); err != nil {
-		return fmt.Errorf("replace record: %w", err)
 	}
 	return nil
 }
@@ -51,15 +45,12 @@ func (r records) remove() error {
 // load returns the record, or nil if there is none. That it cannot be read is an error:
 // ignoring it might start a duplicate.
 func (r records) load() (*record, error) {
-	content, err := os.ReadFile(r.path())
+	var rec record
+	err := disk.Read(r.path(), &rec)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read record: %w", err)
-	}
-	var rec record
-	if err := json.Unmarshal(content, &rec); err != nil {
 		return nil, fmt.Errorf("read record %s: %w", r.path(), err)
 	}
 	if rec.ID == "" {

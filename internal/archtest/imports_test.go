@@ -28,7 +28,8 @@ var rows = []row{
 	{"internal/plain", "", "text of others, for any screen and any log"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
 	{"internal/state", "", "tables of moves, for any status"},
-	{"internal/sniff", "", "a listener, for any server"},
+	{"internal/atomicfile", "", "replaces files, whatever is in them"},
+	{"internal/sniff", "internal/atomicfile", "a listener, for any server; keeps its certificate"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
 	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
@@ -75,7 +76,7 @@ var rows = []row{
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
-	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
+	{"notify", ground + " internal/atomicfile internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
@@ -91,7 +92,7 @@ var rows = []row{
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
-	{"agent/disk", "", "files of the agent itself"},
+	{"agent/disk", "internal/atomicfile", "files of the agent itself"},
 	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
@@ -99,7 +100,7 @@ var rows = []row{
 	{"agent/relay", "hosts/protocol internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
-	{"agent/supervise", "", "one process's life, wherever it is needed"},
+	{"agent/supervise", "agent/disk", "one process's life, wherever it is needed"},
 	{"agent/wrap", "internal/wake", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},

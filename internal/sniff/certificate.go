@@ -12,9 +12,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/musterhq/muster/internal/atomicfile"
 )
 
 // The files of a self-signed certificate: the pair of certificate and key, and the
@@ -56,7 +57,7 @@ func SelfSigned(dir string, hosts []string, now time.Time) (tls.Certificate, err
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
 	}
-	if err := replace(pair, made, 0o600); err != nil {
+	if err := atomicfile.Write(pair, made, 0o600); err != nil {
 		return tls.Certificate{}, fmt.Errorf("keep certificate: %w", err)
 	}
 	if c, err = tls.X509KeyPair(made, made); err != nil {
@@ -67,7 +68,7 @@ func SelfSigned(dir string, hosts []string, now time.Time) (tls.Certificate, err
 
 // publish writes the certificate without its key.
 func publish(dir string, c tls.Certificate) error {
-	if err := replace(filepath.Join(dir, CertificateFile), block("CERTIFICATE", c.Certificate[0]), 0o644); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, CertificateFile), block("CERTIFICATE", c.Certificate[0]), 0o644); err != nil {
 		return fmt.Errorf("publish certificate: %w", err)
 	}
 	return nil
@@ -115,13 +116,4 @@ func sign(hosts []string, now time.Time) (pair []byte, err error) {
 
 func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-}
-
-// replace writes a file so that a reader sees either the old or the new content.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	next := path + ".new"
-	if err := os.WriteFile(next, data, mode); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }
