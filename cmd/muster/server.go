@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/backend"
+	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -205,6 +206,12 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 			o.Demo.Players = -1
 		}
 	}
+	return serve(t, o)
+}
+
+// serve runs a server until a signal comes.
+func serve(t *streams, o app.Options) error {
+	go heap.Run(t.ctx)
 	return app.Run(t.ctx, o)
 }
 
@@ -247,7 +254,7 @@ func (c *serveCommand) AfterApply() error {
 
 // Run serves until a signal comes.
 func (c *serveCommand) Run(t *streams, o app.Options) error {
-	return app.Run(t.ctx, o)
+	return serve(t, o)
 }
 
 // versionCommand is `muster version`.

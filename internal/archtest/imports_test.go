@@ -30,6 +30,7 @@ var rows = []row{
 	{"internal/state", "", "tables of moves, for any status"},
 	{"internal/atomicfile", "", "replaces files, whatever is in them"},
 	{"internal/sniff", "internal/atomicfile", "a listener, for any server; keeps its certificate"},
+	{"internal/heap", "", "the garbage collector's pace, for any server"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
 	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
@@ -110,7 +111,7 @@ var rows = []row{
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/heap internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
+	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
@@ -28,6 +29,9 @@ const (
 	location = "custom-load"
 	computes = 100 // number of computes that the processes are spread over
 )
+
+// The garbage collector runs as it does in a server.
+func init() { go heap.Run(context.Background()) }
 
 // house is the server with everything between the socket and the disk, assembled as
 // in app, so that the transactions can also be called directly.

@@ -1,0 +1,132 @@
+// Package heap makes the garbage collector of a busy server run less often.
+//
+// By default a collection begins when the heap has doubled. A server whose heap is small
+// and that allocates much collects many times per second then. While that is so, the heap
+// may grow by more before a collection; when the server is idle again, the default
+// applies, and free memory is returned to the operating system. GOMEMLIMIT stays in
+// force; if GOGC is set, nothing is changed.
+package heap
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	normal = 100     // GOGC's default
+	idle   = 5       // looks in a row that find little allocated, after which a server is idle
+	little = 1 << 20 // bytes
+)
+
+// Run adjusts the garbage collector until ctx ends.
+func Run(ctx context.Context) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	c := collector{
+		set: func(percent int) { debug.SetGCPercent(percent) }, release: debug.FreeOSMemory,
+		pace: pace{every: time.Second, headroom: headroom(memory()), percent: normal},
+	}
+	c.run(ctx)
+}
+
+// collector adjusts the garbage collector to a pace.
+type collector struct {
+	pace
+	set     func(percent int)
+	release func() // returns free memory to the operating system
+}
+
+func (c *collector) run(ctx context.Context) {
+	defer c.set(normal)
+	collected := make(chan struct{}, 1)
+	watch(ctx, collected)
+	for {
+		was := c.pace
+		var look <-chan time.Time
+		if c.busy {
+			look = time.After(c.every)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-collected:
+			live, allocated := figures()
+			c.collected(time.Now(), live, allocated)
+		case <-look:
+			_, allocated := figures()
+			c.look(allocated)
+		}
+		if c.percent != was.percent {
+			c.set(c.percent)
+		}
+		if was.busy && !c.busy {
+			c.release()
+		}
+	}
+}
+
+// watch sends to collected after each collection until ctx ends.
+func watch(ctx context.Context, collected chan<- struct{}) {
+	type mark [64]byte // not so small that it shares its memory with others
+	runtime.AddCleanup(new(mark), func(struct{}) {
+		if ctx.Err() != nil {
+			return
+		}
+		select {
+		case collected <- struct{}{}:
+		default:
+		}
+		watch(ctx, collected)
+	}, struct{}{})
+}
+
+// figures returns the bytes that the last collection left, and those allocated so far.
+func figures() (live, allocated uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
+}
+
+// pace decides on the percentage by which the heap may grow until the next collection.
+type pace struct {
+	// A server whose collections are less than this apart is busy. A busy one is looked at
+	// this long after each collection or look.
+	every time.Duration
+
+	headroom  uint64 // bytes by which the heap of a busy server may grow
+	percent   int
+	busy      bool
+	last      time.Time // of the last collection
+	allocated uint64    // when last looked at
+	quiet     int       // looks in a row that found little allocated
+}
+
+// collected takes note of a collection.
+func (p *pace) collected(now time.Time, live, allocated uint64) {
+	p.busy = p.busy || now.Sub(p.last) < p.every
+	p.last, p.allocated, p.quiet = now, allocated, 0
+	if !p.busy {
+		return
+	}
+	percent := max(normal, int(p.headroom*100/max(live, 1<<20)))
+	if change := percent - p.percent; 8*max(change, -change) > p.percent { // each change stops the world
+		p.percent = percent
+	}
+}
+
+// look takes note of what was allocated since the last look or collection.
+func (p *pace) look(allocated uint64) {
+	p.quiet++
+	if allocated-p.allocated > little {
+		p.quiet = 0
+	}
+	p.allocated = allocated
+	if p.quiet == idle {
+		p.busy, p.percent, p.quiet = false, normal, 0
+	}
+}
