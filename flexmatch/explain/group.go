@@ -86,7 +86,7 @@ func (c *group) try(o *search.Candidate) {
 		return
 	}
 	parties, members := len(c.lineup.Parties), len(c.lineup.Teams[0])
-	c.lineup.Add(o.Party, 0)
+	c.lineup.Add(&o.Party, 0)
 	if rules := broken(c.pairing, level, c.lineup); len(rules) > 0 {
 		c.lineup.Parties, c.lineup.Teams[0] = c.lineup.Parties[:parties], c.lineup.Teams[0][:members]
 		c.refuse("", level.Rules[rules[0]].Name)
@@ -175,9 +175,9 @@ func (c *group) place(order []int, r *rand.Rand, try int) (names []string, teams
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
 	for _, o := range c.set {
-		l.Parties = append(l.Parties, o.Party)
+		l.Parties = append(l.Parties, &o.Party)
 		for i, team := range o.Teams {
-			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.Party, Index: i})
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &o.Party, Index: i})
 		}
 	}
 	for _, i := range order {
@@ -191,7 +191,7 @@ func (c *group) place(order []int, r *rand.Rand, try int) (names []string, teams
 			continue
 		}
 		for m := range o.Size {
-			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.Party, Index: m})
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &o.Party, Index: m})
 		}
 	}
 	teams = c.sizes(level, l)

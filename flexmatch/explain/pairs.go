@@ -70,8 +70,8 @@ func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, bloc
 			continue
 		}
 		l.Parties, l.Teams[0] = l.Parties[:0], l.Teams[0][:0]
-		l.Add(t.candidate.Party, 0)
-		l.Add(o.candidate.Party, 0)
+		l.Add(&t.candidate.Party, 0)
+		l.Add(&o.candidate.Party, 0)
 		rules := broken(w.pairing, level, l)
 		if len(rules) == 0 {
 			compatible = append(compatible, o)

@@ -66,7 +66,13 @@ type Given struct {
 // matched.
 func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []string) {
 	values = make([]Value, len(rs.Attributes))
-	for i, a := range rs.Attributes {
+	return values, rs.ResolveInto(values, given)
+}
+
+// ResolveInto is Resolve with values of the caller, one for each declared attribute.
+func (rs *RuleSet) ResolveInto(values []Value, given map[string]Given) (missing []string) {
+	for i := range rs.Attributes {
+		a := &rs.Attributes[i]
 		g, ok := given[a.Name]
 		switch {
 		case ok && g.Type == a.Type:
@@ -79,7 +85,7 @@ func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []st
 			missing = append(missing, a.Name)
 		}
 	}
-	return values, missing
+	return missing
 }
 
 // distinct returns the list without later copies of a string.

@@ -141,14 +141,14 @@ type lineups struct{ lineup ruleset.Lineup }
 func (b *lineups) of(rs *ruleset.RuleSet, set []*Candidate, teams []int) *ruleset.Lineup {
 	l := b.empty(rs)
 	for _, c := range set {
-		l.Parties = append(l.Parties, c.Party)
+		l.Parties = append(l.Parties, &c.Party)
 		for i, team := range c.Teams {
-			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: c.Party, Index: i})
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &c.Party, Index: i})
 		}
 	}
 	for n, c := range set {
 		for i := range c.Size {
-			l.Teams[teams[n]] = append(l.Teams[teams[n]], ruleset.Member{Party: c.Party, Index: i})
+			l.Teams[teams[n]] = append(l.Teams[teams[n]], ruleset.Member{Party: &c.Party, Index: i})
 		}
 	}
 	return l
@@ -157,7 +157,7 @@ func (b *lineups) of(rs *ruleset.RuleSet, set []*Candidate, teams []int) *rulese
 func (b *lineups) together(rs *ruleset.RuleSet, set []*Candidate) *ruleset.Lineup {
 	l := b.empty(rs)
 	for _, c := range set {
-		l.Add(c.Party, 0)
+		l.Add(&c.Party, 0)
 	}
 	return l
 }

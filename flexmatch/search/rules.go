@@ -60,6 +60,7 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 // Partition joins the ticket's values that must be equal in a match. It returns false if
 // its players differ in them.
 func (r *Rules) Partition(c *Candidate) (key string, ok bool) {
+	parts := make([]string, 0, 4)
 	for _, attribute := range r.Equal {
 		first := c.Party.FirstString(attribute)
 		for i := range c.Party.Players {
@@ -67,13 +68,9 @@ func (r *Rules) Partition(c *Candidate) (key string, ok bool) {
 				return "", false
 			}
 		}
-		if key == "" {
-			key = first // the common case allocates nothing
-		} else {
-			key += "\x00" + first
-		}
+		parts = append(parts, first)
 	}
-	return key, true
+	return strings.Join(parts, "\x00"), true
 }
 
 // Alike returns a number for each candidate, equal for those that no enforced rule

@@ -71,7 +71,7 @@ func (s *sums) moves(c *Candidate) []float64 {
 func (s *sums) adds(c *Candidate) float64 {
 	total := 0.0
 	for i := range c.Party.Players {
-		n := ruleset.Member{Party: c.Party, Index: i}.Counted(s.rule.Attribute, s.rule.Party)
+		n := ruleset.Member{Party: &c.Party, Index: i}.Counted(s.rule.Attribute, s.rule.Party)
 		if c.Teams != nil {
 			n *= float64(s.rule.Weights[c.Teams[i]])
 		}

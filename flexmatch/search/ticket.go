@@ -37,7 +37,7 @@ type Options struct {
 // Candidate is a ticket prepared for searching.
 type Candidate struct {
 	Ticket *Ticket
-	Party  *ruleset.Party
+	Party  ruleset.Party
 	Teams  []int // of a backfill ticket: its players' teams
 	Size   int   // new players; 0 for backfill
 	Held   int   // players in the game session; 0 except for backfill
@@ -45,34 +45,48 @@ type Candidate struct {
 	alike int // in the reference search: equal for tickets that no rule distinguishes
 }
 
-// Prepare resolves the players' values. It returns false if the ticket can never be
-// matched.
+// Prepare returns the candidate of a ticket, and false if it can never be matched.
 func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
-	c := &Candidate{Ticket: t, Party: &ruleset.Party{Individuals: t.Backfill, Players: make([]ruleset.Player, len(t.Players))}}
-	for i, p := range t.Players {
-		values, missing := rs.Resolve(p.Attributes)
-		if len(missing) > 0 || rs.HasLatency && len(p.Latency) == 0 {
-			return nil, false
+	c := new(Candidate)
+	if !c.Prepare(rs, t) {
+		return nil, false
+	}
+	return c, true
+}
+
+// Prepare makes c, which must be zero, the candidate of a ticket: it resolves the players'
+// values. It returns false if the ticket can never be matched.
+func (c *Candidate) Prepare(rs *ruleset.RuleSet, t *Ticket) bool {
+	*c = Candidate{Ticket: t, Party: ruleset.Party{Individuals: t.Backfill, Players: make([]ruleset.Player, len(t.Players))}}
+	n := len(rs.Attributes)
+	values := make([]ruleset.Value, n*len(t.Players))
+	for i := range t.Players {
+		p, own := &t.Players[i], values[i*n:(i+1)*n:(i+1)*n]
+		if missing := rs.ResolveInto(own, p.Attributes); len(missing) > 0 || rs.HasLatency && len(p.Latency) == 0 {
+			return false
 		}
-		c.Party.Players[i] = ruleset.Player{ID: p.ID, Values: values, Latency: p.Latency}
+		c.Party.Players[i] = ruleset.Player{ID: p.ID, Values: own, Latency: p.Latency}
 	}
 	if !t.Backfill {
 		c.Size = len(t.Players)
-		return c, c.Size > 0
+		return c.Size > 0
 	}
 	c.Held = len(t.Players)
-	for _, p := range t.Players {
-		team := rs.Instance(p.Team)
+	for i := range t.Players {
+		team := rs.Instance(t.Players[i].Team)
 		if team < 0 {
-			return nil, false
+			return false
 		}
 		c.Teams = append(c.Teams, team)
 	}
-	return c, c.Held > 0
+	return c.Held > 0
 }
 
 // LevelAt returns the index of the level that applies at the ticket's age.
 func (c *Candidate) LevelAt(rs *ruleset.RuleSet, now time.Time) int {
+	if len(rs.Levels()) == 1 {
+		return 0
+	}
 	return rs.LevelAt(now.Sub(c.Ticket.Created))
 }
 
@@ -118,14 +132,14 @@ func Priority(rs *ruleset.RuleSet, c *Candidate) int {
 // SortByRules sorts a list, whose candidates of returns, by the sort rules, relative to an
 // anchor. The sort is stable.
 func SortByRules[T any](rs *ruleset.RuleSet, anchor *Candidate, list []T, of func(T) *Candidate, now time.Time) {
-	keys := rs.Level(now.Sub(anchor.Ticket.Created)).SortKeys(anchor.Party)
+	keys := rs.Level(now.Sub(anchor.Ticket.Created)).SortKeys(&anchor.Party)
 	if len(keys) == 0 {
 		return
 	}
 	values := make(map[*Candidate][]float64, len(list))
 	for _, v := range list {
 		for _, key := range keys {
-			values[of(v)] = append(values[of(v)], key(of(v).Party))
+			values[of(v)] = append(values[of(v)], key(&of(v).Party))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b T) int { return slices.Compare(values[of(a)], values[of(b)]) })

@@ -1,40 +1,34 @@
 package large
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"time"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
-	"github.com/musterhq/muster/flexmatch/search"
 )
 
 // gather returns an anchor with the tickets nearest to it that the rules allow, or nil if
-// they refuse the anchor itself.
-func (s *Search) gather(b batch, anchor *search.Candidate, floor int) []*search.Candidate {
-	rs := s.rules.Set
-	value := func(c *search.Candidate) float64 { return c.Party.PartyNumber(rs.Algorithm.Balanced, "avg") }
-	type neighbor struct {
-		*search.Candidate
-		far float64
-	}
-	near, origin := make([]neighbor, 0, len(b.candidates)), value(anchor)
-	for _, c := range b.candidates {
-		if c != anchor && !c.Ticket.Backfill && c.LevelAt(rs, s.now) >= floor {
-			near = append(near, neighbor{c, math.Abs(value(c) - origin)})
-		}
-	}
-	slices.SortFunc(near, func(a, b neighbor) int {
-		return cmp.Or(cmp.Compare(a.far, b.far), search.Older(a.Ticket, b.Ticket))
-	})
-	g := &gathering{s: s, location: b.location}
+// they refuse the anchor itself. The list is valid until the next call.
+func (s *Search) gather(b batch, anchor *member, floor int) []*member {
+	g := &s.gathering
+	g.begin(s, b.location)
 	if !g.add(anchor) {
 		return nil
 	}
-	for _, n := range near {
-		if g.add(n.Candidate); g.players == g.room {
-			break
+	for _, c := range b.members {
+		if c != anchor && !c.Ticket.Backfill && c.level >= floor {
+			g.near = append(g.near, neighbor{c, math.Abs(c.value - anchor.value)})
 		}
+	}
+	for i := len(g.near)/2 - 1; i >= 0; i-- {
+		g.near.sift(i)
+	}
+	for len(g.near) > 0 && g.players < g.room {
+		g.add(g.near[0].member)
+		last := len(g.near) - 1
+		g.near[0] = g.near[last]
+		g.near = g.near[:last]
+		g.near.sift(0)
 	}
 	return g.set
 }
@@ -43,42 +37,86 @@ func (s *Search) gather(b batch, anchor *search.Candidate, floor int) []*search.
 type gathering struct {
 	s        *Search
 	location string
-	set      []*search.Candidate
+	near     nearest
+	set      []*member
+	created  time.Time // of the ticket whose age is that of the set
 	players  int
-	room     int       // the most players at the age of the set
-	low      []float64 // by rule: of windows
-	high     []float64 // by rule: of windows, or of latencies
+	room     int // the most players at the age of the set
+
+	low, high   []float64 // by rule: of windows; high also of latencies
+	low2, high2 []float64 // the same with the ticket that add tries
 }
 
-func (g *gathering) add(c *search.Candidate) bool {
-	set, rules := append(g.set, c), g.s.rules
-	level := rules.Set.Level(search.Age(rules.Set, set, g.s.now))
-	players := g.players + c.Size + c.Held
-	g.room = level.Capacity() - rules.Options.AdditionalPlayerCount
+// begin starts over with no tickets.
+func (g *gathering) begin(s *Search, location string) {
+	n := len(s.rules.Set.Level(0).Rules)
+	if g.low == nil {
+		g.low, g.high, g.low2, g.high2 = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+	for i := range n {
+		g.low[i], g.high[i] = math.Inf(1), math.Inf(-1)
+	}
+	g.s, g.location, g.near, g.set, g.players = s, location, g.near[:0], g.set[:0], 0
+}
+
+// add adds a ticket. It returns false if the rules or the sizes of teams refuse it.
+func (g *gathering) add(c *member) bool {
+	rs, created := g.s.rules.Set, g.created
+	if len(g.set) == 0 || c.Ticket.Created.After(created) != rs.Algorithm.OldestAge {
+		created = c.Ticket.Created
+	}
+	level, players := rs.Level(g.s.now.Sub(created)), g.players+c.players
+	g.room = level.Capacity() - g.s.rules.Options.AdditionalPlayerCount
 	if players > g.room {
 		return false
 	}
-	low, high := make([]float64, len(level.Rules)), make([]float64, len(level.Rules))
+	copy(g.low2, g.low)
+	copy(g.high2, g.high)
 	for i, r := range level.Rules {
-		low[i], high[i] = math.Inf(1), math.Inf(-1)
-		if len(g.set) > 0 {
-			low[i], high[i] = g.low[i], g.high[i]
-		}
 		switch column := r.Traits.Column.(type) {
 		case ruleset.Window:
 			from, to := c.Party.Span(column.Attribute, column.Party)
-			low[i], high[i] = min(low[i], from), max(high[i], to)
-			if high[i]-low[i] > column.Limit {
+			g.low2[i], g.high2[i] = min(g.low2[i], from), max(g.high2[i], to)
+			if g.high2[i]-g.low2[i] > column.Limit {
 				return false
 			}
 		case ruleset.AtLocation:
-			worst, ok := column.Worst(c.Party, g.location)
-			high[i] = max(high[i], worst)
-			if !ok || column.Most.Set && high[i] > column.Most.Value {
+			worst, ok := column.Worst(&c.Party, g.location)
+			g.high2[i] = max(g.high2[i], worst)
+			if !ok || column.Most.Set && g.high2[i] > column.Most.Value {
 				return false
 			}
 		}
 	}
-	g.set, g.players, g.low, g.high = set, players, low, high
+	g.set, g.created, g.players = append(g.set, c), created, players
+	g.low, g.high, g.low2, g.high2 = g.low2, g.high2, g.low, g.high
 	return true
+}
+
+// neighbor is a ticket at a distance from an anchor.
+type neighbor struct {
+	*member
+	far float64
+}
+
+// nearest is a heap of neighbors, the nearest first and of those the oldest. Few of them
+// are taken out, so they are not sorted.
+type nearest []neighbor
+
+func (n nearest) less(i, j int) bool {
+	return n[i].far < n[j].far || n[i].far == n[j].far && n[i].order < n[j].order
+}
+
+// sift moves the i-th neighbor down the heap.
+func (n nearest) sift(i int) {
+	for child := 2*i + 1; child < len(n); child = 2*i + 1 {
+		if child+1 < len(n) && n.less(child+1, child) {
+			child++
+		}
+		if !n.less(child, i) {
+			return
+		}
+		n[i], n[child] = n[child], n[i]
+		i = child
+	}
 }

@@ -13,35 +13,35 @@ import (
 // values first, each in the team that needs it most. Then it evens the teams out. Tickets
 // that fit nowhere are left out. It returns nil if a team stays too small or the match is
 // not valid, else the match and its tickets.
-func (s *Search) seat(set []*search.Candidate) (*search.Match, []*search.Candidate) {
-	t := &seating{level: s.rules.Set.Levels()[s.judge.LevelOf(set)], set: set}
+func (s *Search) seat(set []*member) (*search.Match, []*member) {
+	t := &seating{level: s.rules.Set.Level(s.now.Sub(s.gathering.created)), set: set}
 	t.fill(s.rules.Set.Algorithm.Balanced)
 	if !t.complete() {
 		return nil, nil
 	}
 	t.even()
-	var used []*search.Candidate
-	var teams []int
+	used, candidates, teams := make([]*member, 0, len(set)), make([]*search.Candidate, 0, len(set)), t.teams[:0]
 	fresh := 0
 	for i, c := range set {
-		if t.teams[i] >= 0 || c.Ticket.Backfill {
-			used, teams = append(used, c), append(teams, t.teams[i])
+		if team := t.teams[i]; team >= 0 || c.Ticket.Backfill {
+			used, candidates, teams = append(used, c), append(candidates, c.Candidate), append(teams, team)
 			fresh += c.Size
 		}
 	}
 	if fresh == 0 {
 		return nil, nil
 	}
-	return s.judge.Form(used, teams, s.judge.LevelOf(used)), used
+	return s.judge.Form(candidates, teams, s.judge.LevelOf(candidates)), used
 }
 
 type seating struct {
 	level  *ruleset.Level
-	set    []*search.Candidate
+	set    []*member
 	values []float64 // by ticket: sum of the balanced attribute
 	teams  []int     // by ticket; -1 if none
 	filled []int     // players by team
 	sums   []float64 // of values by team
+	other  []int     // tickets of a team, for swap
 }
 
 func (t *seating) fill(balanced int) {
@@ -136,9 +136,18 @@ func (t *seating) average(team int) float64 { return t.sums[team] / float64(t.fi
 // brings them closer.
 func (t *seating) swap(high, low int) bool {
 	best, a, b := math.Abs(t.average(high)-t.average(low)), -1, -1
+	t.other = t.other[:0]
+	for j, team := range t.teams {
+		if team == low {
+			t.other = append(t.other, j)
+		}
+	}
 	for i := range t.set {
-		for j := range t.set {
-			if t.teams[i] != high || t.teams[j] != low || t.set[i].Size != t.set[j].Size {
+		if t.teams[i] != high {
+			continue
+		}
+		for _, j := range t.other {
+			if t.set[i].Size != t.set[j].Size {
 				continue
 			}
 			d := t.values[i] - t.values[j]

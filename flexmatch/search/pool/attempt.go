@@ -32,24 +32,25 @@ func (a *attempt) begin(sets, placements int) {
 	a.budget = newBudget(sets, placements)
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)
-	m.shared = append(m.shared[:0], shared{level: it.level, levels: it.levels, mask: it.maskAt(it.level), filled: it.held > 0, low: it.low, high: it.high,
-		ways: a.columns.teams.with(nobody, it), players: it.size + it.held})
+	s := a.shared(0)
+	*s = shared{level: it.level, levels: it.levels, mask: it.maskAt(it.level), filled: it.Held > 0,
+		ways: a.columns.teams.with(nobody, it), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
 }
 
 // best returns the best match of the anchor and its candidates with at least that many
 // new players. It returns nil if there is none, or if the search was cut short.
 func (a *attempt) best(least int) *search.Match {
 	candidates := a.memory.candidates[0]
-	held := a.anchor.held // the most players that a game session could bring into the match
+	held := a.anchor.Held // the most players that a game session could bring into the match
 	for _, it := range candidates {
-		held = max(held, it.held)
+		held = max(held, it.Held)
 	}
-	least = max(least, a.anchor.size, 1, a.columns.rules.Least-held)
+	least = max(least, a.anchor.Size, 1, a.columns.rules.Least-held)
 	for size := a.room(); size >= least; size-- {
-		if !a.reaches(&a.memory.shared[0], candidates, size-a.anchor.size) {
+		if !a.reaches(a.shared(0), candidates, size-a.anchor.Size) {
 			continue
 		}
-		if m := a.grow(0, size-a.anchor.size); m != nil || a.cut {
+		if m := a.grow(0, size-a.anchor.Size); m != nil || a.cut {
 			return m
 		}
 	}
@@ -58,7 +59,7 @@ func (a *attempt) best(least int) *search.Match {
 
 // room returns the most new players in a match of the anchor, its own included.
 func (a *attempt) room() int {
-	return a.columns.rules.Most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.held
+	return a.columns.rules.Most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.Held
 }
 
 // list returns the empty list of a depth.
@@ -85,10 +86,10 @@ func (a *attempt) grow(depth, want int) *search.Match {
 	}
 	var tried map[int32]bool
 	for i, it := range list {
-		if i > 0 && !a.reaches(&a.memory.shared[depth], list[i:], want) {
+		if i > 0 && !a.reaches(a.shared(depth), list[i:], want) {
 			return nil
 		}
-		if it.size > want || tried[it.alike] {
+		if it.Size > want || tried[it.alike] {
 			continue
 		}
 		if a.budget.sets--; a.budget.sets < 0 || a.worker.deadline.Reached(a.budget.sets) {
@@ -108,44 +109,41 @@ func (a *attempt) grow(depth, want int) *search.Match {
 	return nil
 }
 
-// with continues with the i-th candidate of a depth, if it can join.
+// with continues with the i-th candidate of a depth, which accepts has let into the list.
 func (a *attempt) with(depth, i, want int) *search.Match {
 	m := a.memory
 	list := m.candidates[depth]
 	it := list[i]
-	var s shared
-	if !a.join(&m.shared[depth], it, &s) {
-		return nil
-	}
-	m.set, m.shared = append(m.set[:depth+1], it), append(m.shared[:depth+1], s)
+	a.worker.seen[causeNone]++
+	m.set = append(m.set[:depth+1], it)
 	if !a.possible(m.set...) {
 		return nil
 	}
+	s := a.shared(depth + 1)
+	a.join(a.shared(depth), it, s)
 	next := a.list(depth + 1)
-	if want > it.size || a.sessions {
-		var probe shared
+	if want > it.Size || a.sessions {
 		for _, other := range list[i+1:] {
-			if a.join(&s, other, &probe) {
+			if a.accepts(s, other) {
 				next = append(next, other)
 			}
 		}
 	}
 	m.candidates[depth+1] = next
-	if !a.reaches(&s, next, want-it.size) {
+	if !a.reaches(s, next, want-it.Size) {
 		return nil
 	}
-	return a.grow(depth+1, want-it.size)
+	return a.grow(depth+1, want-it.Size)
 }
 
 // finish seats the set of a depth in a game session to backfill, if none is chosen yet and
 // one can take it, else in a new one.
 func (a *attempt) finish(depth int) *search.Match {
 	m := a.memory
-	set, s := m.set[:depth+1], &m.shared[depth]
+	set, s := m.set[:depth+1], a.shared(depth)
 	if !s.filled {
 		for _, it := range m.candidates[depth] {
-			var with shared
-			if it.Ticket.Backfill && a.join(s, it, &with) {
+			if it.Ticket.Backfill && a.accepts(s, it) {
 				m.set = append(set, it)
 				if match := a.seat(); match != nil || a.cut {
 					return match
@@ -176,7 +174,7 @@ func (a *attempt) possible(items ...*item) bool {
 func (a *attempt) members(items []*item) []*search.Candidate {
 	out := a.memory.members[:0]
 	for _, it := range items {
-		out = append(out, it.Candidate)
+		out = append(out, &it.Candidate)
 	}
 	a.memory.members = out
 	return out
@@ -188,47 +186,70 @@ type shared struct {
 	level   int // the level at the set's age
 	levels  uint64
 	mask    uint64
-	filled  bool // includes a backfill ticket
-	ways    ways // to seat all players
-	players int  // those of the game session included
-	low     [maxWindows]float64
-	high    [maxWindows]float64
+	filled  bool      // includes a backfill ticket
+	ways    ways      // to seat all players
+	players int       // those of the game session included
+	low     []float64 // by window
+	high    []float64
 }
 
-// join sets out to what a set with one more item has in common. It returns false if no
-// match can include them all.
-func (a *attempt) join(s *shared, it *item, out *shared) bool {
-	c, seen := a.columns, &a.worker.seen
-	level := min(s.level, it.level)
-	if c.oldest {
-		level = max(s.level, it.level)
+// shared returns what the set of a depth has in common, to be read or overwritten.
+func (a *attempt) shared(depth int) *shared {
+	m := a.memory
+	for len(m.shared) <= depth {
+		n := len(a.columns.windows)
+		m.shared = append(m.shared, &shared{low: make([]float64, n), high: make([]float64, n)})
 	}
-	mask, levels := s.mask&it.maskAt(level), s.levels&it.levels
-	if it.held > 0 && s.filled {
+	return m.shared[depth]
+}
+
+// accepts reports whether a match could include a set and one more item, and counts the
+// verdict of the columns.
+func (a *attempt) accepts(s *shared, it *item) bool {
+	c, seen := a.columns, a.worker.seen
+	if it.Held > 0 && s.filled || c.teams.with(s.ways, it) == 0 {
 		return false
 	}
-	ways := c.teams.with(s.ways, it)
-	if ways == 0 {
-		return false
+	level, cause := c.older(s.level, it.level), causeNone
+	switch {
+	case s.mask&it.maskAt(level) == 0:
+		cause = causeLatency
+	case s.levels&it.levels == 0:
+		cause = causePerTicket
+	case len(it.low) > 0:
+		cause = s.outside(it, c.loosest[level])
 	}
-	if mask == 0 {
-		seen[causeLatency]++
-		return false
-	}
-	if levels == 0 {
-		seen[causePerTicket]++
-		return false
-	}
-	for i := range c.windows {
-		low, high := min(s.low[i], it.low[i]), max(s.high[i], it.high[i])
-		if high-low > c.windows[i].loosest[level] {
-			seen[causeWindow+i]++
-			return false
+	seen[cause]++
+	return cause == causeNone
+}
+
+// outside returns the cause of the first window that would not hold with one more item, or
+// causeNone.
+func (s *shared) outside(it *item, limits []float64) int {
+	n := len(limits)
+	low, high, low2, high2 := s.low[:n], s.high[:n], it.low[:n], it.high[:n]
+	for i, limit := range limits {
+		least, most := low[i], high[i]
+		if low2[i] < least {
+			least = low2[i]
 		}
-		out.low[i], out.high[i] = low, high
+		if high2[i] > most {
+			most = high2[i]
+		}
+		if most-least > limit {
+			return causeWindow + i
+		}
 	}
-	seen[causeNone]++
-	out.level, out.levels, out.mask, out.filled = level, levels, mask, s.filled || it.held > 0
-	out.ways, out.players = ways, s.players+it.size+it.held
-	return true
+	return causeNone
+}
+
+// join sets out to what a set with one more item, which it accepts, has in common.
+func (a *attempt) join(s *shared, it *item, out *shared) {
+	level := a.columns.older(s.level, it.level)
+	low, high := out.low, out.high
+	for i := range low {
+		low[i], high[i] = min(s.low[i], it.low[i]), max(s.high[i], it.high[i])
+	}
+	*out = shared{level: level, levels: s.levels & it.levels, mask: s.mask & it.maskAt(level), filled: s.filled || it.Held > 0,
+		ways: a.columns.teams.with(s.ways, it), players: s.players + it.Size + it.Held, low: low, high: high}
 }

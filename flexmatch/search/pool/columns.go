@@ -26,27 +26,23 @@ type columns struct {
 	flat       []int // flat rules without a column
 
 	exactMasks bool
-	oldest     bool       // the oldest ticket's age counts
-	sorts      bool       // there are sort rules
-	packable   bool       // matches can be packed
-	width      float64    // of a bucket of the index; 0 without windows
-	teams      *teamSizes // nil for large matches, which have too many
+	oldest     bool        // the oldest ticket's age counts
+	sorts      bool        // there are sort rules
+	packable   bool        // matches can be packed
+	width      float64     // of a bucket of the index; 0 without windows, and for large matches
+	reach      float64     // the loosest limit of the first window
+	limits     [][]float64 // by level, then window: the limit
+	loosest    [][]float64 // by level, then window: the loosest limit that a growing match can still reach
+	teams      *teamSizes  // nil for large matches, which have too many
 
 	locations map[string]int // bits of location masks
 	crowded   bool           // more locations than bits
 }
 
-// maxWindows is the most windows with columns. The evaluator judges further ones.
-const maxWindows = 4
-
-// window is a limited spread: the limit at each level, and the loosest limit that a
-// growing match can still reach.
+// window is a limited spread.
 type window struct {
-	rule      int
-	attribute int
-	party     string
-	limit     []float64 // by level
-	loosest   []float64 // by level
+	rule int
+	ruleset.Window
 }
 
 func columnsOf(rules *search.Rules) *columns {
@@ -71,11 +67,7 @@ func columnsOf(rules *search.Rules) *columns {
 	for i := range rs.Level(0).Rules {
 		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
-	if len(c.windows) > 0 {
-		// Half the tightest limit, but wide enough that the loosest spans few buckets.
-		limits := c.windows[0].limit
-		c.width = max(slices.Min(limits)/2, slices.Max(limits)/16, 1e-9)
-	}
+	c.limit()
 	c.packable = len(rs.Levels()) == 1 && len(c.windows) == 1 && len(c.latencies) == 0 && len(c.perTicket) == 0 &&
 		len(c.flat) == 0 && len(rules.Teams) == 0 && !c.sorts && rules.Least == rules.Most && rules.Options.AdditionalPlayerCount == 0
 	return c
@@ -91,10 +83,7 @@ func (c *columns) take(rule int) bool {
 		c.partitions = append(c.partitions, rule)
 		return true
 	case ruleset.Window:
-		if len(c.windows) == maxWindows {
-			return false
-		}
-		c.windows = append(c.windows, c.window(rule, column))
+		c.windows = append(c.windows, window{rule, column})
 		return true
 	case ruleset.PerTicket:
 		if len(c.rs.Levels()) > 64 {
@@ -109,46 +98,73 @@ func (c *columns) take(rule int) bool {
 	return false
 }
 
-func (c *columns) window(rule int, column ruleset.Window) window {
-	w := window{rule: rule, attribute: column.Attribute, party: column.Party}
-	for _, l := range c.rs.Levels() {
-		w.limit = append(w.limit, l.Rules[rule].Traits.Column.(ruleset.Window).Limit)
+// limit sets the limits of windows.
+func (c *columns) limit() {
+	if len(c.windows) == 0 {
+		return
 	}
-	w.loosest = slices.Clone(w.limit)
-	for i := 1; i < len(w.limit); i++ {
-		w.loosest[i] = max(w.loosest[i], w.loosest[i-1])
-	}
-	if c.oldest {
-		for i := range w.loosest {
-			w.loosest[i] = slices.Max(w.limit)
+	tightest := math.Inf(1)
+	for n, l := range c.rs.Levels() {
+		limits := make([]float64, len(c.windows))
+		for i, w := range c.windows {
+			limits[i] = l.Rules[w.rule].Traits.Column.(ruleset.Window).Limit
 		}
+		tightest, c.reach = min(tightest, limits[0]), max(c.reach, limits[0])
+		loosest := slices.Clone(limits)
+		for i, w := range c.windows {
+			switch {
+			case c.oldest:
+				loosest[i] = w.Limit
+			case n > 0:
+				loosest[i] = max(loosest[i], c.loosest[n-1][i])
+			}
+		}
+		c.limits, c.loosest = append(c.limits, limits), append(c.loosest, loosest)
 	}
-	return w
+	if !c.rs.Large {
+		// Half the tightest limit, but wide enough that the loosest spans few buckets.
+		c.width = max(tightest/2, c.reach/16, 1e-9)
+	}
 }
 
-// item is a ticket of the pool with its columns. The fields that a walk over many items
-// reads come first, with copies of the candidate's numbers, to share a cache line.
+// item is a ticket of the pool with its columns. The fields that a search reads of many
+// items are next to each other.
 type item struct {
-	*search.Candidate
-	size   int      // as in the candidate
-	held   int      // as in the candidate
-	level  int      // the level at its age
-	mask   uint64   // locations allowed at any level
-	levels uint64   // bits of the levels at which the per-ticket rules hold
-	masks  []uint64 // mask by level, each including those of lower levels; nil for a single level or more than maxMaskLevels
-	low    [maxWindows]float64
-	high   [maxWindows]float64
-
+	created   int64      // nanoseconds
 	partition *partition // nil if it can never be matched
 	bucket    *bucket
-	created   int64        // nanoseconds
-	expands   int64        // when its level changes, while it is among the expansions
-	alike     int32        // in an exhaustive pass: equal for tickets that no rule distinguishes
-	rank      int32        // position among the anchors of a pass
-	exact     []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
-	tally     search.Tally // of the searches around it that found no match; nil before the first
+	rank      int32 // position among the anchors of a pass
+	alike     int32 // in an exhaustive pass: equal for tickets that no rule distinguishes
 	gone      bool
-	cuts      int8 // how often a search was cut short since the ticket last changed
+	cuts      int8         // how often a search was cut short since the ticket last changed
+	expands   int64        // when its level changes, while it is among the expansions
+	tally     search.Tally // of the searches around it that found no match; nil before the first
+	exact     []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
+
+	search.Candidate
+	level  int        // the level at its age
+	mask   uint64     // locations allowed at any level
+	levels uint64     // bits of the levels at which the per-ticket rules hold
+	masks  []uint64   // mask by level, each including those of lower levels; nil for a single level or more than maxMaskLevels
+	low    []float64  // by window
+	high   []float64  // by window; low itself unless the ticket is of a game session
+	one    [1]float64 // the memory of low, if there is one window
+}
+
+// value returns the value by which the item is in a bucket.
+func (it *item) value() float64 {
+	if len(it.low) == 0 {
+		return 0
+	}
+	return it.low[0]
+}
+
+// older returns the level of a match with tickets of two levels.
+func (c *columns) older(a, b int) int {
+	if c.oldest {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // maskAt returns the locations possible for a match at the level or at one that the match
@@ -171,15 +187,22 @@ func (it *item) exactly(level int) uint64 {
 // fill computes an item's columns. It returns the partition's key, and false if the item
 // can never be matched.
 func (c *columns) fill(it *item) (key string, ok bool) {
-	if key, ok = c.rules.Partition(it.Candidate); !ok {
+	if key, ok = c.rules.Partition(&it.Candidate); !ok {
 		return "", false
 	}
-	for i, w := range c.windows {
-		it.low[i], it.high[i] = it.Party.Span(w.attribute, w.party)
+	if it.low = it.one[:]; len(c.windows) != 1 {
+		it.low = make([]float64, len(c.windows))
+	}
+	if it.high = it.low; it.Party.Individuals {
+		it.high = make([]float64, len(c.windows))
+	}
+	for i := range c.windows {
+		w := &c.windows[i]
+		it.low[i], it.high[i] = it.Party.Span(w.Attribute, w.Party)
 	}
 	it.levels = math.MaxUint64
 	if len(c.perTicket) > 0 {
-		it.levels = c.passedAt(it.Candidate)
+		it.levels = c.passedAt(&it.Candidate)
 	}
 	c.locate(it)
 	return key, it.levels != 0 && it.mask != 0
@@ -201,7 +224,7 @@ func (c *columns) passedAt(candidate *search.Candidate) uint64 {
 // any age.
 func (c *columns) alone(it *item) search.Tally {
 	t := make(search.Tally, len(c.rs.Level(0).Rules))
-	l := search.Together(c.rs, it.Candidate)
+	l := search.Together(c.rs, &it.Candidate)
 	for _, i := range slices.Concat(c.partitions, c.perTicket, c.latencies) {
 		t.Note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
 	}
@@ -221,7 +244,7 @@ func (c *columns) locate(it *item) {
 	for location := range it.Party.Players[0].Latency {
 		bit := c.bit(location)
 		for n, level := range c.rs.Levels() {
-			if !c.allowed(it.Party, level, location) {
+			if !c.allowed(&it.Party, level, location) {
 				continue
 			}
 			it.mask |= bit
@@ -269,12 +292,12 @@ const (
 	causeWindow
 )
 
-// causes counts how often columns agreed, and the causes of failures.
-type causes [causeWindow + maxWindows]int
+// causes counts how often columns agreed, and the causes of failures, by cause.
+type causes []int
 
 // into adds the verdicts of columns to their rules in a tally, and resets n. A rule was
 // judged each time that nothing before it had failed.
-func (n *causes) into(t search.Tally, c *columns) {
+func (n causes) into(t search.Tally, c *columns) {
 	reached := n[causeNone]
 	for i := len(c.windows) - 1; i >= 0; i-- {
 		t.Add(c.windows[i].rule, reached, n[causeWindow+i])
@@ -293,5 +316,5 @@ func (n *causes) into(t search.Tally, c *columns) {
 		}
 		reached += n[step.cause]
 	}
-	*n = causes{}
+	clear(n)
 }

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"math"
-	"slices"
 
 	"github.com/musterhq/muster/flexmatch/search"
 )
@@ -12,7 +11,7 @@ import (
 func (a *attempt) gather(most, players int) {
 	m := a.memory
 	for _, it := range m.near {
-		players -= it.size
+		players -= it.Size
 	}
 	for len(m.near) < most && players > 0 && a.looks < 16*most {
 		it := m.walk.next()
@@ -22,21 +21,22 @@ func (a *attempt) gather(most, players int) {
 		a.looks++
 		if a.joins(it) {
 			m.near = append(m.near, it)
-			players -= it.size
+			players -= it.Size
 		}
 	}
 	a.countExcluded()
 	out := append(a.list(0), m.near...)
 	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
 	out = a.gatherSessions(most, out)
-	search.SortByRules(a.columns.rs, a.anchor.Candidate, out, func(it *item) *search.Candidate { return it.Candidate }, a.worker.judge.Now)
+	if a.columns.sorts {
+		search.SortByRules(a.columns.rs, &a.anchor.Candidate, out, func(it *item) *search.Candidate { return &it.Candidate }, a.worker.judge.Now)
+	}
 	m.candidates[0] = out
 }
 
 // joins reports whether a match could include both the anchor and an item.
 func (a *attempt) joins(it *item) bool {
-	var s shared
-	return it != a.anchor && a.join(&a.memory.shared[0], it, &s) && a.possible(a.anchor, it)
+	return it != a.anchor && a.accepts(a.shared(0), it) && a.possible(a.anchor, it)
 }
 
 // gatherSessions appends game sessions that the anchor could join.
@@ -59,7 +59,7 @@ func (a *attempt) gatherSessions(most int, out []*item) []*item {
 func (a *attempt) around() bounds {
 	it, out := a.anchor, bounds{low: math.Inf(-1), high: math.Inf(1), mask: a.anchor.mask}
 	if a.columns.width > 0 {
-		reach := slices.Max(a.columns.windows[0].limit)
+		reach := a.columns.reach
 		reach += 1e-9 * (reach + math.Abs(it.low[0]) + math.Abs(it.high[0])) // tolerates rounding
 		out.low, out.high = it.high[0]-reach, it.low[0]+reach
 	}
@@ -69,7 +69,7 @@ func (a *attempt) around() bounds {
 // countExcluded counts the tickets that the index excluded for the anchor: in an
 // exhaustive pass each ticket of the pool separately.
 func (a *attempt) countExcluded() {
-	seen, within := &a.worker.seen, &a.memory.walk.bounds
+	seen, within := a.worker.seen, &a.memory.walk.bounds
 	if !a.exact {
 		seen[causeLatency] += within.elsewhere
 		seen[causeWindow] += within.outside
@@ -83,7 +83,7 @@ func (a *attempt) countExcluded() {
 			seen[causePartition]++
 		case it.mask&within.mask == 0:
 			seen[causeLatency]++
-		case it.low[0] < within.low || it.high[0] > within.high:
+		case it.value() < within.low || it.value() > within.high:
 			seen[causeWindow]++
 		}
 	}

@@ -21,11 +21,11 @@ func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }
 // entry is an item in a bucket with copies of the values that a walk compares, so that a
 // walk reads memory in order and touches only matching items.
 type entry struct {
-	created   int64
-	arrival   uint64
-	low, high float64 // of the first window
-	mask      uint64  // locations at any level
-	it        *item
+	created int64
+	arrival uint64
+	value   float64 // of the first window
+	mask    uint64  // locations at any level
+	it      *item   // nil if it was removed
 }
 
 func (e *entry) older(o *entry) bool {
@@ -41,8 +41,8 @@ func compareEntries(a, b entry) int {
 type bucket struct {
 	number int64
 	items  []entry
-	head   int // all items before it are gone
-	gone   int // gone items after head
+	head   int // all items before it were removed
+	gone   int // removed items after head
 }
 
 type cursor struct {
@@ -58,11 +58,12 @@ func (c *cursor) skip(in *bounds) bool {
 	for ; c.at < len(c.items); c.at++ {
 		e := &c.items[c.at]
 		switch {
+		case e.it == nil:
 		case e.mask&in.mask == 0:
 			in.elsewhere++
-		case e.low < in.low || e.high > in.high:
+		case e.value < in.low || e.value > in.high:
 			in.outside++
-		case !e.it.gone:
+		default:
 			return true
 		}
 	}
@@ -97,10 +98,7 @@ func (p *partition) add(it *item, width float64) {
 		p.backfills = slices.Insert(p.backfills, at, it)
 		return
 	}
-	number := int64(0)
-	if width > 0 {
-		number = bucketOf(it.low[0], width)
-	}
+	number := bucketOf(it.value(), width)
 	b := p.buckets[number]
 	if b == nil {
 		b = &bucket{number: number}
@@ -112,7 +110,7 @@ func (p *partition) add(it *item, width float64) {
 }
 
 func (it *item) entry() entry {
-	return entry{created: it.created, arrival: it.Ticket.Arrival, low: it.low[0], high: it.high[0], mask: it.mask, it: it}
+	return entry{created: it.created, arrival: it.Ticket.Arrival, value: it.value(), mask: it.mask, it: it}
 }
 
 func (b *bucket) add(e entry) {
@@ -125,7 +123,21 @@ func (b *bucket) add(e entry) {
 	b.items = slices.Insert(b.items, b.head+at, e)
 }
 
-// remove marks an item as gone and compacts its bucket when most of it is gone.
+// find returns the position of an item's entry. Most items that are looked for are among
+// the oldest.
+func (b *bucket) find(it *item) int {
+	e, near := it.entry(), 1
+	for b.head+near < len(b.items) && b.items[b.head+near].older(&e) {
+		near *= 2
+	}
+	from := b.head + near/2
+	at, _ := slices.BinarySearchFunc(b.items[from:min(b.head+near+1, len(b.items))], e, compareEntries)
+	for at += from; b.items[at].it != it; at++ { // others of the same age
+	}
+	return at
+}
+
+// remove removes an item, and compacts its bucket when most of it is gone.
 func (p *partition) remove(it *item) {
 	it.gone = true
 	if it.Ticket.Backfill {
@@ -134,8 +146,9 @@ func (p *partition) remove(it *item) {
 	}
 	p.live--
 	b := it.bucket
+	b.items[b.find(it)].it = nil
 	b.gone++
-	for b.head < len(b.items) && b.items[b.head].it.gone {
+	for b.head < len(b.items) && b.items[b.head].it == nil {
 		b.head++
 		b.gone--
 	}
@@ -143,7 +156,7 @@ func (p *partition) remove(it *item) {
 	case b.head == len(b.items):
 		delete(p.buckets, b.number)
 	case b.gone > 32 && b.gone > (len(b.items)-b.head)/2, b.head > 64 && b.head > len(b.items)/2:
-		b.items = slices.DeleteFunc(b.items[b.head:], func(o entry) bool { return o.it.gone })
+		b.items = slices.DeleteFunc(b.items[b.head:], func(o entry) bool { return o.it == nil })
 		b.head, b.gone = 0, 0
 	}
 }
@@ -217,11 +230,12 @@ func sift(heap []cursor, i int) {
 	heap[i] = moved
 }
 
+// all returns the items in buckets: those of a bucket oldest first.
 func (p *partition) all() []*item {
 	out := make([]*item, 0, p.live)
 	for _, b := range p.buckets {
 		for _, e := range b.items[b.head:] {
-			if !e.it.gone {
+			if e.it != nil {
 				out = append(out, e.it)
 			}
 		}

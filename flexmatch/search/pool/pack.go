@@ -23,11 +23,11 @@ func (w *worker) packs(ps *pass, t *task) bool {
 func (w *worker) pack(ps *pass, t *task) {
 	all := t.partition.all()
 	t.left -= len(all)
-	if slices.ContainsFunc(all, func(it *item) bool { return it.size != 1 }) {
+	if slices.ContainsFunc(all, func(it *item) bool { return it.Size != 1 }) {
 		return
 	}
 	slices.SortFunc(all, func(a, b *item) int { return cmp.Or(cmp.Compare(a.low[0], b.low[0]), compareAge(a, b)) })
-	size, reach := w.pool.columns.rules.Most, w.pool.columns.windows[0].limit[0]
+	size, reach := w.pool.columns.rules.Most, w.pool.columns.reach
 	var sets [][]*item
 	var over []*item
 	for i := 0; i < len(all); {
@@ -44,7 +44,7 @@ func (w *worker) pack(ps *pass, t *task) {
 		slices.SortFunc(set, compareAge)
 		if m := w.form(ps, t, set); m != nil {
 			first, _ := slices.BinarySearchFunc(t.anchors, set[0], compareAge)
-			t.formed = append(t.formed, formed{t.anchors[min(first, len(t.anchors)-1)].rank, m})
+			t.formed = append(t.formed, formed{t.anchors[min(first, len(t.anchors)-1)].rank, t.partition, m})
 		}
 	}
 }

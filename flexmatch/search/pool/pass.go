@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/large"
 )
 
 // pass is what all searches of one pass have in common.
@@ -33,8 +34,9 @@ type task struct {
 
 // formed is a match and its position among those of the pass.
 type formed struct {
-	rank  int32
-	match *search.Match
+	rank      int32
+	partition *partition
+	match     *search.Match
 }
 
 // Pass forms the matches that are possible at a time and removes their tickets from the
@@ -72,20 +74,27 @@ func (p *Pool) Pass(now time.Time) []*search.Match {
 	return append(matches, late...)
 }
 
-// passLarge forms large matches, without the index. When its steps are used up, the rest
+// passLarge forms large matches. When its steps are used up, the rest
 // is left to the next pass.
 func (p *Pool) passLarge(now time.Time) []*search.Match {
 	if len(p.changed) == 0 && !p.deferred {
 		return nil
 	}
-	var waiting []*search.Candidate
-	for _, it := range p.items {
-		if !it.gone {
-			waiting = append(waiting, it.Candidate)
+	var partitions []large.Partition
+	for key, in := range p.partitions {
+		items := in.all()
+		if len(in.backfills) > 0 {
+			items = append(items, in.backfills...)
+			sortItems(p.rules.Set, items)
 		}
+		candidates := make([]*search.Candidate, len(items))
+		for i, it := range items {
+			candidates[i] = &it.Candidate
+		}
+		partitions = append(partitions, large.Partition{Key: key, Candidates: candidates})
 	}
 	const steps = 10 // examining a ticket costs less than trying a set
-	matches, more := p.large.Pass(waiting, now, steps*p.limits.Work, len(p.changed) > 0)
+	matches, more := p.large.Pass(partitions, now, steps*p.limits.Work, len(p.changed) > 0)
 	p.changed, p.deferred = nil, more
 	for _, m := range matches {
 		m.Rules = []search.RuleCount{} // the search for large matches counts none
@@ -132,7 +141,7 @@ func (p *Pool) anchors(ps *pass) []*item {
 	}
 	candidates := make([]*search.Candidate, len(out))
 	for i, it := range out {
-		candidates[i], it.level = it.Candidate, it.LevelAt(p.rules.Set, ps.now)
+		candidates[i], it.level = &it.Candidate, it.LevelAt(p.rules.Set, ps.now)
 	}
 	for i, n := range p.rules.Alike(candidates, ps.now) {
 		out[i].alike = int32(n)
@@ -140,14 +149,20 @@ func (p *Pool) anchors(ps *pass) []*item {
 	return out
 }
 
+// sortItems sorts items by priority, then age. It reads each only once.
 func sortItems(rs *ruleset.RuleSet, items []*item) {
-	if rs.Algorithm.BackfillPriority == ruleset.PriorityNormal {
-		slices.SortFunc(items, compareAge)
-		return
+	type key struct {
+		entry
+		priority int
 	}
-	slices.SortFunc(items, func(a, b *item) int {
-		return cmp.Or(search.Priority(rs, a.Candidate)-search.Priority(rs, b.Candidate), compareAge(a, b))
-	})
+	keys := make([]key, len(items))
+	for i, it := range items {
+		keys[i] = key{it.entry(), search.Priority(rs, &it.Candidate)}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.priority-b.priority, compareEntries(a.entry, b.entry)) })
+	for i := range keys {
+		items[i] = keys[i].it
+	}
 }
 
 // around searches around each anchor that is still waiting. Steps that some partitions do
@@ -181,7 +196,7 @@ func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Ma
 	for _, f := range all {
 		matches = append(matches, f.match)
 		for _, t := range f.match.Tickets {
-			p.forget(t.ID)
+			p.forget(t.ID, f.partition, t.Backfill)
 		}
 	}
 	return matches, left

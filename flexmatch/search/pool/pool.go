@@ -111,14 +111,12 @@ func (p *Pool) Counts(id string) []search.RuleCount {
 // Add adds a ticket to the pool, replacing one with the same id.
 func (p *Pool) Add(t *search.Ticket) {
 	p.Remove(t.ID)
-	c, ok := search.Prepare(p.rules.Set, t)
-	it := &item{Candidate: c, created: t.Created.UnixNano()}
+	it := &item{created: t.Created.UnixNano()}
 	p.items[t.ID] = it
-	if !ok {
+	if !it.Prepare(p.rules.Set, t) {
 		it.gone = true
 		return
 	}
-	it.size, it.held = c.Size, c.Held
 	key, ok := p.columns.fill(it)
 	if !ok {
 		it.gone, it.tally = true, p.columns.alone(it)
@@ -146,21 +144,20 @@ func (p *Pool) Remove(id string) {
 	if !it.gone {
 		it.partition.remove(it)
 	}
-	p.forget(id)
+	p.forget(id, it.partition, it.Ticket.Backfill)
 }
 
-// forget drops the pool's own records of a ticket that is no longer in a partition.
-func (p *Pool) forget(id string) {
-	it := p.items[id]
+// forget drops the pool's own records of a ticket that is no longer in its partition.
+func (p *Pool) forget(id string, in *partition, backfill bool) {
 	delete(p.items, id)
-	if it.partition == nil {
+	if in == nil {
 		return
 	}
-	if it.Ticket.Backfill {
+	if backfill {
 		p.backfills--
 	}
-	if it.partition.empty() && p.partitions[it.partition.key] == it.partition {
-		delete(p.partitions, it.partition.key)
+	if in.empty() && p.partitions[in.key] == in {
+		delete(p.partitions, in.key)
 	}
 }
 

@@ -12,11 +12,7 @@ func (a *attempt) seat() *search.Match {
 	w, items := a.worker, a.memory.set
 	level := items[0].level
 	for _, it := range items[1:] {
-		if a.columns.oldest {
-			level = max(level, it.level)
-		} else {
-			level = min(level, it.level)
-		}
+		level = a.columns.older(level, it.level)
 	}
 	cause := a.excludes(items, level)
 	if w.seen[cause]++; cause != causeNone {
@@ -65,12 +61,12 @@ func (a *attempt) excludes(items []*item, level int) int {
 			return causePerTicket
 		}
 	}
-	for i, w := range a.columns.windows {
+	for i := range a.columns.windows {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, it := range items {
 			low, high = min(low, it.low[i]), max(high, it.high[i])
 		}
-		if high-low > w.limit[level] {
+		if high-low > a.columns.limits[level][i] {
 			return causeWindow + i
 		}
 	}

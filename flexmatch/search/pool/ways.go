@@ -111,10 +111,10 @@ const nobody ways = 1
 
 // with returns the ways of a set after a ticket joins.
 func (t *teamSizes) with(set ways, it *item) ways {
-	if it.held > 0 {
+	if it.Held > 0 {
 		return t.seated(set, it.Teams)
 	}
-	return t.plus(set, it.size)
+	return t.plus(set, it.Size)
 }
 
 // plus returns the ways of a set after a party of that many players joins one team.
@@ -158,7 +158,7 @@ func (t *teamSizes) reaches(set ways, items []*item, goal ways) bool {
 		if set&goal != 0 {
 			return true
 		}
-		set |= t.plus(set, it.size)
+		set |= t.plus(set, it.Size)
 	}
 	return set&goal != 0
 }

@@ -26,13 +26,13 @@ type scratch struct {
 	near       []*item   // candidates from the index
 	candidates [][]*item // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
-	shared     []shared // by number of tickets in the set
+	shared     []*shared // by number of tickets in the set
 	members    []*search.Candidate
 	matched    []*item // the set of the match found last
 }
 
 func newWorker(p *Pool) *worker {
-	w := &worker{pool: p, judge: search.NewJudge(p.rules)}
+	w := &worker{pool: p, judge: search.NewJudge(p.rules), seen: make(causes, causeWindow+max(1, len(p.columns.windows)))}
 	w.seating = search.NewSeating(w.judge, &w.deadline)
 	return w
 }
@@ -58,7 +58,7 @@ func (w *worker) do(ps *pass, t *task) {
 		m, cut := w.search(ps, t, anchor)
 		switch {
 		case m != nil:
-			t.formed = append(t.formed, formed{anchor.rank, m})
+			t.formed = append(t.formed, formed{anchor.rank, t.partition, m})
 			for _, it := range w.scratch.matched {
 				t.partition.remove(it)
 			}
