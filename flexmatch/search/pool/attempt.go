@@ -32,9 +32,9 @@ func (a *attempt) begin(sets, placements int) {
 	a.budget = newBudget(sets, placements)
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)
-	s := a.shared(0)
-	*s = shared{level: it.level, levels: it.levels, mask: it.maskAt(it.level), filled: it.Held > 0,
-		ways: a.columns.teams.with(nobody, it), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
+	e, s := it.entry(), a.shared(0)
+	*s = shared{level: it.level, levels: it.levels, mask: a.columns.maskAt(&e, it.level), filled: it.Held > 0,
+		ways: a.columns.teams.with(nobody, &e), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
 }
 
 // best returns the best match of the anchor and its candidates with at least that many
@@ -42,8 +42,8 @@ func (a *attempt) begin(sets, placements int) {
 func (a *attempt) best(least int) *search.Match {
 	candidates := a.memory.candidates[0]
 	held := a.anchor.Held // the most players that a game session could bring into the match
-	for _, it := range candidates {
-		held = max(held, it.Held)
+	for i := range candidates {
+		held = max(held, int(candidates[i].held))
 	}
 	least = max(least, a.anchor.Size, 1, a.columns.rules.Least-held)
 	for size := a.room(); size >= least; size-- {
@@ -63,18 +63,18 @@ func (a *attempt) room() int {
 }
 
 // list returns the empty list of a depth.
-func (a *attempt) list(depth int) []*item {
+func (a *attempt) list(depth int) []entry {
 	for len(a.memory.candidates) <= depth {
 		a.memory.candidates = append(a.memory.candidates, nil)
 	}
 	return a.memory.candidates[depth][:0]
 }
 
-// reaches reports whether, judging by sizes of parties and teams, some of the items could
+// reaches reports whether, judging by sizes of parties and teams, some of the tickets could
 // add that many players to a set.
-func (a *attempt) reaches(s *shared, items []*item, players int) bool {
+func (a *attempt) reaches(s *shared, tickets []entry, players int) bool {
 	enough := s.filled || !a.sessions // players of a game session can still fill teams
-	return a.columns.teams.reaches(s.ways, items, a.columns.teams.of(s.players+players, enough))
+	return a.columns.teams.reaches(s.ways, tickets, a.columns.teams.of(s.players+players, enough))
 }
 
 // grow adds candidates of a depth, earlier ones first, until the wanted number of players
@@ -85,11 +85,11 @@ func (a *attempt) grow(depth, want int) *search.Match {
 		return a.finish(depth)
 	}
 	var tried map[int32]bool
-	for i, it := range list {
+	for i := range list {
 		if i > 0 && !a.reaches(a.shared(depth), list[i:], want) {
 			return nil
 		}
-		if it.Size > want || tried[it.alike] {
+		if int(list[i].size) > want || tried != nil && tried[list[i].it.alike] {
 			continue
 		}
 		if a.budget.sets--; a.budget.sets < 0 || a.worker.deadline.Reached(a.budget.sets) {
@@ -103,7 +103,7 @@ func (a *attempt) grow(depth, want int) *search.Match {
 			if tried == nil {
 				tried = map[int32]bool{}
 			}
-			tried[it.alike] = true
+			tried[list[i].it.alike] = true
 		}
 	}
 	return nil
@@ -113,27 +113,28 @@ func (a *attempt) grow(depth, want int) *search.Match {
 func (a *attempt) with(depth, i, want int) *search.Match {
 	m := a.memory
 	list := m.candidates[depth]
-	it := list[i]
+	e := &list[i]
 	a.worker.seen[causeNone]++
-	m.set = append(m.set[:depth+1], it)
+	m.set = append(m.set[:depth+1], e.it)
 	if !a.possible(m.set...) {
 		return nil
 	}
 	s := a.shared(depth + 1)
-	a.join(a.shared(depth), it, s)
+	a.join(a.shared(depth), e, s)
 	next := a.list(depth + 1)
-	if want > it.Size || a.sessions {
-		for _, other := range list[i+1:] {
-			if a.accepts(s, other) {
-				next = append(next, other)
+	want -= int(e.size)
+	if want > 0 || a.sessions {
+		for n := i + 1; n < len(list); n++ {
+			if a.accepts(s, &list[n]) {
+				next = append(next, list[n])
 			}
 		}
 	}
 	m.candidates[depth+1] = next
-	if !a.reaches(s, next, want-it.Size) {
+	if !a.reaches(s, next, want) {
 		return nil
 	}
-	return a.grow(depth+1, want-it.Size)
+	return a.grow(depth+1, want)
 }
 
 // finish seats the set of a depth in a game session to backfill, if none is chosen yet and
@@ -142,9 +143,9 @@ func (a *attempt) finish(depth int) *search.Match {
 	m := a.memory
 	set, s := m.set[:depth+1], a.shared(depth)
 	if !s.filled {
-		for _, it := range m.candidates[depth] {
-			if it.Ticket.Backfill && a.accepts(s, it) {
-				m.set = append(set, it)
+		for i := range m.candidates[depth] {
+			if e := &m.candidates[depth][i]; e.held > 0 && a.accepts(s, e) {
+				m.set = append(set, e.it)
 				if match := a.seat(); match != nil || a.cut {
 					return match
 				}
@@ -203,23 +204,27 @@ func (a *attempt) shared(depth int) *shared {
 	return m.shared[depth]
 }
 
-// accepts reports whether a match could include a set and one more item, and counts the
+// accepts reports whether a match could include a set and one more ticket, and counts the
 // verdict of the columns.
-func (a *attempt) accepts(s *shared, it *item) bool {
-	c, seen := a.columns, a.worker.seen
-	if it.Held > 0 && s.filled || c.teams.with(s.ways, it) == 0 {
+func (a *attempt) accepts(s *shared, e *entry) bool {
+	c := a.columns
+	if e.held > 0 && s.filled || c.teams.with(s.ways, e) == 0 {
 		return false
 	}
-	level, cause := c.older(s.level, it.level), causeNone
+	level, cause := c.older(s.level, int(e.level)), causeNone
 	switch {
-	case s.mask&it.maskAt(level) == 0:
+	case s.mask&c.maskAt(e, level) == 0:
 		cause = causeLatency
-	case s.levels&it.levels == 0:
+	case s.levels&e.levels == 0:
 		cause = causePerTicket
-	case len(it.low) > 0:
-		cause = s.outside(it, c.loosest[level])
+	case len(c.windows) == 1 && e.held == 0:
+		if max(s.high[0], e.value)-min(s.low[0], e.value) > c.loosest[level][0] {
+			cause = causeWindow
+		}
+	case len(c.windows) > 0:
+		cause = s.outside(e.it, c.loosest[level])
 	}
-	seen[cause]++
+	a.worker.seen[cause]++
 	return cause == causeNone
 }
 
@@ -227,29 +232,22 @@ func (a *attempt) accepts(s *shared, it *item) bool {
 // causeNone.
 func (s *shared) outside(it *item, limits []float64) int {
 	n := len(limits)
-	low, high, low2, high2 := s.low[:n], s.high[:n], it.low[:n], it.high[:n]
+	low, high, itsLow, itsHigh := s.low[:n], s.high[:n], it.low[:n], it.high[:n]
 	for i, limit := range limits {
-		least, most := low[i], high[i]
-		if low2[i] < least {
-			least = low2[i]
-		}
-		if high2[i] > most {
-			most = high2[i]
-		}
-		if most-least > limit {
+		if max(high[i], itsHigh[i])-min(low[i], itsLow[i]) > limit {
 			return causeWindow + i
 		}
 	}
 	return causeNone
 }
 
-// join sets out to what a set with one more item, which it accepts, has in common.
-func (a *attempt) join(s *shared, it *item, out *shared) {
-	level := a.columns.older(s.level, it.level)
-	low, high := out.low, out.high
+// join sets out to what a set with one more ticket, which it accepts, has in common.
+func (a *attempt) join(s *shared, e *entry, out *shared) {
+	c, low, high := a.columns, out.low, out.high
 	for i := range low {
-		low[i], high[i] = min(s.low[i], it.low[i]), max(s.high[i], it.high[i])
+		low[i], high[i] = min(s.low[i], e.it.low[i]), max(s.high[i], e.it.high[i])
 	}
-	*out = shared{level: level, levels: s.levels & it.levels, mask: s.mask & it.maskAt(level), filled: s.filled || it.Held > 0,
-		ways: a.columns.teams.with(s.ways, it), players: s.players + it.Size + it.Held, low: low, high: high}
+	level := c.older(s.level, int(e.level))
+	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0,
+		ways: c.teams.with(s.ways, e), players: s.players + int(e.size) + int(e.held), low: low, high: high}
 }

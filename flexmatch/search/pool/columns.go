@@ -26,6 +26,7 @@ type columns struct {
 	flat       []int // flat rules without a column
 
 	exactMasks bool
+	growing    bool        // items have masks by level
 	oldest     bool        // the oldest ticket's age counts
 	sorts      bool        // there are sort rules
 	packable   bool        // matches can be packed
@@ -68,6 +69,7 @@ func columnsOf(rules *search.Rules) *columns {
 		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
 	c.limit()
+	c.growing = len(rs.Levels()) > 1 && c.exactMasks && !c.oldest && len(c.latencies) > 0
 	c.packable = len(rs.Levels()) == 1 && len(c.windows) == 1 && len(c.latencies) == 0 && len(c.perTicket) == 0 &&
 		len(c.flat) == 0 && len(rules.Teams) == 0 && !c.sorts && rules.Least == rules.Most && rules.Options.AdditionalPlayerCount == 0
 	return c
@@ -145,7 +147,7 @@ type item struct {
 	level  int        // the level at its age
 	mask   uint64     // locations allowed at any level
 	levels uint64     // bits of the levels at which the per-ticket rules hold
-	masks  []uint64   // mask by level, each including those of lower levels; nil for a single level or more than maxMaskLevels
+	masks  []uint64   // mask by level, each including those of lower levels, if columns.growing
 	low    []float64  // by window
 	high   []float64  // by window; low itself unless the ticket is of a game session
 	one    [1]float64 // the memory of low, if there is one window
@@ -169,11 +171,11 @@ func (c *columns) older(a, b int) int {
 
 // maskAt returns the locations possible for a match at the level or at one that the match
 // can still reach by growing.
-func (it *item) maskAt(level int) uint64 {
-	if it.masks == nil {
-		return it.mask
+func (c *columns) maskAt(e *entry, level int) uint64 {
+	if !c.growing {
+		return e.mask
 	}
-	return it.masks[level]
+	return e.it.masks[level]
 }
 
 // exactly returns the locations allowed at a level, or at any level if exact is nil.
@@ -253,7 +255,7 @@ func (c *columns) locate(it *item) {
 			}
 		}
 	}
-	if it.exact != nil && !c.oldest {
+	if c.growing {
 		it.masks = slices.Clone(it.exact)
 		for i := 1; i < len(it.masks); i++ {
 			it.masks[i] |= it.masks[i-1]

@@ -10,18 +10,18 @@ import (
 // are most of them or they have enough players. It keeps those that an earlier call found.
 func (a *attempt) gather(most, players int) {
 	m := a.memory
-	for _, it := range m.near {
-		players -= it.Size
+	for i := range m.near {
+		players -= int(m.near[i].size)
 	}
 	for len(m.near) < most && players > 0 && a.looks < 16*most {
-		it := m.walk.next()
-		if it == nil {
+		e := m.walk.next()
+		if e == nil {
 			break
 		}
 		a.looks++
-		if a.joins(it) {
-			m.near = append(m.near, it)
-			players -= it.Size
+		if a.joins(e) {
+			m.near = append(m.near, *e)
+			players -= int(e.size)
 		}
 	}
 	a.countExcluded()
@@ -29,29 +29,29 @@ func (a *attempt) gather(most, players int) {
 	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
 	out = a.gatherSessions(most, out)
 	if a.columns.sorts {
-		search.SortByRules(a.columns.rs, &a.anchor.Candidate, out, func(it *item) *search.Candidate { return &it.Candidate }, a.worker.judge.Now)
+		search.SortByRules(a.columns.rs, &a.anchor.Candidate, out, func(e entry) *search.Candidate { return &e.it.Candidate }, a.worker.judge.Now)
 	}
 	m.candidates[0] = out
 }
 
-// joins reports whether a match could include both the anchor and an item.
-func (a *attempt) joins(it *item) bool {
-	return it != a.anchor && a.accepts(a.shared(0), it) && a.possible(a.anchor, it)
+// joins reports whether a match could include both the anchor and another ticket.
+func (a *attempt) joins(e *entry) bool {
+	return e.it != a.anchor && a.accepts(a.shared(0), e) && a.possible(a.anchor, e.it)
 }
 
 // gatherSessions appends game sessions that the anchor could join.
-func (a *attempt) gatherSessions(most int, out []*item) []*item {
+func (a *attempt) gatherSessions(most int, out []entry) []entry {
 	backfills := a.partition.backfills
 	if a.sessions = a.backfill && !a.anchor.Ticket.Backfill && len(backfills) > 0; !a.sessions {
 		return out
 	}
 	a.partial = a.partial || !a.exact && len(backfills) > most
 	for _, it := range backfills[:min(len(backfills), most)] {
-		if a.joins(it) {
-			out = append(out, it)
+		if e := it.entry(); a.joins(&e) {
+			out = append(out, e)
 		}
 	}
-	sortItems(a.columns.rs, out)
+	sortEntries(a.columns.rs, out)
 	return out
 }
 

@@ -18,14 +18,18 @@ type partition struct {
 
 func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }
 
-// entry is an item in a bucket with copies of the values that a walk compares, so that a
-// walk reads memory in order and touches only matching items.
+// entry is an item in a bucket, or among the candidates of a search, with copies of the
+// values that are compared first: so memory is read in order, and few items are.
 type entry struct {
+	it      *item // nil if it was removed
 	created int64
 	arrival uint64
-	value   float64 // of the first window
-	mask    uint64  // locations at any level
-	it      *item   // nil if it was removed
+	value   float64 // of the first window; of a game session, the lowest
+	mask    uint64  // as in the item
+	levels  uint64  // as in the item
+	level   int32   // as in the item
+	size    int16   // new players
+	held    int16   // players in the game session
 }
 
 func (e *entry) older(o *entry) bool {
@@ -110,7 +114,8 @@ func (p *partition) add(it *item, width float64) {
 }
 
 func (it *item) entry() entry {
-	return entry{created: it.created, arrival: it.Ticket.Arrival, value: it.value(), mask: it.mask, it: it}
+	return entry{it: it, created: it.created, arrival: it.Ticket.Arrival, value: it.value(), mask: it.mask, levels: it.levels,
+		level: int32(it.level), size: int16(it.Size), held: int16(it.Held)}
 }
 
 func (b *bucket) add(e entry) {
@@ -186,19 +191,20 @@ func (w *walk) begin(p *partition, in bounds, width float64) {
 	}
 }
 
-func (w *walk) next() *item {
+// next returns the next entry, or nil. It is valid until the partition changes.
+func (w *walk) next() *entry {
 	if len(w.heap) == 0 {
 		return nil
 	}
 	c := &w.heap[0]
-	it := c.entry().it
+	e := c.entry()
 	if c.at++; !c.skip(&w.bounds) {
 		last := len(w.heap) - 1
 		w.heap[0] = w.heap[last]
 		w.heap = w.heap[:last]
 	}
 	sift(w.heap, 0)
-	return it
+	return e
 }
 
 // open adds a cursor at the bucket's first entry within the bounds, if there is one.

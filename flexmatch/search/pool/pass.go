@@ -141,7 +141,7 @@ func (p *Pool) anchors(ps *pass) []*item {
 	}
 	candidates := make([]*search.Candidate, len(out))
 	for i, it := range out {
-		candidates[i], it.level = &it.Candidate, it.LevelAt(p.rules.Set, ps.now)
+		candidates[i] = &it.Candidate
 	}
 	for i, n := range p.rules.Alike(candidates, ps.now) {
 		out[i].alike = int32(n)
@@ -149,20 +149,26 @@ func (p *Pool) anchors(ps *pass) []*item {
 	return out
 }
 
-// sortItems sorts items by priority, then age. It reads each only once.
+// sortItems sorts items by priority, then age.
 func sortItems(rs *ruleset.RuleSet, items []*item) {
-	type key struct {
-		entry
-		priority int
-	}
-	keys := make([]key, len(items))
+	entries := make([]entry, len(items))
 	for i, it := range items {
-		keys[i] = key{it.entry(), search.Priority(rs, &it.Candidate)}
+		entries[i] = it.entry()
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.priority-b.priority, compareEntries(a.entry, b.entry)) })
-	for i := range keys {
-		items[i] = keys[i].it
+	sortEntries(rs, entries)
+	for i := range entries {
+		items[i] = entries[i].it
 	}
+}
+
+func sortEntries(rs *ruleset.RuleSet, entries []entry) {
+	if rs.Algorithm.BackfillPriority == ruleset.PriorityNormal {
+		slices.SortFunc(entries, compareEntries)
+		return
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(search.Priority(rs, &a.it.Candidate)-search.Priority(rs, &b.it.Candidate), compareEntries(a, b))
+	})
 }
 
 // around searches around each anchor that is still waiting. Steps that some partitions do

@@ -191,6 +191,9 @@ func (p *Pool) expand(now time.Time) {
 			continue
 		}
 		it.level = it.LevelAt(p.rules.Set, now)
+		if b := it.bucket; b != nil {
+			b.items[b.find(it)].level = int32(it.level)
+		}
 		it.cuts = 0
 		p.changed = append(p.changed, it)
 		p.expansions.await(it, p.rules.Set)

@@ -110,11 +110,11 @@ func (t *teamSizes) note(way int, sizes []ruleset.Size) {
 const nobody ways = 1
 
 // with returns the ways of a set after a ticket joins.
-func (t *teamSizes) with(set ways, it *item) ways {
-	if it.Held > 0 {
-		return t.seated(set, it.Teams)
+func (t *teamSizes) with(set ways, e *entry) ways {
+	if e.held > 0 {
+		return t.seated(set, e.it.Teams)
 	}
-	return t.plus(set, it.Size)
+	return t.plus(set, int(e.size))
 }
 
 // plus returns the ways of a set after a party of that many players joins one team.
@@ -152,13 +152,13 @@ func (t *teamSizes) of(players int, enough bool) ways {
 	return t.total[players]
 }
 
-// reaches reports whether adding some of the items leads from a set of ways to a goal.
-func (t *teamSizes) reaches(set ways, items []*item, goal ways) bool {
-	for _, it := range items {
+// reaches reports whether adding some of the tickets leads from a set of ways to a goal.
+func (t *teamSizes) reaches(set ways, tickets []entry, goal ways) bool {
+	for i := range tickets {
 		if set&goal != 0 {
 			return true
 		}
-		set |= t.plus(set, it.Size)
+		set |= t.plus(set, int(tickets[i].size))
 	}
 	return set&goal != 0
 }

@@ -23,8 +23,8 @@ type worker struct {
 // left in it.
 type scratch struct {
 	walk       walk
-	near       []*item   // candidates from the index
-	candidates [][]*item // remaining candidates, by number of tickets that joined the anchor
+	near       []entry   // candidates from the index
+	candidates [][]entry // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
 	shared     []*shared // by number of tickets in the set
 	members    []*search.Candidate
