@@ -176,9 +176,6 @@ func (a *Agent) identify(ctx context.Context) error {
 	return err
 }
 
-// lastReports is how long the agent tries to send its last reports to Muster.
-const lastReports = 3 * time.Second
-
 // serve keeps the link to Muster until ctx ends and the last reports are sent. If the
 // host was removed, serve ends everything that runs and returns errRemoved.
 func (a *Agent) serve(ctx context.Context) error {
@@ -204,7 +201,7 @@ func (a *Agent) serve(ctx context.Context) error {
 		return err
 	}
 	a.end(linked)
-	for end := time.Now().Add(lastReports); len(a.reports.after(0)) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(a.opts.lastReports); len(a.reports.after(0)) > 0 && time.Now().Before(end); {
 		wake.Sleep(linked, 10*time.Millisecond)
 	}
 	return nil

@@ -444,7 +444,8 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	a := m.start(home, nil)
+	impatient := func(o *Options) { o.lastReports = 50 * time.Millisecond } // nobody receives them
+	a := m.start(home, impatient)
 	m.deaf = true
 	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
@@ -453,7 +454,7 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	m.cut()
 	m.until("it is reported again", func() bool { return len(m.exits) == 2 })
 	a.stop()
-	m.start(home, nil)
+	m.start(home, impatient)
 	m.until("a later agent reports it", func() bool {
 		n := 0
 		for _, e := range m.exits {

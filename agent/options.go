@@ -82,8 +82,9 @@ type Options struct {
 
 	Log *slog.Logger // default slog.Default()
 
-	retryAfter time.Duration // pause before a build's download is retried; for tests
-	keepLogs   time.Duration // how long the folder of an instance outlives it; for tests
+	retryAfter  time.Duration // pause before a build's download is retried; for tests
+	keepLogs    time.Duration // how long the folder of an instance outlives it; for tests
+	lastReports time.Duration // how long the agent tries to send its last reports to Muster; for tests
 }
 
 // The default range of ports for games: below the ephemeral ports, which systems use
@@ -108,6 +109,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
 	o.keepLogs = cmp.Or(o.keepLogs, 5*time.Minute)
+	o.lastReports = cmp.Or(o.lastReports, 3*time.Second)
 	o.UserClaims = cmp.Or(o.UserClaims, "/var/lib/muster-users")
 	if o.Log == nil {
 		o.Log = slog.Default()

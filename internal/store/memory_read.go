@@ -80,13 +80,16 @@ func (db *memoryDB) Entries(_ context.Context, log int, q LogQuery) ([]StoredEnt
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	columns := db.schema.Logs[log].Columns
-	entries := slices.Clone(db.log(log).entries)
+	entries := slices.All(db.log(log).entries)
 	if q.Desc {
-		slices.Reverse(entries)
+		entries = slices.Backward(db.log(log).entries)
 	}
 	var found []StoredEntry
 	for _, e := range entries {
-		if len(found) < q.Limit && q.holds(e) && matches("", e.Columns, columns, q.Where) {
+		if len(found) == q.Limit {
+			break
+		}
+		if q.holds(e) && matches("", e.Columns, columns, q.Where) {
 			found = append(found, e)
 		}
 	}
