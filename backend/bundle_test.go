@@ -28,28 +28,35 @@ const duel = `{"name":"duel","ruleLanguageVersion":"1.0","teams":[{"name":"red",
 func inHouse(t *testing.T, f func(*house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{Cell: celltest.New(t, celltest.Options{})}
-		queues := placement.New(h.Store, placement.Deps{Events: h.Events, Tags: h.Tags, Fleets: h.Fleets, Computes: h.Computes, Sessions: h.Sessions}, placement.Options{})
-		matches := flexmatch.New(h.Store, flexmatch.Deps{Home: celltest.Home, Events: h.Events, Tags: h.Tags, Sessions: h.Sessions, Placements: queues}, flexmatch.Options{})
-		h.ids = h.Accounts()
-		var err error
-		h.lobby, err = lobby.New(h.Store, lobby.Deps{Identity: h.ids, Fleets: h.Fleets, Sessions: h.Sessions, Placements: queues, Matches: matches}, lobby.Options{Offer: lobby.Offer{Open: true}})
-		h.Must(err)
-		settings, err := NewSettings(Config{Open: true})
-		h.Must(err)
-		h.b = New(Deps{Store: h.Store, Identity: h.ids, Fleets: h.Fleets, Lobby: h.lobby, Base: "http://play.example"}, settings)
-		h.Open()
-		_, err = queues.Queues.Create.Do(h.Ctx, placement.QueueInput{Queue: placement.Queue{Name: "empty"}})
-		h.Must(err)
-		_, err = matches.RuleSets.Create(h.Ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
-		h.Must(err)
-		_, err = matches.Configurations.Create(h.Ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{Name: "alone", RuleSet: "duel", Mode: flexmatch.Standalone}})
-		h.Must(err)
-		h.Start(queues.Run, matches.Run, h.lobby.Run)
+		h := newHouse(t)
 		defer h.Close()
 		f(h)
 		synctest.Wait()
 	})
+}
+
+// newHouse opens a house. The loops of the matchmaker and the lobby run until it is closed.
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	h := &house{Cell: celltest.New(t, celltest.Options{})}
+	queues := placement.New(h.Store, placement.Deps{Events: h.Events, Tags: h.Tags, Fleets: h.Fleets, Computes: h.Computes, Sessions: h.Sessions}, placement.Options{})
+	matches := flexmatch.New(h.Store, flexmatch.Deps{Home: celltest.Home, Events: h.Events, Tags: h.Tags, Sessions: h.Sessions, Placements: queues}, flexmatch.Options{})
+	h.ids = h.Accounts()
+	var err error
+	h.lobby, err = lobby.New(h.Store, lobby.Deps{Identity: h.ids, Fleets: h.Fleets, Sessions: h.Sessions, Placements: queues, Matches: matches}, lobby.Options{Offer: lobby.Offer{Open: true}})
+	h.Must(err)
+	settings, err := NewSettings(Config{Open: true})
+	h.Must(err)
+	h.b = New(Deps{Store: h.Store, Identity: h.ids, Fleets: h.Fleets, Lobby: h.lobby, Base: "http://play.example"}, settings)
+	h.Open()
+	_, err = queues.Queues.Create.Do(h.Ctx, placement.QueueInput{Queue: placement.Queue{Name: "empty"}})
+	h.Must(err)
+	_, err = matches.RuleSets.Create(h.Ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
+	h.Must(err)
+	_, err = matches.Configurations.Create(h.Ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{Name: "alone", RuleSet: "duel", Mode: flexmatch.Standalone}})
+	h.Must(err)
+	h.Start(queues.Run, matches.Run, h.lobby.Run)
+	return h
 }
 
 func (h *house) guest() (player, token string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// hub wakes long polls that wait for changes of a player. A nudge only signals that
+// hub wakes long polls that wait for changes of a player. Waking only signals that
 // something changed: the state is in the rows.
 type hub struct {
 	ids     *identity.Service
@@ -21,56 +21,40 @@ type hub struct {
 	closing chan struct{} // closed when the server stops
 
 	mu      sync.Mutex
-	of      map[string]map[wake.Nudge]struct{} // by player
-	polls   map[string][]chan struct{}         // long polls by player, the oldest first; closed to end one
-	waiting atomic.Int64                       // long polls
+	of      map[string][]*poll // by player, the oldest first
+	waiting atomic.Int64       // all of them
+}
+
+// poll is a long poll.
+type poll struct {
+	changed wake.Nudge    // receives after the rows of its player have changed
+	over    chan struct{} // closed to end it
 }
 
 func newHub(most Limits, ids *identity.Service) *hub {
-	return &hub{
-		ids: ids, most: most, closing: make(chan struct{}), of: map[string]map[wake.Nudge]struct{}{}, polls: map[string][]chan struct{}{},
-	}
+	return &hub{ids: ids, most: most, closing: make(chan struct{}), of: map[string][]*poll{}}
 }
 
 // begin begins a long poll of a player, and ends the oldest if there would be too many.
-// over is closed to end this one; end must be called when it has ended.
-func (h *hub) begin(player string) (over <-chan struct{}, end func()) {
-	own := make(chan struct{})
+func (h *hub) begin(player string) *poll {
+	p := &poll{wake.NewNudge(), make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := append(h.polls[player], own)
+	all := append(h.of[player], p)
 	if len(all) > h.most.WaitsPerPlayer {
-		close(all[0])
+		close(all[0].over)
 		all = all[1:]
 	}
-	h.polls[player] = all
-	return own, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		rest := slices.DeleteFunc(h.polls[player], func(c chan struct{}) bool { return c == own })
-		if h.polls[player] = rest; len(rest) == 0 {
-			delete(h.polls, player)
-		}
-	}
+	h.of[player] = all
+	return p
 }
 
-// watch returns a Nudge that receives after the rows of a player have changed, until stop
-// is called.
-func (h *hub) watch(player string) (changed wake.Nudge, stop func()) {
-	w := wake.NewNudge()
+func (h *hub) end(player string, p *poll) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.of[player] == nil {
-		h.of[player] = map[wake.Nudge]struct{}{}
-	}
-	h.of[player][w] = struct{}{}
-	return w, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.of[player], w)
-		if len(h.of[player]) == 0 {
-			delete(h.of, player)
-		}
+	rest := slices.DeleteFunc(h.of[player], func(q *poll) bool { return q == p })
+	if h.of[player] = rest; len(rest) == 0 {
+		delete(h.of, player)
 	}
 }
 
@@ -79,8 +63,8 @@ func (h *hub) wake(players []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, player := range players {
-		for w := range h.of[player] {
-			w.Send()
+		for _, p := range h.of[player] {
+			p.changed.Send()
 		}
 	}
 }
@@ -149,25 +133,21 @@ func (h *hub) await(ctx context.Context, player string, wait time.Duration, chan
 	}
 	if int(h.waiting.Add(1)) > h.most.Waits {
 		h.waiting.Add(-1)
-		p := refuse("busy", "too many long polls at the moment; ask without wait")
-		p.Wait = time.Second
-		return p
+		r := refuse("busy", "too many long polls at the moment; ask without wait")
+		r.Wait = time.Second
+		return r
 	}
 	defer h.waiting.Add(-1)
-	over, end := h.begin(player)
-	defer end()
-	w, stop := h.watch(player)
-	defer stop()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	p := h.begin(player)
+	defer h.end(player, p)
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	for !changed() {
 		select {
-		case <-w:
-		case <-timer.C:
-			return nil
+		case <-p.changed:
 		case <-ctx.Done():
 			return nil
-		case <-over:
+		case <-p.over:
 			return nil
 		case <-h.closing:
 			return nil

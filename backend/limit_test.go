@@ -84,8 +84,8 @@ func TestAwait_OfOnePlayer(t *testing.T) {
 		has("1", "2")
 		time.Sleep(maxWait)
 		synctest.Wait()
-		if n := h.waiting.Load(); n != 0 || len(ended) != 6 || len(h.polls) != 0 {
-			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(h.polls))
+		if n := h.waiting.Load(); n != 0 || len(ended) != 6 || len(h.of) != 0 {
+			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(h.of))
 		}
 	})
 }

@@ -37,11 +37,11 @@ func TestParty_LeftIsTold(t *testing.T) {
 				t.Errorf("%s: a member is told %q", name, got)
 			}
 			before := cursor
-			waits, stop := h.b.hub.watch("bert")
-			defer stop()
+			waits := h.b.hub.begin("bert")
+			defer h.b.hub.end("bert", waits)
 			end(h, p)
 			select {
-			case <-waits:
+			case <-waits.changed:
 			default:
 				t.Errorf("%s: not woken", name)
 			}

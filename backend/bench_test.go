@@ -1,0 +1,57 @@
+package backend
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// BenchmarkTicket requests a match and cancels it, without a network and on a store in
+// memory.
+func BenchmarkTicket(b *testing.B) {
+	h := newHouse(b)
+	defer h.Close()
+	_, token := h.guest()
+	b.ReportAllocs()
+	for b.Loop() {
+		t := h.start(token)
+		h.send("192.0.2.1", token, "DELETE", protocol.Base+"/matchmaking/tickets/"+t.TicketID, "")
+	}
+}
+
+// start requests a match.
+func (h *house) start(token string) (t protocol.Ticket) {
+	h.Must(json.Unmarshal(h.send("192.0.2.1", token, "POST", protocol.Base+"/matchmaking/tickets", `{"matchmaker":"alone"}`).Body.Bytes(), &t))
+	return t
+}
+
+// BenchmarkPush sends a player a ticket that has changed.
+func BenchmarkPush(b *testing.B) {
+	h := newHouse(b)
+	defer h.Close()
+	server := httptest.NewServer(h.b)
+	defer server.Close()
+	player, token := h.guest()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+server.URL[len("http"):]+protocol.Base+"/ws", http.Header{"Authorization": {"Bearer " + token}})
+	h.Must(err)
+	defer ws.Close()
+	h.Go(func() {
+		for err := error(nil); err == nil; {
+			_, _, err = ws.NextReader()
+		}
+	})
+	h.start(token)
+	c := h.b.sockets.door.of[player][0]
+	c.notify(changes)
+	c.writer.Wait()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.cursor = "0"
+		h.Must(c.update(changes))
+	}
+}

@@ -1,0 +1,261 @@
+package backend
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// upgraded is a ResponseWriter whose connection is one end of a pipe.
+type upgraded struct {
+	*httptest.ResponseRecorder
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (u *upgraded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return u.conn, bufio.NewReadWriter(bufio.NewReader(u.conn), bufio.NewWriter(u.conn)), nil
+}
+
+// line is a client's WebSocket over a pipe without a buffer.
+type line struct {
+	*house
+	ws *websocket.Conn
+
+	mu    sync.Mutex
+	mute  bool // it answers no pings
+	pings int
+	got   []string // the types of messages; at the end the close code
+}
+
+// pinged returns how often the client was pinged.
+func (l *line) pinged() int {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pings
+}
+
+func (l *line) note(got string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got = append(l.got, got)
+}
+
+// dial opens a WebSocket; without a token the client has yet to send one.
+func (h *house) dial(token string) *line {
+	h.Helper()
+	here, there := net.Pipe()
+	h.Go(func() {
+		sent, err := http.ReadRequest(bufio.NewReader(there))
+		if err != nil {
+			h.Error(err)
+			return
+		}
+		sent.RemoteAddr = "192.0.2.1:1234"
+		h.b.ServeHTTP(&upgraded{httptest.NewRecorder(), there}, sent)
+	})
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	ws, _, err := websocket.NewClient(here, &url.URL{Scheme: "ws", Host: "play.example", Path: protocol.Base + "/ws"}, header, 256, 256)
+	h.Must(err)
+	l := &line{house: h, ws: ws}
+	pong := ws.PingHandler()
+	ws.SetPingHandler(func(data string) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.pings++; l.mute {
+			return nil
+		}
+		return pong(data)
+	})
+	return l
+}
+
+// connect dials, and reads until the connection ends.
+func (h *house) connect(token string) *line {
+	h.Helper()
+	l := h.dial(token)
+	h.Go(func() {
+		defer l.ws.Close()
+		for {
+			_, text, err := l.ws.ReadMessage()
+			if end, ok := errors.AsType[*websocket.CloseError](err); ok {
+				l.note(code(end.Code))
+			}
+			if err != nil {
+				return
+			}
+			var m protocol.Message
+			h.Must(json.Unmarshal(text, &m))
+			if m.Type != protocol.MessageError { // it may come before the close frame
+				l.note(m.Type)
+			}
+		}
+	})
+	if token != "" {
+		l.wants("begin", protocol.MessageReady)
+	}
+	return l
+}
+
+// wants fails the test unless the client has received exactly these messages since the last call.
+func (l *line) wants(when string, types ...string) {
+	l.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Equal(l.got, types) {
+		l.Errorf("%s: received %q, want %q", when, l.got, types)
+	}
+	l.got = nil
+}
+
+func (l *line) auth(token string) {
+	l.Helper()
+	text, err := json.Marshal(outgoing{Type: protocol.MessageAuth, Data: protocol.SocketAuth{AccessToken: token}})
+	l.Must(err)
+	l.Must(l.ws.WriteMessage(websocket.TextMessage, text))
+}
+
+// connections returns how many WebSockets the server has, and of how many players.
+func (h *house) connections() (all, players int) {
+	synctest.Wait()
+	d := h.b.sockets.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.pings.Len() != d.all {
+		h.Errorf("%d connections, %d to be pinged", d.all, d.pings.Len())
+	}
+	return d.all, len(d.of)
+}
+
+func (h *house) login() *identity.Session {
+	h.Helper()
+	h.Must(h.ids.Open(h.Ctx))
+	s, err := h.ids.Logins.CreateGuest(h.Ctx)
+	h.Must(err)
+	return s
+}
+
+func code(n int) string { return strconv.Itoa(n) }
+
+// A connection is pinged every 20 seconds. It stays for as long as its client answers and its
+// login is valid, of which the client is warned once.
+func TestSocket_Stays(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		s := h.login()
+		l := h.connect(s.AccessToken)
+		for minute := 1; minute <= 14; minute++ {
+			time.Sleep(time.Minute)
+			if n := l.pinged(); n != 3*minute {
+				t.Fatalf("%d pings in %d minutes", n, minute)
+			}
+		}
+		time.Sleep(20 * time.Second)
+		l.wants("less than a minute is left", protocol.MessageExpiring)
+		s, err := h.ids.Tokens.Refresh(h.Ctx, s.RefreshToken)
+		h.Must(err)
+		l.auth(s.AccessToken)
+		l.wants("a new token", protocol.MessageReady)
+		time.Sleep(10 * time.Minute)
+		l.wants("with the new token")
+		h.Must(h.ids.Tokens.Logout(h.Ctx, s.RefreshToken))
+		time.Sleep(pingEvery)
+		l.wants("logged out", code(protocol.CloseUnauthorized))
+	})
+}
+
+// Whatever ends a connection ends it in time, with its code; other connections are not
+// delayed.
+func TestSocket_Ends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do     func(*house, *identity.Session, *line)
+		within time.Duration
+		code   []string
+	}{
+		"banned": {func(h *house, s *identity.Session, _ *line) {
+			h.Must(h.ids.Accounts.Ban(h.Ctx, s.PlayerID, "", time.Now().Add(time.Hour)))
+		}, 0, []string{code(protocol.CloseUnauthorized)}},
+		"server stops":   {func(h *house, _ *identity.Session, _ *line) { h.Go(func() { h.b.Close(h.Ctx) }) }, 0, []string{code(websocket.CloseGoingAway)}},
+		"another player": {func(h *house, _ *identity.Session, l *line) { l.auth(h.login().AccessToken) }, 0, []string{code(protocol.CloseUnauthorized)}},
+		"replaced": {func(h *house, s *identity.Session, _ *line) {
+			for range h.b.config.Limits.Sockets {
+				defer h.connect(s.AccessToken).ws.Close()
+			}
+		}, 0, []string{code(protocol.CloseReplaced)}},
+		"silent": {func(_ *house, _ *identity.Session, l *line) { l.mu.Lock(); l.mute = true; l.mu.Unlock() }, silentFor, []string{code(websocket.CloseNormalClosure)}},
+		"gone":   {func(_ *house, _ *identity.Session, l *line) { l.ws.Close() }, 0, nil},
+	} {
+		inHouse(t, func(h *house) {
+			s := h.login()
+			l := h.connect(s.AccessToken)
+			c.do(h, s, l)
+			if c.within > 0 {
+				time.Sleep(c.within - time.Second)
+				if n, _ := h.connections(); n != 1 {
+					t.Errorf("%s: ended too early", name)
+				}
+				time.Sleep(2 * time.Second)
+			}
+			l.wants(name, c.code...)
+			time.Sleep(time.Second) // the others hang up
+			if n, players := h.connections(); n+players != 0 {
+				t.Errorf("%s: the door keeps %d connections of %d players", name, n, players)
+			}
+		})
+	}
+}
+
+// A client without a token has five seconds to send one.
+func TestSocket_Auth(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		silent, known := h.connect(""), h.connect("")
+		known.auth(h.login().AccessToken)
+		known.wants("in time", protocol.MessageReady)
+		time.Sleep(authWithin)
+		silent.wants("too late", code(protocol.CloseAuthTimeout))
+		known.wants("later")
+		known.ws.Close()
+	})
+}
+
+// A client that reads nothing delays nobody, and is disconnected.
+func TestSocket_Deaf(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		deaf := h.dial(h.login().AccessToken)
+		_, _, err := deaf.ws.ReadMessage() // the greeting
+		h.Must(err)
+		l := h.connect(h.login().AccessToken)
+		time.Sleep(pingEvery)
+		if all, _ := h.connections(); all != 2 || l.pinged() != 1 {
+			t.Errorf("%d pings, %d connections", l.pinged(), all)
+		}
+		time.Sleep(writeWithin)
+		if all, _ := h.connections(); all != 1 {
+			t.Error("the client that does not read is still connected")
+		}
+		l.ws.Close()
+	})
+}
