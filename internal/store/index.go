@@ -119,7 +119,7 @@ func (ix *index) lowest(r Reader) string {
 }
 
 // marksIn returns the marks of an index through a reader.
-func marksIn(ix *index, r Reader) *markTree { return treeIn[mark](r, ix.slot, ix.head) }
+func marksIn(ix *index, r Reader) *markTree { return treeIn[mark](r, ix.slot, &ix.head) }
 
 // scan yields the wanted marks from pivot on, with their rows.
 func (ix *index) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, any) bool) {

@@ -54,12 +54,12 @@ func hashPart(h hash.Hash, part []byte) {
 	h.Write(part)
 }
 
-// treeIn returns a tree through a reader. head is the head's tree, which only a Tx may
+// treeIn returns a tree through a reader. head points to the head's tree, which only a Tx may
 // access.
-func treeIn[T any](r Reader, slot int, head any) *btree.BTreeG[T] {
+func treeIn[T any](r Reader, slot int, head *any) *btree.BTreeG[T] {
 	trees := r.trees()
 	if trees == nil {
-		return head.(*btree.BTreeG[T])
+		return (*head).(*btree.BTreeG[T])
 	}
 	if slot >= len(trees) || trees[slot] == nil {
 		panic(fmt.Sprintf("store: slot %d was registered after this snapshot was made", slot))

@@ -33,7 +33,7 @@ func newSum(t *table, name string, parts func(row any, add func(key string, n in
 func (s *Sum[V]) Of(r Reader, key string) int { return s.core.of(r, key) }
 
 func (s *sum) of(r Reader, key string) int {
-	t, _ := treeIn[total](r, s.slot, s.head).Get(total{key: key})
+	t, _ := treeIn[total](r, s.slot, &s.head).Get(total{key: key})
 	return t.n
 }
 

@@ -28,7 +28,7 @@ func rowIn(rows *rowTree, key string) any {
 }
 
 // rowsIn returns the rows of a table through a reader.
-func rowsIn(t *table, r Reader) *rowTree { return treeIn[entry](r, t.slot, t.head) }
+func rowsIn(t *table, r Reader) *rowTree { return treeIn[entry](r, t.slot, &t.head) }
 
 // markTree holds the marks of an index.
 type markTree = btree.BTreeG[mark]
