@@ -37,6 +37,7 @@ type conn struct {
 	writing bool
 	last    bool // ends once the queue is written
 	closed  bool
+	parked  bool          // without a goroutine, watched by the server's poller
 	changed chan struct{} // closed when a request or the writing ends; nil if nothing waits for it
 }
 
@@ -54,11 +55,13 @@ func newConn(s *Server, p *peer, ws door.Socket) *conn {
 	return c
 }
 
-// run reads frames until the connection ends. Requests already received are finished
+// run reads frames until the connection ends or is parked. Requests already received are finished
 // before the peer is told, so a process that announced its end is not counted as lost.
 func (c *conn) run() {
-	defer c.s.release(c.peer.ref())
 	for {
+		if c.quiet() && c.park() {
+			return
+		}
 		frame, err := c.next()
 		if err != nil {
 			break
@@ -80,6 +83,7 @@ func (c *conn) run() {
 	c.await(func() bool { return c.running == 0 })
 	c.mu.Unlock()
 	c.peer.depart(c.s.ctx)
+	c.s.release(c.peer.ref())
 }
 
 // await waits until done, which it calls with mu held, returns true. It returns with mu
@@ -250,6 +254,11 @@ func (c *conn) shut() {
 		return
 	}
 	c.closed = true
+	if c.parked {
+		c.parked = false
+		c.s.poller.forget(c.ws.(direct).fd)
+		go c.run()
+	}
 	c.ws.Drop()
 }
 

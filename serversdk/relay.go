@@ -1,6 +1,7 @@
 package serversdk
 
 import (
+	"bufio"
 	"net"
 	"net/url"
 
@@ -10,7 +11,11 @@ import (
 )
 
 // direct is a process's own WebSocket.
-type direct struct{ *websocket.Conn }
+type direct struct {
+	*websocket.Conn
+	in *bufio.Reader // its reader
+	fd int32         // -1 if it has none
+}
 
 // Drop closes the socket without a close frame, which the SDKs of a living process
 // take for the end.

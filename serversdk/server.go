@@ -16,7 +16,7 @@ import (
 // readBuffer and writeBuffer are in bytes. Every idle connection holds one read buffer, and
 // what does not fit into it is read without it; write buffers are pooled.
 const (
-	readBuffer  = 128
+	readBuffer  = 272
 	writeBuffer = 4096
 )
 
@@ -28,6 +28,7 @@ type Server struct {
 	metrics  *metrics
 	upgrader websocket.Upgrader
 	buffers  sync.Pool // of *bytes.Buffer, for frames being handled
+	poller   poller
 	refused  refusals
 	warnings *limit.Warnings
 	notices  notices
@@ -58,7 +59,6 @@ func New(opts Options) *Server {
 	}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: opts.WriteTimeout,
-		ReadBufferSize:   readBuffer,
 		WriteBufferSize:  writeBuffer,
 		WriteBufferPool:  &sync.Pool{},
 		CheckOrigin:      door.SameOrigin,
@@ -102,6 +102,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.each((*conn).drop)
 	s.readers.Wait()
+	s.poller.close()
 	return err
 }
 

@@ -62,11 +62,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	door.Known(r)
 	err = s.connect(context.WithoutCancel(r.Context()), a, func() (door.Socket, error) {
-		ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
+		lent := &lender{ResponseWriter: w}
+		ws, err := s.upgrader.Upgrade(lent, r, door.UpgradeHeader(r))
 		if err != nil {
 			return nil, fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
 		}
-		return direct{ws}, nil
+		return direct{ws, lent.in, descriptor(ws)}, nil
 	})
 	if err != nil {
 		s.release(a.ref)

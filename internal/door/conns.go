@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -154,6 +155,14 @@ func (c *conn) Close() error {
 	c.conns.leave(c)
 	c.conns.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// SyscallConn implements syscall.Conn.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	if of, ok := c.Conn.(syscall.Conn); ok {
+		return of.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // CloseWrite closes the writing side, so that the peer can read the response to a
