@@ -30,4 +30,4 @@ func Yields(ctx context.Context) bool {
 }
 
 // Actor returns the actor set by WithActor; "" is the product itself.
-func (tx *Tx) Actor() string { return tx.actor }
+func (tx *Tx) Actor() string { return tx.call.actor }

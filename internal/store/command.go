@@ -141,7 +141,7 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 	if err := s.admit(ctx); err != nil {
 		return nil, nil, err
 	}
-	tx := s.head.begin(s, call.actor)
+	tx := s.head.begin(s, call)
 	if err := tx.run(f); err != nil {
 		if p, ok := err.(*PanicError); ok {
 			s.log.Error("command panicked", "command", call.name, "panic", p.Value, "stack", string(p.Stack))
@@ -151,7 +151,7 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 	if len(tx.changes) == 0 && len(tx.hooks) == 0 {
 		return s.queue.latest(), nil, nil
 	}
-	return s.join(tx, call), tx, nil
+	return s.join(tx), tx, nil
 }
 
 // admit returns an error if no command can run now.
@@ -192,19 +192,18 @@ func (s *Store) room(ctx context.Context, waiting int) error {
 }
 
 // join adds a finished transaction to the filling group.
-func (s *Store) join(tx *Tx, call call) *group {
+func (s *Store) join(tx *Tx) *group {
 	q := &s.queue
 	if q.filling == nil {
 		q.filling = newGroup(s.outage.begun())
 	}
 	g := q.filling
-	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, rows: &tx.rows, hooks: tx.hooks}
 	if len(tx.changes) > 0 {
 		s.head.seq++
-		c.seq = s.head.seq
+		tx.seq = s.head.seq
 		g.changed = true
 	}
-	g.commands = append(g.commands, c)
+	g.commands = append(g.commands, tx)
 	q.pending++
 	if len(g.commands) >= s.opts.MaxBatch {
 		q.seal(s.head.seal())

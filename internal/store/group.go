@@ -36,18 +36,6 @@ type member interface {
 	redo(tx *Tx, ch recordChange) error
 }
 
-// done is a command that has run on the head and is not durable yet.
-type done struct {
-	seq     uint64 // 0 if it changed nothing
-	now     time.Time
-	call    call
-	seed    seed
-	idsFrom uint64
-	changes []change
-	rows    *rows // the stored form of the changes
-	hooks   []func()
-}
-
 // rows are the changes of a command in their stored form. They are encoded once,
 // either by the command's caller, which has nothing else to do while earlier groups
 // become durable, or by the journal.
@@ -82,7 +70,7 @@ func (r *rows) encode(changes []change, now time.Time) ([]StoredRow, error) {
 
 // group is the set of commands that one SQL transaction makes durable.
 type group struct {
-	commands []done
+	commands []*Tx // they have run on the head
 	changed  bool
 	sealed   *Snapshot       // the state after its last command
 	answer   chan struct{}   // closed when the outcome is known

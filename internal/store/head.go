@@ -19,8 +19,8 @@ type head struct {
 }
 
 // begin returns a transaction on the head of s.
-func (h *head) begin(s *Store, actor string) *Tx {
-	return &Tx{store: s, actor: actor, now: h.clock.now(), seed: h.seeds.next(), idsFrom: h.ids}
+func (h *head) begin(s *Store, call call) *Tx {
+	return &Tx{store: s, call: call, now: h.clock.now(), seed: h.seeds.next(), idsFrom: h.ids}
 }
 
 // seal returns a snapshot of the head.

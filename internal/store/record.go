@@ -155,7 +155,7 @@ func (r *recorder) note(err error) {
 	}
 }
 
-func (r *recorder) command(c done) error {
+func (r *recorder) command(c *Tx) error {
 	digest, changes, err := describe(c.changes)
 	if err != nil {
 		return err

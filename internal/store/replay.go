@@ -221,7 +221,7 @@ func (p *replay) rerunOnHead(c recordCommand) (*group, string, error) {
 		return nil, "", err
 	}
 	s.head.ids = c.IDs
-	tx := &Tx{store: s, actor: c.Actor, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
+	tx := &Tx{store: s, call: call{name: c.Name, args: c.Args, actor: c.Actor, cause: c.Cause}, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
 	run := func(tx *Tx) error { return p.again(tx, c) }
 	if c.Name != "" { // an unnamed command is recorded with all its changes
 		run = s.attested(c.Cause, run)
@@ -237,7 +237,7 @@ func (p *replay) rerunOnHead(c recordCommand) (*group, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return s.join(tx, call{name: c.Name, args: c.Args, actor: c.Actor, cause: c.Cause}), digest, nil
+	return s.join(tx), digest, nil
 }
 
 // again repeats what the command did.

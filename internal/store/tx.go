@@ -10,7 +10,7 @@ import (
 // ends when the closure returns. It must be used by that closure's goroutine only.
 type Tx struct {
 	store   *Store
-	actor   string
+	call    call
 	now     time.Time
 	seed    seed
 	rand    *rand.Rand
@@ -19,6 +19,7 @@ type Tx struct {
 	rows    rows // the changes in stored form
 	hooks   []func()
 	over    bool
+	seq     uint64 // once it has joined a group; 0 if it changed nothing
 
 	caused    bool     // an attestation follows
 	concerned []string // resources, for the attestation

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -84,7 +85,15 @@ func (db *db) ask(ctx context.Context) sqltext.Query {
 	}
 }
 
+// Archived does not watch ctx while it looks rows up by their keys: that would cost more
+// than the query.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(q.Keys) > 0 || slices.ContainsFunc(q.Where, func(eq store.Eq) bool { return eq.Column == "key" }) {
+		ctx = context.WithoutCancel(ctx)
+	}
 	return db.Cell.Archived(db.ask(ctx), table, q)
 }
 
