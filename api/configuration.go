@@ -89,7 +89,7 @@ func (h handlers) configurationOut(c *flexmatch.Configuration) gamelift.Matchmak
 		GameSessionQueueArns: c.Queues, RequestTimeoutSeconds: num(int(c.RequestTimeout / time.Second)),
 		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSets.ARN(c.RuleSet)),
 		NotificationTarget: opt(c.Target), AdditionalPlayerCount: num(c.Additional), CustomEventData: opt(c.EventData),
-		CreationTime: gamelift.At(c.Created), GameProperties: list(c.Properties, propertyOut), GameSessionData: opt(c.Data),
+		CreationTime: gamelift.At(c.Created), GameProperties: propertiesOut(c.Properties), GameSessionData: opt(c.Data),
 		BackfillMode: new(string(c.Backfill)), FlexMatchMode: new(string(c.Mode)),
 		AcceptanceTimeoutSeconds: opt(int32(c.AcceptanceTimeout / time.Second)),
 	}

@@ -63,7 +63,7 @@ func overrideIn(o *gamelift.PriorityConfigurationOverride) *placement.Override {
 func placementOut(p *placement.Placement, r *placement.Request) *gamelift.GameSessionPlacement {
 	out := &gamelift.GameSessionPlacement{
 		PlacementId: &p.ID, GameSessionQueueName: &p.Queue, Status: new(string(p.Status)),
-		GameProperties: list(r.Properties, propertyOut), MaximumPlayerSessionCount: num(r.MaxPlayers),
+		GameProperties: propertiesOut(r.Properties), MaximumPlayerSessionCount: num(r.MaxPlayers),
 		GameSessionName: opt(r.Name), GameSessionId: opt(p.GameSessionID), GameSessionArn: opt(p.GameSessionID),
 		GameSessionRegion: opt(p.Location), PlayerLatencies: list(r.Latencies, latencyOut),
 		StartTime: gamelift.At(p.Started), EndTime: gamelift.MaybeAt(p.Ended),

@@ -99,8 +99,8 @@ func (h handlers) playerOut(p *session.PlayerSession) gamelift.PlayerSession {
 	return gamelift.PlayerSession{
 		PlayerSessionId: &p.ID, PlayerId: &p.PlayerID, GameSessionId: &p.GameSessionID,
 		FleetId: &p.FleetID, FleetArn: h.fleetARN(p.FleetID),
-		CreationTime: gamelift.At(p.Created), TerminationTime: gamelift.MaybeAt(p.Ended), Status: new(string(p.Status)),
-		IpAddress: opt(p.IPAddress), DnsName: opt(p.DNSName), Port: num(p.Port), PlayerData: opt(p.Data),
+		CreationTime: gamelift.At(p.Created), TerminationTime: gamelift.MaybeAt(p.Ended), Status: (*string)(&p.Status),
+		IpAddress: ref(&p.IPAddress), DnsName: ref(&p.DNSName), Port: num(p.Port), PlayerData: ref(&p.Data),
 	}
 }
 

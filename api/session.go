@@ -140,13 +140,13 @@ func (h handlers) terminateGameSession(ctx context.Context, in *gamelift.Termina
 
 func (h handlers) sessionOut(g *session.GameSession) gamelift.GameSession {
 	return gamelift.GameSession{
-		GameSessionId: &g.ID, Name: opt(g.Name), FleetId: &g.FleetID, FleetArn: h.fleetARN(g.FleetID),
+		GameSessionId: &g.ID, Name: ref(&g.Name), FleetId: &g.FleetID, FleetArn: h.fleetARN(g.FleetID),
 		CreationTime: gamelift.At(g.Created), TerminationTime: gamelift.MaybeAt(g.Ended),
 		CurrentPlayerSessionCount: num(h.Sessions.Players.Count(h.Store.View(), g.ID)), MaximumPlayerSessionCount: num(g.MaxPlayers),
-		Status: new(string(g.Status)), StatusReason: opt(g.Reason), GameProperties: list(g.Properties, propertyOut),
-		IpAddress: opt(g.IPAddress), DnsName: opt(g.DNSName), Port: num(g.Port),
-		PlayerSessionCreationPolicy: new(string(g.JoinPolicy)), CreatorId: opt(g.CreatorID),
-		GameSessionData: opt(g.Data), MatchmakerData: opt(g.Matchmaker), Location: &g.Location,
+		Status: (*string)(&g.Status), StatusReason: ref(&g.Reason), GameProperties: propertiesOut(g.Properties),
+		IpAddress: ref(&g.IPAddress), DnsName: ref(&g.DNSName), Port: num(g.Port),
+		PlayerSessionCreationPolicy: (*string)(&g.JoinPolicy), CreatorId: ref(&g.CreatorID),
+		GameSessionData: ref(&g.Data), MatchmakerData: ref(&g.Matchmaker), Location: &g.Location,
 		ComputeName: new(compute.ParseRef(g.ProcessKey).ComputeName), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),
 	}
 }
@@ -155,8 +155,12 @@ func propertyIn(p gamelift.GameProperty) session.Property {
 	return session.Property{Key: *p.Key, Value: *p.Value}
 }
 
-func propertyOut(p session.Property) gamelift.GameProperty {
-	return gamelift.GameProperty{Key: &p.Key, Value: &p.Value}
+func propertiesOut(properties []session.Property) []gamelift.GameProperty {
+	out := make([]gamelift.GameProperty, len(properties))
+	for i := range properties {
+		out[i] = gamelift.GameProperty{Key: &properties[i].Key, Value: &properties[i].Value}
+	}
+	return out
 }
 
 // searchPage is the largest page of SearchGameSessions (API reference).

@@ -17,8 +17,8 @@ func (h handlers) registerTickets(srv *awsrpc.Server) {
 }
 
 func (h handlers) startMatchmaking(ctx context.Context, in *gamelift.StartMatchmakingInput) (*gamelift.StartMatchmakingOutput, error) {
-	ticket, err := h.startTicket(ctx, flexmatch.StartInput{
-		Configuration: *in.ConfigurationName, TicketID: val(in.TicketId), Players: list(in.Players, matchPlayerIn),
+	ticket, err := h.startTicket(ctx, in.Players, flexmatch.StartInput{
+		Configuration: *in.ConfigurationName, TicketID: val(in.TicketId),
 	})
 	if err != nil {
 		return nil, err
@@ -27,9 +27,8 @@ func (h handlers) startMatchmaking(ctx context.Context, in *gamelift.StartMatchm
 }
 
 func (h handlers) startMatchBackfill(ctx context.Context, in *gamelift.StartMatchBackfillInput) (*gamelift.StartMatchBackfillOutput, error) {
-	ticket, err := h.startTicket(ctx, flexmatch.StartInput{
-		Configuration: *in.ConfigurationName, TicketID: val(in.TicketId), Players: list(in.Players, matchPlayerIn),
-		Backfill: true, GameSessionID: val(in.GameSessionArn),
+	ticket, err := h.startTicket(ctx, in.Players, flexmatch.StartInput{
+		Configuration: *in.ConfigurationName, TicketID: val(in.TicketId), Backfill: true, GameSessionID: val(in.GameSessionArn),
 	})
 	if err != nil {
 		return nil, err
@@ -37,12 +36,23 @@ func (h handlers) startMatchBackfill(ctx context.Context, in *gamelift.StartMatc
 	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: ticket}, nil
 }
 
-func (h handlers) startTicket(ctx context.Context, in flexmatch.StartInput) (*gamelift.MatchmakingTicket, error) {
-	t, r, err := h.Matches.Start(ctx, in)
+// startTicket starts a ticket for players, and returns it with them as they were given.
+func (h handlers) startTicket(ctx context.Context, players []gamelift.Player, in flexmatch.StartInput) (*gamelift.MatchmakingTicket, error) {
+	in.Players = list(players, matchPlayerIn)
+	t, _, err := h.Matches.Start(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return new(h.ticketOut(&flexmatch.Described{Ticket: t, Request: r})), nil
+	for i, p := range players {
+		players[i] = gamelift.Player{PlayerId: p.PlayerId}
+		if len(p.PlayerAttributes) > 0 {
+			players[i].PlayerAttributes = p.PlayerAttributes
+		}
+		if len(p.LatencyInMs) > 0 {
+			players[i].LatencyInMs = p.LatencyInMs
+		}
+	}
+	return new(h.ticketOut(t, players)), nil
 }
 
 func (h handlers) describeMatchmaking(ctx context.Context, in *gamelift.DescribeMatchmakingInput) (*gamelift.DescribeMatchmakingOutput, error) {
@@ -53,7 +63,7 @@ func (h handlers) describeMatchmaking(ctx context.Context, in *gamelift.Describe
 			return nil, err
 		}
 		if d != nil {
-			out.TicketList = append(out.TicketList, h.ticketOut(d))
+			out.TicketList = append(out.TicketList, h.ticketOut(d.Ticket, matchPlayersOut(d.Request.Players)))
 		}
 	}
 	return out, nil
@@ -77,18 +87,16 @@ func matchPlayerIn(p gamelift.Player) flexmatch.Player {
 	}
 }
 
-func (h handlers) ticketOut(d *flexmatch.Described) gamelift.MatchmakingTicket {
-	t := d.Ticket
+func (h handlers) ticketOut(t *flexmatch.Ticket, players []gamelift.Player) gamelift.MatchmakingTicket {
 	out := gamelift.MatchmakingTicket{
 		TicketId: &t.ID, ConfigurationName: &t.Configuration, ConfigurationArn: new(h.Matches.Configurations.ARN(t.Configuration)),
-		Status: new(string(t.Status)), StatusReason: opt(t.Reason), StatusMessage: opt(t.Message),
+		Status: (*string)(&t.Status), StatusReason: ref(&t.Reason), StatusMessage: ref(&t.Message),
 		StartTime: gamelift.At(t.Started), EndTime: gamelift.MaybeAt(t.Ended),
-		Players: make([]gamelift.Player, len(t.Members)), GameSessionConnectionInfo: connectionOut(t),
+		Players: players, GameSessionConnectionInfo: connectionOut(t),
 	}
-	for i := range d.Request.Players {
-		out.Players[i] = matchPlayerOut(&d.Request.Players[i])
-		if t.Backfill || t.Status == flexmatch.Completed {
-			out.Players[i].Team = opt(t.Members[i].Team)
+	if t.Backfill || t.Status == flexmatch.Completed {
+		for i := range players {
+			players[i].Team = ref(&t.Members[i].Team)
 		}
 	}
 	if t.Status.Waits() {
@@ -107,7 +115,7 @@ func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 	if t.Status != flexmatch.Completed {
 		return out
 	}
-	out.IpAddress, out.DnsName, out.Port = opt(t.IPAddress), opt(t.DNSName), opt(int32(t.Port))
+	out.IpAddress, out.DnsName, out.Port = ref(&t.IPAddress), ref(&t.DNSName), opt(int32(t.Port))
 	out.PlayerGatewayStatus = new(gamelift.PlayerGatewayStatusDisabled)
 	for _, m := range t.Members {
 		if m.PlayerSessionID != "" {
@@ -119,10 +127,15 @@ func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 	return out
 }
 
-func matchPlayerOut(p *flexmatch.Player) gamelift.Player {
-	return gamelift.Player{
-		PlayerId:         &p.ID,
-		PlayerAttributes: mapped(p.Attributes, func(v flexmatch.Attribute) gamelift.AttributeValue { return gamelift.AttributeValue(v) }),
-		LatencyInMs:      mapped(p.Latency, func(ms int) int32 { return int32(ms) }),
+func matchPlayersOut(players []flexmatch.Player) []gamelift.Player {
+	out := make([]gamelift.Player, len(players))
+	for i := range players {
+		p := &players[i]
+		out[i] = gamelift.Player{
+			PlayerId:         &p.ID,
+			PlayerAttributes: mapped(p.Attributes, func(v flexmatch.Attribute) gamelift.AttributeValue { return gamelift.AttributeValue(v) }),
+			LatencyInMs:      mapped(p.Latency, func(ms int) int32 { return int32(ms) }),
+		}
 	}
+	return out
 }

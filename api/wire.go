@@ -27,6 +27,16 @@ func opt[T comparable](v T) *T {
 	return &v
 }
 
+// ref returns p, or nil if it points to a zero value. Outputs refer to rows in this way,
+// since neither changes.
+func ref[T comparable](p *T) *T {
+	var zero T
+	if *p == zero {
+		return nil
+	}
+	return p
+}
+
 // num returns n as an integer of the wire.
 func num(n int) *int32 { return new(int32(n)) }
 

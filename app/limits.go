@@ -30,7 +30,7 @@ const (
 // of a backend may use all that a server can do (docs/benchmarks.md), and all game servers
 // and machines of a data center may connect at the same time from one address.
 func DefaultLimits() map[string]limit.Rate {
-	whole := limit.Rate{PerSecond: 10_000, Burst: 20_000}
+	whole := limit.Rate{PerSecond: 25_000, Burst: 50_000}
 	return map[string]limit.Rate{
 		string(auth.Admin):       whole,
 		string(auth.Operator):    whole,

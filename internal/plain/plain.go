@@ -63,6 +63,9 @@ func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.rest) == 0 && isPlain(p) {
+		return w.out.Write(p)
+	}
 	text := append(w.rest, p...)
 	whole := len(text) - incomplete(text)
 	w.rest = append([]byte(nil), text[whole:]...)
@@ -70,6 +73,17 @@ func (w *Writer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// isPlain reports whether all of text is printable ASCII, line ends or tabs, as most text
+// is: it needs no escapes.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // incomplete returns the length of the incomplete character at the end of text.
