@@ -40,7 +40,7 @@ type socket struct {
 	reason  string
 	writer  sync.WaitGroup
 
-	// Used only by the writer.
+	// Used only by the writer, which first runs for changes when become has set cursor.
 	cursor  string
 	inParty bool             // as the client knows
 	warned  *identity.Access // the token of which the client knows that it will expire
@@ -82,7 +82,9 @@ func (c *socket) end(code int, reason string) {
 func (c *socket) notify(d due) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writeLater(d)
+	if c.access != nil { // otherwise the greeting will include it
+		c.writeLater(d)
+	}
 }
 
 // writeLater marks something as due, and has it written. The caller must hold mu.
@@ -180,12 +182,12 @@ func (c *socket) read() {
 		if err != nil {
 			return
 		}
-		c.ws.SetReadDeadline(time.Now().Add(silentFor))
 		goOn := make(chan bool)
 		go func() { goOn <- c.receive(kind, text, &strikes) }()
 		if !<-goOn {
 			return
 		}
+		c.ws.SetReadDeadline(time.Now().Add(silentFor))
 	}
 }
 
@@ -338,11 +340,12 @@ func (c *socket) take() (answers []outgoing, d due) {
 	return answers, d
 }
 
-// shut closes the connection, so that the reader returns.
+// shut closes the connection, so that the reader returns. It closes without mu, because a
+// close over TLS waits for a client that does not read.
 func (c *socket) shut() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed, c.writing, c.answers = true, false, nil
+	c.mu.Unlock()
 	c.ws.Close()
 }
 

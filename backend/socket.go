@@ -35,15 +35,18 @@ const (
 // connections.
 const pingStep = 100 * time.Millisecond
 
-// socketDoor tracks the connections, and admits new ones.
+// socketDoor tracks the connections, and admits new ones. While commits are published, its
+// mu and that of sockets are locked, so nothing may block while it holds either.
 type socketDoor struct {
-	mu      sync.Mutex
-	tickets map[string]socketGrant // by hash
-	of      map[string][]*socket   // by player, in order of arrival
-	pings   *list.List             // of *socket: all connections, the next to be pinged first
-	timer   *time.Timer            // of the next ping; nil if there are no connections
-	all     int                    // with those that are not upgraded yet
-	closed  bool                   // no more connections are admitted
+	granting sync.Mutex             // guards tickets
+	tickets  map[string]socketGrant // by hash
+
+	mu      sync.Mutex           // guards what follows
+	of      map[string][]*socket // by player, in order of arrival
+	pings   *list.List           // of *socket: all connections, the next to be pinged first
+	timer   *time.Timer          // of the next ping; nil if there are no connections
+	all     int                  // with those that are not upgraded yet
+	closed  bool                 // no more connections are admitted
 	running sync.WaitGroup
 }
 
@@ -76,8 +79,8 @@ func (d *socketDoor) close(ctx context.Context) {
 // issue returns a ticket for one WebSocket, or an error if there are too many.
 func (d *socketDoor) issue(access *identity.Access, from string, now time.Time) (ticket string, err error) {
 	ticket = "wt_" + identity.NewSecret()
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.granting.Lock()
+	defer d.granting.Unlock()
 	for key, g := range d.tickets {
 		if len(d.tickets) < mostTickets {
 			break
@@ -95,8 +98,8 @@ func (d *socketDoor) issue(access *identity.Access, from string, now time.Time) 
 
 // redeem returns the access token that a ticket stands for, or nil, and deletes the ticket.
 func (d *socketDoor) redeem(ticket, from string, now time.Time) *identity.Access {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.granting.Lock()
+	defer d.granting.Unlock()
 	key := identity.Digest(ticket)
 	g, known := d.tickets[key]
 	delete(d.tickets, key)
@@ -153,9 +156,7 @@ func (d *socketDoor) tick() {
 		}
 		c.nextPing = now.Add(pingEvery)
 		d.pings.MoveToBack(e)
-		if c.held() != nil {
-			c.notify(ping)
-		}
+		c.notify(ping)
 	}
 	d.timer = nil
 }
@@ -283,13 +284,13 @@ func (s *sockets) open(rq *request) (answer, error) {
 	ws.SetPongHandler(func(string) error { return ws.SetReadDeadline(time.Now().Add(silentFor)) })
 	s.metrics.sockets.Inc()
 	s.door.add(c)
+	defer func() { go c.run() }() // not before the player was greeted
 	if access != nil {
 		c.enter(access, strings.Clone(query.Get("resume"))) // not a part of the request's line, which has the ticket
 	} else {
 		c.known = func() { door.Known(r) }
 		c.timeout = time.AfterFunc(authWithin, func() { c.end(protocol.CloseAuthTimeout, "no auth in time") })
 	}
-	go c.run()
 	return answer{}, nil
 }
 

@@ -47,14 +47,13 @@ func (t *Tokens) Verify(token string) (*Access, error) {
 	if token == "" {
 		return nil, refuse(TokenMissing, "an access token is required: Authorization: Bearer TOKEN")
 	}
-	digest := sha256.Sum256([]byte(token))
-	now := time.Now()
-	if a := t.verified.get(digest, now); a != nil {
+	sum, now := sha256.Sum256([]byte(token)), time.Now()
+	if a := t.verified.get(sum, now); a != nil {
 		return a, nil
 	}
 	a, err := t.parse(token, now)
 	if err == nil {
-		t.verified.put(digest, a, now)
+		t.verified.put(sum, a, now)
 	}
 	return a, err
 }

@@ -21,10 +21,6 @@ func (s *Store) keepJournal() {
 
 // nextGroup waits for a group and takes it; nil means that the store is closed and
 // nothing is left.
-//
-// When woken, it yields: the goroutine that a command wakes runs before all others on its
-// processor, so the journal would commit that command alone while other callers are ready
-// to run. If none are, yielding takes less than a microsecond.
 func (s *Store) nextGroup() *group {
 	for {
 		g, closed := s.takeGroup()
@@ -32,8 +28,54 @@ func (s *Store) nextGroup() *group {
 			return g
 		}
 		<-s.wake
-		runtime.Gosched()
+		s.gather()
 	}
+}
+
+// gather lets callers that are ready to run join the group before it is committed: the
+// goroutine that a command wakes runs before all others on its processor, so the journal
+// would commit that command alone. What else is ready may be a long computation instead.
+// So the more often yielding brought no command, the more wakes pass until it is tried
+// again.
+func (s *Store) gather() {
+	if !s.yields.due() {
+		return
+	}
+	before := s.queued()
+	runtime.Gosched()
+	s.yields.tried(s.queued() > before)
+}
+
+// yields records whether yielding pays. Only the journal uses it.
+type yields struct {
+	vain int // grows with each yield that brought no command
+	skip int // wakes until the next yield
+}
+
+// mostSkipped bounds how many wakes pass between two yields, and so how soon yielding pays
+// again when more callers come.
+const mostSkipped = 63
+
+// due reports whether to yield at this wake.
+func (y *yields) due() bool {
+	y.skip--
+	return y.skip < 0
+}
+
+// tried records whether a yield brought a command.
+func (y *yields) tried(paid bool) {
+	y.vain = min(2*y.vain+1, mostSkipped)
+	if paid {
+		y.vain = 0
+	}
+	y.skip = y.vain
+}
+
+// queued returns the number of commands that are not durable yet.
+func (s *Store) queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.pending
 }
 
 // takeGroup takes the next group. If there is none, it reports whether the store is closed.

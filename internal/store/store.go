@@ -44,6 +44,7 @@ type Store struct {
 	stopOnce  sync.Once
 	running   sync.WaitGroup
 	journal   journal
+	yields    yields
 
 	mu       sync.Mutex // guards all below
 	db       DB

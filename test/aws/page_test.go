@@ -2,6 +2,8 @@ package aws
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -178,4 +180,20 @@ func TestPages_Tokens(t *testing.T) {
 	refused[*types.InvalidRequestException](t, err, "NextToken")
 	_, err = c.ListFleets(ctx, &gamelift.ListFleetsInput{NextToken: aws.String("made up")})
 	refused[*types.InvalidRequestException](t, err, "NextToken")
+}
+
+// A token of a search of an older version, which had another cursor, is refused: the search
+// would begin anew unnoticed.
+func TestPages_OldSearchToken(t *testing.T) {
+	w := five(t)
+	in := &gamelift.SearchGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(2)}
+	first := must(w.Client.SearchGameSessions(t.Context(), in))(t)
+	var token map[string]any
+	if err := json.Unmarshal(must(base64.RawURLEncoding.DecodeString(*first.NextToken))(t), &token); err != nil {
+		t.Fatal(err)
+	}
+	token["Cursor"] = map[string]any{"ID": *first.GameSessions[1].GameSessionId, "Seen": 2}
+	in.NextToken = aws.String(base64.RawURLEncoding.EncodeToString(must(json.Marshal(token))(t)))
+	_, err := w.Client.SearchGameSessions(t.Context(), in)
+	refused[*types.InvalidRequestException](t, err, "older version")
 }

@@ -78,9 +78,13 @@ type macer struct {
 	sum  []byte // the last signature in hexadecimal
 }
 
-func (k *derivedKey) macer() *macer {
-	if m, ok := k.spare.Get().(*macer); ok {
-		return m
+// macer returns a new macer, or one from the pool if the key is cached: the pool of a key
+// that is used once would cost more than it saves.
+func (k *derivedKey) macer(cached bool) *macer {
+	if cached {
+		if m, ok := k.spare.Get().(*macer); ok {
+			return m
+		}
 	}
 	return &macer{mac: hmac.New(sha256.New, k.key)}
 }

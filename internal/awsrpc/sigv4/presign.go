@@ -39,7 +39,7 @@ func Presign(g Grant, now time.Time) (string, error) {
 	}
 	u := &url.URL{Scheme: base.Scheme, Host: base.Host, Path: g.Path, RawPath: string(appendEscaped(nil, g.Path, "/")), RawQuery: q.Encode()}
 	r := &http.Request{Method: g.Method, URL: u, Host: base.Host}
-	m := deriveKey(s, g.Secret).macer()
+	m := deriveKey(s, g.Secret).macer(false)
 	m.sign(s, func(b []byte) []byte { return appendCanonical(b, r, s, UnsignedPayload, g.Service == "s3") })
 	u.RawQuery += "&X-Amz-Signature=" + string(m.sum)
 	return u.String(), nil

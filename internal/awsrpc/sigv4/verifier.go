@@ -131,13 +131,15 @@ func (v *Verifier) find(s *signature, canonical ...func([]byte) []byte) (Identit
 // judge checks that the signature is that of one of the canonical texts.
 func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...func([]byte) []byte) (Identity, error) {
 	key, cached := v.keys.derive(s, secret.Key, known)
-	m := key.macer()
+	m := key.macer(cached)
 	good := 0
 	for _, c := range canonical {
 		m.sign(s, c)
 		good |= subtle.ConstantTimeCompare(m.sum, []byte(s.hex))
 	}
-	key.put(m)
+	if cached {
+		key.put(m)
+	}
 	token := subtle.ConstantTimeCompare([]byte(secret.SessionToken), []byte(s.token))
 	switch {
 	case !known:
