@@ -103,22 +103,18 @@ func (s *setup) findLocation(ctx context.Context) error {
 
 // queue returns the ARN of a queue with the fleet as its destination.
 func (s *setup) queue(ctx context.Context) (string, error) {
-	type queue struct {
-		ARN string `json:"GameSessionQueueArn"`
-	}
 	name := "bots-" + s.h.fleetID
-	var made struct{ GameSessionQueue queue }
-	err := s.api.call(ctx, "CreateGameSessionQueue", members{
+	unmade := s.api.call(ctx, "CreateGameSessionQueue", members{
 		"Name": name, "TimeoutInSeconds": 60, "Destinations": []members{{"DestinationArn": s.h.fleetARN}},
-	}, &made)
-	if err == nil {
-		return made.GameSessionQueue.ARN, nil
+	}, nil)
+	var found struct {
+		GameSessionQueues []struct{ GameSessionQueueArn string }
 	}
-	var old struct{ GameSessionQueues []queue }
-	if s.api.call(ctx, "DescribeGameSessionQueues", members{"Names": []string{name}}, &old) != nil || len(old.GameSessionQueues) == 0 {
-		return "", err // it does not exist, so this is why
+	err := s.api.call(ctx, "DescribeGameSessionQueues", members{"Names": []string{name}}, &found)
+	if err != nil || len(found.GameSessionQueues) == 0 {
+		return "", cmp.Or(unmade, err) // it does not exist, so this is why
 	}
-	return old.GameSessionQueues[0].ARN, nil
+	return found.GameSessionQueues[0].GameSessionQueueArn, nil
 }
 
 // matchmaker creates the rule set and the configuration for the size of games.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,9 +68,6 @@ func (anyNumber) Join(*http.Request) error                { return nil }
 func (anyNumber) Agent(string) error                      { return nil }
 func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
-// prefix begins the paths of this door.
-const prefix = "/agent/v1/"
-
 // Server serves host agents. It is the instance.Launcher of everything that runs on
 // joined machines.
 type Server struct {
@@ -128,9 +124,6 @@ func New(o Options) *Server {
 	o.Instances.AddLauncher(s)
 	return s
 }
-
-// Match reports whether a request is for this door.
-func Match(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, prefix) }
 
 // ServeHTTP serves a request of an agent or of an operator.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

@@ -48,7 +48,7 @@ func (t *table) archived(ctx context.Context, q Query) ([]any, error) {
 	if q.OrderBy == "" {
 		q.OrderBy = "key"
 	}
-	if err := checkQuery(q.Limit, q.Where, q.OrderBy, t.columnSchemas()); err != nil {
+	if err := checkQuery(q.Limit, q.Where, q.OrderBy, t.fields); err != nil {
 		return nil, fmt.Errorf("read archive of %s: %w", t.label, err)
 	}
 	if len(q.Keys) > maxLimit {

@@ -22,20 +22,18 @@ type documents struct {
 	store  *Store
 	label  string // name in SQL
 	number int    // among tables or logs
-	fields []field
-	fresh  func() any // returns a new *V
-}
-
-// field is a Column without its type.
-type field struct {
-	ColumnSchema
-	value func(row any) string
+	fields []ColumnSchema
+	fresh  func() any                       // returns a new *V
+	value  func(row any, column int) string // of a *V
 }
 
 func newDocuments[V any](s *Store, label string, number int, columns []Column[V]) documents {
-	d := documents{store: s, label: label, number: number, fresh: func() any { return new(V) }}
+	d := documents{
+		store: s, label: label, number: number, fresh: func() any { return new(V) },
+		value: func(row any, column int) string { return columns[column].Value(row.(*V)) },
+	}
 	for _, c := range columns {
-		d.fields = append(d.fields, field{ColumnSchema{Name: c.Name, Unique: c.Unique}, func(row any) string { return c.Value(row.(*V)) }})
+		d.fields = append(d.fields, ColumnSchema{Name: c.Name, Unique: c.Unique})
 	}
 	return d
 }
@@ -80,8 +78,8 @@ func (d *documents) columns(row any) []string {
 		return nil
 	}
 	values := make([]string, len(d.fields))
-	for i, c := range d.fields {
-		values[i] = c.value(row)
+	for i := range d.fields {
+		values[i] = d.value(row, i)
 	}
 	return values
 }
@@ -92,12 +90,4 @@ func (d *documents) columnsOf(doc []byte) ([]string, error) {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	return d.columns(v), nil
-}
-
-func (d *documents) columnSchemas() []ColumnSchema {
-	var out []ColumnSchema
-	for _, c := range d.fields {
-		out = append(out, c.ColumnSchema)
-	}
-	return out
 }

@@ -96,7 +96,7 @@ func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
 }
 
 func (l *log) read(ctx context.Context, q LogQuery) ([]StoredEntry, error) {
-	if err := checkQuery(q.Limit, q.Where, "", l.columnSchemas()); err != nil {
+	if err := checkQuery(q.Limit, q.Where, "", l.fields); err != nil {
 		return nil, err
 	}
 	return ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
@@ -132,7 +132,7 @@ func (l *log) undo(string, any) { l.head-- }
 func (l *log) last() uint64 { return l.head }
 
 func (l *log) schema() LogSchema {
-	return LogSchema{Name: l.label, Columns: l.columnSchemas(), Retention: l.retention}
+	return LogSchema{Name: l.label, Columns: l.fields, Retention: l.retention}
 }
 
 func (l *log) adopt(sn *Snapshot) { l.head = sn.last[l.number] }

@@ -188,7 +188,7 @@ func (t *table) compare(sn *Snapshot, key string, columns []string) (same, vacat
 	}
 	same = true
 	for i, c := range t.fields {
-		was := c.value(old)
+		was := t.value(old, i)
 		same = same && was == columns[i]
 		vacates = vacates || c.Unique && was != "" && was != columns[i]
 	}
@@ -196,7 +196,7 @@ func (t *table) compare(sn *Snapshot, key string, columns []string) (same, vacat
 }
 
 func (t *table) schema() TableSchema {
-	return TableSchema{Name: t.label, Columns: t.columnSchemas(), Retention: t.retention}
+	return TableSchema{Name: t.label, Columns: t.fields, Retention: t.retention}
 }
 
 // digest adds the table's rows to h.
