@@ -200,5 +200,3 @@ func (k *comparison) passing() Range {
 func (k *comparison) Possible(l *Level, ranges []Range) bool {
 	return k.possible(l, ranges, k.passing(), 0)
 }
-
-func (k *comparison) Sums(teams int) []Sum { return k.sums(k.passing(), teams) }

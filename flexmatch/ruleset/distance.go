@@ -103,8 +103,6 @@ func (k *distance) Possible(l *Level, ranges []Range) bool {
 	return k.possible(l, ranges, k.passing(), k.min.Value)
 }
 
-func (k *distance) Sums(teams int) []Sum { return k.sums(k.passing(), teams) }
-
 func (k *distance) Averages() (Averages, bool) {
 	if len(k.measurements) != 1 || k.reference.expr == nil || k.party != "avg" {
 		return Averages{}, false

@@ -68,7 +68,7 @@ func (v *view) member(e *Expr, m Member) datum {
 	case e.typ.base == strs:
 		return str(m.player().Values[e.attribute].String)
 	case e.typ.base == numbers:
-		return num(m.Counted(e.attribute, v.party))
+		return num(m.counted(e.attribute, v.party))
 	}
 	return datum{form: isThing}
 }

@@ -174,9 +174,9 @@ func (p *Party) Span(attribute int, party string) (low, high float64) {
 	return low, high
 }
 
-// Counted returns the number with which a player counts if its party is aggregated by
+// counted returns the number with which a player counts if its party is aggregated by
 // party.
-func (m Member) Counted(attribute int, party string) float64 {
+func (m Member) counted(attribute int, party string) float64 {
 	if party != "" && m.Party.together() {
 		return m.Party.PartyNumber(attribute, party)
 	}

@@ -81,9 +81,6 @@ type kind interface {
 	// teams of the level's sizes could pass. False is certain; true means only that the
 	// ranges do not rule it out.
 	Possible(l *Level, ranges []Range) bool
-	// Sums returns conditions on sums over the given number of teams that every match
-	// must meet to pass.
-	Sums(teams int) []Sum
 	// Averages returns the limit that the rule sets on averages of teams, and false if it
 	// sets none.
 	Averages() (Averages, bool)
@@ -98,7 +95,6 @@ func (plain) order(*Party) func(*Party) float64 { return nil }
 func (plain) Measured(*Lineup) (Measured, bool) { return Measured{}, false }
 func (plain) Limit() Bound                      { return Bound{} }
 func (plain) Possible(*Level, []Range) bool     { return true }
-func (plain) Sums(int) []Sum                    { return nil }
 func (plain) Averages() (Averages, bool)        { return Averages{}, false }
 
 // draft is a rule and its place in the tree, from which it is read again with the values

@@ -29,7 +29,7 @@ func TestPass_IsTheDefinition(t *testing.T) {
 	}
 }
 
-// Pruning by sums over teams agrees with the definition too.
+// Rules about sums over teams, which depend on everybody in them, are tried more often.
 func TestPass_SumsAreTheDefinition(t *testing.T) {
 	formed := 0
 	for seed := range uint64(250) {

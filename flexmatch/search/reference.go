@@ -98,10 +98,9 @@ func (r *reference) around(anchor *Candidate, others []*Candidate) *Match {
 	}
 	SortByRules(r.rules.Set, anchor, a.candidates, func(c *Candidate) *Candidate { return c }, r.now)
 	a.counts = countsOf(a.candidates)
-	a.goals = a.goalsOf(max(0, a.most(anchor)))
 	shapes := a.shapeSearch()
 	for size := a.most(anchor); size >= max(anchor.Size, 1); size-- {
-		if !a.reachesSums(0, size-anchor.Size) || shapes != nil && !shapes.seats(0, size-anchor.Size) {
+		if shapes != nil && !shapes.seats(0, size-anchor.Size) {
 			continue
 		}
 		if m := a.grow(0, size-anchor.Size); m != nil {
@@ -117,8 +116,7 @@ type attempt struct {
 	set        []*Candidate
 	candidates []*Candidate
 	oldest     time.Time // of all tickets that may join
-	goals      []*sumGoals
-	counts     []uint64 // by candidate: the numbers of players that it and later ones can add, as bits
+	counts     []uint64  // by candidate: the numbers of players that it and later ones can add, as bits
 }
 
 // countsOf returns, for each candidate, the set of player counts (as bits) that it and
@@ -150,7 +148,7 @@ func (a *attempt) grow(i, want int) *Match {
 			continue
 		}
 		a.set = append(a.set, c)
-		if a.possible(a.set) && a.reachesSums(i+1, want-c.Size) {
+		if a.possible(a.set) {
 			if m := a.grow(i+1, want-c.Size); m != nil {
 				return m
 			}

@@ -34,7 +34,6 @@ type Seating struct {
 	lack   int   // players missing in teams below their minimum
 
 	balance balance
-	sums    []*teamSum // that a placement must reach; the reference search sets it
 
 	Found   bool
 	Best    []int   // the best valid placement: teams by ticket
@@ -56,7 +55,7 @@ func NewSeating(judge *Judge, deadline *Deadline) *Seating {
 func (s *Seating) Begin(set []*Candidate, level, limit int) bool {
 	s.set, s.level, s.limit = set, s.judge.Rules.Set.Levels()[level], limit
 	s.Judged, s.Skipped, s.left, s.lack, s.Found, s.spread = 0, 0, 0, 0, false, math.Inf(1)
-	s.order, s.sums, s.balance.of = s.order[:0], nil, &s.judge.Rules.balanced[level]
+	s.order, s.balance.of = s.order[:0], &s.judge.Rules.balanced[level]
 	s.filled = zeros(s.filled, len(s.judge.Rules.Set.Instances))
 	s.teams = zeros(s.teams, len(set))
 	for len(s.choice) < len(set) {
@@ -113,7 +112,7 @@ func (s *Seating) next(n int) bool {
 		}
 		s.teams[i] = team
 		s.move(i, team, 1)
-		done := s.lack <= s.left && s.reachesSums(n, team) && s.next(n+1)
+		done := s.lack <= s.left && s.next(n+1)
 		s.move(i, team, -1)
 		if done {
 			return true

@@ -54,9 +54,7 @@ func (s *shapes) key(set []*Candidate) string {
 func (s *shapes) seats(set []*Candidate) bool {
 	bounded := false
 	if s.seating.Begin(set, s.judge.LevelOf(set), MaxPlacements) {
-		s.seating.prepareBalance()
-		s.seating.prepareSums()
-		bounded = s.seating.next(0) && !s.seating.Found
+		bounded = s.seating.Run() && !s.seating.Found
 	}
 	s.bounded = s.bounded || bounded
 	if s.of != nil && !bounded && len(s.verdict) < maxVerdicts {
