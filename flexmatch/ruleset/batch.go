@@ -49,6 +49,10 @@ func (k *batchDistance) span(lineup *Lineup) (low, high float64) {
 }
 
 func (k *batchDistance) holds(_ *Level, lineup *Lineup, _ Notes) bool {
+	if k.typ == Number {
+		low, high := k.span(lineup)
+		return !(high-low > k.max.Value)
+	}
 	var first *string
 	for _, p := range lineup.Parties {
 		for i := range p.Players {
@@ -61,8 +65,7 @@ func (k *batchDistance) holds(_ *Level, lineup *Lineup, _ Notes) bool {
 			}
 		}
 	}
-	low, high := k.span(lineup)
-	return !(k.max.Set && high-low > k.max.Value)
+	return true
 }
 
 func (k *batchDistance) Limit() Bound { return k.max }

@@ -1,6 +1,9 @@
 package search_test
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -17,25 +20,71 @@ func TestPool_AgreesWithReference(t *testing.T) {
 	formed := 0
 	for seed := range uint64(worlds) {
 		rs, opts, tickets, _ := world(t, seed)
-		want := search.Pass(rs, opts, tickets, second(20))
-		formed += len(want)
-		for name, limits := range map[string]pool.Limits{"exact": {}, "unbounded": unbounded} {
-			p := pool.New(rs, opts, limits)
-			for _, ticket := range tickets {
-				p.Add(ticket)
-			}
-			got := p.Pass(second(20))
-			if describe(got) != describe(want) {
-				t.Fatalf("seed %d, %s: formed\n%s\nreference\n%s", seed, name, describe(got), describe(want))
-			}
-			if p.Rejected > 0 || p.Cut > 0 {
-				t.Fatalf("seed %d, %s: %d matches refused, %d searches cut", seed, name, p.Rejected, p.Cut)
-			}
-			check(t, seed, rs, opts, got, 20)
-		}
+		formed += agree(t, seed, rs, opts, tickets)
 	}
 	if formed < worlds/4 {
 		t.Fatalf("only %d matches in %d worlds: the worlds say little", formed, worlds)
+	}
+}
+
+// agree checks that the pool forms the matches of the reference, and returns their number.
+func agree(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket) int {
+	t.Helper()
+	want := search.Pass(rs, opts, tickets, second(20))
+	for name, limits := range map[string]pool.Limits{"exact": {}, "unbounded": unbounded} {
+		p := pool.New(rs, opts, limits)
+		for _, ticket := range tickets {
+			p.Add(ticket)
+		}
+		got := p.Pass(second(20))
+		if describe(got) != describe(want) {
+			t.Fatalf("seed %d, %s: formed\n%s\nreference\n%s", seed, name, describe(got), describe(want))
+		}
+		if p.Rejected > 0 || p.Cut > 0 {
+			t.Fatalf("seed %d, %s: %d matches refused, %d searches cut", seed, name, p.Rejected, p.Cut)
+		}
+		check(t, seed, rs, opts, got, 20)
+	}
+	return len(want)
+}
+
+// A rule set may have many windows and equal strings, with limits that expand.
+func TestPool_ManyWindows(t *testing.T) {
+	formed := 0
+	for seed := range uint64(worlds / 4) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		var attributes, rules, expansions []string
+		for i := range 1 + r.IntN(12) {
+			attributes = append(attributes, fmt.Sprintf(`{"name":"n%d","type":"number"},{"name":"s%d","type":"string","default":"x"}`, i, i))
+			rules = append(rules, fmt.Sprintf(`{"name":"n%d","type":"batchDistance","batchAttribute":"n%d","maxDistance":%d,"partyAggregation":"%s"},{"name":"s%d","type":"batchDistance","batchAttribute":"s%d"}`,
+				i, i, 6+r.IntN(4), []string{"avg", "min", "max"}[r.IntN(3)], i, i))
+			if r.IntN(3) == 0 {
+				expansions = append(expansions, fmt.Sprintf(`{"target":"rules[n%d].maxDistance","steps":[{"waitTimeSeconds":%d,"value":%d}]}`, i, 5+r.IntN(10), 5+r.IntN(9)))
+			}
+		}
+		rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],"algorithm":{"expansionAgeSelection":"%s"},
+			"teams":[{"name":"t","minPlayers":1,"maxPlayers":2,"quantity":2}],"rules":[%s],"expansions":[%s]}`, strings.Join(attributes, ","), []string{"newest", "oldest"}[r.IntN(2)], strings.Join(rules, ","), strings.Join(expansions, ",")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets := randomTickets(r, rs, 12, 0)
+		for _, ticket := range tickets {
+			odd := r.IntN(8) == 0
+			for i := range ticket.Players {
+				given := map[string]ruleset.Given{}
+				for n := range len(rs.Attributes) / 2 {
+					given[fmt.Sprint("n", n)] = ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: float64(r.IntN(10))}}
+				}
+				if odd {
+					given["s0"] = ruleset.Given{Type: ruleset.String, Value: ruleset.Value{String: "y"}}
+				}
+				ticket.Players[i].Attributes = given
+			}
+		}
+		formed += agree(t, seed, rs, search.Options{}, tickets)
+	}
+	if formed < worlds/4 {
+		t.Errorf("only %d matches", formed)
 	}
 }
 

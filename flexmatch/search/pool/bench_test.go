@@ -79,6 +79,48 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
+// BenchmarkPool_Rules measures 20,000 tickets of one player under many windows, each of an
+// attribute of its own: adding them, and the first pass.
+func BenchmarkPool_Rules(b *testing.B) {
+	for _, rules := range []int{1, 10, 50} {
+		var attributes, windows []string
+		for i := range rules {
+			attributes = append(attributes, fmt.Sprintf(`{"name":"a%d","type":"number"}`, i))
+			windows = append(windows, fmt.Sprintf(`{"name":"r%d","type":"batchDistance","batchAttribute":"a%d","maxDistance":94}`, i, i))
+		}
+		rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],
+"teams":[{"name":"red","minPlayers":5,"maxPlayers":5},{"name":"blue","minPlayers":5,"maxPlayers":5}],"rules":[%s]}`, strings.Join(attributes, ","), strings.Join(windows, ",")))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, waiting := rand.New(rand.NewPCG(1, 2)), make([]*search.Ticket, 20_000)
+		for i := range waiting {
+			waiting[i] = duelist(fmt.Sprint("k", i), i, 0, "", nil)
+			for n := range rules {
+				waiting[i].Players[0].Attributes[fmt.Sprint("a", n)] = ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: 100 * r.Float64()}}
+			}
+		}
+		b.Run(fmt.Sprint(rules, "/insert"), func(b *testing.B) {
+			for b.Loop() {
+				fill(rs, waiting)
+			}
+		})
+		b.Run(fmt.Sprint(rules, "/cold"), func(b *testing.B) {
+			var used time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				p := fill(rs, waiting)
+				runtime.GC()
+				b.StartTimer()
+				used -= processor(b)
+				b.ReportMetric(float64(len(p.Pass(second(1)))), "matches")
+				used += processor(b)
+			}
+			busy(b, used)
+		})
+	}
+}
+
 // BenchmarkPool_Large measures matches of 2 teams of 50 from 20,000 tickets.
 func BenchmarkPool_Large(b *testing.B) {
 	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0",
