@@ -153,3 +153,21 @@ func TestBots_FailTruthfully(t *testing.T) {
 	}
 	t.Logf("%+v", r)
 }
+
+// Bots that look for open game sessions fill those of others before they create their own.
+func TestBots_JoinOpenSessions(t *testing.T) {
+	t.Parallel()
+	house := newDemoHouse(t)
+	server := house.start(t)
+	defer server.Stop()
+	r, err := bots.Run(t.Context(), bots.Options{
+		Server: client.Client{Endpoint: server.URL}, Via: bots.Sessions, Fleet: "demo", Game: house.arena, Players: 12, MatchSize: 4, For: time.Second, Over: time.Second, Patience: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Played != 12 || r.Failed != 0 {
+		t.Errorf("got %+v, want 12 bots that played", r)
+	}
+	t.Logf("%+v", r)
+}
