@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -74,7 +73,8 @@ func (h *house) dial(token string) *line {
 	if token != "" {
 		header.Set("Authorization", "Bearer "+token)
 	}
-	ws, _, err := websocket.NewClient(here, &url.URL{Scheme: "ws", Host: "play.example", Path: protocol.Base + "/ws"}, header, 256, 256)
+	d := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return here, nil }}
+	ws, _, err := d.DialContext(h.Ctx, "ws://play.example"+protocol.Base+"/ws", header)
 	h.Must(err)
 	l := &line{house: h, ws: ws}
 	pong := ws.PingHandler()

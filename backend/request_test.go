@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -178,5 +179,27 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
 		time.Sleep(addressLock)
 		wants("the network, ten minutes later", try(here, s.PlayerID, s.GuestSecret), 200)
+	})
+}
+
+// Players name what they play by its name; the ARN behind it is the operator's.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		_, token := h.guest()
+		for path, names := range map[string]map[string]int{
+			"/matchmaking/tickets": {"alone": 201, "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/alone": 404, "other": 404},
+			"/sessions":            {"empty": 202, "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/empty": 404, "other": 404},
+		} {
+			for name, want := range names {
+				body := fmt.Sprintf(`{"matchmaker":%q}`, name)
+				if path == "/sessions" {
+					body = fmt.Sprintf(`{"pool":%q}`, name)
+				}
+				if got := h.send("192.0.2.1", token, "POST", protocol.Base+path, body); got.Code != want {
+					t.Errorf("%s %s: %d, want %d: %s", path, name, got.Code, want, got.Body)
+				}
+			}
+		}
 	})
 }

@@ -138,7 +138,7 @@ func (c *Catalog) Matchmakers() []Matchmaker {
 	if c.open() {
 		for found := range c.matches.Configurations.After(c.st.View(), "") {
 			if !slices.ContainsFunc(all, func(m Matchmaker) bool { return m.Name == found.Name }) {
-				all = append(all, Matchmaker{Name: found.Name, Configuration: found.Name, MinParty: 1, MaxParty: mostParty})
+				all = append(all, anyMatchmaker(found.Name))
 			}
 		}
 	}
@@ -151,8 +151,23 @@ func (c *Catalog) AsksPlayers(m *Matchmaker) bool {
 	return found != nil && found.AcceptanceRequired
 }
 
+// anyMatchmaker returns the matchmaker of a configuration on an open server.
+func anyMatchmaker(name string) Matchmaker {
+	return Matchmaker{Name: name, Configuration: name, MinParty: 1, MaxParty: mostParty}
+}
+
+// matchmaker returns a matchmaker by its name, without looking at all configurations.
 func (c *Catalog) matchmaker(name string) (*Matchmaker, error) {
-	return named(c.Matchmakers(), func(m *Matchmaker) string { return m.Name }, "matchmaker", name)
+	for _, m := range c.offer.Load().Matchmakers {
+		if m.Name == name {
+			return &m, nil
+		}
+	}
+	if found := c.matches.Configurations.Get(c.st.View(), name); c.open() && found != nil && found.Name == name { // not its ARN
+		m := anyMatchmaker(name)
+		return &m, nil
+	}
+	return nil, refuse(NotFound, "there is no matchmaker "+name)
 }
 
 // Pools returns those of the offer, and on an open server one for each queue.
@@ -161,33 +176,43 @@ func (c *Catalog) Pools() []Pool {
 	if c.open() {
 		for q := range c.placements.Queues.After(c.st.View(), "") {
 			if !slices.ContainsFunc(all, func(p Pool) bool { return p.Name == q.Name }) {
-				all = append(all, Pool{Name: q.Name, Queue: q.Name, CanCreate: true, CanList: true, MaxPlayers: 16})
+				all = append(all, anyPool(q.Name))
 			}
 		}
 	}
 	return all
 }
 
+// anyPool returns the pool of a queue on an open server.
+func anyPool(name string) Pool {
+	return Pool{Name: name, Queue: name, CanCreate: true, CanList: true, MaxPlayers: 16}
+}
+
+// find returns a pool by its name, without looking at all queues, or nil.
+func (c *Catalog) find(name string) *Pool {
+	for _, p := range c.offer.Load().Pools {
+		if p.Name == name {
+			return &p
+		}
+	}
+	if q := c.placements.Queues.Get(c.st.View(), name); c.open() && q != nil && q.Name == name { // not its ARN
+		p := anyPool(name)
+		return &p
+	}
+	return nil
+}
+
 // pool returns the named pool, or an error if a player with the scope may not use it or
 // may reports false.
 func (c *Catalog) pool(name, scope string, may func(*Pool) bool) (*Pool, error) {
-	p, err := named(c.Pools(), func(p *Pool) string { return p.Name }, "pool", name)
+	p := c.find(name)
 	switch {
-	case err != nil:
-		return nil, err
+	case p == nil:
+		return nil, refuse(NotFound, "there is no pool "+name)
 	case !allows(p.Scopes, scope):
 		return nil, refuse(ScopeInsufficient, "link an account elsewhere to use "+name)
 	case !may(p):
 		return nil, refuse(NotAllowed, "players may not do this in "+name)
 	}
 	return p, nil
-}
-
-func named[T any](all []T, nameOf func(*T) string, kind, name string) (*T, error) {
-	for i := range all {
-		if nameOf(&all[i]) == name {
-			return &all[i], nil
-		}
-	}
-	return nil, refuse(NotFound, "there is no "+kind+" "+name)
 }

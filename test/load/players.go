@@ -88,16 +88,11 @@ func (a *audience) measure(idleFor time.Duration) error {
 	if err := steps([]step{{"guest account", a.login}, {"GET players/me", a.me}, {"POST ticket", a.start}, {"DELETE ticket", a.cancel}}); err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // until the rows of ended tickets are as they will stay
-	before, err := memory(a.Process)
+	before, err := a.rest("not connected", idleFor)
 	if err != nil {
 		return err
 	}
 	if err := steps([]step{{"WebSocket connects", a.connect}}); err != nil {
-		return err
-	}
-	connected, err := memory(a.Process)
-	if err != nil {
 		return err
 	}
 	idle, err := a.rest("connected", idleFor)
@@ -121,14 +116,13 @@ func (a *audience) measure(idleFor time.Duration) error {
 		fmt.Printf("| %s | %.1f | %.1f |\n", name, (u.resident-before.resident)/float64(a.n)/1024, (u.used-before.used)/float64(a.n)/1024)
 	}
 	fmt.Print("\n| a player's WebSocket | resident KiB | heap and stacks in use, KiB |\n|---|---|---|\n")
-	each("connected", connected)
 	each("idle", idle)
 	each("with a ticket that waits", after)
 	return nil
 }
 
 // rest lets the server be idle, prints the processor time that it uses, and returns its
-// memory afterward.
+// memory afterward. A server that has been idle for some seconds collects its garbage.
 func (a *audience) rest(name string, idleFor time.Duration) (u usage, err error) {
 	begin, err := processorOf(a.PID())
 	if err != nil {
