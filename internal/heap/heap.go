@@ -18,6 +18,7 @@ import (
 
 const (
 	normal = 100     // GOGC's default
+	most   = 300     // with more, rows that stay are scattered among garbage, and keep its memory
 	idle   = 5       // looks in a row that find little allocated, after which a server is idle
 	little = 1 << 20 // bytes
 )
@@ -113,7 +114,7 @@ func (p *pace) collected(now time.Time, live, allocated uint64) {
 	if !p.busy {
 		return
 	}
-	percent := max(normal, int(p.headroom*100/max(live, 1<<20)))
+	percent := max(normal, min(int(p.headroom*100/max(live, 1<<20)), most))
 	if change := percent - p.percent; 8*max(change, -change) > p.percent { // each change stops the world
 		p.percent = percent
 	}
