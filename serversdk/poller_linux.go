@@ -11,23 +11,24 @@ import (
 // stack is most of what an idle connection takes.
 type poller struct {
 	mu     sync.Mutex
-	file   *os.File        // of epoll, which itself waits in Go's runtime; nil until the first watch
+	fd     int
+	file   *os.File        // of fd, epoll, which itself waits in Go's runtime; nil until the first watch
 	parked map[int32]*conn // by file descriptor
 	closed bool
 }
 
-// watch has wake called once when a file descriptor can be read or its peer has gone. It
-// reports false if the system refuses.
+// watch starts the goroutine of a connection again, once, when its file descriptor can be
+// read or its peer has gone. It reports false if the system refuses.
 func (p *poller) watch(fd int32, c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.file == nil && !p.start() {
+	if p.closed || p.file == nil && !p.start() {
 		return false
 	}
 	event := syscall.EpollEvent{Fd: fd, Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | syscall.EPOLLONESHOT}
-	err := p.control(syscall.EPOLL_CTL_MOD, &event)
+	err := syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_MOD, int(fd), &event)
 	if err == syscall.ENOENT { // watched for the first time
-		err = p.control(syscall.EPOLL_CTL_ADD, &event)
+		err = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, int(fd), &event)
 	}
 	if err == nil {
 		p.parked[fd] = c
@@ -45,29 +46,18 @@ func (p *poller) forget(fd int32) {
 // start opens epoll. p.mu must be held.
 func (p *poller) start() bool {
 	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err != nil || p.closed || syscall.SetNonblock(fd, true) != nil {
-		syscall.Close(fd)
+	if err != nil {
 		return false
 	}
+	syscall.SetNonblock(fd, true)
 	file := os.NewFile(uintptr(fd), "epoll")
 	if file.SetReadDeadline(time.Time{}) != nil { // it cannot wait in the runtime
 		file.Close()
 		return false
 	}
-	p.file, p.parked = file, map[int32]*conn{}
+	p.fd, p.file, p.parked = fd, file, map[int32]*conn{}
 	go p.run(file)
 	return true
-}
-
-func (p *poller) control(op int, event *syscall.EpollEvent) (err error) {
-	raw, err := p.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if outer := raw.Control(func(epoll uintptr) { err = syscall.EpollCtl(int(epoll), op, int(event.Fd), event) }); outer != nil {
-		return outer
-	}
-	return err
 }
 
 // run wakes connections until the poller is closed.
