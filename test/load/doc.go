@@ -14,6 +14,8 @@
 //	                            servers are usable again (needs -bin)
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
+//	go run ./test/load match    the workloads W3 to W6 of matchmaking, in process
+//	go run ./test/load pool     matchmaking of -n parties, and of 1, 10 and 50 rules
 //	go run ./test/load players  requests and WebSockets of game clients: rates,
 //	                            processor time and memory of the server (needs
 //	                            -bin; -for must not be 0)
