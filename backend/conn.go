@@ -164,14 +164,16 @@ func (c *socket) become(a *identity.Access, resume string) {
 	if c.timeout != nil {
 		c.timeout.Stop()
 	}
-	c.of.door.take(c, a.PlayerID(), c.of.config.Limits.Sockets)
 	c.mu.Lock()
 	c.access, c.cursor = a, resume
-	write := c.mark(greeting)
+	write := c.mark(greeting) // before a change can be due
 	c.mu.Unlock()
+	c.of.door.take(c, a.PlayerID(), c.of.config.Limits.Sockets)
 	if write {
 		c.write()
+		return
 	}
+	c.notify(changes) // another goroutine may have greeted before the door knew the player
 }
 
 // read executes messages until the connection fails or is to end.

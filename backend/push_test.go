@@ -80,3 +80,19 @@ func TestSocket_LoginHasEnded(t *testing.T) {
 		}
 	})
 }
+
+// A change is never due before the greeting, nor missed if another goroutine writes that.
+func TestSocket_GreetsFirst(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		player, token := h.guest()
+		access, err := h.ids.Tokens.Verify(token)
+		h.Must(err)
+		c := &socket{of: h.b.sockets, writing: true} // by this test
+		c.become(access, "")
+		h.b.sockets.door.wake([]string{player})
+		if _, due := c.take(); due != greeting|changes {
+			t.Errorf("due: %b", due)
+		}
+	})
+}
