@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -73,27 +72,6 @@ func (a *App) URL() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.site.URL()
-}
-
-// Addr returns the listener's address: nil before Start.
-func (a *App) Addr() net.Addr {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.site.listener == nil {
-		return nil
-	}
-	return a.site.listener.Addr()
-}
-
-// MetricsAddr returns the address of the metrics' separate listener: nil if there is none,
-// and before Start.
-func (a *App) MetricsAddr() net.Addr {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.metrics.listener == nil {
-		return nil
-	}
-	return a.metrics.listener.Addr()
 }
 
 // Done is closed when the app has stopped, or when it cannot go on and has to be

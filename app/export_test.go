@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -82,4 +83,25 @@ func (a *App) OwnWithoutLease(ctx context.Context) error {
 	}
 	a.member.gate = cell.NewGate(a.member.keeper)
 	return a.own(ctx)
+}
+
+// Addr returns the listener's address: nil before Start.
+func (a *App) Addr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.site.listener == nil {
+		return nil
+	}
+	return a.site.listener.Addr()
+}
+
+// MetricsAddr returns the address of the metrics' separate listener: nil if there is none,
+// and before Start.
+func (a *App) MetricsAddr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.metrics.listener == nil {
+		return nil
+	}
+	return a.metrics.listener.Addr()
 }

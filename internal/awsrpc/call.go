@@ -2,10 +2,8 @@ package awsrpc
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -41,7 +39,7 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 		server:  s,
 		writer:  w,
 		request: r,
-		id:      newID(),
+		id:      uuid.NewString(),
 		start:   time.Now(),
 		codec:   s.protocolOf(r),
 		in:      s.buffer(),
@@ -49,16 +47,6 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	}
 	c.setHeader(w.Header(), 0, "X-Amzn-Requestid", c.id)
 	return c
-}
-
-// newID returns an id for a request: a random UUID. Nothing depends on its secrecy, so it
-// does without the system's source.
-func newID() string {
-	var id uuid.UUID
-	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
-	binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4
-	return id.String()
 }
 
 // setHeader sets a header of the response, as the i-th of those that every one has.

@@ -47,9 +47,9 @@ func TestCallContext_Deadline(t *testing.T) {
 	within(t, func(ctx *callContext, _ func()) {
 		derived, cancel := context.WithCancel(context.WithValue(ctx, t, 1))
 		defer cancel()
-		time.Sleep(time.Minute - 1)
+		time.Sleep(time.Minute - time.Nanosecond)
 		wantErr(t, derived, nil)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		wantErr(t, ctx, context.DeadlineExceeded)
 		wantErr(t, derived, context.DeadlineExceeded)
 	})

@@ -99,33 +99,23 @@ func ReadBody(r *http.Request, into *bytes.Buffer, most int64) error {
 		return &http.MaxBytesError{Limit: most}
 	}
 	b, _ := r.Body.(*body)
-	if r.ContentLength < 0 {
-		return readChunked(r, b, into, most)
+	size := r.ContentLength
+	if size < 0 {
+		size = step
 	}
-	if err := b.reserve(r.ContentLength); err != nil {
-		return err
-	}
-	into.Grow(int(r.ContentLength))
-	n, err := io.ReadFull(r.Body, into.AvailableBuffer()[:r.ContentLength])
-	into.Write(into.AvailableBuffer()[:n])
-	return err
-}
-
-// readChunked reads a body of unknown length for ReadBody.
-func readChunked(r *http.Request, b *body, into *bytes.Buffer, most int64) error {
 	for total := int64(0); ; {
-		if err := b.reserve(step); err != nil {
+		if err := b.reserve(size); err != nil {
 			return err
 		}
-		into.Grow(step + bytes.MinRead)
-		n, err := io.CopyN(into, r.Body, step)
+		into.Grow(int(size) + bytes.MinRead)
+		n, err := io.CopyN(into, r.Body, size)
 		total += n
 		switch {
 		case total > most:
 			return &http.MaxBytesError{Limit: most}
 		case err == io.EOF:
 			return nil
-		case err != nil:
+		case err != nil || r.ContentLength >= 0:
 			return err
 		}
 	}

@@ -79,36 +79,21 @@ func (s *signature) parse(credential, stamp, headers string) error {
 		return err
 	}
 	s.headers = headers
-	if !s.covers("host") {
-		return malformed("SignedHeaders: must have host")
+	if headers != strings.ToLower(headers) || !s.covers("host") {
+		return malformed("SignedHeaders: must have host, and be in lower case")
 	}
 	return nil
 }
 
-// covers reports whether a header is one of the signed headers. Its name may have upper
-// case; theirs must not.
+// covers reports whether a header, whose name is ASCII, is one of the signed headers. A name
+// that equals it only by other rules of case than those of ASCII is longer.
 func (s *signature) covers(header string) bool {
 	for name := range strings.SplitSeq(s.headers, ";") {
-		if len(name) == len(header) && isLower(name, header) {
+		if len(name) == len(header) && strings.EqualFold(name, header) {
 			return true
 		}
 	}
 	return false
-}
-
-// isLower reports whether low is text in lower case; both have the same length. Only
-// ASCII has cases here, as in names of headers.
-func isLower(low, text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if low[i] != c {
-			return false
-		}
-	}
-	return true
 }
 
 // parseCredential parses KEY/DATE/REGION/SERVICE/aws4_request and the time.

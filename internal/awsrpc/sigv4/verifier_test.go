@@ -132,6 +132,8 @@ func TestHeader_Refusals(t *testing.T) {
 			r.Header.Set("X-Amz-Sts", "x")
 			auth("SignedHeaders=", "SignedHeaders=x-amz-\u017ft\u017f;")(r)
 		}, hash, fault.InvalidSignature, "must have x-amz-sts"},
+		{"names in upper case", auth("x-amz-date", "X-Amz-Date"), hash, fault.InvalidSignature, "lower case"},
+		{"host in upper case", auth("host;", "Host;"), hash, fault.InvalidSignature, "must have host"},
 		{"host not signed", auth("host;", ""), hash, fault.InvalidSignature, "must have host"},
 		{"unknown key", auth(testKey, "AKIDOTHER"), hash, fault.UnrecognizedClient, "not known"},
 		{"key of another", auth(testKey, "AKIDTOKEN"), hash, fault.UnrecognizedClient, "session token"},
