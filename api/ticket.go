@@ -36,7 +36,8 @@ func (h handlers) startMatchBackfill(ctx context.Context, in *gamelift.StartMatc
 	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: ticket}, nil
 }
 
-// startTicket starts a ticket for players, and returns it with them as they were given.
+// startTicket starts a ticket for players, and returns it with them as they were given. It
+// uses the request's memory for the answer.
 func (h handlers) startTicket(ctx context.Context, players []gamelift.Player, in flexmatch.StartInput) (*gamelift.MatchmakingTicket, error) {
 	in.Players = list(players, matchPlayerIn)
 	t, _, err := h.Matches.Start(ctx, in)

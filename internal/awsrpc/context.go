@@ -25,6 +25,9 @@ type callKey struct{} // of a request's *call
 func (c *callContext) begin(of *call) {
 	c.request, c.call = of.request.Context(), of
 	c.deadline = time.Now().Add(of.server.options.Timeout)
+	if d, ok := c.request.Deadline(); ok && d.Before(c.deadline) {
+		c.deadline = d
+	}
 }
 
 // end ends the context, as the handler has returned.

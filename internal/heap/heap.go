@@ -1,10 +1,10 @@
 // Package heap makes the garbage collector of a busy server run less often.
 //
 // By default a collection begins when the heap has doubled. A server whose heap is small
-// and that allocates much collects many times per second then. While that is so, the heap
-// may grow by more before a collection; when the server is idle again, the default
-// applies, and free memory is returned to the operating system. GOMEMLIMIT stays in
-// force; if GOGC is set, nothing is changed.
+// and that allocates much collects many times per second then. Once it does, the heap may
+// grow by more before a collection, until collections are far apart or little is
+// allocated. Then the default applies again, and free memory is returned to the operating
+// system. GOMEMLIMIT stays in force; if GOGC is set, nothing is changed.
 package heap
 
 import (
@@ -21,6 +21,8 @@ const (
 	most   = 300     // with more, rows that stay are scattered among garbage, and keep its memory
 	idle   = 5       // looks in a row that find little allocated, after which a server is idle
 	little = 1 << 20 // bytes
+	least  = 4 << 20 // bytes of a heap for which the collector runs (see GOGC in package runtime)
+	far    = 10      // times pace.every between collections, after which a server is not busy
 )
 
 // Run adjusts the garbage collector until ctx ends.
@@ -30,7 +32,7 @@ func Run(ctx context.Context) {
 	}
 	c := collector{
 		set: func(percent int) { debug.SetGCPercent(percent) }, release: debug.FreeOSMemory,
-		pace: pace{every: time.Second, headroom: headroom(memory()), percent: normal},
+		pace: pace{every: time.Second, headroom: headroom(memory(os.DirFS("/"))), percent: normal},
 	}
 	c.run(ctx)
 }
@@ -56,8 +58,8 @@ func (c *collector) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-collected:
-			live, allocated := figures()
-			c.collected(time.Now(), live, allocated)
+			rooted, allocated := figures()
+			c.collected(time.Now(), rooted, allocated)
 		case <-look:
 			_, allocated := figures()
 			c.look(allocated)
@@ -65,7 +67,7 @@ func (c *collector) run(ctx context.Context) {
 		if c.percent != was.percent {
 			c.set(c.percent)
 		}
-		if was.busy && !c.busy {
+		if c.percent == normal && was.percent > normal && !c.busy {
 			c.release()
 		}
 	}
@@ -86,11 +88,15 @@ func watch(ctx context.Context, collected chan<- struct{}) {
 	}, struct{}{})
 }
 
-// figures returns the bytes that the last collection left, and those allocated so far.
-func figures() (live, allocated uint64) {
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+// figures returns the bytes to which the percentage applies, which are those that the last
+// collection left, with stacks and globals, and the bytes allocated so far.
+func figures() (rooted, allocated uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	metrics.Read(samples)
-	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	for _, s := range samples[1:] {
+		rooted += s.Value.Uint64()
+	}
+	return rooted, samples[0].Value.Uint64()
 }
 
 // pace decides on the percentage by which the heap may grow until the next collection.
@@ -108,13 +114,15 @@ type pace struct {
 }
 
 // collected takes note of a collection.
-func (p *pace) collected(now time.Time, live, allocated uint64) {
-	p.busy = p.busy || now.Sub(p.last) < p.every
+func (p *pace) collected(now time.Time, rooted, allocated uint64) {
+	apart := now.Sub(p.last)
+	p.busy = p.busy && apart < far*p.every || apart < p.every
 	p.last, p.allocated, p.quiet = now, allocated, 0
 	if !p.busy {
+		p.percent = normal
 		return
 	}
-	percent := max(normal, min(int(p.headroom*100/max(live, 1<<20)), most))
+	percent := max(normal, min(int(p.headroom*100/max(rooted, least)), most))
 	if change := percent - p.percent; 8*max(change, -change) > p.percent { // each change stops the world
 		p.percent = percent
 	}

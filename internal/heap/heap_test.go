@@ -4,7 +4,10 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -49,11 +52,55 @@ func TestPace(t *testing.T) {
 	expect("idle", normal, false)
 	after(10*time.Second, 16<<20)
 	expect("a collection of an idle server", normal, false)
+	after(300*time.Millisecond, 16<<20)
+	expect("busy again", most, true)
+	after(10*time.Second, 16<<20)
+	expect("collections are far apart although something is allocated", normal, false)
+}
+
+//go:noinline
+func deep(n int, there *sync.WaitGroup, until chan struct{}) byte {
+	var stack [1024]byte
+	stack[n] = 1
+	if n == 0 {
+		there.Done()
+		<-until
+		return stack[0]
+	}
+	return deep(n-1, there, until) + stack[n]
+}
+
+// The heap may grow by the headroom, whatever the goroutines' stacks are. It changes the
+// collector of the whole process, so no other test may run meanwhile.
+func TestPace_Stacks(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(normal))
+	keep := make([]byte, 12<<20)
+	until := make(chan struct{})
+	var all, there sync.WaitGroup
+	there.Add(1000)
+	for range 1000 {
+		all.Go(func() { deep(14, &there, until) })
+	}
+	there.Wait()
+	defer all.Wait()
+	defer close(until)
+	runtime.GC()
+	rooted, allocated := figures()
+	p := pace{every: time.Second, headroom: 32 << 20, percent: normal, busy: true, last: time.Now()}
+	p.collected(time.Now(), rooted, allocated)
+	debug.SetGCPercent(p.percent)
+	goal := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(goal)
+	growth := goal[0].Value.Uint64() - goal[1].Value.Uint64()
+	if most := max(p.headroom, rooted) + 4<<20; growth > most {
+		t.Errorf("at %d %% the heap may grow by %d bytes, want at most %d", p.percent, growth, most)
+	}
+	runtime.KeepAlive(keep)
 }
 
 func TestPace_SmallestHeap(t *testing.T) {
 	t.Parallel()
-	p := pace{headroom: 64 << 20, percent: normal, busy: true}
+	p := pace{every: time.Second, headroom: 64 << 20, percent: normal, busy: true, last: time.Now()}
 	p.collected(time.Now(), 0, 0)
 	if p.percent != most {
 		t.Errorf("percent %d, want %d", p.percent, most)
@@ -62,9 +109,38 @@ func TestPace_SmallestHeap(t *testing.T) {
 
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
-	for memory, want := range map[uint64]uint64{256 << 20: 32 << 20, 1 << 30: 64 << 20, 64 << 30: 256 << 20} {
+	for memory, want := range map[uint64]uint64{64 << 20: 8 << 20, 256 << 20: 32 << 20, 1 << 30: 64 << 20, 64 << 30: 256 << 20} {
 		if got := headroom(memory); got != want {
 			t.Errorf("headroom of %d: %d, want %d", memory, got, want)
+		}
+	}
+}
+
+// The least limit of a control group and of those above it counts, if it is below what the
+// machine has.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  uint64
+	}{
+		"nothing known":     {nil, 1 << 30},
+		"no limit":          {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 2 << 30},
+		"a container":       {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "67108864\n"}, 64 << 20},
+		"a service":         {map[string]string{"proc/self/cgroup": "0::/system.slice/muster.service\n", "sys/fs/cgroup/system.slice/muster.service/memory.max": "268435456\n", "sys/fs/cgroup/system.slice/memory.max": "max\n"}, 256 << 20},
+		"a slice above":     {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "134217728\n"}, 128 << 20},
+		"version 1":         {map[string]string{"proc/self/cgroup": "5:cpu,memory:/a\n4:pids:/b\n0::/c\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "134217728\n"}, 128 << 20},
+		"version 1, at all": {map[string]string{"proc/self/cgroup": "5:memory:/a\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 30},
+	} {
+		root := fstest.MapFS{}
+		for file, text := range c.files {
+			root[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if c.files != nil {
+			root["proc/meminfo"] = &fstest.MapFile{Data: []byte("MemTotal:  2097152 kB\n")}
+		}
+		if got := memory(root); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }
@@ -74,7 +150,7 @@ func TestAmount(t *testing.T) {
 	for text, want := range map[string]uint64{
 		"": 0, "max\n": 0, "536870912\n": 512 << 20, "MemTotal:       16384 kB\nMemFree: 1 kB\n": 16 << 20, "-1": 0,
 	} {
-		if got := amount([]byte(text)); got != want {
+		if got := amount(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}

@@ -66,8 +66,8 @@ func (g *gathering) add(c *member) bool {
 		created = c.Ticket.Created
 	}
 	level, players := rs.Level(g.s.now.Sub(created)), g.players+c.players
-	g.room = level.Capacity() - g.s.rules.Options.AdditionalPlayerCount
-	if players > g.room {
+	room := level.Capacity() - g.s.rules.Options.AdditionalPlayerCount
+	if players > room {
 		return false
 	}
 	copy(g.low2, g.low)
@@ -88,7 +88,7 @@ func (g *gathering) add(c *member) bool {
 			}
 		}
 	}
-	g.set, g.created, g.players = append(g.set, c), created, players
+	g.set, g.created, g.players, g.room = append(g.set, c), created, players, room
 	g.low, g.high, g.low2, g.high2 = g.low2, g.high2, g.low, g.high
 	return true
 }

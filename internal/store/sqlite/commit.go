@@ -207,7 +207,7 @@ var chunks = [...]int{64, 8, 1}
 // insert writes n rows; row appends the values of the i-th.
 func (db *db) insert(into insert, n int, row func(i int, args []any) []any) error {
 	args := db.values
-	defer func() { clear(args); db.values = args[:0] }()
+	defer func() { clear(args[:cap(args)]); db.values = args[:0] }()
 	for done := 0; done < n; {
 		size := 1
 		for _, c := range chunks {

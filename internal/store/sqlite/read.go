@@ -15,6 +15,11 @@ import (
 // view runs f in one read transaction, which sees a single state whatever is
 // committed in the meantime.
 func (db *db) view(ctx context.Context, f func(*sql.Conn) error) error {
+	end, err := db.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	conn, err := db.reader.Conn(ctx)
 	if err != nil {
 		return err
@@ -24,8 +29,19 @@ func (db *db) view(ctx context.Context, f func(*sql.Conn) error) error {
 		return err
 	}
 	err = f(conn)
-	_, end := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-	return errors.Join(err, end)
+	_, rollback := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	return errors.Join(err, rollback)
+}
+
+// read waits until a reading connection is free or ctx ends. The caller must call end when
+// it has returned the connection.
+func (db *db) read(ctx context.Context) (end func(), err error) {
+	select {
+	case db.reads <- struct{}{}:
+		return func() { <-db.reads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // query returns a function that runs queries on a connection.
@@ -86,11 +102,13 @@ func (db *db) ask(ctx context.Context) sqltext.Query {
 }
 
 // Archived does not watch ctx while it looks rows up by their keys: that would cost more
-// than the query.
+// than the query. It waits for a connection only as long as ctx lasts.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
-	if err := ctx.Err(); err != nil {
+	end, err := db.read(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	if len(q.Keys) > 0 || slices.ContainsFunc(q.Where, func(eq store.Eq) bool { return eq.Column == "key" }) {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -98,6 +116,11 @@ func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte,
 }
 
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
+	end, err := db.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	return db.Cell.Entries(db.ask(ctx), log, q)
 }
 

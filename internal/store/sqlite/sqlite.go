@@ -54,6 +54,8 @@ type db struct {
 	checkpoints *checkpointer // nil if only inspecting
 
 	inserts map[shape]string // texts of inserts
+
+	reads chan struct{} // one value for each use of reader
 	asked   sync.Map         // *sql.Stmt prepared on reader, by text
 }
 
@@ -120,6 +122,7 @@ func (db *db) connectReader(file string) (err error) {
 	}
 	db.reader.SetMaxOpenConns(readers)
 	db.reader.SetMaxIdleConns(readers)
+	db.reads = make(chan struct{}, readers)
 	return nil
 }
 
