@@ -55,8 +55,9 @@ func newConn(s *Server, p *peer, ws door.Socket) *conn {
 	return c
 }
 
-// run reads frames until the connection ends or is parked. Requests already received are finished
-// before the peer is told, so a process that announced its end is not counted as lost.
+// run reads frames until the connection ends or is parked; then it is called again when
+// something comes. Requests already received are finished before the peer is told, so a
+// process that announced its end is not counted as lost.
 func (c *conn) run() {
 	for {
 		if c.quiet() && c.park() {
@@ -256,7 +257,7 @@ func (c *conn) shut() {
 	c.closed = true
 	if c.parked {
 		c.parked = false
-		c.s.poller.forget(c.ws.(direct).fd)
+		c.s.poller.forget(c.ws.(direct).fd, c)
 		go c.run()
 	}
 	c.ws.Drop()

@@ -20,6 +20,6 @@
 //     without credentials if it had signed with SigV4. Such a reconnect is
 //     accepted from the host that signed before, while the process lives.
 //
-// A connection on which nothing comes has no goroutine, where the system can say when
-// something does (park.go). Heartbeats are answered without the store. The messages are in package protocol.
+// On Linux a connection on which nothing comes has no goroutine (park.go). Heartbeats are
+// answered without the store. The messages are in package protocol.
 package serversdk

@@ -33,7 +33,7 @@ func (l *lender) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // descriptor returns the file descriptor below a WebSocket, or -1. It is valid until the
-// connection is dropped.
+// connection is dropped: nothing but Drop may close it.
 func descriptor(ws *websocket.Conn) int32 {
 	fd := int32(-1)
 	for socket := ws.NetConn(); ; {
@@ -51,10 +51,11 @@ func descriptor(ws *websocket.Conn) int32 {
 }
 
 // quiet waits for something to read, and reports whether nothing came for quietAfter. Then
-// nothing is buffered either, neither here nor by TLS.
+// nothing is buffered either, neither here nor by TLS. After a ping or pong it is called at
+// the next message only, since a read returns none but messages.
 func (c *conn) quiet() bool {
 	own, ok := c.ws.(direct)
-	if !ok || own.fd < 0 {
+	if !canPark || !ok || own.fd < 0 {
 		return false
 	}
 	c.ws.SetReadDeadline(time.Now().Add(quietAfter))

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// canPark reports whether this system has a poller.
+const canPark = true
+
 // poller waits for sockets that have something to read in place of a goroutine each, whose
 // stack is most of what an idle connection takes.
 type poller struct {
@@ -37,10 +40,12 @@ func (p *poller) watch(fd int32, c *conn) bool {
 }
 
 // forget ends the watch of a connection that is about to be closed.
-func (p *poller) forget(fd int32) {
+func (p *poller) forget(fd int32, c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.parked, fd)
+	if p.parked[fd] == c {
+		delete(p.parked, fd)
+	}
 }
 
 // start opens epoll. p.mu must be held.
@@ -60,12 +65,10 @@ func (p *poller) start() bool {
 	return true
 }
 
-// run wakes connections until the poller is closed.
+// run wakes connections until the poller is closed or fails. Then it wakes all that are
+// left, and none is parked again.
 func (p *poller) run(file *os.File) {
 	raw, err := file.SyscallConn()
-	if err != nil {
-		return
-	}
 	events, n := make([]syscall.EpollEvent, 128), 0
 	for err == nil {
 		err = raw.Read(func(epoll uintptr) bool {
@@ -82,6 +85,13 @@ func (p *poller) run(file *os.File) {
 			}
 		}
 		n = 0
+	}
+	p.mu.Lock()
+	left := p.parked
+	p.closed, p.parked = true, nil
+	p.mu.Unlock()
+	for _, c := range left {
+		c.unpark()
 	}
 }
 

@@ -71,10 +71,15 @@ func (p *peer) repeat(ctx context.Context, r *reply) []byte {
 	}
 }
 
-// find returns the index of the answer to a request, or -1. Among the few that a process
-// has it is as fast as a map.
+// find returns the index of the answer to a request, or -1. A process has few, most of the
+// time one, and the latest is looked for most often.
 func (a replies) find(id string) int {
-	return slices.IndexFunc(a, func(r *reply) bool { return r.id == id })
+	for i, r := range slices.Backward(a) {
+		if r.id == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // expire drops the answers sent up to a time, and releases the memory when none is left.

@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-	"unique"
 
 	"github.com/gorilla/websocket"
 
@@ -97,16 +96,16 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// cut limits a text that is only kept for display. Equal texts share their memory, which
-// is not that of the request.
+// cut limits a text that is only kept for display. The result is a copy, so that the
+// request's memory is not kept.
 func cut(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), 64)], "")
-	return unique.Make(strings.Map(func(r rune) rune {
+	return strings.Clone(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, s)).Value()
+	}, s))
 }
 
 func hostOf(address string) string {

@@ -56,7 +56,7 @@ type db struct {
 	inserts map[shape]string // texts of inserts
 
 	reads chan struct{} // one value for each use of reader
-	asked   sync.Map         // *sql.Stmt prepared on reader, by text
+	asked sync.Map      // *sql.Stmt prepared on reader, by text
 }
 
 // readers is how many connections read archives and logs concurrently.
