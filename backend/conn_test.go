@@ -60,6 +60,12 @@ func (l *line) note(got string) {
 func (h *house) dial(token string) *line {
 	h.Helper()
 	here, there := net.Pipe()
+	return h.dialOver(token, here, there)
+}
+
+// dialOver opens a WebSocket over a pipe, of which there is the server's end.
+func (h *house) dialOver(token string, here, there net.Conn) *line {
+	h.Helper()
 	h.Go(func() {
 		sent, err := http.ReadRequest(bufio.NewReader(there))
 		if err != nil {
@@ -92,7 +98,12 @@ func (h *house) dial(token string) *line {
 // connect dials, and reads until the connection ends.
 func (h *house) connect(token string) *line {
 	h.Helper()
-	l := h.dial(token)
+	return h.reading(token, h.dial(token))
+}
+
+// reading reads until the connection ends.
+func (h *house) reading(token string, l *line) *line {
+	h.Helper()
 	h.Go(func() {
 		defer l.ws.Close()
 		for {
@@ -258,4 +269,48 @@ func TestSocket_Deaf(t *testing.T) {
 		}
 		l.ws.Close()
 	})
+}
+
+// slow is a connection whose Close waits, as one over TLS does for a client that does not
+// read.
+type slow struct {
+	net.Conn
+	closing, release chan struct{}
+	once             sync.Once
+}
+
+func (s *slow) Close() error {
+	s.once.Do(func() { close(s.closing) })
+	<-s.release
+	return s.Conn.Close()
+}
+
+// While a connection is being closed, its lock is free: commits that change the player's
+// rows take it.
+func TestSocket_SlowClose(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		player, token := h.guest()
+		here, there := net.Pipe()
+		s := &slow{Conn: there, closing: make(chan struct{}), release: make(chan struct{})}
+		h.reading(token, h.dialOver(token, here, s))
+		c := h.b.sockets.door.of[player][0]
+		c.end(websocket.CloseGoingAway, "test")
+		<-s.closing
+		if c.mu.TryLock() {
+			c.mu.Unlock()
+		} else {
+			t.Error("a connection is closed with its lock held")
+		}
+		close(s.release)
+	})
+}
+
+// A change before the player is known is not due: the greeting includes it.
+func TestSocket_ChangeBeforeGreeting(t *testing.T) {
+	t.Parallel()
+	c := &socket{}
+	if c.notify(changes); c.due != 0 || c.writing {
+		t.Errorf("due %b, writing %v, want nothing", c.due, c.writing)
+	}
 }
