@@ -47,6 +47,7 @@ type Cell struct {
 	life    context.Context // of the loops
 	end     context.CancelFunc
 	running sync.WaitGroup
+	loops   bool // loops run, in virtual time
 }
 
 // Options are what tests change about a cell.
@@ -85,8 +86,9 @@ func ready(_ store.Reader, id string) (fleet.Build, error) {
 // Open opens the store.
 func (c *Cell) Open() { c.Must(c.Store.Open(c.Ctx)) }
 
-// Start runs loops until Stop.
+// Start runs loops until Stop, in virtual time.
 func (c *Cell) Start(loops ...func(context.Context)) {
+	c.loops = true
 	for _, loop := range loops {
 		c.Go(func() { loop(c.life) })
 	}
@@ -124,9 +126,13 @@ func (c *Cell) Update(f func(*store.Tx)) {
 	c.Must(c.Store.Update(c.Ctx, func(tx *store.Tx) error { f(tx); return nil }))
 }
 
-// Refused fails the test unless do returns a kind of fault and changes nothing.
+// Refused fails the test unless do returns a kind of fault and changes nothing. What loops
+// have to do is done before.
 func (c *Cell) Refused(name string, kind fault.Kind, do func() error) {
 	c.Helper()
+	if c.loops {
+		synctest.Wait()
+	}
 	before := c.Store.View().Digest()
 	if err := do(); !fault.Is(err, kind) {
 		c.Errorf("%s: got %v, want %s", name, err, kind)
