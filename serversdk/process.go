@@ -75,7 +75,8 @@ func (c *conn) isOpen() bool {
 	return !c.closed
 }
 
-// heartbeat answers without the store, and then acts on the report.
+// heartbeat answers without the store, and then acts on the report. The report is recorded
+// before the answer, so that reports of a process that waits for answers count in order.
 func heartbeat(ctx context.Context, c *call) {
 	in, err := protocol.Decode[protocol.HeartbeatServerProcessRequest](c.frame)
 	if err != nil {
@@ -83,13 +84,13 @@ func heartbeat(ctx context.Context, c *call) {
 		c.conn.answer(outgoing{frame: frame})
 		return
 	}
+	c.mu.Lock()
+	unhealthy := c.health.report(time.Now(), in.HealthStatus)
+	c.mu.Unlock()
 	c.conn.answer(outgoing{frame: protocol.Encode(c.ok())})
 	c.s.metrics.message(c.head.Action, http.StatusOK)
 	c.s.metrics.heartbeats.WithLabelValues(strconv.FormatBool(in.HealthStatus)).Inc()
 	c.hear(ctx)
-	c.mu.Lock()
-	unhealthy := c.health.report(time.Now(), in.HealthStatus)
-	c.mu.Unlock()
 	if unhealthy {
 		c.giveUp(ctx, fmt.Sprintf("the process reported ill health %d times in a row", maxIll))
 	}
