@@ -70,6 +70,12 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=10s)
 generate: ## write the generated files anew
 	go generate ./...
 
+.PHONY: newest
+newest: ## print what AWS's newest published client has that Muster's API has not (needs npm)
+	@command -v npm >/dev/null || { echo "npm is not installed: install Node.js to fetch the client"; exit 1; }
+	$(own_temp); npm pack --silent --pack-destination "$$TMPDIR" @aws-sdk/client-gamelift >/dev/null && \
+		tar -xzf "$$TMPDIR"/*.tgz -C "$$TMPDIR" && go run ./internal/gen -newest "$$TMPDIR/package"
+
 .PHONY: sbom
 sbom: build ## write bin/muster.cdx.json, what bin/muster is made of (CycloneDX)
 	go run ./internal/sbom bin/muster > bin/muster.cdx.json

@@ -343,6 +343,7 @@ type DescribeContainerGroupPortMappingsInput struct {
 
 // DescribeContainerGroupPortMappingsOutput is what DescribeContainerGroupPortMappings answers.
 type DescribeContainerGroupPortMappingsOutput struct {
+	FleetArn                    *string                     `json:",omitzero"`
 	FleetId                     *string                     `json:",omitzero"`
 	Location                    *string                     `json:",omitzero"`
 	ContainerGroupDefinitionArn *string                     `json:",omitzero"`

@@ -236,6 +236,7 @@ const (
 	EventCodeLocationStateError                         = "LOCATION_STATE_ERROR"
 	EventCodeLocationStateDeleting                      = "LOCATION_STATE_DELETING"
 	EventCodeLocationStateDeleted                       = "LOCATION_STATE_DELETED"
+	EventCodeFleetExpired                               = "FLEET_EXPIRED"
 )
 
 // FilterInstanceStatusValues returns every value of FilterInstanceStatus, in the API's order.
@@ -270,6 +271,7 @@ const (
 	FleetStatusError       = "ERROR"
 	FleetStatusTerminated  = "TERMINATED"
 	FleetStatusNotFound    = "NOT_FOUND"
+	FleetStatusExpired     = "EXPIRED"
 )
 
 // Values of FleetType.
@@ -384,6 +386,49 @@ func IpProtocolValues() []string {
 	return []string{
 		"TCP",
 		"UDP",
+	}
+}
+
+// LinuxCapabilityValues returns every value of LinuxCapability, in the API's order.
+func LinuxCapabilityValues() []string {
+	return []string{
+		"AUDIT_CONTROL",
+		"AUDIT_WRITE",
+		"BLOCK_SUSPEND",
+		"CHOWN",
+		"DAC_OVERRIDE",
+		"DAC_READ_SEARCH",
+		"FOWNER",
+		"FSETID",
+		"IPC_LOCK",
+		"IPC_OWNER",
+		"KILL",
+		"LEASE",
+		"LINUX_IMMUTABLE",
+		"MAC_ADMIN",
+		"MAC_OVERRIDE",
+		"MKNOD",
+		"NET_ADMIN",
+		"NET_BIND_SERVICE",
+		"NET_BROADCAST",
+		"NET_RAW",
+		"SETFCAP",
+		"SETGID",
+		"SETPCAP",
+		"SETUID",
+		"SYSLOG",
+		"SYS_ADMIN",
+		"SYS_BOOT",
+		"SYS_CHROOT",
+		"SYS_MODULE",
+		"SYS_NICE",
+		"SYS_PACCT",
+		"SYS_PTRACE",
+		"SYS_RAWIO",
+		"SYS_RESOURCE",
+		"SYS_TIME",
+		"SYS_TTY_CONFIG",
+		"WAKE_ALARM",
 	}
 }
 

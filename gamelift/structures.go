@@ -80,6 +80,7 @@ func structures() map[string][]shape.Member {
 			{Name: "ImageUri", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255)), Pattern: `^[a-zA-Z0-9-_\.@\/:]+$`}},
 			{Name: "PortConfiguration", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "ContainerPortConfiguration"}},
 			{Name: "ServerSdkVersion", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `^\d+\.\d+\.\d+$`}},
+			{Name: "LinuxCapabilities", Type: shape.Type{Kind: shape.Struct, Ref: "LinuxCapabilities"}},
 		},
 		"GameServerGroupAutoScalingPolicy": {
 			{Name: "EstimatedInstanceWarmup", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
@@ -106,6 +107,9 @@ func structures() map[string][]shape.Member {
 			{Name: "LaunchTemplateId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255)), Pattern: `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]+`}},
 			{Name: "LaunchTemplateName", Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9\(\)\.\-/_]+`}},
 			{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]+`}},
+		},
+		"LinuxCapabilities": {
+			{Name: "Include", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Enum: LinuxCapabilityValues()}}},
 		},
 		"LocationConfiguration": {
 			{Name: "Location", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
@@ -181,6 +185,7 @@ func structures() map[string][]shape.Member {
 			{Name: "MemoryHardLimitMebibytes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(4)), Max: new(float64(1024000))}},
 			{Name: "PortConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "ContainerPortConfiguration"}},
 			{Name: "Vcpu", Type: shape.Type{Kind: shape.Double, Min: new(float64(0.125)), Max: new(float64(10))}},
+			{Name: "LinuxCapabilities", Type: shape.Type{Kind: shape.Struct, Ref: "LinuxCapabilities"}},
 		},
 		"Tag": {
 			{Name: "Key", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128))}},
@@ -543,6 +548,7 @@ type GameServerContainerDefinition struct {
 	PortConfiguration   *ContainerPortConfiguration `json:",omitzero"`
 	ResolvedImageDigest *string                     `json:",omitzero"`
 	ServerSdkVersion    *string                     `json:",omitzero"`
+	LinuxCapabilities   *LinuxCapabilities          `json:",omitzero"`
 }
 
 // GameServerContainerDefinitionInput is a structure of the API.
@@ -554,6 +560,7 @@ type GameServerContainerDefinitionInput struct {
 	ImageUri            *string                     `json:",omitzero"` // required
 	PortConfiguration   *ContainerPortConfiguration `json:",omitzero"` // required
 	ServerSdkVersion    *string                     `json:",omitzero"` // required
+	LinuxCapabilities   *LinuxCapabilities          `json:",omitzero"`
 }
 
 // GameServerContainerGroupCounts is a structure of the API.
@@ -731,6 +738,11 @@ type LaunchTemplateSpecification struct {
 	LaunchTemplateId   *string `json:",omitzero"`
 	LaunchTemplateName *string `json:",omitzero"`
 	Version            *string `json:",omitzero"`
+}
+
+// LinuxCapabilities is a structure of the API.
+type LinuxCapabilities struct {
+	Include []string `json:",omitzero"`
 }
 
 // LocationAttributes is a structure of the API.
@@ -984,6 +996,7 @@ type SupportContainerDefinition struct {
 	PortConfiguration        *ContainerPortConfiguration `json:",omitzero"`
 	ResolvedImageDigest      *string                     `json:",omitzero"`
 	Vcpu                     *float64                    `json:",omitzero"`
+	LinuxCapabilities        *LinuxCapabilities          `json:",omitzero"`
 }
 
 // SupportContainerDefinitionInput is a structure of the API.
@@ -998,6 +1011,7 @@ type SupportContainerDefinitionInput struct {
 	MemoryHardLimitMebibytes *int32                      `json:",omitzero"`
 	PortConfiguration        *ContainerPortConfiguration `json:",omitzero"`
 	Vcpu                     *float64                    `json:",omitzero"`
+	LinuxCapabilities        *LinuxCapabilities          `json:",omitzero"`
 }
 
 // Tag is a structure of the API.
