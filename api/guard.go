@@ -128,6 +128,7 @@ var scopedMembers = map[string]func(n *names, ctx context.Context, value string)
 	"GameSessionArn":       (*names).gameSession,
 	"GameSessionQueueName": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
 	"GameSessionQueueArns": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
+	"GameServerGroupName":  func(n *names, _ context.Context, v string) { n.add("gameservergroup", v) },
 	"ConfigurationName":    func(n *names, _ context.Context, v string) { n.add("matchmakingconfiguration", v) },
 	"RuleSetName":          func(n *names, _ context.Context, v string) { n.add("matchmakingruleset", v) },
 	"Name":                 (*names).name,
@@ -164,6 +165,7 @@ func (n *names) read(ctx context.Context, in reflect.Value) {
 		}
 	}
 	n.compute(text(in, "FleetId"), text(in, "ComputeName"), text(in, "InstanceId"))
+	n.host(text(in, "GameServerGroupName"), text(in, "InstanceId"))
 	if len(n.locations) == 0 && atHome[n.operation] {
 		n.beside(n.h.Home.Region)
 	}
@@ -225,6 +227,16 @@ func (n *names) compute(fleetID, name, instanceID string) {
 	}
 	if c, err := n.h.Computes.Find(n.h.Store.View(), fleetID, n.h.computeName(fleetID, name)); err == nil {
 		n.beside(c.Location)
+	}
+}
+
+// host adds the location of a host as an instance of a game server group, if it exists.
+func (n *names) host(group, instanceID string) {
+	if group == "" || instanceID == "" {
+		return
+	}
+	if h := n.h.Instances.HostOfInstance(n.h.Store.View(), instanceID); h != nil {
+		n.beside(h.Location)
 	}
 }
 

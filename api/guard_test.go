@@ -14,12 +14,8 @@ import (
 // unbound are operations whose inputs may name no resource, or none of a kind that
 // scopes have: they are refused to a caller with a scope if the input names none.
 var unbound = map[string]bool{
-	"ClaimGameServer": true, "CreateContainerGroupDefinition": true, "CreateGameServerGroup": true, "DeleteContainerGroupDefinition": true,
-	"DeleteGameServerGroup": true, "DeregisterGameServer": true, "DescribeContainerGroupDefinition": true, "DescribeGameServer": true,
-	"DescribeGameServerGroup": true, "DescribeGameServerInstances": true, "ListContainerGroupDefinitionVersions": true,
-	"ListGameServers": true, "RegisterGameServer": true,
-	"ResumeGameServerGroup": true, "SuspendGameServerGroup": true, "UpdateContainerGroupDefinition": true,
-	"UpdateGameServer": true, "UpdateGameServerGroup": true,
+	"CreateContainerGroupDefinition": true, "DeleteContainerGroupDefinition": true, "DescribeContainerGroupDefinition": true,
+	"ListContainerGroupDefinitionVersions": true, "UpdateContainerGroupDefinition": true,
 }
 
 // Every operation of the API names a resource that can be in a scope, or is known to

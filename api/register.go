@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
@@ -32,6 +33,7 @@ type Services struct {
 	Computes   *compute.Service
 	Instances  *instance.Service
 	Sessions   *session.Service
+	FleetIQ    *fleetiq.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
 	Builds     *build.Service
@@ -78,6 +80,8 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerRuleSets(srv)
 	h.registerConfigurations(srv)
 	h.registerTickets(srv)
+	h.registerGroups(srv)
+	h.registerGameServers(srv)
 	h.registerPeering(srv)
 	h.registerTags(srv)
 	registerUnserved(srv)

@@ -8,30 +8,23 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// This version has no container fleets and no game server groups. Operations that list
-// them return empty lists, and those that describe or delete one return NotFound, so
-// that tools can list all resources, and can forget one that they still have a record
-// of. All other operations on them are refused.
+// This version has no container fleets. Operations that list them return empty lists, and
+// those that describe or delete one return NotFound, so that tools can list all resources,
+// and can forget one that they still have a record of. All other operations on them are
+// refused.
 func registerUnserved(srv *awsrpc.Server) {
 	none[gamelift.ListContainerFleetsInput](srv, "ListContainerFleets", gamelift.ListContainerFleetsOutput{ContainerFleets: []gamelift.ContainerFleet{}})
 	none[gamelift.ListContainerGroupDefinitionsInput](srv, "ListContainerGroupDefinitions", gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []gamelift.ContainerGroupDefinition{}})
 	none[gamelift.ListContainerGroupDefinitionVersionsInput](srv, "ListContainerGroupDefinitionVersions", gamelift.ListContainerGroupDefinitionVersionsOutput{ContainerGroupDefinitions: []gamelift.ContainerGroupDefinition{}})
 	none[gamelift.ListFleetDeploymentsInput](srv, "ListFleetDeployments", gamelift.ListFleetDeploymentsOutput{FleetDeployments: []gamelift.FleetDeployment{}})
-	none[gamelift.ListGameServerGroupsInput](srv, "ListGameServerGroups", gamelift.ListGameServerGroupsOutput{GameServerGroups: []gamelift.GameServerGroup{}})
-	none[gamelift.ListGameServersInput](srv, "ListGameServers", gamelift.ListGameServersOutput{GameServers: []gamelift.GameServer{}})
 
-	const containers, groups = "container fleets and container groups", "game server groups and their game servers"
+	const containers = "container fleets and container groups"
 	missing[gamelift.DescribeContainerFleetInput, gamelift.DescribeContainerFleetOutput](srv, "DescribeContainerFleet", containers)
 	missing[gamelift.DescribeContainerGroupDefinitionInput, gamelift.DescribeContainerGroupDefinitionOutput](srv, "DescribeContainerGroupDefinition", containers)
 	missing[gamelift.DescribeContainerGroupPortMappingsInput, gamelift.DescribeContainerGroupPortMappingsOutput](srv, "DescribeContainerGroupPortMappings", containers)
 	missing[gamelift.DescribeFleetDeploymentInput, gamelift.DescribeFleetDeploymentOutput](srv, "DescribeFleetDeployment", containers)
 	missing[gamelift.DeleteContainerFleetInput, gamelift.DeleteContainerFleetOutput](srv, "DeleteContainerFleet", containers)
 	missing[gamelift.DeleteContainerGroupDefinitionInput, gamelift.DeleteContainerGroupDefinitionOutput](srv, "DeleteContainerGroupDefinition", containers)
-	missing[gamelift.DescribeGameServerInput, gamelift.DescribeGameServerOutput](srv, "DescribeGameServer", groups)
-	missing[gamelift.DescribeGameServerGroupInput, gamelift.DescribeGameServerGroupOutput](srv, "DescribeGameServerGroup", groups)
-	missing[gamelift.DescribeGameServerInstancesInput, gamelift.DescribeGameServerInstancesOutput](srv, "DescribeGameServerInstances", groups)
-	missing[gamelift.DeleteGameServerGroupInput, gamelift.DeleteGameServerGroupOutput](srv, "DeleteGameServerGroup", groups)
-	missing[gamelift.DeregisterGameServerInput, gamelift.DeregisterGameServerOutput](srv, "DeregisterGameServer", groups)
 }
 
 // none registers an operation that returns an empty list.

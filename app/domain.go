@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/instance"
@@ -50,6 +51,7 @@ type domain struct {
 	computes   *compute.Service
 	sessions   *session.Service
 	instances  *instance.Service
+	groups     *fleetiq.Service
 	placements *placement.Service
 	scaling    *scaling.Service
 	matches    *flexmatch.Service
@@ -99,6 +101,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.instances = instance.New(st, instance.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, o.Instances)
+	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
 	placements.Registerer = metrics
 	d.placements = placement.New(st, placement.Deps{
@@ -164,7 +167,7 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 // loops returns the background work of the domain.
 func (d *domain) loops() []func(context.Context) {
 	return []func(context.Context){
-		d.keys.Run, d.objects.Run, d.builds.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.placements.Run, d.scaling.Run,
+		d.keys.Run, d.objects.Run, d.builds.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
 		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export,
 	}
 }

@@ -69,7 +69,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	api.Register(srv, api.Services{
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,
 		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
-		Placements: d.placements, Matches: d.matches,
+		FleetIQ: d.groups, Placements: d.placements, Matches: d.matches,
 		Builds: d.builds, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
 		GameServerURL: at.gameServers(), Beacon: all.players.BeaconOf,
 	})

@@ -33,6 +33,8 @@ var backendActions = set(
 var serverActions = set(
 	"DeregisterCompute", "DescribeCompute", "DescribeRuntimeConfiguration",
 	"GetComputeAuthToken", "ListCompute", "RegisterCompute",
+	"DeregisterGameServer", "DescribeGameServer", "DescribeGameServerGroup", "DescribeGameServerInstances",
+	"RegisterGameServer", "UpdateGameServer",
 	ConnectGameServer,
 )
 

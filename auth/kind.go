@@ -36,6 +36,7 @@ var reveal = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess",
 // play are actions that games perform for each session and each player.
 var play = set(
 	"AcceptMatch", "ClaimGameServer", "CreateGameSession", "CreatePlayerSession", "CreatePlayerSessions",
+	"DeregisterGameServer", "RegisterGameServer",
 	"StartGameSessionPlacement", "StartMatchBackfill", "StartMatchmaking", "StopGameSessionPlacement", "StopMatchmaking",
 	"UpdateGameServer", "UpdateGameSession", ReadPlayerSessionIDs, UploadPart,
 )

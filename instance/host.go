@@ -1,6 +1,9 @@
 package instance
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
 	"time"
 
 	"github.com/musterhq/muster/internal/wake"
@@ -41,6 +44,19 @@ type Host struct {
 	ImpairAt time.Time `json:"impair_at,omitzero"` // no new game sessions from then on
 	Away     bool      `json:"away,omitzero"`      // that moment has passed
 	LostBy   time.Time `json:"lost_by,omitzero"`   // given up at that time
+}
+
+// instanceID is the form of the ids of instances in the API.
+var instanceID = regexp.MustCompile(`^i-[0-9a-zA-Z]{17}$`)
+
+// InstanceID returns the id of the host as an instance of game server groups: its name, if
+// that has the form of such an id, as on a machine of a cloud, or one made from its id.
+func (h *Host) InstanceID() string {
+	if instanceID.MatchString(h.Name) {
+		return h.Name
+	}
+	sum := sha256.Sum256([]byte(h.ID))
+	return "i-" + hex.EncodeToString(sum[:])[:17]
 }
 
 // Open reports whether the host takes new instances.

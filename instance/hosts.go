@@ -21,6 +21,8 @@ type hosts struct {
 	rows    *store.Table[Host]
 	removed *store.Table[removedHost]
 	due     *store.DueIndex[Host]
+
+	byInstance *store.Index[Host] // by InstanceID
 }
 
 type hostCommands struct {
@@ -59,6 +61,7 @@ func newHosts(sh *shared, ts *tokens, ls *launches) *hosts {
 	hs.rows = store.NewTable(st, store.TableSpec[Host]{Name: "host", Key: func(h *Host) string { return h.ID }})
 	hs.removed = store.NewTable(st, store.TableSpec[removedHost]{Name: "removed_host", Key: func(h *removedHost) string { return h.ID }})
 	hs.due = store.NewDueIndex(hs.rows, "due", (*Host).due)
+	hs.byInstance = store.NewIndex(hs.rows, "instance", func(h *Host, emit func(string)) { emit(h.InstanceID()) })
 	hs.hostCommands = hostCommands{
 		join:              store.NewCommand(st, "host.join", hs.runJoin),
 		offerSecret:       store.NewAction(st, "host.offer_secret", hs.runOfferSecret),
@@ -90,6 +93,18 @@ func (hs *hosts) Hosts(r store.Reader) iter.Seq[*Host] { return hs.rows.All(r) }
 
 // Host returns a host by id, or nil.
 func (hs *hosts) Host(r store.Reader, hostID string) *Host { return hs.rows.Get(r, hostID) }
+
+// HostOfInstance returns the host that has an id as an instance of game server groups, or
+// nil. If several do, because a machine joined again, it is one that is connected, or the
+// latest.
+func (hs *hosts) HostOfInstance(r store.Reader, instanceID string) (host *Host) {
+	for h := range hs.byInstance.Equal(r, instanceID) {
+		if host == nil || h.Connected || !host.Connected {
+			host = h
+		}
+	}
+	return host
+}
 
 func (hs *hosts) mustHost(r store.Reader, hostID string) (*Host, error) {
 	if h := hs.rows.Get(r, hostID); h != nil {

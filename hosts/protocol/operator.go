@@ -27,6 +27,7 @@ type JoinToken struct {
 // Host is a host as shown to operators, with its agent's last report.
 type Host struct {
 	HostID      string
+	InstanceID  string // as an instance of game server groups
 	Name        string
 	Location    string
 	IPAddress   string

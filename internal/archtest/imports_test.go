@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/state internal/fault internal/arn internal/patch"
 
 // domain lists the packages that hold the rules of game hosting.
-const domain = "event auth audit build build/object fleet compute session session/filter instance placement scaling flexmatch flexmatch/ruleset"
+const domain = "event auth audit build build/object fleet compute session session/filter instance fleetiq placement scaling flexmatch flexmatch/ruleset"
 
 // rows are matched in order; the first that fits a package applies. Doors import the
 // domain, the domain never imports a door. Within the domain, imports go downward only:
@@ -64,6 +64,7 @@ var rows = []row{
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
+	{"fleetiq", ground + " internal/tag internal/wake instance event", "the instances of game server groups are hosts; its loop wakes at deadlines"},
 	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},

@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/state"
@@ -36,6 +37,8 @@ func diagrams() map[string]string {
 		"Game server process":      diagram(compute.Moves),
 		"Game session":             diagram(session.Moves),
 		"Player session":           diagram(session.PlayerMoves),
+		"Game server group":        diagram(fleetiq.Moves),
+		"Game server of a group":   diagram(fleetiq.ServerMoves),
 		"Placement":                diagram(placement.Moves),
 		"Matchmaking ticket":       diagram(life.Moves),
 		"Subscription of a topic":  diagram(notify.Moves),

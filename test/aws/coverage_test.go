@@ -54,6 +54,7 @@ func TestEveryOperation(t *testing.T) {
 	b := recorded(t, a.URL(), c)
 	tryMatchmaking(t, b)
 	tryManaged(t, a.URL(), b)
+	tryGroups(t, a.URL(), c)
 	got := slices.Sorted(maps.Keys(r.succeeded))
 	if !slices.Equal(got, want) {
 		t.Errorf("succeeded: %v\nanswered by Muster: %v", got, want)
@@ -65,7 +66,7 @@ func TestEveryOperation(t *testing.T) {
 
 // unserved are the families of operations that Muster does not serve, although some of
 // them return empty results (TestDocumented_Inventory).
-var unserved = []string{"Containers", "Game server groups, FleetIQ"}
+var unserved = []string{"Containers"}
 
 // answered returns the operations that Muster does not report as unavailable.
 func answered(t *testing.T, url string) []string {

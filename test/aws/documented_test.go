@@ -209,7 +209,7 @@ func TestDocumented_Inventory(t *testing.T) {
 	_, err = c.DescribeVpcPeeringConnections(ctx, &gamelift.DescribeVpcPeeringConnectionsInput{FleetId: aws.String("fleet-1")})
 	refused[*types.NotFoundException](t, err, "fleet-1")
 	_, err = c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("g")})
-	refused[*types.NotFoundException](t, err, "not available in this version")
+	refused[*types.NotFoundException](t, err, "game server group g does not exist")
 	_, err = c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
 		Name: aws.String("n"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023, TotalMemoryLimitMebibytes: aws.Int32(4), TotalVcpuLimit: aws.Float64(1),
 	})

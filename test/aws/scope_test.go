@@ -86,6 +86,7 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 			Name: name, RuleSetName: name, AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(60),
 			FlexMatchMode: types.FlexMatchModeStandalone, Tags: tags,
 		}))(t)
+		must(c.CreateGameServerGroup(ctx, groupInput(*name, func(in *gamelift.CreateGameServerGroupInput) { in.Tags = tags })))(t)
 		if team != "red" {
 			continue
 		}
@@ -93,6 +94,7 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 			"ListLocations": location.LocationName, "ListFleets": fleet.FleetId, "DescribeFleetAttributes": fleet.FleetId,
 			"DescribeFleetUtilization": fleet.FleetId, "ListAliases": alias.AliasId, "ListBuilds": build.BuildId, "ListScripts": script.ScriptId,
 			"DescribeGameSessionQueues": name, "DescribeMatchmakingRuleSets": name, "DescribeMatchmakingConfigurations": name,
+			"ListGameServerGroups": name,
 		} {
 			want[operation] = append(want[operation], *id)
 		}
@@ -143,6 +145,12 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 			return pages(t, gamelift.NewDescribeGameSessionQueuesPaginator(c, &gamelift.DescribeGameSessionQueuesInput{Limit: two}),
 				func(o *gamelift.DescribeGameSessionQueuesOutput) []string {
 					return names(o.GameSessionQueues, func(q types.GameSessionQueue) *string { return q.Name })
+				})
+		},
+		"ListGameServerGroups": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
+			return pages(t, gamelift.NewListGameServerGroupsPaginator(c, &gamelift.ListGameServerGroupsInput{Limit: two}),
+				func(o *gamelift.ListGameServerGroupsOutput) []string {
+					return names(o.GameServerGroups, func(g types.GameServerGroup) *string { return g.GameServerGroupName })
 				})
 		},
 		"DescribeMatchmakingRuleSets": func(t *testing.T, c *gamelift.Client) ([]int, []string) {

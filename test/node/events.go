@@ -18,6 +18,7 @@ type Event struct {
 	ProcessID       string `json:"process_id"`
 	GameSessionID   string `json:"game_session_id"`
 	PlayerSessionID string `json:"player_session_id"`
+	Resource        string `json:"resource"`
 	Message         string `json:"message"`
 }
 
