@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/instance"
@@ -38,7 +39,7 @@ func in(t *testing.T, o fleetiq.Options, f func(c *cell)) {
 }
 
 // open returns an open cell on a driver. The loop does not run yet.
-func open(t *testing.T, driver store.Driver, o fleetiq.Options) *cell {
+func open(t rapid.TB, driver store.Driver, o fleetiq.Options) *cell {
 	t.Helper()
 	c := &cell{Cell: celltest.New(t, celltest.Options{Driver: driver}), registry: prometheus.NewRegistry(), hosts: map[string]string{}}
 	o.Home, o.Registerer = celltest.Home, c.registry

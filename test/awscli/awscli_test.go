@@ -13,6 +13,8 @@ func TestPlacement(t *testing.T) { play(t, "placement.sh") }
 
 func TestMatchmaking(t *testing.T) { play(t, "matchmaking.sh") }
 
+func TestGroups(t *testing.T) { play(t, "groups.sh") }
+
 func TestBuild(t *testing.T) { play(t, "build.sh") }
 
 func TestFleet(t *testing.T) {

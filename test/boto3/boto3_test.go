@@ -17,14 +17,26 @@ func python(t *testing.T, expression, sentence string) {
 	}
 }
 
-func TestStory_JSON(t *testing.T) {
+func TestStory_JSON(t *testing.T) { playJSON(t, "story.py") }
+
+func TestStory_CBOR(t *testing.T) { playCBOR(t, "story.py") }
+
+func TestGroups_JSON(t *testing.T) { playJSON(t, "groups.py") }
+
+func TestGroups_CBOR(t *testing.T) { playCBOR(t, "groups.py") }
+
+// playJSON plays a story in JSON.
+func playJSON(t *testing.T, script string) {
+	t.Helper()
 	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
-	story.New(t).Play(t, nil, "python3", "story.py", "json")
+	story.New(t).Play(t, nil, "python3", script, "json")
 }
 
-func TestStory_CBOR(t *testing.T) {
+// playCBOR plays a story in CBOR.
+func playCBOR(t *testing.T, script string) {
+	t.Helper()
 	python(t, "import boto3, botocore.serialize as s; s.SERIALIZERS['smithy-rpc-v2-cbor']", "this botocore does not know CBOR; a newer boto3 is needed")
-	story.New(t).Play(t, nil, "python3", "story.py", "cbor")
+	story.New(t).Play(t, nil, "python3", script, "cbor")
 }
 
 func TestFleet(t *testing.T) {

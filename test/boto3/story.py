@@ -2,33 +2,14 @@
 the session, shut down; with boto3, in the protocol that the argument names."""
 
 import datetime
-import gzip
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-
-import boto3
-import botocore
 
 import checks
+import protocols
 from checks import check, refused
-
-
-def only_cbor(directory):
-    """Put a copy of the service's model there that lists no protocol but CBOR."""
-    source = pathlib.Path(botocore.__file__).parent / "data/gamelift/2015-10-01"
-    target = pathlib.Path(directory) / "gamelift/2015-10-01"
-    target.mkdir(parents=True)
-    for file in source.iterdir():
-        text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        document = json.loads(text)
-        if file.name.startswith("service-2"):
-            document["metadata"]["protocols"] = ["smithy-rpc-v2-cbor"]
-            document["metadata"]["protocol"] = "smithy-rpc-v2-cbor"
-        (target / file.name.removesuffix(".gz")).write_text(json.dumps(document))
 
 
 class GameServer:
@@ -52,14 +33,7 @@ class GameServer:
 
 
 def main(protocol):
-    if protocol == "cbor":
-        models = tempfile.TemporaryDirectory()
-        only_cbor(models.name)
-        os.environ["AWS_DATA_PATH"] = models.name
-    gl = boto3.client("gamelift", endpoint_url=os.environ["ENDPOINT"])
-    sent = []
-    gl.meta.events.register("before-send.gamelift.*", lambda request, **_: sent.append(request.headers["Content-Type"]))
-
+    gl, sent = protocols.client(protocol)
     gl.create_location(LocationName="custom-boto3", Tags=[{"Key": "team", "Value": "red"}])
     want = {"json": b"application/x-amz-json-1.1", "cbor": b"application/cbor"}[protocol]
     check("boto3 speaks " + protocol, {t if isinstance(t, bytes) else t.encode() for t in sent}, {want})

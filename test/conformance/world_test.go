@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/shape"
 	"github.com/musterhq/muster/test/node"
 )
@@ -55,7 +56,16 @@ func newWorld(t testing.TB, change func(*app.Options)) *world {
 	placement := w.must(t, "StartGameSessionPlacement", in{
 		"PlacementId": "placement-1", "GameSessionQueueName": "queue", "MaximumPlayerSessionCount": 2,
 	}, "GameSessionPlacement", "PlacementId")
-	w.arns = []any{p.FleetARN, queue, configuration, *game.GameSessionId, "arn:aws:gamelift:us-east-1::" + alias.(string), "arn:aws:gamelift:*:*:fleet/*"}
+	machine := node.Join(t, &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: "AKIDANY", SecretAccessKey: "secret"}}, "machine", "us-east-1")
+	types := []any{in{"InstanceType": "c5.large"}, in{"InstanceType": "c5.xlarge"}}
+	group := w.must(t, "CreateGameServerGroup", in{
+		"GameServerGroupName": "group", "RoleArn": "arn:aws:iam::1:role/r", "MinSize": 0, "MaxSize": 2,
+		"LaunchTemplate": in{"LaunchTemplateName": "template"}, "InstanceDefinitions": types,
+	}, "GameServerGroup", "GameServerGroupArn")
+	for _, id := range []string{"server-1", "server-2"} {
+		w.must(t, "RegisterGameServer", in{"GameServerGroupName": "group", "GameServerId": id, "InstanceId": machine.InstanceID}, "GameServer")
+	}
+	w.arns = []any{group, p.FleetARN, queue, configuration, *game.GameSessionId, "arn:aws:gamelift:us-east-1::" + alias.(string), "arn:aws:gamelift:*:*:fleet/*"}
 	w.value = in{
 		"FleetId": p.FleetID, "AliasId": alias, "BuildId": build, "ScriptId": script, "Location": p.Location, "LocationName": "custom-more",
 		"LocationFilter": "AWS", "ComputeName": p.ComputeName, "ComputeType": "ANYWHERE", "GameSessionId": *game.GameSessionId,
@@ -69,6 +79,8 @@ func newWorld(t testing.TB, change func(*app.Options)) *world {
 		"MetricName": "PercentAvailableGameSessions", "PolicyType": "TargetBased", "TargetConfiguration": in{"TargetValue": 50.0},
 		"ScalingAdjustmentType": "ChangeInCapacity", "ComparisonOperator": "LessThanThreshold", "PlayerSessionCreationPolicy": "ACCEPT_ALL",
 		"RequestTimeoutSeconds": 60, "AcceptanceTimeoutSeconds": 60, "TimeoutInSeconds": 60, "MinSize": 0, "MaxSize": 2, "DesiredInstances": 1,
+		"GameServerGroupName": "group", "GameServerId": "server-1", "InstanceIds": []any{machine.InstanceID}, "InstanceDefinitions": types,
+		"LaunchTemplate": in{"LaunchTemplateName": "template"}, "UtilizationStatus": "UTILIZED", "InstanceStatuses": []any{"ACTIVE"},
 		"StorageLocation": in{"Bucket": "b", "Key": "k", "RoleArn": "arn:aws:iam::1:role/r"}, "Actions": []any{"AUTO_SCALING"},
 	}
 	return w
