@@ -101,5 +101,5 @@ func (ss *Servers) release(tx *store.Tx, old *GameServer) {
 	v.ClaimedUntil = time.Time{}
 	ss.put(tx, &v)
 	ss.record(tx, event.GameServerClaimExpired, &v, "it did not become UTILIZED in "+ClaimTime.String())
-	ss.groups.released(tx, v.Group)
+	ss.released(tx, old)
 }

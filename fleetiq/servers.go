@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
@@ -35,6 +36,7 @@ func newServers(st *store.Store, sh *shared, gs *Groups, is *Instances) *Servers
 	ss.Update = store.NewCommand(st, "game_server.update", ss.runUpdate)
 	ss.Claim = store.NewCommand(st, "game_server.claim", ss.runClaim)
 	ss.Deregister = store.NewAction(st, "game_server.deregister", ss.runDeregister)
+	sh.Hosts.OnEmptied(ss.keep)
 	return ss
 }
 
@@ -115,8 +117,8 @@ func (ss *Servers) runRegister(tx *store.Tx, in RegisterInput) (*GameServer, err
 
 // count returns the number of game servers of a group with a utilization; with an
 // instance, only those on it.
-func (ss *Servers) count(r store.Reader, group string, u Utilization, instance ...string) int {
-	return ss.t.counts.Of(r, store.Key(append([]string{group, string(u)}, instance...)...))
+func (ss *Servers) count(r store.Reader, group string, u Utilization, on ...string) int {
+	return ss.t.counts.Of(r, store.Key(append([]string{group, string(u)}, on...)...))
 }
 
 // ServerUpdate patches a game server: nil members leave the value unchanged.
@@ -161,7 +163,31 @@ func (ss *Servers) runDeregister(tx *store.Tx, n ServerName) error {
 func (ss *Servers) remove(tx *store.Tx, v *GameServer, code event.Code, why string) {
 	ss.t.servers.Delete(tx, v.ID)
 	ss.record(tx, code, v, why)
-	ss.groups.released(tx, v.Group)
+	ss.released(tx, v)
+}
+
+// released continues what waited for a game server that was claimed or utilized, and no
+// longer is: the deletion of its group, and the drain or removal of its host.
+func (ss *Servers) released(tx *store.Tx, was *GameServer) {
+	ss.groups.released(tx, was.Group)
+	if h := ss.Hosts.HostOfInstance(tx, was.InstanceID); h != nil && was.busy() && !ss.keep(tx, h) {
+		ss.Hosts.Released(tx, h.ID)
+	}
+}
+
+// keep reports whether a host cannot be taken out of service yet: a game server there is
+// claimed or utilized. If the host is to be removed, only groups with FULL_PROTECTION keep
+// it.
+func (ss *Servers) keep(r store.Reader, h *instance.Host) bool {
+	if current := ss.Hosts.HostOfInstance(r, h.InstanceID()); current == nil || current.ID != h.ID {
+		return false // the machine has joined again
+	}
+	for v := range ss.t.busyOn.Equal(r, h.InstanceID()) {
+		if !h.Removing || ss.t.groups.Get(r, v.Group).Protection == FullProtection {
+			return true
+		}
+	}
+	return false
 }
 
 func (ss *Servers) put(tx *store.Tx, v *GameServer) {

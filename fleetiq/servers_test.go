@@ -156,3 +156,55 @@ func TestServers_Order(t *testing.T) {
 		}
 	})
 }
+
+// The drain of a host waits for games and claims, its removal for those of protected groups.
+func TestHosts_WaitForGames(t *testing.T) {
+	in(t, fleetiq.Options{}, func(c *cell) {
+		c.group("open")
+		c.group("protected", func(in *fleetiq.CreateInput) { in.Group.Protection = fleetiq.FullProtection })
+		hosts := c.instances(3)
+		for i, host := range hosts {
+			for _, group := range []string{"open", "protected"} {
+				c.register(group, fmt.Sprint(group, "-", i), host)
+			}
+		}
+		c.utilize("open", "open-0")
+		c.claim(fleetiq.ClaimInput{Group: "protected", ID: "protected-0"})
+		c.drain(hosts[0])
+		drained := func(want int) {
+			t.Helper()
+			if n := len(c.Recorded(event.HostDrained)); n != want {
+				t.Errorf("%d hosts were drained, want %d", n, want)
+			}
+		}
+		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("open", "open-0")))
+		drained(0)
+		celltest.Pass(fleetiq.ClaimTime)
+		drained(1)
+		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("protected", "protected-0"))) // it was free
+		drained(1)
+
+		removal := func(host string, now bool) bool {
+			t.Helper()
+			gone, err := c.Instances.RemoveHost.Do(c.Ctx, instance.HostRemoval{HostID: c.hosts[host], Now: now})
+			c.Must(err)
+			if left := c.Instances.Host(c.Store.View(), c.hosts[host]) != nil; left == gone {
+				t.Errorf("the host is gone: %t; it is left: %t", gone, left)
+			}
+			return gone
+		}
+		c.utilize("open", "open-1")
+		c.utilize("protected", "protected-1")
+		c.utilize("protected", "protected-2")
+		if removal(hosts[1], false) {
+			t.Error("removed although a protected game server is utilized")
+		}
+		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("protected", "protected-1")))
+		if c.Instances.Host(c.Store.View(), c.hosts[hosts[1]]) != nil {
+			t.Error("the host is left, although only an unprotected game server is utilized")
+		}
+		if !removal(hosts[2], true) {
+			t.Error("the removal waited although it was to be immediate")
+		}
+	})
+}

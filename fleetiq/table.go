@@ -18,6 +18,7 @@ type tables struct {
 	newest    *store.Index[GameServer] // the same, in descending order of time
 	free      *store.Index[GameServer] // those that can be claimed, by group and instance
 	busy      *store.Index[GameServer] // those that are claimed or utilized, by group
+	busyOn    *store.Index[GameServer] // the same, by instance
 	claimed   *store.DueIndex[GameServer]
 	unhealthy *store.DueIndex[GameServer]
 	counts    *store.Sum[GameServer] // by group and utilization, and by these and instance
@@ -38,6 +39,11 @@ func newTables(st *store.Store) *tables {
 	t.busy = store.NewIndex(t.servers, "busy", func(v *GameServer, emit func(string)) {
 		if v.busy() {
 			emit(v.Group)
+		}
+	})
+	t.busyOn = store.NewIndex(t.servers, "busy_on", func(v *GameServer, emit func(string)) {
+		if v.busy() {
+			emit(v.InstanceID)
 		}
 	})
 	t.claimed = store.NewDueIndex(t.servers, "claimed", func(v *GameServer) time.Time { return v.ClaimedUntil })

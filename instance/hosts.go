@@ -23,6 +23,7 @@ type hosts struct {
 	due     *store.DueIndex[Host]
 
 	byInstance *store.Index[Host] // by InstanceID
+	onEmptied  []func(store.Reader, *Host) (keeps bool)
 }
 
 type hostCommands struct {

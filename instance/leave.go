@@ -55,6 +55,10 @@ func (hs *hosts) runRemoveHost(tx *store.Tx, a HostRemoval) (bool, error) {
 	}
 	if a.Now {
 		hs.lose(tx, old, "host "+old.ID+" ("+old.Name+") was removed")
+		if h := hs.rows.Get(tx, a.HostID); h != nil {
+			hs.leave(tx, h)
+		}
+		return true, nil
 	}
 	hs.whenEmpty(tx, a.HostID)
 	return hs.rows.Get(tx, a.HostID) == nil, nil
@@ -73,8 +77,19 @@ func (hs *hosts) evict(tx *store.Tx, h *Host) {
 	}
 }
 
-// whenEmpty completes the drain or removal of a host once its last instance is gone:
-// a host that is being removed is deleted; for a drained one, an event is recorded.
+// OnEmptied registers f to be called when the last instance of a host that is being drained
+// or removed is gone. f reports whether something else keeps the host; Released says that
+// nothing does any more.
+func (hs *hosts) OnEmptied(f func(r store.Reader, h *Host) (keeps bool)) {
+	hs.onEmptied = append(hs.onEmptied, f)
+}
+
+// Released completes the drain or removal of a host that was kept (OnEmptied), unless
+// something still runs there.
+func (hs *hosts) Released(tx *store.Tx, hostID string) { hs.whenEmpty(tx, hostID) }
+
+// whenEmpty completes the drain or removal of a host once its last instance is gone and
+// nothing else keeps it.
 func (hs *hosts) whenEmpty(tx *store.Tx, hostID string) {
 	h := hs.rows.Get(tx, hostID)
 	if h == nil || !h.Draining {
@@ -85,11 +100,22 @@ func (hs *hosts) whenEmpty(tx *store.Tx, hostID string) {
 			return
 		}
 	}
+	for _, keeps := range hs.onEmptied {
+		if keeps(tx, h) {
+			return
+		}
+	}
+	hs.leave(tx, h)
+}
+
+// leave completes the drain or removal of a host without instances: a host that is being
+// removed is deleted; for a drained one, an event is recorded.
+func (hs *hosts) leave(tx *store.Tx, h *Host) {
 	if !h.Removing {
 		hs.record(tx, event.HostDrained, h, "nothing runs there any more; it can be removed")
 		return
 	}
-	for i := range hs.instances.onHost.Equal(tx, hostID) { // failed ones, kept so that their fleets avoid the host
+	for i := range hs.instances.onHost.Equal(tx, h.ID) { // failed ones, kept so that their fleets avoid the host
 		hs.instances.rows.Delete(tx, i.ID)
 	}
 	for r := range hs.removed.All(tx) { // few: expired ones are deleted here
