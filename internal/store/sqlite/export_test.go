@@ -34,3 +34,11 @@ func Asked(opened store.DB) (n int) {
 	}
 	return n
 }
+
+// Address returns how the writer opens a file.
+func Address(t *testing.T, file string) string {
+	if err := registerVFS(); err != nil {
+		t.Fatal(err)
+	}
+	return address(file, "rwc")
+}

@@ -106,6 +106,9 @@ func (db *db) open(ctx context.Context, d *Driver) error {
 }
 
 func (db *db) connect(ctx context.Context, file string) (err error) {
+	if err := registerVFS(); err != nil {
+		return err
+	}
 	if db.writer, err = sql.Open("sqlite", address(file, "rwc")); err != nil {
 		return fmt.Errorf("open %s: %w", file, err)
 	}
@@ -157,6 +160,7 @@ func address(file, mode string) string {
 	if mode == "ro" {
 		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)"}
 	} else {
+		v.Set("vfs", vfsName)
 		v["_pragma"] = append(v["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint("+strconv.Itoa(checkpointInline)+")")
 	}
 	path := (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
