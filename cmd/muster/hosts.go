@@ -101,7 +101,7 @@ func showHost(out io.Writer, h client.Host) error {
 		secret += ", a new one waits for the agent"
 	}
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
-		{"Name", h.Name}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
+		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
 		{"Agent", fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch)}, {"Joined", joined}, {"Credential", secret},
 		{"Isolation", cmp.Or(h.Isolation, "none")},
 		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
