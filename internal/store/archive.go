@@ -28,7 +28,8 @@ type Eq struct{ Column, Value string }
 const maxLimit = 1000
 
 // Archived reads ended rows from SQL. A row appears there once the command that
-// archived it is durable, and until the table's retention has passed.
+// archived it is durable, and until the table's retention has passed. Looking up keys that
+// are not there usually needs no query.
 func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
 	found, err := t.core.archived(ctx, q)
 	if err != nil {
@@ -53,6 +54,9 @@ func (t *table) archived(ctx context.Context, q Query) ([]any, error) {
 	}
 	if len(q.Keys) > maxLimit {
 		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.label, len(q.Keys), maxLimit)
+	}
+	if t.narrow(&q) {
+		return nil, nil
 	}
 	docs, err := ask(ctx, t.store, func(ctx context.Context, db DB) ([][]byte, error) { return db.Archived(ctx, t.number, q) })
 	if err != nil {

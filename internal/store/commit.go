@@ -91,6 +91,9 @@ func (s *Store) takeGroup() (g *group, closed bool) {
 
 // publish makes the group's state visible and runs its hooks.
 func (s *Store) publish(g *group) {
+	for _, c := range g.commands {
+		c.noteEnded()
+	}
 	before := s.published.Swap(g.sealed)
 	for i, l := range s.catalog.logs {
 		if g.sealed.last[i] != before.last[i] {

@@ -53,6 +53,10 @@ type DB interface {
 	Archived(ctx context.Context, table int, q Query) ([][]byte, error)
 	Entries(ctx context.Context, log int, q LogQuery) ([]StoredEntry, error)
 
+	// ArchivedKeys returns keys of archived rows: those after a key, ascending, and at
+	// most limit of them.
+	ArchivedKeys(ctx context.Context, table int, after string, limit int) ([]string, error)
+
 	// Prune removes at most limit rows that expired before now and returns how many.
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 

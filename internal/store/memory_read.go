@@ -36,6 +36,19 @@ func (db *memoryDB) Archived(_ context.Context, table int, q Query) ([][]byte, e
 	return docs, nil
 }
 
+func (db *memoryDB) ArchivedKeys(_ context.Context, table int, after string, limit int) ([]string, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var keys []string
+	for key := range db.table(table).archive {
+		if key > after {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), limit)], nil
+}
+
 // holds reports whether a position in the order is within the query's bounds and
 // after its cursor.
 func (q Query) holds(order, key string) bool {

@@ -192,6 +192,12 @@ func (r *modelRun) check(t *rapid.T) {
 	if diff := cmp.Diff(r.model.archived, archived); diff != "" {
 		t.Fatalf("archive (-want +got):\n%s", diff)
 	}
+	for _, id := range []string{"a", "b", "c", "d", "e", "never"} {
+		rows, err := h.ships.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1})
+		if _, want := r.model.archived[id]; err != nil || (len(rows) == 1) != want {
+			t.Fatalf("%s in the archive: %d rows, %v, want %v", id, len(rows), err, want)
+		}
+	}
 	entries, err := h.sightings.Read(t.Context(), store.LogQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)

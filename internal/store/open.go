@@ -166,6 +166,7 @@ func (s *Store) release() error {
 	if db == nil {
 		return nil
 	}
+	s.catalog.discardEnded()
 	s.journal.metrics.unregister()
 	if err := s.journal.recorder.close(s.View()); err != nil {
 		s.log.Error("recording not finished", "error", err)

@@ -85,6 +85,7 @@ func (s *Store) giveUp() {
 	s.log.Error("another owner has taken the cell")
 	s.mu.Lock()
 	s.phase = phaseLost
+	s.catalog.discardEnded()
 	s.reading.end()
 	s.reading = nil
 	s.mu.Unlock()
@@ -123,6 +124,7 @@ func (s *Store) readAgain() {
 func (s *Store) takeOver(sn *Snapshot) {
 	s.mu.Lock()
 	s.head.adopt(sn)
+	s.catalog.discardEnded()
 	s.published.Store(sn)
 	hooks := s.onReload
 	s.mu.Unlock()

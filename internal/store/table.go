@@ -76,6 +76,7 @@ type table struct {
 	head      any
 	dirty     bool
 	derived   []derived
+	ended     ended
 }
 
 // derived is an Index or a Sum: data computed from the rows of a table and kept

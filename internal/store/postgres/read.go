@@ -11,6 +11,12 @@ func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte,
 	return again(func() ([][]byte, error) { return db.Cell.Archived(query(ctx, db.reader), table, q) })
 }
 
+func (db *db) ArchivedKeys(ctx context.Context, table int, after string, limit int) ([]string, error) {
+	return again(func() ([]string, error) {
+		return db.Cell.ArchivedKeys(query(ctx, db.reader), table, after, limit)
+	})
+}
+
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }

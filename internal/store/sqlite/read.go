@@ -115,6 +115,15 @@ func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte,
 	return db.Cell.Archived(db.ask(ctx), table, q)
 }
 
+func (db *db) ArchivedKeys(ctx context.Context, table int, after string, limit int) ([]string, error) {
+	end, err := db.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return db.Cell.ArchivedKeys(db.ask(ctx), table, after, limit)
+}
+
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	end, err := db.read(ctx)
 	if err != nil {

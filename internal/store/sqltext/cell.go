@@ -103,6 +103,17 @@ func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, er
 	return docs, err
 }
 
+// ArchivedKeys reads keys of archived rows, ascending.
+func (c Cell) ArchivedKeys(query Query, table int, after string, limit int) (keys []string, err error) {
+	var key string
+	err = query(func(row Row) error {
+		err := row.Scan(&key)
+		keys = append(keys, Unescape(key))
+		return err
+	}, fmt.Sprintf(`SELECT "key" FROM %s WHERE "key" > $1 ORDER BY "key" LIMIT $2`, Quote(ArchiveOf(c.Schema.Tables[table].Name))), Escape(after), limit)
+	return keys, err
+}
+
 // Entries reads log entries.
 func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.StoredEntry, err error) {
 	text, args := entries(c.Schema.Logs[log], q)

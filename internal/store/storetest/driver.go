@@ -24,6 +24,7 @@ func TestDriver(t *testing.T, open Opened) {
 		"UniqueValue":        testUniqueValue,
 		"OddTexts":           testOddTexts,
 		"ArchiveQueries":     testArchiveQueries,
+		"ArchivedKeys":       testArchivedKeys,
 		"LogQueries":         testLogQueries,
 		"LogTimes":           testLogTimes,
 		"SetBack":            testSetBack,

@@ -49,6 +49,31 @@ func testArchiveQueries(t *testing.T, b *bench) {
 	}
 }
 
+func testArchivedKeys(t *testing.T, b *bench) {
+	keys := []string{"\x00", "\x00a", "\x01", "a", "a\x00", "aa", "B", "ä", "日", "\U0010ffff"}
+	var ended []store.StoredRow
+	for _, key := range keys {
+		ended = append(ended, row(key, "g", ""))
+	}
+	b.commit(t, []store.TableBatch{{Table: order, Puts: []store.StoredRow{row("live", "g", "")}, Archives: ended}})
+	slices.Sort(keys)
+	for limit := 1; limit <= len(keys)+1; limit++ {
+		var got []string
+		for after := ""; ; after = got[len(got)-1] {
+			page, err := b.db.ArchivedKeys(t.Context(), order, after, limit)
+			if err != nil || len(page) > limit {
+				t.Fatalf("%d keys after %q with limit %d: %v", len(page), after, limit, err)
+			}
+			if got = append(got, page...); len(page) < limit {
+				break
+			}
+		}
+		if !slices.Equal(got, keys) {
+			t.Errorf("keys, %d at once: %q, want %q", limit, got, keys)
+		}
+	}
+}
+
 func testLogQueries(t *testing.T, b *bench) {
 	var entries []store.StoredEntry
 	for i := range 10 {
