@@ -28,7 +28,7 @@ type tableMember interface {
 	member
 	ordinal() int
 	schema() TableSchema
-	compare(sn *Snapshot, key string, columns []string) (same, vacates bool)
+	compare(sn *Snapshot, key string, columns []string) (found, same, vacates bool)
 	digest(sn *Snapshot, h hash.Hash)
 	count(sn *Snapshot) int
 	differs(sn, other *Snapshot) error

@@ -189,6 +189,7 @@ type StoredRow struct {
 	Key     string
 	Doc     []byte   // JSON
 	Columns []string // in the order of the schema
+	New     bool     // for a put: no row with this key is stored once the batch's deletes are applied
 	Same    bool     // for a put: the stored row has the same columns
 	Time    time.Time
 }

@@ -218,8 +218,9 @@ func (b *batchBuilder) add(ch change, row StoredRow) {
 		tb.Deletes = append(tb.Deletes, ch.key)
 		return
 	}
-	var vacates bool
-	row.Same, vacates = table.compare(b.durable, ch.key, row.Columns)
+	var found, vacates bool
+	found, row.Same, vacates = table.compare(b.durable, ch.key, row.Columns)
+	row.New = !found || vacates
 	tb.Puts = append(tb.Puts, row)
 	if vacates {
 		tb.Deletes = append(tb.Deletes, ch.key)

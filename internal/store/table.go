@@ -179,13 +179,13 @@ func (t *table) set(key string, row any) any {
 // undo restores what a failed transaction replaced.
 func (t *table) undo(key string, old any) { t.set(key, old) }
 
-// compare compares the columns of a row to be written with those it has in sn. A row
-// vacates if it gives up a unique value, which SQL must free before another row of
-// the same batch may take it.
-func (t *table) compare(sn *Snapshot, key string, columns []string) (same, vacates bool) {
+// compare compares the columns of a row to be written with those it has in sn, if it is
+// found there. A row vacates if it gives up a unique value, which SQL must free before
+// another row of the same batch may take it.
+func (t *table) compare(sn *Snapshot, key string, columns []string) (found, same, vacates bool) {
 	old := t.get(sn, key)
 	if old == nil {
-		return false, false
+		return false, false, false
 	}
 	same = true
 	for i, c := range t.fields {
@@ -193,7 +193,7 @@ func (t *table) compare(sn *Snapshot, key string, columns []string) (same, vacat
 		same = same && was == columns[i]
 		vacates = vacates || c.Unique && was != "" && was != columns[i]
 	}
-	return same, vacates
+	return true, same, vacates
 }
 
 func (t *table) schema() TableSchema {

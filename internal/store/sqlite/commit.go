@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/musterhq/muster/internal/store"
@@ -155,15 +156,17 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	})
 }
 
-// put writes live rows. If a row's columns stay the same, they are not written, and
-// so the unique indexes are not touched.
+// put writes live rows. For new ones SQLite need not look whether they replace others.
+// If a row's columns stay the same, they are not written, and so the unique indexes are
+// not touched.
 func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error {
-	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns, upsert: len(t.Columns) + 2}
+	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns}
 	stored := any(int64(seq))
-	for _, same := range []bool{false, true} {
+	for _, replaced := range slices.Compact([]int{0, 2, 2 + len(t.Columns)}) {
+		live.upsert = replaced
 		db.picked = db.picked[:0]
 		for i := range puts {
-			if puts[i].Same == same {
+			if replacedBy(t, &puts[i]) == replaced {
 				db.picked = append(db.picked, i)
 			}
 		}
@@ -175,9 +178,20 @@ func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error
 		if err != nil {
 			return err
 		}
-		live.upsert = 2
 	}
 	return nil
+}
+
+// replacedBy returns how many values of a stored row are replaced by those of a put.
+func replacedBy(t store.TableSchema, row *store.StoredRow) int {
+	switch {
+	case row.New:
+		return 0
+	case row.Same:
+		return 2
+	default:
+		return 2 + len(t.Columns)
+	}
 }
 
 func (db *db) writeLog(lb store.LogBatch) error {
@@ -202,7 +216,7 @@ type insert struct {
 }
 
 // chunks are the row counts of statements: few, so that all stay prepared.
-var chunks = [...]int{64, 8, 1}
+var chunks = [...]int{64, 32, 16, 8, 4, 2, 1}
 
 // insert writes n rows; row appends the values of the i-th.
 func (db *db) insert(into insert, n int, row func(i int, args []any) []any) error {

@@ -107,7 +107,7 @@ func (w *writer) next() {
 	var games, taken []store.StoredRow
 	var events []store.StoredEntry
 	for i := max(w.made-atOnce, w.made/hosted*hosted); i < w.made+atOnce; i++ {
-		games = append(games, store.StoredRow{Key: gameOf(i), Doc: w.doc, Columns: []string{processOf(i)}, Same: i < w.made})
+		games = append(games, store.StoredRow{Key: gameOf(i), Doc: w.doc, Columns: []string{processOf(i)}, New: i >= w.made, Same: i < w.made})
 		if i >= w.made {
 			taken = append(taken, store.StoredRow{Key: processOf(i), Doc: w.doc, Columns: []string{gameOf(i)}})
 		}

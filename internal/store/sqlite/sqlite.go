@@ -151,11 +151,11 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 }
 
 // address returns the connection string. Commits are synced to disk (synchronous
-// FULL). The cache has 16 MiB only: SQLite scans all of it at the end of a commit
+// FULL). The cache has 8 MiB only: SQLite scans all of it at the end of a commit
 // that split a page, and what it lacks is in the operating system's cache.
 func address(file, mode string) string {
 	v := url.Values{"mode": {mode}, "_pragma": {
-		"busy_timeout(5000)", "cache_size(-16384)", "temp_store(memory)",
+		"busy_timeout(5000)", "cache_size(-8192)", "temp_store(memory)",
 	}}
 	if mode == "ro" {
 		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)"}

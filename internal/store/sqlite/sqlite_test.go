@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -170,6 +171,50 @@ func TestFiles_Private(t *testing.T) {
 		}
 		if err := os.Chmod(filepath.Join(dir, "muster.db"), 0o644); err != nil { // as an earlier version left it
 			t.Fatal(err)
+		}
+	}
+}
+
+// A row that is said to be new never replaces another, and others need not be there.
+func TestCommit_NewRow(t *testing.T) {
+	t.Parallel()
+	for _, columns := range [][]store.ColumnSchema{nil, {{Name: "place", Unique: true}}} {
+		schema := store.Schema{Tables: []store.TableSchema{{Name: "order", Columns: columns}}}
+		db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		fence, err := db.Take(t.Context(), "owner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := func(key, doc string, fresh, same bool) store.StoredRow {
+			return store.StoredRow{Key: key, Doc: []byte(doc), Columns: make([]string, len(columns)), New: fresh, Same: same}
+		}
+		commit := func(rows ...store.StoredRow) error {
+			b := &store.Batch{Fence: fence, Seq: fence.Seq + 1, Now: time.Now(), Tables: []store.TableBatch{{Puts: rows}}}
+			err := db.Commit(t.Context(), b)
+			if err == nil {
+				fence.Seq++
+			}
+			return err
+		}
+		if err := commit(row("a", "1", true, false), row("b", "1", false, false), row("c", "1", false, true)); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(row("a", "2", false, true), row("b", "2", false, false), row("d", "2", true, false)); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(row("a", "3", false, true), row("e", "3", true, false), row("b", "3", true, false)); err == nil {
+			t.Error("a new row replaced another")
+		}
+		found := map[string]string{}
+		if _, err := db.Load(t.Context(), func(_ int, key string, doc []byte) error { found[key] = string(doc); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]string{"a": "2", "b": "2", "c": "1", "d": "2"}; !maps.Equal(found, want) {
+			t.Errorf("rows %v, want %v", found, want)
 		}
 	}
 }
