@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,10 +22,11 @@ import (
 // socket is one WebSocket of a player. What is to be written is queued or marked as due;
 // one goroutine at a time writes it, and ends when nothing is left. Each message is executed
 // in a goroutine of its own, too. So an idle connection has only the goroutine that reads,
-// whose stack has stayed small.
+// whose stack has stayed small. The reader writes nothing, not even pongs.
 type socket struct {
 	of   *sockets
 	ws   *websocket.Conn
+	raw  syscall.RawConn // of the socket below ws; nil if pings cannot be written to it directly
 	from netip.Addr
 
 	known   func()      // records that the connection's player is known; nil once it is
@@ -36,8 +38,11 @@ type socket struct {
 	due     due
 	writing bool // a goroutine is writing
 	closed  bool // nothing is written any more
+	doubted bool // the reader has a deadline, because the client has been silent
 	code    int  // of the close frame, once the connection is to end
 	reason  string
+	echo    string        // the data of the last ping from the client, for the pong
+	heard   time.Duration // when the client last sent a message or a pong, by the door's clock
 	writer  sync.WaitGroup
 
 	// Used only by the writer, which first runs for changes when become has set cursor.
@@ -47,7 +52,7 @@ type socket struct {
 
 	// Guarded by the door's mu.
 	place    *list.Element // in its pings
-	nextPing time.Time
+	nextPing time.Duration // by the door's clock
 }
 
 // due is a set of what is to be written besides answers.
@@ -57,6 +62,7 @@ const (
 	greeting due = 1 << iota // the player's identity, and the rows that have not ended
 	changes                  // rows that have changed
 	ping
+	pong    // the answer to a ping from the client
 	closing // the close frame
 )
 
@@ -189,7 +195,7 @@ func (c *socket) read() {
 		if !<-goOn {
 			return
 		}
-		c.ws.SetReadDeadline(time.Now().Add(silentFor))
+		c.hear()
 	}
 }
 
@@ -370,7 +376,12 @@ func (c *socket) writeAll(answers []outgoing, d due) error {
 		text := websocket.FormatCloseMessage(c.code, c.reason)
 		c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeWithin))
 		return errEnded
-	case d&(changes|ping) != 0:
+	case d&pong != 0:
+		if err := c.answerPing(); err != nil {
+			return err
+		}
+	}
+	if d&(changes|ping) != 0 {
 		return c.update(d)
 	}
 	return nil
@@ -403,13 +414,20 @@ func (c *socket) update(d due) error {
 	if d&ping == 0 {
 		return nil
 	}
-	if left := time.Until(access.Expires()); left < warnBefore && c.warned != access {
+	if left, warn := c.expiring(access); warn {
 		c.warned = access
 		if err := c.send(outgoing{Type: protocol.MessageExpiring, Data: map[string]int64{"in_seconds": seconds(left)}}); err != nil {
 			return err
 		}
 	}
 	return c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWithin))
+}
+
+// expiring returns how long an access token is still valid, and whether the client is to be
+// warned of its end.
+func (c *socket) expiring(a *identity.Access) (left time.Duration, warn bool) {
+	left = time.Until(a.Expires())
+	return left, left < warnBefore && c.warned != a
 }
 
 // stillIn reports whether the player's login is still valid, and otherwise ends the

@@ -237,6 +237,46 @@ func TestSocket_Ends(t *testing.T) {
 	}
 }
 
+// A client that was silent for a while, and then is not, stays.
+func TestSocket_SilentForAWhile(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		l := h.connect(h.login().AccessToken)
+		mute := func(m bool) { l.mu.Lock(); defer l.mu.Unlock(); l.mute = m }
+		speak := func() {
+			h.Must(l.ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"ping"}`)))
+			l.wants("heard", protocol.MessagePong)
+		}
+		for range 3 {
+			speak()
+			mute(true)
+			time.Sleep(silentFor - time.Second)
+			speak()
+			mute(false)
+			time.Sleep(2 * silentFor)
+			l.wants("later")
+		}
+		l.ws.Close()
+	})
+}
+
+// Pings of a client are answered with their data, and its close frame with the same code.
+func TestSocket_ControlFrames(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		l := h.dial(h.login().AccessToken)
+		l.ws.SetPongHandler(func(data string) error { l.note("pong " + data); return nil })
+		h.reading("", l)
+		l.wants("begin", protocol.MessageReady)
+		for _, data := range []string{"one", ""} {
+			h.Must(l.ws.WriteControl(websocket.PingMessage, []byte(data), time.Now().Add(time.Second)))
+			l.wants("pinged", "pong "+data)
+		}
+		h.Must(l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4321, "bye"), time.Now().Add(time.Second)))
+		l.wants("closed", code(4321))
+	})
+}
+
 // A client without a token has five seconds to send one.
 func TestSocket_Auth(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,9 @@ const (
 // connections.
 const pingStep = 100 * time.Millisecond
 
+// pingBatch is how many connections are taken at a time to be pinged.
+const pingBatch = 64
+
 // socketDoor tracks the connections, and admits new ones. While commits are published, its
 // mu and that of sockets are locked, so nothing may block while it holds either.
 type socketDoor struct {
@@ -48,6 +51,8 @@ type socketDoor struct {
 	all     int                  // with those that are not upgraded yet
 	closed  bool                 // no more connections are admitted
 	running sync.WaitGroup
+
+	began time.Time // of the clock
 }
 
 type socketGrant struct {
@@ -57,8 +62,11 @@ type socketGrant struct {
 }
 
 func newSocketDoor() *socketDoor {
-	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}, pings: list.New()}
+	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}, pings: list.New(), began: time.Now()}
 }
+
+// clock returns the time since the door was made.
+func (d *socketDoor) clock() time.Duration { return time.Since(d.began) }
 
 // close admits no more connections, and waits until all have ended or ctx is done.
 func (d *socketDoor) close(ctx context.Context) {
@@ -133,7 +141,7 @@ func (d *socketDoor) leave() {
 func (d *socketDoor) add(c *socket) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c.nextPing = time.Now().Add(pingEvery)
+	c.nextPing = d.clock() + pingEvery
 	c.place = d.pings.PushBack(c)
 	if d.timer == nil {
 		d.timer = time.AfterFunc(pingEvery, d.tick)
@@ -143,22 +151,38 @@ func (d *socketDoor) add(c *socket) {
 	}
 }
 
-// tick has the connections pinged whose time has come.
+// tick pings the connections whose time has come.
 func (d *socketDoor) tick() {
+	batch := make([]*socket, 0, pingBatch)
+	for more := true; more; {
+		now := d.clock()
+		batch, more = d.toPing(batch[:0], now)
+		for _, c := range batch {
+			c.ping(now)
+		}
+	}
+}
+
+// toPing appends connections to be pinged to batch, until it is full. It reports whether
+// there may be more; otherwise it sets the timer for the next.
+func (d *socketDoor) toPing(batch []*socket, now time.Duration) (all []*socket, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := time.Now()
 	for e := d.pings.Front(); e != nil; e = d.pings.Front() {
 		c := e.Value.(*socket)
-		if c.nextPing.After(now) {
-			d.timer.Reset(max(pingStep, c.nextPing.Sub(now)))
-			return
+		switch {
+		case c.nextPing > now:
+			d.timer.Reset(max(pingStep, c.nextPing-now))
+			return batch, false
+		case len(batch) == cap(batch):
+			return batch, true
 		}
-		c.nextPing = now.Add(pingEvery)
+		c.nextPing = now + pingEvery
 		d.pings.MoveToBack(e)
-		c.notify(ping)
+		batch = append(batch, c)
 	}
 	d.timer = nil
+	return batch, false
 }
 
 // remove removes a connection that has ended, and undoes enter.
@@ -273,15 +297,18 @@ func (s *sockets) open(rq *request) (answer, error) {
 	if !s.door.enter(s.config.Limits.AllSockets) {
 		return answer{}, limited("busy", time.Second)
 	}
-	ws, err := s.upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
+	w := rq.w
+	if access != nil { // a greeting follows at once
+		w = joining{w}
+	}
+	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
 		s.door.leave()
 		return answer{}, nil // already answered
 	}
-	c := &socket{of: s, ws: ws, from: rq.from}
+	c := &socket{of: s, ws: ws, raw: rawOf(ws.NetConn()), from: rq.from, heard: s.door.clock()}
 	ws.SetReadLimit(maxMessage)
-	ws.SetReadDeadline(time.Now().Add(silentFor))
-	ws.SetPongHandler(func(string) error { return ws.SetReadDeadline(time.Now().Add(silentFor)) })
+	c.handleControl()
 	s.metrics.sockets.Inc()
 	s.door.add(c)
 	defer func() { go c.run() }() // not before the player was greeted
