@@ -21,6 +21,7 @@ type GameServer struct {
 	Data            string      `json:"data,omitzero"`
 	Utilization     Utilization `json:"utilization"`
 	Registered      time.Time   `json:"registered"`
+	Sequence        string      `json:"sequence"` // a UUID that sorts in order of registration
 	LastHealthCheck time.Time   `json:"last_health_check"`
 	LastClaim       time.Time   `json:"last_claim,omitzero"`
 	ClaimedUntil    time.Time   `json:"claimed_until,omitzero"` // zero if it is not claimed

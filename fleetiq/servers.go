@@ -107,7 +107,7 @@ func (ss *Servers) runRegister(tx *store.Tx, in RegisterInput) (*GameServer, err
 	}
 	v := &GameServer{
 		ID: in.ID, Group: g.Name, InstanceID: in.InstanceID, Connection: in.Connection, Data: in.Data,
-		Registered: tx.Now(), LastHealthCheck: tx.Now(),
+		Registered: tx.Now(), Sequence: tx.ID(""), LastHealthCheck: tx.Now(),
 	}
 	v.move(Available)
 	ss.put(tx, v)

@@ -1,8 +1,7 @@
 package fleetiq
 
 import (
-	"fmt"
-	"math"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -14,8 +13,8 @@ type tables struct {
 	leaving *store.DueIndex[Group] // groups whose deletion goes on
 
 	servers   *store.Table[GameServer]
-	oldest    *store.Index[GameServer] // by group and time of registration
-	newest    *store.Index[GameServer] // the same, in descending order of time
+	oldest    *store.Index[GameServer] // by group, in order of registration
+	newest    *store.Index[GameServer] // the same, in reverse order
 	free      *store.Index[GameServer] // those that can be claimed, by group and instance
 	busy      *store.Index[GameServer] // those that are claimed or utilized, by group
 	busyOn    *store.Index[GameServer] // the same, by instance
@@ -57,8 +56,14 @@ func newTables(st *store.Store) *tables {
 
 // order returns the key by which game servers of a group are listed.
 func (v *GameServer) order(newestFirst bool) string {
-	if newestFirst {
-		return fmt.Sprintf("%019d", math.MaxInt64-v.Registered.UnixNano())
+	if !newestFirst {
+		return v.Sequence
 	}
-	return store.TimeKey(v.Registered)
+	const digits = "0123456789abcdef"
+	return strings.Map(func(r rune) rune {
+		if i := strings.IndexRune(digits, r); i >= 0 {
+			return rune(digits[len(digits)-1-i])
+		}
+		return r
+	}, v.Sequence)
 }
