@@ -3,7 +3,7 @@ package agent
 import (
 	"bytes"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +19,8 @@ const tick = 10 * time.Millisecond
 // sample reads the usage of the machine and of every process on it.
 func (s *sampler) sample() {
 	cpu, memory := map[int]time.Duration{}, map[int]int{}
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, pid := range processes() {
+		text, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil {
 			continue
 		}
@@ -45,6 +44,18 @@ func (s *sampler) sample() {
 	}
 	s.cpu, s.usages, s.last = cpu, usages, now
 	s.sampleMachine(period)
+}
+
+// processes returns the names of the folders in /proc that are processes. A pattern for
+// their files would list each of the folders, too.
+func processes() []string {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '0' || name[0] > '9' })
 }
 
 // parseStat parses a process's session, the CPU time it has used and its resident
