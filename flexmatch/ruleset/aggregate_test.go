@@ -53,3 +53,35 @@ func randomLineup(r *rand.Rand, teams int) *Lineup {
 	}
 	return l
 }
+
+func TestParty_SetLatencies(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		p := &Party{Individuals: r.IntN(4) == 0}
+		most := 1 + r.IntN(20) // more than are compared one after the other, too
+		for range 1 + r.IntN(4) {
+			latency := map[string]float64{}
+			for n := range most {
+				if r.IntN(6) > 0 {
+					latency[string(rune('a'+n))] = 100 * r.Float64()
+				}
+			}
+			p.Players = append(p.Players, Player{Latency: latency})
+		}
+		set := &Party{Individuals: p.Individuals, Players: p.Players}
+		set.SetLatencies([]string{"avg", "min", "max"}[r.IntN(3)], func(location string) string { return location })
+		if _, ok := set.Latencies(); ok == p.Individuals {
+			t.Fatalf("latencies are set: %v; individuals: %v", ok, p.Individuals)
+		}
+		for n := range most + 1 {
+			for _, how := range []string{"avg", "min", "max"} {
+				location := string(rune('a' + n))
+				v, ok := set.PartyLatency(location, how)
+				if want, reported := p.PartyLatency(location, how); v != want || ok != reported {
+					t.Fatalf("%s of %v at %s is %v, %v; want %v, %v", how, p.Players, location, v, ok, want, reported)
+				}
+			}
+		}
+	}
+}

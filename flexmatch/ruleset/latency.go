@@ -47,13 +47,14 @@ func (k *latency) holds(_ *Level, lineup *Lineup, _ Notes) bool {
 func (k *latency) qualifies(location string, lineup *Lineup) bool {
 	total, low, high, players := 0.0, math.Inf(1), math.Inf(-1), 0
 	for _, p := range lineup.Parties {
+		one := p.together() || p.by > 0 // latency for all players
 		together, known := 0.0, false
-		if p.together() {
+		if one {
 			together, known = p.PartyLatency(location, k.at.Party)
 		}
 		for i := range p.Players {
 			v, ok := together, known
-			if !p.together() {
+			if !one {
 				v, ok = p.Players[i].Latency[location]
 			}
 			if !ok || k.at.Most.Set && v > k.at.Most.Value {

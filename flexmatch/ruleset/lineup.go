@@ -1,6 +1,8 @@
 package ruleset
 
 import (
+	"cmp"
+	"iter"
 	"math"
 	"slices"
 )
@@ -20,7 +22,19 @@ type Party struct {
 	// Individuals says that the players are in a game session already: they may be in
 	// several teams, and each counts alone.
 	Individuals bool
+
+	by        uint8     // the aggregation of latencies, by its place in aggregations; 0 if they are not set
+	latencies []Latency // PartyLatency of the locations that every player reports, by location; set by SetLatencies
 }
+
+// Latency is a latency to a location.
+type Latency struct {
+	Location string
+	Millis   float64
+}
+
+// aggregations are the ways to aggregate latencies.
+var aggregations = [...]string{"", "avg", "min", "max"}
 
 // together reports whether the party's values are aggregated.
 func (p *Party) together() bool { return !p.Individuals && len(p.Players) > 1 }
@@ -47,12 +61,33 @@ func (l *Lineup) Add(p *Party, team int) {
 	}
 }
 
-// reported returns the latencies of the first player: no other location can qualify.
-func (l *Lineup) reported() map[string]float64 {
-	if len(l.Parties) == 0 || len(l.Parties[0].Players) == 0 {
-		return nil
+// reported returns the locations that the first player reports, or those that the whole
+// first party does: no other location can qualify.
+func (l *Lineup) reported() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(l.Parties) > 0 {
+			l.Parties[0].reported(yield)
+		}
 	}
-	return l.Parties[0].Players[0].Latency
+}
+
+func (p *Party) reported(yield func(string) bool) {
+	if p.by > 0 {
+		for i := range p.latencies {
+			if !yield(p.latencies[i].Location) {
+				return
+			}
+		}
+		return
+	}
+	if len(p.Players) == 0 {
+		return
+	}
+	for location := range p.Players[0].Latency {
+		if !yield(location) {
+			return
+		}
+	}
 }
 
 // Given is an attribute value from a request.
@@ -145,9 +180,55 @@ func (p *Party) PartyKey(attribute int, key, how string) (float64, bool) {
 	return a.value(how), a.n > 0
 }
 
+// SetLatencies computes the party's latencies under an aggregation, which PartyLatency then
+// looks up. The players' latencies must not change any more. The names of locations are kept
+// as name returns them: equal strings in the same memory are compared fastest.
+func (p *Party) SetLatencies(how string, name func(location string) string) {
+	by := slices.Index(aggregations[:], how)
+	if by <= 0 || p.Individuals || len(p.Players) == 0 {
+		return
+	}
+	list := make([]Latency, 0, len(p.Players[0].Latency))
+	for location := range p.Players[0].Latency {
+		location = name(location)
+		if v, ok := p.PartyLatency(location, how); ok {
+			list = append(list, Latency{location, v})
+		}
+	}
+	slices.SortFunc(list, func(a, b Latency) int { return cmp.Compare(a.Location, b.Location) })
+	p.by, p.latencies = uint8(by), list
+}
+
+// Latencies returns what SetLatencies has set, by location, and false if nothing is set.
+func (p *Party) Latencies() ([]Latency, bool) { return p.latencies, p.by > 0 }
+
+// fewLocations is the most locations of a party that are compared one after the other.
+const fewLocations = 8
+
+// latency looks a location up among those that SetLatencies has set.
+func (p *Party) latency(location string) (float64, bool) {
+	list := p.latencies
+	if len(list) > fewLocations {
+		at, ok := slices.BinarySearchFunc(list, location, func(l Latency, location string) int { return cmp.Compare(l.Location, location) })
+		if !ok {
+			return 0, false
+		}
+		return list[at].Millis, true
+	}
+	for i := range list {
+		if list[i].Location == location {
+			return list[i].Millis, true
+		}
+	}
+	return 0, false
+}
+
 // PartyLatency returns the party's latency to a location, and false unless every player
 // reports it.
 func (p *Party) PartyLatency(location, how string) (float64, bool) {
+	if p.by > 0 && aggregations[p.by] == how {
+		return p.latency(location)
+	}
 	var a aggregate
 	for i := range p.Players {
 		v, ok := p.Players[i].Latency[location]

@@ -87,7 +87,7 @@ func common(a, b Column) Column {
 // Worst returns the highest latency with which one of a party's players counts, and false
 // unless every player reports the location.
 func (c AtLocation) Worst(p *Party, location string) (float64, bool) {
-	if p.together() {
+	if p.together() || p.by > 0 {
 		return p.PartyLatency(location, c.Party)
 	}
 	worst := math.Inf(-1)

@@ -233,7 +233,30 @@ func (w *promise) check(t *Traits) {
 	if t.Reads != nil && w.holds(w.others(t.Reads)) != held {
 		w.Errorf("the rule reads only %+v, and the verdict depends on something else", *t.Reads)
 	}
+	if w.holds(w.remembered()) != held {
+		w.Error("the verdict differs when latencies are set")
+	}
 	w.checkColumn(t, held)
+}
+
+// remembered returns the lineup with the latencies of some parties set, each by an
+// aggregation of its own.
+func (w *promise) remembered() *Lineup {
+	l := &Lineup{Teams: make([][]Member, len(w.lineup.Teams))}
+	of := map[*Party]*Party{}
+	for _, p := range w.lineup.Parties {
+		o := &Party{Individuals: p.Individuals, Players: p.Players}
+		if how := rapid.SampledFrom(aggregations[:]).Draw(w.T, "how"); how != "" {
+			o.SetLatencies(how, strings.Clone)
+		}
+		l.Parties, of[p] = append(l.Parties, o), o
+	}
+	for i, team := range w.lineup.Teams {
+		for _, m := range team {
+			l.Teams[i] = append(l.Teams[i], Member{Party: of[m.Party], Index: m.Index})
+		}
+	}
+	return l
 }
 
 // others returns the lineup with other values in all that is not read.

@@ -52,7 +52,7 @@ func newMatch(set []*Candidate, teams []int, level int) *Match {
 	for i, c := range set {
 		m.Tickets = append(m.Tickets, c.Ticket)
 		team := -1
-		if !c.Ticket.Backfill {
+		if !c.Party.Individuals {
 			team = teams[i]
 		}
 		m.Teams = append(m.Teams, team)
@@ -80,7 +80,7 @@ func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 func verify(rs *ruleset.RuleSet, opts Options, set []*Candidate, teams []int, now time.Time, memory *lineups) (locations []string, err error) {
 	backfills, fresh := 0, 0
 	for i, c := range set {
-		if c.Ticket.Backfill {
+		if c.Party.Individuals {
 			backfills++
 		} else if teams[i] < 0 || teams[i] >= len(rs.Instances) {
 			return nil, fmt.Errorf("ticket %s has no team", c.Ticket.ID)
@@ -90,7 +90,10 @@ func verify(rs *ruleset.RuleSet, opts Options, set []*Candidate, teams []int, no
 	if backfills > 1 || fresh == 0 {
 		return nil, fmt.Errorf("%d backfill tickets with %d new players", backfills, fresh)
 	}
-	level := rs.Level(Age(rs, set, now))
+	level := rs.Levels()[0]
+	if len(rs.Levels()) > 1 {
+		level = rs.Level(Age(rs, set, now))
+	}
 	l := memory.of(rs, set, teams)
 	if err := sizes(rs, opts, level, l); err != nil {
 		return nil, err

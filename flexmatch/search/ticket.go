@@ -37,10 +37,10 @@ type Options struct {
 // Candidate is a ticket prepared for searching.
 type Candidate struct {
 	Ticket *Ticket
-	Party  ruleset.Party
-	Teams  []int // of a backfill ticket: its players' teams
-	Size   int   // new players; 0 for backfill
-	Held   int   // players in the game session; 0 except for backfill
+	Party  ruleset.Party // its Individuals is the ticket's Backfill
+	Teams  []int         // of a backfill ticket: its players' teams
+	Size   int           // new players; 0 for backfill
+	Held   int           // players in the game session; 0 except for backfill
 
 	alike int // in the reference search: equal for tickets that no rule distinguishes
 }
@@ -119,7 +119,7 @@ func SortByPriority(rs *ruleset.RuleSet, candidates []*Candidate) {
 // them, or 0.
 func Priority(rs *ruleset.RuleSet, c *Candidate) int {
 	switch {
-	case !c.Ticket.Backfill:
+	case !c.Party.Individuals:
 		return 0
 	case rs.Algorithm.BackfillPriority == ruleset.PriorityHigh:
 		return -1

@@ -33,7 +33,7 @@ func (a *attempt) begin(sets, placements int) {
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)
 	e, s := it.entry(), a.shared(0)
-	*s = shared{level: it.level, levels: it.levels, mask: a.columns.maskAt(&e, it.level), filled: it.Held > 0,
+	*s = shared{level: int(it.level), levels: it.levels, mask: a.columns.maskAt(&e, int(it.level)), filled: it.Held > 0,
 		ways: a.columns.teams.with(nobody, &e), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
 }
 
@@ -244,8 +244,12 @@ func (s *shared) outside(it *item, limits []float64) int {
 // join sets out to what a set with one more ticket, which it accepts, has in common.
 func (a *attempt) join(s *shared, e *entry, out *shared) {
 	c, low, high := a.columns, out.low, out.high
-	for i := range low {
-		low[i], high[i] = min(s.low[i], e.it.low[i]), max(s.high[i], e.it.high[i])
+	if len(low) == 1 && e.held == 0 {
+		low[0], high[0] = min(s.low[0], e.value), max(s.high[0], e.value)
+	} else {
+		for i := range low {
+			low[i], high[i] = min(s.low[i], e.it.low[i]), max(s.high[i], e.it.high[i])
+		}
 	}
 	level := c.older(s.level, int(e.level))
 	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0,

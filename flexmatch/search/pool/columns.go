@@ -3,6 +3,7 @@ package pool
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
@@ -36,8 +37,14 @@ type columns struct {
 	loosest    [][]float64 // by level, then window: the loosest limit that a growing match can still reach
 	teams      *teamSizes  // nil for large matches, which have too many
 
-	locations map[string]int // bits of location masks
-	crowded   bool           // more locations than bits
+	locations map[string]place // of location masks
+	crowded   bool             // more locations than bits
+}
+
+// place is a location in masks.
+type place struct {
+	name string // in the same memory for all tickets
+	bit  uint64
 }
 
 // window is a limited spread.
@@ -48,7 +55,7 @@ type window struct {
 
 func columnsOf(rules *search.Rules) *columns {
 	rs := rules.Set
-	c := &columns{rules: rules, rs: rs, locations: map[string]int{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
+	c := &columns{rules: rules, rs: rs, locations: map[string]place{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
 	if !rs.Large {
 		c.teams = teamSizesOf(rs)
 	}
@@ -129,28 +136,29 @@ func (c *columns) limit() {
 	}
 }
 
-// item is a ticket of the pool with its columns. The fields that a search reads of many
-// items are next to each other.
+// item is a ticket of the pool with its columns. What a pass reads of all items comes
+// first, in one cache line; what the rules read follows, in the next.
 type item struct {
 	created   int64      // nanoseconds
+	arrival   uint64     // of the ticket
 	partition *partition // nil if it can never be matched
-	bucket    *bucket
-	rank      int32 // position among the anchors of a pass
-	alike     int32 // in an exhaustive pass: equal for tickets that no rule distinguishes
+	bucket    *bucket    // nil if the ticket is of a game session
+	mask      uint64     // locations allowed at any level
+	one       [1]float64 // the memory of low, if there is one window
+	rank      int32      // position among the anchors of a pass
+	alike     int32      // in an exhaustive pass: equal for tickets that no rule distinguishes
+	level     int32      // the level at its age
 	gone      bool
-	cuts      int8         // how often a search was cut short since the ticket last changed
-	expands   int64        // when its level changes, while it is among the expansions
-	tally     search.Tally // of the searches around it that found no match; nil before the first
-	exact     []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
+	cuts      int8 // how often a search was cut short since the ticket last changed
 
 	search.Candidate
-	level  int        // the level at its age
-	mask   uint64     // locations allowed at any level
-	levels uint64     // bits of the levels at which the per-ticket rules hold
-	masks  []uint64   // mask by level, each including those of lower levels, if columns.growing
-	low    []float64  // by window
-	high   []float64  // by window; low itself unless the ticket is of a game session
-	one    [1]float64 // the memory of low, if there is one window
+	exact   []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
+	low     []float64    // by window
+	high    []float64    // by window; low itself unless the ticket is of a game session
+	levels  uint64       // bits of the levels at which the per-ticket rules hold
+	masks   []uint64     // mask by level, each including those of lower levels, if columns.growing
+	expands int64        // when its level changes, while it is among the expansions
+	tally   search.Tally // of the searches around it that found no match; nil before the first
 }
 
 // value returns the value by which the item is in a bucket.
@@ -243,16 +251,14 @@ func (c *columns) locate(it *item) {
 	if n := len(c.rs.Levels()); n > 1 && c.exactMasks {
 		it.exact = make([]uint64, n)
 	}
-	for location := range it.Party.Players[0].Latency {
-		bit := c.bit(location)
-		for n, level := range c.rs.Levels() {
-			if !c.allowed(&it.Party, level, location) {
-				continue
-			}
-			it.mask |= bit
-			if it.exact != nil {
-				it.exact[n] |= bit
-			}
+	it.Party.SetLatencies(c.rs.Level(0).Rules[c.latencies[0]].Traits.Column.(ruleset.AtLocation).Party, c.name)
+	if all, ok := it.Party.Latencies(); ok {
+		for i := range all {
+			c.allow(it, all[i].Location)
+		}
+	} else {
+		for location := range it.Party.Players[0].Latency {
+			c.allow(it, location)
 		}
 	}
 	if c.growing {
@@ -263,17 +269,33 @@ func (c *columns) locate(it *item) {
 	}
 }
 
-// bit returns the bit of a location. All beyond the 63rd share the last bit, which then
+// allow adds a location to an item's masks, for each level that allows it.
+func (c *columns) allow(it *item, location string) {
+	bit := c.place(location).bit
+	for n, level := range c.rs.Levels() {
+		if !c.allowed(&it.Party, level, location) {
+			continue
+		}
+		it.mask |= bit
+		if it.exact != nil {
+			it.exact[n] |= bit
+		}
+	}
+}
+
+// place returns the place of a location. All beyond the 63rd share the last bit, which then
 // prunes less and decides nothing.
-func (c *columns) bit(location string) uint64 {
-	n, ok := c.locations[location]
+func (c *columns) place(location string) place {
+	p, ok := c.locations[location]
 	if !ok {
-		n = min(len(c.locations), 63)
-		c.locations[location] = n
+		p = place{strings.Clone(location), 1 << min(len(c.locations), 63)}
+		c.locations[p.name] = p
 		c.crowded = c.crowded || len(c.locations) > 63
 	}
-	return 1 << n
+	return p
 }
+
+func (c *columns) name(location string) string { return c.place(location).name }
 
 func (c *columns) allowed(p *ruleset.Party, level *ruleset.Level, location string) bool {
 	for _, i := range c.latencies {

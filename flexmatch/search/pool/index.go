@@ -45,32 +45,51 @@ func compareEntries(a, b entry) int {
 type bucket struct {
 	number int64
 	items  []entry
-	head   int // all items before it were removed
-	gone   int // removed items after head
+	keys   []key // of items
+	head   int   // all items before it were removed
+	gone   int   // removed items after head
+}
+
+// key is what a walk compares of each item in a bucket.
+type key struct {
+	mask  uint64 // as in the entry; 0 if the item was removed, and never else
+	value float64
 }
 
 type cursor struct {
-	items []entry
-	at    int
+	in      *bucket
+	at      int
+	created int64 // of the entry
+	arrival uint64
 }
 
-func (c *cursor) entry() *entry { return &c.items[c.at] }
+func (c *cursor) entry() *entry { return &c.in.items[c.at] }
+
+func (c *cursor) older(o *cursor) bool {
+	return c.created < o.created || c.created == o.created && c.arrival < o.arrival
+}
 
 // skip moves to the next entry within bounds, which may be the current one. It returns
 // false at the end.
 func (c *cursor) skip(in *bounds) bool {
-	for ; c.at < len(c.items); c.at++ {
-		e := &c.items[c.at]
-		switch {
-		case e.it == nil:
-		case e.mask&in.mask == 0:
-			in.elsewhere++
-		case e.value < in.low || e.value > in.high:
+	mask, low, high, elsewhere := in.mask, in.low, in.high, 0
+	keys := c.in.keys
+	for at := c.at; at < len(keys); at++ {
+		switch k := &keys[at]; {
+		case k.mask&mask == 0:
+			if k.mask != 0 {
+				elsewhere++
+			}
+		case k.value < low || k.value > high:
 			in.outside++
 		default:
+			e := &c.in.items[at]
+			c.at, c.created, c.arrival = at, e.created, e.arrival
+			in.elsewhere += elsewhere
 			return true
 		}
 	}
+	in.elsewhere += elsewhere
 	return false
 }
 
@@ -83,7 +102,7 @@ type bounds struct {
 }
 
 func compareAge(a, b *item) int {
-	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.Ticket.Arrival, b.Ticket.Arrival))
+	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.arrival, b.arrival))
 }
 
 // bucketOf returns the number of the bucket for a value. Very distant values share the last
@@ -97,7 +116,7 @@ func bucketOf(v, width float64) int64 {
 
 func (p *partition) add(it *item, width float64) {
 	it.partition = p
-	if it.Ticket.Backfill {
+	if it.Party.Individuals {
 		at, _ := slices.BinarySearchFunc(p.backfills, it, compareAge)
 		p.backfills = slices.Insert(p.backfills, at, it)
 		return
@@ -114,24 +133,24 @@ func (p *partition) add(it *item, width float64) {
 }
 
 func (it *item) entry() entry {
-	return entry{it: it, created: it.created, arrival: it.Ticket.Arrival, value: it.value(), mask: it.mask, levels: it.levels,
-		level: int32(it.level), size: int16(it.Size), held: int16(it.Held)}
+	return entry{it: it, created: it.created, arrival: it.arrival, value: it.value(), mask: it.mask, levels: it.levels,
+		level: it.level, size: int16(it.Size), held: int16(it.Held)}
 }
 
 func (b *bucket) add(e entry) {
 	n := len(b.items)
 	if n == b.head || b.items[n-1].older(&e) {
-		b.items = append(b.items, e)
+		b.items, b.keys = append(b.items, e), append(b.keys, key{e.mask, e.value})
 		return
 	}
 	at, _ := slices.BinarySearchFunc(b.items[b.head:], e, compareEntries)
-	b.items = slices.Insert(b.items, b.head+at, e)
+	b.items, b.keys = slices.Insert(b.items, b.head+at, e), slices.Insert(b.keys, b.head+at, key{e.mask, e.value})
 }
 
 // find returns the position of an item's entry. Most items that are looked for are among
 // the oldest.
 func (b *bucket) find(it *item) int {
-	e, near := it.entry(), 1
+	e, near := entry{created: it.created, arrival: it.arrival}, 1
 	for b.head+near < len(b.items) && b.items[b.head+near].older(&e) {
 		near *= 2
 	}
@@ -145,15 +164,16 @@ func (b *bucket) find(it *item) int {
 // remove removes an item, and compacts its bucket when most of it is gone.
 func (p *partition) remove(it *item) {
 	it.gone = true
-	if it.Ticket.Backfill {
+	if it.Party.Individuals {
 		p.backfills = slices.DeleteFunc(p.backfills, func(o *item) bool { return o == it })
 		return
 	}
 	p.live--
 	b := it.bucket
-	b.items[b.find(it)].it = nil
+	at := b.find(it)
+	b.items[at].it, b.keys[at].mask = nil, 0
 	b.gone++
-	for b.head < len(b.items) && b.items[b.head].it == nil {
+	for b.head < len(b.items) && b.keys[b.head].mask == 0 {
 		b.head++
 		b.gone--
 	}
@@ -161,9 +181,21 @@ func (p *partition) remove(it *item) {
 	case b.head == len(b.items):
 		delete(p.buckets, b.number)
 	case b.gone > 32 && b.gone > (len(b.items)-b.head)/2, b.head > 64 && b.head > len(b.items)/2:
-		b.items = slices.DeleteFunc(b.items[b.head:], func(o entry) bool { return o.it == nil })
-		b.head, b.gone = 0, 0
+		b.compact()
 	}
+}
+
+// compact removes the places of removed items.
+func (b *bucket) compact() {
+	n := 0
+	for at := b.head; at < len(b.items); at++ {
+		if b.items[at].it != nil {
+			b.items[n], b.keys[n] = b.items[at], b.keys[at]
+			n++
+		}
+	}
+	clear(b.items[n:])
+	b.items, b.keys, b.head, b.gone = b.items[:n], b.keys[:n], 0, 0
 }
 
 // walk iterates over the items of a partition within bounds, oldest first. It can be reused.
@@ -212,7 +244,7 @@ func (w *walk) open(b *bucket) {
 	if b == nil {
 		return
 	}
-	if c := (cursor{b.items, b.head}); c.skip(&w.bounds) {
+	if c := (cursor{in: b, at: b.head}); c.skip(&w.bounds) {
 		w.heap = append(w.heap, c)
 	}
 }
@@ -224,10 +256,10 @@ func sift(heap []cursor, i int) {
 	}
 	moved := heap[i]
 	for child := 2*i + 1; child < len(heap); child = 2*i + 1 {
-		if child+1 < len(heap) && heap[child+1].entry().older(heap[child].entry()) {
+		if child+1 < len(heap) && heap[child+1].older(&heap[child]) {
 			child++
 		}
-		if !heap[child].entry().older(moved.entry()) {
+		if !heap[child].older(&moved) {
 			break
 		}
 		heap[i] = heap[child]

@@ -136,7 +136,9 @@ func (p *Pool) anchors(ps *pass) []*item {
 	sortItems(p.rules.Set, out)
 	out = slices.Compact(out)
 	if !ps.exact {
-		slices.SortStableFunc(out, func(a, b *item) int { return int(min(a.cuts, 1) - min(b.cuts, 1)) })
+		if slices.ContainsFunc(out, func(it *item) bool { return it.cuts > 0 }) {
+			slices.SortStableFunc(out, func(a, b *item) int { return int(min(a.cuts, 1) - min(b.cuts, 1)) })
+		}
 		return out
 	}
 	candidates := make([]*search.Candidate, len(out))
@@ -151,6 +153,9 @@ func (p *Pool) anchors(ps *pass) []*item {
 
 // sortItems sorts items by priority, then age.
 func sortItems(rs *ruleset.RuleSet, items []*item) {
+	if rs.Algorithm.BackfillPriority == ruleset.PriorityNormal && slices.IsSortedFunc(items, compareAge) {
+		return // as new tickets mostly are
+	}
 	entries := make([]entry, len(items))
 	for i, it := range items {
 		entries[i] = it.entry()
@@ -199,11 +204,10 @@ func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Ma
 	p.changed = append(p.changed, anchors...)
 	p.deferred = len(p.changed) > 0
 	slices.SortFunc(all, func(a, b formed) int { return int(a.rank - b.rank) })
+	p.forgetMatched(all)
+	matches = slices.Grow(matches, len(all))
 	for _, f := range all {
 		matches = append(matches, f.match)
-		for _, t := range f.match.Tickets {
-			p.forget(t.ID, f.partition, t.Backfill)
-		}
 	}
 	return matches, left
 }
@@ -215,7 +219,7 @@ func divide(anchors []*item, backfill bool, work int) []*task {
 	of := map[*partition]*task{}
 	total := 0
 	for _, it := range anchors {
-		if it.gone || it.Ticket.Backfill && !backfill {
+		if it.gone || it.Party.Individuals && !backfill {
 			continue
 		}
 		t := of[it.partition]

@@ -111,7 +111,7 @@ func (p *Pool) Counts(id string) []search.RuleCount {
 // Add adds a ticket to the pool, replacing one with the same id.
 func (p *Pool) Add(t *search.Ticket) {
 	p.Remove(t.ID)
-	it := &item{created: t.Created.UnixNano()}
+	it := &item{created: t.Created.UnixNano(), arrival: t.Arrival}
 	p.items[t.ID] = it
 	if !it.Prepare(p.rules.Set, t) {
 		it.gone = true
@@ -150,14 +150,47 @@ func (p *Pool) Remove(id string) {
 // forget drops the pool's own records of a ticket that is no longer in its partition.
 func (p *Pool) forget(id string, in *partition, backfill bool) {
 	delete(p.items, id)
-	if in == nil {
-		return
+	if in != nil {
+		p.left(in, backfill)
 	}
+}
+
+// left notes that a ticket has left a partition.
+func (p *Pool) left(in *partition, backfill bool) {
 	if backfill {
 		p.backfills--
 	}
 	if in.empty() && p.partitions[in.key] == in {
 		delete(p.partitions, in.key)
+	}
+}
+
+// forgetMatched drops the pool's own records of all tickets of matches, which are no longer
+// in their partitions.
+func (p *Pool) forgetMatched(all []formed) {
+	tickets := 0
+	for _, f := range all {
+		tickets += len(f.match.Tickets)
+	}
+	if tickets <= len(p.items)/2 {
+		for _, f := range all {
+			for _, t := range f.match.Tickets {
+				p.forget(t.ID, f.partition, t.Backfill)
+			}
+		}
+		return
+	}
+	kept := make(map[string]*item, len(p.items)-tickets)
+	for id, it := range p.items {
+		if !it.gone || it.partition == nil { // waits, or can never be matched
+			kept[id] = it
+		}
+	}
+	p.items = kept
+	for _, f := range all {
+		for _, team := range f.match.Teams {
+			p.left(f.partition, team < 0)
+		}
 	}
 }
 
@@ -176,7 +209,7 @@ func (e *expansions) Pop() any {
 
 // await adds an item, unless it has reached its last level.
 func (e *expansions) await(it *item, rs *ruleset.RuleSet) {
-	if next := it.level + 1; next < len(rs.Levels()) {
+	if next := int(it.level) + 1; next < len(rs.Levels()) {
 		it.expands = it.created + int64(rs.Levels()[next].From)
 		heap.Push(e, it)
 	}
@@ -190,9 +223,9 @@ func (p *Pool) expand(now time.Time) {
 		if it.gone {
 			continue
 		}
-		it.level = it.LevelAt(p.rules.Set, now)
+		it.level = int32(it.LevelAt(p.rules.Set, now))
 		if b := it.bucket; b != nil {
-			b.items[b.find(it)].level = int32(it.level)
+			b.items[b.find(it)].level = it.level
 		}
 		it.cuts = 0
 		p.changed = append(p.changed, it)

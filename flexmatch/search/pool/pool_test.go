@@ -140,3 +140,48 @@ func TestPool_GreatNumbersDecideNothing(t *testing.T) {
 		t.Errorf("formed %q, %d matches refused", got, p.Rejected)
 	}
 }
+
+// After a pass that matches most tickets, the pool knows those that wait and those that can
+// never be matched, and no others.
+func TestPool_KeepsUnmatched(t *testing.T) {
+	t.Parallel()
+	rs, err := ruleset.Parse(fmt.Sprintf(fiveAgainstFive, 4000, 4000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tickets := crowd(rand.New(rand.NewPCG(1, 2)), 2000, 0, 1)
+	never := crowd(rand.New(rand.NewPCG(3, 4)), 1, 2000, 1)[0]
+	never.Players[0].Latency = map[string]float64{"region-0": 5000}
+	p := pool.New(rs, search.Options{}, pool.Limits{})
+	for _, ticket := range append(tickets, never) {
+		p.Add(ticket)
+	}
+	matches := p.Pass(second(1))
+	check(t, 0, rs, search.Options{}, matches, 1)
+	matched := map[string]bool{}
+	for _, m := range matches {
+		for _, ticket := range m.Tickets {
+			matched[ticket.ID] = true
+		}
+	}
+	if len(matched) <= 1000 || p.Len() != 2001-len(matched) {
+		t.Fatalf("%d tickets are matched, %d are left", len(matched), p.Len())
+	}
+	judged := 0
+	for _, c := range p.Counts(never.ID) {
+		judged += c.Passed + c.Failed
+	}
+	if judged == 0 {
+		t.Error("the ticket that can never be matched is forgotten")
+	}
+	for _, ticket := range append(tickets, never) {
+		before := p.Len()
+		p.Remove(ticket.ID)
+		if removed := before - p.Len(); removed != 0 == matched[ticket.ID] {
+			t.Errorf("ticket %s, matched: %v, was removed %d times", ticket.ID, matched[ticket.ID], removed)
+		}
+	}
+	if p.Len() != 0 {
+		t.Errorf("%d tickets are left in an empty pool", p.Len())
+	}
+}

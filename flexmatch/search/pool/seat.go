@@ -10,9 +10,9 @@ import (
 // allow it at its level.
 func (a *attempt) seat() *search.Match {
 	w, items := a.worker, a.memory.set
-	level := items[0].level
+	level := int(items[0].level)
 	for _, it := range items[1:] {
-		level = a.columns.older(level, it.level)
+		level = a.columns.older(level, int(it.level))
 	}
 	cause := a.excludes(items, level)
 	if w.seen[cause]++; cause != causeNone {
