@@ -7,6 +7,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -37,6 +38,7 @@ type Services struct {
 	Placements *placement.Service
 	Matches    *flexmatch.Service
 	Builds     *build.Service
+	Containers *container.Service
 	Objects    *object.Service
 	Uploads    Uploads
 	Scaling    *scaling.Service
@@ -71,6 +73,7 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerAliases(srv)
 	h.registerBuilds(srv)
 	h.registerScripts(srv)
+	h.registerContainerGroups(srv)
 	h.registerScaling(srv)
 	h.registerComputes(srv)
 	h.registerSessions(srv)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/tag"
@@ -19,15 +20,15 @@ func (h handlers) tagResource(ctx context.Context, in *gamelift.TagResourceInput
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.Tags.Add.Do(ctx, tag.AddArgs{ARN: *in.ResourceARN, Tags: tags})
+	return nil, h.Tags.Add.Do(ctx, tag.AddArgs{ARN: container.TaggedARN(*in.ResourceARN), Tags: tags})
 }
 
 func (h handlers) untagResource(ctx context.Context, in *gamelift.UntagResourceInput) (*gamelift.UntagResourceOutput, error) {
-	return nil, h.Tags.Remove.Do(ctx, tag.RemoveArgs{ARN: *in.ResourceARN, Keys: in.TagKeys})
+	return nil, h.Tags.Remove.Do(ctx, tag.RemoveArgs{ARN: container.TaggedARN(*in.ResourceARN), Keys: in.TagKeys})
 }
 
 func (h handlers) listTagsForResource(_ context.Context, in *gamelift.ListTagsForResourceInput) (*gamelift.ListTagsForResourceOutput, error) {
-	tags, err := h.Tags.List(*in.ResourceARN)
+	tags, err := h.Tags.List(container.TaggedARN(*in.ResourceARN))
 	if err != nil {
 		return nil, err
 	}

@@ -14,17 +14,13 @@ import (
 // refused.
 func registerUnserved(srv *awsrpc.Server) {
 	none[gamelift.ListContainerFleetsInput](srv, "ListContainerFleets", gamelift.ListContainerFleetsOutput{ContainerFleets: []gamelift.ContainerFleet{}})
-	none[gamelift.ListContainerGroupDefinitionsInput](srv, "ListContainerGroupDefinitions", gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []gamelift.ContainerGroupDefinition{}})
-	none[gamelift.ListContainerGroupDefinitionVersionsInput](srv, "ListContainerGroupDefinitionVersions", gamelift.ListContainerGroupDefinitionVersionsOutput{ContainerGroupDefinitions: []gamelift.ContainerGroupDefinition{}})
 	none[gamelift.ListFleetDeploymentsInput](srv, "ListFleetDeployments", gamelift.ListFleetDeploymentsOutput{FleetDeployments: []gamelift.FleetDeployment{}})
 
-	const containers = "container fleets and container groups"
+	const containers = "container fleets"
 	missing[gamelift.DescribeContainerFleetInput, gamelift.DescribeContainerFleetOutput](srv, "DescribeContainerFleet", containers)
-	missing[gamelift.DescribeContainerGroupDefinitionInput, gamelift.DescribeContainerGroupDefinitionOutput](srv, "DescribeContainerGroupDefinition", containers)
 	missing[gamelift.DescribeContainerGroupPortMappingsInput, gamelift.DescribeContainerGroupPortMappingsOutput](srv, "DescribeContainerGroupPortMappings", containers)
 	missing[gamelift.DescribeFleetDeploymentInput, gamelift.DescribeFleetDeploymentOutput](srv, "DescribeFleetDeployment", containers)
 	missing[gamelift.DeleteContainerFleetInput, gamelift.DeleteContainerFleetOutput](srv, "DeleteContainerFleet", containers)
-	missing[gamelift.DeleteContainerGroupDefinitionInput, gamelift.DeleteContainerGroupDefinitionOutput](srv, "DeleteContainerGroupDefinition", containers)
 }
 
 // none registers an operation that returns an empty list.

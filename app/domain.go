@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -24,6 +25,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
@@ -47,6 +49,7 @@ type domain struct {
 	callers    *callers
 	objects    *object.Service
 	builds     *build.Service
+	containers *container.Service
 	fleets     *fleet.Service
 	computes   *compute.Service
 	sessions   *session.Service
@@ -91,6 +94,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys), limits: newLimits(o, metrics)}
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
+	d.containers = container.New(st, container.Deps{Events: d.events, Tags: d.tags, Resolve: registry.New(o.Registries).Resolve}, container.Options{Home: o.home(), Logger: o.Logger})
 	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable})
 	d.builds.SetInUse(d.hosted)
 	d.fleets.OnDesired(d.builds.Nudge)
@@ -167,7 +171,7 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 // loops returns the background work of the domain.
 func (d *domain) loops() []func(context.Context) {
 	return []func(context.Context){
-		d.keys.Run, d.objects.Run, d.builds.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
+		d.keys.Run, d.objects.Run, d.builds.Run, d.containers.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
 		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export,
 	}
 }

@@ -70,7 +70,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,
 		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
 		FleetIQ: d.groups, Placements: d.placements, Matches: d.matches,
-		Builds: d.builds, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
+		Builds: d.builds, Containers: d.containers, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
 		GameServerURL: at.gameServers(), Beacon: all.players.BeaconOf,
 	})
 	d.auditRoutes(all.admin)

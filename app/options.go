@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/limit"
+	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -117,6 +118,9 @@ type Options struct {
 	Sessions   session.Options
 	Placements placement.Options
 	Matches    flexmatch.Options
+
+	// Registries says how the registries of container images are reached.
+	Registries registry.Options
 
 	// Beacon starts a latency beacon on the UDP port with Listen's number: for a server
 	// with everything on one machine. Otherwise beacons run at the locations.

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/internal/heap"
+	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -37,6 +38,8 @@ type serverFlags struct {
 	NotifyURL      string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
 	NotifySecret   string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url; better given as MUSTER_NOTIFY_SECRET or in a file, where other users cannot see it."`
 	NotifyFile     string        `name:"notify-secret-file" placeholder:"FILE" help:"File with the secret of --notify-secret; SIGHUP has it read again."`
+	RegistryAuth   string        `name:"registry-credentials-file" placeholder:"FILE" help:"File with credentials for registries of container images, in the form of Docker's config.json."`
+	RegistryPlain  []string      `name:"plain-registries" placeholder:"HOST:PORT,…" help:"Registries that are reached over plain HTTP, besides those on a loopback address."`
 	Players        string        `name:"players-file" placeholder:"FILE" help:"YAML file that says how players log in and what they can play (docs/players.md)."`
 	UniqueIDs      bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
 	TrustedProxies []string      `name:"trusted-proxies" placeholder:"ADDRESS,…" help:"Addresses or networks of proxies that may say in X-Forwarded-For for whom they send a request."`
@@ -110,6 +113,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
+	o.Registries = registry.Options{Credentials: f.RegistryAuth, Plain: f.RegistryPlain}
 	o.MaxStreams, o.MetricsListen = f.MaxStreams, f.MetricsListen
 	if o.Limits, err = readLimits(f.Limits); err != nil {
 		return o, err

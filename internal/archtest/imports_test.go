@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/state internal/fault internal/arn internal/patch"
 
 // domain lists the packages that hold the rules of game hosting.
-const domain = "event auth audit build build/object fleet compute session session/filter instance fleetiq placement scaling flexmatch flexmatch/ruleset"
+const domain = "event auth audit build build/object build/container fleet compute session session/filter instance fleetiq placement scaling flexmatch flexmatch/ruleset"
 
 // rows are matched in order; the first that fits a package applies. Doors import the
 // domain, the domain never imports a door. Within the domain, imports go downward only:
@@ -40,6 +40,7 @@ var rows = []row{
 	{"internal/store/...", "internal/store internal/store/... internal/fault internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
 	{"internal/cell", "internal/door", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
+	{"internal/registry", "", "asks registries of images, for whoever names one"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
@@ -58,6 +59,7 @@ var rows = []row{
 	{"audit", ground + " internal/wake internal/plain auth", "who asked for what; the store calls it in the commands of others"},
 	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
 	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
+	{"build/container", ground + " internal/registry internal/tag internal/wake event", "a version of a group names images; its loop asks their registries for digests"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/refusal internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
@@ -112,7 +114,7 @@ var rows = []row{
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/heap internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/heap internal/limit internal/registry internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

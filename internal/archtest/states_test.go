@@ -14,6 +14,7 @@ import (
 
 	agentinstance "github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/fleetiq"
@@ -30,18 +31,19 @@ var update = flag.Bool("update", false, "write the diagrams of docs/state-machin
 // diagrams returns the diagrams of docs/state-machines.md by heading.
 func diagrams() map[string]string {
 	return map[string]string{
-		"Fleet and fleet location": diagram(fleet.Moves),
-		"Build":                    diagram(build.Moves),
-		"Instance":                 diagram(instance.Moves),
-		"Instance on its machine":  diagram(agentinstance.Moves),
-		"Game server process":      diagram(compute.Moves),
-		"Game session":             diagram(session.Moves),
-		"Player session":           diagram(session.PlayerMoves),
-		"Game server group":        diagram(fleetiq.Moves),
-		"Game server of a group":   diagram(fleetiq.ServerMoves),
-		"Placement":                diagram(placement.Moves),
-		"Matchmaking ticket":       diagram(life.Moves),
-		"Subscription of a topic":  diagram(notify.Moves),
+		"Fleet and fleet location":   diagram(fleet.Moves),
+		"Build":                      diagram(build.Moves),
+		"Container group definition": diagram(container.Moves),
+		"Instance":                   diagram(instance.Moves),
+		"Instance on its machine":    diagram(agentinstance.Moves),
+		"Game server process":        diagram(compute.Moves),
+		"Game session":               diagram(session.Moves),
+		"Player session":             diagram(session.PlayerMoves),
+		"Placement":                  diagram(placement.Moves),
+		"Matchmaking ticket":         diagram(life.Moves),
+		"Subscription of a topic":    diagram(notify.Moves),
+		"Game server group":          diagram(fleetiq.Moves),
+		"Game server of a group":     diagram(fleetiq.ServerMoves),
 	}
 }
 

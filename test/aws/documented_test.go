@@ -210,9 +210,7 @@ func TestDocumented_Inventory(t *testing.T) {
 	refused[*types.NotFoundException](t, err, "fleet-1")
 	_, err = c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("g")})
 	refused[*types.NotFoundException](t, err, "game server group g does not exist")
-	_, err = c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
-		Name: aws.String("n"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023, TotalMemoryLimitMebibytes: aws.Int32(4), TotalVcpuLimit: aws.Float64(1),
-	})
+	_, err = c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: aws.String("arn:aws:iam::000000000000:role/r")})
 	refused[*types.UnsupportedRegionException](t, err, "not available in this version")
 }
 
