@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/musterhq/muster/internal/shape"
@@ -202,7 +203,7 @@ func atLeast(what string, n float64) string {
 }
 
 func atMost(what string, n float64) string {
-	return fmt.Sprintf("Member must have %s less than or equal to %v", what, n)
+	return fmt.Sprintf("Member must have %s less than or equal to %s", what, strconv.FormatFloat(n, 'f', -1, 64))
 }
 
 // lower returns a member's name as refusals spell it.
