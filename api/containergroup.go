@@ -106,6 +106,7 @@ func gameContainerIn(c *gamelift.GameServerContainerDefinitionInput) *container.
 	return &container.Container{
 		Name: *c.ContainerName, Image: *c.ImageUri, SDK: *c.ServerSdkVersion, DependsOn: list(c.DependsOn, dependencyIn),
 		Mounts: list(c.MountPoints, mountIn), Env: list(c.EnvironmentOverride, variableIn), Ports: portsIn(c.PortConfiguration),
+		Capabilities: capabilitiesIn(c.LinuxCapabilities),
 	}
 }
 
@@ -114,6 +115,7 @@ func supportContainerIn(c gamelift.SupportContainerDefinitionInput) container.Co
 		Name: *c.ContainerName, Image: *c.ImageUri, DependsOn: list(c.DependsOn, dependencyIn),
 		Mounts: list(c.MountPoints, mountIn), Env: list(c.EnvironmentOverride, variableIn), Ports: portsIn(c.PortConfiguration),
 		Essential: val(c.Essential), Memory: int(val(c.MemoryHardLimitMebibytes)), VCPU: val(c.Vcpu), Health: healthCheckIn(c.HealthCheck),
+		Capabilities: capabilitiesIn(c.LinuxCapabilities),
 	}
 }
 
@@ -136,6 +138,13 @@ func portsIn(p *gamelift.ContainerPortConfiguration) []container.PortRange {
 	return list(p.ContainerPortRanges, func(r gamelift.ContainerPortRange) container.PortRange {
 		return container.PortRange{From: int(*r.FromPort), To: int(*r.ToPort), Protocol: *r.Protocol}
 	})
+}
+
+func capabilitiesIn(c *gamelift.LinuxCapabilities) []string {
+	if c == nil {
+		return nil
+	}
+	return c.Include
 }
 
 func healthCheckIn(c *gamelift.ContainerHealthCheck) *container.HealthCheck {
@@ -165,6 +174,7 @@ func gameContainerOut(c *container.Container) *gamelift.GameServerContainerDefin
 		ContainerName: &c.Name, ImageUri: &c.Image, ResolvedImageDigest: opt(c.Digest), ServerSdkVersion: &c.SDK,
 		DependsOn: some(c.DependsOn, dependencyOut), MountPoints: some(c.Mounts, mountOut),
 		EnvironmentOverride: some(c.Env, variableOut), PortConfiguration: portsOut(c.Ports),
+		LinuxCapabilities: capabilitiesOut(c.Capabilities),
 	}
 }
 
@@ -174,6 +184,7 @@ func supportContainerOut(c container.Container) gamelift.SupportContainerDefinit
 		MemoryHardLimitMebibytes: opt(int32(c.Memory)), Vcpu: opt(c.VCPU), HealthCheck: healthCheckOut(c.Health),
 		DependsOn: some(c.DependsOn, dependencyOut), MountPoints: some(c.Mounts, mountOut),
 		EnvironmentOverride: some(c.Env, variableOut), PortConfiguration: portsOut(c.Ports),
+		LinuxCapabilities: capabilitiesOut(c.Capabilities),
 	}
 }
 
@@ -196,6 +207,13 @@ func portsOut(ports []container.PortRange) *gamelift.ContainerPortConfiguration 
 	return &gamelift.ContainerPortConfiguration{ContainerPortRanges: list(ports, func(r container.PortRange) gamelift.ContainerPortRange {
 		return gamelift.ContainerPortRange{FromPort: num(r.From), ToPort: num(r.To), Protocol: &r.Protocol}
 	})}
+}
+
+func capabilitiesOut(names []string) *gamelift.LinuxCapabilities {
+	if len(names) == 0 {
+		return nil
+	}
+	return &gamelift.LinuxCapabilities{Include: names}
 }
 
 func healthCheckOut(c *container.HealthCheck) *gamelift.ContainerHealthCheck {

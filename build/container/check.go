@@ -127,6 +127,11 @@ func checkContainer(member string, c *Container) error {
 		}
 		names[e.Name] = true
 	}
+	for i, name := range c.Capabilities {
+		if slices.Contains(c.Capabilities[:i], name) {
+			return fault.Invalid("%s.LinuxCapabilities.Include: %q is given twice", member, name)
+		}
+	}
 	if err := checkMounts(member, c.Mounts); err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ func TestCheck(t *testing.T) {
 			"ports of two kinds": {func(s *container.Spec) { s.Game.Ports = []container.PortRange{{1, 9, "TCP"}, {9, 9, "UDP"}} }, ""},
 			"variable twice":     {func(s *container.Spec) { s.Game.Env = []container.Variable{{"A", "1"}, {"A", "2"}} }, `"A" is given twice`},
 			"variable with =":    {func(s *container.Spec) { s.Game.Env = []container.Variable{{"A=B", "1"}} }, "contains ="},
+			"capability twice":   {func(s *container.Spec) { s.Game.Capabilities = []string{"KILL", "CHOWN", "KILL"} }, `"KILL" is given twice`},
+			"capabilities":       {func(s *container.Spec) { s.Game.Capabilities = []string{"KILL", "CHOWN"} }, ""},
 			"path up":            {func(s *container.Spec) { s.Game.Mounts = []container.Mount{{Instance: "/a/../b"}} }, "MountPoints.1"},
 			"path of the root":   {func(s *container.Spec) { s.Game.Mounts = []container.Mount{{Instance: "/a", Container: "//"}} }, "cannot be replaced"},
 			"path twice": {func(s *container.Spec) {

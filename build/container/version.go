@@ -59,6 +59,8 @@ type Container struct {
 	Env       []Variable   `json:"env,omitzero"`
 	Ports     []PortRange  `json:"ports,omitzero"`
 
+	Capabilities []string `json:"capabilities,omitzero"` // Linux capabilities beyond the engine's default ones
+
 	// Of support containers; a game server container is always essential.
 	Essential bool         `json:"essential,omitzero"`
 	Memory    int          `json:"memory,omitzero"` // limit in MiB; 0: the group's
