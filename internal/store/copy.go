@@ -12,7 +12,7 @@ func (s *Store) CopyTo(ctx context.Context, target Driver) error {
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	return s.copy(ctx, source, target)
+	return copyAll(ctx, source, target, s.opts.Cell, s.catalog.schema())
 }
 
 // CopyFrom fills the store's own database, which must be empty, from a source of any
@@ -32,20 +32,20 @@ func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 		db.Close()
 		return fmt.Errorf("copy: %w", err)
 	}
-	return s.copy(ctx, db, s.opts.Driver)
+	return copyAll(ctx, db, s.opts.Driver, s.opts.Cell, s.catalog.schema())
 }
 
-// copy fills to with the contents of source, and closes source.
-func (s *Store) copy(ctx context.Context, source DB, to Driver) error {
+// copyAll fills to with the contents of source, and closes source.
+func copyAll(ctx context.Context, source DB, to Driver, cell string, schema Schema) error {
 	defer source.Close()
-	target, err := to.Open(ctx, s.opts.Cell, s.catalog.schema())
+	target, err := to.Open(ctx, cell, schema)
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	err = target.Fill(ctx, func(add func(Item) error) (State, error) {
 		state, err := source.Dump(ctx, add)
 		if err == nil && state.Fence.Epoch == 0 {
-			err = fmt.Errorf("the source holds no cell %q", s.opts.Cell)
+			err = fmt.Errorf("the source holds no cell %q", cell)
 		}
 		return state, err
 	})

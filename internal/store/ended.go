@@ -117,7 +117,7 @@ func (t *table) narrow(q *Query) (nothing bool) {
 		return false
 	}
 	if !t.ended.fresh.Load() {
-		t.store.readEnded(t)
+		t.readEnded()
 	}
 	f := t.ended.all.Load()
 	if f == nil {
@@ -152,9 +152,10 @@ func (c *catalog) discardEnded() {
 	}
 }
 
-// readEnded starts reading the keys of a table's archive, if the store is open and that is
-// not being done.
-func (s *Store) readEnded(t *table) {
+// readEnded starts reading the keys of the archive, if the store is open and that is not
+// being done.
+func (t *table) readEnded() {
+	s := t.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != phaseOpen {
