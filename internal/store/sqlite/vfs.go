@@ -17,6 +17,7 @@ import (
 const vfsName = "muster"
 
 const (
+	logHeader    = 32        // bytes at the start of the log
 	frameHeader  = 24        // bytes before each page in the log
 	mostGathered = 127 << 10 // bytes; SQLite's VFS of Unix cannot write 128 KiB at once
 )
@@ -54,8 +55,8 @@ type file struct {
 	system  lib.Tsqlite3_io_methods // those behind them
 	buffer  uintptr                 // gathered bytes, allocated by libc
 	used    int32                   // how many bytes are gathered
-	start   int64                   // where they belong in the file
-	read    bool                    // the last call was a read
+	start   int64                   // where they belong in the file; a header is there
+	read    int64                   // where the last call read; -1 if it did not
 	ends    bool                    // the next write completes a commit
 	synced  bool                    // at least once
 }
@@ -97,7 +98,7 @@ func openFile(tls *libc.TLS, _, name, opened uintptr, flags int32, flagsOut uint
 		return rc
 	}
 	f, methods := fileOf(opened), at[uintptr](opened)
-	*f = file{system: *at[lib.Tsqlite3_io_methods](*methods)}
+	*f = file{system: *at[lib.Tsqlite3_io_methods](*methods), read: -1}
 	f.methods = f.system
 	f.methods.FxSync = function(syncMethod(syncIt))
 	if flags&lib.SQLITE_OPEN_WAL != 0 {
@@ -112,11 +113,17 @@ func openFile(tls *libc.TLS, _, name, opened uintptr, flags int32, flagsOut uint
 	return rc
 }
 
-// writeLog gathers what is written until a commit is complete: SQLite shows it to other
-// connections only later. What it writes directly after it has read is not gathered: it
-// corrects the headers of a commit whose pages were written before.
+// writeLog gathers what is appended until a commit is complete: SQLite shows it to other
+// connections only later. What is not appended is a page written again by the same
+// transaction, or the header of a frame that has just been read, which is corrected.
 func writeLog(tls *libc.TLS, opened, from uintptr, n int32, offset int64) int32 {
 	f := fileOf(opened)
+	written, corrects := unsafe.Slice(at[byte](from), n), offset == f.read
+	f.read = -1
+	header := (n == frameHeader || n == logHeader) && !corrects
+	if header {
+		f.undo(offset)
+	}
 	if f.used > 0 && offset != f.start+int64(f.used) || f.used+n > mostGathered {
 		if rc := f.flush(tls, opened); rc != lib.SQLITE_OK {
 			return rc
@@ -125,10 +132,9 @@ func writeLog(tls *libc.TLS, opened, from uintptr, n int32, offset int64) int32 
 	if f.buffer == 0 {
 		f.buffer = libc.Xmalloc(tls, mostGathered)
 	}
-	written, ended, corrects := unsafe.Slice(at[byte](from), n), f.ends, f.read
-	f.read = false
+	ended := f.ends
 	f.ends = n == frameHeader && binary.BigEndian.Uint32(written[4:]) != 0 // the size of the database after a commit
-	if corrects || f.buffer == 0 || n > mostGathered {
+	if f.buffer == 0 || f.used == 0 && !header || f.used+n > mostGathered {
 		return method[writeMethod](&f.system.FxWrite)(tls, opened, from, n, offset)
 	}
 	if f.used == 0 {
@@ -142,6 +148,17 @@ func writeLog(tls *libc.TLS, opened, from uintptr, n int32, offset int64) int32 
 	rc := f.flush(tls, opened)
 	f.used = 0 // SQLite undoes a commit that could not be written
 	return rc
+}
+
+// undo discards what was gathered from the offset on, where a header is about to be written:
+// SQLite has undone it, as part of a transaction or as an earlier one. No other process
+// writes to the log meanwhile: the data directory is locked.
+func (f *file) undo(offset int64) {
+	if kept := offset - f.start; 0 <= kept && kept <= int64(f.used) {
+		f.used = int32(kept)
+	} else {
+		f.used = 0
+	}
 }
 
 // flush writes what was gathered. If that fails it stays gathered, because SQLite was told
@@ -182,12 +199,15 @@ func closeLog(tls *libc.TLS, opened uintptr) int32 {
 	return method[closeMethod](&f.system.FxClose)(tls, opened)
 }
 
+// readLog writes what is gathered first if it is read.
 func readLog(tls *libc.TLS, opened, into uintptr, n int32, offset int64) int32 {
 	f := fileOf(opened)
-	if rc := f.flush(tls, opened); rc != lib.SQLITE_OK {
-		return rc
+	if offset < f.start+int64(f.used) && f.start < offset+int64(n) {
+		if rc := f.flush(tls, opened); rc != lib.SQLITE_OK {
+			return rc
+		}
 	}
-	f.read = true
+	f.read = offset
 	return method[readMethod](&f.system.FxRead)(tls, opened, into, n, offset)
 }
 

@@ -175,6 +175,83 @@ func TestVFS_Full(t *testing.T) {
 	}
 }
 
+// TestVFS_FullThenUndone has a transaction fail half-written, because the disk is full. What
+// was gathered of it disturbs neither reads of what was there before nor the next transaction.
+func TestVFS_FullThenUndone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := openLog(t, dir)
+	path := filepath.Join(dir, "muster.db-wal")
+	page := bytes.Repeat([]byte("p"), 4096)
+	const size = frameHeader + 4096
+	l.expect(lib.SQLITE_OK, l.frame(0, 7, page))
+	full, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	into := libc.Xmalloc(l.tls, 4096)
+	defer libc.Xfree(l.tls, into)
+	other, committed := bytes.Repeat([]byte("o"), 4096), page
+	for _, start := range []int{size, 0} { // after the same commit, from the start
+		l.replaceBy("/dev/full")
+		n := 1
+		for rc := int32(lib.SQLITE_OK); rc == lib.SQLITE_OK; n++ {
+			if n > 100 {
+				t.Fatal("nothing is written to the disk")
+			}
+			if rc = l.write(n*size, make([]byte, frameHeader)); rc == lib.SQLITE_OK {
+				rc = l.write(n*size+frameHeader, page)
+			}
+		}
+		if fileOf(l.address).used == 0 {
+			t.Fatal("nothing is gathered of the transaction that failed")
+		}
+		if err := unix.Dup3(int(full.Fd()), l.fd(), unix.O_CLOEXEC); err != nil { // there is room again
+			t.Fatal(err)
+		}
+		l.expect(lib.SQLITE_OK, method[readMethod](&l.methods().FxRead)(l.tls, l.address, into, 4096, frameHeader))
+		if !bytes.Equal(unsafe.Slice(at[byte](into), 4096), committed) {
+			t.Error("the page of the commit before is read differently")
+		}
+		if start == 0 {
+			committed = other
+		}
+		l.expect(lib.SQLITE_OK, l.frame(start, 7, other))
+		if raw := contents(t, path); len(raw) < start+size || !bytes.Equal(raw[start+frameHeader:start+size], other) {
+			t.Errorf("the next transaction is not at %d of %d bytes", start, len(raw))
+		}
+	}
+	raw := contents(t, path)
+	if len(raw) != 2*size || !bytes.Equal(raw[size+frameHeader:], other) {
+		t.Errorf("the log of %d bytes has some of a transaction that failed", len(raw))
+	}
+}
+
+// TestVFS_Savepoint undoes part of a transaction, and writes one of its pages again.
+func TestVFS_Savepoint(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := openLog(t, dir)
+	const size = frameHeader + 4096
+	pages := make([][]byte, 5)
+	for n := range pages {
+		pages[n] = bytes.Repeat([]byte{byte('a' + n)}, 4096)
+	}
+	for n, page := range [][]byte{pages[0], pages[1], pages[3], pages[3]} {
+		l.expect(lib.SQLITE_OK, l.frame(n*size, 0, page))
+	}
+	l.expect(lib.SQLITE_OK, l.frame(2*size, 0, pages[2])) // after ROLLBACK TO
+	l.expect(lib.SQLITE_OK, l.write(frameHeader, pages[4]))
+	l.expect(lib.SQLITE_OK, l.frame(3*size, 7, pages[3]))
+	raw := contents(t, filepath.Join(dir, "muster.db-wal"))
+	for n, want := range [][]byte{pages[4], pages[1], pages[2], pages[3]} {
+		if len(raw) != 4*size || !bytes.Equal(raw[n*size+frameHeader:(n+1)*size], want) {
+			t.Fatalf("page %d of %d bytes is not what was written last", n, len(raw))
+		}
+	}
+}
+
 // TestVFS_SyncFails expects the failure of a sync to be reported each time.
 func TestVFS_SyncFails(t *testing.T) {
 	t.Parallel()
