@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		{"blob", "CreateScript", &gamelift.CreateScriptInput{ZipFile: make([]byte, 5000001)}, "1 validation error detected: Value '[5000001 bytes]' at 'zipFile' failed to satisfy constraint: Member must have length less than or equal to 5000000"},
 		{"large enum", "CreateFleet", &gamelift.CreateFleetInput{Name: new("f"), EC2InstanceType: new("x")},
 			"1 validation error detected: Value 'x' at 'eC2InstanceType' failed to satisfy constraint: Member must satisfy enum value set: [" +
-				strings.Join(gamelift.EC2InstanceTypeValues()[:30], ", ") + ", and 475 more]"},
+				strings.Join(gamelift.EC2InstanceTypeValues()[:30], ", ") + ", and 496 more]"},
 		{"control characters", "DescribeAlias", &gamelift.DescribeAliasInput{AliasId: new("a\x1b[2J\n\"\\é")},
 			`1 validation error detected: Value 'a\x1b[2J\n"\é' at 'aliasId' failed to satisfy constraint: Member must satisfy regular expression pattern: ^alias-\S+|^arn:.*:alias\/alias-\S+`},
 		{"control characters in a key", "StartMatchmaking", player(gamelift.Player{LatencyInMs: map[string]int32{"a\x00b": 0}}),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,9 @@ func differences(ours, theirs reflect.Value, path string) []string {
 	return found
 }
 
+// newer are the members that the API has and this version of AWS's Go client has not.
+var newer = regexp.MustCompile(`(\.LinuxCapabilities|^DescribeContainerGroupPortMappings output\.FleetArn): not in the SDK$`)
+
 // Every member of every operation arrives in both directions with AWS's Go client.
 func TestSDK_EveryMemberOfEveryOperation(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{})
@@ -176,13 +180,13 @@ func TestSDK_EveryMemberOfEveryOperation(t *testing.T) {
 			t.Errorf("%s: %v", op.Name, err)
 			continue
 		}
-		for _, d := range differences(reflect.ValueOf(got), in, op.Name+" input") {
-			t.Error(d)
-		}
+		found := differences(reflect.ValueOf(got), in, op.Name+" input")
 		want := op.NewOutput()
 		fill(reflect.ValueOf(want).Elem(), op.Name)
-		for _, d := range differences(reflect.ValueOf(want), out, op.Name+" output") {
-			t.Error(d)
+		for _, d := range append(found, differences(reflect.ValueOf(want), out, op.Name+" output")...) {
+			if !newer.MatchString(d) {
+				t.Error(d)
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package awscli
 
 import (
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/story"
@@ -14,6 +16,15 @@ func TestPlacement(t *testing.T) { play(t, "placement.sh") }
 func TestMatchmaking(t *testing.T) { play(t, "matchmaking.sh") }
 
 func TestGroups(t *testing.T) { play(t, "groups.sh") }
+
+func TestContainers(t *testing.T) {
+	const operation = "list-container-group-definition-versions"
+	story.Needs(t, "aws", "the AWS CLI is missing; install awscli to run this")
+	if out, _ := exec.Command("aws", "gamelift", operation).CombinedOutput(); !strings.Contains(string(out), "required: --name") {
+		t.Skip("this AWS CLI does not know " + operation + "; a newer one is needed")
+	}
+	play(t, "containers.sh")
+}
 
 func TestBuild(t *testing.T) { play(t, "build.sh") }
 

@@ -25,6 +25,23 @@ func TestGroups_JSON(t *testing.T) { playJSON(t, "groups.py") }
 
 func TestGroups_CBOR(t *testing.T) { playCBOR(t, "groups.py") }
 
+func TestContainers_JSON(t *testing.T) {
+	needContainers(t)
+	playJSON(t, "containers.py")
+}
+
+func TestContainers_CBOR(t *testing.T) {
+	needContainers(t)
+	playCBOR(t, "containers.py")
+}
+
+// needContainers skips the test if boto3 is from before the operations on containers.
+func needContainers(t *testing.T) {
+	t.Helper()
+	python(t, "import boto3; boto3.client('gamelift', 'us-east-1', aws_access_key_id='k', aws_secret_access_key='s').list_container_group_definition_versions",
+		"boto3 is missing or does not know container group definitions; a newer one is needed")
+}
+
 // playJSON plays a story in JSON.
 func playJSON(t *testing.T, script string) {
 	t.Helper()
