@@ -2,6 +2,7 @@ package container
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -64,16 +65,16 @@ func checkNames(v *Version) error {
 
 // checkLimits compares what containers demand with what the group has.
 func checkLimits(v *Version) error {
-	reserved := 0.0
+	reserved := 0.0 // thousandths: 0.2 three times is 0.6
 	for i, c := range v.Support {
 		if c.Memory >= v.Memory {
 			return fault.Invalid("%s.%d.MemoryHardLimitMebibytes: %d is not less than TotalMemoryLimitMebibytes, %d, which all containers share; raise the total, or leave the limit out",
 				supportMember, i+1, c.Memory, v.Memory)
 		}
-		reserved += c.VCPU
+		reserved += math.Round(c.VCPU * 1000)
 	}
-	if reserved > v.VCPU {
-		return fault.Invalid("TotalVcpuLimit: %v is less than the sum of Vcpu of the support containers, %v", v.VCPU, reserved)
+	if reserved > math.Round(v.VCPU*1000) {
+		return fault.Invalid("TotalVcpuLimit: %v is less than the sum of Vcpu of the support containers, %v", v.VCPU, reserved/1000)
 	}
 	return nil
 }

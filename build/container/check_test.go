@@ -24,15 +24,19 @@ func TestCheck(t *testing.T) {
 			change func(s *container.Spec)
 			part   string // of the error; "": it is sound
 		}{
-			"no game server":     {func(s *container.Spec) { s.Game = nil }, "GameServerContainerDefinition: is required"},
-			"too many":           {func(s *container.Spec) { s.Support = many(9) }, "at most 8"},
-			"old SDK":            {func(s *container.Spec) { s.Game.SDK = "5.1.9" }, "5.2.0 or higher"},
-			"next SDK":           {func(s *container.Spec) { s.Game.SDK = "6.0.0" }, ""},
-			"bad image":          {func(s *container.Spec) { s.Game.Image = "Arena" }, "GameServerContainerDefinition.ImageUri"},
-			"same name":          {func(s *container.Spec) { s.Support = []container.Container{support("game")} }, `"game" names two`},
-			"memory of one":      {func(s *container.Spec) { s.Support = many(1); s.Support[0].Memory = 1024 }, "SupportContainerDefinitions.1.MemoryHardLimitMebibytes"},
-			"vCPU of all":        {func(s *container.Spec) { s.Support = many(2); s.Support[0].VCPU, s.Support[1].VCPU = 0.5, 0.625 }, "TotalVcpuLimit"},
-			"vCPU that fits":     {func(s *container.Spec) { s.Support = many(2); s.Support[0].VCPU, s.Support[1].VCPU = 0.5, 0.5 }, ""},
+			"no game server": {func(s *container.Spec) { s.Game = nil }, "GameServerContainerDefinition: is required"},
+			"too many":       {func(s *container.Spec) { s.Support = many(9) }, "at most 8"},
+			"old SDK":        {func(s *container.Spec) { s.Game.SDK = "5.1.9" }, "5.2.0 or higher"},
+			"next SDK":       {func(s *container.Spec) { s.Game.SDK = "6.0.0" }, ""},
+			"bad image":      {func(s *container.Spec) { s.Game.Image = "Arena" }, "GameServerContainerDefinition.ImageUri"},
+			"same name":      {func(s *container.Spec) { s.Support = []container.Container{support("game")} }, `"game" names two`},
+			"memory of one":  {func(s *container.Spec) { s.Support = many(1); s.Support[0].Memory = 1024 }, "SupportContainerDefinitions.1.MemoryHardLimitMebibytes"},
+			"vCPU of all":    {func(s *container.Spec) { s.Support = many(2); s.Support[0].VCPU, s.Support[1].VCPU = 0.5, 0.625 }, "TotalVcpuLimit"},
+			"vCPU that fits": {func(s *container.Spec) { s.Support = many(2); s.Support[0].VCPU, s.Support[1].VCPU = 0.5, 0.5 }, ""},
+			"vCPU of thirds": {func(s *container.Spec) {
+				s.Support = many(3)
+				s.VCPU, s.Support[0].VCPU, s.Support[1].VCPU, s.Support[2].VCPU = 0.6, 0.2, 0.2, 0.2
+			}, ""},
 			"ports backward":     {func(s *container.Spec) { s.Game.Ports = []container.PortRange{{9, 8, "TCP"}} }, "less than FromPort"},
 			"ports that overlap": {func(s *container.Spec) { s.Game.Ports = []container.PortRange{{1, 9, "TCP"}, {9, 9, "TCP"}} }, "ContainerPortRanges.2: overlaps range 1"},
 			"ports of two kinds": {func(s *container.Spec) { s.Game.Ports = []container.PortRange{{1, 9, "TCP"}, {9, 9, "UDP"}} }, ""},

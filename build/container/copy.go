@@ -75,6 +75,7 @@ func (s *Service) lookUp(ctx context.Context, v *Version) outcome {
 		if err != nil {
 			_, o.Final = errors.AsType[*registry.Refused](err)
 			o.Failure = fmt.Sprintf("image %s of container %s: %v", c.Image, c.Name, err)
+			s.log.Info("image not looked up", "name", v.Name, "version", v.Number, "image", c.Image, "error", err, "cause", errors.Unwrap(err))
 			return o
 		}
 		o.Digests[c.Image] = digest
@@ -89,16 +90,16 @@ func (s *Service) runSettle(tx *store.Tx, o outcome) error {
 		return nil
 	}
 	v = v.clone()
+	for c := range v.Containers() {
+		if c.Digest == "" {
+			c.Digest = o.Digests[c.Image]
+		}
+	}
 	switch {
 	case o.Failure == "":
-		for c := range v.Containers() {
-			if c.Digest == "" {
-				c.Digest = o.Digests[c.Image]
-			}
-		}
 		v.settle(Ready)
 		s.announce(tx, v)
-	case o.Final || tx.Now().Sub(v.Created) >= s.opts.Patience:
+	case o.Final || v.Tries > 0 && tx.Now().Sub(v.Created) >= s.opts.Patience:
 		s.fail(tx, v, o.Failure)
 	default:
 		v.Due = tx.Now().Add(min(firstWait<<min(v.Tries, 8), lastWait))
@@ -112,7 +113,9 @@ func (s *Service) fail(tx *store.Tx, v *Version, failure string) {
 	v.settle(Failed)
 	const remedy = ". Put this right and call UpdateContainerGroupDefinition for a new version, or name the image with its digest"
 	v.Reason = strings.ToValidUTF8(failure[:min(len(failure), maxReason-len(remedy))], "") + remedy
-	s.log.Info("container group definition failed", "name", v.Name, "version", v.Number, "reason", v.Reason)
+	tx.OnCommit(func() {
+		s.log.Info("container group definition failed", "name", v.Name, "version", v.Number, "reason", v.Reason)
+	})
 	s.record(tx, event.ContainerGroupFailed, v, fmt.Sprintf("Container group definition %s, version %d, FAILED: %s", v.Name, v.Number, v.Reason))
 }
 

@@ -3,10 +3,12 @@ package registry
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -63,11 +65,22 @@ func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if ip := at.Addr().Unmap(); ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
-		return fmt.Errorf("%s is a link-local, multicast or unspecified address, to which Muster sends nothing", ip)
+	ip := at.Addr().Unmap()
+	if translated.Contains(ip) {
+		last := ip.As16()
+		ip = netip.AddrFrom4([4]byte(last[12:]))
+	}
+	if ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || ip == metadata {
+		return errNowhere
 	}
 	return nil
 }
+
+var (
+	errNowhere = errors.New("link-local, multicast or unspecified address")
+	translated = netip.MustParsePrefix("64:ff9b::/96") // IPv4 addresses by NAT64 (RFC 6052)
+	metadata   = netip.MustParseAddr("fd00:ec2::254")  // of EC2, which is not link-local in IPv6
+)
 
 // Refused is a registry's answer that asking again does not change: the image does not
 // exist, or may not be read.
@@ -76,13 +89,47 @@ type Refused struct{ Reason string }
 // Error returns the reason.
 func (r *Refused) Error() string { return r.Reason }
 
+// vague is an error whose cause is not for callers: it would describe hosts that they cannot
+// ask themselves, or this server's files.
+type vague struct {
+	text  string
+	cause error
+}
+
+// Error returns the text without the cause.
+func (v *vague) Error() string { return v.text }
+
+// Unwrap returns the cause.
+func (v *vague) Unwrap() error { return v.cause }
+
+// unreachable returns the error for a host that did not answer.
+func unreachable(host string, cause error) error {
+	why := "it does not answer as a registry does"
+	name, isName := errors.AsType[*net.DNSError](cause)
+	deadline, timed := errors.AsType[net.Error](cause)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](cause)
+	switch {
+	case errors.Is(cause, errNowhere):
+		why = "Muster sends nothing to link-local, multicast and unspecified addresses"
+	case isName && name.IsNotFound:
+		why = "its name is not known"
+	case timed && deadline.Timeout():
+		why = "it did not answer in time"
+	case certificate:
+		why = "its certificate is not valid for this server"
+	case errors.Is(cause, syscall.ECONNREFUSED):
+		why = "it refuses connections"
+	}
+	return &vague{fmt.Sprintf("registry %s cannot be reached: %s", host, why), cause}
+}
+
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
 // accept lists what an image's name may stand for: an image, or one for each platform.
-var accept = strings.Join([]string{
+var accept = []string{
 	"application/vnd.oci.image.index.v1+json", "application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.list.v2+json", "application/vnd.docker.distribution.manifest.v2+json",
-}, ", ")
+}
 
 // Resolve returns the digest of the content that an image's name stands for now. A name
 // with a digest is answered without asking. The error is a *Refused if it is final.
@@ -114,6 +161,9 @@ func (c *Client) Resolve(ctx context.Context, image string) (string, error) {
 		return "", err
 	}
 	defer resp.Body.Close()
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || !slices.Contains(accept, kind) {
+		return "", refuse("registry %s: what it answered is no image's manifest", ref.Host)
+	}
 	return digestOf(ref, resp.Body)
 }
 
@@ -123,7 +173,7 @@ func digestOf(ref Reference, manifest io.Reader) (string, error) {
 	n, err := io.Copy(sum, io.LimitReader(manifest, maxManifest+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("registry %s: read the manifest: %w", ref.Host, err)
+		return "", unreachable(ref.Host, err)
 	case n > maxManifest:
 		return "", refuse("registry %s: the image's manifest is larger than %d bytes", ref.Host, maxManifest)
 	}
@@ -164,7 +214,7 @@ func (a *asker) request(ctx context.Context, method string) (*http.Response, err
 	if err != nil {
 		return nil, refuse("registry %s: the name makes no URL", a.ref.Host)
 	}
-	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept", strings.Join(accept, ", "))
 	return a.send(req, a.authorization)
 }
 
@@ -178,7 +228,7 @@ func (a *asker) send(req *http.Request, authorization string) (*http.Response, e
 		err = u.Err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("registry %s cannot be reached: %w", req.URL.Host, err)
+		return nil, unreachable(req.URL.Host, err)
 	}
 	return resp, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,6 +66,9 @@ func TestResolve_ByHeaderOrContent(t *testing.T) {
 		if r.URL.Path == "/v2/a/manifests/1" {
 			w.Header().Set("Docker-Content-Digest", sum)
 		}
+		if r.URL.Path != "/v2/a/manifests/3" {
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json; charset=utf-8")
+		}
 		_, _ = w.Write([]byte(manifest))
 	})
 	for image, want := range map[string]string{
@@ -73,6 +77,68 @@ func TestResolve_ByHeaderOrContent(t *testing.T) {
 		if got, err := New(Options{}).Resolve(t.Context(), image); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %s", image, got, err, want)
 		}
+	}
+	final(t, New(Options{}), host+"/a:3", "no image's manifest") // a page of text
+}
+
+// What is wrong with a host that is no registry is not told to callers.
+func TestResolve_Vague(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("SSH-2.0-secret\r\n"))
+			conn.Close()
+		}
+	}()
+	missing := filepath.Join(t.TempDir(), "config.json")
+	for _, c := range []struct {
+		o           Options
+		image, want string
+	}{
+		{Options{}, l.Addr().String() + "/a", "registry " + l.Addr().String() + " cannot be reached: it does not answer as a registry does"},
+		{Options{}, "unreachable.invalid/a", "registry unreachable.invalid cannot be reached: its name is not known"},
+		{Options{Plain: []string{"169.254.169.254"}}, "169.254.169.254/a", "registry 169.254.169.254 cannot be reached: Muster sends nothing to link-local, multicast and unspecified addresses"},
+		{Options{Credentials: missing}, "r.example/a", "this server's credentials for registries cannot be read"},
+	} {
+		_, err := New(c.o).Resolve(t.Context(), c.image)
+		if err == nil || err.Error() != c.want || errors.Unwrap(err) == nil {
+			t.Errorf("%s: %v (%v), want %s", c.image, err, errors.Unwrap(err), c.want)
+		}
+	}
+	for _, address := range []string{"[64:ff9b::a9fe:a9fe]:80", "[fd00:ec2::254]:80", "[fe80::1]:80", "[::ffff:169.254.169.254]:80"} {
+		if refuseLinkLocal("tcp", address, nil) == nil {
+			t.Errorf("%s is allowed", address)
+		}
+	}
+}
+
+// A registry that offers several ways to authenticate is asked in the one that works.
+func TestResolve_Challenges(t *testing.T) {
+	t.Parallel()
+	var host string
+	host = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/token":
+			_, _ = w.Write([]byte(`{"token":"t1"}`))
+		case r.Header.Get("Authorization") == "Bearer t1":
+			w.Header().Set("Docker-Content-Digest", sum)
+		default:
+			w.Header().Add("Www-Authenticate", `Basic realm="games"`)
+			w.Header().Add("Www-Authenticate", `Bearer realm="http://`+host+`/token"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	if got, err := New(Options{}).Resolve(t.Context(), host+"/a:1"); err != nil || got != sum {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *Client) credentials(host string) (login, error) {
 	}
 	raw, err := os.ReadFile(c.opts.Credentials)
 	if err != nil {
-		return login{}, fmt.Errorf("the file with credentials for registries cannot be read: %w", err)
+		return login{}, &vague{"this server's credentials for registries cannot be read", err}
 	}
 	var file struct {
 		Auths map[string]struct {
@@ -46,7 +46,7 @@ func (c *Client) credentials(host string) (login, error) {
 		} `json:"auths"`
 	}
 	if json.Unmarshal(raw, &file) != nil {
-		return login{}, fmt.Errorf("the file with credentials for registries, %s, is not JSON in the form of Docker's config.json", c.opts.Credentials)
+		return login{}, &vague{"this server's credentials for registries cannot be read", fmt.Errorf("%s is not JSON in the form of Docker's config.json", c.opts.Credentials)}
 	}
 	keys := []string{host, "https://" + host}
 	if host == dockerHub {
@@ -63,7 +63,7 @@ func (c *Client) credentials(host string) (login, error) {
 		plain, err := base64.StdEncoding.DecodeString(entry.Auth)
 		name, password, ok := strings.Cut(string(plain), ":")
 		if err != nil || !ok {
-			return login{}, fmt.Errorf("the credentials for registry %s in %s are not base64 of NAME:PASSWORD", host, c.opts.Credentials)
+			return login{}, &vague{"this server's credentials for registry " + host + " cannot be read", fmt.Errorf("in %s they are not base64 of NAME:PASSWORD", c.opts.Credentials)}
 		}
 		return login{name, password}, nil
 	}
@@ -72,14 +72,15 @@ func (c *Client) credentials(host string) (login, error) {
 
 // authorize returns the Authorization that a registry's challenges demand.
 func (a *asker) authorize(ctx context.Context, challenges []string) (string, error) {
+	password := false
 	for _, challenge := range challenges {
 		scheme, rest, _ := strings.Cut(challenge, " ")
 		switch strings.ToLower(scheme) {
 		case "basic":
-			if a.mine == (login{}) {
-				return "", refuse("registry %s demands a password, and this server has no credentials for it", a.ref.Host)
+			if a.mine != (login{}) {
+				return a.mine.basic(), nil
 			}
-			return a.mine.basic(), nil
+			password = true
 		case "bearer":
 			params := map[string]string{}
 			for _, p := range paramForm.FindAllStringSubmatch(rest, 8) {
@@ -87,6 +88,9 @@ func (a *asker) authorize(ctx context.Context, challenges []string) (string, err
 			}
 			return a.token(ctx, params["realm"], params["service"])
 		}
+	}
+	if password {
+		return "", refuse("registry %s demands a password, and this server has no credentials for it", a.ref.Host)
 	}
 	return "", refuse("registry %s demands a way to authenticate that Muster does not know", a.ref.Host)
 }
@@ -110,7 +114,8 @@ func (a *asker) token(ctx context.Context, realm, service string) (string, error
 		return "", refuse("registry %s names a token server that is no URL", a.ref.Host)
 	}
 	authorization := ""
-	if a.mine != (login{}) {
+	// Anybody on the way may have named another host if the registry is reached in plain.
+	if a.mine != (login{}) && (a.client.scheme(a.ref.Host) == "https" || at.Hostname() == hostname(a.ref.Host)) {
 		authorization = a.mine.basic()
 	}
 	resp, err := a.send(req, authorization)
@@ -123,7 +128,7 @@ func (a *asker) token(ctx context.Context, realm, service string) (string, error
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return "", fmt.Errorf("registry %s: read the token: %w", a.ref.Host, err)
+		return "", unreachable(at.Host, err)
 	}
 	var answer struct {
 		Token  string `json:"token"`
