@@ -22,7 +22,8 @@ import (
 // socket is one WebSocket of a player. What is to be written is queued or marked as due;
 // one goroutine at a time writes it, and ends when nothing is left. Each message is executed
 // in a goroutine of its own, too. So an idle connection has only the goroutine that reads,
-// whose stack has stayed small. The reader writes nothing, not even pongs.
+// whose stack has stayed small. The reader writes nothing, not even pongs, but for the close
+// frame after a message that breaks the protocol.
 type socket struct {
 	of   *sockets
 	ws   *websocket.Conn

@@ -13,7 +13,8 @@ import (
 )
 
 // handleControl makes the writer answer control frames, which the package websocket would
-// have the reader do. So only the writer writes to the connection.
+// have the reader do. So only the writer writes to the connection, until a message that
+// breaks the protocol ends it.
 func (c *socket) handleControl() {
 	c.ws.SetPongHandler(func(string) error { c.hear(); return nil })
 	c.ws.SetPingHandler(func(data string) error {

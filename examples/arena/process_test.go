@@ -54,6 +54,7 @@ func TestProcess_RunsOneSession(t *testing.T) {
 		t.Error("an idle process must be healthy")
 	}
 	service.StartSession(fakesdk.Session("gsess-1", 2))
+	<-service.Activated()
 	service.Reserve("psess-1", "anna")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

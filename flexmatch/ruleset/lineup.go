@@ -190,12 +190,14 @@ func (p *Party) SetLatencies(how string, name func(location string) string) {
 	}
 	list := make([]Latency, 0, len(p.Players[0].Latency))
 	for location := range p.Players[0].Latency {
-		location = name(location)
 		if v, ok := p.PartyLatency(location, how); ok {
 			list = append(list, Latency{location, v})
 		}
 	}
 	slices.SortFunc(list, func(a, b Latency) int { return cmp.Compare(a.Location, b.Location) })
+	for i := range list { // in order, since name may number them
+		list[i].Location = name(list[i].Location)
+	}
 	p.by, p.latencies = uint8(by), list
 }
 

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -257,7 +258,7 @@ func (c *columns) locate(it *item) {
 			c.allow(it, all[i].Location)
 		}
 	} else {
-		for location := range it.Party.Players[0].Latency {
+		for _, location := range slices.Sorted(maps.Keys(it.Party.Players[0].Latency)) { // in order: place numbers them
 			c.allow(it, location)
 		}
 	}

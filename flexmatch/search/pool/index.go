@@ -196,6 +196,9 @@ func (b *bucket) compact() {
 	}
 	clear(b.items[n:])
 	b.items, b.keys, b.head, b.gone = b.items[:n], b.keys[:n], 0, 0
+	if cap(b.items) > 4*n+64 { // what a burst of tickets needed
+		b.items, b.keys = slices.Clone(b.items), slices.Clone(b.keys)
+	}
 }
 
 // walk iterates over the items of a partition within bounds, oldest first. It can be reused.

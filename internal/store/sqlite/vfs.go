@@ -132,8 +132,9 @@ func writeLog(tls *libc.TLS, opened, from uintptr, n int32, offset int64) int32 
 	if f.buffer == 0 {
 		f.buffer = libc.Xmalloc(tls, mostGathered)
 	}
-	ended := f.ends
-	f.ends = n == frameHeader && binary.BigEndian.Uint32(written[4:]) != 0 // the size of the database after a commit
+	// The page of a commit's last header completes the commit.
+	ended := f.ends && !header
+	f.ends = header && n == frameHeader && binary.BigEndian.Uint32(written[4:]) != 0 // the size of the database after a commit
 	if f.buffer == 0 || f.used == 0 && !header || f.used+n > mostGathered {
 		return method[writeMethod](&f.system.FxWrite)(tls, opened, from, n, offset)
 	}

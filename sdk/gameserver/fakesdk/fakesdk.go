@@ -26,6 +26,7 @@ import (
 // Fake implements gameserver.SDK. Create one with New.
 type Fake struct {
 	ready  chan struct{} // closed by Ready
+	active chan struct{} // closed by the first Activate that succeeds
 	ending chan struct{} // closed by Ending
 
 	mu       sync.Mutex
@@ -43,7 +44,7 @@ type Fake struct {
 
 // New returns a service without a connection.
 func New() *Fake {
-	return &Fake{ready: make(chan struct{}), ending: make(chan struct{}),
+	return &Fake{ready: make(chan struct{}), active: make(chan struct{}), ending: make(chan struct{}),
 		fail: map[string]error{}, block: map[string]chan struct{}{}, status: map[string]string{}}
 }
 
@@ -79,6 +80,10 @@ func (f *Fake) Calls() []string {
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
+
+// Activated returns a channel that is closed when the process has activated a game session.
+// Players of a real service learn the address only then.
+func (f *Fake) Activated() <-chan struct{} { return f.active }
 
 // Ended returns a channel that is closed when the process has reported its end.
 func (f *Fake) Ended() <-chan struct{} { return f.ending }
@@ -175,7 +180,19 @@ func (f *Fake) Ending() error {
 func (f *Fake) Destroy() error { return f.call("Destroy") }
 
 // Activate implements gameserver.SDK.
-func (f *Fake) Activate() error { return f.call("Activate") }
+func (f *Fake) Activate() error {
+	err := f.call("Activate")
+	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		select {
+		case <-f.active:
+		default:
+			close(f.active)
+		}
+	}
+	return err
+}
 
 // SetPolicy implements gameserver.SDK.
 func (f *Fake) SetPolicy(p model.PlayerSessionCreationPolicy) error {
