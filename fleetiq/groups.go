@@ -110,6 +110,7 @@ func (gs *Groups) runUpdate(tx *store.Tx, in UpdateInput) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	protection := g.Protection
 	patch.Set(&g.RoleARN, in.RoleARN)
 	patch.Set(&g.Balancing, in.Balancing)
 	patch.Set(&g.Protection, in.Protection)
@@ -119,7 +120,21 @@ func (gs *Groups) runUpdate(tx *store.Tx, in UpdateInput) (*Group, error) {
 	if err := checkTypes(g.Types); err != nil {
 		return nil, err
 	}
-	return gs.changed(tx, g, event.GameServerGroupUpdated, ""), nil
+	gs.changed(tx, g, event.GameServerGroupUpdated, "")
+	if protection == FullProtection && g.Protection != protection {
+		gs.unprotected(tx)
+	}
+	return g, nil
+}
+
+// unprotected continues the removal of hosts that a group with FULL_PROTECTION kept, which
+// it no longer has.
+func (gs *Groups) unprotected(tx *store.Tx) {
+	for h := range gs.Hosts.Hosts(tx) {
+		if h.Removing {
+			gs.Hosts.Released(tx, h.ID)
+		}
+	}
 }
 
 // SuspendInput says whether a group's activity is suspended.

@@ -55,10 +55,10 @@ func (is *Instances) Of(r store.Reader, g *Group, after string) iter.Seq[Instanc
 // Position returns the position of an instance in the list that Of returns.
 func (i Instance) Position() string { return i.hostID }
 
-// Status returns the state of an instance, or "" if no host has its id.
-func (is *Instances) Status(r store.Reader, id string) InstanceStatus {
+// Location returns the location of an instance, or "" if no host has its id.
+func (is *Instances) Location(r store.Reader, id string) string {
 	if h := is.Hosts.HostOfInstance(r, id); h != nil {
-		return statusOf(h)
+		return h.Location
 	}
 	return ""
 }
@@ -82,6 +82,8 @@ func (is *Instances) check(r store.Reader, g *Group, id string) error {
 	switch {
 	case h == nil:
 		return fault.Invalid("InstanceId: %s is no host that has joined; run muster agent on the machine, and use the InstanceID that muster hosts -o json shows for it", id)
+	case h.Removing:
+		return fault.Invalid("InstanceId: the host of %s is being removed; register game servers on another host", id)
 	case h.Location != cmp.Or(location, h.Location):
 		return fault.Invalid("InstanceId: %s is in location %s, and the tag %s of game server group %s names %s; change the tag, or register a game server on a host there",
 			id, h.Location, LocationTag, g.Name, location)

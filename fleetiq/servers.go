@@ -170,8 +170,14 @@ func (ss *Servers) remove(tx *store.Tx, v *GameServer, code event.Code, why stri
 // longer is: the deletion of its group, and the drain or removal of its host.
 func (ss *Servers) released(tx *store.Tx, was *GameServer) {
 	ss.groups.released(tx, was.Group)
-	if h := ss.Hosts.HostOfInstance(tx, was.InstanceID); h != nil && was.busy() && !ss.keep(tx, h) {
-		ss.Hosts.Released(tx, h.ID)
+	if !was.busy() {
+		return
+	}
+	current := ss.Hosts.HostOfInstance(tx, was.InstanceID)
+	for h := range ss.Hosts.HostsOfInstance(tx, was.InstanceID) {
+		if h.Removing || h == current { // others were not kept
+			ss.Hosts.Released(tx, h.ID)
+		}
 	}
 }
 

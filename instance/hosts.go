@@ -96,15 +96,23 @@ func (hs *hosts) Hosts(r store.Reader) iter.Seq[*Host] { return hs.rows.All(r) }
 func (hs *hosts) Host(r store.Reader, hostID string) *Host { return hs.rows.Get(r, hostID) }
 
 // HostOfInstance returns the host that has an id as an instance of game server groups, or
-// nil. If several do, because a machine joined again, it is one that is connected, or the
-// latest.
+// nil. If several do, because a machine joined again or another one has taken its name, it
+// is the first joined of those that are connected, or the latest.
 func (hs *hosts) HostOfInstance(r store.Reader, instanceID string) (host *Host) {
-	for h := range hs.byInstance.Equal(r, instanceID) {
-		if host == nil || h.Connected || !host.Connected {
+	for h := range hs.HostsOfInstance(r, instanceID) {
+		switch {
+		case host == nil, h.Connected && !host.Connected:
+			host = h
+		case h.Connected == host.Connected && h.Joined.Before(host.Joined) == h.Connected:
 			host = h
 		}
 	}
 	return host
+}
+
+// HostsOfInstance returns every host that has an id as an instance of game server groups.
+func (hs *hosts) HostsOfInstance(r store.Reader, instanceID string) iter.Seq[*Host] {
+	return hs.byInstance.Equal(r, instanceID)
 }
 
 func (hs *hosts) mustHost(r store.Reader, hostID string) (*Host, error) {

@@ -42,6 +42,9 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a HostPresence) error {
 			hs.Computes.PutInstance(tx, &moved)
 		}
 	}
+	if h.Removing && h.InstanceID() != old.InstanceID() { // what kept it was on the instance that it no longer is
+		hs.whenEmpty(tx, h.ID)
+	}
 	return nil
 }
 
