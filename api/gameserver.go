@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/fleetiq"
@@ -53,15 +54,18 @@ func (h handlers) describeGameServer(_ context.Context, in *gamelift.DescribeGam
 	return &gamelift.DescribeGameServerOutput{GameServer: h.gameServerOut(v)}, nil
 }
 
-func (h handlers) listGameServers(_ context.Context, in *gamelift.ListGameServersInput) (*gamelift.ListGameServersOutput, error) {
+func (h handlers) listGameServers(ctx context.Context, in *gamelift.ListGameServersInput) (*gamelift.ListGameServersOutput, error) {
 	view := h.Store.View()
 	g, err := h.FleetIQ.Groups.Find(view, *in.GameServerGroupName)
 	if err != nil {
 		return nil, err
 	}
+	shown := h.places(ctx)
 	newestFirst := val(in.SortOrder) == "DESCENDING"
 	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*fleetiq.GameServer] {
-		return h.FleetIQ.Servers.Of(view, g.Name, newestFirst, after)
+		return filtered(h.FleetIQ.Servers.Of(view, g.Name, newestFirst, after), func(v *fleetiq.GameServer) bool {
+			return shown == nil || shown(h.FleetIQ.Instances.Location(view, v.InstanceID))
+		})
 	}, func(v *fleetiq.GameServer) string { return v.Position(newestFirst) }, "ListGameServers", g.Name, val(in.SortOrder))
 	if err != nil {
 		return nil, err
@@ -75,6 +79,9 @@ func (h handlers) claimGameServer(ctx context.Context, in *gamelift.ClaimGameSer
 	claim := fleetiq.ClaimInput{Group: *in.GameServerGroupName, ID: val(in.GameServerId), Data: val(in.GameServerData)}
 	if in.FilterOption != nil && in.FilterOption.InstanceStatuses != nil {
 		claim.Statuses = list(in.FilterOption.InstanceStatuses, func(s string) fleetiq.InstanceStatus { return fleetiq.InstanceStatus(s) })
+	}
+	if shown := h.places(ctx); shown != nil {
+		claim.Locations = slices.AppendSeq([]string{}, filtered(slices.Values(h.locationNames(nil, "")), shown)) // not nil, which allows all
 	}
 	v, err := h.FleetIQ.Servers.Claim.Do(ctx, claim)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
@@ -166,6 +167,7 @@ func (n *names) read(ctx context.Context, in reflect.Value) {
 	}
 	n.compute(text(in, "FleetId"), text(in, "ComputeName"), text(in, "InstanceId"))
 	n.host(text(in, "GameServerGroupName"), text(in, "InstanceId"))
+	n.server(text(in, "GameServerGroupName"), text(in, "GameServerId"))
 	if len(n.locations) == 0 && atHome[n.operation] {
 		n.beside(n.h.Home.Region)
 	}
@@ -237,6 +239,18 @@ func (n *names) host(group, instanceID string) {
 	}
 	if h := n.h.Instances.HostOfInstance(n.h.Store.View(), instanceID); h != nil {
 		n.beside(h.Location)
+	}
+}
+
+// server adds the location of the host of a game server, if the game server exists. One
+// whose host is gone is in no location.
+func (n *names) server(group, id string) {
+	if group == "" || id == "" {
+		return
+	}
+	view := n.h.Store.View()
+	if v, err := n.h.FleetIQ.Servers.Find(view, fleetiq.ServerName{Group: group, ID: id}); err == nil {
+		n.beside(n.h.FleetIQ.Instances.Location(view, v.InstanceID))
 	}
 }
 

@@ -269,8 +269,37 @@ func TestGroups_Scope(t *testing.T) {
 	if got := must(mine.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: ours}))(t).GameServerInstances; len(got) != 1 || *got[0].InstanceId != here {
 		t.Errorf("instances %v, want %s alone", got, here)
 	}
+	operator := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{
+		"arn:aws:gamelift:*:*:gameservergroup/ours", "arn:aws:gamelift:*:*:location/us-east-1",
+	}}}))
+	far := aws.String("far")
+	must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: far, InstanceId: &there}))(t)
+	if got := must(operator.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: ours}))(t).GameServers; len(got) != 1 || *got[0].GameServerId != *server {
+		t.Errorf("game servers %v, want %s alone", got, *server)
+	}
+	if got := must(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours}))(t).GameServer; *got.GameServerId != *server {
+		t.Errorf("claimed %s, want %s", *got.GameServerId, *server)
+	}
+	_, err := operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours})
+	refused[*types.OutOfCapacityException](t, err, "no game server that can be claimed")
 	before := k.app.Digest()
 	for what, call := range map[string]func() error{
+		"a claim in another location": func() error {
+			_, err := operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours, GameServerId: far})
+			return err
+		},
+		"an update in another location": func() error {
+			_, err := operator.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: far, UtilizationStatus: types.GameServerUtilizationStatusUtilized})
+			return err
+		},
+		"a deregistration in another location": func() error {
+			_, err := operator.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: far})
+			return err
+		},
+		"a description from another location": func() error {
+			_, err := operator.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: ours, GameServerId: far})
+			return err
+		},
 		"another group": func() error {
 			_, err := mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: theirs, GameServerId: aws.String("server-2"), InstanceId: &here})
 			return err
