@@ -23,7 +23,7 @@ refused "its name is taken" ConflictException create arena "$(game "registry.exa
 refused "a container that waits for itself" InvalidRequestException create ring \
 	"$(game "registry.example/arena@$digest" '"DependsOn": [{"ContainerName": "game", "Condition": "START"}]')"
 check "an update is another version" "$(gl update-container-group-definition "${name[@]}" --total-vcpu-limit 2 \
-	--query 'ContainerGroupDefinition.[VersionNumber,TotalVcpuLimit]' | tr '\t' ' ')" "2 2.0"
+	--query 'ContainerGroupDefinition.[VersionNumber,TotalVcpuLimit==`2`]' | tr '\t' ' ')" "2 True"
 check "versions are listed, the newest first" "$(gl list-container-group-definition-versions "${name[@]}" \
 	--query 'ContainerGroupDefinitions[].VersionNumber' | tr '\t' ' ')" "2 1"
 arn=$(gl describe-container-group-definition "${name[@]}" --version-number 1 --query ContainerGroupDefinition.ContainerGroupDefinitionArn)
