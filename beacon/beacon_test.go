@@ -181,7 +181,19 @@ func TestReceipt_StampIsTheBeacons(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	t.Parallel()
-	g := newGate(Options{PerPeer: 10, PerNetwork: 15, Total: 20})
+	var g gate
+	for apart := false; !apart; { // until no two peers and no two networks share a bucket by chance
+		g = newGate(Options{PerPeer: 10, PerNetwork: 15, Total: 20})
+		peers, networks := map[*bucket]bool{}, map[*bucket]bool{}
+		for _, from := range []string{"192.0.2.1:2000", "192.0.2.2:2000", "198.51.100.1:2000", "[2001:db8::1]:2000"} {
+			peer, network, err := g.buckets(netip.MustParseAddrPort(from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			peers[peer], networks[network] = true, true
+		}
+		apart = len(peers) == 4 && len(networks) == 3
+	}
 	now := time.Unix(1000, 0)
 	count := func(from string, tries int) (opened int) {
 		for range tries {

@@ -34,17 +34,10 @@ func newGate(o Options) gate {
 // open reports whether a datagram may be answered, and counts it if so.
 func (g *gate) open(from netip.AddrPort, now time.Time) bool {
 	at := now.UnixNano()
-	addr := from.Addr().Unmap()
-	bits := 24
-	if addr.Is6() {
-		bits = 56
-	}
-	network, err := addr.Prefix(bits)
+	p, n, err := g.buckets(from)
 	if err != nil {
 		return false
 	}
-	p := &g.peers[maphash.Comparable(g.seed, netip.AddrPortFrom(addr, from.Port()))%buckets]
-	n := &g.networks[maphash.Comparable(g.seed, network)%buckets]
 	if !p.has(at, g.peer) || !n.has(at, g.network) || !g.total.has(at, g.of) {
 		return false
 	}
@@ -52,6 +45,20 @@ func (g *gate) open(from netip.AddrPort, now time.Time) bool {
 	n.tokens--
 	g.total.tokens--
 	return true
+}
+
+// buckets returns those of a peer and of its network.
+func (g *gate) buckets(from netip.AddrPort) (peer, network *bucket, err error) {
+	addr := from.Addr().Unmap()
+	bits := 24
+	if addr.Is6() {
+		bits = 56
+	}
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &g.peers[maphash.Comparable(g.seed, netip.AddrPortFrom(addr, from.Port()))%buckets], &g.networks[maphash.Comparable(g.seed, prefix)%buckets], nil
 }
 
 // has fills the bucket up to the present time and reports whether there is a token.
