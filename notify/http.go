@@ -8,13 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/musterhq/muster/internal/outgoing"
 )
 
 type poster struct {
@@ -42,7 +42,7 @@ func newPoster(c *SinkConfig, transport http.RoundTripper) *poster {
 
 // newTransport returns the transport that all sinks share.
 func newTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: refuseLinkLocal}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: outgoing.Control}
 	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
@@ -50,19 +50,6 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost:    maxInFlight, IdleConnTimeout: 90 * time.Second,
 		ForceAttemptHTTP2: true,
 	}
-}
-
-// refuseLinkLocal blocks requests to the addresses at which clouds hand out credentials
-// to machines. Only operators configure sinks, but a name may resolve to any address.
-func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	if ip := at.Addr().Unmap(); ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
-		return fmt.Errorf("%s is a link-local, multicast or unspecified address, to which Muster sends nothing", ip)
-	}
-	return nil
 }
 
 // post sends one request. 2xx is success; a redirect is not followed.

@@ -57,6 +57,26 @@ func TestHearing_NotWhereTheSocketWasLost(t *testing.T) {
 	})
 }
 
+// Reports count when they come, however long the store takes to record that the process
+// hears, which the first of them causes.
+func TestHealth_ReportsWhileTheStoreWaits(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver, server: serversdk.Options{HeartbeatTimeout: 10 * time.Second}}, func(t *testing.T, h *house) {
+		g := h.connect("p")
+		g.activate(1)
+		driver.shut()
+		for range 4 {
+			pass(8 * time.Second)
+			g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		}
+		driver.open()
+		synctest.Wait()
+		if got := h.process("p").Status; got != compute.Active {
+			t.Errorf("the process is %s although it reported good health every 8 seconds", got)
+		}
+	})
+}
+
 func TestHealth_ThreeBadReports(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")

@@ -274,7 +274,7 @@ func TestDefinition_Delete(t *testing.T) {
 	})
 }
 
-// What is looked up for a version that was deleted meanwhile does not reach a new one of
+// What is looked up for a version that has since been deleted does not reach a new one of
 // the same name.
 func TestVersion_DeletedMeanwhile(t *testing.T) {
 	in(t, func(y *yard) {

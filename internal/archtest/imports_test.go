@@ -40,7 +40,8 @@ var rows = []row{
 	{"internal/store/...", "internal/store internal/store/... internal/fault internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
 	{"internal/cell", "internal/door", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
-	{"internal/registry", "", "asks registries of images, for whoever names one"},
+	{"internal/outgoing", "", "where requests to hosts that others name must not go"},
+	{"internal/registry", "internal/outgoing", "asks registries for the digests of images"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
@@ -80,7 +81,7 @@ var rows = []row{
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
-	{"notify", ground + " internal/atomicfile internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
+	{"notify", ground + " internal/outgoing internal/atomicfile internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},

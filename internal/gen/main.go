@@ -2,8 +2,9 @@
 // operation table and enumerations as Go source, from the committed facts of
 // the API description (gamelift-2015-10-01.json: the names, types, limits and
 // error lists of API version 2015-10-01, as in the service model of botocore
-// 1.43.11 and AWS's client for JavaScript 3.1133.0; documented.json: constraints that only its documentation states, and
-// those that clients are known to break; families.json: how the operations are grouped in documents).
+// 1.43.11 and AWS's client for JavaScript 3.1133.0; documented.json: constraints
+// that only its documentation states, and those that clients are known to break;
+// families.json: how the operations are grouped in documents).
 //
 // Run it from the module's root as `go run ./internal/gen`, or with go generate. With -newest
 // it writes nothing, and prints what AWS's newest client has that the facts have not; `make

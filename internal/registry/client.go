@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/internal/outgoing"
 )
 
 // Options configures a Client.
@@ -47,7 +48,7 @@ const (
 
 // New returns a client.
 func New(o Options) *Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: refuseLinkLocal}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: outgoing.Control}
 	return &Client{opts: o, http: &http.Client{
 		Timeout:       maxTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -57,30 +58,6 @@ func New(o Options) *Client {
 		},
 	}}
 }
-
-// refuseLinkLocal blocks requests to the addresses at which clouds hand out credentials
-// to machines: a name may resolve to any address.
-func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	ip := at.Addr().Unmap()
-	if translated.Contains(ip) {
-		last := ip.As16()
-		ip = netip.AddrFrom4([4]byte(last[12:]))
-	}
-	if ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || ip == metadata {
-		return errNowhere
-	}
-	return nil
-}
-
-var (
-	errNowhere = errors.New("link-local, multicast or unspecified address")
-	translated = netip.MustParsePrefix("64:ff9b::/96") // IPv4 addresses by NAT64 (RFC 6052)
-	metadata   = netip.MustParseAddr("fd00:ec2::254")  // of EC2, which is not link-local in IPv6
-)
 
 // Refused is a registry's answer that asking again does not change: the image does not
 // exist, or may not be read.
@@ -109,7 +86,7 @@ func unreachable(host string, cause error) error {
 	deadline, timed := errors.AsType[net.Error](cause)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](cause)
 	switch {
-	case errors.Is(cause, errNowhere):
+	case errors.Is(cause, outgoing.ErrForbidden):
 		why = "Muster sends nothing to link-local, multicast and unspecified addresses"
 	case isName && name.IsNotFound:
 		why = "its name is not known"

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -96,12 +97,10 @@ func (a *asker) authorize(ctx context.Context, challenges []string) (string, err
 }
 
 // token gets a token for reading the image from the token server that the registry names.
-// It must be reached over TLS, unless it is the registry itself.
 func (a *asker) token(ctx context.Context, realm, service string) (string, error) {
-	at, err := url.Parse(realm)
-	if err != nil || at.Host == "" || at.User != nil ||
-		at.Scheme != "https" && (at.Scheme != "http" || a.client.scheme(a.ref.Host) != "http" || at.Hostname() != hostname(a.ref.Host)) {
-		return "", refuse("registry %s names a token server that is not https", a.ref.Host)
+	at, err := a.tokenServer(realm)
+	if err != nil {
+		return "", err
 	}
 	query := at.Query()
 	query.Set("scope", "repository:"+a.ref.Repository+":pull")
@@ -126,9 +125,25 @@ func (a *asker) token(ctx context.Context, realm, service string) (string, error
 	if resp.StatusCode != http.StatusOK {
 		return "", a.answered(resp)
 	}
+	return a.readToken(resp)
+}
+
+// tokenServer parses the URL of a token server. It must be reached over TLS, unless it is
+// the registry itself.
+func (a *asker) tokenServer(realm string) (*url.URL, error) {
+	at, err := url.Parse(realm)
+	if err != nil || at.Host == "" || at.User != nil ||
+		at.Scheme != "https" && (at.Scheme != "http" || a.client.scheme(a.ref.Host) != "http" || at.Hostname() != hostname(a.ref.Host)) {
+		return nil, refuse("registry %s names a token server that is not https", a.ref.Host)
+	}
+	return at, nil
+}
+
+// readToken returns the Authorization that a token server's answer contains.
+func (a *asker) readToken(resp *http.Response) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return "", unreachable(at.Host, err)
+		return "", unreachable(resp.Request.URL.Host, err)
 	}
 	var answer struct {
 		Token  string `json:"token"`
@@ -137,10 +152,7 @@ func (a *asker) token(ctx context.Context, realm, service string) (string, error
 	if json.Unmarshal(raw, &answer) != nil || answer.Token+answer.Access == "" {
 		return "", refuse("registry %s: its token server gave no token", a.ref.Host)
 	}
-	if answer.Token == "" {
-		answer.Token = answer.Access
-	}
-	return "Bearer " + answer.Token, nil
+	return "Bearer " + cmp.Or(answer.Token, answer.Access), nil
 }
 
 func hostname(hostPort string) string {

@@ -16,7 +16,8 @@ import (
 //
 // It never lacks a key that a reader may rely on. Each key that this owner archives is
 // added before the commit is published, and those archived earlier are read from SQL.
-// When the state is read again, and when another owner takes the cell, it is discarded.
+// When the state is read again, and when this owner learns that another has the cell, it is
+// discarded.
 type ended struct {
 	all   atomic.Pointer[filter] // has all keys of the archive; nil: ask SQL
 	fresh atomic.Bool            // it need not be built, or that has begun
@@ -92,7 +93,7 @@ func (e *ended) finish(f *filter) {
 	}
 }
 
-// fail gives a filter up. The next attempt may begin after retry.
+// fail discards a filter that is being built. The next attempt may begin after retry.
 func (e *ended) fail(f *filter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -188,7 +189,7 @@ func (t *table) buildEnded(f *filter) {
 var errStopping = errors.New("the store is being closed")
 
 // readKeys adds all archived keys to a filter that is being built. Rows that are archived
-// meanwhile may come before those read last, and are added by the journal.
+// during that may come before those read last, and are added by the journal.
 func (t *table) readKeys(f *filter) error {
 	for after := ""; ; {
 		if t.store.journal.stopping() {

@@ -153,7 +153,7 @@ func writeLog(tls *libc.TLS, opened, from uintptr, n int32, offset int64) int32 
 
 // undo discards what was gathered from the offset on, where a header is about to be written:
 // SQLite has undone it, as part of a transaction or as an earlier one. No other process
-// writes to the log meanwhile: the data directory is locked.
+// writes to the log, since the data directory is locked.
 func (f *file) undo(offset int64) {
 	if kept := offset - f.start; 0 <= kept && kept <= int64(f.used) {
 		f.used = int32(kept)
