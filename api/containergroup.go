@@ -225,11 +225,3 @@ func healthCheckOut(c *container.HealthCheck) *gamelift.ContainerHealthCheck {
 		StartPeriod: opt(int32(c.StartPeriod.Seconds())), Retries: opt(int32(c.Retries)),
 	}
 }
-
-// some is like list for an optional list, which is absent if it is empty.
-func some[A, B any](items []A, f func(A) B) []B {
-	if len(items) == 0 {
-		return nil
-	}
-	return list(items, f)
-}

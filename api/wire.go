@@ -74,6 +74,14 @@ func list[A, B any](items []A, f func(A) B) []B {
 	return out
 }
 
+// some is like list for an optional list, which is absent if it is empty.
+func some[A, B any](items []A, f func(A) B) []B {
+	if len(items) == 0 {
+		return nil
+	}
+	return list(items, f)
+}
+
 // listIfGiven is like list for an optional list, which is nil if it was not given.
 func listIfGiven[A, B any](items []A, f func(A) B) *[]B {
 	if items == nil {
