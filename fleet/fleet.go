@@ -13,8 +13,9 @@ type ComputeType string
 
 // The compute types of the API.
 const (
-	EC2      ComputeType = "EC2"
-	Anywhere ComputeType = "ANYWHERE"
+	EC2       ComputeType = "EC2"
+	Container ComputeType = "CONTAINER"
+	Anywhere  ComputeType = "ANYWHERE"
 )
 
 // Protection says whether a scale-down may end a game session that has players.
@@ -46,9 +47,10 @@ type Fleet struct {
 	MetricGroups  []string        `json:"metric_groups,omitzero"`
 	Cost          string          `json:"cost,omitzero"` // Anywhere: price per hour, for placement by cost
 	LogPaths      []string        `json:"log_paths,omitzero"`
-	Home          string          `json:"home"`               // the home region, a location of every fleet
-	Locations     []LocationState `json:"locations,omitzero"` // those that can host; in a managed fleet the home region is the first
-	Managed       *Managed        `json:"managed,omitzero"`   // for a fleet whose instances Muster creates
+	Home          string          `json:"home"`                // the home region, a location of every fleet
+	Locations     []LocationState `json:"locations,omitzero"`  // those that can host; in a managed fleet the home region is the first
+	Managed       *Managed        `json:"managed,omitzero"`    // for a fleet whose instances Muster creates
+	Containers    *Containers     `json:"containers,omitzero"` // for a managed fleet of container groups
 	Runtime       Runtime         `json:"runtime,omitzero"`
 	Gateway       Gateway         `json:"gateway,omitzero"`
 	AsOnDemand    bool            `json:"as_on_demand,omitzero"` // an Anywhere fleet with an explicit FleetType, which has no effect

@@ -10,6 +10,7 @@ import (
 type Assign struct {
 	Instances []Desired
 	BuildKey  ed25519.PublicKey `json:",omitempty"` // as in JoinResponse, for agents that joined a server that had none
+	Images    []string          `json:",omitempty"` // to fetch before they are needed, by digest
 }
 
 // Desired is one instance that the host should run.
@@ -21,6 +22,7 @@ type Desired struct {
 	Location   string
 	Build      Build
 	Runtime    Runtime
+	Groups     []Group `json:",omitempty"` // of a container fleet, which has neither Build nor Runtime
 	PortFrom   int
 	PortTo     int
 	CPUMillis  int

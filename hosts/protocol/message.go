@@ -90,11 +90,12 @@ const (
 type Instance struct {
 	InstanceID string
 	Phase      Phase
-	Code       string    `json:",omitempty"` // event code of a problem
-	Cause      string    `json:",omitempty"` // the problem as a sentence
-	Done       int       `json:",omitempty"` // percent of the download
-	Processes  []Process `json:",omitempty"` // those running
-	Usage      Usage     `json:",omitzero"`
+	Code       string        `json:",omitempty"` // event code of a problem
+	Cause      string        `json:",omitempty"` // the problem as a sentence
+	Done       int           `json:",omitempty"` // percent of the download
+	Processes  []Process     `json:",omitempty"` // those running
+	Groups     []GroupStatus `json:",omitempty"` // of a container fleet, which has no Processes
+	Usage      Usage         `json:",omitzero"`
 }
 
 // Usage is what the processes of an instance use.
@@ -117,6 +118,7 @@ type Exited struct {
 	Seq        uint64 // increasing number of the agent's reports
 	InstanceID string
 	FleetID    string
+	Group      string `json:",omitempty"` // name of the container group that the process was of
 	ProcessID  string
 	Known      bool // false if it ended while no agent was watching
 	Code       int  // exit code; -1 if a signal ended it

@@ -40,6 +40,8 @@ type Facts struct {
 	PortFrom  int      // first port for games
 	PortTo    int      // last port for games
 	Isolation []string `json:",omitempty"` // how game servers are isolated there
+	Engine    *Engine  `json:",omitempty"` // runs container groups there; nil: nothing does
+	NoBuilds  bool     `json:",omitempty"` // it runs container groups only
 }
 
 // The parts of isolation of game servers, in Facts.Isolation.
