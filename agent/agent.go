@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
@@ -29,7 +29,8 @@ type Agent struct {
 	opts      Options
 	log       *slog.Logger
 	server    *server
-	link      *link
+	host      *host
+	link      *link.Link
 	instances *instances
 	uploads   *uploads
 	reports   *reports
@@ -50,29 +51,27 @@ func New(o Options) (*Agent, error) {
 	}
 	a := &Agent{opts: o, log: o.Log.With("component", "agent")}
 	a.keepRunning.Store(o.KeepRunning)
-	a.server = newServer(&a.opts, a.log)
-	a.uploads = newUploads(a.server, o.Root)
+	a.server = newServer(&a.opts)
+	a.uploads = newUploads(a.server, o.Root, a.log)
 	var err error
 	if a.reports, err = openReports(filepath.Join(o.Root, "reports")); err != nil {
 		return nil, err
 	}
 	sampler := newSampler(o.Root)
-	a.link = &link{
-		server: a.server, uploads: a.uploads, reports: a.reports, sampler: sampler, facts: &a.opts.Facts,
-		run: rand.Text(), changed: wake.NewNudge(), exited: wake.NewNudge(), log: a.log,
-	}
+	a.host = &host{uploads: a.uploads, reports: a.reports, sampler: sampler, log: a.log}
+	a.link = link.New(link.LinkOptions{Server: a.server.Server, Host: a.host, Boot: bootID(), Pause: link.Flicker, Log: a.log})
 	a.machine = &instance.Machine{
 		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
 		Jailer:   jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}),
-		BuildKey: func() ed25519.PublicKey { return a.server.credential().BuildKey },
-		Full:     sampler.full, Usage: sampler.usage, Exited: a.exited, Changed: a.link.changed.Send, Log: a.log,
+		BuildKey: func() ed25519.PublicKey { return a.server.Credential().BuildKey },
+		Full:     sampler.full, Usage: sampler.usage, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
 	}
 	a.machine.Cache, err = install.New(install.Options{
 		Dir: filepath.Join(o.Root, "cache"), Source: a.server.build, Free: sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
 		Staging: a.machine.Jailer.Staging(), Guest: a.machine.Jailer.Guest,
 	})
 	a.instances = &instances{m: a.machine, byID: map[string]*instance.Instance{}}
-	a.link.instances = a.instances
+	a.host.instances = a.instances
 	return a, err
 }
 
@@ -81,7 +80,7 @@ func (a *Agent) exited(e protocol.Exited) {
 	if err := a.reports.add(fits(e)); err != nil {
 		a.log.Error("the end of a process is not kept on disk", "error", err)
 	}
-	a.link.exited.Send()
+	a.link.Exited()
 }
 
 // Run does the agent's work until ctx ends. It fails if the machine cannot join, or if
@@ -100,11 +99,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.startRelay(life)()
 	defer a.startCollector()()
 	if a.opts.Server != "" {
-		me, err := a.server.stored() // instances that are resumed verify builds with it
-		if err != nil {
+		if err := a.server.UseStored(ctx); err != nil { // instances that are resumed verify builds with it
 			return err
 		}
-		a.server.use(me)
 	}
 	if err := a.instances.resume(life, &a.opts); err != nil {
 		return err
@@ -168,16 +165,17 @@ func (a *Agent) identify(ctx context.Context) error {
 	if a.opts.Server == "" {
 		return nil
 	}
-	me, err := a.server.identify(ctx)
-	a.server.use(me)
-	if err == nil && a.opts.Location != "" && a.opts.Location != me.Location {
-		err = fmt.Errorf("this machine belongs to location %s, not %s; a host stays where it joined", me.Location, a.opts.Location)
+	if err := a.server.Identify(ctx); err != nil {
+		return err
 	}
-	return err
+	if at := a.server.Credential().Location; a.opts.Location != "" && a.opts.Location != at {
+		return fmt.Errorf("this machine belongs to location %s, not %s; a host stays where it joined", at, a.opts.Location)
+	}
+	return nil
 }
 
 // serve keeps the link to Muster until ctx ends and the last reports are sent. If the
-// host was removed, serve ends everything that runs and returns errRemoved.
+// host was removed, serve ends everything that runs and returns an error that wraps link.ErrRemoved.
 func (a *Agent) serve(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -187,7 +185,7 @@ func (a *Agent) serve(ctx context.Context) error {
 	removed := make(chan error, 1)
 	if a.opts.Server != "" {
 		a.work.Go(func() {
-			if err := a.link.keep(linked); err != nil {
+			if err := a.link.Keep(linked); err != nil {
 				removed <- err
 			}
 		})

@@ -268,7 +268,7 @@ func TestAgent_CollectsWithoutWaiting(t *testing.T) {
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
-		a.link.obey(t.Context(), protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
+		a.host.Obey(t.Context(), protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
 	}()
 	select {
 	case <-heard:

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -27,7 +28,7 @@ func TestAgent_KeepsNewSecret(t *testing.T) {
 	m.until("the agent is here", func() bool { return m.hellos == 1 })
 	m.send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
 	m.until("the new secret is kept", func() bool { return m.kept == 1 })
-	var kept credential
+	var kept link.Credential
 	if err := disk.Read(filepath.Join(home, credentialFile), &kept); err != nil || kept.Secret != "better" || kept.HostID != "host-1" || kept.Location != "here" {
 		t.Fatalf("on the disk is %+v, %v", kept, err)
 	}
@@ -82,7 +83,7 @@ func TestAgent_Removed(t *testing.T) {
 	m.removed = true
 	m.mu.Unlock()
 	m.cut()
-	if err := <-ended; !errors.Is(err, errRemoved) {
+	if err := <-ended; !errors.Is(err, link.ErrRemoved) {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if err := syscall.Kill(p.PID, 0); !errors.Is(err, syscall.ESRCH) {
@@ -91,7 +92,7 @@ func TestAgent_Removed(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(home, "instances")); len(left) > 0 {
 		t.Errorf("it left %v", left)
 	}
-	if err := run(); !errors.Is(err, errRemoved) {
+	if err := run(); !errors.Is(err, link.ErrRemoved) {
 		t.Errorf("started again it ended with %v", err)
 	}
 	if m.joins != 1 {

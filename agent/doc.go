@@ -10,7 +10,8 @@
 // Muster has acknowledged them.
 //
 //	server      where Muster is, and the credential for it
-//	link        the WebSocket: desired state in, status and reports out
+//	link        the WebSocket (package link): desired state in, status and reports out
+//	host        what the link connects: messages to the parts below, and their status
 //	instances   what runs here
 //	reports     ended processes, on disk until acknowledged
 //	uploads     logs on their way to Muster

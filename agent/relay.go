@@ -34,7 +34,7 @@ func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		ws, _, err := a.server.dial(ctx, protocol.PathRelay)
+		ws, _, err := a.server.Dial(ctx, protocol.PathRelay)
 		return ws, err
 	}}
 	r, err := relay.Listen(o)

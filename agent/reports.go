@@ -90,10 +90,13 @@ func (r *reports) ack(seq uint64) error {
 	return nil
 }
 
-// fits shortens a report so that it fits into a frame.
+// maxReport bounds a report in bytes.
+const maxReport = 512 << 10
+
+// fits shortens a report to that.
 func fits(e protocol.Exited) protocol.Exited {
 	for len(e.Tail) > 0 {
-		if text, err := json.Marshal(e); err == nil && len(text) < protocol.MaxFrame/2 {
+		if text, err := json.Marshal(e); err == nil && len(text) < maxReport {
 			break
 		}
 		e.Tail = e.Tail[1:]

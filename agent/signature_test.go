@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -71,7 +72,7 @@ func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	m.assign(want(t, "i-1", good, process))
 	m.running("i-1", 1)
 	path := filepath.Join(home, credentialFile)
-	var kept credential
+	var kept link.Credential
 	if err := disk.Read(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) || kept.Secret != "secret" {
 		t.Fatalf("on the disk is %+v, %v", kept, err)
 	}

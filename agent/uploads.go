@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -21,14 +23,15 @@ const (
 // uploads collect the logs of ended processes and send them to Muster.
 type uploads struct {
 	server *server
+	log    *slog.Logger
 	root   string                   // for archives that are being sent
 	slots  chan struct{}            // holds a value for each archive being packed and sent
 	done   chan protocol.LogsStored // results for the link to send
 	busy   sync.Map                 // ids of processes whose logs are being collected
 }
 
-func newUploads(s *server, root string) *uploads {
-	return &uploads{server: s, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64)}
+func newUploads(s *server, root string, log *slog.Logger) *uploads {
+	return &uploads{server: s, log: log, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64)}
 }
 
 // collect packs the logs of a process and sends them in another goroutine. If i is nil,
@@ -49,7 +52,7 @@ func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.
 		defer u.busy.Delete(c.ProcessID)
 		var err error
 		if result.Bytes, err = u.ship(ctx, i, c); err != nil {
-			u.server.log.Warn("logs not sent", "instance", c.InstanceID, "process_id", c.ProcessID, "error", err)
+			u.log.Warn("logs not sent", "instance", c.InstanceID, "process_id", c.ProcessID, "error", err)
 			result.Problem = err.Error()
 		}
 		u.tell(ctx, result)
@@ -82,15 +85,15 @@ func (u *uploads) ship(ctx context.Context, i *instance.Instance, c protocol.Col
 	if err != nil {
 		return 0, fmt.Errorf("pack logs: %w", err)
 	}
-	wait := firstWait
+	wait := link.FirstWait
 	for try := 1; ; try++ {
 		err := u.server.putLogs(ctx, c, file, size)
 		if err == nil {
 			return size, i.Home.DropLogs(c.ProcessID)
 		}
-		if try == uploadTries || !wake.Sleep(ctx, jitter(wait)) {
+		if try == uploadTries || !wake.Sleep(ctx, link.Jitter(wait)) {
 			return 0, err
 		}
-		wait = longer(wait)
+		wait = link.Longer(wait)
 	}
 }

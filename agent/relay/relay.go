@@ -209,6 +209,6 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return // the upgrader has answered already
 	}
-	ws.SetReadLimit(protocol.MaxFrame)
+	ws.SetReadLimit(protocol.MaxPayload)
 	p.serve(ws)
 }

@@ -10,8 +10,9 @@ const (
 	PathLogs   = "/agent/v1/logs/"   // + instance id / process id: PUT a zip archive
 )
 
-// MaxFrame bounds a frame in bytes, in both directions.
-const MaxFrame = 1 << 20
+// MaxFrame bounds a frame in bytes, in both directions. Assign and Status of a cluster with
+// 5000 container groups fit.
+const MaxFrame = 16 << 20
 
 // JoinRequest registers a machine as a host, in the token's location.
 type JoinRequest struct {

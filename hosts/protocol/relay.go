@@ -32,8 +32,12 @@ type Relayed struct {
 // relayHead is the length of the header before the payload.
 const relayHead = 5
 
-// MaxRelayed bounds a relayed frame in bytes.
-const MaxRelayed = MaxFrame + relayHead
+// MaxPayload bounds a frame of a relayed game server in bytes, and MaxRelayed the frame of
+// the relay that carries it.
+const (
+	MaxPayload = 1 << 20
+	MaxRelayed = MaxPayload + relayHead
+)
 
 // Bytes returns the encoded frame.
 func (r Relayed) Bytes() []byte {

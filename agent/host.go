@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// host is this machine as Muster's link sees it (link.Host).
+type host struct {
+	instances *instances
+	uploads   *uploads
+	reports   *reports
+	sampler   *sampler
+	log       *slog.Logger
+}
+
+func (h *host) Sample() { h.sampler.sample() }
+
+func (h *host) Status() *protocol.Status {
+	return &protocol.Status{Resources: h.sampler.resources(), Instances: h.instances.report()}
+}
+
+func (h *host) Exits(seq uint64) []protocol.Exited { return h.reports.after(seq) }
+
+func (h *host) LogsStored() <-chan protocol.LogsStored { return h.uploads.done }
+
+func (h *host) Obey(ctx context.Context, m protocol.Message) {
+	switch {
+	case m.Assign != nil:
+		if err := h.instances.store(*m.Assign); err != nil {
+			h.log.Error("the desired state is not kept; a restart would go on with an older one", "error", err)
+		}
+		h.instances.assign(*m.Assign)
+	case m.Kill != nil:
+		if i := h.instances.find(m.Kill.InstanceID); i != nil {
+			i.Kill(*m.Kill)
+		}
+	case m.Collect != nil:
+		i := h.instances.find(m.Collect.InstanceID)
+		if !instance.ValidID(m.Collect.ProcessID) {
+			i = nil
+		}
+		h.uploads.collect(ctx, i, *m.Collect)
+	case m.Ack != nil:
+		if err := h.reports.ack(m.Ack.Seq); err != nil {
+			h.log.Warn("report not forgotten", "error", err)
+		}
+	}
+}
