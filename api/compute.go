@@ -48,7 +48,7 @@ func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComput
 // computeName returns the name of a compute from its name or ARN, which has the fleet
 // before the name.
 func (h handlers) computeName(fleetID, s string) string {
-	return strings.TrimPrefix(h.Home.ID("compute", s), h.Home.ID("fleet", fleetID)+"/")
+	return strings.TrimPrefix(h.Home.ID("compute", s), h.Home.FleetID(fleetID)+"/")
 }
 
 func (h handlers) listCompute(ctx context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {

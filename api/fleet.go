@@ -108,9 +108,9 @@ func (h handlers) updateRuntimeConfiguration(ctx context.Context, in *gamelift.U
 	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: runtimeOut(f.Runtime)}, nil
 }
 
-func (h handlers) arnOfFleet(f *fleet.Fleet) string { return h.Home.Of("fleet", f.ID) }
+func (h handlers) arnOfFleet(f *fleet.Fleet) string { return h.Home.OfFleet(f.ID) }
 
-func (h handlers) fleetARN(id string) *string { return new(h.Home.Of("fleet", id)) }
+func (h handlers) fleetARN(id string) *string { return new(h.Home.OfFleet(id)) }
 
 func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
 	out := gamelift.FleetAttributes{
@@ -253,7 +253,7 @@ func (h handlers) managedOut(out *gamelift.FleetAttributes, f *fleet.Fleet) {
 }
 
 func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
-	id := h.Home.ID("fleet", *in.FleetId)
+	id := h.Home.FleetID(*in.FleetId)
 	if id == "" {
 		return nil, fault.Missing("FleetId: fleet %s does not exist", *in.FleetId)
 	}
@@ -284,7 +284,7 @@ func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.Describe
 // deleted, as its events show: some operations return an empty result then (API
 // reference).
 func (h handlers) unlessDeleted(ctx context.Context, idOrARN string, err error) error {
-	id := h.Home.ID("fleet", idOrARN)
+	id := h.Home.FleetID(idOrARN)
 	if !fault.Is(err, fault.NotFound) || id == "" {
 		return err
 	}

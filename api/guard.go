@@ -120,8 +120,8 @@ type names struct {
 // scopedMembers has a function for each member of inputs that names resources; it is
 // called with each value of the member.
 var scopedMembers = map[string]func(n *names, ctx context.Context, value string){
-	"FleetId":              func(n *names, _ context.Context, v string) { n.add("fleet", v) },
-	"FleetIds":             func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"FleetId":              func(n *names, _ context.Context, v string) { n.fleet(v) },
+	"FleetIds":             func(n *names, _ context.Context, v string) { n.fleet(v) },
 	"AliasId":              (*names).alias,
 	"BuildId":              func(n *names, _ context.Context, v string) { n.add("build", v) },
 	"ScriptId":             func(n *names, _ context.Context, v string) { n.add("script", v) },
@@ -145,10 +145,10 @@ var scopedMembers = map[string]func(n *names, ctx context.Context, value string)
 			n.resources = append(n.resources, n.h.Home.OfAlias(n.h.Home.ID("alias", v)))
 			return
 		}
-		n.add("fleet", v)
+		n.fleet(v)
 	},
 	"ResourceARN":     func(n *names, _ context.Context, v string) { n.resources = append(n.resources, v) },
-	"RoutingStrategy": func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"RoutingStrategy": func(n *names, _ context.Context, v string) { n.fleet(v) },
 }
 
 // within says, for members in scopedMembers that hold structures, which member of a
@@ -213,9 +213,14 @@ func (n *names) add(kind, idOrARN string) {
 	n.resources = append(n.resources, n.h.Home.Of(kind, n.h.Home.ID(kind, idOrARN)))
 }
 
+// fleet adds a fleet by its id or ARN.
+func (n *names) fleet(idOrARN string) {
+	n.resources = append(n.resources, n.h.Home.OfFleet(n.h.Home.FleetID(idOrARN)))
+}
+
 // gameSession adds the fleet of a game session, and its location.
 func (n *names) gameSession(_ context.Context, id string) {
-	n.add("fleet", arn.SessionFleet(id))
+	n.fleet(arn.SessionFleet(id))
 	n.beside(arn.SessionLocation(id))
 }
 
@@ -270,7 +275,7 @@ func (n *names) beside(location string) {
 func (n *names) alias(_ context.Context, v string) {
 	if !strings.HasSuffix(n.operation, "Alias") {
 		if f, err := n.h.Fleets.Aliases.Resolve(n.h.Store.View(), v); err == nil {
-			n.add("fleet", f.ID)
+			n.fleet(f.ID)
 			return
 		}
 	}
@@ -408,6 +413,6 @@ func (h handlers) games(ctx context.Context) func(gameSessionID string) bool {
 	}
 	places := h.places(ctx)
 	return func(id string) bool {
-		return caller.Reaches(h.Home.Of("fleet", arn.SessionFleet(id))) && places(arn.SessionLocation(id))
+		return caller.Reaches(h.Home.OfFleet(arn.SessionFleet(id))) && places(arn.SessionLocation(id))
 	}
 }

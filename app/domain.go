@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -95,8 +96,10 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
 	d.containers = container.New(st, container.Deps{Events: d.events, Tags: d.tags, Resolve: registry.New(o.Registries).Resolve}, container.Options{Home: o.home(), Logger: o.Logger})
-	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable})
+	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable, Definitions: d.definition})
 	d.builds.SetInUse(d.hosted)
+	d.containers.SetInUse(d.fleets.UsesVersion)
+	d.containers.OnReady(func(tx *store.Tx, v *container.Version) { d.fleets.Follow(tx, definitionOf(v)) })
 	d.fleets.OnDesired(d.builds.Nudge)
 	computes := o.Computes
 	computes.Tokens = master
@@ -185,6 +188,27 @@ func (d *domain) hostable(r store.Reader, idOrARN string) (fleet.Build, error) {
 	return fleet.Build{
 		ID: b.ID, Status: string(b.Status), OS: b.OS, Ready: b.Status == build.Ready, SHA256: b.SHA256, Format: b.Format, Bytes: b.Size,
 	}, nil
+}
+
+// definition returns what fleets need of a version of a container group definition, by name
+// or ARN.
+func (d *domain) definition(r store.Reader, nameOrARN string) (fleet.Definition, error) {
+	v, err := d.containers.Find(r, nameOrARN, 0)
+	if err != nil {
+		return fleet.Definition{}, err
+	}
+	out := definitionOf(v)
+	out.Newest = !container.Names(nameOrARN)
+	return out, nil
+}
+
+func definitionOf(v *container.Version) fleet.Definition {
+	return fleet.Definition{
+		Group: fleet.Group{
+			Name: v.Name, Version: v.Number, MemoryMiB: v.Memory, CPUMillis: int(math.Ceil(v.VCPU * 1000)), Ports: v.Ports(),
+		},
+		PerInstance: v.Type == container.PerInstance, Status: string(v.Status), Ready: v.Status == container.Ready,
+	}
 }
 
 // hosted reports whether a fleet runs a build.

@@ -19,7 +19,7 @@ type Scope struct {
 
 // scopeKinds are the kinds of resources that a pattern may name.
 var scopeKinds = []string{
-	"fleet", "gamesessionqueue", "matchmakingconfiguration", "location", "alias", "matchmakingruleset", "build", "script", "gameservergroup",
+	"fleet", "containerfleet", "gamesessionqueue", "matchmakingconfiguration", "location", "alias", "matchmakingruleset", "build", "script", "gameservergroup",
 }
 
 const (

@@ -140,7 +140,7 @@ func (g *registry) ARN(c *Compute) string {
 }
 
 // FleetARN returns the ARN of a fleet, whether or not it exists.
-func (g *registry) FleetARN(fleetID string) string { return g.fleets.Home().Of("fleet", fleetID) }
+func (g *registry) FleetARN(fleetID string) string { return g.fleets.Home().OfFleet(fleetID) }
 
 // LocationARN returns the ARN of a location, whether or not it exists.
 func (g *registry) LocationARN(name string) string { return g.fleets.Home().Of("location", name) }

@@ -78,6 +78,9 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request, action auth.Ac
 
 // resource returns the ARN of a resource that a request names by its id, name or ARN.
 func (c *Console) resource(kind, idOrARN string) string {
+	if kind == "fleet" {
+		return c.opts.Home.OfFleet(c.opts.Home.FleetID(idOrARN))
+	}
 	return c.opts.Home.Of(kind, c.opts.Home.ID(kind, idOrARN))
 }
 

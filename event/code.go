@@ -39,6 +39,14 @@ const (
 	FleetScaling                 Code = "FLEET_SCALING_EVENT"
 	LocationStateActivating      Code = "LOCATION_STATE_ACTIVATING"
 	LocationStateError           Code = "LOCATION_STATE_ERROR"
+	FleetStatePending            Code = "FLEET_STATE_PENDING"
+	FleetStateCreating           Code = "FLEET_STATE_CREATING"
+	FleetStateCreated            Code = "FLEET_STATE_CREATED"
+	FleetStateUpdating           Code = "FLEET_STATE_UPDATING"
+	LocationStatePending         Code = "LOCATION_STATE_PENDING"
+	LocationStateCreating        Code = "LOCATION_STATE_CREATING"
+	LocationStateCreated         Code = "LOCATION_STATE_CREATED"
+	LocationStateUpdating        Code = "LOCATION_STATE_UPDATING"
 	InstanceReplaced             Code = "INSTANCE_REPLACED_UNHEALTHY"
 	LogUploadFailed              Code = "COMPUTE_LOG_UPLOAD_FAILED"
 )
@@ -149,7 +157,9 @@ func (c Code) Published() bool {
 		FleetExtractingBuild, FleetRunningInstaller, FleetCompletedInstaller, FleetFailedInstaller,
 		FleetValidatingRuntime, FleetBinaryDownloadFailed, FleetLaunchPathNotFound, FleetExecutableFailed,
 		FleetValidationTimedOut, FleetActivationFailed, FleetScaling,
-		LocationStateActivating, LocationStateError, InstanceReplaced, LogUploadFailed:
+		LocationStateActivating, LocationStateError, InstanceReplaced, LogUploadFailed,
+		FleetStatePending, FleetStateCreating, FleetStateCreated, FleetStateUpdating,
+		LocationStatePending, LocationStateCreating, LocationStateCreated, LocationStateUpdating:
 		return true
 	}
 	return false

@@ -75,7 +75,7 @@ func (s *Aliases) runCreate(tx *store.Tx, in AliasInput) (*Alias, error) {
 	}
 	a := &Alias{
 		ID: tx.ID("alias-"), Name: in.Name, Description: in.Description, Routing: in.Routing,
-		FleetID: s.fleets.home.ID("fleet", in.FleetID), Message: in.Message, Created: tx.Now(), Updated: tx.Now(),
+		FleetID: s.fleets.home.FleetID(in.FleetID), Message: in.Message, Created: tx.Now(), Updated: tx.Now(),
 	}
 	if err := s.tags.Put(tx, s.fleets.home.OfAlias(a.ID), in.Tags); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Aliases) runUpdate(tx *store.Tx, in AliasUpdate) (*Alias, error) {
 		if err := s.checkRoute(tx, in.Routing, in.FleetID, in.Message); err != nil {
 			return nil, err
 		}
-		a.Routing, a.FleetID, a.Message = in.Routing, s.fleets.home.ID("fleet", in.FleetID), in.Message
+		a.Routing, a.FleetID, a.Message = in.Routing, s.fleets.home.FleetID(in.FleetID), in.Message
 	}
 	a.Updated = tx.Now()
 	s.table.Put(tx, &a)

@@ -123,7 +123,7 @@ func (s *Capacities) SetDesired(tx *store.Tx, fleetID, location string, n int, w
 	if err != nil {
 		return
 	}
-	if l := f.Place(location); l != nil && l.Status == Active {
+	if l := f.Place(location); l != nil && l.Status.Serves() {
 		c := l.Capacity
 		c.Desired = c.Within(n)
 		s.put(tx, f, l, c, why)
@@ -148,7 +148,7 @@ func (s *Capacities) put(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, w
 // is ACTIVE (API reference, UpdateFleetCapacity). So a home region that no host ever
 // joins can be scaled to zero.
 func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
-	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status == Active && l.Status.Starting() {
+	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status.Serves() && l.Status.Starting() {
 		return l, nil
 	}
 	return f.activeLocation(name)
@@ -161,7 +161,7 @@ func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	switch {
 	case l == nil:
 		return nil, fault.Missing("Location: %s is not a location of fleet %s", name, f.ID)
-	case l.Status != Active:
+	case !l.Status.Serves():
 		return nil, fault.New(fault.InvalidFleetStatus, "Location: %s of fleet %s is in status %s; it must be ACTIVE", l.Location, f.ID, l.Status)
 	}
 	return l, nil
@@ -199,7 +199,7 @@ func (l *LocationState) Asleep() bool {
 func (l *LocationState) Rests() bool { return l.zeroes() && l.Capacity.Desired > 0 }
 
 func (l *LocationState) zeroes() bool {
-	return l.Status == Active && l.Capacity.FromZero && !l.ScalingStopped
+	return l.Status.Serves() && l.Capacity.FromZero && !l.ScalingStopped
 }
 
 // WakeInput names a location to wake, and the cause.

@@ -42,7 +42,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
 	if f.MetricGroups == nil {
 		f.MetricGroups = []string{"default"}
 	}
-	if err := s.tags.Put(tx, s.home.Of("fleet", f.ID), in.Tags); err != nil {
+	if err := s.tags.Put(tx, s.home.OfFleet(f.ID), in.Tags); err != nil {
 		return nil, err
 	}
 	s.record(tx, event.FleetCreated, f, "", "Fleet %s was created", f.ID)
@@ -64,8 +64,8 @@ func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
 	if (in.ComputeType == EC2) != (in.Managed != nil) {
 		return fault.Invalid("ComputeType: %q is not %s or %s", in.ComputeType, EC2, Anywhere)
 	}
-	if in.Gateway.Mode == gatewayRequired {
-		return fault.Invalid("PlayerGatewayMode: no location has a player gateway; use ENABLED, with which players reach game servers directly where there is none, or DISABLED")
+	if err := in.Gateway.check(); err != nil {
+		return err
 	}
 	if err := s.checkLocations(tx, in.Managed != nil, 0, in.Locations); err != nil {
 		return err
@@ -75,10 +75,17 @@ func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
 			return err
 		}
 	}
+	if err := s.checkQuota(tx); err != nil {
+		return err
+	}
+	return in.Runtime.Validate()
+}
+
+func (s *Service) checkQuota(tx *store.Tx) error {
 	if q := s.quotas.Fleets; q > 0 && s.table.Len(tx) >= q {
 		return fault.New(fault.LimitExceeded, "there are %d fleets; the quota is %d", s.table.Len(tx), q)
 	}
-	return in.Runtime.Validate()
+	return nil
 }
 
 func (s *Service) runDelete(tx *store.Tx, fleetID string) error {
@@ -86,6 +93,14 @@ func (s *Service) runDelete(tx *store.Tx, fleetID string) error {
 	if err != nil {
 		return err
 	}
+	if old.Containers != nil {
+		return fault.Invalid("FleetId: fleet %s is a container fleet; use DeleteContainerFleet", old.ID)
+	}
+	return s.remove(tx, old)
+}
+
+// remove begins the deletion of a fleet.
+func (s *Service) remove(tx *store.Tx, old *Fleet) error {
 	if old.Status == Deleting {
 		return fault.Invalid("Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
 	}
@@ -103,7 +118,8 @@ func (s *Service) Finish(tx *store.Tx, fleetID string) {
 	f.move(Terminated)
 	f.Terminated = tx.Now()
 	s.table.Delete(tx, fleetID)
-	s.tags.Drop(tx, s.home.Of("fleet", fleetID))
+	s.tags.Drop(tx, s.home.OfFleet(fleetID))
+	s.Deployments.drop(tx, fleetID)
 	s.record(tx, event.FleetDeleted, f, "", "Fleet %s was deleted", f.ID)
 	s.notifyDesired(tx)
 }

@@ -67,6 +67,13 @@ type Gateway struct {
 // (API reference, CreateFleet).
 const gatewayRequired = "REQUIRED"
 
+func (g Gateway) check() error {
+	if g.Mode == gatewayRequired {
+		return fault.Invalid("PlayerGatewayMode: no location has a player gateway; use ENABLED, with which players reach game servers directly where there is none, or DISABLED")
+	}
+	return nil
+}
+
 // LocationState is the state of one location of a fleet. The home region of an Anywhere
 // fleet, which hosts nothing, has none.
 type LocationState struct {
@@ -111,10 +118,10 @@ func (r Runtime) ActivationTimeoutOrDefault() time.Duration {
 // a time.
 func (r Runtime) MaxActivationsOrDefault() int { return cmp.Or(r.MaxActivations, UnlimitedActivations) }
 
-// Has reports whether the fleet has the location and it is ACTIVE.
+// Has reports whether the fleet has the location and it hosts game sessions.
 func (f *Fleet) Has(location string) bool {
 	return slices.ContainsFunc(f.Locations, func(l LocationState) bool {
-		return l.Location == location && l.Status == Active
+		return l.Location == location && l.Status.Serves()
 	})
 }
 

@@ -137,7 +137,7 @@ const (
 
 func checkPermissions(all []Permission, system string) error {
 	if len(all) > MostPermissions {
-		return fault.Invalid("EC2InboundPermissions: %d permissions; a fleet has at most %d", len(all), MostPermissions)
+		return fault.Invalid("inbound permissions: %d permissions; a fleet has at most %d", len(all), MostPermissions)
 	}
 	for i, p := range all {
 		if p.FromPort > p.ToPort {
@@ -165,15 +165,29 @@ type PortsInput struct {
 
 func (s *Service) runUpdatePorts(tx *store.Tx, in PortsInput) (*Fleet, error) {
 	f, err := s.changeableManaged(tx, in.FleetID)
+	if err == nil {
+		err = f.refuseContainers("use UpdateContainerFleet with InstanceInboundPermissionAuthorizations and …Revocations")
+	}
+	if err == nil {
+		err = f.permit(in, "InboundPermissionRevocations")
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.table.Put(tx, f)
+	s.record(tx, event.FleetUpdated, f, "", "The inbound permissions were changed")
+	return f, nil
+}
+
+// permit replaces f.Managed by a copy with other permissions. member is the name of the
+// revocations in errors.
+func (f *Fleet) permit(in PortsInput, member string) error {
 	m := *f.Managed
 	m.Inbound = slices.Clone(m.Inbound)
 	for i, p := range in.Revoke {
 		at := slices.Index(m.Inbound, p)
 		if at < 0 {
-			return nil, fault.Invalid("InboundPermissionRevocations.%d: fleet %s has no such permission", i+1, f.ID)
+			return fault.Invalid("%s.%d: fleet %s has no such permission", member, i+1, f.ID)
 		}
 		m.Inbound = slices.Delete(m.Inbound, at, at+1)
 	}
@@ -183,12 +197,10 @@ func (s *Service) runUpdatePorts(tx *store.Tx, in PortsInput) (*Fleet, error) {
 		}
 	}
 	if err := checkPermissions(m.Inbound, m.OS); err != nil {
-		return nil, err
+		return err
 	}
 	f.Managed = &m
-	s.table.Put(tx, f)
-	s.record(tx, event.FleetUpdated, f, "", "The inbound permissions were changed")
-	return f, nil
+	return nil
 }
 
 func windows(system string) bool { return strings.HasPrefix(system, "WINDOWS") }

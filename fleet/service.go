@@ -15,9 +15,10 @@ type Deps struct {
 
 // Options are the options of a Service.
 type Options struct {
-	Home   arn.Home
-	Quotas Quotas
-	Builds Builds // if nil, managed fleets cannot be created
+	Home        arn.Home
+	Quotas      Quotas
+	Builds      Builds      // if nil, fleets with a build cannot be created
+	Definitions Definitions // if nil, container fleets run nothing
 }
 
 // Quotas limits how many resources there may be; 0 means unlimited. AWS's defaults are in
@@ -29,14 +30,26 @@ type Quotas struct {
 // Service provides fleets, locations and aliases to the doors and the packages above.
 type Service struct {
 	*Fleets
-	Capacities *Capacities
-	Locations  *Locations
-	Aliases    *Aliases
+	Capacities  *Capacities
+	Locations   *Locations
+	Aliases     *Aliases
+	Deployments *Deployments
 
 	// Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
 	// and becomes ACTIVE step by step (Advance).
 	// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
 	Create *store.Command[CreateInput, *Fleet]
+	// CreateContainer creates a container fleet. It is PENDING and becomes ACTIVE step by step
+	// (Advance), or is CREATED if it has no game server container group.
+	// Errors: InvalidRequest, LimitExceeded, TaggingFailed.
+	CreateContainer *store.Command[ContainerInput, *Fleet]
+	// UpdateContainer changes a container fleet. If its instances have to run something else,
+	// a deployment begins, which cancels one that has not ended.
+	// Errors: NotFound (fleet, definition), InvalidRequest, NotReady.
+	UpdateContainer *store.Command[ContainerUpdate, *Fleet]
+	// DeleteContainer is like Delete for container fleets. Errors: NotFound, InvalidRequest
+	// (DELETING already, or a fleet of another kind).
+	DeleteContainer *store.Action[string]
 	// Update changes attributes of a fleet. A new protection policy applies to new game
 	// sessions only.
 	// Errors: NotFound, InvalidFleetStatus.
@@ -62,9 +75,10 @@ type Service struct {
 	// already; Terraform depends on the exact message to keep waiting).
 	Delete *store.Action[string]
 
-	quotas Quotas
-	builds Builds
-	tags   *tag.Service
+	quotas      Quotas
+	builds      Builds
+	definitions Definitions
+	tags        *tag.Service
 
 	onDeleting []func()
 	onRuntime  []func(fleetID string)
@@ -75,16 +89,22 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	t := newFleets(st, d.Events, o.Home)
 	s := &Service{
 		Fleets: t, Capacities: newCapacities(st, t), Locations: newLocations(st, t, d.Tags, o.Quotas.Locations),
-		Aliases: newAliases(st, t, d.Tags, o.Quotas.Aliases), quotas: o.Quotas, builds: o.Builds, tags: d.Tags,
+		Aliases: newAliases(st, t, d.Tags, o.Quotas.Aliases), quotas: o.Quotas, builds: o.Builds, definitions: o.Definitions, tags: d.Tags,
+		Deployments: newDeployments(st, t),
 	}
 	s.Create = store.NewCommand(st, "fleet.create", s.runCreate)
+	s.CreateContainer = store.NewCommand(st, "fleet.create_container", s.runCreateContainer)
+	s.UpdateContainer = store.NewCommand(st, "fleet.update_container", s.runUpdateContainer)
+	s.DeleteContainer = store.NewAction(st, "fleet.delete_container", s.runDeleteContainer)
 	s.Update = store.NewCommand(st, "fleet.update", s.runUpdate)
 	s.UpdateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
 	s.UpdatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
 	s.Delete = store.NewAction(st, "fleet.delete", s.runDelete)
 	s.AddLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)
 	s.RemoveLocations = store.NewCommand(st, "fleet.remove_locations", s.runRemoveLocations)
-	d.Tags.Kind("fleet", func(r store.Reader, a string) bool { return t.Get(r, a) != nil })
+	for _, kind := range []string{"fleet", "containerfleet"} {
+		d.Tags.Kind(kind, func(r store.Reader, a string) bool { return t.Get(r, a) != nil })
+	}
 	return s
 }
 

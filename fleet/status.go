@@ -27,7 +27,16 @@ const (
 	NotFound    Status = "NOT_FOUND" // for a location whose custom location was deleted
 )
 
+// The further states of a container fleet.
+const (
+	Pending  Status = "PENDING"
+	Creating Status = "CREATING" // hosts are asked for capacity, and fetch the images
+	Created  Status = "CREATED"  // it has no game server container group, so nothing runs
+	Updating Status = "UPDATING" // it hosts game sessions while a deployment replaces its container groups
+)
+
 // Moves lists each allowed change of the status of a fleet or a location and what causes it.
+// ContainerMoves lists those of container fleets.
 var Moves = state.Machine[Status]{
 	{"", Made}:                "CreateFleet (EC2)",
 	{Made, Downloading}:       "the build is READY: hosts are asked for capacity",
@@ -51,16 +60,77 @@ var Moves = state.Machine[Status]{
 	{Deleting, Terminated}:    "last process ended",
 }
 
-func (f *Fleet) move(to Status) { Moves.Move(&f.Status, to, f.ID) }
+// ContainerMoves lists each allowed change of the status of a container fleet or of one of
+// its locations, and what causes it.
+var ContainerMoves = state.Machine[Status]{
+	{"", Pending}:          "CreateContainerFleet",
+	{Pending, Creating}:    "hosts are asked for capacity, or none is needed",
+	{Creating, Created}:    "no game server container group is set",
+	{Creating, Activating}: "the images are on a host: container groups start",
+	{Created, Activating}:  "UpdateContainerFleet sets a game server container group",
+	{Activating, Active}:   "first ProcessReady",
+	{Active, Updating}:     "a deployment begins",
+	{Updating, Active}:     "the deployment has ended",
+	{Pending, Deleting}:    "DeleteContainerFleet",
+	{Creating, Deleting}:   "DeleteContainerFleet",
+	{Created, Deleting}:    "DeleteContainerFleet",
+	{Activating, Deleting}: "DeleteContainerFleet",
+	{Active, Deleting}:     "DeleteContainerFleet",
+	{Updating, Deleting}:   "DeleteContainerFleet",
+	{Deleting, Terminated}: "last container group ended",
+}
 
-func (l *LocationState) move(to Status) { Moves.Move(&l.Status, to, l.Location) }
+func (f *Fleet) moves() state.Machine[Status] {
+	if f.Containers != nil {
+		return ContainerMoves
+	}
+	return Moves
+}
+
+func (f *Fleet) move(to Status) { f.moves().Move(&f.Status, to, f.ID) }
+
+// moveAt changes the status of one of the fleet's locations.
+func (f *Fleet) moveAt(l *LocationState, to Status) { f.moves().Move(&l.Status, to, l.Location) }
 
 // startup lists the statuses of a managed fleet, and of each of its locations, from
 // CreateFleet to the first ready game server process.
 var startup = []Status{Made, Downloading, Validating, Building, Activating, Active}
 
-// Starting reports whether a status precedes ACTIVE in startup.
-func (s Status) Starting() bool { return s != Active && slices.Contains(startup, s) }
+// containerStartup lists those of a container fleet.
+var containerStartup = []Status{Pending, Creating, Activating, Active}
+
+func (f *Fleet) startup() []Status {
+	if f.Containers != nil {
+		return containerStartup
+	}
+	return startup
+}
+
+// reached returns the status of the fleet's startup for a status of a build's startup, in
+// which hosts report: they fetch images as they do builds, and then start groups.
+func (f *Fleet) reached(s Status) Status {
+	if f.Containers == nil {
+		return s
+	}
+	switch s {
+	case Downloading:
+		return Creating
+	case Validating, Building:
+		return Activating
+	}
+	return s
+}
+
+// Starting reports whether a status precedes ACTIVE in the startup of a fleet.
+func (s Status) Starting() bool {
+	return s != Active && (slices.Contains(startup, s) || slices.Contains(containerStartup, s))
+}
+
+// New reports whether hosts have not been asked for capacity yet.
+func (s Status) New() bool { return s == Made || s == Pending }
+
+// Serves reports whether a fleet or location in the status hosts game sessions.
+func (s Status) Serves() bool { return s == Active || s == Updating }
 
 // startupEvents lists the events of a fleet that reaches a status; the text "" names the
 // status.
@@ -85,9 +155,20 @@ var startupEvents = map[Status][]struct {
 	Active: {{event.FleetStateActive, ""}},
 }
 
+// containerEvents has the event of a container fleet that reaches a status, and that of
+// its location.
+var containerEvents = map[Status]struct{ fleet, location event.Code }{
+	Pending:    {event.FleetStatePending, event.LocationStatePending},
+	Creating:   {event.FleetStateCreating, event.LocationStateCreating},
+	Created:    {event.FleetStateCreated, event.LocationStateCreated},
+	Activating: {event.FleetStateActivating, event.LocationStateActivating},
+	Active:     {event.FleetStateActive, event.LocationStateActive},
+	Updating:   {event.FleetStateUpdating, event.LocationStateUpdating},
+}
+
 // Advance moves a location of a managed fleet forward to a status, through each step in
 // between. The fleet moves along with the location that is furthest. Advance never moves
-// back.
+// back. The status is one of a build's startup for a container fleet too.
 func (s *Service) Advance(tx *store.Tx, fleetID, location string, to Status) {
 	old := s.table.Get(tx, fleetID)
 	if old == nil || !slices.Contains(startup, to) {
@@ -95,14 +176,16 @@ func (s *Service) Advance(tx *store.Tx, fleetID, location string, to Status) {
 	}
 	f := old.clone()
 	l := f.Place(location)
-	if l == nil || !l.Status.Starting() || slices.Index(startup, l.Status) >= slices.Index(startup, to) {
+	steps := f.startup()
+	to = f.reached(to)
+	if l == nil || !l.Status.Starting() || slices.Index(steps, l.Status) >= slices.Index(steps, to) {
 		return
 	}
 	for l.Status != to {
-		next := startup[slices.Index(startup, l.Status)+1]
-		l.move(next)
+		next := steps[slices.Index(steps, l.Status)+1]
+		f.moveAt(l, next)
 		s.recordLocation(tx, f, l)
-		if f.Status.Starting() && slices.Index(startup, f.Status) < slices.Index(startup, next) {
+		if f.Status.Starting() && slices.Index(steps, f.Status) < slices.Index(steps, next) {
 			f.move(next)
 			s.recordStep(tx, f, l.Location)
 		}
@@ -110,16 +193,23 @@ func (s *Service) Advance(tx *store.Tx, fleetID, location string, to Status) {
 	s.putDesired(tx, f)
 }
 
-func (s *Service) recordStep(tx *store.Tx, f *Fleet, location string) {
+func (s *Fleets) recordStep(tx *store.Tx, f *Fleet, location string) {
+	if f.Containers != nil {
+		s.record(tx, containerEvents[f.Status].fleet, f, location, "Fleet %s changed state to %s", f.ID, f.Status)
+		return
+	}
 	for _, step := range startupEvents[f.Status] {
 		text := cmp.Or(step.text, fmt.Sprintf("Fleet %s changed state to %s", f.ID, f.Status))
 		s.record(tx, step.code, f, location, "%s", text)
 	}
 }
 
-func (s *Service) recordLocation(tx *store.Tx, f *Fleet, l *LocationState) {
+func (s *Fleets) recordLocation(tx *store.Tx, f *Fleet, l *LocationState) {
 	codes := map[Status]event.Code{
 		Activating: event.LocationStateActivating, Active: event.LocationStateActive, Error: event.LocationStateError,
+	}
+	if f.Containers != nil {
+		codes[l.Status] = containerEvents[l.Status].location
 	}
 	if code, ok := codes[l.Status]; ok {
 		s.record(tx, code, f, l.Location, "Location %s changed state to %s", l.Location, l.Status)
@@ -127,7 +217,9 @@ func (s *Service) recordLocation(tx *store.Tx, f *Fleet, l *LocationState) {
 }
 
 // Fail records a failure in a location of a managed fleet. A location that has not been
-// ACTIVE moves to ERROR, and so does the fleet when all its locations are in ERROR.
+// ACTIVE moves to ERROR, and so does the fleet when all its locations are in ERROR. Container
+// fleets have no such status: they keep trying, and their deployment becomes IMPAIRED
+// (Deployments.Report).
 func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, cause string) {
 	old := s.table.Get(tx, fleetID)
 	if old == nil {
@@ -136,10 +228,10 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 	f := old.clone()
 	s.record(tx, code, f, location, "%s", cause)
 	l := f.Place(location)
-	if l == nil || !l.Status.Starting() {
+	if l == nil || !l.Status.Starting() || f.Containers != nil {
 		return
 	}
-	l.move(Error)
+	f.moveAt(l, Error)
 	l.WaitsForHost = false
 	s.recordLocation(tx, f, l)
 	lost := !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status != Error })
@@ -167,11 +259,12 @@ func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	if text != "" {
 		s.record(tx, event.GenericEvent, f, location, "%s", text)
 	}
+	s.Deployments.settle(tx, f)
 }
 
 // WantsInstances reports whether Muster should run instances in the location.
 func (f *Fleet) WantsInstances(l LocationState) bool {
-	return f.Managed != nil && f.Status != Deleting && (l.Status == Active || l.Status.Starting())
+	return f.Managed != nil && f.Status != Deleting && (l.Status.Serves() || l.Status.Starting())
 }
 
 // TakesProcesses reports whether a new game server process may connect.

@@ -21,6 +21,8 @@ type Fleets struct {
 	managed *store.Index[Fleet] // managed fleets
 	ofBuild *store.Index[Fleet] // managed fleets by build
 
+	ofDefinition *store.Index[Fleet] // container fleets by the names of their container group definitions
+
 	onDesired []func()
 }
 
@@ -43,8 +45,13 @@ func newFleets(st *store.Store, events *event.Log, home arn.Home) *Fleets {
 		}
 	})
 	t.ofBuild = store.NewIndex(t.table, "build", func(f *Fleet, emit func(string)) {
-		if f.Managed != nil {
+		if f.Managed != nil && f.Containers == nil {
 			emit(f.Managed.BuildID)
+		}
+	})
+	t.ofDefinition = store.NewIndex(t.table, "definition", func(f *Fleet, emit func(string)) {
+		for name := range f.Containers.names() {
+			emit(name)
 		}
 	})
 	return t
@@ -55,7 +62,7 @@ func (t *Fleets) Home() arn.Home { return t.home }
 
 // Get returns a fleet by id or ARN, or nil.
 func (t *Fleets) Get(r store.Reader, idOrARN string) *Fleet {
-	return t.table.Get(r, t.home.ID("fleet", idOrARN))
+	return t.table.Get(r, t.home.FleetID(idOrARN))
 }
 
 // Find returns a fleet by id or ARN. Errors: NotFound.
@@ -74,6 +81,12 @@ func (t *Fleets) Leaving(r store.Reader) iter.Seq[*Fleet] { return t.leaving.Equ
 
 // Managed returns an iterator over the managed fleets, oldest first.
 func (t *Fleets) Managed(r store.Reader) iter.Seq[*Fleet] { return t.managed.Equal(r, "") }
+
+// OfDefinition returns an iterator over the container fleets that run a version of a
+// container group definition, oldest first.
+func (t *Fleets) OfDefinition(r store.Reader, name string) iter.Seq[*Fleet] {
+	return t.ofDefinition.Equal(r, name)
+}
 
 // OfBuild returns an iterator over the fleets of a build, oldest first.
 func (t *Fleets) OfBuild(r store.Reader, buildID string) iter.Seq[*Fleet] {
@@ -99,23 +112,23 @@ func notify(tx *store.Tx, all []func()) {
 	}
 }
 
-// changeable returns a copy of an ACTIVE fleet.
+// changeable returns a copy of a fleet that hosts game sessions.
 func (t *Fleets) changeable(r store.Reader, idOrARN string) (*Fleet, error) {
 	f, err := t.Find(r, idOrARN)
 	if err != nil {
 		return nil, err
 	}
-	if f.Status != Active {
+	if !f.Status.Serves() {
 		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; it must be ACTIVE", f.ID, f.Status)
 	}
 	return f.clone(), nil
 }
 
-// changeableManaged returns a copy of an ACTIVE managed fleet.
+// changeableManaged returns a copy of a managed fleet that hosts game sessions.
 func (t *Fleets) changeableManaged(r store.Reader, idOrARN string) (*Fleet, error) {
 	f, err := t.Find(r, idOrARN)
 	if err == nil && f.Managed == nil {
-		err = fault.Invalid("FleetId: fleet %s is of ComputeType %s; this works on fleets of ComputeType EC2", f.ID, f.ComputeType)
+		err = fault.Invalid("FleetId: fleet %s is of ComputeType %s; this works on managed fleets only", f.ID, f.ComputeType)
 	}
 	if err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.refuseContainers("use UpdateContainerFleet"); err != nil {
+		return nil, err
+	}
 	was := f.Protection
 	patch.Set(&f.Name, in.Name)
 	patch.Set(&f.Description, in.Description)
@@ -57,6 +60,9 @@ func (s *Service) runUpdateRuntime(tx *store.Tx, a RuntimeInput) (*Fleet, error)
 	}
 	if old.Status == Deleting {
 		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; its runtime configuration cannot be updated any more", old.ID, old.Status)
+	}
+	if err := old.refuseContainers("what its instances run is in its container group definitions; use UpdateContainerFleet"); err != nil {
+		return nil, err
 	}
 	f := old.clone()
 	if err := a.Runtime.Validate(); err != nil {
@@ -95,8 +101,12 @@ func (s *Service) runAddLocations(tx *store.Tx, a LocationsInput) (*Fleet, error
 		return nil, err
 	}
 	f.addLocations(a.Locations)
-	for _, l := range f.Locations[known:] {
-		s.recordLocation(tx, f, &l)
+	if f.Containers != nil {
+		s.begin(tx, f, f.Locations[known:])
+	} else {
+		for _, l := range f.Locations[known:] {
+			s.recordLocation(tx, f, &l)
+		}
 	}
 	s.putDesired(tx, f)
 	return f, nil
@@ -118,12 +128,13 @@ func (s *Service) runRemoveLocations(tx *store.Tx, a LocationsInput) (*Fleet, er
 		if f.Locations[at].Status == Deleting {
 			return nil, fault.Invalid("Locations.%d: %s is being removed already", i+1, name)
 		}
-		f.Locations[at].move(Deleting)
+		f.moveAt(&f.Locations[at], Deleting)
 		s.record(tx, event.LocationStateDeleting, f, name, "Location %s changed state to DELETING", name)
 	}
 	s.table.Put(tx, f)
 	notify(tx, s.onDeleting)
-	return f, nil
+	s.Deployments.settle(tx, f)
+	return s.table.Get(tx, f.ID), nil
 }
 
 // FinishLocation removes a DELETING location from a fleet.
@@ -134,8 +145,8 @@ func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
 	s.record(tx, event.LocationStateDeleted, f, location, "Location %s was removed", location)
 }
 
-// addLocations adds locations in their initial state: NEW with one desired instance, or
-// ACTIVE in an Anywhere fleet. The first location of a managed fleet is its home region.
+// addLocations adds locations in their initial state, with one desired instance in a managed
+// fleet. The first location of a managed fleet is its home region.
 func (f *Fleet) addLocations(names []string) {
 	if f.Managed != nil && len(f.Locations) == 0 {
 		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
@@ -144,12 +155,21 @@ func (f *Fleet) addLocations(names []string) {
 		l := LocationState{Location: name}
 		if f.Managed != nil {
 			l.Capacity = newCapacity
-			l.move(Made)
-		} else {
-			l.move(Active)
 		}
+		f.moveAt(&l, f.first())
 		f.Locations = append(f.Locations, l)
 	}
+}
+
+// first returns the initial status of the fleet and its locations.
+func (f *Fleet) first() Status {
+	switch {
+	case f.Containers != nil:
+		return Pending
+	case f.Managed != nil:
+		return Made
+	}
+	return Active
 }
 
 // checkLocations returns an error unless a fleet that already has some locations may add

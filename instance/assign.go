@@ -24,7 +24,7 @@ func (is *instances) Assignments(r store.Reader, hostID string) []Assignment {
 		if i.Gone || f == nil || f.Managed == nil || c == nil {
 			continue
 		}
-		fleetARN := is.Fleets.Home().Of("fleet", f.ID)
+		fleetARN := is.Fleets.Home().OfFleet(f.ID)
 		all = append(all, Assignment{i, f, fleetARN, c, is.relayed(fleetARN)})
 	}
 	return all

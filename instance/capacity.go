@@ -116,7 +116,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	pl.sweep(tx)
 	for f := range pl.Fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			if l.Status == fleet.Made && f.WantsInstances(l) {
+			if l.Status.New() && f.WantsInstances(l) {
 				pl.Fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
 			}
 		}

@@ -155,7 +155,7 @@ func (l *Latencies) forRequest(player string, given map[string]float64, m *Match
 func (l *Latencies) Known() map[string]bool {
 	known := map[string]bool{}
 	for f := range l.fleets.All(l.st.View(), "") {
-		if f.Status != fleet.Active {
+		if !f.Status.Serves() {
 			continue
 		}
 		known[f.Home] = true

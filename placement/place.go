@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
@@ -32,7 +31,7 @@ func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
 
 func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool, error) {
 	f := s.fleets.Get(tx, proposal.Place.FleetID)
-	if f == nil || f.Status != fleet.Active || !f.Has(proposal.Place.Location) {
+	if f == nil || !f.Status.Serves() || !f.Has(proposal.Place.Location) {
 		return false, nil
 	}
 	r := s.t.requests.Get(tx, old.ID)

@@ -110,7 +110,7 @@ func (p *planner) candidates(q *Queue) []candidate {
 		for _, l := range f.Locations {
 			c := candidate{Place: Place{f.ID, l.Location}, destination: i, cost: price(f.Cost)}
 			switch {
-			case f.Status != fleet.Active || l.Status != fleet.Active:
+			case !f.Status.Serves() || !l.Status.Serves():
 				c.usable = FleetNotActive
 			case !q.allows(l.Location):
 				c.usable = NotAllowed

@@ -217,12 +217,12 @@ func (qs *Queues) checkDestinations(r store.Reader, destinations []string) error
 		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, destinations[i])
 	}
 	for i, d := range destinations {
-		switch arn.Kind(d) {
-		case "fleet":
+		switch {
+		case arn.IsFleet(d):
 			if qs.fleets.Get(r, d) == nil {
 				return fault.Missing("Destinations.%d.DestinationArn: fleet %s does not exist", i+1, d)
 			}
-		case "alias":
+		case arn.Kind(d) == "alias":
 			if _, err := qs.fleets.Aliases.Find(r, d); err != nil {
 				return fault.Missing("Destinations.%d.DestinationArn: alias %s does not exist", i+1, d)
 			}

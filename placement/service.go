@@ -93,7 +93,7 @@ func (s *Service) Nudge() { s.nudge.Send() }
 // resolve returns the fleet that a destination currently leads to, or the reason why
 // there is none.
 func (s *Service) resolve(r store.Reader, destination string) (*fleet.Fleet, Outcome) {
-	if arn.Kind(destination) == "fleet" {
+	if arn.IsFleet(destination) {
 		if f := s.fleets.Get(r, destination); f != nil {
 			return f, ""
 		}

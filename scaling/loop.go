@@ -72,7 +72,7 @@ func (s *Service) pass(ctx context.Context) error {
 
 // scale plans one location and acts on it.
 func (s *Service) scale(ctx context.Context, view store.Reader, waiting placement.Depth, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[place]Memory) error {
-	if l.Status != fleet.Active || l.ScalingStopped {
+	if !l.Status.Serves() || l.ScalingStopped {
 		return nil // earlier samples are dropped
 	}
 	at := place{f.ID, l.Location}

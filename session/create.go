@@ -94,7 +94,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 			return sameRequest(old, in, f.ID)
 		}
 	}
-	if f.Status != fleet.Active {
+	if !f.Status.Serves() {
 		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; it must be ACTIVE", f.ID, f.Status)
 	}
 	if err := s.checkCreator(tx, f, in.CreatorID); err != nil {
@@ -124,9 +124,9 @@ func checkPlace(f *fleet.Fleet, location string) error {
 	}
 	l := f.Place(location)
 	switch {
-	case l == nil || f.Managed == nil && l.Status != fleet.Active:
+	case l == nil || f.Managed == nil && !l.Status.Serves():
 		return fault.Invalid("Location: %s is not a location of fleet %s", location, f.ID)
-	case l.Status != fleet.Active && f.Status == fleet.Active:
+	case !l.Status.Serves() && f.Status.Serves():
 		return fault.New(fault.InvalidFleetStatus, "Location: %s of fleet %s is in status %s; it must be ACTIVE", location, f.ID, l.Status)
 	}
 	return nil

@@ -301,3 +301,26 @@ func TestVersion_DeletedMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// Whoever waits for versions is told in the transaction that makes them READY, when the row
+// says so: at once for a digest, later for a tag.
+func TestOnReady(t *testing.T) {
+	in(t, func(y *yard) {
+		var told []string
+		y.groups.OnReady(func(tx *store.Tx, v *container.Version) {
+			row, err := y.groups.Find(tx, v.Name, v.Number)
+			if err != nil || row.Status != container.Ready || row.Game.Digest == "" || row.Ports() != 11 {
+				y.Errorf("told of version %d of %s, whose row is %+v (%v)", v.Number, v.Name, row, err)
+			}
+			told = append(told, v.Name)
+		})
+		y.answer = func(string) (string, error) { return other, nil }
+		y.create("digest", group())
+		tagged := group()
+		tagged.Game.Image = "r.example/arena:1"
+		y.create("tag", tagged)
+		if synctest.Wait(); !slices.Equal(told, []string{"digest", "tag"}) {
+			t.Errorf("told of %v", told)
+		}
+	})
+}

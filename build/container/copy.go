@@ -98,7 +98,9 @@ func (s *Service) runSettle(tx *store.Tx, o outcome) error {
 	switch {
 	case o.Failure == "":
 		v.settle(Ready)
+		s.t.versions.Put(tx, v)
 		s.announce(tx, v)
+		return nil
 	case o.Final || v.Tries > 0 && tx.Now().Sub(v.Created) >= s.opts.Patience:
 		s.fail(tx, v, o.Failure)
 	default:

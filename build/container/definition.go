@@ -111,10 +111,14 @@ func (s *Service) add(tx *store.Tx, d *Definition, spec Spec) (*Version, error) 
 	return v, nil
 }
 
-// announce records that a new version is READY, if it is.
+// announce records that a stored version is READY, if it is, and tells those who wait for it.
 func (s *Service) announce(tx *store.Tx, v *Version) {
-	if v.Status == Ready {
-		s.record(tx, event.ContainerGroupReady, v, fmt.Sprintf("Container group definition %s, version %d, is READY", v.Name, v.Number))
+	if v.Status != Ready {
+		return
+	}
+	s.record(tx, event.ContainerGroupReady, v, fmt.Sprintf("Container group definition %s, version %d, is READY", v.Name, v.Number))
+	for _, f := range s.onReady {
+		f(tx, v)
 	}
 }
 

@@ -66,6 +66,7 @@ type Service struct {
 	settle  *store.Action[outcome]
 	loop    *wake.Loop
 	inUse   func(r store.Reader, name string, number int) (fleet string)
+	onReady []func(tx *store.Tx, v *Version)
 }
 
 // New registers the package's tables and commands on the store.
@@ -91,6 +92,27 @@ func (s *Service) SetInUse(f func(r store.Reader, name string, number int) (flee
 		panic("build/container: SetInUse was called twice")
 	}
 	s.inUse = f
+}
+
+// OnReady registers a function to be called in the transaction in which a version becomes
+// READY.
+func (s *Service) OnReady(f func(tx *store.Tx, v *Version)) { s.onReady = append(s.onReady, f) }
+
+// Ports returns the number of ports of all containers of a group.
+func (s *Spec) Ports() int {
+	n := 0
+	for c := range s.Containers() {
+		for _, r := range c.Ports {
+			n += r.To - r.From + 1
+		}
+	}
+	return n
+}
+
+// Names reports whether a name or ARN of a definition names one of its versions.
+func Names(nameOrARN string) bool {
+	_, id, ok := strings.Cut(nameOrARN, "/")
+	return ok && strings.Contains(id, ":")
 }
 
 // ARN returns the ARN of a version.

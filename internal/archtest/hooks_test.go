@@ -19,7 +19,7 @@ import (
 // are registered.
 var hookOwners = map[string]string{
 	"fleets": "fleet", "computes": "compute", "sessions": "session", "instances": "instance", "hosts": "instance", "placements": "placement",
-	"queues": "placement", "accounts": "identity", "matches": "flexmatch", "builds": "build", "identity": "identity", "lobby": "lobby", "store": "internal/store", "st": "internal/store", "blobs": "internal/blob",
+	"queues": "placement", "accounts": "identity", "matches": "flexmatch", "builds": "build", "containers": "build/container", "identity": "identity", "lobby": "lobby", "store": "internal/store", "st": "internal/store", "blobs": "internal/blob",
 }
 
 // registers matches methods with which a higher package registers what a lower one calls.

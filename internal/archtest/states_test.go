@@ -32,6 +32,8 @@ var update = flag.Bool("update", false, "write the diagrams of docs/state-machin
 func diagrams() map[string]string {
 	return map[string]string{
 		"Fleet and fleet location":   diagram(fleet.Moves),
+		"Container fleet":            diagram(fleet.ContainerMoves),
+		"Fleet deployment":           diagram(fleet.DeploymentMoves),
 		"Build":                      diagram(build.Moves),
 		"Container group definition": diagram(container.Moves),
 		"Instance":                   diagram(instance.Moves),

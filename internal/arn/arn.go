@@ -10,7 +10,10 @@ import (
 	"strings"
 )
 
-const prefix = "arn:aws:gamelift:"
+const (
+	prefix         = "arn:aws:gamelift:"
+	containerFleet = "containerfleet"
+)
 
 // Home is the deployment that new ARNs belong to.
 type Home struct {
@@ -32,6 +35,15 @@ func ValidAccount(s string) bool { return accountForm.MatchString(s) }
 // Of returns the ARN of a resource: Of("fleet", "fleet-1") ends in fleet/fleet-1.
 func (h Home) Of(kind, id string) string {
 	return prefix + h.Region + ":" + h.Account + ":" + kind + "/" + id
+}
+
+// OfFleet returns the ARN of a fleet, whose kind is part of its id: those of container
+// fleets begin with containerfleet-.
+func (h Home) OfFleet(id string) string {
+	if strings.HasPrefix(id, containerFleet+"-") {
+		return h.Of(containerFleet, id)
+	}
+	return h.Of("fleet", id)
 }
 
 // OfAlias returns the ARN of an alias; its account is empty, as in AWS.
@@ -60,6 +72,23 @@ func (h Home) ID(kind, s string) string {
 	}
 	return ""
 }
+
+// FleetID is like ID for a fleet of either kind. It is "" for an ARN whose kind is not that
+// of the id.
+func (h Home) FleetID(s string) string {
+	kind := Kind(s)
+	if kind != containerFleet {
+		kind = "fleet"
+	}
+	id := h.ID(kind, s)
+	if strings.HasPrefix(s, "arn:") && Kind(h.OfFleet(id)) != kind {
+		return ""
+	}
+	return id
+}
+
+// IsFleet reports whether s is the ARN of a fleet of either kind.
+func IsFleet(s string) bool { return Kind(s) == "fleet" || Kind(s) == containerFleet }
 
 // Kind returns the resource kind of an ARN ("fleet", "alias", …), or "".
 func Kind(s string) string {

@@ -114,7 +114,7 @@ func (c *Client) destinations(ctx context.Context, t session.Target) ([]session.
 		arn := aws.ToString(d.DestinationArn)
 		if _, id, ok := strings.Cut(arn, ":alias/"); ok {
 			targets = append(targets, session.Target{AliasID: id, Location: t.Location})
-		} else if _, id, ok := strings.Cut(arn, ":fleet/"); ok {
+		} else if _, id, ok := strings.Cut(arn, "fleet/"); ok { // of kind fleet or containerfleet
 			targets = append(targets, session.Target{FleetID: id, Location: t.Location})
 		}
 	}
