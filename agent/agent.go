@@ -72,6 +72,7 @@ func New(o Options) (*Agent, error) {
 	})
 	a.instances = &instances{m: a.machine, byID: map[string]*instance.Instance{}}
 	a.host.instances = a.instances
+	a.host.shells = &shells{server: a.server, instances: a.instances, facts: &a.opts.Facts, places: make(chan struct{}, maxShells), log: a.log}
 	return a, err
 }
 
@@ -112,6 +113,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.end(ctx)
 	}
 	a.work.Wait()
+	a.host.shells.work.Wait()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -128,6 +130,10 @@ func (a *Agent) lock() (io.Closer, error) {
 func (a *Agent) prepare() error {
 	if err := a.isolate(); err != nil {
 		return err
+	}
+	a.opts.Facts.Shells = a.opts.shellOffer(a.machine.Jailer)
+	if a.opts.Shells != NoShells && !a.opts.Facts.Shells.Offered {
+		a.log.Warn("this machine refuses remote shells", "why", a.opts.Facts.Shells.Why)
 	}
 	return a.machine.Jailer.ClearStaging()
 }

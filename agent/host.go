@@ -13,6 +13,7 @@ type host struct {
 	instances *instances
 	uploads   *uploads
 	reports   *reports
+	shells    *shells
 	sampler   *sampler
 	log       *slog.Logger
 }
@@ -44,6 +45,8 @@ func (h *host) Obey(ctx context.Context, m protocol.Message) {
 			i = nil
 		}
 		h.uploads.collect(ctx, i, *m.Collect)
+	case m.Shell != nil:
+		h.shells.begin(ctx, *m.Shell)
 	case m.Ack != nil:
 		if err := h.reports.ack(m.Ack.Seq); err != nil {
 			h.log.Warn("report not forgotten", "error", err)

@@ -77,6 +77,9 @@ type Options struct {
 	// certificate, as the agent does.
 	RelayAll bool
 
+	// Shells says which remote shells are run in instances. Default: none.
+	Shells ShellPolicy
+
 	// Own are instances that Muster does not assign: programs on this machine.
 	Own []*instance.Own
 
@@ -154,6 +157,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Required && (o.Launcher == "" || o.Users.From == 0 || o.Unconfined):
 		return errors.New("required: isolation needs a launcher and users")
+	case o.Shells != NoShells && o.Shells != IsolatedShells && o.Shells != AnyShells:
+		return fmt.Errorf("shells: %q is neither isolated nor as-agent", o.Shells)
 	case o.Users.From < 0 || o.Users.To < o.Users.From:
 		return fmt.Errorf("users: %d to %d is no range of numbers above 0", o.Users.From, o.Users.To)
 	case o.Root == "":

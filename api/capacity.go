@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"net"
 	"time"
 
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/instance"
@@ -187,9 +190,9 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Ins
 	return out
 }
 
-// getInstanceAccess always refuses: AWS returns a login to its machines, but Muster's
-// machines are the operator's.
-func (h handlers) getInstanceAccess(_ context.Context, in *gamelift.GetInstanceAccessInput) (*gamelift.GetInstanceAccessOutput, error) {
+// getInstanceAccess returns credentials for shells on an instance. They are those of
+// getComputeAccess in the form of a user and a password.
+func (h handlers) getInstanceAccess(ctx context.Context, in *gamelift.GetInstanceAccessInput) (*gamelift.GetInstanceAccessOutput, error) {
 	f, err := h.managedFleet(*in.FleetId)
 	if err != nil {
 		return nil, err
@@ -198,11 +201,33 @@ func (h handlers) getInstanceAccess(_ context.Context, in *gamelift.GetInstanceA
 	if i == nil || i.FleetID != f.ID {
 		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
 	}
-	return nil, h.noAccess(i)
+	c, err := h.Computes.Find(h.Store.View(), f.ID, i.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.access(ctx, i, c)
+	if err != nil {
+		return nil, err
+	}
+	out := &gamelift.InstanceAccess{FleetId: &f.ID, InstanceId: &i.ID, OperatingSystem: opt(f.Managed.OS), Credentials: &gamelift.InstanceCredentials{
+		UserName: &t.AccessKeyID, Secret: new(t.SecretAccessKey + "." + t.SessionToken),
+	}}
+	if ip, _ := c.Address(); net.ParseIP(ip) != nil {
+		out.IpAddress = &ip
+	}
+	return &gamelift.GetInstanceAccessOutput{InstanceAccess: out}, nil
 }
 
-func (h handlers) noAccess(i *instance.Instance) error {
-	return fault.Invalid("FleetId: Muster gives no remote access; instance %s is part of your own host %s", i.ID, i.HostID)
+// access returns credentials for shells on an instance.
+func (h handlers) access(ctx context.Context, i *instance.Instance, c *compute.Compute) (auth.Temporary, error) {
+	if h.RemoteAccess == nil {
+		return auth.Temporary{}, fault.Invalid("FleetId: remote access is not enabled on this server: start it with --remote-access, and the agents of the hosts with --allow-shells; instance %s is part of your own host %s", i.ID, i.HostID)
+	}
+	caller, known := awsrpc.Caller(ctx).Identity.(auth.Caller)
+	if !known {
+		caller = auth.Anybody()
+	}
+	return h.RemoteAccess.Credentials(ctx, caller, i, c)
 }
 
 // describeEC2InstanceLimits returns how many instances of each type there are in a

@@ -83,15 +83,23 @@ func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetCompute
 	}, nil
 }
 
-func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAccessInput) (*gamelift.GetComputeAccessOutput, error) {
+func (h handlers) getComputeAccess(ctx context.Context, in *gamelift.GetComputeAccessInput) (*gamelift.GetComputeAccessOutput, error) {
 	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, h.computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
-	if i := h.Instances.Instance(h.Store.View(), c.InstanceID); i != nil {
-		return nil, h.noAccess(i)
+	i := h.Instances.Instance(h.Store.View(), c.InstanceID)
+	if i == nil {
+		return nil, fault.Invalid("FleetId: remote access is not offered for ANYWHERE fleets; compute %s is a machine of your own", c.Name)
 	}
-	return nil, fault.Invalid("FleetId: remote access is not offered for ANYWHERE fleets; compute %s is a machine of your own", c.Name)
+	t, err := h.access(ctx, i, c)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.GetComputeAccessOutput{
+		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)), Target: &i.ID,
+		Credentials: &gamelift.AwsCredentials{AccessKeyId: &t.AccessKeyID, SecretAccessKey: &t.SecretAccessKey, SessionToken: &t.SessionToken},
+	}, nil
 }
 
 func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {

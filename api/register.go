@@ -42,6 +42,8 @@ type Services struct {
 	Objects    *object.Service
 	Uploads    Uploads
 	Scaling    *scaling.Service
+	// RemoteAccess issues credentials for shells on instances; nil refuses them.
+	RemoteAccess RemoteAccess
 	// Sealer seals data that callers send back and must not read.
 	Sealer *auth.Master
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
@@ -49,6 +51,13 @@ type Services struct {
 	// Beacon returns the HOST:PORT of a location's UDP beacon, or ""; nil means that no
 	// location has one.
 	Beacon func(location string) string
+}
+
+// RemoteAccess issues credentials for remote access.
+type RemoteAccess interface {
+	// Credentials returns credentials with which a caller can open shells on an instance,
+	// or a fault, with what would change that.
+	Credentials(ctx context.Context, caller auth.Caller, i *instance.Instance, c *compute.Compute) (auth.Temporary, error)
 }
 
 // Uploads issues credentials and URLs for stored files.

@@ -59,20 +59,28 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 			Base: at.base, Beacon: at.beaconAddress(), Operator: d.callers.claimOf, Logger: o.Logger, Registerer: metrics,
 		}, d.players),
 	}
+	access := o.remoteAccess(d)
 	all.hosts = hosts.New(hosts.Options{
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Objects: d.objects,
 		GameServerURL: at.gameServers(), Home: o.home(),
 		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
 		Relay:    all.servers.Relay,
+		Shells:   access.options(),
 		Allow:    d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})
-	api.Register(srv, api.Services{
+	services := api.Services{
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,
 		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
 		FleetIQ: d.groups, Placements: d.placements, Matches: d.matches,
 		Builds: d.builds, Containers: d.containers, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
 		GameServerURL: at.gameServers(), Beacon: all.players.BeaconOf,
-	})
+	}
+	if access != nil {
+		access.offers = all.hosts.OffersShells
+		services.RemoteAccess = access
+		d.keys.OnRevoked(func(string) { all.hosts.RecheckShells() })
+	}
+	api.Register(srv, services)
 	d.auditRoutes(all.admin)
 	return all, nil
 }

@@ -37,6 +37,7 @@ func DefaultLimits() map[string]limit.Rate {
 		string(auth.GameBackend): whole,
 		string(auth.GameServer):  {PerSecond: 5000, Burst: 50_000},
 		string(auth.PlayerData):  {PerSecond: 2000, Burst: 10_000},
+		string(auth.RemoteShell): {PerSecond: 100, Burst: 1000},
 		string(auth.ReadOnly):    {PerSecond: 1000, Burst: 5000},
 		limitAdministration:      {PerSecond: 50, Burst: 500},
 		limitCredentials:         {PerSecond: 20, Burst: 200},

@@ -87,6 +87,10 @@ type Options struct {
 	// Listen.
 	AcceptAny bool
 
+	// RemoteAccess lets callers open shells on instances of managed fleets, whose hosts
+	// allow it.
+	RemoteAccess bool
+
 	// BodyTimeout limits how long the body of a request may take to arrive; for builds and
 	// other files, how long it may make no progress. Default 30 s.
 	BodyTimeout time.Duration

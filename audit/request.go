@@ -150,6 +150,20 @@ func (q *Request) Attested() {
 	q.written = true
 }
 
+// Record appends a record of one step of a request that takes long, and returns once it is
+// durable. End then makes no record of a request that was served.
+func (q *Request) Record(ctx context.Context, action auth.Action, outcome string, names ...string) error {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	r := q.sealed()
+	q.written = true
+	q.mu.Unlock()
+	r.Action, r.Resources, r.Outcome = text(string(action), maxText), resources(names), text(outcome, maxText)
+	return q.log.append.Do(ctx, []Record{r})
+}
+
 // End ends the request, with the given outcome unless SetFailure has set one. A change that
 // was recorded in its transaction and succeeded is not recorded again.
 func (q *Request) End(outcome string) {

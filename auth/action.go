@@ -19,6 +19,7 @@ const (
 	ReadPlayerData       Action = "muster:ReadPlayerData"       // read the stored data of players, in every namespace
 	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
 	BanPlayer            Action = "muster:BanPlayer"            // ban players
+	OpenShell            Action = "muster:OpenShell"            // open a shell with the credentials of GetComputeAccess
 )
 
 // backendActions are the actions that a game backend needs besides reading.
@@ -37,6 +38,9 @@ var serverActions = set(
 	"RegisterGameServer", "UpdateGameServer",
 	ConnectGameServer,
 )
+
+// shellActions are the actions that let people onto the machines of game servers.
+var shellActions = set("GetComputeAccess", "GetInstanceAccess", OpenShell)
 
 // giveAccess are operations that read by their name, but grant access.
 var giveAccess = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess")

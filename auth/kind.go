@@ -29,6 +29,12 @@ const (
 	ConnectHost Action = "muster:ConnectHost" // connect as a host
 )
 
+// The actions of a remote shell besides OpenShell. They are for the audit log only.
+const (
+	BeginShell Action = "muster:BeginShell" // a program was asked for in an instance
+	EndShell   Action = "muster:EndShell"   // it has ended, or was ended
+)
+
 // reveal are actions that read by their name, but return access or data written by
 // games.
 var reveal = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess", "GetGameSessionLogUrl", "RequestUploadCredentials", ReadAudit, GetObject)

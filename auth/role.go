@@ -8,15 +8,18 @@ type Role string
 // The roles, from most to least.
 const (
 	Admin       Role = "admin"        // everything
-	Operator    Role = "operator"     // everything except managing keys and reading the audit log
+	Operator    Role = "operator"     // everything except managing keys, reading the audit log and remote access
 	GameBackend Role = "game-backend" // sessions, placements, matchmaking, players, and reading
 	GameServer  Role = "game-server"  // what a game server needs: compute, token and connection
 	PlayerData  Role = "player-data"  // the stored data of players, for game servers
+	RemoteShell Role = "remote-shell" // shells on instances of managed fleets, and what read-only may
 	ReadOnly    Role = "read-only"    // reading, except what grants access
 )
 
 // Roles returns every role.
-func Roles() []Role { return []Role{Admin, Operator, GameBackend, GameServer, PlayerData, ReadOnly} }
+func Roles() []Role {
+	return []Role{Admin, Operator, GameBackend, GameServer, PlayerData, RemoteShell, ReadOnly}
+}
 
 // Valid reports whether r is a role.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
@@ -30,13 +33,15 @@ func (r Role) Allows(action Action) bool {
 	case Admin:
 		return true
 	case Operator:
-		return action != ManageKeys && action != ReadAudit
+		return action != ManageKeys && action != ReadAudit && !shellActions[action]
 	case GameBackend:
 		return backendActions[action] || action.reads()
 	case GameServer:
 		return serverActions[action]
 	case PlayerData:
 		return action == ReadPlayerData || action == WritePlayerData
+	case RemoteShell:
+		return shellActions[action] || ReadOnly.Allows(action)
 	case ReadOnly:
 		return action == ReadHosts || action.reads() && !connects[action]
 	}

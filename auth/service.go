@@ -22,6 +22,8 @@ type Service struct {
 	use    use
 	opened opened
 
+	onRevoked []func(keyID string)
+
 	keys  *store.Table[Key]
 	seals *store.Table[seal]
 	used  *store.Table[Use]
@@ -125,6 +127,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) error {
 	s.keys.Delete(tx, id)
 	s.used.Delete(tx, id)
 	tx.OnCommit(func() { s.opened.drop(id) })
+	s.revoke(tx, id)
 	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
 	return nil
 }
@@ -146,12 +149,25 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 			return nil, err
 		}
 		code = event.KeyDisabled
+		s.revoke(tx, old.ID)
 	}
 	k := *old
 	k.Disabled = !a.Enabled
 	s.keys.Put(tx, &k)
 	s.events.Append(tx, event.Event{Code: code, Resource: k.ID, Message: describe(&k)})
 	return &k, nil
+}
+
+// OnRevoked registers f to be called, after commit, when a key was deleted or disabled. It
+// must be called before traffic.
+func (s *Service) OnRevoked(f func(keyID string)) { s.onRevoked = append(s.onRevoked, f) }
+
+func (s *Service) revoke(tx *store.Tx, id string) {
+	tx.OnCommit(func() {
+		for _, f := range s.onRevoked {
+			f(id)
+		}
+	})
 }
 
 // Rotation says how a key is replaced.

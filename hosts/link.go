@@ -45,7 +45,8 @@ type link struct {
 	run     string // of the agent, from its Hello
 	offered string // the secret sent to the agent on this connection
 	last    *protocol.Status
-	present bool // Hello was received
+	present bool                 // Hello was received
+	shells  *protocol.ShellOffer // from its Hello; nil if the agent is older than remote shells
 	pending map[string]ending
 }
 

@@ -6,6 +6,7 @@ type metrics struct {
 	connected prometheus.Gauge
 	exits     *prometheus.CounterVec
 	logBytes  prometheus.Counter
+	shells    prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -19,9 +20,12 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_hosts_log_bytes_total", Help: "Bytes of logs that hosts brought.",
 		}),
+		shells: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "muster_hosts_shells", Help: "Remote shells that are open.",
+		}),
 	}
 	if r != nil {
-		r.MustRegister(m.connected, m.exits, m.logBytes)
+		r.MustRegister(m.connected, m.exits, m.logBytes, m.shells)
 	}
 	return m
 }

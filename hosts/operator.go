@@ -192,6 +192,9 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.shells != nil {
+		h.Shells = &protocol.ShellOffer{Offered: l.shells.Offered, Why: cut(l.shells.Why)}
+	}
 	if l.last == nil {
 		return h
 	}

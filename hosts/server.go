@@ -43,6 +43,9 @@ type Options struct {
 	// perform action on the resources; nil refuses all operators.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 
+	// Shells enables remote shells; nil refuses them.
+	Shells *ShellOptions
+
 	// Limits limit the requests of machines; nil means no limits.
 	Limits Limits
 
@@ -76,6 +79,7 @@ type Server struct {
 	mux      *http.ServeMux
 	upgrader websocket.Upgrader
 	metrics  *metrics
+	shells   *shells
 	warnings *limit.Warnings // those that unauthenticated requests can cause
 
 	ctx    context.Context // of connections; ends with Stop
@@ -119,6 +123,7 @@ func New(o Options) *Server {
 	if o.Relay != nil {
 		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
 	}
+	s.shells = newShells(s)
 	s.operatorRoutes()
 	o.Instances.OnAssign(s.assign)
 	o.Instances.AddLauncher(s)
@@ -141,8 +146,10 @@ func (s *Server) Stop() {
 	s.open.Wait()
 }
 
-// assign makes a host's connection send the desired state.
+// assign makes a host's connection send the desired state, and ends the shells of
+// instances that have ended.
 func (s *Server) assign(hostID string) {
+	s.shells.Recheck()
 	if l := s.link(hostID); l != nil {
 		l.desired.Send()
 	}

@@ -52,6 +52,7 @@ type Instance struct {
 	jail   *jail.Jail
 	slots  *slots
 	launch *launcher
+	shells shells
 	broken error // why the processes of a former agent could not be taken over
 
 	ctx      context.Context    // outlives Run: processes are stopped after it
@@ -118,6 +119,7 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 	}
 	i.slots.note = func(one *slot, r supervise.Run) { i.launch.note(one, r) }
 	i.show()
+	i.jail.EndShells()
 	if i.broken = i.takeOver(); i.broken != nil {
 		i.log.Error("the processes of a former agent cannot be taken over", "error", i.broken)
 	}
@@ -173,6 +175,7 @@ func (i *Instance) Kill(k protocol.Kill) {
 // Detach ends Run and leaves the processes to the next agent.
 func (i *Instance) Detach() {
 	i.end()
+	i.shells.end()
 	<-i.finished
 	i.slots.detach()
 }
@@ -181,6 +184,7 @@ func (i *Instance) Detach() {
 // ends.
 func (i *Instance) Stop(ctx context.Context, grace time.Duration) {
 	i.end()
+	i.shells.end()
 	<-i.finished
 	i.slots.stop(ctx, grace, "the agent ends")
 }
@@ -369,6 +373,7 @@ func (i *Instance) stop(from Status) {
 			<-latest.ended
 		}
 		i.slots.stop(i.ctx, grace, why)
+		i.shells.end()
 		i.jail.Dismiss()
 		i.slots.clear()
 		i.post(func() { i.enter(Gone) })

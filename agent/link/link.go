@@ -43,7 +43,7 @@ type Host interface {
 	// Exits returns the reports with numbers above seq that Muster has not acknowledged,
 	// oldest first.
 	Exits(seq uint64) []protocol.Exited
-	// Obey carries out a message from Muster: Assign, Kill, Collect or Ack. Work that
+	// Obey carries out a message from Muster: Assign, Kill, Collect, Ack or Shell. Work that
 	// takes long continues until ctx ends, across connections.
 	Obey(ctx context.Context, m protocol.Message)
 	// LogsStored is the channel of results of Collect.

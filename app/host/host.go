@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Launcher  string        // agent.Options.Launcher
 	Managed   bool          // managed fleets may use this machine
+	Shells    bool          // operators may open shells in instances here, as this process's user
 	Exec      *Program      // a developer's own game server; nil for none
 	StopGrace time.Duration // time for processes to end when the host stops; default 5 s
 }
@@ -102,6 +103,9 @@ func (h *Host) run(ctx context.Context) error {
 	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
+		if h.opts.Shells {
+			o.Shells = agent.AnyShells
+		}
 		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
 	}
 	if h.opts.Exec != nil {

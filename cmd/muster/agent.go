@@ -46,6 +46,7 @@ type runAgentCommand struct {
 	Stop      bool           `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
 	StopGrace time.Duration  `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
 	Egress    []netip.Prefix `name:"allow-egress" placeholder:"CIDR" help:"Networks to which game servers may send although they are on this machine or on its links, such as 127.0.0.1/32 for a database here; may be repeated."`
+	Shells    string         `name:"allow-shells" placeholder:"WHICH" enum:",no,isolated,as-agent" default:"" help:"Let operators of the server open shells in the instances here (muster shell): isolated: isolated from this machine and from other instances as game servers are, or not at all; as-agent: where --isolation does not isolate them, as the agent's user, who must not be root; no: none (no)."`
 	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
 }
 
@@ -104,6 +105,9 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 		return o, err
 	}
 	o.Egress = c.Egress
+	if c.Shells != "no" {
+		o.Shells = agent.ShellPolicy(c.Shells)
+	}
 	if c.CA != "" {
 		o.RelayAll = true
 		o.TLS, err = trusting(c.CA)

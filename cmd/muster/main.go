@@ -23,7 +23,8 @@ type commands struct {
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
 
-	Agent agentCommand `cmd:"" help:"Run game servers on this machine for a server."`
+	Agent agentCommand       `cmd:"" help:"Run game servers on this machine for a server."`
+	Shell shellAccessCommand `cmd:"" help:"Open a shell, or run a program, in an instance of a managed fleet."`
 
 	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK: agents start this in its place."`
 	Hosts     hostsCommand     `cmd:"" help:"The machines that have joined: see them, take them out of service."`
@@ -55,12 +56,14 @@ type streams struct {
 	ctx      context.Context // ends with SIGINT or SIGTERM
 	out, err io.Writer       // escape what could change the terminal (package plain)
 	screen   io.Writer       // standard output without escaping: for erasing it, and for the user's own programs
+
+	screenErr io.Writer // standard error without escaping, for the user's own programs
 }
 
 // escaped returns the streams that commands get, so that no command can print others'
 // text unescaped.
 func (t *streams) escaped() *streams {
-	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(t.err), screen: t.out}
+	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(t.err), screen: t.out, screenErr: t.err}
 }
 
 func main() {

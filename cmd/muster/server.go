@@ -48,6 +48,7 @@ type serverFlags struct {
 	Limits         []string      `name:"limits" placeholder:"NAME=RATE,…" help:"How often callers may ask, where it is not the default: requests a second, and how many at once after a colon, or off (docs/operations.md)."`
 	MaxStreams     int           `name:"max-streams" default:"128" placeholder:"N" help:"Most event streams at a time; one key has at most a quarter, and the last quarter is for administrators and operators (${default})."`
 	MetricsListen  string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"Where to serve /metrics, over plain HTTP, instead of on the listen address."`
+	RemoteAccess   bool          `name:"remote-access" help:"Let callers with a key of the role remote-shell or admin open shells in instances, on hosts whose agents allow it (muster shell, GetComputeAccess)."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
@@ -118,7 +119,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	if o.Limits, err = readLimits(f.Limits); err != nil {
 		return o, err
 	}
-	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
+	o.Record, o.DrainTimeout, o.RemoteAccess = f.Record, f.DrainTimeout, f.RemoteAccess
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
 	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
@@ -187,7 +188,7 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 		files.Sinks = append(files.Sinks, logged)
 		return files, err
 	}
-	o.Host = &host.Options{Managed: true}
+	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess}
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	if c.Exec != "" {
 		name := c.Exec

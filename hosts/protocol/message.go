@@ -21,6 +21,7 @@ type Message struct {
 	Collect *Collect `json:",omitempty"`
 	Ack     *Ack     `json:",omitempty"`
 	Secret  *Secret  `json:",omitempty"`
+	Shell   *Shell   `json:",omitempty"`
 }
 
 // Encode returns a message as a frame. It fails if the frame is too large.

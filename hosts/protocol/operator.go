@@ -33,8 +33,9 @@ type Host struct {
 	IPAddress   string
 	DNSName     string `json:",omitempty"`
 	OS, Arch    string
-	Version     string // of the agent
-	Isolation   string // how game servers are isolated there
+	Version     string      // of the agent
+	Isolation   string      // how game servers are isolated there
+	Shells      *ShellOffer `json:",omitempty"` // nil: unknown, or the agent is older than remote shells
 	Connected   bool
 	Draining    bool
 	Removing    bool

@@ -43,6 +43,8 @@ type Facts struct {
 	Isolation []string `json:",omitempty"` // how game servers are isolated there
 	Engine    *Engine  `json:",omitempty"` // runs container groups there; nil: nothing does
 	NoBuilds  bool     `json:",omitempty"` // it runs container groups only
+
+	Shells *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
 }
 
 // The parts of isolation of game servers, in Facts.Isolation.

@@ -54,6 +54,7 @@ var rows = []row{
 	{"serversdk/protocol", "internal/fault", "messages; a wrong one is the caller's fault"},
 
 	{"hosts/protocol", "", "messages that the agent shares"},
+	{"hosts/shell", "hosts/protocol", "one end of a remote shell's connection, for clients and agents"},
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
@@ -92,7 +93,7 @@ var rows = []row{
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 
-	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
+	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"cli/terminal", "cli/client internal/plain internal/wake", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
@@ -106,10 +107,11 @@ var rows = []row{
 	{"agent/relay", "hosts/protocol internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
+	{"agent/shell", "hosts/protocol hosts/shell", "runs a program for a client; how it is isolated is given to it"},
 	{"agent/supervise", "agent/disk", "one process's life, wherever it is needed"},
 	{"agent/wrap", "internal/wake", "a game server process of its own, which speaks as any SDK does"},
-	{"agent/instance", "agent/... hosts/protocol internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
-	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
+	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
+	{"agent", "agent/... hosts/protocol hosts/shell internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},

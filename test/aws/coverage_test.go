@@ -29,13 +29,12 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 }
 
 // needsHost are operations that require an ACTIVE managed fleet, and so a machine that
-// starts game servers: test/awscli/fleet.sh calls them.
-var needsHost = []string{"StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
+// starts game servers: test/awscli/fleet.sh and test/scenario call them.
+var needsHost = []string{"GetComputeAccess", "GetInstanceAccess", "StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
 
 // refusedByDesign are operations that Muster implements but always refuses.
 var refusedByDesign = []string{
 	"CreateVpcPeeringAuthorization", "CreateVpcPeeringConnection", "DeleteVpcPeeringAuthorization", "DeleteVpcPeeringConnection",
-	"GetComputeAccess", "GetInstanceAccess",
 }
 
 // Every operation that Muster claims to implement succeeds here once, decoded by AWS's
