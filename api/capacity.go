@@ -30,7 +30,7 @@ func (h handlers) registerCapacity(srv *awsrpc.Server) {
 }
 
 func (h handlers) describeFleetCapacity(ctx context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
-	page, next, err := h.fleetPage(ctx, "DescribeFleetCapacity", in.FleetIds, in.Limit, in.NextToken)
+	page, next, err := h.fleetPage(ctx, "DescribeFleetCapacity", in.FleetIds, in.Limit, in.NextToken, anyFleet)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +54,11 @@ func (h handlers) describeFleetLocationCapacity(_ context.Context, in *gamelift.
 	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: new(h.capacityOut(f, *f.Place(*in.Location)))}, nil
 }
 
-// managedFleet returns a fleet of compute type EC2. Errors: NotFound, InvalidRequest.
+// managedFleet returns a fleet with instances. Errors: NotFound, InvalidRequest.
 func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
 	f, err := h.Fleets.Find(h.Store.View(), idOrARN)
 	if err == nil && f.Managed == nil {
-		err = fault.Invalid("FleetId: fleet %s is of ComputeType %s; this works on fleets of ComputeType EC2", f.ID, f.ComputeType)
+		err = fault.Invalid("FleetId: fleet %s is of ComputeType %s; this works on managed fleets only", f.ID, f.ComputeType)
 	}
 	return f, err
 }
@@ -116,9 +116,7 @@ func (h handlers) describeFleetPortSettings(ctx context.Context, in *gamelift.De
 	}
 	return &gamelift.DescribeFleetPortSettingsOutput{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: in.Location,
-		InboundPermissions: list(f.Managed.Inbound, func(p fleet.Permission) gamelift.IpPermission {
-			return gamelift.IpPermission{FromPort: num(p.FromPort), ToPort: num(p.ToPort), IpRange: &p.Range, Protocol: &p.Protocol}
-		}),
+		InboundPermissions: list(f.Managed.Inbound, permissionOut),
 	}, nil
 }
 
@@ -130,6 +128,10 @@ func (h handlers) updateFleetPortSettings(ctx context.Context, in *gamelift.Upda
 		return nil, err
 	}
 	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}
+
+func permissionOut(p fleet.Permission) gamelift.IpPermission {
+	return gamelift.IpPermission{FromPort: num(p.FromPort), ToPort: num(p.ToPort), IpRange: &p.Range, Protocol: &p.Protocol}
 }
 
 func permissionsIn(all []gamelift.IpPermission) []fleet.Permission {

@@ -30,7 +30,7 @@ func (h handlers) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput
 }
 
 func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
-	page, next, err := h.fleetPage(ctx, "DescribeFleetAttributes", in.FleetIds, in.Limit, in.NextToken)
+	page, next, err := h.fleetPage(ctx, "DescribeFleetAttributes", in.FleetIds, in.Limit, in.NextToken, withoutContainers)
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +38,28 @@ func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.Desc
 }
 
 // fleetPage returns the fleets of an operation that takes fleet ids: the named ones
-// that exist, or a page of all. Limit and NextToken do not apply to named ones.
-func (h handlers) fleetPage(ctx context.Context, operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
+// that exist, or a page of all; of them those of which the operation shows anything. Limit
+// and NextToken do not apply to named ones.
+func (h handlers) fleetPage(ctx context.Context, operation string, ids []string, asked *int32, next *string, shows func(*fleet.Fleet) bool) ([]*fleet.Fleet, *string, error) {
 	view := h.Store.View()
 	if len(ids) > 0 {
-		return existing(ids, func(id string) *fleet.Fleet { return h.Fleets.Get(view, id) }), nil, nil
+		return existing(ids, func(id string) *fleet.Fleet {
+			if f := h.Fleets.Get(view, id); f != nil && shows(f) {
+				return f
+			}
+			return nil
+		}), nil, nil
 	}
 	return pageOf(next, limit(asked, defaultPage, largestPage), func(after string) iter.Seq[*fleet.Fleet] {
-		return reached(ctx, h.Fleets.All(view, after), h.arnOfFleet)
+		return reached(ctx, filtered(h.Fleets.All(view, after), shows), h.arnOfFleet)
 	}, fleetID, operation)
 }
+
+func anyFleet(*fleet.Fleet) bool { return true }
+
+// withoutContainers reports whether a fleet can be shown as FleetAttributes, whose
+// ComputeType has no value for container fleets.
+func withoutContainers(f *fleet.Fleet) bool { return f.Containers == nil }
 
 func fleetID(f *fleet.Fleet) string { return f.ID }
 
@@ -84,7 +96,7 @@ func (h handlers) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) 
 			ofBuild := h.Fleets.OfBuild(view, h.Home.ID("build", *in.BuildId))
 			all = filtered(ofBuild, func(f *fleet.Fleet) bool { return f.ID > after })
 		}
-		return reached(ctx, all, h.arnOfFleet)
+		return reached(ctx, filtered(all, withoutContainers), h.arnOfFleet)
 	}, fleetID, "ListFleets", val(in.BuildId), val(in.ScriptId))
 	if err != nil {
 		return nil, err
@@ -313,7 +325,7 @@ func eventOut(e event.Entry) gamelift.Event {
 }
 
 func (h handlers) describeFleetUtilization(ctx context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
-	page, next, err := h.fleetPage(ctx, "DescribeFleetUtilization", in.FleetIds, in.Limit, in.NextToken)
+	page, next, err := h.fleetPage(ctx, "DescribeFleetUtilization", in.FleetIds, in.Limit, in.NextToken, anyFleet)
 	if err != nil {
 		return nil, err
 	}

@@ -204,5 +204,5 @@ func checkLocation(f *fleet.Fleet, location *string) error {
 }
 
 func stateOut(location string, status fleet.Status) gamelift.LocationState {
-	return gamelift.LocationState{Location: &location, Status: new(string(status)), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled)}
+	return gamelift.LocationState{Location: &location, Status: new(legacyStatus(status)), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled)}
 }

@@ -83,6 +83,7 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerBuilds(srv)
 	h.registerScripts(srv)
 	h.registerContainerGroups(srv)
+	h.registerContainerFleets(srv)
 	h.registerScaling(srv)
 	h.registerComputes(srv)
 	h.registerSessions(srv)

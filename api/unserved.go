@@ -8,24 +8,9 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// This version has no container fleets. Operations that list them return empty lists, and
-// those that describe or delete one return NotFound, so that tools can list all resources,
-// and can forget one that they still have a record of. All other operations on them are
-// refused.
+// registerUnserved registers the operations whose resources do not exist in this version.
 func registerUnserved(srv *awsrpc.Server) {
-	none[gamelift.ListContainerFleetsInput](srv, "ListContainerFleets", gamelift.ListContainerFleetsOutput{ContainerFleets: []gamelift.ContainerFleet{}})
-	none[gamelift.ListFleetDeploymentsInput](srv, "ListFleetDeployments", gamelift.ListFleetDeploymentsOutput{FleetDeployments: []gamelift.FleetDeployment{}})
-
-	const containers = "container fleets"
-	missing[gamelift.DescribeContainerFleetInput, gamelift.DescribeContainerFleetOutput](srv, "DescribeContainerFleet", containers)
-	missing[gamelift.DescribeContainerGroupPortMappingsInput, gamelift.DescribeContainerGroupPortMappingsOutput](srv, "DescribeContainerGroupPortMappings", containers)
-	missing[gamelift.DescribeFleetDeploymentInput, gamelift.DescribeFleetDeploymentOutput](srv, "DescribeFleetDeployment", containers)
-	missing[gamelift.DeleteContainerFleetInput, gamelift.DeleteContainerFleetOutput](srv, "DeleteContainerFleet", containers)
-}
-
-// none registers an operation that returns an empty list.
-func none[In, Out any](srv *awsrpc.Server, operation string, out Out) {
-	awsrpc.Empty(srv, operation, func(context.Context, *In) (*Out, error) { return &out, nil })
+	missing[gamelift.DescribeContainerGroupPortMappingsInput, gamelift.DescribeContainerGroupPortMappingsOutput](srv, "DescribeContainerGroupPortMappings", "port mappings")
 }
 
 // missing registers an operation on a resource that never exists.

@@ -162,6 +162,12 @@ func ContainerOperatingSystemValues() []string {
 	}
 }
 
+// Values of DeploymentImpairmentStrategy.
+const (
+	DeploymentImpairmentStrategyMaintain = "MAINTAIN"
+	DeploymentImpairmentStrategyRollback = "ROLLBACK"
+)
+
 // DeploymentImpairmentStrategyValues returns every value of DeploymentImpairmentStrategy, in the API's order.
 func DeploymentImpairmentStrategyValues() []string {
 	return []string{
@@ -169,6 +175,12 @@ func DeploymentImpairmentStrategyValues() []string {
 		"ROLLBACK",
 	}
 }
+
+// Values of DeploymentProtectionStrategy.
+const (
+	DeploymentProtectionStrategyWithProtection   = "WITH_PROTECTION"
+	DeploymentProtectionStrategyIgnoreProtection = "IGNORE_PROTECTION"
+)
 
 // DeploymentProtectionStrategyValues returns every value of DeploymentProtectionStrategy, in the API's order.
 func DeploymentProtectionStrategyValues() []string {

@@ -9,11 +9,11 @@ import (
 // named are the enumerations whose values code names: they get constants.
 var named = strings.Fields(`
 	AcceptanceType BackfillMode BuildStatus CertificateType ComparisonOperatorType ComputeStatus ComputeType
-	ContainerOperatingSystem EventCode FleetAction FleetStatus FleetType FlexMatchMode GameSessionPlacementState
-	GameSessionStatus GameSessionStatusReason LocationFilter MatchmakingConfigurationStatus MetricName OperatingSystem
-	PlacementFallbackStrategy PlayerGatewayMode PlayerGatewayStatus PlayerSessionCreationPolicy PlayerSessionStatus
-	PolicyType PriorityType ProtectionPolicy RoutingStrategyType ScalingAdjustmentType ScalingStatusType TerminationMode
-	ZeroCapacityStrategy`)
+	ContainerOperatingSystem DeploymentImpairmentStrategy DeploymentProtectionStrategy EventCode FleetAction FleetStatus
+	FleetType FlexMatchMode GameSessionPlacementState GameSessionStatus GameSessionStatusReason LocationFilter
+	MatchmakingConfigurationStatus MetricName OperatingSystem PlacementFallbackStrategy PlayerGatewayMode
+	PlayerGatewayStatus PlayerSessionCreationPolicy PlayerSessionStatus PolicyType PriorityType ProtectionPolicy
+	RoutingStrategyType ScalingAdjustmentType ScalingStatusType TerminationMode ZeroCapacityStrategy`)
 
 // enumFiles writes constants of the named enumerations, and the values of those that
 // inputs are checked against.

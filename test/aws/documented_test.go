@@ -185,8 +185,8 @@ func TestDocumented_ForeignARNs(t *testing.T) {
 	}
 }
 
-// Tools that list all resources get AWS's Regions, and empty lists of the resources
-// that this version does not have.
+// Tools that list all resources get AWS's Regions, and empty lists of the resources that
+// there are none of.
 func TestDocumented_Inventory(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -204,14 +204,10 @@ func TestDocumented_Inventory(t *testing.T) {
 	if got := must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 0 {
 		t.Errorf("game server groups %v", got)
 	}
-	_, err := c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: aws.String("containerfleet-1")})
-	refused[*types.NotFoundException](t, err, "not available in this version")
-	_, err = c.DescribeVpcPeeringConnections(ctx, &gamelift.DescribeVpcPeeringConnectionsInput{FleetId: aws.String("fleet-1")})
+	_, err := c.DescribeVpcPeeringConnections(ctx, &gamelift.DescribeVpcPeeringConnectionsInput{FleetId: aws.String("fleet-1")})
 	refused[*types.NotFoundException](t, err, "fleet-1")
 	_, err = c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("g")})
 	refused[*types.NotFoundException](t, err, "game server group g does not exist")
-	_, err = c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: aws.String("arn:aws:iam::000000000000:role/r")})
-	refused[*types.UnsupportedRegionException](t, err, "not available in this version")
 }
 
 // The members about locations and player gateways are set in every response that has

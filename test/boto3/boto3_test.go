@@ -35,6 +35,16 @@ func TestContainers_CBOR(t *testing.T) {
 	playCBOR(t, "containers.py")
 }
 
+func TestContainerFleets_JSON(t *testing.T) {
+	needContainers(t)
+	playJSON(t, "containerfleets.py")
+}
+
+func TestContainerFleets_CBOR(t *testing.T) {
+	needContainers(t)
+	playCBOR(t, "containerfleets.py")
+}
+
 // needContainers skips the test if boto3 is from before the operations on containers.
 func needContainers(t *testing.T) {
 	t.Helper()
