@@ -204,7 +204,7 @@ func (h handlers) containerFleetOut(ctx context.Context, f *fleet.Fleet) gamelif
 		out.DeploymentDetails = &gamelift.DeploymentDetails{LatestDeploymentId: &c.Deployment}
 	}
 	shown := h.places(ctx)
-	for _, l := range f.Locations {
+	for _, l := range remoteLocations(f) { // the API reference: remote locations; Terraform compares them with those it asked for
 		if shown == nil || shown(l.Location) {
 			out.LocationAttributes = append(out.LocationAttributes, gamelift.ContainerFleetLocationAttributes{
 				Location: &l.Location, Status: new(string(l.Status)), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),

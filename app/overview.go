@@ -35,6 +35,9 @@ func (d *domain) fleetStates() []client.Fleet {
 		state := client.Fleet{
 			ID: f.ID, Name: f.Name, Status: string(f.Status), ComputeType: string(f.ComputeType), Created: f.Created, Locations: []client.FleetLocation{},
 		}
+		if f.Containers != nil && f.Containers.Game != nil {
+			state.Name = f.Containers.Game.String()
+		}
 		for _, at := range f.Locations {
 			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at, shortages)}
 			l.Reason = d.instances.Reason(view, f, at.Location, shortages)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -36,7 +37,7 @@ type DeploymentInput struct {
 
 // DefaultDeployment is how a deployment proceeds unless a request says otherwise: it ends no
 // protected game session, keeps as many groups ready as it may, and returns to the former
-// version if the new one fails. AWS publishes no defaults.
+// version if the new one fails.
 var DefaultDeployment = DeploymentConfig{Protect: true, MinHealthy: 75, Rollback: true}
 
 // complete returns the configuration with the defaults filled in.
@@ -126,14 +127,16 @@ func (s *Service) patchContainers(r store.Reader, c *Containers, in *ContainerUp
 	return nil
 }
 
-// deploys reports whether an update from old to f starts a deployment: instances have to
-// run something else. Naming a version again deploys it again if that was IMPAIRED.
+// deploys reports whether an update from old to f starts a deployment, by the list of the API
+// reference (UpdateContainerFleet). Naming a version again deploys it again if that was
+// IMPAIRED.
 func (s *Service) deploys(r store.Reader, old, f *Fleet, in *ContainerUpdate) bool {
 	a, b := old.Containers, f.Containers
 	if b.Game == nil {
 		return false
 	}
-	if !a.Game.is(b.Game) || !a.PerInstance.is(b.PerInstance) || old.Slots() != f.Slots() {
+	if !a.Game.is(b.Game) || !a.PerInstance.is(b.PerInstance) || old.Slots() != f.Slots() || a.Ports != b.Ports || a.Logs != b.Logs ||
+		!slices.Equal(old.Managed.Inbound, f.Managed.Inbound) {
 		return true
 	}
 	d := s.Deployments.Get(r, a.Deployment)

@@ -99,8 +99,12 @@ func (s *Service) runDelete(tx *store.Tx, fleetID string) error {
 	return s.remove(tx, old)
 }
 
-// remove begins the deletion of a fleet.
+// remove begins the deletion of a fleet. Terraform waits for as long as it gets one of the
+// two texts.
 func (s *Service) remove(tx *store.Tx, old *Fleet) error {
+	if old.Status == Deleting && old.Containers != nil {
+		return fault.Invalid("Fleet %s cannot be put to Deleting state from %s", old.ID, old.Status)
+	}
 	if old.Status == Deleting {
 		return fault.Invalid("Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
 	}

@@ -91,6 +91,9 @@ func (s *Service) runAddLocations(tx *store.Tx, a LocationsInput) (*Fleet, error
 	if err != nil {
 		return nil, err
 	}
+	if f.Status == Updating {
+		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; locations can be added when its deployment has ended", f.ID, f.Status)
+	}
 	known := len(f.Locations)
 	for i, name := range a.Locations {
 		if f.Place(name) != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/cli/client"
 )
 
-// managedType is the ComputeType of fleets that have instances.
-const managedType = "EC2"
+// anywhereType is the ComputeType of fleets that have no instances.
+const anywhereType = "ANYWHERE"
 
 // Fleets shows all fleets with their load, and why something is pending; with
 // byLocation, each location of each fleet.
@@ -47,7 +47,7 @@ func fleetRow(f client.Fleet, status, what string, l client.FleetLoad, reason st
 // instanceCounts returns ACTIVE/desired instances, and the counts of those in other
 // states.
 func instanceCounts(f client.Fleet, l client.FleetLoad) string {
-	if f.ComputeType != managedType {
+	if f.ComputeType == anywhereType {
 		return "-"
 	}
 	text := fmt.Sprintf("%d/%d", l.Active, l.Desired)

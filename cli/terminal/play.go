@@ -83,8 +83,8 @@ func (p *play) findFleet(ctx context.Context) error {
 			return false, err
 		}
 		for _, f := range fleets {
-			if (f.Name == p.opts.Fleet || f.ID == p.opts.Fleet) && (f.Status == "ACTIVE" || f.Status == "ACTIVATING") {
-				if p.fleet = f; f.Status == "ACTIVE" && f.Processes > 0 {
+			if (f.Name == p.opts.Fleet || f.ID == p.opts.Fleet) && slices.Contains([]string{"ACTIVE", "UPDATING", "ACTIVATING"}, f.Status) {
+				if p.fleet = f; f.Status != "ACTIVATING" && f.Processes > 0 {
 					return true, nil
 				}
 				wait()

@@ -31,11 +31,11 @@ func tryContainerFleets(t *testing.T, c *gamelift.Client) {
 	ctx := t.Context()
 	one, two := containerVersions(t, c, "rolling")
 	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
-		FleetRoleArn: fleetRole, Description: aws.String("d"), InstanceType: aws.String("c5.xlarge"), Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
+		FleetRoleArn: fleetRole, Description: aws.String("d"), InstanceType: aws.String("c5.xlarge"), Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}}, Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
 	}))(t).ContainerFleet
 	if f.Status != types.ContainerFleetStatusCreated || !strings.HasSuffix(*f.FleetArn, ":containerfleet/"+*f.FleetId) || f.DeploymentDetails != nil ||
 		f.LogConfiguration.LogDestination != types.LogDestinationCloudwatch || f.BillingType != types.ContainerFleetBillingTypeOnDemand ||
-		len(f.LocationAttributes) != 1 || f.LocationAttributes[0].Status != types.ContainerFleetLocationStatusCreated || f.MaximumGameServerContainerGroupsPerInstance != nil {
+		len(f.LocationAttributes) != 1 || *f.LocationAttributes[0].Location != "eu-west-1" || f.LocationAttributes[0].Status != types.ContainerFleetLocationStatusCreated || f.MaximumGameServerContainerGroupsPerInstance != nil {
 		t.Errorf("created %+v", f)
 	}
 	if tags := must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: f.FleetArn}))(t).Tags; len(tags) != 1 {

@@ -51,7 +51,7 @@ def main(protocol):
     fleet = gl.create_container_fleet(Locations=[{"Location": "eu-west-1"}], **given)["ContainerFleet"]
     check("what was given is shown", {k: fleet.get(k) for k in given}, given)
     check("it has its own kind of ARN", fleet["FleetArn"].endswith(":containerfleet/" + fleet["FleetId"]), True)
-    check("nothing runs without a game server group", (fleet["Status"], [l["Status"] for l in fleet["LocationAttributes"]]), ("CREATED", ["CREATED"] * 2))
+    check("nothing runs without a game server group", (fleet["Status"], [l["Status"] for l in fleet["LocationAttributes"]]), ("CREATED", ["CREATED"]))
     which = dict(FleetId=fleet["FleetId"])
     refused("it has no deployment", "NotFoundException", gl.describe_fleet_deployment, **which)
     refused("it cannot be scaled yet", "InvalidFleetStatusException", gl.update_fleet_capacity, DesiredInstances=1, **which)
@@ -70,10 +70,11 @@ def main(protocol):
     pages = gl.get_paginator("list_fleet_deployments").paginate(PaginationConfig={"PageSize": 1}, **which)
     check("deployments are listed, the newest first", [(d["GameServerBinaryArn"], d["DeploymentStatus"]) for page in pages for d in page["FleetDeployments"]],
           [(second, "PENDING"), (first, "CANCELLED")])
-    quiet = gl.update_container_fleet(
-        Description="e", InstanceInboundPermissionRevocations=given["InstanceInboundPermissions"], **which)["ContainerFleet"]
-    check("a description needs no deployment", (quiet["Description"], quiet["DeploymentDetails"]["LatestDeploymentId"], quiet.get("InstanceInboundPermissions")),
-          ("e", latest["FleetDeployment"]["DeploymentId"], None))
+    quiet = gl.update_container_fleet(Description="e", **which)["ContainerFleet"]
+    check("a description needs no deployment", (quiet["Description"], quiet["DeploymentDetails"]["LatestDeploymentId"]),
+          ("e", latest["FleetDeployment"]["DeploymentId"]))
+    closed = gl.update_container_fleet(InstanceInboundPermissionRevocations=given["InstanceInboundPermissions"], **which)["ContainerFleet"]
+    check("permissions need one", (closed["DeploymentDetails"] == quiet["DeploymentDetails"], closed.get("InstanceInboundPermissions")), (False, None))
     refused("a permission that is not there", invalid, gl.update_container_fleet,
             InstanceInboundPermissionRevocations=given["InstanceInboundPermissions"], **which)
     refused("an unknown definition in an update", "NotFoundException", gl.update_container_fleet, GameServerContainerGroupDefinitionName="none", **which)
