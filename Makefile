@@ -4,6 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 ARGS ?=                   # of `muster local` in `make run`
+IF_CACHED ?=              # IF_CACHED=1: `make kube` builds no program of Kubernetes anew
 RACE ?=                   # RACE=1 runs the tests under the race detector
 FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
@@ -19,7 +20,9 @@ count = go run ./internal/testcount -left "$$TMPDIR"
 
 # Packages of the modules besides the root (go.work): the libraries, the demo game, the tools.
 go_modules = ./sdk/session/... ./sdk/gameserver/... ./examples/arena/...
-modules = $(go_modules) ./test/serversdk/... ./tools/...
+modules = $(go_modules) ./test/serversdk/... ./tools/... ./kubernetes/...
+# The programs of a Kubernetes cluster, built from their modules (kubernetes/programs).
+kube_programs = go.etcd.io/etcd/server/v3=etcd $(foreach p,kube-apiserver kube-scheduler kube-controller-manager,k8s.io/kubernetes/cmd/$(p)=$(p)) sigs.k8s.io/kwok/cmd/kwok=kwok
 # Black-box tests that need nothing but Go belong to `make test`.
 go_only = test/(aws|conformance|gameserver|node|players|sdk|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
@@ -35,6 +38,10 @@ help: ## show this list
 build: ## build bin/muster and the demo game, bin/arena
 	go build -ldflags '$(small)' -o bin/muster ./cmd/muster
 	go build -ldflags '$(small)' -o bin/arena ./examples/arena
+
+.PHONY: muster-kubernetes
+muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes cluster
+	go build -ldflags '$(small)' -o bin/muster-kubernetes ./kubernetes/cmd/muster-kubernetes
 
 .PHONY: release
 release: ## build both in bin/release as they are shipped: static, without names of folders
@@ -56,6 +63,18 @@ race: ## the same under the race detector
 e2e: build ## run the black-box tests: the built binary through other people's clients
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
 	{ $(go_test) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
+
+# A program is in the build cache if no package of it needs to be compiled.
+.PHONY: kube
+kube: muster-kubernetes ## run the tests of muster-kubernetes on a real Kubernetes (IF_CACHED=1: with what the build cache has)
+	@mkdir -p bin/kube; export GOWORK=off; for program in $(kube_programs); do \
+		package="$${program%=*}" name="$${program#*=}"; \
+		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/programs && GOPROXY=off go build -n "$$package" 2>&1)" || grep -q '/compile ' <<<"$$todo"; }; then \
+			echo "$$name is not in the build cache: tests that need it are skipped; make kube builds it"; rm -f "bin/kube/$$name"; \
+		else echo "building $$name"; (cd kubernetes/programs && go build -ldflags '$(small)' -o "../../bin/kube/$$name" "$$package"); fi; done
+	$(own_temp); export MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
+	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
+	{ $(go_test) -p 1 ./kubernetes/... || true; } | $(count)
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)

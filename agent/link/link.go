@@ -38,7 +38,7 @@ var ErrRemoved = errors.New("this host was removed from Muster")
 type Host interface {
 	// Sample is called every protocol.Period, to measure what Status reports.
 	Sample()
-	// Status returns the current state of the host.
+	// Status returns the current state of the host, or nil while it is not known.
 	Status() *protocol.Status
 	// Exits returns the reports with numbers above seq that Muster has not acknowledged,
 	// oldest first.
@@ -213,6 +213,9 @@ func (l *Link) speak(ctx context.Context, ws *websocket.Conn) error {
 // the last report sent.
 func (l *Link) say(send func(protocol.Message) error, told uint64) (uint64, error) {
 	now := l.opts.Host.Status()
+	if now == nil {
+		return told, nil
+	}
 	told, err := l.tell(send, told)
 	if err != nil {
 		return told, err

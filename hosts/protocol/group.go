@@ -18,6 +18,7 @@ type Group struct {
 	CPUMillis   int
 	Containers  []Container
 	AuthToken   string    `json:",omitempty"` // with which its game server connects
+	Busy        bool      `json:",omitempty"` // it hosts a game session: what may move containers must not
 	Stop        Stop      `json:",omitempty"`
 	StopBy      time.Time `json:",omitzero"` // when it is killed in a drain
 }

@@ -27,7 +27,7 @@ import (
 const root = "github.com/musterhq/muster"
 
 // folders of the modules that others may require.
-var folders = []string{"", "sdk/session", "sdk/gameserver"}
+var folders = []string{"", "sdk/session", "sdk/gameserver", "kubernetes"}
 
 func main() {
 	tag := flag.String("tag", "", "the `version` to write (required)")

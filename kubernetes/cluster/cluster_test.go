@@ -1,0 +1,464 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/musterhq/muster/agent/link"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/kubernetes/cluster"
+	"github.com/musterhq/muster/kubernetes/internal/kubetest"
+	"github.com/musterhq/muster/kubernetes/pod"
+)
+
+// kubelet does by hand what kubelets and the scheduler do.
+type kubelet struct {
+	t *testing.T
+	*kubetest.Cluster
+}
+
+// pods returns the pods of a group, the last run first.
+func (k kubelet) pods(instance, group string) []corev1.Pod {
+	k.t.Helper()
+	list, err := k.Core.Pods("default").List(k.t.Context(), metav1.ListOptions{LabelSelector: pod.LabelInstance + "=" + instance + "," + pod.LabelGroup + "=" + group})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(b.Name, a.Name) })
+	return list.Items
+}
+
+// until waits until ok, which asks the API server.
+func (k kubelet) until(what string, ok func() bool) {
+	k.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); {
+		if time.Now().After(end) {
+			k.t.Fatalf("waited in vain until %s", what)
+		}
+		select {
+		case <-k.t.Context().Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// appears waits for the pod of a run, and returns it.
+func (k kubelet) appears(instance, group string, run int) *corev1.Pod {
+	k.t.Helper()
+	var p *corev1.Pod
+	k.until(fmt.Sprintf("run %d of %s of %s has a pod", run, group, instance), func() bool {
+		got, err := k.Core.Pods("default").Get(k.t.Context(), pod.Name(instance, group, run), metav1.GetOptions{})
+		p = got
+		return err == nil
+	})
+	return p
+}
+
+// bind has a pod placed on a node.
+func (k kubelet) bind(p *corev1.Pod, node string) {
+	k.t.Helper()
+	err := k.Core.Pods("default").Bind(k.t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// says sets the status of a pod.
+func (k kubelet) says(p *corev1.Pod, s corev1.PodStatus) {
+	k.t.Helper()
+	text, err := json.Marshal(map[string]any{"status": s})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if _, err := k.Core.Pods("default").Patch(k.t.Context(), p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status"); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// runs has all containers of a pod run on a node.
+func (k kubelet) runs(p *corev1.Pod, node string) {
+	k.t.Helper()
+	k.bind(p, node)
+	s := corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.1.2.3"}
+	for _, c := range p.Spec.Containers {
+		s.ContainerStatuses = append(s.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, ContainerID: "containerd://" + c.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})
+	}
+	k.says(p, s)
+}
+
+// ends has the first container of a pod end, and the pod with it.
+func (k kubelet) ends(p *corev1.Pod, code int32, reason, message string) {
+	k.t.Helper()
+	phase := corev1.PodFailed
+	if code == 0 {
+		phase = corev1.PodSucceeded
+	}
+	k.says(p, corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: metav1.NewTime(time.Now().Add(-time.Minute)), FinishedAt: metav1.Now()},
+	}}}})
+}
+
+// vanishes completes the deletion of a pod, as a kubelet does when its containers ended.
+func (k kubelet) vanishes(p *corev1.Pod) {
+	k.t.Helper()
+	now := int64(0)
+	if err := k.Core.Pods("default").Delete(k.t.Context(), p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil && !apierrors.IsNotFound(err) {
+		k.t.Fatal(err)
+	}
+}
+
+func (k kubelet) node(name string, addresses ...corev1.NodeAddress) {
+	k.t.Helper()
+	n := kubetest.Node(name, "8", "16Gi", addresses...)
+	if _, err := k.Core.Nodes().Create(k.t.Context(), n, metav1.CreateOptions{}); err != nil {
+		k.t.Fatal(err)
+	}
+	text, _ := json.Marshal(map[string]any{"status": n.Status})
+	if _, err := k.Core.Nodes().Patch(k.t.Context(), name, types.MergePatchType, text, metav1.PatchOptions{}, "status"); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// agent starts an agent, and returns how to end it.
+func agent(t testing.TB, k *kubetest.Cluster, m *muster, change func(*cluster.Options)) (stop func() error) {
+	t.Helper()
+	o := cluster.Options{
+		API: k.API, Version: "v1.36.3", Secret: "muster-credential", Workers: 8, Log: quiet(t),
+		Link:  link.Options{Servers: []string{m.server.URL}, Token: "token", Log: quiet(t)},
+		Facts: protocol.Facts{Name: "cluster", PortFrom: 20000, PortTo: 29999},
+		Pods:  pod.Options{Agent: "muster", Namespace: "default", LostAfter: time.Minute},
+	}
+	if change != nil {
+		change(&o)
+	}
+	c, err := cluster.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	var once bool
+	var result error
+	stop = func() error {
+		cancel()
+		if !once {
+			once, result = true, <-ended
+		}
+		return result
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil && !errors.Is(err, link.ErrRemoved) {
+			t.Errorf("the agent ended with %v", err)
+		}
+	})
+	return stop
+}
+
+// desired returns an instance with game server groups.
+func desired(id string, groups int) protocol.Desired {
+	d := protocol.Desired{InstanceID: id, FleetID: "containerfleet-1", Region: "eu-central-1", SDKURL: "wss://muster.example/sdk", Location: "here"}
+	for n := range groups {
+		d.Groups = append(d.Groups, protocol.Group{
+			Name: fmt.Sprint(n), Compute: fmt.Sprintf("%s/%d", id, n), Definition: "arn:one:1", MemoryMiB: 256, CPUMillis: 250, AuthToken: fmt.Sprintf("token-%d", n),
+			Containers: []protocol.Container{{
+				Name: "Game", Game: true, Essential: true, Image: "registry.example/arena@sha256:" + strings.Repeat("ab", 32),
+				Environment: []protocol.Variable{{Name: "MODE", Value: "duel"}}, Ports: []protocol.Port{{Container: 7777, Host: 20000 + n, Protocol: "UDP"}},
+			}},
+		})
+	}
+	return d
+}
+
+// The whole way of a game server on a real API server: its pod, its address, its end, the
+// next run; and what another agent makes of it.
+func TestCluster_GameServer(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.1"})
+	stop := agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 && m.hello.Facts.CPUMillis == 8000 })
+	if f := m.hello.Facts; !f.NoBuilds || f.Engine == nil || f.Engine.Name != "kubernetes" || f.MemoryMiB != 16<<10 {
+		t.Errorf("the cluster says it is %+v", f)
+	}
+	d := desired("i-1", 2)
+	m.assign(d)
+	p := k.appears("i-1", "0", 1)
+	k.appears("i-1", "1", 1)
+	tokenIsHidden(t, k, p)
+	k.runs(p, "node-1")
+	m.until("the group runs", func() bool {
+		g := m.group("i-1", "0")
+		return g != nil && g.Phase == protocol.GroupRunning && g.IPAddress == "203.0.113.1" && g.DNSName == "" && g.ProcessID == p.Labels[pod.LabelProcess]
+	})
+	m.until("the instance is activated", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+
+	// It crashes: Muster learns how, and the next run begins with another process.
+	k.ends(p, 139, "Error", "loading map\nsegmentation fault")
+	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
+	e := m.exits[0]
+	if e.InstanceID != "i-1" || e.Group != "0" || e.ProcessID != p.Labels[pod.LabelProcess] || !e.Known || e.Signal != "SIGSEGV" || len(e.Tail) != 2 {
+		t.Errorf("the report is %+v", e)
+	}
+	next := k.appears("i-1", "0", 2)
+	if next.Labels[pod.LabelProcess] == p.Labels[pod.LabelProcess] {
+		t.Error("the next run has the process id of the first")
+	}
+	k.until("the ended pod is removed", func() bool { return len(k.pods("i-1", "0")) == 1 })
+	k.runs(next, "node-1")
+
+	// Another agent finds what runs, and leaves it as it is.
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.status, m.links = nil, 0
+	m.mu.Unlock()
+	agent(t, k.Cluster, m, nil)
+	m.until("the next agent reports what runs", func() bool {
+		g := m.group("i-1", "0")
+		return g != nil && g.Phase == protocol.GroupRunning && g.ProcessID == next.Labels[pod.LabelProcess]
+	})
+	if m.joins != 1 {
+		t.Errorf("the cluster joined %d times", m.joins)
+	}
+	for _, group := range []string{"0", "1"} {
+		if n := len(k.pods("i-1", group)); n != 1 {
+			t.Errorf("group %s has %d pods", group, n)
+		}
+	}
+
+	// A drain waits for the game server; an instance that nobody desires is removed.
+	d.Stop, d.StopBy = protocol.Drain, time.Now().Add(time.Hour)
+	m.assign(d)
+	m.until("it drains", func() bool { return m.group("i-1", "0").Phase == protocol.GroupDraining })
+	k.ends(next, 0, "Completed", "")
+	m.until("it is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
+	if e := m.exits[len(m.exits)-1]; e.Code != 0 || e.Signal != "" {
+		t.Errorf("the clean end is reported as %+v", e)
+	}
+	m.assign()
+	k.until("nothing is left", func() bool {
+		_, err := k.Core.Secrets("default").Get(t.Context(), pod.SecretName("i-1"), metav1.GetOptions{})
+		return len(k.pods("i-1", "0"))+len(k.pods("i-1", "1")) == 0 && apierrors.IsNotFound(err)
+	})
+	m.until("Muster is told", func() bool { return m.instance("i-1") == nil })
+}
+
+// tokenIsHidden checks that a pod refers to its token, which is in the instance's Secret.
+func tokenIsHidden(t *testing.T, k kubelet, p *corev1.Pod) {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "token-0") || strings.Contains(string(text), base64.StdEncoding.EncodeToString([]byte("token-0"))) {
+		t.Error("the token is in the description of the pod")
+	}
+	at := slices.IndexFunc(p.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "GAMELIFT_SDK_AUTH_TOKEN" })
+	if at < 0 {
+		t.Fatal("the pod has no token")
+	}
+	ref := p.Spec.Containers[0].Env[at].ValueFrom.SecretKeyRef
+	s, err := k.Core.Secrets("default").Get(t.Context(), ref.Name, metav1.GetOptions{})
+	if err != nil || string(s.Data[ref.Key]) != "token-0" {
+		t.Errorf("the token of group 0 is %q, %v", s.Data[ref.Key], err)
+	}
+}
+
+// The API server goes away and comes back: nothing is created twice, and what happened
+// meanwhile is reported.
+func TestCluster_APIServerAway(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"})
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	m.assign(desired("i-1", 3))
+	for _, group := range []string{"0", "1", "2"} {
+		k.runs(k.appears("i-1", group, 1), "node-1")
+	}
+	m.until("all run", func() bool {
+		for _, group := range []string{"0", "1", "2"} {
+			if g := m.group("i-1", group); g == nil || g.Phase != protocol.GroupRunning {
+				return false
+			}
+		}
+		return true
+	})
+	k.StopAPI(t)
+	m.assign(desired("i-1", 3), desired("i-2", 1)) // while it is away
+	m.until("the new instance is reported, and the old one as it was", func() bool {
+		g := m.group("i-1", "0")
+		return m.group("i-2", "0") != nil && g != nil && g.Phase == protocol.GroupRunning
+	})
+	k.StartAPI(t)
+	k.appears("i-2", "0", 1)
+	for _, group := range []string{"0", "1", "2"} {
+		if pods := k.pods("i-1", group); len(pods) != 1 || pods[0].Name != pod.Name("i-1", group, 1) {
+			t.Errorf("group %s has %d pods", group, len(pods))
+		}
+	}
+	if m.links != 1 {
+		t.Errorf("the link was opened %d times", m.links)
+	}
+}
+
+// A node that is gone takes its game servers with it; they start elsewhere.
+func TestCluster_NodeLost(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	k.node("node-2")
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent knows both nodes", func() bool { return m.hello.Facts.CPUMillis == 16000 })
+	m.assign(desired("i-1", 1))
+	p := k.appears("i-1", "0", 1)
+	k.runs(p, "node-1")
+	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	if err := k.Core.Nodes().Delete(t.Context(), "node-1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
+	if e := m.exits[0]; e.Known || !strings.Contains(e.Cause, "node-1 was lost") {
+		t.Errorf("the report is %+v", e)
+	}
+	k.appears("i-1", "0", 2)
+	k.until("the lost pod is removed", func() bool { return len(k.pods("i-1", "0")) == 1 })
+	m.until("the cluster is smaller", func() bool { return m.hello.Facts.CPUMillis == 8000 })
+}
+
+// A busy game server cannot be evicted, an idle one can: it is reported, and replaced.
+func TestCluster_Eviction(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	d := desired("i-1", 1)
+	d.Groups[0].Busy = true
+	m.assign(d)
+	p := k.appears("i-1", "0", 1)
+	k.runs(p, "node-1")
+	marks := func(busy string) func() bool {
+		return func() bool {
+			got := k.appears("i-1", "0", 1)
+			return got.Labels[pod.LabelBusy] == busy && got.Annotations["karpenter.sh/do-not-disrupt"] == busy && got.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] != busy
+		}
+	}
+	k.until("it is marked", marks("true"))
+	all := &policy.PodDisruptionBudget{}
+	if err := json.Unmarshal([]byte(`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"busy"},"spec":{"minAvailable":1000000,"selector":{"matchLabels":{"`+pod.LabelBusy+`":"true"}}}}`), all); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(all)
+	if err := k.Core.RESTClient().Post().AbsPath("/apis/policy/v1/namespaces/default/poddisruptionbudgets").SetHeader("Content-Type", "application/json").Body(text).Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	evict := func() error {
+		return k.Core.Pods("default").EvictV1(t.Context(), &policy.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name}})
+	}
+	k.until("its eviction is refused", func() bool { return apierrors.IsTooManyRequests(evict()) })
+	d = desired("i-1", 1)
+	m.assign(d)
+	k.until("it is not marked any more", marks("false"))
+	k.until("its eviction is allowed", func() bool { return evict() == nil })
+	k.vanishes(p)
+	m.until("its end is reported", func() bool { return len(m.exits) == 1 })
+	if e := m.exits[0]; !strings.Contains(e.Cause, "its pod was deleted") {
+		t.Errorf("the report is %+v", e)
+	}
+	k.appears("i-1", "0", 2)
+}
+
+// What is wrong with images and pods is said, and a game server that Muster ends names its
+// reason.
+func TestCluster_Reasons(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	d := desired("i-1", 3)
+	d.Groups[1].Containers[0].Mounts = []protocol.Mount{{Instance: "/var/lib/maps", Container: "/maps"}}
+	m.assign(d)
+	p := k.appears("i-1", "0", 1)
+	k.bind(p, "node-1")
+	k.says(p, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "401 Unauthorized"},
+	}}}})
+	m.until("the image's problem is said", func() bool {
+		g, i := m.group("i-1", "0"), m.instance("i-1")
+		return g != nil && g.Phase == protocol.GroupFailed && g.Code == "FLEET_BINARY_DOWNLOAD_FAILED" && strings.Contains(g.Cause, "401") && i.Phase == protocol.Failed && strings.Contains(i.Cause, "401")
+	})
+	m.until("the mount point's problem is said", func() bool {
+		g := m.group("i-1", "1")
+		return g != nil && g.Phase == protocol.GroupFailed && strings.Contains(g.Cause, "--allow-host-path")
+	})
+	tight := k.appears("i-1", "2", 1)
+	k.says(tight, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu"}}})
+	m.until("the missing room is said", func() bool {
+		g := m.group("i-1", "2")
+		return g != nil && g.Phase == protocol.GroupStarting && strings.Contains(g.Cause, "Insufficient cpu")
+	})
+	k.runs(tight, "node-1")
+	m.until("it runs after all", func() bool { return m.group("i-1", "2").Phase == protocol.GroupRunning })
+	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: tight.Labels[pod.LabelProcess], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: time.Minute}})
+	k.until("its deletion is requested", func() bool {
+		return k.appears("i-1", "2", 1).DeletionTimestamp != nil
+	})
+	k.ends(tight, 137, "Error", "")
+	k.vanishes(tight)
+	m.until("its end is reported", func() bool { return len(m.exits) == 1 })
+	if e := m.exits[0]; e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" || e.Signal != "SIGKILL" {
+		t.Errorf("the report is %+v", e)
+	}
+}
+
+// What Muster has not acknowledged is reported by the next agent too; a cluster that was
+// removed ends everything.
+func TestCluster_UnackedAndRemoved(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	m.deaf = true
+	stop := agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	m.assign(desired("i-1", 1))
+	p := k.appears("i-1", "0", 1)
+	k.runs(p, "node-1")
+	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	k.ends(p, 1, "OOMKilled", "")
+	m.until("the end is reported", func() bool { return len(m.exits) == 1 && m.exits[0].OOM })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.exits, m.deaf = nil, false
+	m.mu.Unlock()
+	stop = agent(t, k.Cluster, m, nil)
+	m.until("the next agent reports it again", func() bool { return len(m.exits) == 1 && m.exits[0].ProcessID == p.Labels[pod.LabelProcess] })
+	m.mu.Lock()
+	m.removed = true
+	m.mu.Unlock()
+	m.cut()
+	k.until("all pods are told to end", func() bool {
+		for _, p := range k.pods("i-1", "0") {
+			if p.DeletionTimestamp == nil {
+				return false
+			}
+			k.vanishes(&p)
+		}
+		return len(k.pods("i-1", "0")) == 0
+	})
+	if err := stop(); !errors.Is(err, link.ErrRemoved) {
+		t.Errorf("the agent ended with %v", err)
+	}
+}

@@ -1,0 +1,214 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// muster is a script of what Muster does on the agents' link: it records what the agent
+// sends.
+type muster struct {
+	t      testing.TB
+	server *httptest.Server
+	wide   sync.Mutex // held while a frame is written
+
+	mu      sync.Mutex
+	change  chan struct{} // closed and replaced at each change
+	desired *protocol.Assign
+	socket  *websocket.Conn
+	status  *protocol.Status
+	hello   protocol.Hello
+	exits   []protocol.Exited
+	links   int
+	joins   int
+	deaf    bool // does not acknowledge
+	removed bool
+}
+
+func play(t testing.TB) *muster {
+	m := &muster{t: t, change: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+protocol.PathJoin, m.join)
+	mux.HandleFunc("GET "+protocol.PathHost, m.host)
+	m.server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		m.cut()
+		m.server.Close()
+	})
+	return m
+}
+
+func (m *muster) join(w http.ResponseWriter, r *http.Request) {
+	var in protocol.JoinRequest
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Token != "token" {
+		w.WriteHeader(http.StatusForbidden)
+		json.NewEncoder(w).Encode(protocol.Refusal{Message: "the token is not known"})
+		return
+	}
+	m.mu.Lock()
+	m.joins++
+	m.mu.Unlock()
+	json.NewEncoder(w).Encode(protocol.JoinResponse{HostID: "host-1", Secret: "secret", Location: "here"})
+}
+
+func (m *muster) host(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	removed := m.removed
+	m.mu.Unlock()
+	switch {
+	case removed:
+		w.WriteHeader(http.StatusGone)
+		return
+	case r.Header.Get("Authorization") != "Bearer host-1.secret":
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	up := websocket.Upgrader{}
+	ws, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer ws.Close()
+	m.mu.Lock()
+	m.socket = ws
+	m.links++
+	m.mu.Unlock()
+	for {
+		_, frame, err := ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		in, err := protocol.Decode(frame)
+		if err != nil {
+			m.t.Error(err)
+			return
+		}
+		m.hear(ws, in)
+	}
+}
+
+func (m *muster) hear(ws *websocket.Conn, in protocol.Message) {
+	m.mu.Lock()
+	var out []protocol.Message
+	switch {
+	case in.Hello != nil:
+		m.hello = *in.Hello
+		if m.desired != nil {
+			out = append(out, protocol.Message{Assign: m.desired})
+		}
+	case in.Status != nil:
+		m.status = in.Status
+	case in.Exited != nil:
+		if !slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.Seq == in.Exited.Seq }) {
+			m.exits = append(m.exits, *in.Exited)
+		}
+		if !m.deaf {
+			out = append(out, protocol.Message{Ack: &protocol.Ack{Seq: in.Exited.Seq}})
+		}
+	}
+	close(m.change)
+	m.change = make(chan struct{})
+	m.mu.Unlock()
+	for _, o := range out {
+		m.put(ws, o)
+	}
+}
+
+func (m *muster) put(ws *websocket.Conn, o protocol.Message) {
+	frame, err := protocol.Encode(o)
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	m.wide.Lock()
+	defer m.wide.Unlock()
+	_ = ws.WriteMessage(websocket.TextMessage, frame) // the agent connects again
+}
+
+// send sends a message if the agent is linked.
+func (m *muster) send(o protocol.Message) {
+	m.mu.Lock()
+	ws := m.socket
+	m.mu.Unlock()
+	if ws != nil {
+		m.put(ws, o)
+	}
+}
+
+// assign sets the desired state.
+func (m *muster) assign(all ...protocol.Desired) {
+	a := &protocol.Assign{Instances: all}
+	m.mu.Lock()
+	m.desired = a
+	m.mu.Unlock()
+	m.send(protocol.Message{Assign: a})
+}
+
+// cut ends the link.
+func (m *muster) cut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.socket != nil {
+		m.socket.Close()
+	}
+}
+
+// until waits until something that the agent sends makes ok true; mu is held during it.
+func (m *muster) until(what string, ok func() bool) {
+	m.t.Helper()
+	late := time.After(2 * time.Minute)
+	for {
+		m.mu.Lock()
+		good, change := ok(), m.change
+		m.mu.Unlock()
+		if good {
+			return
+		}
+		select {
+		case <-change:
+		case <-late:
+			m.mu.Lock()
+			text, _ := json.Marshal(m.status)
+			m.mu.Unlock()
+			m.t.Fatalf("waited in vain until %s; the last status is %.4000s", what, text)
+		}
+	}
+}
+
+// group returns a group in the last status, or nil. The caller must hold mu.
+func (m *muster) group(instance, group string) *protocol.GroupStatus {
+	i := m.instance(instance)
+	if i == nil {
+		return nil
+	}
+	at := slices.IndexFunc(i.Groups, func(g protocol.GroupStatus) bool { return g.Name == group })
+	if at < 0 {
+		return nil
+	}
+	return &i.Groups[at]
+}
+
+// instance returns an instance in the last status, or nil. The caller must hold mu.
+func (m *muster) instance(id string) *protocol.Instance {
+	if m.status == nil {
+		return nil
+	}
+	at := slices.IndexFunc(m.status.Instances, func(i protocol.Instance) bool { return i.InstanceID == id })
+	if at < 0 {
+		return nil
+	}
+	return &m.status.Instances[at]
+}
+
+func quiet(testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
