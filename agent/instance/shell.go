@@ -72,14 +72,23 @@ func (i *Instance) Shell(ctx context.Context, id string, st *stream.Stream, c pr
 		ID: jail.ShellID(id), Tree: i.Home.game(), SDKURL: now.desired.SDKURL,
 		Limits: isolate.Limits{MemoryMiB: now.desired.MemoryMiB, CPUMillis: now.desired.CPUMillis},
 	}
+	if c.Process != "" {
+		if process.Among = i.slots.pid(c.Process); process.Among == 0 {
+			return shell.Refused("process " + c.Process + " does not run in this instance")
+		}
+	}
 	end := shell.Serve(ctx, st, c, shell.Options{
 		Name: now.desired.Compute, Dir: i.Home.game(), Env: i.shellEnvironment(now.desired),
 		Start: func(cmd *exec.Cmd) error { return i.jail.Start(cmd, process) },
 		End:   func() { i.jail.End(process.ID) },
 		Give:  i.jail.Give,
 	}, control)
-	if end.Problem == "" && i.shells.ended() {
+	switch {
+	case end.Problem != "":
+	case i.shells.ended():
 		end.Problem = "the instance has ended"
+	case c.Process != "" && end.Signal != "" && i.slots.pid(c.Process) != process.Among:
+		end.Problem = "process " + c.Process + " has ended, and the shell with it"
 	}
 	return end
 }

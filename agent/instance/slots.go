@@ -217,6 +217,18 @@ func (s *slots) find(processID string) *slot {
 	return nil
 }
 
+// pid returns the number of a process that runs, or 0.
+func (s *slots) pid(processID string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byN {
+		if one.process != nil && one.process.ProcessID == processID {
+			return one.process.PID
+		}
+	}
+	return 0
+}
+
 // launching records the port of a process that is about to be launched.
 func (s *slots) launching(one *slot, port int) {
 	s.mu.Lock()

@@ -30,6 +30,10 @@ type Jail struct {
 	// Apart makes the process see only the processes that it starts, which all end with
 	// it, and share no memory with others.
 	Apart bool `json:",omitempty"`
+	// Among is the namespace of processes to which the process is added (NamespaceOf), in
+	// place of one of its own; nil for that. It sees the processes there, and ends when
+	// they do. It has no effect without Apart.
+	Among *os.File `json:"-"`
 	// Hide are folders that the process sees empty, as far as they exist.
 	Hide []string `json:",omitempty"`
 	// Keep are files and folders that the process sees at their paths even below
@@ -54,6 +58,8 @@ type order struct {
 	First   bool     `json:",omitempty"` // be the first process of a namespace, once Program, which is launcher again, runs
 	Program string   `json:",omitempty"` // to become; "" without First reports whether Reach can be accessed
 	Reach   []string `json:",omitempty"`
+
+	among *os.File // Jail.Among
 }
 
 // Start starts a command in the jail: it runs launcher, our own program, which enters
@@ -69,6 +75,7 @@ func (j Jail) Start(cmd *exec.Cmd, launcher string) error {
 
 func (j Jail) order() order {
 	o := order{Jail: j}
+	o.among, o.Among = j.Among, nil
 	if j.Group != nil {
 		o.Join, o.Group = j.Group.joins(), nil
 	}

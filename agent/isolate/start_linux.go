@@ -31,6 +31,12 @@ func (o order) launch(cmd *exec.Cmd, launcher string) error {
 		}
 		return cmd.Start()
 	}
+	if o.among != nil {
+		if err := o.give(cmd, launcher); err != nil {
+			return err
+		}
+		return startIn(cmd, o.among)
+	}
 	first, word, err := o.startFirst(cmd, launcher)
 	if err != nil {
 		return fmt.Errorf("make a namespace of processes: %w", err)
@@ -39,7 +45,12 @@ func (o order) launch(cmd *exec.Cmd, launcher string) error {
 	if err := o.give(cmd, launcher); err != nil {
 		return err
 	}
-	if err := startIn(cmd, first.Process.Pid); err != nil {
+	theirs, err := os.Open(namespacePath(first.Process.Pid))
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	if err := startIn(cmd, theirs); err != nil {
 		return err
 	}
 	number, err := innermost(cmd.Process.Pid)
@@ -98,12 +109,42 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 	return first, word, nil
 }
 
-// startIn starts a command in the namespace of a process.
-func startIn(cmd *exec.Cmd, pid int) error {
+func namespacePath(pid int) string { return fmt.Sprintf("/proc/%d/ns/pid", pid) }
+
+// NamespaceOf opens the namespace of processes that a process was started in, if it is a
+// process of the user and the namespace is not ours.
+func NamespaceOf(pid, uid int) (*os.File, error) {
+	theirs, err := os.Open(namespacePath(pid))
+	if err != nil {
+		return nil, err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err == nil && !isOf(status, uid) {
+		err = fmt.Errorf("process %d is not of user %d", pid, uid)
+	}
+	var own, other unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(int(theirs.Fd()), &other)
+	}
+	if err == nil {
+		err = unix.Stat("/proc/self/ns/pid", &own)
+	}
+	if err == nil && own.Dev == other.Dev && own.Ino == other.Ino {
+		err = fmt.Errorf("process %d has no namespace of its own", pid)
+	}
+	if err != nil {
+		theirs.Close()
+		return nil, err
+	}
+	return theirs, nil
+}
+
+// startIn starts a command in a namespace of processes.
+func startIn(cmd *exec.Cmd, theirs *os.File) error {
 	failed := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		err, back := startOnThread(cmd, pid)
+		err, back := startOnThread(cmd, theirs)
 		if back == nil {
 			runtime.UnlockOSThread()
 		} // else the thread ends with the goroutine: what it started would be in the namespace as well
@@ -112,19 +153,14 @@ func startIn(cmd *exec.Cmd, pid int) error {
 	return <-failed
 }
 
-// startOnThread starts a command in the namespace of a process; back is the error, if
+// startOnThread starts a command in a namespace of processes; back is the error, if
 // any, of leaving it: later children of this thread would be in the namespace too.
-func startOnThread(cmd *exec.Cmd, pid int) (err, back error) {
+func startOnThread(cmd *exec.Cmd, theirs *os.File) (err, back error) {
 	ours, err := os.Open("/proc/thread-self/ns/pid")
 	if err != nil {
 		return err, nil
 	}
 	defer ours.Close()
-	theirs, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	if err != nil {
-		return err, nil
-	}
-	defer theirs.Close()
 	if err := unix.Setns(int(theirs.Fd()), unix.CLONE_NEWPID); err != nil {
 		return fmt.Errorf("enter the namespace of processes: %w", err), nil
 	}

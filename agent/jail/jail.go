@@ -28,6 +28,7 @@ type Process struct {
 	ID     string
 	Tree   string // the build's, its working directory
 	SDKURL string // where it connects
+	Among  int    // id of a process of the instance among whose processes it runs; 0: among its own
 	isolate.Limits
 }
 
@@ -50,6 +51,12 @@ func (l *Jail) Start(cmd *exec.Cmd, p Process) error {
 	}
 	if jail.User > 0 && ownerOf(p.Tree) != jail.User {
 		return errors.New("the build's tree is not handed over to the instance's user") // and cannot be now: processes of it are running
+	}
+	if p.Among > 0 && l.j.apart {
+		if jail.Among, err = isolate.NamespaceOf(p.Among, jail.User); err != nil {
+			return fmt.Errorf("run among the processes of another one: %w", err)
+		}
+		defer jail.Among.Close()
 	}
 	p.Processes = maxProcesses
 	if jail.Group, err = l.j.makeGroup(p.ID, p.Limits, p.SDKURL); err != nil {

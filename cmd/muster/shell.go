@@ -19,6 +19,7 @@ import (
 type shellAccessCommand struct {
 	clientFlags
 	Access   string   `placeholder:"FILE" help:"Use the credentials in an answer of GetComputeAccess or GetInstanceAccess, as the AWS CLI prints it, in place of asking for some; - reads it from standard input. FLEET and COMPUTE are then left out."`
+	Process  string   `placeholder:"ID" help:"Run among the processes of this game server process, which 'muster hosts show' lists: the program sees them, and ends with it."`
 	Terminal bool     `short:"t" help:"Give the program a terminal; that is the default for a shell, where standard input is one."`
 	Streams  bool     `short:"T" help:"Keep input, output and errors apart; that is the default for a program."`
 	Fleet    *string  `arg:"" optional:"" help:"The fleet, by id or ARN."`
@@ -62,7 +63,7 @@ func (c *shellAccessCommand) Run(t *streams, at *client.Client) error {
 	if c.Terminal && c.Streams {
 		return errors.New("shell: a program has either a terminal or separate streams; leave out -t or -T")
 	}
-	of := client.Shell{ShellCommand: protocol.ShellCommand{Command: words}, In: os.Stdin, Out: t.screen, Err: t.screenErr}
+	of := client.Shell{ShellCommand: protocol.ShellCommand{Command: words, Process: c.Process}, In: os.Stdin, Out: t.screen, Err: t.screenErr}
 	if c.Access == "-" {
 		of.In = nil // it was the credentials
 	}

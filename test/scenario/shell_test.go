@@ -86,10 +86,10 @@ func TestShell(t *testing.T) {
 		return said(t, s.command(visitor, append([]string{"shell", fleet, one, "--"}, words...)...))
 	}
 
-	out, errs, code := run("sh", "-c", "id -u; pwd; echo bad >&2; exit 7")
+	out, errs, ended := run("sh", "-c", "id -u; pwd; echo bad >&2; exit 7")
 	lines := strings.Fields(out)
-	if len(lines) != 2 || lines[0] == "0" || !strings.HasSuffix(lines[1], one+"/game") || errs != "bad\n" || code != 7 {
-		t.Errorf("said %q and %q, and ended with %d", out, errs, code)
+	if len(lines) != 2 || lines[0] == "0" || !strings.HasSuffix(lines[1], one+"/game") || errs != "bad\n" || ended != 7 {
+		t.Errorf("said %q and %q, and ended with %d", out, errs, ended)
 	}
 
 	secret := filepath.Join(m.root, "instances", other, "game", "server")
@@ -105,8 +105,21 @@ func TestShell(t *testing.T) {
 		}
 	}
 	out, _, _ = run("sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done")
-	if strings.Contains(out, "server -port") || strings.Contains(out, "agent") || !strings.Contains(out, "sh -c") {
+	if strings.Contains(out, "server -port") || strings.Contains(out, "agent --server") || !strings.Contains(out, "sh -c") {
 		t.Errorf("it sees processes: %s", out)
+	}
+
+	process := s.seen.want(1, "its process", on(one, code("SERVER_PROCESS_ACTIVE", 0))).ProcessID
+	among := func(id, script string) (string, string, int) {
+		return said(t, s.command(visitor, "shell", "--process", id, fleet, one, "--", "sh", "-c", script))
+	}
+	list := "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done; id -u"
+	if out, errs, code := among(process, list); strings.Count(out, "server -port") != 1 || strings.Contains(out, "agent --server") || strings.Contains(out, "\n0\n") || code != 0 {
+		t.Errorf("among the processes of the game server it sees %q, %q, %d", out, errs, code)
+	}
+	elsewhere := s.seen.want(1, "the other's process", on(other, code("SERVER_PROCESS_ACTIVE", 0))).ProcessID
+	if out, errs, code := among(elsewhere, list); code != 255 || out != "" || !strings.Contains(errs, "does not run in this instance") {
+		t.Errorf("among the processes of another instance: %q, %q, %d", out, errs, code)
 	}
 
 	if out, errs, code := run("sh", "-c", "tail ../logs/*/*.log; env"); code != 0 || strings.Contains(out, "AUTH_TOKEN") {
