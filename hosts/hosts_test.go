@@ -46,11 +46,17 @@ type yard struct {
 
 func open(t *testing.T) *yard {
 	t.Helper()
+	return openWith(t, func(*hosts.Options, *yard) {})
+}
+
+// openWith is like open, with changed options.
+func openWith(t *testing.T, change func(*hosts.Options, *yard)) *yard {
+	t.Helper()
 	t.Parallel()
 	y := &yard{t: t, Cell: celltest.New(t, celltest.Options{})}
 	y.objects = object.New(y.Store, object.Options{Blobs: blob.New(t.TempDir())})
 	builds := build.New(y.Store, build.Deps{Events: y.Events, Tags: y.Tags, Objects: y.objects}, build.Options{Home: celltest.Home})
-	door := hosts.New(hosts.Options{
+	o := hosts.Options{
 		Store: y.Store, Computes: y.Computes, Instances: y.Instances, Builds: builds, Objects: y.objects,
 		GameServerURL: "wss://muster.test", Home: celltest.Home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
 		Allow: func(r *http.Request, _ auth.Action, _ ...string) (auth.Caller, error) {
@@ -59,7 +65,9 @@ func open(t *testing.T) *yard {
 			}
 			return auth.Caller{Name: "operator"}, nil
 		},
-	})
+	}
+	change(&o, y)
+	door := hosts.New(o)
 	y.Open()
 	y.Start(y.Computes.Run, y.Instances.Run)
 	srv := httptest.NewServer(door)
@@ -128,6 +136,12 @@ type agent struct {
 
 // connect connects the agent of a host, which says Hello.
 func (y *yard) connect(j protocol.JoinResponse) *agent {
+	y.Helper()
+	return y.connectAs(j, facts)
+}
+
+// connectAs is like connect, with other facts.
+func (y *yard) connectAs(j protocol.JoinResponse, facts protocol.Facts) *agent {
 	y.Helper()
 	ws, answer, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(y.url, "http")+protocol.PathHost, credential(j))
 	y.Must(err)
