@@ -177,7 +177,9 @@ func (c *Client) dialShell(ctx context.Context) (*websocket.Conn, error) {
 	}
 	header := http.Header{}
 	for _, name := range []string{"Authorization", "X-Amz-Date", "X-Amz-Security-Token"} {
-		header.Set(name, r.Header.Get(name))
+		if value := r.Header.Get(name); value != "" {
+			header.Set(name, value)
+		}
 	}
 	ws, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(url, "http"), header)
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -206,30 +207,14 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 			s.t.Errorf("%s: %q, %q, %d", who, out, errs, code)
 		}
 	}
-	running := s.command(visitor, "shell", fleet, compute, "--", "sh", "-c", "echo begun; sleep 1000")
-	var errs bytes.Buffer
-	running.Stderr = &errs
-	out, err := running.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := running.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	begun := make([]byte, 6)
-	if _, err := out.Read(begun); err != nil {
-		s.t.Fatal(err)
-	}
+	ended := s.begin(visitor, fleet, compute, "echo begun disabled; sleep 1000")
 	if _, err := s.console.DisableKey(s.t.Context(), visitor.AccessKeyID); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := running.Wait(); running.ProcessState.ExitCode() != 255 || !strings.Contains(errs.String(), "disabled") {
-		s.t.Errorf("the shell of a disabled key ended with %v, %q", err, errs.String())
+	if errs, code := ended(); code != 255 || !strings.Contains(errs, "disabled") {
+		s.t.Errorf("the shell of a disabled key ended with %q, %d", errs, code)
 	}
-	until(s.t, "nothing of the shell is left", func() bool {
-		left, _ := exec.Command("pgrep", "-f", "echo begun; sleep 1000").Output()
-		return len(left) == 0
-	})
+	nothingIs(s.t, "begun disabled; sleep")
 }
 
 // recorded checks the records of shells: who asked for access, what began and how it ended.
@@ -252,6 +237,88 @@ func (s *site) recorded(compute string, visitor client.Credentials) {
 	if count["GetComputeAccess"] < 10 || count["GetInstanceAccess"] != 1 || count["muster:BeginShell"] < 10 || count["muster:EndShell"] != count["muster:BeginShell"] || count["Revoked"] != 1 {
 		s.t.Errorf("recorded %v", count)
 	}
+}
+
+// begin starts a program in a shell, and returns once it has written a line. ended returns
+// how it ended.
+func (s *site) begin(k client.Credentials, fleet, compute, script string) (ended func() (errs string, code int)) {
+	s.t.Helper()
+	cmd := s.command(k, "shell", fleet, compute, "--", "sh", "-c", script)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		s.t.Fatalf("%v: %s", err, errs.String())
+	}
+	return func() (string, int) {
+		cmd.Wait() // the exit code says it
+		return errs.String(), cmd.ProcessState.ExitCode()
+	}
+}
+
+// nothingIs waits until no process has a text in its command line.
+func nothingIs(t *testing.T, text string) {
+	t.Helper()
+	until(t, "nothing of the shell is left", func() bool {
+		left, _ := exec.Command("pgrep", "-f", text).Output()
+		return len(left) == 0
+	})
+}
+
+// A shell ends with the agent, with the server and with the instance. What outlives an agent
+// that is killed is ended by the next.
+func TestShell_EndsWithItsHost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newLab(t), "--remote-access", "--host-grace", "60s")
+	m := s.lab.machine()
+	reachableRoot(t, m)
+	flags := append(shellFlags, small...)
+	s.run(m, flags...)
+	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	one := s.instance(m, 1, 0)
+	mark := m.joined(s)
+	admin := s.console.Credentials
+	const stubborn = "trap '' HUP TERM INT PIPE; echo begun %s; while :; do sleep 0.1; done"
+	begin := func(mark string) func() (string, int) {
+		return s.begin(admin, fleet, one, fmt.Sprintf(stubborn, mark))
+	}
+	back := func() {
+		t.Helper()
+		mark = s.seen.want(1, "the agent to be back", s.host(m, code("HOST_CONNECTED", mark))).Seq
+	}
+
+	ended := begin("agent-killed-" + one)
+	m.killAgent()
+	if errs, code := ended(); code != 255 || !strings.Contains(errs, "broke") {
+		t.Errorf("with its agent it ended with %q, %d", errs, code)
+	}
+	if left, _ := exec.Command("pgrep", "-f", "begun agent-killed-"+one).Output(); len(left) == 0 {
+		t.Error("the program did not outlive its agent, so that the next one has nothing to end")
+	}
+	s.run(m, flags...)
+	back()
+	nothingIs(t, "begun agent-killed-"+one)
+
+	ended = begin("server-killed-" + one)
+	s.restart()
+	if errs, code := ended(); code == 0 || !strings.Contains(errs, "broke") {
+		t.Errorf("with the server it ended with %q, %d", errs, code)
+	}
+	nothingIs(t, "begun server-killed-"+one)
+	back()
+
+	ended = begin("instance-ended-" + one)
+	s.scale(fleet, 0)
+	if errs, code := ended(); code == 0 || !strings.Contains(errs, "the instance has ended") {
+		t.Errorf("with the instance it ended with %q, %d", errs, code)
+	}
+	nothingIs(t, "begun instance-ended-"+one)
 }
 
 // Without --remote-access, and without the host's consent, the operations say what to do.
