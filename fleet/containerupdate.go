@@ -180,9 +180,9 @@ func (s *Service) UsesVersion(r store.Reader, name string, number int) string {
 			return f.ID
 		}
 	}
-	for d := range s.Deployments.returns.Equal(r, g.String()) {
-		if f := s.table.Get(r, d.FleetID); f != nil && f.Containers.Deployment == d.ID {
-			return f.ID
+	for d := range s.Deployments.ofVersion.Equal(r, g.String()) {
+		if s.Deployments.lingers(r, d) {
+			return d.FleetID
 		}
 	}
 	return ""

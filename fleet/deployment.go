@@ -85,28 +85,33 @@ func (s DeploymentStatus) Ended() bool {
 	return true
 }
 
+// proven reports whether every group of the fleet has been ready in the version that the
+// deployment left.
+func (s DeploymentStatus) proven() bool {
+	return s == DeploymentComplete || s == DeploymentRollbackDone
+}
+
 // maxDeployments is how many deployments of a fleet are kept.
 const maxDeployments = 100
 
 // Deployments are the deployments of container fleets. At most one of a fleet has not ended.
 type Deployments struct {
-	fleets  *Fleets
-	table   *store.Table[Deployment]
-	of      *store.Index[Deployment] // by fleet, the newest first
-	returns *store.Index[Deployment] // those that may still be rolled back, by the versions to which
+	fleets    *Fleets
+	table     *store.Table[Deployment]
+	of        *store.Index[Deployment] // by fleet, the newest first
+	ofVersion *store.Index[Deployment] // by versions, the former ones too
 }
 
 func newDeployments(st *store.Store, fleets *Fleets) *Deployments {
 	t := &Deployments{fleets: fleets}
 	t.table = store.NewTable(st, store.TableSpec[Deployment]{Name: "fleet_deployment", Key: func(d *Deployment) string { return newestFirst(d.ID) }})
 	t.of = store.NewIndex(t.table, "fleet", func(d *Deployment, emit func(string)) { emit(d.FleetID) })
-	t.returns = store.NewIndex(t.table, "returns", func(d *Deployment, emit func(string)) {
-		if d.Status.Ended() && d.Status != DeploymentImpaired {
-			return
-		}
-		for _, g := range []*Group{d.From.Game, d.From.PerInstance} {
-			if g != nil {
-				emit(g.String())
+	t.ofVersion = store.NewIndex(t.table, "version", func(d *Deployment, emit func(string)) {
+		seen := map[string]bool{}
+		for _, g := range []*Group{d.Game, d.PerInstance, d.From.Game, d.From.PerInstance} {
+			if name := g.String(); g != nil && !seen[name] {
+				seen[name] = true
+				emit(name)
 			}
 		}
 	})
@@ -192,10 +197,24 @@ func (t *Deployments) start(tx *store.Tx, f, old *Fleet, config DeploymentConfig
 // was never ready everywhere.
 func (t *Deployments) former(r store.Reader, c *Containers) Former {
 	d := t.Get(r, c.Deployment)
-	if d == nil || d.Status == DeploymentComplete || d.Status == DeploymentRollbackDone {
+	if d == nil || d.Status.proven() {
 		return Former{Game: c.Game, PerInstance: c.PerInstance, Copies: c.Copies, Ports: c.Ports}
 	}
 	return d.From
+}
+
+// lingers reports whether groups of a deployment's versions, or of its former ones, may still
+// run or return: none since it has ended with all groups of one version.
+func (t *Deployments) lingers(r store.Reader, d *Deployment) bool {
+	for newer := range t.of.Equal(r, d.FleetID) {
+		if newer.Status.proven() {
+			return false
+		}
+		if newer.ID == d.ID {
+			return true
+		}
+	}
+	return false
 }
 
 // trim deletes the oldest deployments of a fleet that has too many.

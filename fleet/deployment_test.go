@@ -232,6 +232,11 @@ func TestDeployment_RollsBack(t *testing.T) {
 	f := x.run(x.containers(func(in *fleet.ContainerInput) { in.Locations, in.Copies = []string{other}, 3 }))
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2"), Copies: ptr(4), PerInstance: nil})
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:3")}) // never mind 2
+	for n := range 3 {
+		if x.fleets.UsesVersion(x.st.View(), "game", n+1) != f.ID {
+			t.Errorf("game:%d, of which groups may run, is not in use", n+1)
+		}
+	}
 	x.report(f.ID, home, fleet.DeploymentComplete)
 	x.report(f.ID, other, fleet.DeploymentImpaired)
 	x.expect(f.ID, "game:1", fleet.Updating, fleet.DeploymentRollingBack)
@@ -243,6 +248,9 @@ func TestDeployment_RollsBack(t *testing.T) {
 		x.report(f.ID, location, fleet.DeploymentComplete)
 	}
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentRollbackDone)
+	if u := x.fleets.UsesVersion; u(x.st.View(), "game", 1) == "" || u(x.st.View(), "game", 2)+u(x.st.View(), "game", 3) != "" {
+		t.Error("after the rollback, other versions than game:1 are in use")
+	}
 	for _, s := range x.latest(f.ID).Locations {
 		if s != fleet.DeploymentRollbackDone {
 			t.Errorf("locations %v", x.latest(f.ID).Locations)
@@ -429,8 +437,10 @@ func TestDeployments_Property(t *testing.T) {
 				if now.Containers.Game.String() != runs.String() && d.Status != fleet.DeploymentImpaired {
 					r.Fatalf("the fleet runs %v, its deployment says %v", now.Containers.Game, runs)
 				}
-				if current != nil && d.From.Game != nil && x.fleets.UsesVersion(view, d.From.Game.Name, d.From.Game.Version) == "" {
-					r.Fatal("the version to which the deployment may return is not in use")
+				for _, g := range []*fleet.Group{d.From.Game, d.Game, now.Containers.PerInstance} {
+					if proven := d.Status == fleet.DeploymentComplete || d.Status == fleet.DeploymentRollbackDone; g != nil && !proven && x.fleets.UsesVersion(view, g.Name, g.Version) == "" {
+						r.Fatalf("%s, of which groups run or may return, is not in use", g)
+					}
 				}
 				for _, l := range now.Locations {
 					if l.Status == fleet.Updating && now.Status != fleet.Updating {

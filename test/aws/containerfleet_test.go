@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -235,3 +236,45 @@ func TestContainerFleet_AsFleet(t *testing.T) {
 		TargetConfiguration: &types.TargetConfiguration{TargetValue: aws.Float64(10)},
 	}))(t)
 }
+
+// A key whose scope is one container fleet reaches that one only; the kind in its pattern is
+// containerfleet.
+func TestScope_ContainerFleet(t *testing.T) {
+	k := setupKeyed(t)
+	ctx, c := t.Context(), k.Client
+	_, two := containerVersions(t, c, "arena")
+	var fleets []*types.ContainerFleet
+	for range 2 {
+		fleets = append(fleets, must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: two}))(t).ContainerFleet)
+	}
+	mine, other := fleets[0], fleets[1]
+	scoped := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{*mine.FleetArn}}}))
+	if got := must(scoped.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{}))(t).ContainerFleets; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
+		t.Errorf("container fleets in scope: %v", got)
+	}
+	if got := must(scoped.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
+		t.Errorf("deployments in scope: %v", got)
+	}
+	must(scoped.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: mine.FleetId}))(t)
+	must(scoped.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: mine.FleetArn}))(t)
+	all := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:fleet/*"}}}))
+	for who, key := range map[string]struct {
+		c    *gamelift.Client
+		with *types.ContainerFleet
+	}{"another fleet": {scoped, other}, "fleets of the other kind": {all, mine}} {
+		for what, err := range map[string]error{
+			"describe": second(key.c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: key.with.FleetId})),
+			"update":   second(key.c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: key.with.FleetArn})),
+			"delete":   second(key.c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: key.with.FleetId})),
+			"create":   second(key.c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole})),
+			"list":     second(key.c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{FleetId: key.with.FleetId})),
+		} {
+			if errorCode(err) != "AccessDeniedException" && errorCode(err) != "UnauthorizedException" {
+				t.Errorf("%s, %s: %v", who, what, err)
+			}
+		}
+	}
+	must(scoped.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: mine.FleetId}))(t)
+}
+
+func second[T any](_ T, err error) error { return err }
