@@ -1,0 +1,271 @@
+// Package enginetest starts real container engines for tests: dockerd, Podman's service and
+// a registry, each with all its files in a folder of its own. What a test starts is gone
+// when the test ends: processes, mounts, networks and files.
+//
+// Docker and Podman skip the test with a sentence that says what is missing: they need Linux,
+// root, and the Debian packages docker.io, or podman, crun and runc.
+//
+//	docker := enginetest.Docker(t)
+//	registry := enginetest.NewRegistry(t)
+//	image := registry.Push(t, "game", enginetest.Puppet(t))
+//	e, err := engine.Open(ctx, engine.Options{Host: docker.Host, Network: docker.Network, …})
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// Daemon is an engine of a test.
+type Daemon struct {
+	Host    string // its address, for engine.Options
+	Network string // the network that containers should use
+
+	t       testing.TB
+	dir     string
+	command func() *exec.Cmd
+	cmd     *exec.Cmd
+	ended   <-chan struct{} // closed when cmd has ended
+	log     *os.File
+	api     *client.Client
+}
+
+// network is the name of the bridge network of tests.
+const network = "muster-test"
+
+// needs skips the test unless programs can be run as root.
+func needs(t testing.TB, packages string, programs ...string) {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Skip("container engines are tried on Linux as root; run the test with sudo")
+	}
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is not installed; apt-get install %s", p, packages)
+		}
+	}
+}
+
+// Docker starts a dockerd with a bridge network, without rules in the host's packet filter.
+func Docker(t testing.TB, args ...string) *Daemon {
+	t.Helper()
+	needs(t, "docker.io", "dockerd", "containerd", "runc")
+	d := begin(t)
+	d.command = func() *exec.Cmd {
+		// Plain HTTP is used with registries at loopback addresses anyway.
+		return exec.Command("dockerd", append([]string{
+			"--data-root", filepath.Join(d.dir, "data"), "--exec-root", filepath.Join(d.dir, "exec"), "--pidfile", filepath.Join(d.dir, "pid"),
+			"--config-file", filepath.Join(d.dir, "none.json"), "-H", d.Host, "--iptables=false", "--ip6tables=false", "--bridge=none",
+		}, args...)...)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "none.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.Start()
+	if _, err := d.api.NetworkCreate(t.Context(), network, client.NetworkCreateOptions{Driver: "bridge"}); err != nil {
+		t.Fatalf("create network: %v", err)
+	}
+	d.Network = network
+	return d
+}
+
+// Podman starts Podman's service. Containers use the host's network: others would need
+// rules in the host's packet filter.
+func Podman(t testing.TB) *Daemon {
+	t.Helper()
+	needs(t, "podman crun runc conmon", "podman", "conmon", "runc")
+	d := begin(t)
+	d.Network = "host"
+	files := map[string]string{
+		"containers.conf": fmt.Sprintf("[containers]\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\nstatic_dir = %q\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
+			d.path("libpod"), d.path("run"), d.path("volumes"), d.path("networks")),
+		"storage.conf":                   fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", d.path("graph"), d.path("storage")),
+		"registries.conf":                "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n",
+		".config/containers/policy.json": `{"default":[{"type":"insecureAcceptAnything"}]}`,
+	}
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(d.path(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(d.path(name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.command = func() *exec.Cmd {
+		cmd := exec.Command("podman", "system", "service", "--time", "0", d.Host)
+		cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_RUNTIME_DIR=", "CONTAINERS_CONF="+d.path("containers.conf"),
+			"CONTAINERS_STORAGE_CONF="+d.path("storage.conf"), "CONTAINERS_REGISTRIES_CONF="+d.path("registries.conf"), "DISABLE_HC_SYSTEMD=true")
+		return cmd
+	}
+	d.Start()
+	return d
+}
+
+func begin(t testing.TB) *Daemon {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "engine") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Daemon{t: t, dir: dir, Host: "unix://" + filepath.Join(dir, "socket")}
+	t.Cleanup(d.end)
+	if d.log, err = os.Create(d.path("log")); err != nil {
+		t.Fatal(err)
+	}
+	if d.api, err = client.New(client.WithHost(d.Host)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *Daemon) path(name string) string { return filepath.Join(d.dir, name) }
+
+// Client returns a client of the engine, to see what it does.
+func (d *Daemon) Client() *client.Client { return d.api }
+
+// Start starts the engine, at first and after Kill.
+func (d *Daemon) Start() {
+	d.t.Helper()
+	d.cmd = d.command()
+	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
+	d.cmd.SysProcAttr = ownGroup()
+	if err := d.cmd.Start(); err != nil {
+		d.t.Fatalf("start the engine: %v", err)
+	}
+	cmd, ended := d.cmd, make(chan struct{})
+	d.ended = ended
+	go func() { _ = cmd.Wait(); close(ended) }()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for {
+		if _, err := d.api.Ping(ctx, client.PingOptions{}); err == nil {
+			return
+		}
+		select {
+		case <-ended:
+			d.t.Fatalf("the engine ended:\n%s", d.tail())
+		case <-ctx.Done():
+			d.t.Fatalf("the engine does not answer:\n%s", d.tail())
+		case <-time.After(50 * time.Millisecond): // it has no event for this
+		}
+	}
+}
+
+// Kill kills the engine. Containers continue, as far as the engine lets them.
+func (d *Daemon) Kill() {
+	d.t.Helper()
+	d.stop(syscall.SIGKILL)
+}
+
+// Stop ends the engine as an operator does.
+func (d *Daemon) Stop() {
+	d.t.Helper()
+	d.stop(syscall.SIGTERM)
+}
+
+func (d *Daemon) stop(signal syscall.Signal) {
+	if d.cmd == nil {
+		return
+	}
+	_ = d.cmd.Process.Signal(signal)
+	select {
+	case <-d.ended:
+	case <-time.After(time.Minute):
+		_ = d.cmd.Process.Kill()
+		<-d.ended
+	}
+	d.cmd = nil
+}
+
+func (d *Daemon) tail() string {
+	content, _ := os.ReadFile(d.path("log"))
+	return string(content[max(0, len(content)-4000):])
+}
+
+// end removes everything.
+func (d *Daemon) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if d.cmd != nil && d.api != nil {
+		if list, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true}); err == nil {
+			for _, c := range list.Items {
+				_, _ = d.api.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+			}
+		}
+		if d.Network == network {
+			_, _ = d.api.NetworkRemove(ctx, network, client.NetworkRemoveOptions{})
+		}
+	}
+	d.stop(syscall.SIGTERM)
+	if d.api != nil {
+		_ = d.api.Close()
+	}
+	if d.log != nil {
+		_ = d.log.Close()
+	}
+	if d.t.Failed() {
+		d.t.Logf("the engine's log:\n%s", d.tail())
+	}
+	d.killRest()
+	d.unmount()
+	if err := os.RemoveAll(d.dir); err != nil {
+		d.t.Errorf("files of the engine are left: %v", err)
+	}
+}
+
+// killRest kills what the engine left: its processes have the folder's name among their
+// arguments.
+func (d *Daemon) killRest() {
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		left := 0
+		entries, _ := os.ReadDir("/proc")
+		for _, entry := range entries {
+			line, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+			if err != nil || !bytes.Contains(line, []byte(d.dir)) {
+				continue
+			}
+			var pid int
+			if _, err := fmt.Sscan(entry.Name(), &pid); err == nil && pid != os.Getpid() {
+				left++
+				if process, err := os.FindProcess(pid); err == nil {
+					_ = process.Kill()
+				}
+			}
+		}
+		if left == 0 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	d.t.Errorf("processes of the engine are left")
+}
+
+// unmount unmounts what is mounted in the folder, the innermost first.
+func (d *Daemon) unmount() {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return
+	}
+	var points []string
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 1 && strings.HasPrefix(fields[1], d.dir+"/") {
+			points = append(points, fields[1])
+		}
+	}
+	for _, point := range slices.Backward(points) {
+		unmount(point)
+	}
+}
