@@ -54,19 +54,21 @@ func (s *site) key(spec client.KeySpec) client.Credentials {
 	return client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 }
 
-// reachableRoot moves the agent's folder of a machine to where the users of instances reach
-// it.
-func reachableRoot(t *testing.T, m *machine) {
-	t.Helper()
+// reachable adds a machine whose agent has its folder where the users of instances reach it.
+// The folder is removed after the machine.
+func (l *lab) reachable() *machine {
+	l.t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "muster-shell")
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	l.t.Cleanup(func() { os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
+	m := l.machine()
 	m.root = filepath.Join(dir, "agent")
+	return m
 }
 
 // A caller with the role opens shells: what is asked for runs as the instance's user in the
@@ -74,8 +76,7 @@ func reachableRoot(t *testing.T, m *machine) {
 func TestShell(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--remote-access")
-	m := s.lab.machine()
-	reachableRoot(t, m)
+	m := s.lab.reachable()
 	s.run(m, append(shellFlags, "--cpu", "4", "--memory", "8192")...)
 	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
 	one := s.instance(m, 1, 0)
@@ -276,8 +277,7 @@ func nothingIs(t *testing.T, text string) {
 func TestShell_EndsWithItsHost(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--remote-access", "--host-grace", "60s")
-	m := s.lab.machine()
-	reachableRoot(t, m)
+	m := s.lab.reachable()
 	flags := append(shellFlags, small...)
 	s.run(m, flags...)
 	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)

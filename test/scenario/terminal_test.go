@@ -147,8 +147,7 @@ func (s *screen) ends(code int) {
 func TestShell_OnTerminal(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--remote-access")
-	m := s.lab.machine()
-	reachableRoot(t, m)
+	m := s.lab.reachable()
 	s.run(m, append(shellFlags, small...)...)
 	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
 	one := s.instance(m, 1, 0)
