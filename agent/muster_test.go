@@ -46,9 +46,10 @@ type muster struct {
 	deaf    bool // does not acknowledge
 	refuses bool // accepts no link
 	secret  string
-	kept    int  // acknowledged secrets
-	removed bool // the host was removed
-	older   bool // signs no builds
+	kept    int                             // acknowledged secrets
+	removed bool                            // the host was removed
+	older   bool                            // signs no builds
+	shells  map[string]chan *websocket.Conn // the connections of remote shells that were sent
 }
 
 // signing is the key with which a muster signs builds.
@@ -69,6 +70,7 @@ func play(t *testing.T) *muster {
 	mux.HandleFunc("GET "+protocol.PathHost, m.host)
 	mux.HandleFunc("GET "+protocol.PathBuilds+"{sha}", m.build)
 	mux.HandleFunc("PUT "+protocol.PathLogs+"{instance}/{process}", m.log)
+	mux.HandleFunc("GET "+protocol.PathShells+"{id}", m.shell)
 	m.server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		m.cut()

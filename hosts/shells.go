@@ -245,9 +245,7 @@ func (a *shells) leave(sh *remoteShell) {
 
 // serve runs a shell from its first frame to its end.
 func (a *shells) serve(sh *remoteShell, request *audit.Request) {
-	sh.client.SetReadLimit(protocol.MaxShellFrame)
-	sh.client.SetReadDeadline(time.Now().Add(shellStarting))
-	_, first, err := sh.client.ReadMessage()
+	first, err := a.first(sh.client)
 	if err != nil {
 		return
 	}
@@ -278,6 +276,15 @@ func (a *shells) serve(sh *remoteShell, request *audit.Request) {
 	if err := record(auth.EndShell, sh.outcome); err != nil {
 		a.s.log.Error("the end of a remote shell is not recorded", "shell", sh.id, "error", err)
 	}
+}
+
+// first reads a client's first frame.
+func (a *shells) first(client *shellSocket) ([]byte, error) {
+	defer context.AfterFunc(a.s.ctx, func() { client.Close() })()
+	client.SetReadLimit(protocol.MaxShellFrame)
+	client.SetReadDeadline(time.Now().Add(shellStarting))
+	_, first, err := client.ReadMessage()
+	return first, err
 }
 
 // program returns what runs in a shell, for the audit log: without the arguments, which may

@@ -313,6 +313,17 @@ func TestShell_EndsWithItsHost(t *testing.T) {
 	nothingIs(t, "begun server-killed-"+one)
 	back()
 
+	ended = begin("server-stopped-" + one)
+	if err := s.server.Stop(); err != nil {
+		t.Error(err)
+	}
+	if errs, code := ended(); code == 0 || !strings.Contains(errs, "the server stops") {
+		t.Errorf("with the server it ended with %q, %d", errs, code)
+	}
+	nothingIs(t, "begun server-stopped-"+one)
+	s.start()
+	back()
+
 	ended = begin("instance-ended-" + one)
 	s.scale(fleet, 0)
 	if errs, code := ended(); code == 0 || !strings.Contains(errs, "the instance has ended") {
