@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
@@ -35,10 +36,17 @@ type Agent struct {
 	uploads   *uploads
 	reports   *reports
 	machine   *instance.Machine
+	groups    *group.Machine
+	engines   *engines
+	forwards  *forwards      // nil before an engine answers
 	work      sync.WaitGroup // goroutines that end with the agent, not with a connection
 
-	keepRunning atomic.Bool // processes keep running when the agent ends
+	identified  chan struct{} // closed when the credential is known
+	keepRunning atomic.Bool   // processes keep running when the agent ends
 }
+
+// maxStarts is how many container groups are started at the same time.
+const maxStarts = 4
 
 // New checks the options and creates the agent's folder. It starts nothing.
 func New(o Options) (*Agent, error) {
@@ -49,9 +57,9 @@ func New(o Options) (*Agent, error) {
 	if err := os.MkdirAll(o.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the agent's folder: %w", err)
 	}
-	a := &Agent{opts: o, log: o.Log.With("component", "agent")}
+	a := &Agent{opts: o, log: o.Log.With("component", "agent"), identified: make(chan struct{})}
 	a.keepRunning.Store(o.KeepRunning)
-	a.server = newServer(&a.opts)
+	a.server = newServer(&a.opts, a.facts)
 	a.uploads = newUploads(a.server, o.Root, a.log)
 	var err error
 	if a.reports, err = openReports(filepath.Join(o.Root, "reports")); err != nil {
@@ -60,6 +68,7 @@ func New(o Options) (*Agent, error) {
 	sampler := newSampler(o.Root)
 	a.host = &host{uploads: a.uploads, reports: a.reports, sampler: sampler, log: a.log}
 	a.link = link.New(link.LinkOptions{Server: a.server.Server, Host: a.host, Boot: bootID(), Pause: link.Flicker, Log: a.log})
+	a.engines = newEngines(&a.opts, a.log, a.takeOverGroups)
 	a.machine = &instance.Machine{
 		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
 		Jailer:   jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}),
@@ -70,10 +79,21 @@ func New(o Options) (*Agent, error) {
 		Dir: filepath.Join(o.Root, "cache"), Source: a.server.build, Free: sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
 		Staging: a.machine.Jailer.Staging(), Guest: a.machine.Jailer.Guest,
 	})
-	a.instances = &instances{m: a.machine, byID: map[string]*instance.Instance{}}
+	a.groups = &group.Machine{
+		Root: o.Root, Engine: a.engines.engine, Images: group.NewImages(a.engines.engine, a.log), RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
+		Starts: make(chan struct{}, maxStarts), Full: sampler.full, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
+	}
+	a.instances = &instances{m: a.machine, g: a.groups, byID: map[string]member{}}
 	a.host.instances = a.instances
 	a.host.shells = &shells{server: a.server, instances: a.instances, facts: &a.opts.Facts, places: make(chan struct{}, maxShells), log: a.log}
 	return a, err
+}
+
+// facts describes this machine to Muster.
+func (a *Agent) facts() protocol.Facts {
+	f := a.opts.Facts
+	f.Engine = a.engines.of()
+	return f
 }
 
 // exited stores the report of a process's end and has it sent.
@@ -107,7 +127,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.instances.resume(life, &a.opts); err != nil {
 		return err
 	}
+	defer a.startEngine(life)()
 	if err = a.identify(ctx); err == nil {
+		close(a.identified)
 		err = a.serve(ctx)
 	} else {
 		a.end(ctx)
@@ -250,14 +272,19 @@ func (a *Agent) Cleanup(ctx context.Context) (ended int, err error) {
 	if err := a.instances.store(protocol.Assign{}); err != nil {
 		return 0, fmt.Errorf("forget the last desired state: %w", err)
 	}
-	left, err := filepath.Glob(filepath.Join(instance.Folders(a.opts.Root), "*", "slots"))
-	if err != nil {
-		return 0, err
+	var left []string
+	for _, kind := range []string{"slots", "groups"} {
+		folders, err := filepath.Glob(filepath.Join(instance.Folders(a.opts.Root), "*", kind))
+		if err != nil {
+			return 0, err
+		}
+		left = append(left, folders...)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := a.instances.resume(ctx, &a.opts); err != nil { // ends instances that nothing names
 		return 0, err
 	}
+	defer a.startEngine(ctx)()
 	a.instances.clear()
 	a.end(ctx)
 	return len(left), nil

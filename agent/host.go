@@ -35,6 +35,7 @@ func (h *host) Obey(ctx context.Context, m protocol.Message) {
 			h.log.Error("the desired state is not kept; a restart would go on with an older one", "error", err)
 		}
 		h.instances.assign(*m.Assign)
+		h.instances.g.Images.Ahead(m.Assign.Images)
 	case m.Kill != nil:
 		if i := h.instances.find(m.Kill.InstanceID); i != nil {
 			i.Kill(*m.Kill)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,19 +13,46 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
+// member is an instance on this machine: of a fleet with a build (instance.Instance), or of
+// one with containers (group.Instance).
+type member interface {
+	Run()
+	Want(protocol.Desired)
+	Forget()
+	Kill(protocol.Kill)
+	Detach()
+	Stop(ctx context.Context, grace time.Duration)
+
+	IsOwn() bool
+	Desired() protocol.Desired
+	Build() string
+	Report() protocol.Instance
+	Runs(processID string) bool
+	Gone() <-chan struct{}
+	Over() bool
+
+	PackLogs(io.Writer, protocol.Collect) error
+	DropLogs(processID string) error
+	Remove() error
+}
+
 // instances are the instances on this machine.
 type instances struct {
 	m *instance.Machine
+	g *group.Machine
 
-	mu   sync.Mutex
-	ctx  context.Context // of the instances; set by resume
-	byID map[string]*instance.Instance
-	over bool           // no new instances are begun
-	work sync.WaitGroup // of their goroutines
+	mu     sync.Mutex
+	ctx    context.Context // of the instances; set by resume
+	byID   map[string]member
+	server bool           // Muster decides about what a former agent left
+	over   bool           // no new instances are begun
+	found  bool           // adopt was called
+	work   sync.WaitGroup // of their goroutines
 }
 
 // desiredFile is the file of the desired state that was received last, below Root.
@@ -52,39 +80,85 @@ func (s *instances) resume(ctx context.Context, o *Options) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ctx = ctx
+	s.ctx, s.server = ctx, o.Server != ""
 	for _, d := range last.Instances {
 		if instance.ValidID(d.InstanceID) {
-			s.begin(instance.New(ctx, s.m, instance.Options{Desired: d}))
+			s.begin(d.InstanceID, s.make(d, false))
 		}
 	}
 	for _, f := range folders {
 		id := f.Name()
-		isOwn := slices.ContainsFunc(o.Own, func(o *instance.Own) bool { return o.Desired.InstanceID == id })
+		isOwn := slices.ContainsFunc(o.Own, func(o *instance.Own) bool { return o.Desired.InstanceID == id }) ||
+			slices.ContainsFunc(o.OwnImages, func(o *group.Own) bool { return o.Desired.InstanceID == id })
 		if !f.IsDir() || !instance.ValidID(id) || s.byID[id] != nil || isOwn {
 			continue
 		}
-		d := protocol.Desired{InstanceID: id, PortFrom: o.Facts.PortFrom, PortTo: o.Facts.PortTo}
-		i := instance.New(ctx, s.m, instance.Options{Desired: d, Unnamed: true})
-		s.begin(i)
-		if o.Server == "" {
+		i := s.make(protocol.Desired{InstanceID: id, PortFrom: o.Facts.PortFrom, PortTo: o.Facts.PortTo}, true)
+		s.begin(id, i)
+		if !s.server {
 			i.Forget()
 		}
 	}
 	for _, own := range o.Own {
-		s.begin(instance.New(ctx, s.m, instance.Options{Desired: own.Desired, Own: own}))
+		s.begin(own.Desired.InstanceID, instance.New(ctx, s.m, instance.Options{Desired: own.Desired, Own: own}))
+	}
+	for _, own := range o.OwnImages {
+		s.begin(own.Desired.InstanceID, group.New(ctx, s.g, group.Options{Desired: own.Desired, Own: own, Searched: s.found}))
 	}
 	return nil
 }
 
+// make returns an instance, of a fleet with a build or of one with containers. The caller
+// must hold mu.
+func (s *instances) make(d protocol.Desired, unnamed bool) member {
+	if len(d.Groups) > 0 || group.IsHome(s.m.Root, d.InstanceID) {
+		return group.New(s.ctx, s.g, group.Options{Desired: d, Unnamed: unnamed, Searched: s.found})
+	}
+	return instance.New(s.ctx, s.m, instance.Options{Desired: d, Unnamed: unnamed})
+}
+
+// adopt takes over the container groups that a former agent left. An instance that no known
+// desired state names waits for the next one, like those found on disk.
+func (s *instances) adopt(left []group.Containers) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || s.found {
+		return
+	}
+	s.found = true
+	byInstance := map[string][]group.Containers{}
+	for _, c := range left {
+		id := c.Labels().InstanceID
+		byInstance[id] = append(byInstance[id], c)
+	}
+	for id, i := range s.byID {
+		if g, ok := i.(*group.Instance); ok {
+			g.Adopt(byInstance[id])
+			delete(byInstance, id)
+		}
+	}
+	for id, left := range byInstance {
+		if s.byID[id] != nil || !instance.ValidID(id) {
+			s.m.Log.Error("containers are left of an instance that cannot have any", "instance", id)
+			continue
+		}
+		d := protocol.Desired{InstanceID: id, FleetID: left[0].Labels().FleetID}
+		i := group.New(s.ctx, s.g, group.Options{Desired: d, Unnamed: true, Left: left, Searched: true})
+		s.begin(id, i)
+		if !s.server {
+			i.Forget()
+		}
+	}
+}
+
 // begin starts an instance's goroutine. The caller must hold mu.
-func (s *instances) begin(i *instance.Instance) {
-	s.byID[i.ID] = i
+func (s *instances) begin(id string, i member) {
+	s.byID[id] = i
 	s.work.Go(func() {
 		i.Run()
 		if i.Over() {
 			s.mu.Lock()
-			delete(s.byID, i.ID)
+			delete(s.byID, id)
 			s.mu.Unlock()
 		}
 		s.m.Changed()
@@ -107,11 +181,11 @@ func (s *instances) assign(desired protocol.Assign) {
 		case !instance.ValidID(d.InstanceID):
 			s.m.Log.Error("an instance has an id that cannot be a folder's name", "instance", d.InstanceID)
 		default:
-			s.begin(instance.New(s.ctx, s.m, instance.Options{Desired: d}))
+			s.begin(d.InstanceID, s.make(d, false))
 		}
 	}
 	for id, i := range s.byID {
-		if !named[id] && i.Own == nil {
+		if !named[id] && !i.IsOwn() {
 			i.Forget()
 		}
 	}
@@ -119,13 +193,13 @@ func (s *instances) assign(desired protocol.Assign) {
 }
 
 // find returns an instance, or nil.
-func (s *instances) find(id string) *instance.Instance {
+func (s *instances) find(id string) member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byID[id]
 }
 
-func (s *instances) all() []*instance.Instance {
+func (s *instances) all() []member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.byID))
@@ -135,7 +209,7 @@ func (s *instances) all() []*instance.Instance {
 func (s *instances) report() []protocol.Instance {
 	list := []protocol.Instance{}
 	for _, i := range s.all() {
-		if i.Own == nil {
+		if !i.IsOwn() {
 			list = append(list, i.Report())
 		}
 	}
@@ -146,35 +220,46 @@ func (s *instances) report() []protocol.Instance {
 func (s *instances) builds() map[string]bool {
 	used := map[string]bool{}
 	for _, i := range s.all() {
-		used[i.Desired().Build.SHA256] = true
+		used[i.Build()] = true
 	}
 	return used
 }
 
+// engineGone bounds how long clear waits for the end of instances.
+const engineGone = 2 * time.Minute
+
 // clear immediately ends all instances that Muster assigned, and removes their folders.
 func (s *instances) clear() {
 	s.assign(protocol.Assign{})
+	late := time.NewTimer(engineGone)
+	defer late.Stop()
 	for _, i := range s.all() {
-		if i.Own != nil {
+		if i.IsOwn() {
 			continue
 		}
-		<-i.Gone()
-		if err := i.Home.Remove(); err != nil {
-			s.m.Log.Warn("the folder of an instance is left", "instance", i.ID, "error", err)
+		id := i.Desired().InstanceID
+		select {
+		case <-i.Gone():
+		case <-late.C:
+			s.m.Log.Error("the containers of instances are left, because no container engine answers", "instance", id)
+			return
+		}
+		if err := i.Remove(); err != nil {
+			s.m.Log.Warn("the folder of an instance is left", "instance", id, "error", err)
 		}
 	}
 }
 
 // detach ends the work on all instances and leaves their processes to the next agent.
-func (s *instances) detach() { s.end(func(i *instance.Instance) { i.Detach() }) }
+func (s *instances) detach() { s.end(func(i member) { i.Detach() }) }
 
 // stop ends all instances. Processes have until the end of the grace period, or of ctx,
 // to end by themselves.
 func (s *instances) stop(ctx context.Context, grace time.Duration) {
-	s.end(func(i *instance.Instance) { i.Stop(ctx, grace) })
+	s.end(func(i member) { i.Stop(ctx, grace) })
 }
 
-func (s *instances) end(end func(*instance.Instance)) {
+func (s *instances) end(end func(member)) {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -80,14 +82,21 @@ type Options struct {
 	// Shells says which remote shells are run in instances. Default: none.
 	Shells ShellPolicy
 
+	// Containers say how container groups are run. Default: not at all.
+	Containers Containers
+
 	// Own are instances that Muster does not assign: programs on this machine.
 	Own []*instance.Own
+	// OwnImages are instances that Muster does not assign: images that the machine's
+	// engine has, or can fetch.
+	OwnImages []*group.Own
 
 	Log *slog.Logger // default slog.Default()
 
-	retryAfter  time.Duration // pause before a build's download is retried; for tests
-	keepLogs    time.Duration // how long the folder of an instance outlives it; for tests
-	lastReports time.Duration // how long the agent tries to send its last reports to Muster; for tests
+	openEngine  func(context.Context) (group.Engine, error) // in place of Engine; for tests
+	retryAfter  time.Duration                               // pause before a build's download is retried; for tests
+	keepLogs    time.Duration                               // how long the folder of an instance outlives it; for tests
+	lastReports time.Duration                               // how long the agent tries to send its last reports to Muster; for tests
 }
 
 // The default range of ports for games: below the ephemeral ports, which systems use

@@ -29,10 +29,12 @@ func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 	_ = disk.Read(path, &kept) // without the file a port is picked
 	var r *relay.Relay
 	o := relay.Options{Dir: a.opts.Root, Port: kept.Port, Log: a.opts.Log, Dial: func(ctx context.Context) (*websocket.Conn, error) {
-		select {
-		case <-r.Admitted():
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		for _, first := range []<-chan struct{}{r.Admitted(), a.identified} {
+			select {
+			case <-first:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
 		}
 		ws, _, err := a.server.Dial(ctx, protocol.PathRelay)
 		return ws, err

@@ -63,10 +63,10 @@ func (k keeper) Remove(context.Context) error {
 // server is the Muster that the agent works for.
 type server struct{ *link.Server }
 
-func newServer(o *Options) *server {
+func newServer(o *Options, facts func() protocol.Facts) *server {
 	return &server{link.NewServer(link.Options{
 		Servers: o.servers(), TLS: o.TLS, Token: o.Token, NewToken: o.NewToken,
-		Facts: func() protocol.Facts { return o.Facts }, Keeper: keeper{o.Root}, Log: o.Log.With("component", "agent"),
+		Facts: facts, Keeper: keeper{o.Root}, Log: o.Log.With("component", "agent"),
 	})}
 }
 

@@ -146,8 +146,12 @@ func (s *shells) run(ctx context.Context, want protocol.Shell, st *stream.Stream
 	if i == nil {
 		return shell.Refused("the instance is not on this host any more")
 	}
-	if i.Own != nil || want.Compute != i.Desired().Compute {
+	of, ok := i.(*instance.Instance)
+	if !ok {
+		return shell.Refused("computes of container fleets offer no remote shells on this host")
+	}
+	if i.IsOwn() || want.Compute != i.Desired().Compute {
 		return shell.Refused("this compute offers no remote shells")
 	}
-	return i.Shell(ctx, want.ID, st, command, control)
+	return of.Shell(ctx, want.ID, st, command, control)
 }

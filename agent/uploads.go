@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
@@ -36,7 +35,7 @@ func newUploads(s *server, root string, log *slog.Logger) *uploads {
 
 // collect packs the logs of a process and sends them in another goroutine. If i is nil,
 // there are none.
-func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.Collect) {
+func (u *uploads) collect(ctx context.Context, i member, c protocol.Collect) {
 	result := protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID}
 	if i == nil {
 		result.Problem = "the instance is gone, and its logs with it"
@@ -71,14 +70,14 @@ func (u *uploads) tell(ctx context.Context, result protocol.LogsStored) {
 }
 
 // ship packs and sends the logs of a process, and then removes its own log folder.
-func (u *uploads) ship(ctx context.Context, i *instance.Instance, c protocol.Collect) (int64, error) {
+func (u *uploads) ship(ctx context.Context, i member, c protocol.Collect) (int64, error) {
 	file, err := os.CreateTemp(u.root, "logs-*.zip")
 	if err != nil {
 		return 0, fmt.Errorf("pack logs: %w", err)
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if err := i.Home.PackLogs(file, c); err != nil {
+	if err := i.PackLogs(file, c); err != nil {
 		return 0, fmt.Errorf("pack logs: %w", err)
 	}
 	size, err := file.Seek(0, io.SeekEnd)
@@ -89,7 +88,7 @@ func (u *uploads) ship(ctx context.Context, i *instance.Instance, c protocol.Col
 	for try := 1; ; try++ {
 		err := u.server.putLogs(ctx, c, file, size)
 		if err == nil {
-			return size, i.Home.DropLogs(c.ProcessID)
+			return size, i.DropLogs(c.ProcessID)
 		}
 		if try == uploadTries || !wake.Sleep(ctx, link.Jitter(wait)) {
 			return 0, err

@@ -198,6 +198,16 @@ func (i *Instance) Over() bool { return i.seen.Load().over }
 // Desired returns the desired state.
 func (i *Instance) Desired() protocol.Desired { return i.seen.Load().desired }
 
+// IsOwn reports whether the instance is of a program on this machine, rather than assigned
+// by Muster.
+func (i *Instance) IsOwn() bool { return i.Own != nil }
+
+// Build returns the checksum of the desired build.
+func (i *Instance) Build() string { return i.Desired().Build.SHA256 }
+
+// Remove removes the instance's folder.
+func (i *Instance) Remove() error { return i.Home.Remove() }
+
 // Runs reports whether a process runs here.
 func (i *Instance) Runs(processID string) bool { return i.slots.find(processID) != nil }
 

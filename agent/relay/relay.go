@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -81,6 +82,29 @@ func (r *Relay) Port() int { return r.listener.Addr().(*net.TCPAddr).Port }
 
 // URL returns what processes are given in place of the game server endpoint.
 func (r *Relay) URL() string { return fmt.Sprintf("ws://127.0.0.1:%d/", r.Port()) }
+
+// Way is another address of a Relay.
+type Way struct {
+	*Relay
+	at net.Addr
+}
+
+// URL returns what processes are given in place of the game server endpoint.
+func (w Way) URL() string { return fmt.Sprintf("ws://%s/", w.at) }
+
+// Also makes the relay listen on another address of this machine too, for processes that
+// have a loopback interface of their own. The port is the same unless it is taken there.
+func (r *Relay) Also(on netip.Addr) (Way, error) {
+	l, err := net.Listen("tcp", netip.AddrPortFrom(on, uint16(r.Port())).String())
+	if err != nil {
+		r.log.Warn("the relay has another port at this address; game servers of a former agent may not come back", "address", on, "error", err)
+		if l, err = net.Listen("tcp", netip.AddrPortFrom(on, 0).String()); err != nil {
+			return Way{}, fmt.Errorf("relay: %w", err)
+		}
+	}
+	go r.server.Serve(l)
+	return Way{r, l.Addr()}, nil
+}
 
 // NewToken returns a token for one process.
 func NewToken() string {

@@ -22,11 +22,13 @@ import (
 
 // Options say what to host.
 type Options struct {
-	Launcher  string        // agent.Options.Launcher
-	Managed   bool          // managed fleets may use this machine
-	Shells    bool          // operators may open shells in instances here, as this process's user
-	Exec      *Program      // a developer's own game server; nil for none
-	StopGrace time.Duration // time for processes to end when the host stops; default 5 s
+	Launcher   string           // agent.Options.Launcher
+	Managed    bool             // managed fleets may use this machine
+	Shells     bool             // operators may open shells in instances here, as this process's user
+	Exec       *Program         // a developer's own game server; nil for none
+	Image      *Image           // a developer's own game server in a container image; nil for none
+	Containers agent.Containers // agent.Options.Containers
+	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
 // Program is a game server on this machine.
@@ -81,11 +83,14 @@ func New(o Options, s Services) *Host {
 		o.StopGrace = 5 * time.Second
 	}
 	h := &Host{opts: o, s: s, log: s.Logger.With("component", "host"), out: s.Out}
-	if o.Exec != nil {
+	switch {
+	case o.Exec != nil:
 		h.id = cmp.Or(o.Exec.Instance, execName)
 		if o.Exec.Quiet {
 			h.out = io.Discard
 		}
+	case o.Image != nil:
+		h.id = imageName
 	}
 	return h
 }
@@ -100,7 +105,7 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
 		if h.opts.Shells {
@@ -114,6 +119,13 @@ func (h *Host) run(ctx context.Context) error {
 			return err
 		}
 		o.Own = append(o.Own, own)
+	}
+	if h.opts.Image != nil {
+		own, err := h.image(ctx, *h.opts.Image)
+		if err != nil {
+			return err
+		}
+		o.OwnImages = append(o.OwnImages, own)
 	}
 	a, err := agent.New(o)
 	if err != nil {
@@ -145,7 +157,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 		return nil, err
 	}
 	h.place.Store(&place)
-	h.tour(place, p)
+	h.tour(place, cmp.Or(p.Name, p.Path))
 	if p.Output == nil && !p.Quiet {
 		p.Output = h.s.Out
 	}
@@ -157,7 +169,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 		},
 		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: p.Output,
 		Token: h.token, OnStart: func(p protocol.Process) { h.watch(ctx, p.ProcessID) },
-		OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
+		OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e.String()) },
 	}, nil
 }
 
@@ -177,7 +189,7 @@ func (h *Host) token() (string, error) {
 }
 
 // tour prints what can be done with the program from a second terminal.
-func (h *Host) tour(p Place, program Program) {
+func (h *Host) tour(p Place, name string) {
 	fmt.Fprintf(h.out, `
 Your game server %s runs on fleet %s at %s.
 From another terminal:
@@ -186,7 +198,7 @@ From another terminal:
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, cmp.Or(program.Name, program.Path), p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+`, name, p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
 // watch reports, once, a program that runs and does not connect.
@@ -208,11 +220,11 @@ func (h *Host) watch(ctx context.Context, id string) {
 
 // ended reports the exit to the domain, which counts it as a crash unless the process
 // called ProcessEnding.
-func (h *Host) ended(ctx context.Context, id string, e supervise.Exit) {
+func (h *Host) ended(ctx context.Context, id, how string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	fmt.Fprintf(h.out, "Your game server %s.\n", e)
-	if err := h.s.Computes.Exited(ctx, h.ref(id), e.String()); err != nil {
+	fmt.Fprintf(h.out, "Your game server %s.\n", how)
+	if err := h.s.Computes.Exited(ctx, h.ref(id), how); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
 	}
 }

@@ -47,7 +47,21 @@ type runAgentCommand struct {
 	StopGrace time.Duration  `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
 	Egress    []netip.Prefix `name:"allow-egress" placeholder:"CIDR" help:"Networks to which game servers may send although they are on this machine or on its links, such as 127.0.0.1/32 for a database here; may be repeated."`
 	Shells    string         `name:"allow-shells" placeholder:"WHICH" enum:",no,isolated,as-agent" default:"" help:"Let operators of the server open shells in the instances here (muster shell): isolated: isolated from this machine and from other instances as game servers are, or not at all; as-agent: where --isolation does not isolate them, as the agent's user, who must not be root; no: none (no)."`
-	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
+	engineFlags
+	CA string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
+}
+
+// engineFlags say how container groups are run.
+type engineFlags struct {
+	Engine       string   `name:"engine" default:"auto" placeholder:"ADDRESS" help:"Container engine for container fleets: auto (the first of Docker and Podman that answers), none, or the address of its API, such as unix:///run/docker.sock (${default})."`
+	Network      string   `name:"engine-network" enum:"bridge,host" default:"bridge" help:"bridge: ports of containers are published on this machine; host: containers use the machine's network, and listen on its ports (${default})."`
+	Mounts       []string `name:"allow-mounts" placeholder:"DIR,…" help:"Directories of this machine in which container group definitions may mount paths (none)."`
+	Capabilities []string `name:"allow-capabilities" placeholder:"NAME,…" help:"Linux capabilities with which a container could take over this machine, such as SYS_PTRACE, that definitions may add (none)."`
+	Credentials  string   `name:"engine-credentials-file" placeholder:"FILE" help:"File with logins for registries, in the form of Docker's config.json (the one of the agent's user)."`
+}
+
+func (f engineFlags) options() agent.Containers {
+	return agent.Containers{Engine: f.Engine, HostNetwork: f.Network == "host", Mounts: f.Mounts, Capabilities: f.Capabilities, Credentials: f.Credentials}
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
@@ -108,6 +122,7 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 	if c.Shells != "no" {
 		o.Shells = agent.ShellPolicy(c.Shells)
 	}
+	o.Containers = c.engineFlags.options()
 	if c.CA != "" {
 		o.RelayAll = true
 		o.TLS, err = trusting(c.CA)
@@ -132,11 +147,15 @@ func (c *placeFlags) ProvideOptions(t *streams) (agent.Options, error) {
 	return o, nil
 }
 
-type cleanupAgentCommand struct{ placeFlags }
+type cleanupAgentCommand struct {
+	placeFlags
+	engineFlags
+}
 
 // Run ends whatever is left in an agent's folder.
 func (c *cleanupAgentCommand) Run(t *streams, o agent.Options) error {
 	o.Required = false // nothing is launched
+	o.Containers = c.engineFlags.options()
 	if _, err := os.Stat(o.Root); err != nil {
 		return fmt.Errorf("root: %w", err)
 	}

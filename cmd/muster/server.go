@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -172,10 +174,13 @@ type localCommand struct {
 	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
 
 	Exec  string   `placeholder:"FILE" help:"Host this game server program of yours, with its output here; arguments for it follow after --, in which {port} stands for its port."`
-	Port  int      `placeholder:"PORT" help:"The port on which the program of --exec listens; without it each copy is given a free one as GAME_PORT and {port}."`
-	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec run (${default})."`
+	Image string   `placeholder:"IMAGE" help:"Host the game server of this container image, with its output here; an image that Docker or Podman has on this machine, or one of a registry."`
+	Port  []string `placeholder:"PORT" help:"The port on which the program of --exec or the image of --image listens; without it each copy is given a free one as GAME_PORT and {port}. An image may have several, and PORT/udp or PORT/tcp."`
+	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
 	NoSDK bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
 	Args  []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
+
+	engineFlags
 }
 
 // Run serves until a signal comes.
@@ -190,22 +195,11 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 	}
 	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess}
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
-	if c.Exec != "" {
-		name := c.Exec
-		if err := startable(name); err != nil {
-			return err
-		}
-		if err := c.wrapped(); err != nil {
-			return err
-		}
-		o.Host.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy, Output: t.screen}
-	} else if len(c.Args) > 0 {
-		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
+	o.Host.Containers = c.engineFlags.options()
+	if err := c.own(t, o.Host); err != nil {
+		return err
 	}
-	if c.Copy > 1 && c.Port != 0 {
-		return fmt.Errorf("local: --copies needs each copy to listen on a port of its own; leave --port out and use {port} or GAME_PORT")
-	}
-	if c.Demo && c.Exec == "" {
+	if c.Demo && c.Exec == "" && c.Image == "" {
 		o.Demo = &demo.Options{Server: c.DemoServer, Processes: c.DemoProcesses, Players: c.DemoPlayers}
 		if c.DemoPlayers == 0 {
 			o.Demo.Players = -1
@@ -218,6 +212,69 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 func serve(t *streams, o app.Options) error {
 	go heap.Run(t.ctx)
 	return app.Run(t.ctx, o)
+}
+
+// own adds the developer's own game server, if there is one, to what is hosted.
+func (c *localCommand) own(t *streams, o *host.Options) error {
+	switch {
+	case c.Exec != "" && c.Image != "":
+		return fmt.Errorf("local: --exec and --image exclude each other")
+	case c.Copy > 1 && len(c.Port) > 0:
+		return fmt.Errorf("local: --copies needs each copy to listen on a port of its own; leave --port out and use {port} or GAME_PORT")
+	case c.Exec != "":
+		return c.ownProgram(t, o)
+	case len(c.Args) > 0:
+		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
+	case c.Image != "":
+		return c.ownImage(t, o)
+	}
+	return nil
+}
+
+// ownProgram adds the program of --exec to what is hosted.
+func (c *localCommand) ownProgram(t *streams, o *host.Options) error {
+	name, port := c.Exec, 0
+	if err := startable(name); err != nil {
+		return err
+	}
+	if err := c.wrapped(); err != nil {
+		return err
+	}
+	if len(c.Port) > 0 {
+		var err error
+		if port, err = strconv.Atoi(c.Port[0]); err != nil || len(c.Port) > 1 {
+			return fmt.Errorf("local: --port: the program of --exec has one port, a number")
+		}
+	}
+	o.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: port, Copies: c.Copy, Output: t.screen}
+	return nil
+}
+
+// ownImage adds the image of --image to what is hosted.
+func (c *localCommand) ownImage(t *streams, o *host.Options) error {
+	if c.NoSDK {
+		return fmt.Errorf("local: --no-sdk is for --exec; an image may start its program with muster wrap")
+	}
+	if err := o.Containers.Check(t.ctx); err != nil {
+		return fmt.Errorf("local: image: %w", err)
+	}
+	o.Image = &host.Image{Name: c.Image, Copies: c.Copy, Output: t.screen}
+	for _, text := range c.Port {
+		number, kind, both := strings.Cut(text, "/")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > 60000 {
+			return fmt.Errorf("local: --port: %q is no port within 1-60000", text)
+		}
+		switch kind = strings.ToUpper(kind); {
+		case !both:
+			o.Image.Ports = append(o.Image.Ports, host.ImagePort{Number: n, Protocol: "UDP"}, host.ImagePort{Number: n, Protocol: "TCP"})
+		case kind == "UDP" || kind == "TCP":
+			o.Image.Ports = append(o.Image.Ports, host.ImagePort{Number: n, Protocol: kind})
+		default:
+			return fmt.Errorf("local: --port: %q ends neither with /udp nor with /tcp", text)
+		}
+	}
+	return nil
 }
 
 // startable returns an error if a program of this machine cannot be hosted.

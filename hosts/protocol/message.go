@@ -46,7 +46,7 @@ func Decode(frame []byte) (Message, error) {
 	return m, nil
 }
 
-// Hello is the first frame of a connection.
+// Hello is the first frame of a connection. It is sent again when the facts change.
 type Hello struct {
 	Facts Facts
 	Boot  string // id of the machine's current boot; "" if the system has none

@@ -102,6 +102,8 @@ var rows = []row{
 	{"agent/engine", "hosts/protocol internal/registry", "container groups on the engine of a machine, whoever asks"},
 	{"agent/engine/enginetest", "", "starts engines for tests; knows nothing of Muster"},
 	{"agent/engine/enginetest/puppet", "", "a program in images of tests"},
+	{"agent/group", "agent/diagnose agent/disk agent/engine agent/logs agent/relay agent/supervise hosts/protocol internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
+	{"agent/logs", "hosts/protocol", "archives of logs, whatever wrote them"},
 	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
@@ -116,7 +118,7 @@ var rows = []row{
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol hosts/shell internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
-	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
+	{"app/host", ground + " agent agent/group agent/instance agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	agentgroup "github.com/musterhq/muster/agent/group"
 	agentinstance "github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/container"
@@ -31,21 +32,22 @@ var update = flag.Bool("update", false, "write the diagrams of docs/state-machin
 // diagrams returns the diagrams of docs/state-machines.md by heading.
 func diagrams() map[string]string {
 	return map[string]string{
-		"Fleet and fleet location":   diagram(fleet.Moves),
-		"Container fleet":            diagram(fleet.ContainerMoves),
-		"Fleet deployment":           diagram(fleet.DeploymentMoves),
-		"Build":                      diagram(build.Moves),
-		"Container group definition": diagram(container.Moves),
-		"Instance":                   diagram(instance.Moves),
-		"Instance on its machine":    diagram(agentinstance.Moves),
-		"Game server process":        diagram(compute.Moves),
-		"Game session":               diagram(session.Moves),
-		"Player session":             diagram(session.PlayerMoves),
-		"Placement":                  diagram(placement.Moves),
-		"Matchmaking ticket":         diagram(life.Moves),
-		"Subscription of a topic":    diagram(notify.Moves),
-		"Game server group":          diagram(fleetiq.Moves),
-		"Game server of a group":     diagram(fleetiq.ServerMoves),
+		"Fleet and fleet location":       diagram(fleet.Moves),
+		"Container fleet":                diagram(fleet.ContainerMoves),
+		"Fleet deployment":               diagram(fleet.DeploymentMoves),
+		"Build":                          diagram(build.Moves),
+		"Container group definition":     diagram(container.Moves),
+		"Instance":                       diagram(instance.Moves),
+		"Instance on its machine":        diagram(agentinstance.Moves),
+		"Container group on its machine": diagram(agentgroup.Moves),
+		"Game server process":            diagram(compute.Moves),
+		"Game session":                   diagram(session.Moves),
+		"Player session":                 diagram(session.PlayerMoves),
+		"Placement":                      diagram(placement.Moves),
+		"Matchmaking ticket":             diagram(life.Moves),
+		"Subscription of a topic":        diagram(notify.Moves),
+		"Game server group":              diagram(fleetiq.Moves),
+		"Game server of a group":         diagram(fleetiq.ServerMoves),
 	}
 }
 

@@ -1,0 +1,298 @@
+//go:build unix
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/agent/group"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// shed is a container engine whose containers outlive agents, and do what a test says. Test
+// package test/containers has real ones.
+type shed struct {
+	mu    sync.Mutex
+	away  bool
+	boxes map[string]*box // by process id
+	pulls map[string]int
+}
+
+func newShed() *shed { return &shed{boxes: map[string]*box{}, pulls: map[string]int{}} }
+
+// box is the containers of a group.
+type box struct {
+	s     *shed
+	l     group.Launch
+	ended chan struct{}
+	end   group.End
+	over  bool
+}
+
+var errAway = errors.New("the engine does not answer")
+
+func (s *shed) open(ctx context.Context) (group.Engine, error) {
+	if err := s.Ping(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *shed) set(away bool) { s.mu.Lock(); defer s.mu.Unlock(); s.away = away }
+
+func (s *shed) Facts() protocol.Engine {
+	return protocol.Engine{Name: "docker", Version: "20.10"}
+}
+
+func (s *shed) Ping(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		return errAway
+	}
+	return nil
+}
+
+func (s *shed) Address() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
+
+func (s *shed) Pull(_ context.Context, image string, _ func(int)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pulls[image]++
+	return nil
+}
+
+func (s *shed) Start(_ context.Context, l group.Launch) (group.Containers, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &box{s: s, l: l, ended: make(chan struct{})}
+	s.boxes[l.ProcessID] = b
+	return b, nil
+}
+
+func (s *shed) Find(context.Context) (all []group.Containers, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.boxes {
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// box returns the containers of a process.
+func (s *shed) box(processID string) *box {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.boxes[processID]
+}
+
+func (b *box) finish(e group.End) {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	if !b.over {
+		b.over, b.end = true, e
+		b.end.Known, b.end.At = true, time.Now()
+		close(b.ended)
+	}
+}
+
+func (b *box) Labels() group.Labels { return b.l.Labels }
+func (b *box) Status() []protocol.ContainerStatus {
+	return []protocol.ContainerStatus{{Name: "server", RuntimeID: "id", IPAddress: "172.17.0.2", Running: true}}
+}
+func (b *box) Usage() protocol.Usage  { return protocol.Usage{MemoryMiB: 7} }
+func (b *box) Ended() <-chan struct{} { return b.ended }
+func (b *box) End() group.End         { b.s.mu.Lock(); defer b.s.mu.Unlock(); return b.end }
+func (b *box) Stop(context.Context, time.Duration) error {
+	b.finish(group.End{Code: -1, Signal: "SIGKILL"})
+	return nil
+}
+
+func (b *box) Remove(context.Context) error {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	delete(b.s.boxes, b.l.ProcessID)
+	return nil
+}
+
+func (b *box) Output(_ context.Context, container string, to io.Writer, _ bool) error {
+	_, err := fmt.Fprintf(to, "output of %s\n", container)
+	return err
+}
+
+// wantGroups returns the desired state of an instance with game servers in containers.
+func wantGroups(id string, n int) protocol.Desired {
+	d := protocol.Desired{InstanceID: id, FleetID: "containerfleet-1", SDKURL: "ws://127.0.0.1:1/", Region: "here", PortFrom: 20000, PortTo: 20009}
+	for k := range n {
+		d.Groups = append(d.Groups, protocol.Group{
+			Name: itoa(k), Compute: id + "/" + itoa(k), Definition: "arn:v1", AuthToken: "token",
+			Containers: []protocol.Container{{Name: "server", Image: "image", Game: true, Essential: true}},
+		})
+	}
+	return d
+}
+
+// groups waits until groups of an instance run, and returns their process ids.
+func (m *muster) groups(id string, n int) (ids []string) {
+	m.t.Helper()
+	m.until("the container groups run", func() bool {
+		ids = nil
+		for _, g := range m.instance(id).Groups {
+			if g.Phase == protocol.GroupRunning && g.ProcessID != "" {
+				ids = append(ids, g.ProcessID)
+			}
+		}
+		return len(ids) == n
+	})
+	return ids
+}
+
+// environment returns the variables of a game server's container.
+func (b *box) environment() map[string]string {
+	env := map[string]string{}
+	for _, v := range b.l.Group.Containers[0].Environment {
+		env[v.Name] = v.Value
+	}
+	return env
+}
+
+// Groups outlive their agent: the next one finds them, with their tokens at the relay and
+// their keys at the discovery endpoint. What crashes is reported and its logs are sent.
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	m, s, home := play(t), newShed(), root(t)
+	change := func(o *Options) { o.openEngine, o.KeepRunning = s.open, true }
+	a := m.start(home, change)
+	m.assign(wantGroups("i-1", 2))
+	before := m.groups("i-1", 2)
+	env := s.box(before[0]).environment()
+	if url := env["GAMELIFT_SDK_WEBSOCKET_URL"]; !strings.HasPrefix(url, "ws://127.0.0.1:") || url == "ws://127.0.0.1:1/" || env["GAMELIFT_SDK_AUTH_TOKEN"] == "token" {
+		t.Errorf("a game server that cannot reach Muster's loopback address is told %v", env)
+	}
+	a.stop()
+	m.start(home, change)
+	m.until("the next agent is here", func() bool { return m.hellos == 2 })
+	after := m.groups("i-1", 2)
+	if strings.Join(after, " ") != strings.Join(before, " ") {
+		t.Fatalf("%v run, before the agent's end these did: %v", after, before)
+	}
+	if again := s.box(after[0]).environment(); again["GAMELIFT_SDK_WEBSOCKET_URL"] != env["GAMELIFT_SDK_WEBSOCKET_URL"] {
+		t.Error("the next agent's relay is elsewhere")
+	}
+	s.box(after[0]).finish(group.End{Container: "server", Code: 3, Tail: []string{"no map"}})
+	m.until("the crash is reported", func() bool { return len(m.exits) == 1 })
+	m.mu.Lock()
+	e := m.exits[0]
+	m.mu.Unlock()
+	if e.Group != "0" || e.ProcessID != after[0] || e.Code != 3 || e.InstanceID != "i-1" || !strings.Contains(e.Cause, "no map") {
+		t.Errorf("the crash is reported as %+v", e)
+	}
+	m.send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: after[0]}})
+	m.until("the logs are here", func() bool { return len(m.stored) == 1 })
+	m.mu.Lock()
+	done, archive := m.stored[0], m.logs[after[0]]
+	m.mu.Unlock()
+	if done.Problem != "" || len(archive) == 0 {
+		t.Errorf("the logs: %+v, %d bytes", done, len(archive))
+	}
+	next := m.groups("i-1", 2)
+	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: next[1], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
+	m.until("the kill is reported", func() bool {
+		return len(m.exits) == 2 && m.exits[1].ProcessID == next[1] && m.exits[1].Reason == "SERVER_PROCESS_TERMINATED_UNHEALTHY"
+	})
+	m.assign()
+	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+	if left, _ := s.Find(t.Context()); len(left) > 0 {
+		t.Errorf("%d groups are left", len(left))
+	}
+}
+
+// An engine that comes later is reported, and used.
+func TestContainers_EngineComesLater(t *testing.T) {
+	t.Parallel()
+	m, s, home := play(t), newShed(), root(t)
+	s.set(true)
+	a := m.start(home, func(o *Options) { o.openEngine = s.open })
+	m.assign(wantGroups("i-1", 1))
+	m.until("the instance waits", func() bool {
+		i := m.instance("i-1")
+		return len(i.Groups) == 1 && strings.Contains(i.Groups[0].Cause, "Docker or Podman")
+	})
+	if a.engines.of() != nil {
+		t.Error("an engine is reported that does not answer")
+	}
+	s.set(false)
+	m.groups("i-1", 1)
+	m.until("the engine is reported", func() bool { return m.hellos > 1 })
+	if e := a.engines.of(); e == nil || e.Name != "docker" {
+		t.Errorf("the engine is reported as %+v", e)
+	}
+	a.stop()
+	s.set(true)
+	b := m.start(home, func(o *Options) { o.openEngine = s.open })
+	if e := b.engines.of(); e == nil || e.Version != "20.10" {
+		t.Errorf("an agent that starts before its engine reports %+v", e)
+	}
+}
+
+// Images are fetched before an instance needs them.
+func TestContainers_ImagesAhead(t *testing.T) {
+	t.Parallel()
+	m, s, home := play(t), newShed(), root(t)
+	m.start(home, func(o *Options) { o.openEngine = s.open })
+	m.until("the agent is here", func() bool { return m.hellos == 1 })
+	m.send(protocol.Message{Assign: &protocol.Assign{Images: []string{"one", "two"}}})
+	for {
+		s.mu.Lock()
+		fetched := s.pulls["one"] > 0 && s.pulls["two"] > 0
+		s.mu.Unlock()
+		if fetched {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("they are not fetched")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Cleanup ends the groups that an agent left, also those whose folder is lost.
+func TestContainers_Cleanup(t *testing.T) {
+	t.Parallel()
+	m, s, home := play(t), newShed(), root(t)
+	a := m.start(home, func(o *Options) { o.openEngine, o.KeepRunning = s.open, true })
+	m.assign(wantGroups("i-1", 1), wantGroups("i-2", 1))
+	m.groups("i-1", 1)
+	m.groups("i-2", 1)
+	a.stop()
+	if err := os.RemoveAll(filepath.Join(home, "instances", "i-2")); err != nil {
+		t.Fatal(err)
+	}
+	o := a.opts
+	o.Server, o.Token = "", ""
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := c.Cleanup(t.Context()); err != nil || ended != 1 {
+		t.Errorf("%d, %v", ended, err)
+	}
+	if left, _ := s.Find(t.Context()); len(left) > 0 {
+		t.Errorf("%d groups are left", len(left))
+	}
+	if _, err := os.Stat(filepath.Join(home, "instances", "i-1")); !os.IsNotExist(err) {
+		left, _ := filepath.Glob(filepath.Join(home, "instances", "i-1", "*", "*"))
+		t.Errorf("a folder is left: %v, %v", err, left)
+	}
+}

@@ -1,0 +1,309 @@
+package group
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// play plays one scene on a stage.
+func play(t *testing.T, scene func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		defer s.close()
+		scene(s)
+	})
+}
+
+// run returns the current run of a group.
+func (s *stage) run(name string) *actor {
+	s.Helper()
+	for _, a := range s.living() {
+		if a.launch.Labels.Group == name {
+			return a
+		}
+	}
+	s.Fatalf("group %s does not run: %+v", name, s.i.Report())
+	return nil
+}
+
+// Images are fetched, then containers are started, with what their game servers need to
+// connect.
+func TestInstance_Starts(t *testing.T) {
+	play(t, func(s *stage) {
+		s.desired.Region = "eu-central-1"
+		s.desired.Groups[0].Containers[0].Environment = []protocol.Variable{{Name: "MAP", Value: "winter"}, {Name: "GAMELIFT_SDK_AUTH_TOKEN", Value: "defined"}}
+		s.begin(true)
+		s.wantPhases(protocol.Downloading, all(protocol.GroupPulling))
+		if r := s.i.Report(); r.Done != 50 || r.Groups[0].Done != 50 {
+			t.Errorf("half of the images are reported as %+v", r)
+		}
+		pass(3 * time.Second)
+		s.wantPhases(protocol.Activating, all(protocol.GroupStarting))
+		pass(time.Second)
+		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
+		a := s.run("0")
+		env := map[string]string{}
+		for _, v := range a.launch.Group.Containers[0].Environment {
+			if _, twice := env[v.Name]; twice {
+				t.Errorf("%s is set twice", v.Name)
+			}
+			env[v.Name] = v.Value
+		}
+		for name, want := range map[string]string{
+			"MAP": "winter", "GAMELIFT_SDK_WEBSOCKET_URL": "wss://muster.test", "GAMELIFT_SDK_AUTH_TOKEN": "token-0", "GAMELIFT_SDK_FLEET_ID": "containerfleet-1",
+			"GAMELIFT_SDK_HOST_ID": "i-1/0", "GAMELIFT_SDK_PROCESS_ID": a.launch.ProcessID, "GAMELIFT_COMPUTE_TYPE": "CONTAINER", "GAMELIFT_REGION": "eu-central-1",
+		} {
+			if env[name] != want {
+				t.Errorf("%s is %q, want %q", name, env[name], want)
+			}
+		}
+		if env := s.run("beside").launch.Group.Containers[0].Environment; len(env) != 0 {
+			t.Errorf("a container without a game server gets %v", env)
+		}
+		g := s.group("0")
+		if g.ProcessID != a.launch.ProcessID || g.Definition != "one" || len(g.Containers) != 1 || g.Usage.MemoryMiB != 20 {
+			t.Errorf("the group is reported as %+v", g)
+		}
+		if r := s.i.Report(); r.Usage.MemoryMiB != 60 {
+			t.Errorf("the instance uses %+v", r.Usage)
+		}
+	})
+}
+
+// A group that crashed is started again after pauses that grow; one that ended as it should
+// immediately.
+func TestInstance_StartsAgain(t *testing.T) {
+	play(t, func(s *stage) {
+		s.desired.Groups = s.desired.Groups[:1]
+		s.begin(true)
+		pass(10 * time.Second)
+		s.run("0").finish(End{Code: 3, Tail: []string{"no map"}})
+		pass(0)
+		g := s.group("0")
+		if g.Phase != protocol.GroupFailed || g.Code != codeCrashed || !strings.Contains(g.Cause, "no map") || g.ProcessID != "" {
+			t.Errorf("after a crash it is %+v", g)
+		}
+		if e := s.exits[0]; e.Group != "0" || !e.Known || e.Code != 3 || e.Reason != "" || e.InstanceID != "i-1" || e.FleetID != "containerfleet-1" {
+			t.Errorf("the end is reported as %+v", e)
+		}
+		pass(6 * time.Second)
+		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.Cause != "" {
+			t.Errorf("after a pause it is %+v", g)
+		}
+		pass(time.Minute)
+		s.run("0").finish(End{})
+		pass(0)
+		if g := s.group("0"); g.Phase != protocol.GroupPulling {
+			t.Errorf("after a clean end it is %+v", g)
+		}
+	})
+}
+
+// An unhealthy container and one that is out of memory say so.
+func TestInstance_SaysHowItEnded(t *testing.T) {
+	play(t, func(s *stage) {
+		s.desired.Groups[1].MemoryMiB = 64
+		s.begin(true)
+		pass(10 * time.Second)
+		s.run("0").finish(End{Code: -1, Signal: "SIGKILL", Unhealthy: true})
+		s.run("1").finish(End{Code: -1, Signal: "SIGKILL", OOM: true})
+		s.run("beside").finish(End{Code: 1})
+		pass(0)
+		for name, want := range map[string]string{"0": "unhealthy", "1": "64 MiB", "beside": "container collector exited with code 1"} {
+			if g := s.group(name); !strings.Contains(g.Cause, want) {
+				t.Errorf("%s: %q, want %q", name, g.Cause, want)
+			}
+		}
+		if g := s.group("beside"); g.Code != codeBeside || len(s.exits) != 2 {
+			t.Errorf("%s, and %d ends of game servers", g.Code, len(s.exits))
+		}
+	})
+}
+
+// What does not end in a drain is told to, ten seconds before its deadline; what runs
+// beside game servers outlives them.
+func TestInstance_DrainsUntilTheDeadline(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		s.want(func(d *protocol.Desired) { d.Stop, d.StopBy = protocol.Drain, time.Now().Add(time.Minute) })
+		s.run("0").finish(End{})
+		pass(49 * time.Second)
+		s.wantPhases(protocol.Draining, map[string]protocol.GroupPhase{"0": protocol.GroupGone, "1": protocol.GroupDraining, "beside": protocol.GroupRunning})
+		pass(3 * time.Second)
+		s.wantPhases(protocol.Gone, all(protocol.GroupGone))
+		if e := s.exits[1]; e.Reason != codeStopped {
+			t.Errorf("the end at the deadline is %+v", e)
+		}
+	})
+}
+
+// A group that is drained for another version is not replaced before the desired state
+// wants it again.
+func TestInstance_NewVersion(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		before := s.run("0").launch.ProcessID
+		s.want(func(d *protocol.Desired) { d.Groups[0].Definition = "two" })
+		pass(time.Minute)
+		if g := s.group("0"); g.ProcessID != before || g.Definition != "one" {
+			t.Errorf("a running game server was replaced: %+v", g)
+		}
+		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Drain })
+		s.run("0").finish(End{})
+		pass(time.Minute)
+		if g := s.group("0"); g.Phase != protocol.GroupGone || g.Definition != "one" {
+			t.Errorf("the drained group is %+v", g)
+		}
+		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Keep })
+		pass(10 * time.Second)
+		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.Definition != "two" {
+			t.Errorf("the new version is %+v", g)
+		}
+	})
+}
+
+// Killing a process ends its run, and the next one begins immediately.
+func TestInstance_Kill(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		a := s.run("0")
+		s.i.Kill(protocol.Kill{ProcessID: a.launch.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: 5 * time.Second})
+		pass(4 * time.Second)
+		if a.isOver() {
+			t.Error("it was killed within its grace period")
+		}
+		pass(2 * time.Second)
+		if !a.isOver() || s.exits[0].Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" {
+			t.Errorf("its end is reported as %+v", s.exits)
+		}
+		pass(4 * time.Second)
+		if next := s.run("0"); next == a || s.group("0").Phase != protocol.GroupRunning {
+			t.Errorf("the group is %+v", s.group("0"))
+		}
+	})
+}
+
+// An image that cannot be had fails an instance that has run nothing, with the reason, until
+// it can be had. One that has goes on.
+func TestInstance_ImageRefused(t *testing.T) {
+	play(t, func(s *stage) {
+		s.refusal = &Refused{Reason: "registry.test has no image game:two", Lasts: true}
+		s.begin(true)
+		pass(3100 * time.Millisecond)
+		s.wantPhases(protocol.Failed, all(protocol.GroupFailed))
+		if r := s.i.Report(); r.Code != codeDownload || r.Cause != "registry.test has no image game:two" {
+			t.Errorf("it reports %+v", r)
+		}
+		s.set(func() { s.refusal = nil })
+		pass(time.Minute)
+		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
+		s.set(func() { s.refusal = errors.New("the registry does not answer") })
+		s.run("0").finish(End{})
+		pass(3100 * time.Millisecond)
+		s.wantPhases(protocol.Activating, map[string]protocol.GroupPhase{"0": protocol.GroupFailed, "1": protocol.GroupRunning, "beside": protocol.GroupRunning})
+	})
+}
+
+// An agent that has no engine yet starts nothing: a former agent's groups might run.
+func TestInstance_WaitsForTheEngine(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		before := s.run("0")
+		s.i.Detach()
+		s.set(func() { s.away = true })
+		s.begin(true)
+		pass(time.Minute)
+		if g := s.group("0"); g.Phase != protocol.GroupPulling || !strings.Contains(g.Cause, "Docker or Podman") {
+			t.Errorf("without an engine it is %+v", g)
+		}
+		s.set(func() { s.away = false })
+		s.search()
+		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.ProcessID != before.launch.ProcessID {
+			t.Errorf("with the engine it is %+v", g)
+		}
+	})
+}
+
+// What a former agent left and no desired state names goes on until Muster decides.
+func TestInstance_Unnamed(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		s.i.Detach()
+		s.begin(false)
+		pass(time.Hour)
+		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
+		s.want(func(d *protocol.Desired) { d.Groups = d.Groups[:1] })
+		pass(10 * time.Second)
+		s.wantPhases(protocol.Activating, map[string]protocol.GroupPhase{"0": protocol.GroupRunning})
+		s.i.Forget()
+		pass(10 * time.Second)
+		if n := len(s.living()); n > 0 || s.i.Over() {
+			t.Errorf("%d live, over: %v", n, s.i.Over())
+		}
+		pass(keepLogs)
+		if !s.i.Over() {
+			t.Error("its folder is left")
+		}
+	})
+}
+
+// The output of a run's containers is what its logs are.
+func TestInstance_PackLogs(t *testing.T) {
+	play(t, func(s *stage) {
+		s.begin(true)
+		pass(10 * time.Second)
+		id := s.run("0").launch.ProcessID
+		s.run("0").finish(End{Code: 2})
+		pass(0)
+		var buf bytes.Buffer
+		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id, LogPaths: []string{"/local/game/logs"}, GameSessionID: "gsess-1"}); err != nil {
+			t.Fatal(err)
+		}
+		z, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, f := range z.File {
+			in, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[f.Name] = string(text)
+		}
+		if files[id+".server.log"] != "server of "+id+"\n" || !strings.Contains(files[id+".exit.txt"], "exited with code 2") ||
+			!strings.Contains(files["README.txt"], "/local/game/logs is in the container") {
+			t.Errorf("the archive has %v", files)
+		}
+		if err := s.i.DropLogs(id); err != nil {
+			t.Error(err)
+		}
+		for range keepRuns + 2 { // beyond those that are kept
+			pass(6 * time.Minute)
+			s.run("0").finish(End{})
+			pass(10 * time.Second)
+		}
+		buf.Reset()
+		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id}); err != nil || strings.Contains(buf.String(), id+".server.log") {
+			t.Errorf("dropped logs are still there: %v", err)
+		}
+	})
+}

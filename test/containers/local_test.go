@@ -1,0 +1,109 @@
+package containers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// play has a bot play for a while in a game session, and fails the test unless it was let in
+// and heard the game.
+func play(t *testing.T, program string, c *gamelift.Client, g *types.GameSession) {
+	t.Helper()
+	made, err := c.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String(fmt.Sprint("player-", time.Now().UnixNano()))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port))
+	out, err := exec.Command(program, "bot", "--addr", address, "--player-session", *made.PlayerSession.PlayerSessionId, "--for", "2s", "--json").CombinedOutput()
+	var result struct {
+		Ending    string
+		Snapshots int
+	}
+	if err != nil || json.Unmarshal(out, &result) != nil || result.Ending != "left" || result.Snapshots == 0 {
+		t.Fatalf("the player at %s: %v\n%s", address, err, out)
+	}
+}
+
+// session creates a game session, when a process is free, and returns it when it is ACTIVE.
+func session(t *testing.T, c *gamelift.Client, in gamelift.CreateGameSessionInput) *types.GameSession {
+	t.Helper()
+	for {
+		made, err := c.CreateGameSession(t.Context(), &in)
+		if err == nil {
+			return active(t, c, *made.GameSession.GameSessionId)
+		}
+		if !strings.Contains(err.Error(), "FleetCapacityExceeded") && !strings.Contains(err.Error(), "InvalidFleetStatus") {
+			t.Fatal(err)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("no process became free")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func active(t *testing.T, c *gamelift.Client, id string) *types.GameSession {
+	t.Helper()
+	for {
+		found, err := c.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: &id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := found.GameSessions[0]
+		switch g.Status {
+		case types.GameSessionStatusActive:
+			return &g
+		case types.GameSessionStatusActivating:
+			time.Sleep(50 * time.Millisecond)
+		default:
+			t.Fatalf("the game session is %s", g.Status)
+		}
+	}
+}
+
+// An image of this machine is hosted by `muster local --image`: a player plays in it, its
+// crash is reported and it is started again, and nothing of it is left at the end.
+func TestLocal_Image(t *testing.T) {
+	d := startDocker(t)
+	program := arena(t)
+	d.image("arena:dev", program, "/arena", "server", "--port", "7777")
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "arena:dev", "--port", "7777/udp")
+	seen, c := node.Follow(t, s.URL), node.Client(s.URL)
+	ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
+	in := gamelift.CreateGameSessionInput{FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)}
+	play(t, program, c, session(t, c, in))
+
+	ids := d.running()
+	if len(ids) != 1 {
+		t.Fatalf("%d containers run", len(ids))
+	}
+	d.run("kill", ids[0])
+	if e := seen.Code(t, "SERVER_PROCESS_CRASHED"); !strings.Contains(e.Message, "SIGKILL") && !strings.Contains(e.Message, "137") {
+		t.Errorf("of the crash is told %q", e.Message)
+	}
+	if next := seen.Code(t, "SERVER_PROCESS_ACTIVE"); next.ProcessID == ready.ProcessID {
+		t.Error("the killed process is ACTIVE again")
+	}
+	play(t, program, c, session(t, c, in))
+	if err := s.Stop(); err != nil {
+		t.Errorf("it ends with %v\n%s", err, s.Log())
+	}
+	if left := d.run("ps", "--all", "--quiet"); left != "" {
+		t.Errorf("containers are left: %s", left)
+	}
+	if !strings.Contains(s.Log(), "Your game server arena:dev runs on fleet") {
+		t.Errorf("it says:\n%s", s.Log())
+	}
+}
