@@ -44,8 +44,8 @@ muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes clus
 	go build -ldflags '$(small)' -o bin/muster-kubernetes ./kubernetes/cmd/muster-kubernetes
 
 .PHONY: release
-release: ## build both in bin/release as they are shipped: static, without names of folders
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena
+release: ## build all programs in bin/release as they are shipped: static, without names of folders
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
 
 .PHONY: run
 run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)
@@ -66,7 +66,7 @@ e2e: build ## run the black-box tests: the built binary through other people's c
 
 # A program is in the build cache if no package of it needs to be compiled.
 .PHONY: kube
-kube: muster-kubernetes ## run the tests of muster-kubernetes on a real Kubernetes (IF_CACHED=1: with what the build cache has)
+kube: muster-kubernetes ## run the tests of muster-kubernetes and the Helm chart on a real Kubernetes (IF_CACHED=1: with what the build cache has)
 	@mkdir -p bin/kube; export GOWORK=off; for program in $(kube_programs); do \
 		package="$${program%=*}" name="$${program#*=}"; \
 		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/programs && GOPROXY=off go build -n "$$package" 2>&1)" || grep -q '/compile ' <<<"$$todo"; }; then \
@@ -74,7 +74,7 @@ kube: muster-kubernetes ## run the tests of muster-kubernetes on a real Kubernet
 		else echo "building $$name"; (cd kubernetes/programs && go build -ldflags '$(small)' -o "../../bin/kube/$$name" "$$package"); fi; done
 	$(own_temp); export MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
 	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
-	{ $(go_test) -p 1 ./kubernetes/... || true; } | $(count)
+	{ $(go_test) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)

@@ -1,0 +1,272 @@
+package charttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/musterhq/muster/kubernetes/internal/kubetest"
+)
+
+const folder = "../../charts/muster"
+
+// values are what a user has to say, in YAML.
+const required = `
+image: {repository: registry.example/muster}
+server: {publicURL: "https://muster.example:9443", tls: {secretName: muster-tls}}
+`
+
+// everything is a use of all values.
+const everything = `
+image: {repository: registry.example/muster, tag: v9, pullSecrets: [registry]}
+server:
+  publicURL: http://muster.example
+  insecurePlainHTTP: true
+  blobs: {existingClaim: shared}
+  extraArgs: [--audit=all]
+  extraEnv: [{name: PGPASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]
+  service: {type: LoadBalancer, annotations: {a: b}}
+  nodeSelector: {pool: system}
+  tolerations: [{key: system, operator: Exists}]
+  priorityClassName: system-cluster-critical
+  metricsPort: 0
+kubernetes:
+  insecurePlainHTTP: true
+  caSecretName: ca
+  nodeSelector: {pool: games, kubernetes.io/arch: amd64}
+  tolerations: [{key: games, operator: Exists, effect: NoSchedule}]
+  imagePullSecrets: [registry]
+  allowHostPaths: [/var/games]
+  priorityClassName: games
+  runtimeClassName: gvisor
+  cpu: 400
+  memoryMiB: 800000
+  extraArgs: [--log-level=debug]
+agents: {enabled: true, insecurePlainHTTP: true, nodeSelector: {pool: builds}, tolerations: [{operator: Exists}]}
+beacon: {enabled: true, location: eu-central-1, keySecretName: beacon}
+`
+
+func load(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := loader.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// render renders the chart as helm template does, with the check of the schema.
+func render(t *testing.T, values string) (map[string]string, error) {
+	t.Helper()
+	var given chartutil.Values
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	capabilities := *chartutil.DefaultCapabilities
+	capabilities.KubeVersion = chartutil.KubeVersion{Version: "v1.36.3", Major: "1", Minor: "36"}
+	all, err := chartutil.ToRenderValues(load(t), given, chartutil.ReleaseOptions{Name: "muster", Namespace: "muster", IsInstall: true}, &capabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(load(t), all)
+}
+
+// objects returns the objects of the rendered chart, namespaces first, each decoded strictly
+// by its type of the API.
+func objects(t *testing.T, values string) []*unstructured.Unstructured {
+	t.Helper()
+	files, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	var list []*unstructured.Unstructured
+	for name, text := range files {
+		if path.Ext(name) != ".yaml" {
+			continue
+		}
+		for _, document := range strings.Split(text, "\n---\n") {
+			if strings.TrimSpace(document) == "" {
+				continue
+			}
+			if _, _, err := strict.Decode([]byte(document), nil, nil); err != nil {
+				t.Errorf("%s: %v in\n%s", name, err, document)
+				continue
+			}
+			text, err := yaml.YAMLToJSON([]byte(document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(text); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, object)
+		}
+	}
+	slices.SortFunc(list, func(a, b *unstructured.Unstructured) int {
+		return strings.Compare(order(a), order(b))
+	})
+	return list
+}
+
+func order(o *unstructured.Unstructured) string {
+	if o.GetKind() == "Namespace" {
+		return "0"
+	}
+	return "1" + o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
+}
+
+func TestChart_Lints(t *testing.T) {
+	for _, values := range []string{required, everything} {
+		given, err := chartutil.ReadValues([]byte(values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range lint.All(folder, given, "muster", true).Messages {
+			if m.Severity >= support.WarningSev {
+				t.Error(m)
+			}
+		}
+	}
+}
+
+func TestChart_Renders(t *testing.T) {
+	for name, tt := range map[string]struct {
+		values string
+		kinds  string
+	}{
+		"required":   {required, "Namespace ClusterRole ClusterRoleBinding Deployment Deployment NetworkPolicy NetworkPolicy NetworkPolicy PersistentVolumeClaim PodDisruptionBudget PodDisruptionBudget Role RoleBinding Service ServiceAccount ServiceAccount"},
+		"everything": {everything, "Namespace ClusterRole ClusterRoleBinding DaemonSet DaemonSet Deployment Deployment NetworkPolicy NetworkPolicy NetworkPolicy PodDisruptionBudget PodDisruptionBudget Role RoleBinding Service ServiceAccount ServiceAccount ServiceAccount"},
+		"joins only": {"image: {repository: x}\nserver: {enabled: false}\nkubernetes: {server: 'https://muster.example', replicas: 1, createNamespace: false}\nnetworkPolicy: {enabled: false}", "ClusterRole ClusterRoleBinding Deployment PodDisruptionBudget Role RoleBinding ServiceAccount"},
+	} {
+		var kinds []string
+		for _, o := range objects(t, tt.values) {
+			kinds = append(kinds, o.GetKind())
+		}
+		if got := strings.Join(kinds, " "); got != tt.kinds {
+			t.Errorf("%s: it has %s", name, got)
+		}
+	}
+}
+
+func TestChart_Refuses(t *testing.T) {
+	for values, want := range map[string]string{
+		"server: {publicURL: 'https://muster.example', tls: {secretName: x}}": "image.repository is required",
+		"image: {repository: x}":                                                            "server.tls.secretName is required",
+		required + "surprise: 1":                                                            "surprise",
+		required + "kubernetes: {namespace: muster}":                                        "must not be the release's",
+		required + "kubernetes: {ports: all}":                                               "ports",
+		"image: {repository: x}\nserver: {replicas: 0}":                                     "replicas",
+		"image: {repository: x}\nserver: {publicURL: muster.example, tls: {secretName: x}}": "publicURL",
+	} {
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", values, err, want)
+		}
+	}
+}
+
+// A real API server takes every object as it is, and muster-kubernetes may do there what it
+// must, and nothing else.
+func TestChart_Applies(t *testing.T) {
+	k := kubetest.Start(t)
+	for _, values := range []string{required, everything} {
+		apply(t, k, "muster", "v1", "namespaces", "", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "muster"}})
+		for _, o := range objects(t, values) {
+			gvk := o.GroupVersionKind()
+			prefix := gvk.Version
+			if gvk.Group != "" {
+				prefix = gvk.Group + "/" + gvk.Version
+			}
+			apply(t, k, o.GetName(), prefix, strings.ToLower(plural(gvk.Kind)), o.GetNamespace(), o.Object)
+		}
+	}
+	as := rest.CopyConfig(k.API)
+	as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:muster-games:muster-kubernetes", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	client, err := typed.NewForConfig(as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		verb, group, resource, namespace string
+		may                              bool
+	}{
+		{"get", "", "nodes", "", true}, {"watch", "", "nodes", "", true}, {"patch", "", "nodes", "", false},
+		{"create", "", "pods", "muster-games", true}, {"watch", "", "pods", "muster-games", true}, {"deletecollection", "", "pods", "muster-games", true}, {"patch", "", "pods", "muster-games", true},
+		{"get", "", "pods/log", "muster-games", true}, {"create", "", "pods/exec", "muster-games", false}, {"create", "", "pods", "muster", false}, {"list", "", "pods", "", false},
+		{"update", "", "secrets", "muster-games", true}, {"get", "", "secrets", "muster", false}, {"list", "", "secrets", "", false},
+		{"update", "coordination.k8s.io", "leases", "muster-games", true}, {"create", "rbac.authorization.k8s.io", "roles", "muster-games", false},
+	} {
+		if got := allowed(t, client, tt.verb, tt.group, tt.resource, tt.namespace); got != tt.may {
+			t.Errorf("muster-kubernetes may %s %s in %q: %v, want %v", tt.verb, tt.resource, tt.namespace, got, tt.may)
+		}
+	}
+	if _, err := client.Secrets("muster").Get(t.Context(), "muster-master-key", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("it reads the master key: %v", err)
+	}
+}
+
+// allowed asks the API server what a client may do.
+func allowed(t *testing.T, client typed.CoreV1Interface, verb, group, resource, namespace string) bool {
+	t.Helper()
+	resource, sub, _ := strings.Cut(resource, "/")
+	body := fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","spec":{"resourceAttributes":{"verb":%q,"group":%q,"resource":%q,"subresource":%q,"namespace":%q}}}`, verb, group, resource, sub, namespace)
+	text, err := client.RESTClient().Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").SetHeader("Content-Type", "application/json").Body([]byte(body)).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var review struct{ Status struct{ Allowed bool } }
+	if err := json.Unmarshal(text, &review); err != nil {
+		t.Fatal(err)
+	}
+	return review.Status.Allowed
+}
+
+// plural returns the name of a kind's resource.
+func plural(kind string) string {
+	if before, ok := strings.CutSuffix(kind, "y"); ok {
+		return before + "ies"
+	}
+	return kind + "s"
+}
+
+// apply applies an object, with the API server's strict check of fields.
+func apply(t *testing.T, k *kubetest.Cluster, name, version, resource, namespace string, object map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/apis/" + version
+	if version == "v1" {
+		at = "/api/v1"
+	}
+	if namespace != "" {
+		at += "/namespaces/" + namespace
+	}
+	err = k.Core.RESTClient().Patch("application/apply-patch+yaml").AbsPath(at+"/"+resource+"/"+name).
+		Param("fieldManager", "test").Param("force", "true").Param("fieldValidation", "Strict").Body(text).Do(context.WithoutCancel(t.Context())).Error()
+	if err != nil {
+		t.Errorf("apply %s %s: %v", resource, name, err)
+	}
+}
