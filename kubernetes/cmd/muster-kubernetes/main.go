@@ -91,13 +91,13 @@ func (f *flags) lead(ctx context.Context, api *rest.Config, namespace string, lo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var ended error
-	var once sync.Mutex
+	var working sync.Mutex
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseFor, RenewDeadline: renewFor, RetryPeriod: renewEach, ReleaseOnCancel: true, Name: f.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
-				once.Lock()
-				defer once.Unlock()
+				working.Lock()
+				defer working.Unlock()
 				log.Info("this replica leads")
 				ended = work(ctx)
 				cancel()
@@ -106,8 +106,8 @@ func (f *flags) lead(ctx context.Context, api *rest.Config, namespace string, lo
 			OnNewLeader:      func(id string) { log.Info("the leader is known", "leader", id) },
 		},
 	})
-	once.Lock() // the link is closed before another replica opens one
-	defer once.Unlock()
+	working.Lock() // until the work has ended
+	defer working.Unlock()
 	if ended == nil && ctx.Err() == nil {
 		return errDeposed
 	}

@@ -119,7 +119,7 @@ func (c *Cluster) StartAPI(t testing.TB) {
 }
 
 // Simulate starts the scheduler, the controllers and kwok, which runs nodes.
-func (c *Cluster) Simulate(t testing.TB, stages string) {
+func (c *Cluster) Simulate(t testing.TB) {
 	t.Helper()
 	for _, program := range []string{"kube-scheduler", "kube-controller-manager", "kwok"} {
 		if _, err := os.Stat(filepath.Join(c.programs, program)); err != nil {
@@ -128,11 +128,11 @@ func (c *Cluster) Simulate(t testing.TB, stages string) {
 	}
 	c.run(t, "kube-scheduler", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000")
 	c.run(t, "kube-controller-manager", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
-		"--node-monitor-grace-period=10s", "--node-monitor-period=2s", "--controllers=*,-serviceaccount-token-controller")
-	c.run(t, "kwok", "--kubeconfig="+c.config, "--manage-all-nodes", "--config="+stages, "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:"+port(t))
+		"--controllers=*,-serviceaccount-token-controller")
+	c.run(t, "kwok", "--kubeconfig="+c.config, "--manage-all-nodes", "--config="+filepath.Join(c.programs, "kwok.yaml"), "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:"+port(t))
 }
 
-// Program returns a program to start with the test, and Usage its memory later.
+// Program starts a program that ends with the test.
 func (c *Cluster) Program(t testing.TB, path string, args ...string) *exec.Cmd {
 	return c.start(t, path, args...)
 }
