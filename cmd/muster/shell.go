@@ -170,7 +170,7 @@ func onTerminal(ctx context.Context, at *client.Client, of client.Shell, isTermi
 	return end, err
 }
 
-var errLeft = errors.New("the connection was ended with ~.")
+var errLeft = errors.New("~. has ended the connection")
 
 // escaping reads the keys of a terminal until a line begins with ~. which ends the
 // connection, whatever the program does.

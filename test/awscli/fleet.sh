@@ -45,6 +45,11 @@ check "its instance is ACTIVE" "$(gl describe-instances --fleet-id "$fleet" --qu
 check "which is its compute" "$(gl list-compute --fleet-id "$fleet" --query 'ComputeList[].ComputeName')" "$instance"
 check "capacity counts it" \
 	"$(gl describe-fleet-capacity --fleet-ids "$fleet" --query 'FleetCapacity[0].InstanceCounts.[DESIRED,ACTIVE,IDLE]' | tr '\t' ' ')" "1 1 1"
+refused "a shell that the server was not started for" InvalidRequestException gl get-compute-access --fleet-id "$fleet" --compute-name "$instance"
+refused "a login likewise" InvalidRequestException gl get-instance-access --fleet-id "$fleet" --instance-id "$instance"
+refused "a shell on a compute that is not there" NotFoundException gl get-compute-access --fleet-id "$fleet" --compute-name i-00000000000000000
+refused "a login likewise" NotFoundException gl get-instance-access --fleet-id "$fleet" --instance-id i-00000000000000000
+refused "a shell in a fleet that is not there" NotFoundException gl get-compute-access --fleet-id fleet-00000000-0000-0000-0000-000000000000 --compute-name "$instance"
 check "its ports are shown" "$(gl describe-fleet-port-settings --fleet-id "$fleet" --query 'InboundPermissions[0].FromPort')" 20000
 
 session=$(gl create-game-session --fleet-id "$fleet" --maximum-player-session-count 4 --query GameSession.GameSessionId)

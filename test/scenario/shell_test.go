@@ -190,10 +190,37 @@ func (s *site) direct(fleet, compute string, visitor client.Credentials) {
 			s.t.Errorf("with %T in a file: %q, %q, %d", answer, out, errs, code)
 		}
 	}
+	s.awsCLI(fleet, compute, visitor)
 	forged := exported
 	forged.SessionToken = strings.Replace(forged.SessionToken, visitor.AccessKeyID, "MSTRAAAAAAAAAAAAAAAA", 1)
 	if _, errs, code := said(s.t, s.command(forged, "shell", "--", "echo", "here")); code == 0 || !strings.Contains(errs, "InvalidSignature") && !strings.Contains(errs, "signature") && !strings.Contains(errs, "Unrecognized") {
 		s.t.Errorf("with a changed session token: %q, %d", errs, code)
+	}
+}
+
+// awsCLI has AWS's CLI, if it is there, ask for the credentials that muster shell uses.
+func (s *site) awsCLI(fleet, compute string, visitor client.Credentials) {
+	s.t.Helper()
+	aws, err := exec.LookPath("aws")
+	if err != nil {
+		s.t.Log("AWS's CLI is missing: its answers are not tried")
+		return
+	}
+	for _, ask := range [][]string{
+		{"get-compute-access", "--compute-name", compute}, {"get-instance-access", "--instance-id", compute},
+	} {
+		cmd := exec.Command(aws, append([]string{"gamelift", "--endpoint-url", s.server.URL, "--region", "us-east-1", "--output", "json"}, append(ask, "--fleet-id", fleet)...)...)
+		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+visitor.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+visitor.SecretAccessKey)
+		answer, errs, code := said(s.t, cmd)
+		if code != 0 {
+			s.t.Errorf("%v: %s", ask, errs)
+			continue
+		}
+		shell := s.command(client.Credentials{}, "shell", "--access", "-", "--", "echo", "piped")
+		shell.Stdin = strings.NewReader(answer)
+		if out, errs, code := said(s.t, shell); out != "piped\n" {
+			s.t.Errorf("with the answer of %s: %q, %q, %d", ask[0], out, errs, code)
+		}
 	}
 }
 
@@ -235,7 +262,7 @@ func (s *site) recorded(compute string, visitor client.Credentials) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if count["GetComputeAccess"] < 10 || count["GetInstanceAccess"] != 1 || count["muster:BeginShell"] < 10 || count["muster:EndShell"] != count["muster:BeginShell"] || count["Revoked"] != 1 {
+	if count["GetComputeAccess"] < 10 || count["GetInstanceAccess"] < 1 || count["muster:BeginShell"] < 10 || count["muster:EndShell"] != count["muster:BeginShell"] || count["Revoked"] != 1 {
 		s.t.Errorf("recorded %v", count)
 	}
 }

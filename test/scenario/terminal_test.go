@@ -174,7 +174,7 @@ func TestShell_OnTerminal(t *testing.T) {
 	at = onScreen(t, s.command(admin, "shell", fleet, one, "-t", "--", "sh", "-c", "trap '' INT HUP; echo stub\"\"born; while :; do sleep 1; done"), 80, 24)
 	at.shows("stubborn")
 	at.types("\x03\r~~a\r~.")
-	at.shows("ended with ~.")
+	at.shows("~. has ended the connection")
 	at.ends(255)
 	until(t, "the program is ended with the connection", func() bool {
 		left, _ := exec.Command("pgrep", "-f", "trap .. INT HUP; echo stub").Output()
