@@ -206,9 +206,21 @@ func definitionOf(v *container.Version) fleet.Definition {
 	return fleet.Definition{
 		Group: fleet.Group{
 			Name: v.Name, Version: v.Number, MemoryMiB: v.Memory, CPUMillis: int(math.Ceil(v.VCPU * 1000)), Ports: v.Ports(),
+			Ranges: rangesOf(v),
 		},
 		PerInstance: v.Type == container.PerInstance, Status: string(v.Status), Ready: v.Status == container.Ready,
 	}
+}
+
+// rangesOf returns the port ranges of a version's containers, the game server's first.
+func rangesOf(v *container.Version) []fleet.PortRange {
+	var all []fleet.PortRange
+	for c := range v.Containers() {
+		for _, p := range c.Ports {
+			all = append(all, fleet.PortRange{Container: c.Name, Game: c == v.Game, From: p.From, To: p.To, Protocol: p.Protocol})
+		}
+	}
+	return all
 }
 
 // hosted reports whether a fleet runs a build.

@@ -61,7 +61,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	}
 	access := o.remoteAccess(d)
 	all.hosts = hosts.New(hosts.Options{
-		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Objects: d.objects,
+		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Containers: d.containers, Objects: d.objects,
 		GameServerURL: at.gameServers(), Home: o.home(),
 		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
 		Relay:    all.servers.Relay,

@@ -2,11 +2,12 @@ package compute
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
 // Compute is what processes connect as: a machine that an operator registered
-// for an Anywhere fleet, or an instance of a managed fleet.
+// for an Anywhere fleet, an instance of a managed fleet, or a container group on one.
 type Compute struct {
 	Key             string    `json:"key"` // fleet id | name
 	FleetID         string    `json:"fleet_id"`
@@ -15,12 +16,22 @@ type Compute struct {
 	IPAddress       string    `json:"ip_address,omitzero"`
 	DNSName         string    `json:"dns_name,omitzero"`
 	CertificatePath string    `json:"certificate_path,omitzero"`
-	InstanceID      string    `json:"instance_id,omitzero"` // of a managed fleet; it is the name
+	InstanceID      string    `json:"instance_id,omitzero"` // of a managed fleet (InstanceOf)
 	Registered      time.Time `json:"registered"`
 }
 
 // Key returns the key of a compute. Neither part can contain a "|".
 func Key(fleetID, name string) string { return fleetID + "|" + name }
+
+// GroupName returns the name of the compute of a container group on an instance.
+func GroupName(instanceID, group string) string { return instanceID + "/" + group }
+
+// InstanceOf returns the id of the instance that a compute of a managed fleet is, or is on,
+// by the compute's name; and the name of its container group, or "".
+func InstanceOf(computeName string) (instanceID, group string) {
+	instanceID, group, _ = strings.Cut(computeName, "/")
+	return instanceID, group
+}
 
 // Address returns the IP address and the DNS name that callers receive. AWS's
 // samples and plugins read both, so if one is missing the other replaces it.

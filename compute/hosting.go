@@ -11,6 +11,9 @@ type Hosting interface {
 	// Behind returns the host of an instance's compute, and whether a new process may
 	// start there.
 	Behind(r store.Reader, c *Compute) (at Host, open bool)
+	// Port returns the port at which players reach a port of a process; ok is false if it is
+	// a port of a container that its definition does not declare.
+	Port(r store.Reader, p *Process, port int) (reached int, ok bool)
 	// Connected and Ready are called in the transaction in which a process connects for
 	// the first time, or becomes ready.
 	Connected(*store.Tx, *Process)
@@ -41,6 +44,7 @@ type Host struct {
 type nobody struct{}
 
 func (nobody) Behind(store.Reader, *Compute) (Host, bool)             { return Host{}, false }
+func (nobody) Port(_ store.Reader, _ *Process, port int) (int, bool)  { return port, true }
 func (nobody) Connected(*store.Tx, *Process)                          {}
 func (nobody) Ready(*store.Tx, *Process)                              {}
 func (nobody) Restarted(*store.Tx)                                    {}

@@ -3,6 +3,7 @@ package compute
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -112,7 +113,8 @@ type ReadyInput struct {
 }
 
 // Ready makes the process ACTIVE (ActivateServerProcess). Repeating it is no error,
-// since a client repeats a request that was not answered.
+// since a client repeats a request that was not answered. A process in a container whose port
+// its definition does not declare, so that nobody can reach it, begins to end instead.
 // Errors: NotFound, Conflict (ready with another port).
 func (ps *processes) Ready(ctx context.Context, in ReadyInput) error {
 	return ps.cmd.ready.Do(ctx, in)
@@ -123,15 +125,21 @@ func (ps *processes) runReady(tx *store.Tx, in ReadyInput) error {
 	if err != nil {
 		return err
 	}
-	if old.Status == Active && old.Port == in.Port {
+	port, declared := ps.hosting.Port(tx, old, in.Port)
+	if old.Status == Active && old.Port == port {
 		return nil
 	}
 	if old.Status != Initialized {
 		return fault.New(fault.Conflict, "process %s is %s; it cannot become ready again", old.ID, old.Status)
 	}
+	if !declared {
+		ps.stop(tx, old, stopArgs{why: event.ServerProcessWrongPort, grace: ps.opts.UnhealthyGrace, text: fmt.Sprintf(
+			"the process listens on port %d, which no port range of its container declares; declare it in PortConfiguration, or listen on a declared port", in.Port)})
+		return nil
+	}
 	p := *old
 	p.move(Active)
-	p.SDK, p.Port, p.LogPaths = in.SDK, in.Port, in.LogPaths
+	p.SDK, p.Port, p.LogPaths = in.SDK, port, in.LogPaths
 	p.Ready, p.ReadyBy = tx.Now(), time.Time{}
 	ps.put(tx, &p)
 	ps.record(tx, event.ProcessActive, &p, "")

@@ -99,6 +99,16 @@ func (p *Process) rank() string {
 	return store.Key(p.HostID, p.ComputeName)
 }
 
+// place returns the id of the process's instance or, in an Anywhere fleet, the name of its
+// compute.
+func (p *Process) place() string {
+	if p.HostID == "" {
+		return p.ComputeName
+	}
+	instanceID, _ := InstanceOf(p.ComputeName)
+	return instanceID
+}
+
 // due returns the earliest of the process's deadlines, or zero.
 func (p *Process) due() time.Time {
 	if p.Status == Terminated {

@@ -109,6 +109,18 @@ func (ps *processes) On(r store.Reader, fleetID, computeName string) iter.Seq[*P
 	return ps.onCompute.Equal(r, Key(fleetID, computeName))
 }
 
+// OfInstance returns the processes of an instance, and of the container groups on it, that
+// have not ended.
+func (ps *processes) OfInstance(r store.Reader, fleetID, instanceID string) iter.Seq[*Process] {
+	return func(yield func(*Process) bool) {
+		for _, p := range ps.onCompute.Prefix(r, Key(fleetID, instanceID)) { // ids of instances have one length, so none is the beginning of another
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // Processes returns the processes of a fleet that have not ended; location "" means
 // all its locations, and fleetID "" all fleets.
 func (ps *processes) Processes(r store.Reader, fleetID, location string) iter.Seq[*Process] {

@@ -10,7 +10,7 @@ import (
 type taker struct {
 	processes *processes
 	free      *store.Index[Process] // free ones by fleet, location, then rank and time
-	tally     *store.Sum[Process]   // by what is counted, fleet and location ("" is all); and game sessions by compute
+	tally     *store.Sum[Process]   // by what is counted, fleet and location ("" is all); and game sessions by place
 }
 
 func newTaker(ps *processes) *taker {
@@ -27,7 +27,7 @@ func newTaker(ps *processes) *taker {
 			}
 		}
 		if p.Status != Terminated && p.GameSessionID != "" {
-			add(Key(p.FleetID, p.ComputeName), 1)
+			add(Key(p.FleetID, p.place()), 1)
 		}
 	})
 	return t
@@ -109,9 +109,10 @@ func (t *taker) Free(r store.Reader, f *fleet.Fleet, location string, most int, 
 // activate another one.
 func (t *taker) Activated(tx *store.Tx) { t.processes.announceFree(tx) }
 
-// Hosted returns the number of game sessions on a compute.
-func (t *taker) Hosted(r store.Reader, fleetID, computeName string) int {
-	return t.tally.Of(r, Key(fleetID, computeName))
+// Hosted returns the number of game sessions on an instance, or on a compute of an Anywhere
+// fleet.
+func (t *taker) Hosted(r store.Reader, fleetID, name string) int {
+	return t.tally.Of(r, Key(fleetID, name))
 }
 
 // Tally counts the ACTIVE processes of a fleet's location.

@@ -17,6 +17,10 @@ const (
 	ServerProcessExitTimeout     Code = "SERVER_PROCESS_PROCESS_EXIT_TIMEOUT"
 	ServerProcessInvalidPath     Code = "SERVER_PROCESS_INVALID_PATH"
 	ServerProcessSDKInitTimeout  Code = "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT"
+	ServerProcessWrongPort       Code = "SERVER_PROCESS_MISCONFIGURED_CONTAINER_PORT"
+	GameGroupCrashed             Code = "GAME_SERVER_CONTAINER_GROUP_CRASHED"
+	GameGroupReplaced            Code = "GAME_SERVER_CONTAINER_GROUP_REPLACED_UNHEALTHY"
+	InstanceGroupCrashed         Code = "PER_INSTANCE_CONTAINER_GROUP_CRASHED"
 	LocationStateActive          Code = "LOCATION_STATE_ACTIVE"
 	LocationStateDeleting        Code = "LOCATION_STATE_DELETING"
 	LocationStateDeleted         Code = "LOCATION_STATE_DELETED"
@@ -151,7 +155,8 @@ func (c Code) Published() bool {
 	case FleetCreated, FleetDeleted, FleetStateActive, FleetProtectionPolicyUpdated,
 		GameSessionActivationTimeout, ServerProcessCrashed, ServerProcessForceTerminated,
 		ServerProcessReadyTimeout, ServerProcessUnhealthy, ServerProcessExitTimeout,
-		ServerProcessInvalidPath, ServerProcessSDKInitTimeout,
+		ServerProcessInvalidPath, ServerProcessSDKInitTimeout, ServerProcessWrongPort,
+		GameGroupCrashed, GameGroupReplaced, InstanceGroupCrashed,
 		LocationStateActive, LocationStateDeleting, LocationStateDeleted, GenericEvent,
 		FleetStateDownloading, FleetStateValidating, FleetStateBuilding, FleetStateActivating, FleetStateError,
 		FleetExtractingBuild, FleetRunningInstaller, FleetCompletedInstaller, FleetFailedInstaller,

@@ -33,6 +33,17 @@ type Group struct {
 	MemoryMiB int    `json:"memory_mib"`
 	CPUMillis int    `json:"cpu_millis"`
 	Ports     int    `json:"ports,omitzero"` // of all its containers
+
+	Ranges []PortRange `json:"ranges,omitzero"` // the ports, in the order in which an instance has them
+}
+
+// PortRange is consecutive ports of a container.
+type PortRange struct {
+	Container string `json:"container"`
+	Game      bool   `json:"game,omitzero"` // the container runs the game server
+	From      int    `json:"from"`
+	To        int    `json:"to"`
+	Protocol  string `json:"protocol"` // TCP or UDP
 }
 
 // String returns the name and version as ARNs have them.

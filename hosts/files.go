@@ -76,7 +76,8 @@ func (s *Server) awaited(hostID, instanceID, processID string) (instance.Evidenc
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.pending[processID]
-	return e.evidence, ok && e.evidence.Ref.ComputeName == instanceID
+	on, _ := compute.InstanceOf(e.evidence.Ref.ComputeName)
+	return e.evidence, ok && on == instanceID
 }
 
 // LogKey returns the key of a process's logs in object.LogBucket, which is by the game

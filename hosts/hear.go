@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"iter"
 	"reflect"
 	"time"
 
@@ -83,7 +84,24 @@ func reportOf(hostID string, s protocol.Status) instance.HostReport {
 		for _, p := range i.Processes {
 			in.Processes = append(in.Processes, instance.ProcessReport{ID: p.ProcessID, Started: p.Started})
 		}
+		for _, g := range i.Groups {
+			if g.ProcessID != "" {
+				in.Processes = append(in.Processes, instance.ProcessReport{ID: g.ProcessID, Group: g.Name, Started: g.Started})
+			}
+			in.Groups = append(in.Groups, groupReport(g))
+		}
 		r.Instances = append(r.Instances, in)
+	}
+	return r
+}
+
+func groupReport(g protocol.GroupStatus) instance.GroupReport {
+	r := instance.GroupReport{
+		Name: g.Name, Version: g.Definition, Phase: instance.GroupPhase(g.Phase), Code: event.Code(g.Code), Cause: g.Cause,
+		IPAddress: cut(g.IPAddress), DNSName: cut(g.DNSName),
+	}
+	for _, c := range g.Containers {
+		r.Containers = append(r.Containers, instance.Container{Name: cut(c.Name), RuntimeID: cut(c.RuntimeID)})
 	}
 	return r
 }
@@ -98,8 +116,7 @@ func (l *link) reap(now protocol.Status) {
 		if at == nil || at.HostID != l.hostID {
 			continue
 		}
-		for _, p := range i.Processes {
-			ref := compute.Ref{FleetID: at.FleetID, ComputeName: at.ID, ProcessID: p.ProcessID}
+		for ref := range processesOf(at, i) {
 			row := l.s.opts.Computes.Process(view, ref.Key())
 			if row == nil || row.Status != compute.Terminated || time.Since(row.Ended) < exitTime {
 				continue
@@ -108,7 +125,24 @@ func (l *link) reap(now protocol.Status) {
 			if reason == event.ProcessEnded {
 				reason = event.ServerProcessExitTimeout
 			}
-			l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: p.ProcessID, Reason: string(reason)}})
+			l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: ref.ProcessID, Reason: string(reason)}})
+		}
+	}
+}
+
+// processesOf returns the processes that a host reports on an instance.
+func processesOf(at *instance.Instance, i protocol.Instance) iter.Seq[compute.Ref] {
+	return func(yield func(compute.Ref) bool) {
+		for _, p := range i.Processes {
+			if !yield(compute.Ref{FleetID: at.FleetID, ComputeName: at.ID, ProcessID: p.ProcessID}) {
+				return
+			}
+		}
+		for _, g := range i.Groups {
+			ref := compute.Ref{FleetID: at.FleetID, ComputeName: compute.GroupName(at.ID, g.Name), ProcessID: g.ProcessID}
+			if g.ProcessID != "" && !yield(ref) {
+				return
+			}
 		}
 	}
 }
@@ -117,7 +151,7 @@ func (l *link) reap(now protocol.Status) {
 // once they have arrived.
 func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 	seen, err := l.s.opts.Instances.ProcessExited.Do(ctx, instance.ExitReport{
-		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
+		HostID: l.hostID, InstanceID: e.InstanceID, Group: e.Group, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
 		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
 		ProcessEnding: e.ProcessEnding,
 	})

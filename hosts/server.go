@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -31,6 +32,7 @@ type Options struct {
 	Computes      *compute.Service   // required
 	Instances     *instance.Service  // required
 	Builds        *build.Service     // required
+	Containers    *container.Service // required
 	Objects       *object.Service    // required; logs are kept there
 	GameServerURL string             // where game server processes connect
 	Home          arn.Home           // its Region is passed to processes
@@ -194,7 +196,8 @@ func (s *Server) Ended(ref compute.Ref, why event.Code) {
 	if l == nil {
 		return
 	}
-	k := protocol.Kill{InstanceID: ref.ComputeName, ProcessID: ref.ProcessID, Reason: string(why)}
+	instanceID, _ := compute.InstanceOf(ref.ComputeName)
+	k := protocol.Kill{InstanceID: instanceID, ProcessID: ref.ProcessID, Reason: string(why)}
 	if why == event.ProcessEnded {
 		k.Grace, k.Reason = exitTime, string(event.ServerProcessExitTimeout)
 	}

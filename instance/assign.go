@@ -11,8 +11,8 @@ type Assignment struct {
 	*Instance
 	Fleet    *fleet.Fleet // a managed one
 	FleetARN string
-	Compute  *compute.Compute
-	Relay    bool // its processes connect through the host's agent
+	Computes []*compute.Compute // its own, or in a container fleet those of its slots
+	Relay    bool               // its processes connect through the host's agent
 }
 
 // Assignments returns everything a host is to run. The host stops whatever is not
@@ -20,12 +20,27 @@ type Assignment struct {
 func (is *instances) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
 	for i := range is.onHost.Equal(r, hostID) {
-		f, c := is.Fleets.Get(r, i.FleetID), is.Computes.Get(r, i.FleetID, i.ID)
-		if i.Gone || f == nil || f.Managed == nil || c == nil {
+		f := is.Fleets.Get(r, i.FleetID)
+		if i.Gone || f == nil || f.Managed == nil {
+			continue
+		}
+		computes := is.computesOf(r, i)
+		if len(computes) == 0 {
 			continue
 		}
 		fleetARN := is.Fleets.Home().OfFleet(f.ID)
-		all = append(all, Assignment{i, f, fleetARN, c, is.relayed(fleetARN)})
+		all = append(all, Assignment{i, f, fleetARN, computes, is.relayed(fleetARN)})
+	}
+	return all
+}
+
+// computesOf returns the computes of an instance.
+func (is *instances) computesOf(r store.Reader, i *Instance) []*compute.Compute {
+	var all []*compute.Compute
+	for _, name := range i.computeNames() {
+		if c := is.Computes.Get(r, i.FleetID, name); c != nil {
+			all = append(all, c)
+		}
 	}
 	return all
 }

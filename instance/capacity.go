@@ -51,19 +51,41 @@ func (pl *planner) world(r store.Reader) world {
 		w.hosts = append(w.hosts, h)
 	}
 	for f := range pl.Fleets.Managed(r) {
-		size := f.Managed.Size()
 		for _, l := range f.Locations {
-			d := demand{
-				Place: Place{f.ID, l.Location}, os: f.Managed.System(), cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
-			}
-			if f.WantsInstances(l) {
-				d.desired = l.Capacity.Desired
-			}
+			d := demandOf(f, l)
 			w.demands = append(w.demands, d)
 			w.instances = append(w.instances, pl.loaded(r, d)...)
 		}
 	}
 	return w
+}
+
+// demandOf returns the instances that a managed fleet desires in a location.
+func demandOf(f *fleet.Fleet, l fleet.LocationState) demand {
+	size := f.Managed.Size()
+	d := demand{
+		Place: Place{f.ID, l.Location}, os: f.Managed.System(), cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
+	}
+	if f.WantsInstances(l) {
+		d.desired = l.Capacity.Desired
+	}
+	c := f.Containers
+	if c == nil {
+		return d
+	}
+	d.containers, d.portCount = true, 0
+	switch {
+	case c.Game == nil:
+		d.desired = 0
+	default:
+		d.slots, d.stride = f.Slots(), c.Game.Ports
+		d.portCount = d.slots * d.stride
+	}
+	if c.PerInstance != nil {
+		d.portCount += c.PerInstance.Ports
+	}
+	d.portCount = max(1, d.portCount)
+	return d
 }
 
 // loaded returns the instances of a location. Their load is filled in only where there
@@ -121,6 +143,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 			}
 		}
 	}
+	pl.deployAll(tx)
 	p := planFor(pl.world(tx))
 	for _, c := range p.create {
 		pl.create(tx, c)
@@ -156,13 +179,19 @@ func (pl *planner) create(tx *store.Tx, c creation) {
 	i := &Instance{
 		ID: fmt.Sprintf("i-%04x%013x", tx.Rand().Uint32()>>16, tx.Rand().Uint64()>>12), FleetID: c.FleetID, Location: c.Location,
 		HostID: h.ID, CPUMillis: c.cpuMillis, MemoryMiB: c.memoryMiB, PortFrom: c.ports.from, PortTo: c.ports.to, Created: tx.Now(),
+		Slots: c.slots, Stride: c.stride,
+	}
+	if c.containers {
+		i.Groups = groupsOf(pl.Fleets.Get(tx, c.FleetID), c.slots)
 	}
 	i.move(Pending)
 	pl.instances.rows.Put(tx, i)
-	pl.Computes.PutInstance(tx, &compute.Compute{
-		Key: i.key(), FleetID: i.FleetID, Name: i.ID, Location: i.Location, InstanceID: i.ID,
-		IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
-	})
+	for _, name := range i.computeNames() {
+		pl.Computes.PutInstance(tx, &compute.Compute{
+			Key: compute.Key(i.FleetID, name), FleetID: i.FleetID, Name: name, Location: i.Location, InstanceID: i.ID,
+			IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
+		})
+	}
 	pl.instances.record(tx, event.InstanceMade, i, "Instance "+i.ID+" is made on host "+h.ID+" ("+h.Name+")")
 	pl.instances.assign(tx, h.ID)
 }

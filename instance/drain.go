@@ -13,7 +13,7 @@ import (
 // protected game session keeps any longer gets a deadline.
 func (pl *planner) drainAll(tx *store.Tx) {
 	for i := range pl.instances.draining.Equal(tx, "") {
-		for p := range pl.Computes.On(tx, i.FleetID, i.ID) {
+		for p := range pl.Computes.OfInstance(tx, i.FleetID, i.ID) {
 			if pl.instances.mayStop(tx, i, p) {
 				pl.Computes.Terminate(tx, p.Key, event.InstanceDraining, "its instance is removed: "+i.Cause)
 			}

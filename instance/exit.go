@@ -12,15 +12,17 @@ import (
 // ExitReport says how a process on an instance ended.
 type ExitReport struct {
 	HostID, InstanceID, ProcessID string
-	Known                         bool // false: no agent was watching when it ended
-	Code                          int  // exit code; -1 if a signal ended it
-	Signal                        string
-	OOM                           bool       // it exceeded its memory limit
-	Reason                        event.Code // why it was ended; "" if it ended by itself
-	Cause                         string     // a sentence: how and, if known, why
-	Tail                          []string   // its last lines on standard error
-	Lived                         time.Duration
-	ProcessEnding                 bool // it had called ProcessEnding, which Muster may not have received
+
+	Group         string // name of the container group that the process was of, or ""
+	Known         bool   // false: no agent was watching when it ended
+	Code          int    // exit code; -1 if a signal ended it
+	Signal        string
+	OOM           bool       // it exceeded its memory limit
+	Reason        event.Code // why it was ended; "" if it ended by itself
+	Cause         string     // a sentence: how and, if known, why
+	Tail          []string   // its last lines on standard error
+	Lived         time.Duration
+	ProcessEnding bool // it had called ProcessEnding, which Muster may not have received
 }
 
 // Evidence is what is known of an ended process; its logs are filed by it.
@@ -52,6 +54,7 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 		code, text := diagnose(in, "", rs.opts.InitTimeout)
 		rs.launches.record(tx, ref, code, text)
 		rs.launches.end(tx, key, l)
+		rs.instances.groupEnded(tx, ref, code, text)
 	}
 	return seen, nil
 }
@@ -62,5 +65,5 @@ func (rs *reports) refOn(r store.Reader, in ExitReport) (compute.Ref, bool) {
 	if i == nil || i.HostID != in.HostID {
 		return compute.Ref{}, false
 	}
-	return compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: in.ProcessID}, true
+	return compute.Ref{FleetID: i.FleetID, ComputeName: i.computeName(in.Group), ProcessID: in.ProcessID}, true
 }

@@ -22,6 +22,8 @@ type Host struct {
 	Arch       string    `json:"arch,omitzero"`
 	Version    string    `json:"version,omitzero"`   // of its agent
 	Isolation  string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
+	Engine     string    `json:"engine,omitzero"`    // name and version of what runs container groups there; "": nothing does
+	NoBuilds   bool      `json:"no_builds,omitzero"` // it runs container groups only
 	CPUMillis  int       `json:"cpu_millis"`         // what it offers, like the next three
 	MemoryMiB  int       `json:"memory_mib"`
 	PortFrom   int       `json:"port_from"`
@@ -71,13 +73,16 @@ func (h *Host) due() time.Time { return wake.Earliest(h.ImpairAt, h.LostBy) }
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {
-	Name, IPAddress, DNSName, OS, Arch, Version, Isolation string
-	CPUMillis, MemoryMiB, PortFrom, PortTo                 int
+	Name, IPAddress, DNSName, OS, Arch, Version, Isolation, Engine string
+	CPUMillis, MemoryMiB, PortFrom, PortTo                         int
+
+	NoBuilds bool
 }
 
 // describe copies the machine's description of itself.
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
+	h.Engine, h.NoBuilds = i.Engine, i.NoBuilds
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }

@@ -139,7 +139,9 @@ func (hs *hosts) Behind(r store.Reader, c *compute.Compute) (at compute.Host, op
 	if h := hs.rows.Get(r, i.HostID); h != nil {
 		at = compute.Host{ID: h.ID, Impaired: h.Impaired()}
 	}
-	return at, i.Stop == Keep
+	_, name := compute.InstanceOf(c.Name)
+	g := i.Group(name)
+	return at, i.Stop == Keep && (g == nil || g.Stop == Keep)
 }
 
 func (hs *hosts) put(tx *store.Tx, h *Host) {

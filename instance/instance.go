@@ -10,7 +10,8 @@ import (
 )
 
 // Instance is a share of a host that runs one copy of a managed fleet's runtime
-// configuration. The name of its compute is its id.
+// configuration, or of a container fleet's groups. The name of its compute is its id; in a
+// container fleet each slot is a compute (compute.GroupName).
 type Instance struct {
 	ID        string    `json:"id"`
 	FleetID   string    `json:"fleet_id"`
@@ -22,6 +23,11 @@ type Instance struct {
 	PortFrom  int       `json:"port_from"`
 	PortTo    int       `json:"port_to"`
 	Created   time.Time `json:"created"`
+
+	// Of a container fleet:
+	Slots  int     `json:"slots,omitzero"`  // game server container groups
+	Stride int     `json:"stride,omitzero"` // ports of each
+	Groups []Group `json:"groups,omitzero"`
 
 	// As its host reports it.
 	Phase Phase      `json:"phase,omitzero"`

@@ -37,6 +37,7 @@ func newInstances(sh *shared) *instances {
 	is.due = store.NewDueIndex(is.rows, "due", (*Instance).due)
 	sh.Fleets.OnRuntime(is.notifyFleet)
 	sh.Sessions.OnUpdated(is.sessionUpdated)
+	sh.Computes.OnEnded(is.processEnded)
 	return is
 }
 
@@ -71,11 +72,17 @@ func (is *instances) InstancesAfter(r store.Reader, fleetID, location, id string
 
 // HostOf returns the host of the instance that a process runs on.
 func (is *instances) HostOf(r store.Reader, ref compute.Ref) (hostID string, ok bool) {
-	i := is.rows.Get(r, ref.ComputeName)
+	i := is.of(r, ref)
 	if i == nil || i.FleetID != ref.FleetID {
 		return "", false
 	}
 	return i.HostID, true
+}
+
+// of returns the instance that a process runs on, or nil.
+func (is *instances) of(r store.Reader, ref compute.Ref) *Instance {
+	id, _ := compute.InstanceOf(ref.ComputeName)
+	return is.rows.Get(r, id)
 }
 
 // Counts holds the number of instances of a fleet's location, by state.
@@ -115,7 +122,7 @@ func (is *instances) Counts(r store.Reader, f *fleet.Fleet, location string) Cou
 // load returns the numbers of game sessions and players on an instance, and whether any
 // of the game sessions is protected.
 func (is *instances) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
-	for p := range is.Computes.On(r, i.FleetID, i.ID) {
+	for p := range is.Computes.OfInstance(r, i.FleetID, i.ID) {
 		if p.GameSessionID == "" {
 			continue
 		}
@@ -147,8 +154,13 @@ func (is *instances) sessionUpdated(tx *store.Tx, g *session.GameSession) {
 
 // drains reports whether a process is on an instance that is being drained.
 func (is *instances) drains(r store.Reader, ref compute.Ref) bool {
-	i := is.rows.Get(r, ref.ComputeName)
-	return i != nil && i.Stop == Drain
+	i := is.of(r, ref)
+	if i == nil {
+		return false
+	}
+	_, name := compute.InstanceOf(ref.ComputeName)
+	g := i.Group(name)
+	return i.Stop == Drain || g != nil && g.Stop == Drain
 }
 
 // trouble records that the processes of an instance do not stay alive, as its host
@@ -211,15 +223,27 @@ func (is *instances) record(tx *store.Tx, code event.Code, i *Instance, text str
 // Ready makes a pending instance and its location ACTIVE, because a process on it is
 // ready (compute.Hosting).
 func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
-	old := is.rows.Get(tx, p.ComputeName)
-	if old == nil || old.FleetID != p.FleetID || old.Status != Pending {
+	old := is.of(tx, p.Ref())
+	if old == nil || old.FleetID != p.FleetID {
 		return
 	}
-	i := *old
-	i.move(Active)
-	i.ReadyBy = time.Time{}
-	is.put(tx, &i)
-	is.record(tx, event.InstanceActive, &i, "")
+	i := old.withGroups()
+	_, name := compute.InstanceOf(p.ComputeName)
+	g := i.Group(name)
+	if g != nil {
+		g.Ready, g.Failures, g.Cause = true, 0, ""
+	}
+	if old.Status == Pending {
+		i.move(Active)
+		i.ReadyBy = time.Time{}
+	} else if g == nil {
+		return
+	}
+	is.put(tx, i)
+	if old.Status != Pending {
+		return
+	}
+	is.record(tx, event.InstanceActive, i, "")
 	is.Fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
 }
 
@@ -229,7 +253,7 @@ func (is *instances) mayStop(r store.Reader, i *Instance, p *compute.Process) bo
 
 // keeps reports whether the instance has a game session that must not be ended with it.
 func (is *instances) keeps(r store.Reader, i *Instance) bool {
-	for p := range is.Computes.On(r, i.FleetID, i.ID) {
+	for p := range is.Computes.OfInstance(r, i.FleetID, i.ID) {
 		if p.Status != compute.Terminating && is.protects(r, i, p) {
 			return true
 		}

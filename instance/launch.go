@@ -36,7 +36,7 @@ type launches struct {
 	launchers *launchers
 
 	rows *store.Table[launch]
-	on   *store.Index[launch] // not ended, by compute
+	on   *store.Index[launch] // not ended, by fleet and instance
 	due  *store.DueIndex[launch]
 }
 
@@ -46,7 +46,8 @@ func newLaunches(sh *shared, is *instances, all *launchers) *launches {
 	ls.on = store.NewIndex(ls.rows, "compute", func(l *launch, emit func(string)) {
 		if l.Ended.IsZero() {
 			ref := compute.ParseRef(l.Key)
-			emit(compute.Key(ref.FleetID, ref.ComputeName))
+			instanceID, _ := compute.InstanceOf(ref.ComputeName)
+			emit(compute.Key(ref.FleetID, instanceID))
 		}
 	})
 	ls.due = store.NewDueIndex(ls.rows, "due", (*launch).due)
@@ -63,7 +64,7 @@ func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete
 func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, since time.Time) {
 	runs := map[string]bool{}
 	for _, r := range listed {
-		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: r.ID}.Key()
+		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.computeName(r.Group), ProcessID: r.ID}.Key()
 		runs[key] = true
 		if ls.Computes.Process(tx, key) == nil && ls.rows.Get(tx, key) == nil {
 			started := r.Started
@@ -83,7 +84,7 @@ func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, 
 	if since.IsZero() {
 		return
 	}
-	for p := range ls.Computes.On(tx, i.FleetID, i.ID) {
+	for p := range ls.Computes.OfInstance(tx, i.FleetID, i.ID) {
 		if !runs[p.Key] && p.Initialized.Before(since) {
 			ls.Computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
 		}
@@ -155,7 +156,7 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	l.HintAt = time.Time{}
 	ls.put(tx, &l)
 	ref := compute.ParseRef(l.Key)
-	i := ls.instances.rows.Get(tx, ref.ComputeName)
+	i := ls.instances.of(tx, ref)
 	if i == nil || i.Hinted || i.Status != Pending {
 		return
 	}
@@ -167,7 +168,7 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 
 func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
-	if i := ls.instances.rows.Get(tx, ref.ComputeName); i != nil {
+	if i := ls.instances.of(tx, ref); i != nil {
 		e.Location = i.Location
 	}
 	ls.Events.Append(tx, e)

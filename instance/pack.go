@@ -33,6 +33,9 @@ type demand struct {
 	cpuMillis, memoryMiB int
 	portCount            int
 	desired              int
+
+	containers    bool // it runs container groups, on hosts with an engine
+	slots, stride int  // game server groups of an instance, and the ports of each
 }
 
 // Place is a location of a fleet.
@@ -164,17 +167,20 @@ func (p *packer) create(d demand) (creation, bool) {
 	if best == nil {
 		return creation{}, false
 	}
-	gap := best.gap(d.portCount)
+	gap := best.gap(d)
 	best.take(d.cpuMillis, d.memoryMiB, gap)
 	return creation{d, best.ID, gap}, true
 }
 
 func (r *room) fits(d demand) bool {
 	return r.serves(d) && r.Open() && !r.avoided[d.Place] &&
-		r.cpu >= d.cpuMillis && r.memory >= d.memoryMiB && r.gap(d.portCount).from > 0
+		r.cpu >= d.cpuMillis && r.memory >= d.memoryMiB && r.gap(d).from > 0
 }
 
 func (r *room) serves(d demand) bool {
+	if d.containers && r.Engine == "" || !d.containers && r.NoBuilds {
+		return false
+	}
 	return r.Location == d.Location && (r.OS == "" || d.os == "" || (r.OS == "windows") == (d.os == "windows"))
 }
 
@@ -188,10 +194,13 @@ func (r *room) take(cpu, memory int, used ports) {
 	r.taken = slices.Insert(r.taken, at, used)
 }
 
-// gap returns the first free range of n ports of the host; on a host with fewer ports,
-// one instance gets all of them. from is 0 if there is none.
-func (r *room) gap(n int) ports {
-	n = min(n, r.PortTo-r.PortFrom+1)
+// gap returns the first free range of ports of the host for an instance; on a host with
+// fewer ports, one instance of a build gets all of them. from is 0 if there is none.
+func (r *room) gap(d demand) ports {
+	n := d.portCount
+	if !d.containers {
+		n = min(n, r.PortTo-r.PortFrom+1)
+	}
 	from := r.PortFrom
 	for _, t := range r.taken {
 		if t.from-from >= n {
@@ -264,6 +273,8 @@ func (p *packer) why(d demand) string {
 		}
 	}
 	switch {
+	case len(here) == 0 && d.containers && p.without(d.Location) > 0:
+		return fmt.Sprintf("none of the %d hosts of location %s has a container engine; install Docker or Podman there and start the agent again", p.without(d.Location), d.Location)
 	case len(here) == 0:
 		return fmt.Sprintf("no host has joined location %s; join one with muster agent, or ask for no instances there (update-fleet-capacity --location %s --min-size 0 --desired-instances 0)", d.Location, d.Location)
 	case len(open) == 0:
@@ -276,12 +287,23 @@ func (p *packer) why(d demand) string {
 			continue
 		}
 		text := fmt.Sprintf("%s has %s free of %s", r.ID, amount(r.cpu, r.memory), amount(r.CPUMillis, r.MemoryMiB))
-		if r.gap(d.portCount).from == 0 {
+		if r.gap(d).from == 0 {
 			text += ", and not enough ports"
 		}
 		rooms = append(rooms, text)
 	}
 	return fmt.Sprintf("an instance takes %s and %d ports; %s", amount(d.cpuMillis, d.memoryMiB), d.portCount, strings.Join(rooms, "; "))
+}
+
+// without returns how many hosts of a location have no container engine.
+func (p *packer) without(location string) int {
+	n := 0
+	for _, r := range p.hosts {
+		if r.Location == location && r.Engine == "" {
+			n++
+		}
+	}
+	return n
 }
 
 func amount(cpuMillis, memoryMiB int) string {

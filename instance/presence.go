@@ -36,11 +36,7 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a HostPresence) error {
 	hs.markImpaired(tx, &h)
 	hs.record(tx, event.HostConnected, &h, "")
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
-		if c := hs.Computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
-			moved := *c
-			moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
-			hs.Computes.PutInstance(tx, &moved)
-		}
+		hs.instances.locate(tx, i, &h)
 	}
 	if h.Removing && h.InstanceID() != old.InstanceID() { // what kept it was on the instance that it no longer is
 		hs.whenEmpty(tx, h.ID)
@@ -69,7 +65,7 @@ func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 // processes get no new game sessions.
 func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
-		for old := range hs.Computes.On(tx, i.FleetID, i.ID) {
+		for old := range hs.Computes.OfInstance(tx, i.FleetID, i.ID) {
 			hs.Computes.Impair(tx, old, h.Impaired())
 		}
 	}
@@ -139,7 +135,7 @@ func (hs *hosts) lose(tx *store.Tx, h *Host, text string) {
 
 func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
 	for i := range hs.instances.onHost.Equal(r, hostID) {
-		for p := range hs.Computes.On(r, i.FleetID, i.ID) {
+		for p := range hs.Computes.OfInstance(r, i.FleetID, i.ID) {
 			if p.Connected {
 				return true
 			}
@@ -153,7 +149,7 @@ func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
 // as long as its fleet avoids the host.
 func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
 	i := *old
-	for p := range hs.Computes.On(tx, i.FleetID, i.ID) {
+	for p := range hs.Computes.OfInstance(tx, i.FleetID, i.ID) {
 		cause := why
 		if p.Status == compute.Terminating {
 			cause = event.ProcessEnded
@@ -161,7 +157,9 @@ func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) 
 		hs.Computes.Kill(tx, p.Key, cause, text)
 	}
 	hs.launches.drop(tx, &i)
-	hs.Computes.DropInstance(tx, i.FleetID, i.ID)
+	for _, name := range i.computeNames() {
+		hs.Computes.DropInstance(tx, i.FleetID, name)
+	}
 	i.move(Terminated)
 	i.Gone = true
 	i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo = 0, 0, 0, 0

@@ -26,12 +26,26 @@ type InstanceReport struct {
 	Code       event.Code // what is wrong, or ""
 	Cause      string
 	Processes  []ProcessReport // the running ones
+	Groups     []GroupReport   // of an instance of a container fleet
 }
 
 // ProcessReport is a process that runs on an instance.
 type ProcessReport struct {
 	ID      string
+	Group   string // name of the container group that it is of, or ""
 	Started time.Time
+}
+
+// GroupReport is the state of one container group on its instance.
+type GroupReport struct {
+	Name       string
+	Version    string // ARN of the version that runs, or last ran
+	Phase      GroupPhase
+	Code       event.Code
+	Cause      string
+	Containers []Container
+	IPAddress  string // for players, if it is not the host's
+	DNSName    string
 }
 
 // reports handles what the agents of hosts report.
@@ -78,6 +92,7 @@ func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
 		rs.launches.reported(tx, i, report.Processes, since)
+		i = rs.reportGroups(tx, i, report.Groups)
 		rs.reportInstance(tx, i, report)
 	}
 	if in.First {

@@ -98,6 +98,11 @@ func (s *Service) SetInUse(f func(r store.Reader, name string, number int) (flee
 // READY.
 func (s *Service) OnReady(f func(tx *store.Tx, v *Version)) { s.onReady = append(s.onReady, f) }
 
+// Version returns a version of a definition, or nil.
+func (s *Service) Version(r store.Reader, name string, number int) *Version {
+	return s.t.versions.Get(r, key(name, number))
+}
+
 // Ports returns the number of ports of all containers of a group.
 func (s *Spec) Ports() int {
 	n := 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -68,6 +69,19 @@ type Container struct {
 	Health    *HealthCheck `json:"health,omitzero"`
 }
 
+// Pinned returns the image's name with the digest of its content in place of a tag. Without a
+// known digest it returns the name as it is.
+func (c *Container) Pinned() string {
+	name, _, _ := strings.Cut(c.Image, "@")
+	if c.Digest == "" {
+		return c.Image
+	}
+	if at := strings.LastIndexByte(name, ':'); at > strings.LastIndexByte(name, '/') { // otherwise a registry's port
+		name = name[:at]
+	}
+	return name + "@" + c.Digest
+}
+
 // Dependency says when a container may start: when another has met a condition.
 type Dependency struct {
 	Container string    `json:"container"`
@@ -84,6 +98,9 @@ const (
 	Success  Condition = "SUCCESS"
 	Healthy  Condition = "HEALTHY"
 )
+
+// ReadAndWrite is the Access of a mount that can be written to.
+const ReadAndWrite = "READ_AND_WRITE"
 
 // Mount shows a container a path of its instance.
 type Mount struct {

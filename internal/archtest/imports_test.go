@@ -89,7 +89,7 @@ var rows = []row{
 	{"serversdk", ground + " internal/door internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
-	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/container build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 

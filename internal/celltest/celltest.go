@@ -56,6 +56,8 @@ type Options struct {
 	Pending   int          // commands that may wait for durability; 0: the store's default
 	Computes  compute.Options
 	Instances instance.Options
+
+	Definitions fleet.Definitions // of container groups; nil: there are none
 }
 
 // New returns a cell whose store is not open yet.
@@ -69,7 +71,7 @@ func New(t rapid.TB, o Options) *Cell {
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c.Must(err)
 	c.Events, c.Tags = event.New(c.Store), tag.New(c.Store)
-	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Builds: ready})
+	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Builds: ready, Definitions: o.Definitions})
 	o.Computes.Tokens = c.Secrets
 	c.Computes = compute.New(c.Store, compute.Deps{Events: c.Events, Fleets: c.Fleets, Tags: c.Tags}, o.Computes)
 	c.Sessions = session.New(c.Store, session.Deps{Events: c.Events, Fleets: c.Fleets, Computes: c.Computes}, session.Options{})

@@ -1,0 +1,140 @@
+package instance
+
+import (
+	"slices"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Port returns the host's port at which players reach a port of a process's container, or of
+// a process outside containers the port itself (compute.Hosting).
+func (is *instances) Port(r store.Reader, p *compute.Process, port int) (reached int, ok bool) {
+	i := is.of(r, p.Ref())
+	if i == nil || i.Slots == 0 || i.FleetID != p.FleetID {
+		return port, true
+	}
+	_, name := compute.InstanceOf(p.ComputeName)
+	g := i.Group(name)
+	if g == nil {
+		return 0, false
+	}
+	for _, one := range i.Ports(g) {
+		if one.Game && one.Inside == port {
+			return one.Outside, true
+		}
+	}
+	return 0, false
+}
+
+// locate sets the addresses of an instance's computes to those of its host, or of the nodes
+// on which its groups are.
+func (is *instances) locate(tx *store.Tx, i *Instance, h *Host) {
+	for _, c := range is.computesOf(tx, i) {
+		moved := *c
+		moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
+		_, name := compute.InstanceOf(c.Name)
+		if g := i.Group(name); g != nil && g.IPAddress+g.DNSName != "" {
+			moved.IPAddress, moved.DNSName = g.IPAddress, g.DNSName
+		}
+		if moved != *c {
+			is.Computes.PutInstance(tx, &moved)
+		}
+	}
+}
+
+// groupEnded records that the game server of a group has ended: code and text say how. A
+// group that had never been ready has failed once more.
+func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
+	old := is.of(tx, ref)
+	_, name := compute.InstanceOf(ref.ComputeName)
+	if old == nil || old.FleetID != ref.FleetID || old.Group(name) == nil {
+		return
+	}
+	i := old.withGroups()
+	g := i.Group(name)
+	if !g.Ready && g.Stop == Keep {
+		g.Failures++
+		g.Cause = bounded(text)
+	}
+	g.Ready = false
+	is.put(tx, i)
+	switch {
+	case code == event.ServerProcessUnhealthy:
+		is.recordGroup(tx, event.GameGroupReplaced, i, g, text)
+	case code != event.ProcessEnded && g.Stop == Keep && i.Stop == Keep:
+		is.recordGroup(tx, event.GameGroupCrashed, i, g, text)
+	}
+}
+
+// processEnded is groupEnded for a process that had connected.
+func (is *instances) processEnded(tx *store.Tx, p *compute.Process) {
+	is.groupEnded(tx, p.Ref(), p.Why, "game server process "+p.ID+" ended")
+}
+
+func (is *instances) recordGroup(tx *store.Tx, code event.Code, i *Instance, g *Group, text string) {
+	is.Events.Append(tx, event.Event{Code: code, FleetID: i.FleetID, Location: i.Location, ComputeName: compute.GroupName(i.ID, g.Name), Message: text})
+}
+
+// reportGroups records what a host reports of an instance's groups, and returns the instance
+// as it is then.
+func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupReport) *Instance {
+	i, moved := old.withGroups(), false
+	changed := false
+	for _, report := range reports {
+		g := i.Group(report.Name)
+		if g == nil {
+			continue // the next Assign has the host end it
+		}
+		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
+		if !g.differs(report) {
+			continue
+		}
+		changed = true
+		moved = moved || g.IPAddress != report.IPAddress || g.DNSName != report.DNSName
+		rs.instances.reportGroup(tx, i, g, report)
+	}
+	if !changed {
+		return old
+	}
+	rs.instances.put(tx, i)
+	if h := rs.hosts.rows.Get(tx, i.HostID); moved && h != nil {
+		rs.instances.locate(tx, i, h)
+	}
+	return i
+}
+
+// reportGroup records what a host reports of a group, which is part of i.
+func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report GroupReport) {
+	fails := report.Phase == GroupFailed && g.Phase != GroupFailed
+	g.Phase, g.Code, g.Cause = report.Phase, report.Code, report.Cause
+	g.Containers, g.IPAddress, g.DNSName = report.Containers, report.IPAddress, report.DNSName
+	if g.PerInstance {
+		g.Ready = report.Phase == GroupRunning
+	}
+	if !fails || g.Stop != Keep || i.Stop != Keep {
+		return
+	}
+	switch {
+	case g.PerInstance:
+		g.Failures++
+		is.recordGroup(tx, event.InstanceGroupCrashed, i, g, g.Cause)
+	case cannotStart(g.Code): // otherwise the report of the process's end counts
+		g.Ready = false
+		g.Failures++
+		is.recordGroup(tx, g.Code, i, g, g.Cause)
+	}
+}
+
+// cannotStart reports whether an event code says that a group could not be started.
+func cannotStart(code event.Code) bool {
+	return code == event.FleetBinaryDownloadFailed || code == event.FleetActivationFailed
+}
+
+// differs reports whether a report changes the group.
+func (g *Group) differs(r GroupReport) bool {
+	return g.Phase != r.Phase || g.Code != r.Code || g.Cause != r.Cause && r.Cause != "" ||
+		g.IPAddress != r.IPAddress || g.DNSName != r.DNSName || !slices.Equal(g.Containers, r.Containers)
+}

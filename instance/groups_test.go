@@ -1,0 +1,379 @@
+package instance_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// definition returns the version of a container group that a name like game:2 says: with a
+// game server at UDP port 7777 and a metrics port at 9000, or per instance with port 5000.
+func definition(_ store.Reader, name string) (fleet.Definition, error) {
+	kind, number, _ := strings.Cut(name, ":")
+	version, err := strconv.Atoi(number)
+	if err != nil {
+		return fleet.Definition{}, fault.Missing("Name: container group definition %s does not exist", name)
+	}
+	d := fleet.Definition{
+		Group: fleet.Group{Name: kind, Version: version, CPUMillis: 500, MemoryMiB: 1024, Ports: 2, Ranges: []fleet.PortRange{
+			{Container: "game", Game: true, From: 7777, To: 7777, Protocol: "UDP"}, {Container: "metrics", From: 9000, To: 9000, Protocol: "TCP"},
+		}},
+		Status: "READY", Ready: true,
+	}
+	if kind == "beside" {
+		d.PerInstance, d.Ports = true, 1
+		d.Ranges = []fleet.PortRange{{Container: "log", From: 5000, To: 5000, Protocol: "TCP"}}
+	}
+	return d, nil
+}
+
+// quay is a yard of container fleets, whose test acts as the agents of hosts with an engine.
+type quay struct {
+	*yard
+	fleetID string
+	runs    map[string]compute.Ref // by instance and group
+	dead    map[string]bool        // by instance and group: its game server ended, and was not started again
+	bad     map[int]bool           // versions whose game servers crash
+	n       int
+}
+
+func inQuay(t *testing.T, f func(*quay)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		y := &yard{Cell: celltest.New(t, celltest.Options{Definitions: definition}), links: map[string]*link{}}
+		y.Open()
+		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
+		y.Locate(home, away)
+		q := &quay{yard: y, runs: map[string]compute.Ref{}, dead: map[string]bool{}, bad: map[int]bool{}}
+		f(q)
+		y.Close()
+	})
+}
+
+// dock joins a machine with an engine.
+func (q *quay) dock() string {
+	q.Helper()
+	h := q.host()
+	m := machine
+	m.Engine = "docker 28"
+	q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+	celltest.Pass(0)
+	return h
+}
+
+// create creates a container fleet with two slots an instance.
+func (q *quay) create(change func(*fleet.ContainerInput)) {
+	q.Helper()
+	in := fleet.ContainerInput{Role: "arn:aws:iam::000000000000:role/r", Game: "game:1", InstanceType: "c5.large", Copies: 2}
+	if change != nil {
+		change(&in)
+	}
+	f, err := q.Fleets.CreateContainer.Do(q.Ctx, in)
+	q.Must(err)
+	q.fleetID = f.ID
+	celltest.Pass(0)
+}
+
+func (q *quay) fleet() *fleet.Fleet { return q.Fleets.Get(q.Store.View(), q.fleetID) }
+
+// deployment returns the fleet's latest deployment.
+func (q *quay) deployment() *fleet.Deployment {
+	return q.Fleets.Deployments.Get(q.Store.View(), q.fleet().Containers.Deployment)
+}
+
+// work does once what the agent of a host does with its desired state.
+func (q *quay) work(host string) {
+	q.Helper()
+	for _, a := range q.assigned(host) {
+		r := instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating}
+		for n := range a.Groups {
+			g := &a.Groups[n]
+			report := instance.GroupReport{Name: g.Name, Phase: instance.GroupRunning, Containers: []instance.Container{{Name: "game", RuntimeID: fmt.Sprint("c", g.Of.Version)}}}
+			if !g.PerInstance {
+				report.Phase = q.tend(a, g, &r)
+			}
+			r.Groups = append(r.Groups, report)
+		}
+		q.report(host, r)
+		q.settle(host, a)
+	}
+}
+
+// tend starts or ends the game server of a group, and returns the group's phase.
+func (q *quay) tend(a instance.Assignment, g *instance.Group, r *instance.InstanceReport) instance.GroupPhase {
+	key := a.ID + "/" + g.Name
+	ref, runs := q.runs[key]
+	switch {
+	case g.Stop != instance.Keep && runs && q.Computes.Lives(q.Store.View(), ref):
+		r.Processes = append(r.Processes, instance.ProcessReport{ID: ref.ProcessID, Group: g.Name, Started: time.Now()})
+		return instance.GroupDraining
+	case g.Stop != instance.Keep:
+		delete(q.runs, key)
+		return instance.GroupGone
+	case !runs:
+		q.n++
+		ref = compute.Ref{FleetID: a.FleetID, ComputeName: key, ProcessID: fmt.Sprint("p", q.n)}
+		q.runs[key] = ref
+	}
+	r.Processes = append(r.Processes, instance.ProcessReport{ID: ref.ProcessID, Group: g.Name, Started: time.Now()})
+	return instance.GroupRunning
+}
+
+// settle lets the game servers that the host has just started connect, or crash.
+func (q *quay) settle(host string, a instance.Assignment) {
+	q.Helper()
+	for n := range a.Groups {
+		g := &a.Groups[n]
+		ref, runs := q.runs[a.ID+"/"+g.Name]
+		if !runs || q.Computes.Process(q.Store.View(), ref.Key()) != nil || g.Stop != instance.Keep || a.Stop != instance.Keep {
+			continue
+		}
+		if q.bad[g.Of.Version] {
+			delete(q.runs, a.ID+"/"+g.Name)
+			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{
+				HostID: host, InstanceID: a.ID, Group: g.Name, ProcessID: ref.ProcessID, Known: true, Code: 1, Tail: []string{"no such map"},
+			})
+			q.Must(err)
+			continue
+		}
+		q.links[ref.ProcessID] = &link{}
+		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, q.links[ref.ProcessID])
+		q.Must(err)
+		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 7777}))
+		q.Must(q.Computes.Hearing(q.Ctx, ref))
+	}
+	for key, ref := range q.runs { // as game servers do that are told to end
+		if p := q.Computes.Process(q.Store.View(), ref.Key()); p != nil && p.Status == compute.Terminating {
+			q.Must(q.Computes.End(q.Ctx, ref))
+			delete(q.runs, key)
+		}
+	}
+	celltest.Pass(0)
+}
+
+func (q *quay) host1(t *testing.T) string {
+	t.Helper()
+	q.create(nil)
+	h := q.dock()
+	q.work(h)
+	q.work(h)
+	return h
+}
+
+func TestGroups_SlotsAreComputes(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		q.host() // without an engine
+		q.create(func(in *fleet.ContainerInput) { in.PerInstance = "beside:1" })
+		if _, texts := q.told(q.fleet()); !strings.Contains(texts, "has a container engine") {
+			q.Errorf("no event says that an engine is missing:\n%s", texts)
+		}
+		h := q.dock()
+		a := q.assigned(h)
+		if len(a) != 1 || len(a[0].Groups) != 3 || len(a[0].Computes) != 2 || a[0].PortTo-a[0].PortFrom+1 != 2*2+1 {
+			q.Fatalf("assigned %+v", a)
+		}
+		q.work(h)
+		if got := q.fleet().Status; got != fleet.Active {
+			q.Errorf("with ready game servers the fleet is %s", got)
+		}
+		q.work(h)
+		if d := q.deployment(); d.Status != fleet.DeploymentComplete {
+			q.Errorf("the first deployment is %+v", d)
+		}
+		for n := range 2 {
+			name := compute.GroupName(a[0].ID, strconv.Itoa(n))
+			for p := range q.Computes.On(q.Store.View(), q.fleetID, name) {
+				if want := a[0].PortFrom + 2*n; p.Port != want {
+					q.Errorf("players reach slot %d at port %d, not %d", n, p.Port, want)
+				}
+			}
+		}
+		if c := q.Instances.Counts(q.Store.View(), q.fleet(), region); c != (instance.Counts{Active: 1, Idle: 1}) {
+			q.Errorf("counts %+v", c)
+		}
+		p, err := q.takeOf(q.fleet())
+		q.Must(err)
+		if c := q.Instances.Counts(q.Store.View(), q.fleet(), region); c != (instance.Counts{Active: 1}) {
+			q.Errorf("counts %+v with a game session", c)
+		}
+		if host, ok := q.Instances.HostOf(q.Store.View(), p.Ref()); !ok || host != h {
+			q.Errorf("the process is on host %q", host)
+		}
+		if ports := q.Instances.Instance(q.Store.View(), a[0].ID); ports.Ports(ports.Group("instance"))[0].Outside != a[0].PortFrom+4 {
+			q.Errorf("the per-instance group has ports %+v", ports.Ports(ports.Group("instance")))
+		}
+		q.Must(q.Fleets.DeleteContainer.Do(q.Ctx, q.fleetID))
+		for range 3 {
+			celltest.Pass(time.Minute)
+			q.work(h)
+			for _, a := range q.assigned(h) {
+				q.report(h, instance.InstanceReport{InstanceID: a.ID, Phase: instance.PhaseGone})
+			}
+		}
+		celltest.Pass(time.Minute)
+		if f := q.fleet(); f != nil && f.Status != fleet.Terminated {
+			q.Errorf("the deleted fleet is %s", f.Status)
+		}
+		for range q.Computes.InFleet(q.Store.View(), q.fleetID, "", "") {
+			q.Errorf("a compute of the deleted fleet is left")
+		}
+	})
+}
+
+func TestGroups_UndeclaredPort(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		q.create(nil)
+		h := q.dock()
+		a := q.assigned(h)[0]
+		ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(a.ID, "0"), ProcessID: "p"}
+		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, &link{})
+		q.Must(err)
+		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 9000})) // of another container
+		celltest.Pass(0)
+		if p := q.Computes.Process(q.Store.View(), ref.Key()); p.Status != compute.Terminating || p.Why != event.ServerProcessWrongPort {
+			q.Errorf("the process is %+v", p)
+		}
+		if q.recorded(event.ServerProcessWrongPort) != 1 {
+			q.Error("no event names the port")
+		}
+	})
+}
+
+func TestGroups_CrashIsCountedAndReported(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		a := q.assigned(h)[0]
+		ref := q.runs[a.ID+"/0"]
+		_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: ref.ProcessID, Known: true, Code: 2})
+		q.Must(err)
+		delete(q.runs, a.ID+"/0")
+		celltest.Pass(0)
+		i := q.Instances.Instance(q.Store.View(), a.ID)
+		if g := i.Group("0"); g.Ready || g.Failures != 0 {
+			q.Errorf("after a crash the group is %+v", *g)
+		}
+		if q.recorded(event.GameGroupCrashed) != 1 || q.recorded(event.ServerProcessCrashed) != 1 {
+			q.Errorf("%d events of groups, %d of processes", q.recorded(event.GameGroupCrashed), q.recorded(event.ServerProcessCrashed))
+		}
+		q.work(h)
+		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); !g.Ready {
+			q.Errorf("after its restart the group is %+v", *g)
+		}
+	})
+}
+
+// deploy updates the fleet's game server group.
+func (q *quay) deploy(version string, in fleet.DeploymentInput) {
+	q.Helper()
+	_, err := q.Fleets.UpdateContainer.Do(q.Ctx, fleet.ContainerUpdate{FleetID: q.fleetID, Game: &version, Deployment: in})
+	q.Must(err)
+	celltest.Pass(0)
+}
+
+// versions returns the versions of the groups that are ready.
+func (q *quay) versions() (all []int) {
+	for i := range q.Instances.Instances(q.Store.View(), q.fleetID, "") {
+		for _, g := range i.Groups {
+			if g.Ready && g.Stop == instance.Keep {
+				all = append(all, g.Of.Version)
+			}
+		}
+	}
+	return all
+}
+
+func TestDeployment_KeepsProtectedGameSessions(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		q.create(func(in *fleet.ContainerInput) { in.Protection = fleet.FullProtection })
+		h := q.dock()
+		q.work(h)
+		q.work(h)
+		g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
+		q.Must(err)
+		ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
+		q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
+		q.deploy("game:2", fleet.DeploymentInput{})
+		if got := q.fleet().Status; got != fleet.Updating {
+			q.Errorf("during a deployment the fleet is %s", got)
+		}
+		for range 10 {
+			q.work(h)
+			celltest.Pass(time.Minute)
+		}
+		if !q.Computes.Lives(q.Store.View(), ref) {
+			q.Fatal("the deployment has ended a protected game session")
+		}
+		if d := q.deployment(); d.Status != fleet.DeploymentInProgress {
+			q.Errorf("while it waits, the deployment is %s", d.Status)
+		}
+		q.Must(q.Computes.End(q.Ctx, ref)) // as the game server does after its game session
+		delete(q.runs, ref.ComputeName)
+		for range 5 {
+			celltest.Pass(time.Minute)
+			q.work(h)
+		}
+		if d := q.deployment(); d.Status != fleet.DeploymentComplete || q.fleet().Status != fleet.Active {
+			q.Errorf("the deployment is %s, the fleet %s", d.Status, q.fleet().Status)
+		}
+		if got := q.versions(); len(got) != 2 || got[0] != 2 || got[1] != 2 {
+			q.Errorf("versions %v", got)
+		}
+	})
+}
+
+func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		q.bad[2] = true
+		q.deploy("game:2", fleet.DeploymentInput{})
+		for range 20 {
+			q.work(h)
+			celltest.Pass(time.Minute)
+		}
+		if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone || q.fleet().Containers.Game.Version != 1 {
+			q.Errorf("the deployment is %+v", d)
+		}
+		if got := q.versions(); len(got) != 2 || got[0] != 1 || got[1] != 1 {
+			q.Errorf("versions %v", got)
+		}
+		if _, texts := q.told(q.fleet()); !strings.Contains(texts, "no such map") {
+			q.Errorf("no event says why:\n%s", texts)
+		}
+	})
+}
+
+func TestDeployment_OtherNumberOfGroups(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		first := q.assigned(h)[0].ID
+		three := 3
+		_, err := q.Fleets.UpdateContainer.Do(q.Ctx, fleet.ContainerUpdate{FleetID: q.fleetID, Copies: &three})
+		q.Must(err)
+		celltest.Pass(0)
+		for range 10 {
+			q.work(h)
+			for _, a := range q.assigned(h) {
+				if a.Stop != instance.Keep {
+					q.report(h, instance.InstanceReport{InstanceID: a.ID, Phase: instance.PhaseGone})
+				}
+			}
+			celltest.Pass(time.Minute)
+		}
+		a := q.assigned(h)
+		if len(a) != 1 || a[0].ID == first || a[0].Slots != 3 || q.deployment().Status != fleet.DeploymentComplete {
+			q.Errorf("assigned %+v, the deployment is %s", a, q.deployment().Status)
+		}
+	})
+}
