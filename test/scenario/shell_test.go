@@ -139,6 +139,22 @@ func TestShell(t *testing.T) {
 	if out, errs, code := said(t, cmd); out != "from a script\n" || code != 3 {
 		t.Errorf("a script said %q, %q, %d", out, errs, code)
 	}
+	cmd = s.command(visitor, "shell", fleet, one, "--", "sh", "-c", "trap 'exit 9' INT; echo ready; while :; do sleep 0.1; done")
+	ready, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(ready).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	cmd.Wait() // the exit code says it
+	if code := cmd.ProcessState.ExitCode(); code != 9 {
+		t.Errorf("the program's handler of the signal ends muster shell with %d", code)
+	}
 	if _, errs, code := run("no-such-program"); code != 127 || !strings.Contains(errs, "no-such-program") {
 		t.Errorf("a program that does not exist: %q, %d", errs, code)
 	}
