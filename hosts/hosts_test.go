@@ -16,6 +16,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -41,6 +42,7 @@ type yard struct {
 	*celltest.Cell
 	t       *testing.T
 	objects *object.Service
+	images  *container.Service
 	url     string
 }
 
@@ -53,11 +55,13 @@ func open(t *testing.T) *yard {
 func openWith(t *testing.T, change func(*hosts.Options, *yard)) *yard {
 	t.Helper()
 	t.Parallel()
-	y := &yard{t: t, Cell: celltest.New(t, celltest.Options{})}
+	y := &yard{t: t}
+	y.Cell = celltest.New(t, celltest.Options{Definitions: y.definition})
+	y.images = container.New(y.Store, container.Deps{Events: y.Events, Tags: y.Tags}, container.Options{Home: celltest.Home})
 	y.objects = object.New(y.Store, object.Options{Blobs: blob.New(t.TempDir())})
 	builds := build.New(y.Store, build.Deps{Events: y.Events, Tags: y.Tags, Objects: y.objects}, build.Options{Home: celltest.Home})
 	o := hosts.Options{
-		Store: y.Store, Computes: y.Computes, Instances: y.Instances, Builds: builds, Objects: y.objects,
+		Store: y.Store, Computes: y.Computes, Instances: y.Instances, Builds: builds, Containers: y.images, Objects: y.objects,
 		GameServerURL: "wss://muster.test", Home: celltest.Home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
 		Allow: func(r *http.Request, _ auth.Action, _ ...string) (auth.Caller, error) {
 			if r.Header.Get("Operator") == "" {
@@ -78,6 +82,21 @@ func openWith(t *testing.T, change func(*hosts.Options, *yard)) *yard {
 		y.Close()
 	})
 	return y
+}
+
+// definition looks up a container group definition, as the server does.
+func (y *yard) definition(r store.Reader, name string) (fleet.Definition, error) {
+	v, err := y.images.Find(r, name, 0)
+	if err != nil {
+		return fleet.Definition{}, err
+	}
+	d := fleet.Definition{Group: fleet.Group{Name: v.Name, Version: v.Number, MemoryMiB: v.Memory, CPUMillis: 500, Ports: v.Ports()}, Status: string(v.Status), Ready: true}
+	for c := range v.Containers() {
+		for _, p := range c.Ports {
+			d.Ranges = append(d.Ranges, fleet.PortRange{Container: c.Name, Game: c == v.Game, From: p.From, To: p.To, Protocol: p.Protocol})
+		}
+	}
+	return d, nil
 }
 
 // request sends a request and decodes the response into out, unless that is nil. It fails
