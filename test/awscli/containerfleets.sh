@@ -16,6 +16,8 @@ define() { # a name: the ARN of its first version
 }
 create() { gl create-container-fleet "${role[@]}" "$@" --query 'ContainerFleet.[FleetId,Status]' | tr '\t' ' '; }
 
+begun() { tr '\t' ' ' | sed 's/PENDING\|IN_PROGRESS/BEGUN/'; } # which of the two is a matter of time
+
 first=$(define arena)
 refused "an unknown definition" InvalidRequestException create --game-server-container-group-definition-name none
 refused "more groups than fit" InvalidRequestException create --game-server-container-group-definition-name arena \
@@ -28,8 +30,8 @@ refused "it has no deployment" NotFoundException gl describe-fleet-deployment --
 check "a definition sets it in motion" "$(gl update-container-fleet --fleet-id "$fleet" --game-server-container-group-definition-name arena \
 	--query 'ContainerFleet.[Status,GameServerContainerGroupsPerInstance,InstanceConnectionPortRange.FromPort]' | tr '\t' ' ')" "ACTIVATING 2 4192"
 check "it is deployed with careful defaults" "$(gl describe-fleet-deployment --fleet-id "$fleet" \
-	--query 'FleetDeployment.[DeploymentStatus,DeploymentConfiguration.ProtectionStrategy,DeploymentConfiguration.ImpairmentStrategy,GameServerBinaryArn]' | tr '\t' ' ')" \
-	"PENDING WITH_PROTECTION ROLLBACK $first"
+	--query 'FleetDeployment.[DeploymentStatus,DeploymentConfiguration.ProtectionStrategy,DeploymentConfiguration.ImpairmentStrategy,GameServerBinaryArn]' | begun)" \
+	"BEGUN WITH_PROTECTION ROLLBACK $first"
 gl update-container-group-definition --name arena --version-description second >/dev/null
 check "a new version is deployed by itself" "$(gl describe-container-fleet --fleet-id "$fleet" \
 	--query ContainerFleet.GameServerContainerGroupDefinitionArn)" "${first%1}2"
@@ -41,7 +43,7 @@ check "a fleet that names a version keeps it" "$(gl list-container-fleets --cont
 check "deployments are listed, the newest first" "$(gl list-fleet-deployments --fleet-id "$fleet" \
 	--query 'FleetDeployments[].DeploymentConfiguration.MinimumHealthyPercentage' | tr '\t' ' ')" "30 75 75"
 check "the former ones are cancelled" "$(gl list-fleet-deployments --fleet-id "$fleet" \
-	--query 'FleetDeployments[].DeploymentStatus' | tr '\t' ' ')" "PENDING CANCELLED CANCELLED"
+	--query 'FleetDeployments[].DeploymentStatus' | begun)" "BEGUN CANCELLED CANCELLED"
 refused "its version is in use" InvalidRequestException gl delete-container-group-definition --name "$first"
 refused "it is no fleet of builds" InvalidRequestException gl delete-fleet --fleet-id "$fleet"
 refused "too much for its instances" InvalidRequestException gl update-container-fleet --fleet-id "$fleet" \
