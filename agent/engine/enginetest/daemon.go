@@ -138,6 +138,8 @@ func (d *Daemon) Client() *client.Client { return d.api }
 // Start starts the engine, at first and after Kill.
 func (d *Daemon) Start() {
 	d.t.Helper()
+	// A killed dockerd takes its containerd with it, whose number must not seem in use.
+	_ = os.Remove(filepath.Join(d.dir, "exec", "containerd", "containerd.pid"))
 	d.cmd = d.command()
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
 	d.cmd.SysProcAttr = ownGroup()
