@@ -173,14 +173,14 @@ func (d *docker) image(tag, program string, entrypoint ...string) {
 	d.run("import", "--change", "ENTRYPOINT ["+strings.Join(quoted, ",")+"]", archive.Name(), tag)
 }
 
-// arena builds the arena as a static program.
-func arena(t *testing.T) string {
+// static builds a program of this repository without libraries.
+func static(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "arena")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/musterhq/muster/examples/arena")
+	path := filepath.Join(t.TempDir(), filepath.Base(name))
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/musterhq/muster/"+name)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the arena: %v\n%s", err, out)
+		t.Fatalf("build %s: %v\n%s", name, err, out)
 	}
 	return path
 }

@@ -77,7 +77,7 @@ func active(t *testing.T, c *gamelift.Client, id string) *types.GameSession {
 // crash is reported and it is started again, and nothing of it is left at the end.
 func TestLocal_Image(t *testing.T) {
 	d := startDocker(t)
-	program := arena(t)
+	program := static(t, "examples/arena")
 	d.image("arena:dev", program, "/arena", "server", "--port", "7777")
 	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "arena:dev", "--port", "7777/udp")
 	seen, c := node.Follow(t, s.URL), node.Client(s.URL)
@@ -105,5 +105,30 @@ func TestLocal_Image(t *testing.T) {
 	}
 	if !strings.Contains(s.Log(), "Your game server arena:dev runs on fleet") {
 		t.Errorf("it says:\n%s", s.Log())
+	}
+}
+
+// AWS's Server SDK finds the containers of its instance at the agent's endpoint.
+func TestLocal_Neighbors(t *testing.T) {
+	d := startDocker(t)
+	d.image("neighbors:dev", static(t, "test/serversdk/neighbors"), "/neighbors")
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "neighbors:dev")
+	node.Follow(t, s.URL).Code(t, "SERVER_PROCESS_ACTIVE")
+	id := d.running()[0]
+	address := d.run("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id)
+	if want := fmt.Sprintf("neighbor game GAME_SERVER %s %s", address, id); address == "" || !strings.Contains(s.Log(), want) {
+		t.Errorf("the SDK should have said %q:\n%s", want, s.Log())
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without an engine, `muster local --image` says what to install.
+func TestLocal_NoEngine(t *testing.T) {
+	t.Parallel()
+	_, err := node.Run(node.Path(t), "local", "--demo=false", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--engine", "unix://"+t.TempDir()+"/none.sock", "--image", "arena:dev")
+	if err == nil || !strings.Contains(err.Error(), "apt-get install docker.io") {
+		t.Errorf("it says: %v", err)
 	}
 }
