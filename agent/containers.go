@@ -88,6 +88,9 @@ type Containers struct {
 	// HostNetwork makes containers use the machine's own network, so that their ports are
 	// the machine's; otherwise ports are published.
 	HostNetwork bool
+	// ReadOnlyRoot keeps containers from writing anywhere but to /tmp. Games for AWS may
+	// write beside their program: AWS's Go SDK does, and ends if it cannot.
+	ReadOnlyRoot bool
 	// Mounts are the directories of this machine in which definitions may name paths.
 	Mounts []string
 	// Capabilities are those with which a container could take over this machine, as far as
@@ -112,7 +115,7 @@ func (c Containers) opens(owner func() (string, error), log *slog.Logger) func(c
 			return nil, err
 		}
 		o := engine.Options{
-			Owner: engine.Owner{HostID: id}, Mounts: c.Mounts, HostCapabilities: c.Capabilities, Credentials: c.Credentials, Log: log,
+			Owner: engine.Owner{HostID: id}, WritableRoot: !c.ReadOnlyRoot, Mounts: c.Mounts, HostCapabilities: c.Capabilities, Credentials: c.Credentials, Log: log,
 		}
 		if c.Engine != "auto" {
 			o.Host = c.Engine

@@ -55,13 +55,14 @@ type runAgentCommand struct {
 type engineFlags struct {
 	Engine       string   `name:"engine" default:"auto" placeholder:"ADDRESS" help:"Container engine for container fleets: auto (the first of Docker and Podman that answers), none, or the address of its API, such as unix:///run/docker.sock (${default})."`
 	Network      string   `name:"engine-network" enum:"bridge,host" default:"bridge" help:"bridge: ports of containers are published on this machine; host: containers use the machine's network, and listen on its ports (${default})."`
+	ReadOnlyRoot bool     `name:"read-only-containers" help:"Keep containers from writing to anything but /tmp and mounts, as games do that log beside their program."`
 	Mounts       []string `name:"allow-mounts" placeholder:"DIR,…" help:"Directories of this machine in which container group definitions may mount paths (none)."`
 	Capabilities []string `name:"allow-capabilities" placeholder:"NAME,…" help:"Linux capabilities with which a container could take over this machine, such as SYS_PTRACE, that definitions may add (none)."`
 	Credentials  string   `name:"engine-credentials-file" placeholder:"FILE" help:"File with logins for registries, in the form of Docker's config.json (the one of the agent's user)."`
 }
 
 func (f engineFlags) options() agent.Containers {
-	return agent.Containers{Engine: f.Engine, HostNetwork: f.Network == "host", Mounts: f.Mounts, Capabilities: f.Capabilities, Credentials: f.Credentials}
+	return agent.Containers{Engine: f.Engine, HostNetwork: f.Network == "host", ReadOnlyRoot: f.ReadOnlyRoot, Mounts: f.Mounts, Capabilities: f.Capabilities, Credentials: f.Credentials}
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
