@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -52,6 +53,7 @@ func (o Options) withDefaults() Options {
 // Engine is a container engine of this machine.
 type Engine struct {
 	api     *client.Client
+	podman  *http.Client // for Podman's own API; nil for Docker
 	facts   protocol.Engine
 	machine machine
 	arch    string // of the engine, as images name it
@@ -151,6 +153,7 @@ func (e *Engine) ask(ctx context.Context, o Options) error {
 		if strings.HasPrefix(part.Name, "Podman") {
 			e.facts.Name, e.machine.podman = "podman", true
 			e.machine.ulimits = ownLimits()
+			e.podman = podmanClient(e.api)
 		}
 	}
 	return nil
@@ -163,6 +166,9 @@ func (e *Engine) Facts() protocol.Engine { return e.facts }
 func (e *Engine) Close() error {
 	e.cancel()
 	e.done.Wait()
+	if e.podman != nil {
+		e.podman.CloseIdleConnections()
+	}
 	return e.api.Close()
 }
 

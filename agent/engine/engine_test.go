@@ -21,10 +21,40 @@ type bench struct {
 	opts     Options
 }
 
-// onBoth runs a test on Docker and on Podman.
-func onBoth(t *testing.T, test func(t *testing.T, b *bench)) {
-	t.Run("docker", func(t *testing.T) { test(t, newBench(t, enginetest.Docker(t))) })
-	t.Run("podman", func(t *testing.T) { test(t, newBench(t, enginetest.Podman(t))) })
+func TestDocker(t *testing.T) { runAll(t, newBench(t, enginetest.Docker(t))) }
+
+func TestPodman(t *testing.T) { runAll(t, newBench(t, enginetest.Podman(t))) }
+
+// runAll runs what both engines must do. Nothing may be left after each test.
+func runAll(t *testing.T, b *bench) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, b *bench)
+	}{
+		{"RunsAndIsStopped", testRunsAndIsStopped},
+		{"MayDoLittle", testMayDoLittle},
+		{"MountsWhatIsAllowed", testMounts},
+		{"StartsInOrder", testStartsInOrder},
+		{"DependencyFails", testDependencyFails},
+		{"HealthCheck", testHealthCheck},
+		{"HealthNeverComes", testHealthNeverComes},
+		{"Ends", testEnds},
+		{"IsKilledAfterGrace", testIsKilledAfterGrace},
+		{"NothingIsLeftOfAFailedStart", testFailedStart},
+		{"IsFoundAgain", testIsFoundAgain},
+		{"HalfStartedIsRemoved", testHalfStarted},
+		{"RemovedByOthers", testRemovedByOthers},
+		{"ConcurrentStarts", testConcurrentStarts},
+		{"PullErrors", testPullErrors},
+		{"PullIsOne", testPullIsOne},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.run(t, b)
+			if n := b.left(t); n != 0 {
+				t.Errorf("%d containers are left", n)
+			}
+		})
+	}
 }
 
 func newBench(t *testing.T, d *enginetest.Daemon) *bench {
@@ -124,44 +154,42 @@ func echo(port int) bool {
 	return false
 }
 
-func TestGroup_RunsAndIsStopped(t *testing.T) {
-	onBoth(t, func(t *testing.T, b *bench) {
-		port := freePort(t)
-		inside := 7777
-		if b.daemon.Network == HostNetwork {
-			inside = port
-		}
-		g := b.group("0", []string{"game", fmt.Sprint("PUPPET_UDP=", inside), "PUPPET_TERM=3", "PUPPET_PRINT=ready"})
-		g.Containers[0].Ports = []protocol.Port{{Container: inside, Host: port, Protocol: "UDP"}}
-		r := b.start(t, g)
-		if !echo(port) {
-			t.Errorf("port %d does not answer", port)
-		}
-		if _, err := b.engine.Start(t.Context(), g); err != ErrRunning {
-			t.Errorf("start again: %v", err)
-		}
-		if err := r.Terminate(t.Context(), 30*time.Second); err != nil {
-			t.Fatalf("terminate: %v", err)
-		}
-		end := ended(t, r)
-		if end.Container != "game" || end.Code != 3 || !end.Known || end.Signal != "" || end.At.IsZero() {
-			t.Errorf("end: %+v", end)
-		}
-		if text := strings.Join(end.Tail, "\n"); text != "ready\nterminating" {
-			t.Errorf("tail: %q", text)
-		}
-		var out strings.Builder
-		if err := r.Logs(context.Background(), "game", &out); err != nil || out.String() != "ready\nterminating\n" {
-			t.Errorf("logs: %q, %v", out.String(), err)
-		}
-		if err := r.Stop(t.Context(), time.Second); err != nil {
-			t.Fatalf("stop: %v", err)
-		}
-		if n := b.left(t); n != 0 {
-			t.Errorf("%d containers are left", n)
-		}
-		if all, err := b.engine.Find(t.Context()); err != nil || len(all) != 0 {
-			t.Errorf("found %v, %v", all, err)
-		}
-	})
+func testRunsAndIsStopped(t *testing.T, b *bench) {
+	port := freePort(t)
+	inside := 7777
+	if b.daemon.Network == HostNetwork {
+		inside = port
+	}
+	g := b.group("0", []string{"game", fmt.Sprint("PUPPET_UDP=", inside), "PUPPET_TERM=3", "PUPPET_PRINT=ready"})
+	g.Containers[0].Ports = []protocol.Port{{Container: inside, Host: port, Protocol: "UDP"}}
+	r := b.start(t, g)
+	if !echo(port) {
+		t.Errorf("port %d does not answer", port)
+	}
+	if _, err := b.engine.Start(t.Context(), g); err != ErrRunning {
+		t.Errorf("start again: %v", err)
+	}
+	if err := r.Terminate(t.Context(), 30*time.Second); err != nil {
+		t.Fatalf("terminate: %v", err)
+	}
+	end := ended(t, r)
+	if end.Container != "game" || end.Code != 3 || !end.Known || end.Signal != "" || end.At.IsZero() {
+		t.Errorf("end: %+v", end)
+	}
+	if text := strings.Join(end.Tail, "\n"); text != "ready\nterminating" {
+		t.Errorf("tail: %q", text)
+	}
+	var out strings.Builder
+	if err := r.Logs(context.Background(), "game", &out); err != nil || out.String() != "ready\nterminating\n" {
+		t.Errorf("logs: %q, %v", out.String(), err)
+	}
+	if err := r.Stop(t.Context(), time.Second); err != nil {
+		t.Fatalf("stop: %v", err)
+	}
+	if n := b.left(t); n != 0 {
+		t.Errorf("%d containers are left", n)
+	}
+	if all, err := b.engine.Find(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("found %v, %v", all, err)
+	}
 }

@@ -62,10 +62,11 @@ type state struct {
 
 // member is a container of a group that was created.
 type member struct {
-	name string
-	id   string
-	role string
-	stop string // signal that asks it to end
+	name    string
+	id      string // "" if others removed it
+	role    string
+	stop    string // signal that asks it to end
+	checked bool   // it has a health check
 }
 
 func (m member) essential() bool { return m.role != roleOther }

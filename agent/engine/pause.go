@@ -86,8 +86,12 @@ func archive(files map[string][]byte) ([]byte, error) {
 	return out.Bytes(), w.Close()
 }
 
-// needPause loads the image that only waits, unless the engine has it.
-func (e *Engine) needPause(ctx context.Context) error {
+// needPauseFor loads the image that only waits if one of the containers needs it and the
+// engine has it not.
+func (e *Engine) needPauseFor(ctx context.Context, wanted []client.ContainerCreateOptions) error {
+	if wanted[0].Config.Image != pauseImage {
+		return nil
+	}
 	_, err := e.api.ImageInspect(ctx, pauseImage)
 	if err == nil || !cerrdefs.IsNotFound(err) {
 		return err

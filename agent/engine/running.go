@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -276,8 +277,9 @@ func (e *Engine) inspect(ctx context.Context, m *member) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	if c := found.Container.Config; c != nil && c.StopSignal != "" {
-		m.stop = c.StopSignal
+	if c := found.Container.Config; c != nil {
+		m.stop = cmp.Or(c.StopSignal, m.stop)
+		m.checked = c.Healthcheck != nil
 	}
 	return stateFrom(found.Container), nil
 }

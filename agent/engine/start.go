@@ -71,6 +71,9 @@ func (e *Engine) claim(r *Running) bool {
 	e.running[r.labels.key()] = r
 	e.watch()
 	e.done.Go(func() { r.follow(e.ctx) })
+	if e.podman != nil {
+		e.done.Go(func() { r.probe(e.ctx) })
+	}
 	return true
 }
 
@@ -87,10 +90,8 @@ func (r *Running) launch(ctx context.Context, g Group, wanted []client.Container
 	if err := r.engine.clear(ctx, g.key()); err != nil {
 		return err
 	}
-	if wanted[0].Config.Image == pauseImage {
-		if err := r.engine.needPause(ctx); err != nil {
-			return &StartError{Err: err}
-		}
+	if err := r.engine.needPauseFor(ctx, wanted); err != nil {
+		return &StartError{Err: err}
 	}
 	if err := r.create(ctx, wanted); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (r *Running) launch(ctx context.Context, g Group, wanted []client.Container
 			}
 		}
 		if _, err := r.engine.api.ContainerStart(ctx, m.id, client.ContainerStartOptions{}); err != nil {
-			return &StartError{Container: m.name, Err: err}
+			return r.notStarted(ctx, m, err)
 		}
 	}
 	r.mu.Lock()
@@ -116,6 +117,18 @@ func (r *Running) launch(ctx context.Context, g Group, wanted []client.Container
 		return &StartError{Err: err}
 	}
 	return nil
+}
+
+// notStarted returns why a container was not started: an essential one may have ended
+// before, with the network that the others join.
+func (r *Running) notStarted(ctx context.Context, m member, err error) error {
+	if r.refresh(ctx) == nil {
+		if end, over := r.outcome(); over {
+			end.Tail = r.tail(ctx, end.Container)
+			return &StartError{Container: end.Container, End: &end, Err: errors.New("it ended before all containers of the group were started")}
+		}
+	}
+	return &StartError{Container: m.name, Err: err}
 }
 
 // clear removes what an earlier run of a group left. It fails if that runs.

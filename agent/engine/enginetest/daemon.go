@@ -89,8 +89,8 @@ func Podman(t testing.TB) *Daemon {
 	d := begin(t)
 	d.Network = "host"
 	files := map[string]string{
-		"containers.conf": fmt.Sprintf("[containers]\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\nstatic_dir = %q\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
-			d.path("libpod"), d.path("run"), d.path("volumes"), d.path("networks")),
+		"containers.conf": fmt.Sprintf("[containers]\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
+			d.path("run"), d.path("volumes"), d.path("networks")),
 		"storage.conf":                   fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", d.path("graph"), d.path("storage")),
 		"registries.conf":                "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n",
 		".config/containers/policy.json": `{"default":[{"type":"insecureAcceptAnything"}]}`,

@@ -144,6 +144,29 @@ func (r *Registry) Push(t testing.TB, name string, image Image) string {
 	return r.manifest(t, name, manifestType, manifest)
 }
 
+// PushIndex stores an index whose only image is for one architecture, and returns its name
+// with its digest.
+func (r *Registry) PushIndex(t testing.TB, name, architecture, image string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + r.Host + "/v2/" + name + "/manifests/" + image[strings.Index(image, "sha256:"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	size, err := io.Copy(io.Discard, resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := encode(t, map[string]any{
+		"schemaVersion": 2, "mediaType": indexType,
+		"manifests": []any{map[string]any{"mediaType": manifestType, "size": size, "digest": image[strings.Index(image, "sha256:"):],
+			"platform": map[string]any{"architecture": architecture, "os": "linux"}}},
+	})
+	return r.manifest(t, name, indexType, index)
+}
+
+const indexType = "application/vnd.docker.distribution.manifest.list.v2+json"
+
 const manifestType = "application/vnd.docker.distribution.manifest.v2+json"
 
 func (r *Registry) blob(t testing.TB, name string, content []byte) {
