@@ -145,6 +145,13 @@ func (r *Running) tail(ctx context.Context, name string) []string {
 	return lines[max(len(lines)-tailLines, 0):]
 }
 
+// all returns the containers that were created, in the order of start.
+func (r *Running) all() []member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.members)
+}
+
 // stateOf returns the state of a container, and a channel that is closed when any changes.
 func (r *Running) stateOf(name string) (state, <-chan struct{}) {
 	r.mu.Lock()
@@ -219,9 +226,7 @@ func (r *Running) follow(ctx context.Context) {
 func (r *Running) refresh(ctx context.Context) error {
 	r.refreshing.Lock()
 	defer r.refreshing.Unlock()
-	r.mu.Lock()
-	members := slices.Clone(r.members)
-	r.mu.Unlock()
+	members := r.all()
 	states := make([]state, len(members))
 	for i := range members {
 		var err error

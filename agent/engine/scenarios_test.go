@@ -372,7 +372,7 @@ func testHalfStarted(t *testing.T, b *bench) {
 	if err := r.create(t.Context(), wanted); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range r.members[:len(r.members)-1] {
+	for _, m := range r.all()[:len(wanted)-1] {
 		if _, err := first.api.ContainerStart(t.Context(), m.id, client.ContainerStartOptions{}); err != nil {
 			t.Fatal(err)
 		}

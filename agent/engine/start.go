@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (r *Running) launch(ctx context.Context, g Group, wanted []client.Container
 	for _, c := range g.Containers {
 		containers[c.Name] = c
 	}
-	for _, m := range r.members {
+	for _, m := range r.all() {
 		for _, d := range containers[m.name].DependsOn {
 			if err := r.await(ctx, d, containers[d.Container]); err != nil {
 				return err
@@ -157,9 +158,10 @@ func (e *Engine) clear(ctx context.Context, key groupKey) error {
 // create creates all containers, so that one in the state created is a sign of a group
 // whose start did not come to its end.
 func (r *Running) create(ctx context.Context, wanted []client.ContainerCreateOptions) error {
+	holder := ""
 	for i, w := range wanted {
 		if i > 0 && w.HostConfig.NetworkMode != HostNetwork {
-			w.HostConfig.NetworkMode = container.NetworkMode("container:" + r.members[0].id)
+			w.HostConfig.NetworkMode = container.NetworkMode("container:" + holder)
 		}
 		made, err := r.engine.api.ContainerCreate(ctx, w)
 		name := w.Config.Labels[labelContainer]
@@ -171,6 +173,7 @@ func (r *Running) create(ctx context.Context, wanted []client.ContainerCreateOpt
 		case err != nil:
 			return &StartError{Container: name, Err: err}
 		}
+		holder = cmp.Or(holder, made.ID)
 		r.mu.Lock()
 		r.members = append(r.members, member{name: name, id: made.ID, role: roleIn(w.Config.Labels[labelMembers], name), stop: defaultStop})
 		r.states = append(r.states, state{})

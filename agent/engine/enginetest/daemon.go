@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,6 +170,25 @@ func (d *Daemon) Start() {
 func (d *Daemon) Kill() {
 	d.t.Helper()
 	d.stop(syscall.SIGKILL)
+	d.killContainerd()
+}
+
+// killContainerd ends the containerd of a dockerd that was killed. The kernel kills it too,
+// but the next dockerd takes one for alive that init has not waited for.
+func (d *Daemon) killContainerd() {
+	file := d.path("exec/containerd/containerd.pid")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return // Podman has none
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill()
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // Stop ends the engine as an operator does.
@@ -193,7 +213,7 @@ func (d *Daemon) stop(signal syscall.Signal) {
 
 func (d *Daemon) tail() string {
 	content, _ := os.ReadFile(d.path("log"))
-	return string(content[max(0, len(content)-4000):])
+	return string(content[max(0, len(content)-8000):])
 }
 
 // end removes everything.

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/agent/engine/enginetest"
+)
+
+// With live-restore, containers survive the engine, and their group is followed again.
+func TestOutage_GroupsSurviveWithLiveRestore(t *testing.T) {
+	b := newBench(t, enginetest.Docker(t, "--live-restore"))
+	r := b.start(t, b.group("0", []string{"game", "PUPPET_TERM=6"}))
+	other := b.start(t, b.group("1", []string{"game"}))
+	b.daemon.Kill()
+	select {
+	case <-r.Ended():
+		t.Fatalf("the group ended with the engine: %+v", r.End())
+	default:
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- other.Stop(t.Context(), 0) }() // waits for the engine
+	b.daemon.Start()
+	if err := <-stopped; err != nil {
+		t.Errorf("a stop during the outage: %v", err)
+	}
+	if all, err := b.engine.Find(t.Context()); err != nil || len(all) != 1 || all[0] != r || !r.Containers()[0].Running {
+		t.Errorf("after the outage there are %v, %v", all, err)
+	}
+	if err := r.Terminate(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if end := ended(t, r); end.Code != 6 {
+		t.Errorf("end: %+v", end)
+	}
+	stop(t, r)
+	if n := b.left(t); n != 0 {
+		t.Errorf("%d containers are left", n)
+	}
+}
+
+// Without it, the engine ends its containers when it starts again, and their groups have
+// ended.
+func TestOutage_EndsGroupsWithoutLiveRestore(t *testing.T) {
+	b := newBench(t, enginetest.Docker(t))
+	g := b.group("0", []string{"game", "PUPPET_PRINT=hello", "PUPPET_TERM=6"}, []string{"other"})
+	r := b.start(t, g)
+	b.daemon.Kill()
+	b.daemon.Start()
+	end := ended(t, r)
+	if end.Container != "game" || end.Clean() || !strings.HasPrefix(strings.Join(end.Tail, ""), "hello") {
+		t.Errorf("end: %+v", end)
+	}
+	if _, err := b.engine.Start(t.Context(), g); err != ErrRunning {
+		t.Errorf("start before the old run is removed: %v", err)
+	}
+	if err := r.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, b.start(t, g))
+}
