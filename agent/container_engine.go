@@ -35,6 +35,7 @@ func newContainerEngine(ctx context.Context, e *engine.Engine, log *slog.Logger)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &containerEngine{engine: e, address: at, log: log, cancel: cancel, all: map[*containers]bool{}}
 	c.done.Go(func() { c.measure(life) })
+	c.done.Go(func() { c.collect(life) })
 	return c, nil
 }
 
@@ -115,6 +116,26 @@ func (e *containerEngine) measure(ctx context.Context) {
 				}
 				break // the engine is away, most likely
 			}
+		}
+	}
+}
+
+// How often images are looked for that no group needs, and how long one is kept for the next
+// group that does.
+const (
+	collectEvery = time.Hour
+	keepImage    = 24 * time.Hour
+)
+
+// collect removes images that were fetched and are not needed any more, until ctx ends.
+func (e *containerEngine) collect(ctx context.Context) {
+	for wake.Sleep(ctx, collectEvery) {
+		removed, err := e.engine.Collect(ctx, keepImage)
+		if err != nil && ctx.Err() == nil {
+			e.log.Warn("images that are not needed any more were not removed", "error", err)
+		}
+		if removed > 0 {
+			e.log.Info("images that are not needed any more were removed", "images", removed)
 		}
 	}
 }

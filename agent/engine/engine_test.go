@@ -47,6 +47,7 @@ func runAll(t *testing.T, b *bench) {
 		{"ConcurrentStarts", testConcurrentStarts},
 		{"PullErrors", testPullErrors},
 		{"PullIsOne", testPullIsOne},
+		{"ImagesAreCollected", testCollect},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run(t, b)
@@ -57,7 +58,7 @@ func runAll(t *testing.T, b *bench) {
 	}
 }
 
-func newBench(t *testing.T, d *enginetest.Daemon) *bench {
+func newBench(t testing.TB, d *enginetest.Daemon) *bench {
 	t.Helper()
 	b := &bench{daemon: d, registry: enginetest.NewRegistry(t)}
 	b.image = b.registry.Push(t, "puppet", enginetest.Puppet(t))
@@ -69,7 +70,7 @@ func newBench(t *testing.T, d *enginetest.Daemon) *bench {
 	return b
 }
 
-func (b *bench) open(t *testing.T, o Options) *Engine {
+func (b *bench) open(t testing.TB, o Options) *Engine {
 	t.Helper()
 	e, err := Open(t.Context(), o)
 	if err != nil {
@@ -94,7 +95,7 @@ func (b *bench) group(name string, containers ...[]string) Group {
 	return g
 }
 
-func (b *bench) start(t *testing.T, g Group) *Running {
+func (b *bench) start(t testing.TB, g Group) *Running {
 	t.Helper()
 	r, err := b.engine.Start(t.Context(), g)
 	if err != nil {
@@ -144,7 +145,7 @@ func echo(port int) bool {
 	}
 	defer conn.Close()
 	answer := make([]byte, 16)
-	for range 50 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // nobody says when a port is open
 		_, _ = conn.Write([]byte("hello"))
 		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		if n, err := conn.Read(answer); err == nil && string(answer[:n]) == "hello" {
@@ -191,5 +192,19 @@ func testRunsAndIsStopped(t *testing.T, b *bench) {
 	}
 	if all, err := b.engine.Find(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("found %v, %v", all, err)
+	}
+}
+
+// BenchmarkStart_Docker starts a group of one container and stops it: only the start, until
+// its program runs, is measured.
+func BenchmarkStart_Docker(b *testing.B) {
+	bench := newBench(b, enginetest.Docker(b))
+	for b.Loop() {
+		r := bench.start(b, bench.group("0", []string{"game"}))
+		b.StopTimer()
+		if err := r.Stop(b.Context(), 0); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
 	}
 }

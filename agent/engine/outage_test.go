@@ -11,7 +11,8 @@ import (
 // With live-restore, containers survive the engine, and their group is followed again.
 func TestOutage_GroupsSurviveWithLiveRestore(t *testing.T) {
 	b := newBench(t, enginetest.Docker(t, "--live-restore"))
-	r := b.start(t, b.group("0", []string{"game", "PUPPET_TERM=6"}))
+	r := b.start(t, b.group("0", []string{"game", "PUPPET_TERM=6", "PUPPET_PRINT=up"}))
+	printed(t, r, "game", "up")
 	other := b.start(t, b.group("1", []string{"game"}))
 	b.daemon.Kill()
 	select {
@@ -46,6 +47,7 @@ func TestOutage_EndsGroupsWithoutLiveRestore(t *testing.T) {
 	b := newBench(t, enginetest.Docker(t))
 	g := b.group("0", []string{"game", "PUPPET_PRINT=hello", "PUPPET_TERM=6"}, []string{"other"})
 	r := b.start(t, g)
+	printed(t, r, "game", "hello")
 	b.daemon.Kill()
 	b.daemon.Start()
 	end := ended(t, r)

@@ -50,7 +50,9 @@ type pulls struct {
 	slots semaphore
 	mu    sync.Mutex
 	byRef map[string]*pull
-	named map[string]time.Time // when an image was last asked for
+	named map[string]time.Time // when an image was last asked for, by its mark
+
+	removing sync.RWMutex // held for reading while images are pulled
 }
 
 func (p *pulls) init(atOnce int) {
@@ -103,7 +105,7 @@ func (e *Engine) Pull(ctx context.Context, image string, progress func(percent i
 func (e *Engine) join(image string) *pull {
 	e.pulls.mu.Lock()
 	defer e.pulls.mu.Unlock()
-	e.pulls.named[image] = time.Now()
+	e.pulls.named[markOf(image)] = time.Now()
 	p := e.pulls.byRef[image]
 	if p == nil {
 		p = &pull{done: make(chan struct{}), changed: make(chan struct{})}
@@ -117,7 +119,9 @@ func (e *Engine) join(image string) *pull {
 }
 
 func (e *Engine) run(ctx context.Context, image string, p *pull) {
+	e.pulls.removing.RLock()
 	err := e.pull(ctx, image, p)
+	e.pulls.removing.RUnlock()
 	e.pulls.mu.Lock()
 	if e.pulls.byRef[image] == p {
 		delete(e.pulls.byRef, image)
@@ -191,10 +195,10 @@ func (e *Engine) check(ctx context.Context, image string) error {
 	if err == nil && !there {
 		err = errors.New("the engine has not got it, and does not say why")
 	}
-	if err != nil {
-		return pullError(image, err)
+	if err == nil {
+		err = e.mark(ctx, image)
 	}
-	return nil
+	return pullError(image, err)
 }
 
 // errArchitecture reports an image for other machines.

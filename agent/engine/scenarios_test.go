@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-func stop(t *testing.T, r *Running) {
+func stop(t testing.TB, r *Running) {
 	t.Helper()
 	if err := r.Stop(t.Context(), 0); err != nil {
 		t.Fatalf("stop: %v", err)
@@ -42,6 +42,20 @@ func report(t *testing.T, r *Running, name string) (report struct {
 		t.Fatalf("%q: %v", out.String(), err)
 	}
 	return report
+}
+
+// printed waits until a container has written a line.
+func printed(t *testing.T, r *Running, name, line string) {
+	t.Helper()
+	for {
+		var out strings.Builder
+		if err := r.Logs(t.Context(), name, &out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), line+"\n") {
+			return
+		}
+	}
 }
 
 func testMayDoLittle(t *testing.T, b *bench) {
@@ -122,15 +136,7 @@ func testStartsInOrder(t *testing.T, b *bench) {
 	g.Containers[0].DependsOn = []protocol.Dependency{{Container: "prepare", Condition: onSuccess}, {Container: "helper", Condition: onStart}}
 	g.Containers[2].DependsOn = []protocol.Dependency{{Container: "prepare", Condition: onComplete}}
 	r := b.start(t, g)
-	for {
-		var out strings.Builder
-		if err := r.Logs(t.Context(), "game", &out); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() == "answer hello\n" {
-			break
-		}
-	}
+	printed(t, r, "game", "answer hello")
 	names := ""
 	for _, c := range r.Containers() {
 		names += fmt.Sprint(c.Name, " ", c.Running, " ")
@@ -249,7 +255,8 @@ func testEnds(t *testing.T, b *bench) {
 }
 
 func testIsKilledAfterGrace(t *testing.T, b *bench) {
-	r := b.start(t, b.group("0", []string{"game", "PUPPET_TERM=ignore"}, []string{"other", "PUPPET_TERM=0"}))
+	r := b.start(t, b.group("0", []string{"game", "PUPPET_TERM=ignore", "PUPPET_PRINT=up"}, []string{"other", "PUPPET_TERM=0"}))
+	printed(t, r, "game", "up")
 	if err := r.Stop(t.Context(), 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +264,8 @@ func testIsKilledAfterGrace(t *testing.T, b *bench) {
 		t.Errorf("end: %+v", end)
 	}
 	// A shorter grace replaces a longer one.
-	r = b.start(t, b.group("0", []string{"game", "PUPPET_TERM=ignore"}))
+	r = b.start(t, b.group("0", []string{"game", "PUPPET_TERM=ignore", "PUPPET_PRINT=up"}))
+	printed(t, r, "game", "up")
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
 	go func() { waiting <- r.Stop(ctx, time.Hour) }()
@@ -306,11 +314,12 @@ func testFailedStart(t *testing.T, b *bench) {
 
 func testIsFoundAgain(t *testing.T, b *bench) {
 	first := b.open(t, b.opts)
-	g := b.group("0", []string{"game", "PUPPET_TERM=4"}, []string{"other", "PUPPET_EXIT=0"})
+	g := b.group("0", []string{"game", "PUPPET_TERM=4", "PUPPET_PRINT=up"}, []string{"other", "PUPPET_EXIT=0"})
 	r, err := first.Start(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
 	}
+	printed(t, r, "game", "up")
 	ends, err := first.Start(t.Context(), b.group("1", []string{"game", "PUPPET_EXIT=9"}))
 	if err != nil {
 		t.Fatal(err)
@@ -460,7 +469,8 @@ func testPullErrors(t *testing.T, b *bench) {
 	}
 	o := b.opts
 	o.Credentials = filepath.Join(t.TempDir(), "config.json")
-	for password, want := range map[string]Reason{"wrong": ReasonAuth, "secret": ""} {
+	for _, password := range []string{"wrong", "secret"} {
+		want := map[string]Reason{"wrong": ReasonAuth}[password]
 		content := fmt.Sprintf(`{"auths":{%q:{"username":"name","password":%q}}}`, locked.Host, password)
 		if err := os.WriteFile(o.Credentials, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -501,5 +511,48 @@ func testPullIsOne(t *testing.T, b *bench) {
 		if !errors.As(err, &failed) {
 			t.Errorf("canceled: %v", err)
 		}
+	}
+}
+
+func testCollect(t *testing.T, b *bench) {
+	o := b.opts
+	o.Owner.HostID = "collects"
+	e := b.open(t, o)
+	pull := func(name string) string {
+		image := enginetest.Puppet(t)
+		image.Env = []string{"COLLECT=" + name}
+		ref := b.registry.Push(t, name, image)
+		if err := e.Pull(t.Context(), ref, nil); err != nil {
+			t.Fatal(err)
+		}
+		return ref
+	}
+	used, unused, named := pull("used"), pull("unused"), pull("named")
+	if _, err := b.daemon.Client().ImageTag(t.Context(), client.ImageTagOptions{Source: named, Target: "localhost/mine:1"}); err != nil {
+		t.Fatal(err)
+	}
+	g := b.group("0", []string{"game"})
+	g.Containers[0].Image = used
+	r, err := e.Start(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, r)
+	if n, err := e.Collect(t.Context(), time.Hour); n != 0 || err != nil {
+		t.Errorf("removed %d images that are new, %v", n, err)
+	}
+	if n, err := b.open(t, o).Collect(t.Context(), time.Hour); n != 0 || err != nil {
+		t.Errorf("removed %d images right after the start of an agent, %v", n, err)
+	}
+	if n, err := e.Collect(t.Context(), 0); n != 1 || err != nil {
+		t.Errorf("removed %d images, %v", n, err)
+	}
+	for ref, want := range map[string]bool{used: true, unused: false, named: true, b.image: true} {
+		if there, err := e.hasImage(t.Context(), ref); there != want || err != nil {
+			t.Errorf("%s is there: %v, %v", ref, there, err)
+		}
+	}
+	if n, err := e.Collect(t.Context(), 0); n != 0 || err != nil {
+		t.Errorf("removed %d images again, %v", n, err)
 	}
 }

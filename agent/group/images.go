@@ -52,9 +52,15 @@ func (s *Images) Ahead(images []string) {
 // retryAhead is how long an image that could not be fetched ahead is left alone.
 const retryAhead = time.Minute
 
+// askAgain is how often images are asked for that were fetched ahead: so they are not
+// taken for unneeded, and are fetched again if others removed them.
+const askAgain = time.Hour
+
 // Run fetches images ahead, one after the other, until ctx ends.
 func (s *Images) Run(ctx context.Context) {
 	here := map[string]bool{}
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
 	for {
 		failed := false
 		for _, image := range s.wanted(here) {
@@ -78,6 +84,8 @@ func (s *Images) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.changed:
+		case <-again.C:
+			clear(here)
 		case <-retry:
 		}
 	}
