@@ -65,7 +65,7 @@ func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
 
 func (h handlers) capacityOut(f *fleet.Fleet, l fleet.LocationState) gamelift.FleetCapacity {
 	n := h.Instances.Counts(h.Store.View(), f, l.Location)
-	return gamelift.FleetCapacity{
+	out := gamelift.FleetCapacity{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceType: &f.Managed.InstanceType, Location: &l.Location,
 		InstanceCounts: &gamelift.EC2InstanceCounts{
 			DESIRED: num(l.Capacity.Desired), MINIMUM: num(l.Capacity.Min), MAXIMUM: num(l.Capacity.Max),
@@ -73,6 +73,13 @@ func (h handlers) capacityOut(f *fleet.Fleet, l fleet.LocationState) gamelift.Fl
 		},
 		ManagedCapacityConfiguration: zeroOut(l.Capacity),
 	}
+	if f.Containers != nil {
+		groups := h.Instances.GroupCounts(h.Store.View(), f, l.Location)
+		out.GameServerContainerGroupCounts = &gamelift.GameServerContainerGroupCounts{
+			PENDING: num(groups.Pending), ACTIVE: num(groups.Active), IDLE: num(groups.Idle), TERMINATING: num(groups.Terminating),
+		}
+	}
+	return out
 }
 
 func zeroOut(c fleet.Capacity) *gamelift.ManagedCapacityConfiguration {

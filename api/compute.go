@@ -56,15 +56,16 @@ func (h handlers) listCompute(ctx context.Context, in *gamelift.ListComputeInput
 	if f == nil {
 		return nil, fault.Invalid("FleetId: fleet %s does not exist", *in.FleetId)
 	}
-	if in.ContainerGroupDefinitionName != nil {
+	if in.ContainerGroupDefinitionName != nil && f.Containers == nil {
 		return nil, fault.Invalid("ContainerGroupDefinitionName: allowed for container fleets only")
 	}
 	shown := h.places(ctx)
 	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*compute.Compute] {
 		return filtered(h.Computes.InFleet(h.Store.View(), f.ID, val(in.Location), after), func(c *compute.Compute) bool {
-			return (shown == nil || shown(c.Location)) && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
+			return (shown == nil || shown(c.Location)) && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c)) &&
+				(in.ContainerGroupDefinitionName == nil || h.isOf(c, *in.ContainerGroupDefinitionName))
 		})
-	}, func(c *compute.Compute) string { return c.Name }, "ListCompute", f.ID, val(in.Location), val(in.ComputeStatus))
+	}, func(c *compute.Compute) string { return c.Name }, "ListCompute", f.ID, val(in.Location), val(in.ComputeStatus), val(in.ContainerGroupDefinitionName))
 	if err != nil {
 		return nil, err
 	}
@@ -113,17 +114,25 @@ func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
 		out.InstanceId, out.Type, out.OperatingSystem = &c.InstanceID, &f.Managed.InstanceType, opt(f.Managed.OS)
 		out.ComputeArn = nil // instances have none in AWS
 	}
+	if _, g := h.groupOf(h.Store.View(), c); g != nil {
+		out.ComputeArn = new(h.Computes.ARN(c))
+		h.memberGroup(&out, g)
+	}
 	return out
 }
 
-// computeStatus returns the status of the compute's instance; a compute of an ANYWHERE
+// computeStatus returns the status of the compute's container group or instance; a compute of an ANYWHERE
 // fleet is ACTIVE while it is registered.
 func (h handlers) computeStatus(c *compute.Compute) string {
-	i := h.Instances.Instance(h.Store.View(), c.InstanceID)
+	view := h.Store.View()
+	i := h.Instances.Instance(view, c.InstanceID)
+	_, g := h.groupOf(view, c)
 	switch {
 	case i == nil:
 		return gamelift.ComputeStatusActive
-	case i.Status == instance.Active && h.Instances.Impaired(h.Store.View(), i):
+	case g != nil && (i.Status != instance.Active || !h.Instances.Impaired(view, i)):
+		return groupStatus(i, g)
+	case i.Status == instance.Active && h.Instances.Impaired(view, i):
 		return gamelift.ComputeStatusImpaired
 	}
 	return string(i.Status)

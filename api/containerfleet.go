@@ -23,6 +23,7 @@ func (h handlers) registerContainerFleets(srv *awsrpc.Server) {
 	on(srv, "DeleteContainerFleet", h.deleteContainerFleet)
 	on(srv, "DescribeFleetDeployment", h.describeFleetDeployment)
 	on(srv, "ListFleetDeployments", h.listFleetDeployments)
+	on(srv, "DescribeContainerGroupPortMappings", h.describeContainerGroupPortMappings)
 }
 
 func (h handlers) createContainerFleet(ctx context.Context, in *gamelift.CreateContainerFleetInput) (*gamelift.CreateContainerFleetOutput, error) {

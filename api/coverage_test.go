@@ -68,8 +68,7 @@ func coverageMarkdown(registered []string) string {
 	operations := gamelift.API().Operations
 	fmt.Fprintf(&b, "# Coverage of the Amazon GameLift API 2015-10-01\n\n"+
 		"Generated from the operation table and the registered handlers; do not edit.\n\n"+
-		"%d of %d operations are served. The others answer NotFoundException, with a message that says so. What differs from\n"+
-		"AWS is in divergences.md.\n",
+		"%d of %d operations are served. What differs from AWS is in divergences.md.\n",
 		count(operations, registered), len(operations))
 	for len(operations) > 0 {
 		n := familyLen(operations)

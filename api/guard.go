@@ -229,8 +229,11 @@ func (n *names) compute(fleetID, name, instanceID string) {
 	if fleetID == "" || name == "" && instanceID == "" {
 		return
 	}
-	if name == "" { // an instance's compute has the instance's id as its name
-		name = instanceID
+	if name == "" {
+		if i := n.h.Instances.Instance(n.h.Store.View(), instanceID); i != nil {
+			n.beside(i.Location)
+		}
+		return
 	}
 	if c, err := n.h.Computes.Find(n.h.Store.View(), fleetID, n.h.computeName(fleetID, name)); err == nil {
 		n.beside(c.Location)

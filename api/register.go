@@ -97,7 +97,6 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerGameServers(srv)
 	h.registerPeering(srv)
 	h.registerTags(srv)
-	registerUnserved(srv)
 }
 
 // on registers a handler whose commands carry the caller's name as their actor.

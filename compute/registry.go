@@ -134,8 +134,12 @@ func (g *registry) InFleet(r store.Reader, fleetID, location, after string) iter
 	return g.placed.Across(r, places, "", Key(fleetID, after))
 }
 
-// ARN returns a compute's ARN: compute/FLEET-ID/NAME (AWS does not document its form).
+// ARN returns a compute's ARN: compute/FLEET-ID/NAME (AWS does not document its form). That
+// of a container group has no fleet, since the API's pattern allows two parts only.
 func (g *registry) ARN(c *Compute) string {
+	if strings.Contains(c.Name, "/") {
+		return g.fleets.Home().Of("compute", c.Name)
+	}
 	return g.fleets.Home().Of("compute", c.FleetID+"/"+c.Name)
 }
 

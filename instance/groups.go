@@ -5,6 +5,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -27,6 +28,29 @@ func (is *instances) Port(r store.Reader, p *compute.Process, port int) (reached
 		}
 	}
 	return 0, false
+}
+
+// GroupCounts counts the game server container groups of a fleet's location. ACTIVE ones have
+// a game session, idle ones are ready for one.
+func (is *instances) GroupCounts(r store.Reader, f *fleet.Fleet, location string) Counts {
+	var c Counts
+	for i := range is.Instances(r, f.ID, location) {
+		load := is.groupLoads(r, i)
+		for n := range i.Groups {
+			switch g := &i.Groups[n]; {
+			case g.PerInstance:
+			case g.Stop != Keep || i.Stop != Keep:
+				c.Terminating++
+			case load[g.Name].session:
+				c.Active++
+			case g.Ready:
+				c.Idle++
+			default:
+				c.Pending++
+			}
+		}
+	}
+	return c
 }
 
 // locate sets the addresses of an instance's computes to those of its host, or of the nodes

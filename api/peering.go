@@ -8,18 +8,6 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// registerUnserved registers the operations whose resources do not exist in this version.
-func registerUnserved(srv *awsrpc.Server) {
-	missing[gamelift.DescribeContainerGroupPortMappingsInput, gamelift.DescribeContainerGroupPortMappingsOutput](srv, "DescribeContainerGroupPortMappings", "port mappings")
-}
-
-// missing registers an operation on a resource that never exists.
-func missing[In, Out any](srv *awsrpc.Server, operation, what string) {
-	awsrpc.Empty(srv, operation, func(context.Context, *In) (*Out, error) {
-		return nil, fault.Missing("it does not exist: %s are not available in this version of Muster", what)
-	})
-}
-
 // VPC peering connects AWS's network with a customer's. With self-hosted machines there
 // is nothing to connect: creating is refused, and lists are empty.
 func (h handlers) registerPeering(srv *awsrpc.Server) {
