@@ -61,7 +61,6 @@ type Cluster struct {
 	assigned  bool // the desired state is known
 	instances map[string]*instance
 	groups    map[key]*group
-	acks      map[string]bool // process ids: Muster knows their end, the pod does not say so yet
 }
 
 // key names a group, or with an empty group the Secret of an instance. Both are as in the
@@ -99,7 +98,7 @@ func New(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	c := &Cluster{
-		opts: o, log: o.Log, version: o.Version, api: api, instances: map[string]*instance{}, groups: map[key]*group{}, acks: map[string]bool{},
+		opts: o, log: o.Log, version: o.Version, api: api, instances: map[string]*instance{}, groups: map[key]*group{},
 		reports: reports{known: map[string]bool{}}, logs: make(chan protocol.LogsStored, 64), packing: make(chan struct{}, 4), refacts: wake.NewNudge(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[key](100*time.Millisecond, 30*time.Second)),
 	}
@@ -180,14 +179,22 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return err
 }
 
-// clear ends all pods.
-func (c *Cluster) clear(ctx context.Context) error {
+// clear ends all pods. The API server may need several requests if there are many.
+func (c *Cluster) clear(ctx context.Context) (err error) {
 	grace := int64(atOnce / time.Second)
-	selector := metav1.ListOptions{LabelSelector: pod.LabelAgent + "=" + c.opts.Pods.Agent}
-	return errors.Join(
-		c.api.Pods(c.opts.Pods.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, selector),
-		c.api.Secrets(c.opts.Pods.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector.LabelSelector + "," + pod.LabelInstance}))
+	selector := pod.LabelAgent + "=" + c.opts.Pods.Agent
+	for range maxClears {
+		err = errors.Join(
+			c.api.Pods(c.opts.Pods.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, metav1.ListOptions{LabelSelector: selector}),
+			c.api.Secrets(c.opts.Pods.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector + "," + pod.LabelInstance}))
+		if err == nil || !wake.Sleep(ctx, time.Second) {
+			break
+		}
+	}
+	return err
 }
+
+const maxClears = 20
 
 // offer has Muster told when the nodes offer something else. Changes within a second are
 // one.
@@ -230,7 +237,6 @@ func (c *Cluster) podGone(at any) {
 	}
 	c.reports.forget(s.ProcessID)
 	c.mu.Lock()
-	delete(c.acks, s.ProcessID)
 	if g := c.groups[k]; g != nil {
 		g.memory.last = max(g.memory.last, s.Run)
 		if g.memory.last == s.Run {

@@ -44,7 +44,7 @@ func (k kubelet) pods(instance, group string) []corev1.Pod {
 // until waits until ok, which asks the API server.
 func (k kubelet) until(what string, ok func() bool) {
 	k.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); {
+	for end := time.Now().Add(10 * time.Minute); !ok(); {
 		if time.Now().After(end) {
 			k.t.Fatalf("waited in vain until %s", what)
 		}

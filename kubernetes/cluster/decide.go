@@ -63,6 +63,7 @@ type removal struct {
 	name  string
 	uid   types.UID
 	grace time.Duration
+	why   string // event code to note before, or ""
 }
 
 // step is what is to be done for a group now.
@@ -108,7 +109,7 @@ func decide(w *wanted, m memory, pods []sighting, now time.Time, chance float64)
 			s.ended = append(s.ended, p)
 		}
 		if p.End.Stop && (!p.Deleting || p.lost) {
-			s.remove = append(s.remove, removal{p.name, p.uid, remainder(p)})
+			s.remove = append(s.remove, removal{name: p.name, uid: p.uid, grace: remainder(p)})
 		}
 	}
 	if len(over) > 0 && over[0].uid != m.counted {
@@ -118,7 +119,7 @@ func decide(w *wanted, m memory, pods []sighting, now time.Time, chance float64)
 		// The last one shows how it ended until the next run begins.
 		shown := n == 0 && len(live) == 0 && w != nil && w.stop == protocol.Keep
 		if !shown && !p.End.Stop && !p.Deleting && (p.ProcessID == "" || p.Reported || n > maxOver) {
-			s.remove = append(s.remove, removal{p.name, p.uid, 0})
+			s.remove = append(s.remove, removal{name: p.name, uid: p.uid})
 		}
 	}
 	if w == nil || w.stop != protocol.Keep {
@@ -133,7 +134,7 @@ func decide(w *wanted, m memory, pods []sighting, now time.Time, chance float64)
 	case len(live) > 0:
 		for _, p := range live[1:] { // somebody else created it
 			if !p.Deleting {
-				s.remove = append(s.remove, removal{p.name, p.uid, pod.Grace})
+				s.remove = append(s.remove, removal{name: p.name, uid: p.uid, grace: pod.Grace, why: pod.CodeStopped})
 			}
 		}
 		if live[0].busy != w.group.Busy {
@@ -167,22 +168,23 @@ func (s *step) await(m memory, now time.Time) {
 	}
 }
 
-// end ends the pods that run.
+// end ends the pods that run. In a drain, those that have started have until its deadline.
 func (s *step) end(w *wanted, live []sighting, now time.Time) {
-	grace := atOnce
-	if w != nil && w.stop == protocol.Drain {
-		soft := w.stopBy.Add(-softStop)
-		if w.stopBy.IsZero() || soft.After(now) {
-			if !w.stopBy.IsZero() && len(live) > 0 {
-				s.look = soft
-			}
-			return
-		}
-		grace = max(atOnce, w.stopBy.Sub(now))
+	grace, soft := atOnce, time.Time{}
+	if w != nil && w.stop == protocol.Drain && !w.stopBy.IsZero() {
+		grace, soft = max(atOnce, w.stopBy.Sub(now)), w.stopBy.Add(-softStop)
 	}
 	for _, p := range live {
-		if !p.Deleting {
-			s.remove = append(s.remove, removal{p.name, p.uid, grace})
+		drains := w != nil && w.stop == protocol.Drain && !p.Started.IsZero()
+		switch {
+		case p.Deleting:
+		case drains && soft.IsZero():
+		case drains && soft.After(now):
+			s.look = soft
+		case drains:
+			s.remove = append(s.remove, removal{name: p.name, uid: p.uid, grace: grace, why: pod.CodeStopped})
+		default:
+			s.remove = append(s.remove, removal{name: p.name, uid: p.uid, grace: atOnce, why: pod.CodeStopped})
 		}
 	}
 }

@@ -201,7 +201,7 @@ func TestDecide_Drains(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	d := &protocol.Desired{Stop: protocol.Drain, StopBy: now.Add(time.Minute)}
 	w := want(d, &protocol.Group{Name: "0", Stop: protocol.Drain, StopBy: now.Add(time.Hour)})
-	pods := []sighting{{name: "pod-1", uid: "1", State: pod.State{Run: 1, ProcessID: "p"}}}
+	pods := []sighting{{name: "pod-1", uid: "1", State: pod.State{Run: 1, ProcessID: "p", Started: now}}}
 	s, m := decide(w, memory{}, pods, now, 0)
 	if len(s.remove) > 0 || s.gone || !s.look.Equal(now.Add(50*time.Second)) {
 		t.Errorf("at first: %+v", s)
@@ -216,6 +216,17 @@ func TestDecide_Drains(t *testing.T) {
 	}
 	if s, _ = decide(w, m, nil, now.Add(58*time.Second), 0); !s.gone || s.run != 0 {
 		t.Errorf("when it has ended: %+v", s)
+	}
+}
+
+// In a drain, a pod that has not started is not waited for.
+func TestDecide_DrainEndsWhatHasNotStarted(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	w := &wanted{group: &protocol.Group{Name: "0"}, stop: protocol.Drain, stopBy: now.Add(time.Hour)}
+	s, _ := decide(w, memory{}, []sighting{{name: "pod-1", uid: "1", State: pod.State{Run: 1, ProcessID: "p"}}}, now, 0)
+	if len(s.remove) != 1 || s.remove[0].grace != atOnce || s.remove[0].why != pod.CodeStopped {
+		t.Errorf("got %+v", s)
 	}
 }
 

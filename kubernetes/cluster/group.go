@@ -99,7 +99,7 @@ func (c *Cluster) do(ctx context.Context, k key, g *group, w *wanted, s step) er
 	api := c.api.Pods(c.opts.Pods.Namespace)
 	for _, p := range s.ended {
 		c.report(p.State)
-		if c.isAcked(p.ProcessID) {
+		if c.reports.isAcked(p.ProcessID) {
 			if _, err := api.Patch(ctx, p.name, types.MergePatchType, pod.ReportedPatch(), metav1.PatchOptions{}); !apierrors.IsNotFound(err) {
 				all = errors.Join(all, err)
 			}
@@ -122,8 +122,15 @@ func (c *Cluster) do(ctx context.Context, k key, g *group, w *wanted, s step) er
 	return all
 }
 
-// remove deletes a pod, unless another one has its name by now.
+// remove deletes a pod, unless another one has its name by now. Why it is ended is noted
+// in it before, for this agent and the next.
 func (c *Cluster) remove(ctx context.Context, r removal) error {
+	if r.why != "" {
+		_, err := c.api.Pods(c.opts.Pods.Namespace).Patch(ctx, r.name, types.MergePatchType, pod.ReasonPatch(r.why, r.uid), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("note why pod %s is ended: %w", r.name, err)
+		}
+	}
 	grace := int64((r.grace + time.Second - 1) / time.Second)
 	err := c.api.Pods(c.opts.Pods.Namespace).Delete(ctx, r.name, metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &r.uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -230,5 +237,3 @@ func (c *Cluster) report(s pod.State) {
 		c.link.Exited()
 	}
 }
-
-func (c *Cluster) isAcked(processID string) bool { return c.reports.isAcked(processID) }

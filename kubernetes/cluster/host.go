@@ -15,10 +15,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -130,13 +126,11 @@ func (c *Cluster) kill(ctx context.Context, k protocol.Kill) {
 	if p == nil {
 		return
 	}
-	if p.Annotations[pod.NoteReason] == "" {
-		_, err := c.api.Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, pod.ReasonPatch(k.Reason), metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			c.log.Warn("the reason to end a game server is not noted", "process_id", k.ProcessID, "error", err)
-		}
+	r := removal{name: p.Name, uid: p.UID, grace: max(atOnce, k.Grace)}
+	if p.Annotations[pod.NoteReason] == "" { // the first reason stays
+		r.why = cmp.Or(k.Reason, pod.CodeStopped)
 	}
-	if err := c.remove(ctx, removal{p.Name, p.UID, max(atOnce, k.Grace)}); err != nil {
+	if err := c.remove(ctx, r); err != nil {
 		c.log.Error("a game server is not ended; Muster asks again", "process_id", k.ProcessID, "error", err)
 	}
 }
@@ -323,7 +317,9 @@ func (c *Cluster) groupStatus(k key, g *group) (protocol.GroupStatus, pull) {
 		to.Definition, to.Containers = newest.Definition, newest.Containers
 		if newest.End == nil {
 			to.ProcessID, to.Started = newest.ProcessID, newest.Started
-			to.IPAddress, to.DNSName = c.address(newest.name)
+			if c.opts.Facts.IPAddress == "" {
+				to.IPAddress, to.DNSName = c.address(newest.name)
+			}
 		} else if newest.End.Clean {
 			to.Phase = protocol.GroupStarting
 		}

@@ -167,7 +167,7 @@ func (m *muster) cut() {
 // until waits until something that the agent sends makes ok true; mu is held during it.
 func (m *muster) until(what string, ok func() bool) {
 	m.t.Helper()
-	late := time.After(2 * time.Minute)
+	late := time.After(10 * time.Minute)
 	for {
 		m.mu.Lock()
 		good, change := ok(), m.change

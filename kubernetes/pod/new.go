@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -183,23 +184,27 @@ func setBusy(labels, annotations map[string]string, busy bool) {
 func BusyPatch(busy bool) []byte {
 	labels, annotations := map[string]string{}, map[string]string{}
 	setBusy(labels, annotations, busy)
-	return patch(labels, annotations)
+	return patch("", labels, annotations)
 }
 
-// ReasonPatch returns the merge patch that notes why a pod is ended.
-func ReasonPatch(code string) []byte { return patch(nil, map[string]string{NoteReason: code}) }
+// ReasonPatch returns the merge patch that notes why a pod is ended. It conflicts with
+// another pod of the same name.
+func ReasonPatch(code string, uid types.UID) []byte {
+	return patch(uid, nil, map[string]string{NoteReason: code})
+}
 
 // ReportedPatch returns the merge patch that notes that Muster knows how a pod ended.
-func ReportedPatch() []byte { return patch(nil, map[string]string{noteReported: "true"}) }
+func ReportedPatch() []byte { return patch("", nil, map[string]string{noteReported: "true"}) }
 
-func patch(labels, annotations map[string]string) []byte {
+func patch(uid types.UID, labels, annotations map[string]string) []byte {
 	type meta struct {
+		UID         types.UID         `json:"uid,omitempty"`
 		Labels      map[string]string `json:"labels,omitempty"`
 		Annotations map[string]string `json:"annotations,omitempty"`
 	}
 	text, _ := json.Marshal(struct { // of strings only: it cannot fail
 		Metadata meta `json:"metadata"`
-	}{meta{labels, annotations}})
+	}{meta{uid, labels, annotations}})
 	return text
 }
 

@@ -14,14 +14,15 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// The codes of events that explain problems of groups. CodeStart is that of a group which
-// cannot be a pod.
+// The codes of events that explain problems of groups: CodeStart that of a group which
+// cannot be a pod, CodeStopped that of one that is ended since it should not run.
 const (
 	codeImage         = "FLEET_BINARY_DOWNLOAD_FAILED"
 	CodeStart         = "FLEET_ACTIVATION_FAILED"
 	codeCrashed       = "GAME_SERVER_CONTAINER_GROUP_CRASHED"
 	codeHelperCrashed = "PER_INSTANCE_CONTAINER_GROUP_CRASHED"
 	codeUnhealthy     = "GAME_SERVER_CONTAINER_GROUP_REPLACED_UNHEALTHY"
+	CodeStopped       = "SERVER_PROCESS_FORCE_TERMINATED"
 )
 
 // State is what a pod says of its run of a group.
@@ -52,7 +53,8 @@ type End struct {
 	Signal string // SIGKILL, …
 	OOM    bool
 	Clean  bool   // the game server's container ended with code 0
-	Reason string // event code of the request to end it, or of why it was ended; ""
+	Reason string // event code of the request to end it, or ""
+	Event  string // event code of the group, if it is not that of a crash
 	Cause  string // as a sentence without a period
 	Tail   []string
 	Lived  time.Duration
@@ -88,7 +90,7 @@ func Read(p *corev1.Pod, node *corev1.Node, nodes bool) State {
 		s.End = &End{Cause: fmt.Sprintf("its node %s was lost", p.Spec.NodeName), Stop: true}
 	}
 	if s.End != nil {
-		s.End.Reason = cmp.Or(p.Annotations[NoteReason], s.End.Reason)
+		s.End.Reason = p.Annotations[NoteReason]
 		s.ended(p)
 	}
 	return s
@@ -105,7 +107,7 @@ func (s *State) ended(p *corev1.Pod) {
 	case s.End.Clean:
 		s.Code, s.Cause = "", ""
 	default:
-		s.Code = codeCrashed
+		s.Code = cmp.Or(s.End.Event, codeCrashed)
 	}
 	if s.Started.IsZero() && p.Status.StartTime != nil {
 		s.Started = p.Status.StartTime.Time
@@ -319,7 +321,7 @@ func ended(c container, t *corev1.ContainerStateTerminated) *End {
 		e.Cause = fmt.Sprintf("container %s exited with code %d", c.Name, t.ExitCode)
 	}
 	if c.Sidecar && (e.Signal == "SIGKILL" || e.Signal == "SIGTERM") && !e.OOM {
-		e.Reason, e.Cause = codeUnhealthy, fmt.Sprintf("container %s was not healthy", c.Name)
+		e.Event, e.Cause = codeUnhealthy, fmt.Sprintf("container %s was not healthy", c.Name)
 	}
 	if len(e.Tail) > 0 && !e.Clean {
 		e.Cause += ": " + e.Tail[len(e.Tail)-1]
