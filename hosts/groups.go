@@ -29,6 +29,7 @@ func (l *link) groups(r store.Reader, a instance.Assignment, tokens map[string]s
 		if !g.PerInstance {
 			out.Compute = compute.GroupName(a.ID, g.Name)
 			out.AuthToken = tokens[out.Compute]
+			out.Busy = l.marks() && l.isBusy(r, a.FleetID, out.Compute)
 		}
 		ports := a.Ports(g)
 		for c := range v.Containers() {
@@ -37,6 +38,24 @@ func (l *link) groups(r store.Reader, a instance.Assignment, tokens map[string]s
 		all = append(all, out)
 	}
 	return all
+}
+
+// isBusy reports whether a game server of a compute hosts a game session.
+func (l *link) isBusy(r store.Reader, fleetID, name string) bool {
+	for p := range l.s.opts.Computes.On(r, fleetID, name) {
+		if p.GameSessionID != "" && p.Status != compute.Terminated {
+			return true
+		}
+	}
+	return false
+}
+
+// marks reports whether the host is a cluster, which must know where game sessions are:
+// others than Muster move what runs there.
+func (l *link) marks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cluster
 }
 
 // containerOf returns a container of a version, which has its ports among those of the group.

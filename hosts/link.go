@@ -23,6 +23,7 @@ const (
 	writing   = 10 * time.Second // of one frame
 	maxQueued = 1024             // messages waiting to be written
 	renewing  = time.Minute      // between checks of the age of tokens
+	marking   = 5 * time.Second  // between checks of where game sessions are
 )
 
 // link is one agent's connection.
@@ -46,6 +47,7 @@ type link struct {
 	offered string // the secret sent to the agent on this connection
 	last    *protocol.Status
 	present bool                 // Hello was received
+	cluster bool                 // it runs container groups only, as pods
 	shells  *protocol.ShellOffer // from its Hello; nil if the agent is older than remote shells
 	pending map[string]ending
 }
@@ -147,6 +149,8 @@ func (l *link) send(m protocol.Message) {
 func (l *link) write(ctx context.Context) {
 	renew := time.NewTicker(renewing)
 	defer renew.Stop()
+	mark := time.NewTicker(marking)
+	defer mark.Stop()
 	var sent *protocol.Assign
 	for {
 		var err error
@@ -159,6 +163,10 @@ func (l *link) write(ctx context.Context) {
 			sent, err = l.putDesired(ctx, sent)
 		case <-renew.C:
 			sent, err = l.putDesired(ctx, sent)
+		case <-mark.C:
+			if l.marks() {
+				sent, err = l.putDesired(ctx, sent)
+			}
 		}
 		if err != nil {
 			l.s.log.Warn("sending to an agent failed", "host_id", l.hostID, "error", err)

@@ -56,6 +56,8 @@ kubernetes:
   tolerations: [{key: games, operator: Exists, effect: NoSchedule}]
   imagePullSecrets: [registry]
   allowHostPaths: [/var/games]
+  readOnlyContainers: true
+  allowCapabilities: [SYS_PTRACE]
   priorityClassName: games
   runtimeClassName: gvisor
   cpu: 400

@@ -114,7 +114,7 @@ func New(o Options) (*Cluster, error) {
 }
 
 // pause is the time between two Status frames: those of a cluster are large.
-const pause = 250 * time.Millisecond
+const pause = time.Second
 
 // watch prepares the watches.
 func (c *Cluster) watch() error {

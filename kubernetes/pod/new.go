@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,10 +27,11 @@ type Options struct {
 	NodeSelector map[string]string
 	Tolerations  []corev1.Toleration
 	PullSecrets  []string // names of Secrets with which images are pulled
+	Capabilities []string // of those with which a container can take over its node: what definitions may add
 	HostPaths    []string // folders of nodes below which mount points may be
 	Priority     string   // PriorityClass
 	Runtime      string   // RuntimeClass
-	WritableRoot bool     // images may write to their own root
+	ReadOnlyRoot bool     // containers write to /tmp and mount points only
 	NonRoot      bool     // images that run as root are refused by the node
 	NoPodLimits  bool     // the cluster does not know limits of whole pods (before 1.34)
 	LostAfter    time.Duration
@@ -210,13 +212,13 @@ func patch(uid types.UID, labels, annotations map[string]string) []byte {
 
 // container returns a container of the pod, and adds the volumes that it needs.
 func (r Run) container(o *Options, p *corev1.Pod, c *protocol.Container) (corev1.Container, error) {
-	no, readOnly := false, !o.WritableRoot
+	no, readOnly := false, o.ReadOnlyRoot
 	to := corev1.Container{
 		Name: name(c.Name), Image: c.Image, Env: r.environment(c), ImagePullPolicy: corev1.PullIfNotPresent,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &readOnly,
-			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: slices.Clone(capabilities)},
 		},
 		VolumeMounts:  []corev1.VolumeMount{{Name: temporary, MountPath: "/tmp", SubPath: name(c.Name)}},
 		LivenessProbe: probe(c.Health),
@@ -226,6 +228,9 @@ func (r Run) container(o *Options, p *corev1.Pod, c *protocol.Container) (corev1
 	}
 	for _, capability := range c.Capabilities {
 		capability = strings.TrimPrefix(capability, "CAP_")
+		if slices.Contains(nodeCapabilities, capability) && !slices.Contains(o.Capabilities, capability) {
+			return to, fmt.Errorf("container %s adds the capability %s, with which it could take over its node; see --allow-capability", c.Name, capability)
+		}
 		if capability == "SYS_ADMIN" {
 			to.SecurityContext.AllowPrivilegeEscalation = nil // it implies that; the API server refuses the contradiction
 		}
@@ -246,6 +251,17 @@ func (r Run) container(o *Options, p *corev1.Pod, c *protocol.Container) (corev1
 		to.VolumeMounts = append(to.VolumeMounts, mount)
 	}
 	return to, nil
+}
+
+// capabilities are those that every container has, as on the engines of hosts: enough for
+// a program that starts as root, changes the owner of its own files and continues as
+// another user.
+var capabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETPCAP", "SETUID"}
+
+// nodeCapabilities are those with which a container can take over its node.
+var nodeCapabilities = []string{
+	"AUDIT_CONTROL", "BPF", "DAC_READ_SEARCH", "LINUX_IMMUTABLE", "MAC_ADMIN", "MAC_OVERRIDE", "PERFMON", "SYSLOG",
+	"SYS_ADMIN", "SYS_BOOT", "SYS_MODULE", "SYS_PACCT", "SYS_PTRACE", "SYS_RAWIO", "SYS_TIME", "SYS_TTY_CONFIG",
 }
 
 // temporary is the volume of the containers' folders for temporary files.

@@ -15,7 +15,7 @@ import (
 )
 
 func options() *Options {
-	return &Options{Agent: "muster", Namespace: "games", NodeSelector: map[string]string{"pool": "games"}, LostAfter: time.Minute}
+	return &Options{ReadOnlyRoot: true, Capabilities: []string{"SYS_PTRACE"}, Agent: "muster", Namespace: "games", NodeSelector: map[string]string{"pool": "games"}, LostAfter: time.Minute}
 }
 
 // full is a group with everything that a definition may have.
@@ -112,7 +112,7 @@ func isConfined(t *testing.T, p *corev1.Pod) {
 	}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		s := c.SecurityContext
-		if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Privileged != nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+		if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Privileged != nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || slices.Contains(s.Capabilities.Add, "NET_RAW") {
 			t.Errorf("container %s is not confined", c.Name)
 		}
 	}
@@ -156,6 +156,7 @@ func TestNew_Refuses(t *testing.T) {
 		"--allow-host-path": func(g *protocol.Group) {
 			g.Containers[4].Mounts = []protocol.Mount{{Instance: "/var/games/../lib", Container: "/x"}}
 		},
+		"--allow-capability":            func(g *protocol.Group) { g.Containers[0].Capabilities = []string{"SYS_ADMIN"} },
 		"cannot express":                func(g *protocol.Group) { depends(g, 4, "maps", "START") },
 		"until the game server is HEAL": func(g *protocol.Group) { depends(g, 4, "Game", "HEALTHY") },
 		"and after the game server": func(g *protocol.Group) {

@@ -50,9 +50,10 @@ type flags struct {
 	Tolerations  string            `name:"tolerations" placeholder:"JSON" help:"Tolerations of game servers' pods, as a JSON list in the form of the API."`
 	PullSecrets  []string          `name:"image-pull-secret" placeholder:"NAME" help:"Secret with which images are pulled; may be repeated."`
 	HostPaths    []string          `name:"allow-host-path" placeholder:"DIR" help:"Folder of nodes that mount points of containers may show, with those below it; may be repeated (none)."`
+	Capabilities []string          `name:"allow-capability" placeholder:"NAME" help:"Linux capability with which a container could take over its node, such as SYS_PTRACE, that definitions may add; may be repeated (none)."`
 	Priority     string            `name:"priority-class" placeholder:"NAME" help:"PriorityClass of game servers' pods."`
 	Runtime      string            `name:"runtime-class" placeholder:"NAME" help:"RuntimeClass of game servers' pods, such as gVisor's."`
-	WritableRoot bool              `name:"writable-root" help:"Containers may write to the root of their image, not only to /tmp and mount points."`
+	ReadOnlyRoot bool              `name:"read-only-containers" help:"Keep containers from writing to anything but /tmp and mounts, as games do that log beside their program."`
 	NonRoot      bool              `name:"run-as-non-root" help:"Containers whose image runs as root are refused."`
 	LostAfter    time.Duration     `name:"node-lost-after" default:"2m" help:"How long a node may not answer before its game servers count as ended (${default})."`
 
@@ -201,8 +202,8 @@ func (f *flags) facts() (protocol.Facts, error) {
 
 func (f *flags) pods(namespace string) (pod.Options, error) {
 	o := pod.Options{
-		Agent: f.Name, Namespace: namespace, NodeSelector: f.NodeSelector, PullSecrets: f.PullSecrets, HostPaths: f.HostPaths,
-		Priority: f.Priority, Runtime: f.Runtime, WritableRoot: f.WritableRoot, NonRoot: f.NonRoot, LostAfter: f.LostAfter,
+		Agent: f.Name, Namespace: namespace, NodeSelector: f.NodeSelector, PullSecrets: f.PullSecrets, HostPaths: f.HostPaths, Capabilities: f.Capabilities,
+		Priority: f.Priority, Runtime: f.Runtime, ReadOnlyRoot: f.ReadOnlyRoot, NonRoot: f.NonRoot, LostAfter: f.LostAfter,
 	}
 	if _, err := labels.ValidatedSelectorFromSet(f.NodeSelector); err != nil {
 		return o, fmt.Errorf("node-selector: %w", err)

@@ -1,0 +1,154 @@
+package cluster_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/kubernetes/internal/kubetest"
+	"github.com/musterhq/muster/kubernetes/pod"
+)
+
+// caller calls a server that accepts any credentials.
+type caller struct {
+	t    *testing.T
+	base string
+}
+
+// call calls an operation of the API.
+func (c caller) call(operation string, in string, out any) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base, strings.NewReader(in))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("X-Amz-Target", "GameLift."+operation)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	c.do(req, out)
+}
+
+func (c caller) do(req *http.Request, out any) {
+	c.t.Helper()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		c.t.Fatalf("%s %s: %s %s %v", req.Method, req.Header.Get("X-Amz-Target"), res.Status, text, err)
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// serve starts the program muster and returns how to call it.
+func serve(t *testing.T) caller {
+	t.Helper()
+	program := os.Getenv("MUSTER_BIN")
+	if program == "" {
+		t.Skip("MUSTER_BIN is not set; make kube runs this test")
+	}
+	cmd := exec.Command(program, "local", "--no-demo", "--engine=none", "--listen=127.0.0.1:0", "--data="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("muster ended with %v", err)
+		}
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, base, ok := strings.Cut(lines.Text(), "ready "); ok {
+			go io.Copy(io.Discard, out)
+			return caller{t, strings.TrimSpace(base)}
+		}
+	}
+	t.Fatal("muster is not ready")
+	return caller{}
+}
+
+// A container fleet of the real server on a real API server: a location that the cluster has
+// joined gets its instance as pods, with ports of their own, and they go with the fleet.
+func TestCluster_Fleet(t *testing.T) {
+	muster := serve(t)
+	k := kubelet{t, kubetest.Start(t)}
+	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.1"})
+	muster.call("CreateLocation", `{"LocationName":"custom-cluster"}`, new(any))
+	var token protocol.JoinToken
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, muster.base+protocol.PathTokens+"?"+url.Values{"location": {"custom-cluster"}}.Encode(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	muster.do(req, &token)
+	k.Program(t, os.Getenv("MUSTER_KUBERNETES_BIN"), "--server="+muster.base, "--token="+token.Token, "--kubeconfig="+k.Kubeconfig(), "--namespace=default")
+	image := "registry.example/arena@sha256:" + strings.Repeat("ab", 32)
+	muster.call("CreateContainerGroupDefinition", fmt.Sprintf(`{"Name":"arena","OperatingSystem":"AMAZON_LINUX_2023","TotalMemoryLimitMebibytes":256,"TotalVcpuLimit":0.25,
+		"GameServerContainerDefinition":{"ContainerName":"game","ImageUri":%q,"ServerSdkVersion":"5.4.0","PortConfiguration":{"ContainerPortRanges":[{"FromPort":7777,"ToPort":7777,"Protocol":"UDP"}]}}}`, image), new(any))
+	var made struct {
+		ContainerFleet struct{ FleetId string }
+	}
+	muster.call("CreateContainerFleet", `{"FleetRoleArn":"arn:aws:iam::000000000000:role/none","GameServerContainerGroupDefinitionName":"arena","GameServerContainerGroupsPerInstance":3,"Locations":[{"Location":"custom-cluster"}]}`, &made)
+	fleet := made.ContainerFleet.FleetId
+	pods := func() []corev1.Pod {
+		list, err := k.Core.Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: pod.LabelFleet + "=" + fleet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Items
+	}
+	k.until("the instance has its groups", func() bool { return len(pods()) == 3 })
+	ports := map[int32]bool{}
+	for _, p := range pods() {
+		c := p.Spec.Containers[0]
+		if c.Image != image || len(c.Ports) != 1 || c.Ports[0].ContainerPort != 7777 {
+			t.Errorf("pod %s runs %s with ports %v", p.Name, c.Image, c.Ports)
+		}
+		ports[c.Ports[0].HostPort] = true
+		k.runs(&p, "node-1")
+	}
+	if len(ports) != 3 {
+		t.Errorf("three game servers have the ports %v", ports)
+	}
+	var status struct {
+		LocationAttributes []struct {
+			LocationState struct{ Location, Status string }
+		}
+	}
+	k.until("the location activates", func() bool {
+		muster.call("DescribeFleetLocationAttributes", fmt.Sprintf(`{"FleetId":%q}`, fleet), &status)
+		for _, l := range status.LocationAttributes {
+			if l.LocationState.Location == "custom-cluster" && l.LocationState.Status == "ACTIVATING" {
+				return true
+			}
+		}
+		return false
+	})
+	muster.call("DeleteContainerFleet", fmt.Sprintf(`{"FleetId":%q}`, fleet), new(any))
+	k.until("nothing is left", func() bool {
+		for _, p := range pods() {
+			if p.DeletionTimestamp != nil {
+				k.vanishes(&p)
+			}
+		}
+		return len(pods()) == 0
+	})
+}
