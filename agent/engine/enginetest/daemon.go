@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,7 @@ type Daemon struct {
 
 	t       testing.TB
 	dir     string
+	bridge  string // of the network, on the host
 	command func() *exec.Cmd
 	cmd     *exec.Cmd
 	ended   <-chan struct{} // closed when cmd has ended
@@ -75,9 +77,11 @@ func Docker(t testing.TB, args ...string) *Daemon {
 		t.Fatal(err)
 	}
 	d.Start()
-	if _, err := d.api.NetworkCreate(t.Context(), network, client.NetworkCreateOptions{Driver: "bridge"}); err != nil {
+	made, err := d.api.NetworkCreate(t.Context(), network, client.NetworkCreateOptions{Driver: "bridge"})
+	if err != nil {
 		t.Fatalf("create network: %v", err)
 	}
+	d.bridge = "br-" + made.ID[:12]
 	d.Network = network
 	return d
 }
@@ -241,30 +245,46 @@ func (d *Daemon) end() {
 		d.t.Logf("the engine's log:\n%s", d.tail())
 	}
 	d.killRest()
+	d.removeBridge()
 	d.unmount()
 	if err := os.RemoveAll(d.dir); err != nil {
 		d.t.Errorf("files of the engine are left: %v", err)
 	}
 }
 
-// killRest kills what the engine left: its processes have the folder's name among their
-// arguments.
+// killRest kills what the engine left: processes with the folder's name among their
+// arguments, and those of containers, whose control groups have the containers' ids.
 func (d *Daemon) killRest() {
+	var ids [][]byte
+	for _, folder := range []string{"data/containers", "graph/overlay-containers"} {
+		entries, _ := os.ReadDir(d.path(folder))
+		for _, entry := range entries {
+			if len(entry.Name()) == 64 { // an id
+				ids = append(ids, []byte(entry.Name()))
+			}
+		}
+	}
+	isOurs := func(pid string) bool {
+		line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		if err != nil {
+			return false
+		}
+		groups, _ := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
+		return bytes.Contains(line, []byte(d.dir)) ||
+			len(line) > 0 && slices.ContainsFunc(ids, func(id []byte) bool { return bytes.Contains(groups, id) })
+	}
 	deadline := time.Now().Add(10 * time.Second)
 	for time.Now().Before(deadline) {
 		left := 0
 		entries, _ := os.ReadDir("/proc")
 		for _, entry := range entries {
-			line, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-			if err != nil || !bytes.Contains(line, []byte(d.dir)) {
+			pid, err := strconv.Atoi(entry.Name())
+			if err != nil || pid == os.Getpid() || !isOurs(entry.Name()) {
 				continue
 			}
-			var pid int
-			if _, err := fmt.Sscan(entry.Name(), &pid); err == nil && pid != os.Getpid() {
-				left++
-				if process, err := os.FindProcess(pid); err == nil {
-					_ = process.Kill()
-				}
+			left++
+			if process, err := os.FindProcess(pid); err == nil {
+				_ = process.Kill()
 			}
 		}
 		if left == 0 {
@@ -273,6 +293,18 @@ func (d *Daemon) killRest() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	d.t.Errorf("processes of the engine are left")
+}
+
+// removeBridge removes the bridge of a network that the engine could not remove.
+func (d *Daemon) removeBridge() {
+	if d.bridge == "" {
+		return
+	}
+	if _, err := net.InterfaceByName(d.bridge); err == nil {
+		if out, err := exec.Command("ip", "link", "delete", d.bridge).CombinedOutput(); err != nil {
+			d.t.Errorf("the bridge %s is left: %s", d.bridge, out)
+		}
+	}
 }
 
 // unmount unmounts what is mounted in the folder, the innermost first.
