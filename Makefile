@@ -74,7 +74,7 @@ kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm
 		else echo "building $$name"; (cd kubernetes/programs && go build -ldflags '$(small)' -o "../../bin/kube/$$name" "$$package"); fi; done; \
 	if [ -x bin/kube/kwok ]; then stages="$$(cd kubernetes/programs && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
 	for stage in pod/fast/pod-{ready,complete,delete} node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease; do echo ---; cat "$$stages/$$stage.yaml"; done > bin/kube/kwok.yaml; fi
-	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
+	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
 	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
 	{ $(go_test) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
 

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,29 +31,80 @@ type caller struct {
 // call calls an operation of the API.
 func (c caller) call(operation string, in string, out any) {
 	c.t.Helper()
+	c.do(c.request(operation, in), out)
+}
+
+func (c caller) request(operation, in string) *http.Request {
+	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base, strings.NewReader(in))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	req.Header.Set("X-Amz-Target", "GameLift."+operation)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	c.do(req, out)
+	return req
+}
+
+// plays runs the game server of a pod as a process, with the container's environment, as a
+// kubelet would run its image.
+func (k kubelet) plays(p *corev1.Pod, port string) {
+	k.t.Helper()
+	program := os.Getenv("ARENA_BIN")
+	if program == "" {
+		k.t.Skip("ARENA_BIN is not set; make kube runs this test")
+	}
+	var env []string
+	for _, v := range p.Spec.Containers[0].Env {
+		value := v.Value
+		if v.ValueFrom != nil {
+			ref := v.ValueFrom.SecretKeyRef
+			s, err := k.Core.Secrets("default").Get(k.t.Context(), ref.Name, metav1.GetOptions{})
+			if err != nil {
+				k.t.Fatal(err)
+			}
+			value = string(s.Data[ref.Key])
+		}
+		env = append(env, v.Name+"="+value)
+	}
+	k.Program(k.t, "/usr/bin/env", append(append([]string{"-i"}, env...), program, "server", "--port="+port)...)
+}
+
+// freePort returns a UDP port that a game server may report.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := c.LocalAddr().(*net.UDPAddr).Port
+		c.Close()
+		if port <= 60000 {
+			return strconv.Itoa(port)
+		}
+	}
+	t.Fatal("every free port is above 60000")
+	return ""
 }
 
 func (c caller) do(req *http.Request, out any) {
 	c.t.Helper()
+	if err := c.try(req, out); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c caller) try(req *http.Request, out any) error {
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
-		c.t.Fatalf("%s %s: %s %s %v", req.Method, req.Header.Get("X-Amz-Target"), res.Status, text, err)
+		return fmt.Errorf("%s %s: %s %s %w", req.Method, req.Header.Get("X-Amz-Target"), res.Status, text, err)
 	}
-	if err := json.Unmarshal(text, out); err != nil {
-		c.t.Fatal(err)
-	}
+	return json.Unmarshal(text, out)
 }
 
 // serve starts the program muster and returns how to call it.
@@ -87,7 +140,8 @@ func serve(t *testing.T) caller {
 }
 
 // A container fleet of the real server on a real API server: a location that the cluster has
-// joined gets its instance as pods, with ports of their own, and they go with the fleet.
+// joined gets its instance as pods, with ports of their own. The demo game plays one of them: its game session has the node's
+// address and marks its pod. The pods go with the fleet.
 func TestCluster_Fleet(t *testing.T) {
 	muster := serve(t)
 	k := kubelet{t, kubetest.Start(t)}
@@ -100,9 +154,10 @@ func TestCluster_Fleet(t *testing.T) {
 	}
 	muster.do(req, &token)
 	k.Program(t, os.Getenv("MUSTER_KUBERNETES_BIN"), "--server="+muster.base, "--token="+token.Token, "--kubeconfig="+k.Kubeconfig(), "--namespace=default")
+	port := freePort(t)
 	image := "registry.example/arena@sha256:" + strings.Repeat("ab", 32)
 	muster.call("CreateContainerGroupDefinition", fmt.Sprintf(`{"Name":"arena","OperatingSystem":"AMAZON_LINUX_2023","TotalMemoryLimitMebibytes":256,"TotalVcpuLimit":0.25,
-		"GameServerContainerDefinition":{"ContainerName":"game","ImageUri":%q,"ServerSdkVersion":"5.4.0","PortConfiguration":{"ContainerPortRanges":[{"FromPort":7777,"ToPort":7777,"Protocol":"UDP"}]}}}`, image), new(any))
+		"GameServerContainerDefinition":{"ContainerName":"game","ImageUri":%[1]q,"ServerSdkVersion":"5.4.0","PortConfiguration":{"ContainerPortRanges":[{"FromPort":%[2]s,"ToPort":%[2]s,"Protocol":"UDP"}]}}}`, image, port), new(any))
 	var made struct {
 		ContainerFleet struct{ FleetId string }
 	}
@@ -119,7 +174,7 @@ func TestCluster_Fleet(t *testing.T) {
 	ports := map[int32]bool{}
 	for _, p := range pods() {
 		c := p.Spec.Containers[0]
-		if c.Image != image || len(c.Ports) != 1 || c.Ports[0].ContainerPort != 7777 {
+		if c.Image != image || len(c.Ports) != 1 || fmt.Sprint(c.Ports[0].ContainerPort) != port {
 			t.Errorf("pod %s runs %s with ports %v", p.Name, c.Image, c.Ports)
 		}
 		ports[c.Ports[0].HostPort] = true
@@ -141,6 +196,33 @@ func TestCluster_Fleet(t *testing.T) {
 			}
 		}
 		return false
+	})
+	played := pods()[0]
+	k.plays(&played, port)
+	var session struct {
+		GameSession struct {
+			IpAddress string
+			Port      int32
+		}
+	}
+	k.until("there is a game session", func() bool {
+		in := fmt.Sprintf(`{"FleetId":%q,"Location":"custom-cluster","MaximumPlayerSessionCount":2}`, fleet)
+		return muster.try(muster.request("CreateGameSession", in), &session) == nil
+	})
+	if g := session.GameSession; g.IpAddress != "203.0.113.1" || g.Port != played.Spec.Containers[0].Ports[0].HostPort {
+		t.Errorf("players reach the game session at %s:%d", g.IpAddress, g.Port)
+	}
+	k.until("its pod alone is marked", func() bool {
+		busy := 0
+		for _, p := range pods() {
+			if p.Labels[pod.LabelBusy] == "true" {
+				busy++
+				if p.Name != played.Name {
+					t.Fatalf("pod %s is marked, the game session is on %s", p.Name, played.Name)
+				}
+			}
+		}
+		return busy == 1
 	})
 	muster.call("DeleteContainerFleet", fmt.Sprintf(`{"FleetId":%q}`, fleet), new(any))
 	k.until("nothing is left", func() bool {
