@@ -65,10 +65,10 @@ type problem struct {
 	lasts       bool // its images cannot be had
 }
 
-// want replaces what is desired of the group.
+// want replaces what is desired of the group. Failures of another version do not count.
 func (g *group) want(d protocol.Group) {
 	g.desired, g.named = d, true
-	if g.status == Failed && d.Definition != g.tried {
+	if d.Definition != g.tried {
 		g.retry, g.crashes, g.refused = time.Time{}, 0, 0
 	}
 }

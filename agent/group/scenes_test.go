@@ -173,6 +173,33 @@ func TestInstance_NewVersion(t *testing.T) {
 	})
 }
 
+// The failures of one version do not delay the next: its groups are started again soon.
+func TestInstance_NewVersionStartsAfresh(t *testing.T) {
+	play(t, func(s *stage) {
+		s.desired.Groups = s.desired.Groups[:1]
+		s.begin(true)
+		for s.group("0").Cause == "" || !strings.Contains(s.group("0").Cause, "in a row") {
+			pass(time.Minute)
+			if s.group("0").Phase == protocol.GroupRunning {
+				s.run("0").finish(End{Code: 2})
+				pass(0)
+			}
+		}
+		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Drain })
+		pass(time.Second)
+		if g := s.group("0"); g.Phase != protocol.GroupGone {
+			t.Fatalf("a group that does not run is not drained: %+v", g)
+		}
+		s.want(func(d *protocol.Desired) { d.Groups[0].Stop, d.Groups[0].Definition = protocol.Keep, "two" })
+		pass(10 * time.Second)
+		s.run("0").finish(End{Code: 2})
+		pass(10 * time.Second)
+		if g := s.group("0"); g.Phase != protocol.GroupRunning {
+			t.Errorf("the first crash of the new version is %+v", g)
+		}
+	})
+}
+
 // Killing a process ends its run, and the next one begins immediately.
 func TestInstance_Kill(t *testing.T) {
 	play(t, func(s *stage) {
