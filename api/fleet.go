@@ -228,7 +228,7 @@ func checkComputeType(in *gamelift.CreateFleetInput) error {
 		}
 	}
 	if in.ScriptId != nil {
-		return fault.Invalid("ScriptId: this version of Muster keeps scripts but hosts none; give a BuildId")
+		return fault.Invalid("ScriptId: scripts are stored but not hosted, because AWS's runtime for them is closed; put the script with Node.js into a build, and give its BuildId (docs/migrating.md)")
 	}
 	return nil
 }

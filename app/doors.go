@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/api"
+	"github.com/musterhq/muster/autoscaling"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/gamelift"
@@ -29,6 +30,7 @@ type doors struct {
 	hosts   *hosts.Server
 	admin   *admin.Door
 	players *backend.Backend
+	scaling *autoscaling.Door
 }
 
 // openDoors creates the doors of a node at a site; requests come once it is served.
@@ -50,8 +52,12 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		console: consoleDoor(d, o),
 		servers: serversdk.New(serversdk.Options{
 			Store: d.store, Computes: d.computes, Sessions: d.sessions, Matches: d.matches,
-			Signatures: newSignatures(d.keys), AcceptAnyCredentials: o.AcceptAny,
+			Signatures: newSignatures(d.keys, "gamelift"), AcceptAnyCredentials: o.AcceptAny,
 			Logger: o.Logger, Registerer: metrics,
+		}),
+		scaling: autoscaling.New(autoscaling.Options{
+			Store: d.store, Groups: d.groups, Logger: o.Logger,
+			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits}).allowBody,
 		}),
 		admin: admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
 		players: backend.New(backend.Deps{

@@ -24,8 +24,9 @@ func (a *App) ownPaths() *http.ServeMux {
 }
 
 // routes routes each request to its door. Requests in AWS's protocols are recognized by
-// their headers, game servers by their query, files by a signature for S3 or their
-// bucket, and everything else by its path.
+// their headers, game servers by their query, those of the Auto Scaling API by the service
+// that they are signed for, files by a signature for S3 or their bucket, and everything
+// else by its path.
 func (a *App) routes() http.Handler {
 	paths, audited := a.ownPaths(), a.domain.audited
 	yields := store.WithYield // the first changes to be refused while too many wait to become durable
@@ -37,12 +38,15 @@ func (a *App) routes() http.Handler {
 	paths.HandleFunc("/", nothingHere)
 	servers := audited("gameserver", a.doors.servers, nil)
 	api, files := audited("api", a.doors.api, yields), audited("files", a.doors.uploads, yields)
+	scaling := audited("autoscaling", a.doors.scaling, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
 			api.ServeHTTP(w, r)
 		case serversdk.Match(r):
 			servers.ServeHTTP(w, r)
+		case a.doors.scaling.Match(r):
+			scaling.ServeHTTP(w, r)
 		case a.doors.uploads.Match(r):
 			files.ServeHTTP(w, r)
 		default:

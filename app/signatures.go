@@ -15,9 +15,10 @@ type signatures struct {
 	verifier *sigv4.Verifier
 }
 
-func newSignatures(keys *auth.Service) *signatures {
+// newSignatures returns what authenticates requests that are signed for a service.
+func newSignatures(keys *auth.Service, service string) *signatures {
 	return &signatures{keys: keys, verifier: sigv4.New(sigv4.Options{
-		Service: "gamelift",
+		Service: service,
 		Lookup: func(id string) (sigv4.Secret, bool) {
 			secret, ok := keys.Secret(id)
 			return sigv4.Secret{Key: secret}, ok

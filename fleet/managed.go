@@ -68,7 +68,7 @@ const onDemand = "ON_DEMAND"
 func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 	m := in.Managed
 	if m.BuildID == "" {
-		return fault.Invalid("BuildId: required for a fleet with ComputeType EC2; this version of Muster hosts no scripts")
+		return fault.Invalid("BuildId: required for a fleet with ComputeType EC2; scripts are not hosted (docs/migrating.md)")
 	}
 	if _, ok := SizeOf(m.InstanceType); !ok {
 		return fault.Invalid("EC2InstanceType: required for a fleet with ComputeType EC2; it says how many processors and how much memory an instance takes of a host")

@@ -16,7 +16,7 @@ type Group struct {
 	Types      []InstanceType `json:"types"`
 	Suspended  bool           `json:"suspended,omitzero"` // REPLACE_INSTANCE_TYPES
 	Machines   Machines       `json:"machines"`
-	Scaling    string         `json:"scaling"` // the id in the ARN of its Auto Scaling group, which does not exist
+	Scaling    string         `json:"scaling"` // the id in the ARN of its Auto Scaling group
 	Status     Status         `json:"status"`
 	Force      bool           `json:"force,omitzero"` // its deletion waits for no game server
 	Created    time.Time      `json:"created"`

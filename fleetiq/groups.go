@@ -3,6 +3,7 @@ package fleetiq
 import (
 	"cmp"
 	"iter"
+	"strings"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -42,12 +43,31 @@ func newGroups(st *store.Store, sh *shared) *Groups {
 // ARN returns the ARN of a group.
 func (gs *Groups) ARN(name string) string { return gs.opts.Home.Of(kind, name) }
 
-// AutoScalingARN returns the ARN of a group's Auto Scaling group. It has the form of
-// AWS's, and names nothing.
+// scalingPrefix begins the name of a group's Auto Scaling group, as in AWS.
+const scalingPrefix = "gamelift-gameservergroup-"
+
+// AutoScalingGroup returns the name of the Auto Scaling group of a group. There is none
+// that starts machines: what the group was created with can be read under that name.
+func AutoScalingGroup(group string) string { return scalingPrefix + group }
+
+// OfAutoScalingGroup returns the name of the group whose Auto Scaling group has a name.
+func OfAutoScalingGroup(name string) (group string, ok bool) {
+	group, ok = strings.CutPrefix(name, scalingPrefix)
+	return group, ok && group != ""
+}
+
+// AutoScalingARN returns the ARN of a group's Auto Scaling group, in the form of AWS's.
 func (gs *Groups) AutoScalingARN(g *Group) string {
 	h := gs.opts.Home
 	return "arn:aws:autoscaling:" + h.Region + ":" + h.Account + ":autoScalingGroup:" + g.Scaling +
-		":autoScalingGroupName/gamelift-gameservergroup-" + g.Name
+		":autoScalingGroupName/" + AutoScalingGroup(g.Name)
+}
+
+// ScalingPolicyARN returns the ARN of the policy of a group's Auto Scaling group.
+func (gs *Groups) ScalingPolicyARN(g *Group) string {
+	h := gs.opts.Home
+	return "arn:aws:autoscaling:" + h.Region + ":" + h.Account + ":scalingPolicy:" + g.Scaling +
+		":autoScalingGroupName/" + AutoScalingGroup(g.Name) + ":policyName/" + g.Name
 }
 
 // Get returns a group by name or ARN, or nil.

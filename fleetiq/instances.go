@@ -55,6 +55,9 @@ func (is *Instances) Of(r store.Reader, g *Group, after string) iter.Seq[Instanc
 // Position returns the position of an instance in the list that Of returns.
 func (i Instance) Position() string { return i.hostID }
 
+// LocationARN returns the ARN of an instance's location.
+func (is *Instances) LocationARN(i Instance) string { return is.opts.Home.Of("location", i.Location) }
+
 // Location returns the location of an instance, or "" if no host has its id.
 func (is *Instances) Location(r store.Reader, id string) string {
 	if h := is.Hosts.HostOfInstance(r, id); h != nil {

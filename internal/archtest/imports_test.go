@@ -86,6 +86,7 @@ var rows = []row{
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
+	{"autoscaling", ground + " internal/door internal/limit auth fleetiq", "reads game server groups for tools of the Auto Scaling API; who may is a matter of keys"},
 	{"serversdk", ground + " internal/door internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},

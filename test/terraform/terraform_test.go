@@ -83,8 +83,9 @@ provider "aws" {
   skip_metadata_api_check     = true
   s3_use_path_style           = true
   endpoints {
-    gamelift = %[1]q
-    s3       = %[1]q
+    autoscaling = %[1]q
+    gamelift    = %[1]q
+    s3          = %[1]q
   }
 }
 `
