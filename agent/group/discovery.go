@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -38,6 +39,7 @@ type asker struct {
 	processID string
 	i         *Instance
 	limit     *rate.Limiter
+	shown     chan struct{} // closed when the instance shows the run's containers
 }
 
 // ListenDiscovery opens the endpoint on an address that containers reach, on the usual port
@@ -74,7 +76,18 @@ func newKey() string {
 func (d *Discovery) admit(key, processID string, i *Instance) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.keys[key] = &asker{processID, i, rate.NewLimiter(perSecond, perSecond)}
+	d.keys[key] = &asker{processID, i, rate.NewLimiter(perSecond, perSecond), make(chan struct{})}
+}
+
+// shown answers the containers of runs that asked before their instance showed them.
+func (d *Discovery) shown(processIDs map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.keys {
+		if processIDs[a.processID] && !isClosed(a.shown) {
+			close(a.shown)
+		}
+	}
 }
 
 // forget ends what a run may ask.
@@ -111,8 +124,24 @@ func (d *Discovery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !a.limit.Allow():
 		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("the containers of a group may ask %d times a second", perSecond))
 	default:
+		a.await(r.Context())
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(a.i.neighbors())
+	}
+}
+
+// startWaits bounds how long a container waits for an answer that includes itself: it may
+// ask before the engine has said that it runs.
+const startWaits = 5 * time.Second
+
+// await waits until the instance shows the run's containers.
+func (a *asker) await(ctx context.Context) {
+	late := time.NewTimer(startWaits)
+	defer late.Stop()
+	select {
+	case <-a.shown:
+	case <-late.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -471,6 +471,13 @@ func (i *Instance) show() {
 		v.report.Done = least
 	}
 	before := i.seen.Swap(v)
+	if d := i.m.endpoints().Discovery; d != nil {
+		shown := map[string]bool{}
+		for _, g := range i.groups {
+			shown[g.labels.ProcessID] = g.running != nil
+		}
+		d.shown(shown)
+	}
 	if before == nil || before.over != v.over || !reflect.DeepEqual(before.report, v.report) {
 		i.m.Changed()
 	}

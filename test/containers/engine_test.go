@@ -57,7 +57,9 @@ func (d *docker) socket() string { return "unix://" + filepath.Join(d.dir, "dock
 // start starts the engine, on the folders of a former one.
 func (d *docker) start() {
 	d.t.Helper()
+	// A killed dockerd takes its containerd with it, whose number must not seem in use.
 	os.Remove(filepath.Join(d.dir, "docker.pid"))
+	os.Remove(filepath.Join(d.dir, "exec", "containerd", "containerd.pid"))
 	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		d.t.Fatal(err)
@@ -83,6 +85,12 @@ func (d *docker) start() {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// kill kills the engine as a failure would; its containers go on.
+func (d *docker) kill() {
+	d.process.Process.Kill()
+	<-d.exited
 }
 
 // remove ends the containers and the engine, and removes everything of it.

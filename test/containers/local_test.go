@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -16,23 +17,42 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// play has a bot play for a while in a game session, and fails the test unless it was let in
-// and heard the game.
-func play(t *testing.T, program string, c *gamelift.Client, g *types.GameSession) {
+// join has a bot play for a while in a game session. The returned function waits for its end,
+// and fails the test unless the bot was let in and heard the game to the last.
+func join(t *testing.T, program string, c *gamelift.Client, g *types.GameSession, lasts time.Duration) (wait func()) {
 	t.Helper()
-	made, err := c.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String(fmt.Sprint("player-", time.Now().UnixNano()))})
+	in := &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String(fmt.Sprint("player-", time.Now().UnixNano()))}
+	made, err := c.CreatePlayerSession(t.Context(), in)
+	for err != nil && strings.Contains(err.Error(), "is away") { // its connection is made again
+		time.Sleep(100 * time.Millisecond)
+		made, err = c.CreatePlayerSession(t.Context(), in)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port))
-	out, err := exec.Command(program, "bot", "--addr", address, "--player-session", *made.PlayerSession.PlayerSessionId, "--for", "2s", "--json").CombinedOutput()
-	var result struct {
-		Ending    string
-		Snapshots int
+	bot := exec.Command(program, "bot", "--addr", address, "--player-session", *made.PlayerSession.PlayerSessionId, "--for", lasts.String(), "--json")
+	var out bytes.Buffer
+	bot.Stdout, bot.Stderr = &out, &out
+	if err := bot.Start(); err != nil {
+		t.Fatal(err)
 	}
-	if err != nil || json.Unmarshal(out, &result) != nil || result.Ending != "left" || result.Snapshots == 0 {
-		t.Fatalf("the player at %s: %v\n%s", address, err, out)
+	return func() {
+		t.Helper()
+		var result struct {
+			Ending    string
+			Snapshots int
+		}
+		if err := bot.Wait(); err != nil || json.Unmarshal(out.Bytes(), &result) != nil || result.Ending != "left" || result.Snapshots == 0 {
+			t.Fatalf("the player at %s: %v\n%s", address, err, &out)
+		}
 	}
+}
+
+// play has a bot play for two seconds.
+func play(t *testing.T, program string, c *gamelift.Client, g *types.GameSession) {
+	t.Helper()
+	join(t, program, c, g, 2*time.Second)()
 }
 
 // session creates a game session, when a process is free, and returns it when it is ACTIVE.
@@ -114,10 +134,17 @@ func TestLocal_Neighbors(t *testing.T) {
 	d.image("neighbors:dev", static(t, "test/serversdk/neighbors"), "/neighbors")
 	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "neighbors:dev")
 	node.Follow(t, s.URL).Code(t, "SERVER_PROCESS_ACTIVE")
+	for len(d.running()) == 0 { // the engine says so after the game server has
+		time.Sleep(50 * time.Millisecond)
+	}
 	id := d.running()[0]
 	address := d.run("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id)
-	if want := fmt.Sprintf("neighbor game GAME_SERVER %s %s", address, id); address == "" || !strings.Contains(s.Log(), want) {
-		t.Errorf("the SDK should have said %q:\n%s", want, s.Log())
+	want := fmt.Sprintf("neighbor game GAME_SERVER %s %s", address, id)
+	for late := time.Now().Add(30 * time.Second); address == "" || !strings.Contains(s.Log(), want); {
+		if time.Now().After(late) {
+			t.Fatalf("the SDK should have said %q:\n%s", want, s.Log())
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)

@@ -1,0 +1,300 @@
+package containers
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/agent/engine/enginetest"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// world is a Muster, a machine with an agent and a container engine, and a registry.
+type world struct {
+	*docker
+	c        *gamelift.Client
+	server   *node.Process
+	seen     *node.Events
+	registry string
+	program  string // the arena
+	root     string // the agent's
+	log      string
+	agent    *exec.Cmd
+}
+
+// build starts a world. Its agent joins the home region.
+func build(t *testing.T) *world {
+	t.Helper()
+	w := &world{docker: startDocker(t), root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t).Host}
+	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none")
+	w.c, w.seen = node.Client(w.server.URL), node.Follow(t, w.server.URL)
+	w.log = filepath.Join(t.TempDir(), "agent.log")
+	w.startAgent()
+	t.Cleanup(func() {
+		w.killAgent()
+		if text, err := os.ReadFile(w.log); err == nil && t.Failed() {
+			t.Logf("the end of the agent's log:\n%s", text[max(0, len(text)-6000):])
+		}
+	})
+	return w
+}
+
+func (w *world) startAgent() {
+	w.t.Helper()
+	operator := &client.Client{Endpoint: w.server.URL}
+	token, err := operator.CreateJoinToken(w.t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer log.Close()
+	w.agent = exec.Command(node.Path(w.t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", "127.0.0.1", "--name", "engine",
+		"--ports", "31000-31999", "--isolation", "off", "--engine", w.socket())
+	w.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
+	w.agent.Stdout, w.agent.Stderr = log, log
+	if err := w.agent.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// killAgent kills the agent without warning.
+func (w *world) killAgent() {
+	w.agent.Process.Kill()
+	w.agent.Wait()
+}
+
+// push puts an image with an entry point into the registry.
+func (w *world) push(tag string, entrypoint ...string) (image string) {
+	w.t.Helper()
+	image = w.registry + "/arena:" + tag
+	w.image(image, w.program, entrypoint...)
+	w.run("push", image)
+	w.run("rmi", image) // the agent has to fetch it
+	return image
+}
+
+func container(image string) *types.GameServerContainerDefinitionInput {
+	return &types.GameServerContainerDefinitionInput{
+		ContainerName: aws.String("game"), ImageUri: &image, ServerSdkVersion: aws.String("5.5.0"),
+		PortConfiguration: &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{
+			{FromPort: aws.Int32(7777), ToPort: aws.Int32(7777), Protocol: types.IpProtocolUdp},
+		}},
+	}
+}
+
+// define creates the definition, or a version of it, and waits until it is READY.
+func (w *world) define(image string) *types.ContainerGroupDefinition {
+	w.t.Helper()
+	name := aws.String("arena")
+	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
+		Name: name, OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
+		TotalMemoryLimitMebibytes: aws.Int32(128), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(image),
+	})
+	if err != nil {
+		_, err = w.c.UpdateContainerGroupDefinition(w.t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: name, GameServerContainerDefinition: container(image)})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for {
+		d, err := w.c.DescribeContainerGroupDefinition(w.t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: name})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		switch v := d.ContainerGroupDefinition; v.Status {
+		case types.ContainerGroupDefinitionStatusReady:
+			return v
+		case types.ContainerGroupDefinitionStatusFailed:
+			w.t.Fatalf("version %d: %s", *v.VersionNumber, aws.ToString(v.StatusReason))
+		}
+		w.pause("the definition")
+	}
+}
+
+// pause waits a little, and fails the test if it is over.
+func (w *world) pause(what string) {
+	w.t.Helper()
+	select {
+	case <-w.t.Context().Done():
+		w.t.Fatalf("waiting for %s", what)
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// create creates a container fleet with copies of the game server and waits until it is
+// ACTIVE.
+func (w *world) create(copies int32) (fleetID string) {
+	w.t.Helper()
+	made, err := w.c.CreateContainerFleet(w.t.Context(), &gamelift.CreateContainerFleetInput{
+		FleetRoleArn: aws.String("arn:aws:iam::000000000000:role/fleet"), GameServerContainerGroupDefinitionName: aws.String("arena"),
+		GameServerContainerGroupsPerInstance: &copies, InstanceType: aws.String("c5.large"), NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	id := *made.ContainerFleet.FleetId
+	for {
+		f := w.fleet(id)
+		if f.Status == types.ContainerFleetStatusActive {
+			return id
+		}
+		w.pause("the fleet, which is " + string(f.Status))
+	}
+}
+
+func (w *world) fleet(id string) *types.ContainerFleet {
+	w.t.Helper()
+	d, err := w.c.DescribeContainerFleet(w.t.Context(), &gamelift.DescribeContainerFleetInput{FleetId: &id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d.ContainerFleet
+}
+
+// session creates a game session of the fleet.
+func (w *world) session(fleetID string) *types.GameSession {
+	w.t.Helper()
+	return session(w.t, w.c, gamelift.CreateGameSessionInput{FleetId: &fleetID, MaximumPlayerSessionCount: aws.Int32(4)})
+}
+
+// deploy rolls a version out and returns the deployment's final status.
+func (w *world) deploy(fleetID string, v *types.ContainerGroupDefinition, protection types.DeploymentProtectionStrategy) types.DeploymentStatus {
+	w.t.Helper()
+	updated, err := w.c.UpdateContainerFleet(w.t.Context(), &gamelift.UpdateContainerFleetInput{
+		FleetId: &fleetID, GameServerContainerGroupDefinitionName: v.ContainerGroupDefinitionArn,
+		DeploymentConfiguration: &types.DeploymentConfiguration{
+			ProtectionStrategy: protection, MinimumHealthyPercentage: aws.Int32(30), ImpairmentStrategy: types.DeploymentImpairmentStrategyRollback,
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	id := updated.ContainerFleet.DeploymentDetails.LatestDeploymentId
+	for {
+		d, err := w.c.DescribeFleetDeployment(w.t.Context(), &gamelift.DescribeFleetDeploymentInput{FleetId: &fleetID, DeploymentId: id})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		switch s := d.FleetDeployment.DeploymentStatus; s {
+		case types.DeploymentStatusPending, types.DeploymentStatusInProgress, types.DeploymentStatusRollbackInProgress:
+		case types.DeploymentStatusImpaired:
+			if w.fleet(fleetID).Status == types.ContainerFleetStatusActive {
+				return s
+			}
+		default:
+			return s
+		}
+		w.pause("the deployment")
+	}
+}
+
+// images returns the digests of the images of the running containers.
+func (w *world) images() (all []string) {
+	for _, id := range w.running() {
+		image, err := w.try("inspect", "--format", "{{.Config.Image}}", id)
+		if err == nil {
+			all = append(all, image)
+		}
+	}
+	return all
+}
+
+// listens reports whether a UDP port of this machine is taken.
+func listens(port int32) bool {
+	conn, err := net.ListenPacket("udp4", fmt.Sprintf("0.0.0.0:%d", port))
+	if err == nil {
+		conn.Close()
+	}
+	return err != nil
+}
+
+// A container fleet from its definition to a rollback: players play in it, game servers that
+// crash are replaced, and neither the death of the agent nor that of the engine reaches a
+// game.
+func TestFleet(t *testing.T) {
+	w := build(t)
+	w.define(w.push("1", "/arena", "server", "--port", "7777"))
+	fleetID := w.create(3)
+	g := w.session(fleetID)
+	play(t, w.program, w.c, g)
+
+	// A crash.
+	before := w.running()
+	if len(before) != 3 {
+		t.Fatalf("%d containers run", len(before))
+	}
+	w.run("kill", before[0])
+	w.seen.Code(t, "SERVER_PROCESS_CRASHED")
+	for len(w.running()) < 3 {
+		w.pause("the replacement")
+	}
+	play(t, w.program, w.c, w.session(fleetID))
+
+	// The agent dies; the game servers live, and the next agent finds them.
+	g = w.session(fleetID)
+	containers := w.running()
+	w.killAgent()
+	w.startAgent()
+	w.seen.Until(t, "the agent is back", func(e node.Event) bool { return e.Code == "HOST_CONNECTED" })
+	if after := w.running(); !slices.Equal(after, containers) {
+		t.Errorf("after the agent %v run, before %v", after, containers)
+	}
+	play(t, w.program, w.c, g)
+
+	// The engine dies, with all that it does for the network of containers.
+	g = w.session(fleetID)
+	w.kill()
+	w.start()
+	play(t, w.program, w.c, g)
+
+	// A new version, while a game is played that is protected.
+	ended := join(t, w.program, w.c, w.session(fleetID), 8*time.Second)
+	two := w.define(w.push("2", "/arena", "server", "--port", "7777", "--ticks", "30"))
+	if s := w.deploy(fleetID, two, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusComplete {
+		t.Fatalf("the deployment is %s", s)
+	}
+	ended()
+	digest := aws.ToString(two.GameServerContainerDefinition.ResolvedImageDigest)
+	for _, image := range w.images() {
+		if !strings.Contains(image, digest) {
+			t.Errorf("%s runs, want %s", image, digest)
+		}
+	}
+	play(t, w.program, w.c, w.session(fleetID))
+
+	// A version that does not work.
+	three := w.define(w.push("3", "/arena", "no-such-command"))
+	if s := w.deploy(fleetID, three, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusRollbackComplete {
+		t.Fatalf("the deployment of a version that does not work is %s", s)
+	}
+	play(t, w.program, w.c, w.session(fleetID))
+
+	// Deleting the fleet leaves nothing.
+	if _, err := w.c.DeleteContainerFleet(t.Context(), &gamelift.DeleteContainerFleetInput{FleetId: &fleetID}); err != nil {
+		t.Fatal(err)
+	}
+	for w.run("ps", "--all", "--quiet") != "" {
+		w.pause("the end of the containers")
+	}
+	if text, err := os.ReadFile(w.log); err != nil || bytes.Contains(text, []byte("panic")) {
+		t.Errorf("the agent's log: %v", err)
+	}
+	if listens(31000) {
+		t.Error("a game port is still taken")
+	}
+}
