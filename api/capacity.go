@@ -192,8 +192,8 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Ins
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceId: &i.ID, OperatingSystem: opt(f.Managed.OS), Type: &f.Managed.InstanceType,
 		Status: new(string(i.Status)), CreationTime: gamelift.At(i.Created), Location: &i.Location,
 	}
-	if c, err := h.Computes.Find(h.Store.View(), f.ID, i.ID); err == nil {
-		ip, dns := c.Address()
+	if host := h.Instances.Host(h.Store.View(), i.HostID); host != nil {
+		ip, dns := (&compute.Compute{IPAddress: host.IPAddress, DNSName: host.DNSName}).Address()
 		out.IpAddress, out.DnsName = &ip, &dns
 	}
 	return out

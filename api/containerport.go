@@ -26,7 +26,7 @@ func (h handlers) describeContainerGroupPortMappings(_ context.Context, in *game
 		return nil, err
 	}
 	out := &gamelift.DescribeContainerGroupPortMappingsOutput{
-		FleetId: &f.ID, Location: &i.Location, ContainerGroupDefinitionArn: h.groupARN(&g.Of), ContainerGroupType: in.ContainerGroupType,
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: &i.Location, ContainerGroupDefinitionArn: h.groupARN(&g.Of), ContainerGroupType: in.ContainerGroupType,
 		InstanceId: &i.ID, ContainerGroupPortMappings: portMappings(i, g),
 	}
 	if !g.PerInstance {
