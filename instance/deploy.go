@@ -36,7 +36,7 @@ func (pl *planner) deploy(tx *store.Tx, f *fleet.Fleet, l fleet.LocationState, d
 	in := rollout{fleet: f, config: d.Config, desired: l.Capacity.Desired}
 	for _, i := range pl.instances.ofFleet.Prefix(tx, store.Key(f.ID, l.Location)) {
 		switch {
-		case i.Failed:
+		case i.Failed && i.runs(f.Containers.Game):
 			in.failed = append(in.failed, i)
 		case i.Stop == Keep && !i.Gone:
 			in.instances = append(in.instances, rolling{i, pl.instances.groupLoads(tx, i)})
@@ -94,6 +94,9 @@ func (is *instances) drainGroup(tx *store.Tx, ref groupRef) {
 	i := is.rows.Get(tx, ref.instanceID).withGroups()
 	g := i.Group(ref.name)
 	g.Stop = Drain
+	for p := range is.Computes.On(tx, i.FleetID, i.computeName(g.Name)) {
+		is.Computes.Impair(tx, p, true) // when its game session has ended, it gets no other one
+	}
 	if g.PerInstance {
 		g.StopBy = tx.Now().Add(is.graces.UnhealthyGrace)
 	}

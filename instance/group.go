@@ -143,5 +143,17 @@ func (i *Instance) suits(f *fleet.Fleet) bool {
 	return i.Slots == f.Slots() && i.Stride >= c.Game.Ports && i.PortTo-i.PortFrom+1 >= i.Slots*i.Stride+beside
 }
 
+// runs reports whether the instance was made for a version of a game server group.
+func (i *Instance) runs(game *fleet.Group) bool {
+	return game != nil && slices.ContainsFunc(i.Groups, func(g Group) bool { return !g.PerInstance && sameVersion(&g.Of, game) })
+}
+
+// draining reports whether the group of a compute is being replaced.
+func (i *Instance) draining(computeName string) bool {
+	_, name := compute.InstanceOf(computeName)
+	g := i.Group(name)
+	return g != nil && g.Stop != Keep
+}
+
 // sameVersion reports whether two groups are of the same version.
 func sameVersion(a, b *fleet.Group) bool { return a.Name == b.Name && a.Version == b.Version }

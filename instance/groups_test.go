@@ -97,6 +97,7 @@ func (q *quay) deployment() *fleet.Deployment {
 func (q *quay) work(host string) {
 	q.Helper()
 	for _, a := range q.assigned(host) {
+		a = q.now(a)
 		r := instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating}
 		for n := range a.Groups {
 			g := &a.Groups[n]
@@ -107,8 +108,16 @@ func (q *quay) work(host string) {
 			r.Groups = append(r.Groups, report)
 		}
 		q.report(host, r)
-		q.settle(host, a)
+		q.settle(host, q.now(a))
 	}
+}
+
+// now returns an assignment as it is now: each report may have changed others.
+func (q *quay) now(a instance.Assignment) instance.Assignment {
+	if i := q.Instances.Instance(q.Store.View(), a.ID); i != nil {
+		a.Instance = i
+	}
+	return a
 }
 
 // tend starts or ends the game server of a group, and returns the group's phase.
@@ -374,6 +383,75 @@ func TestDeployment_OtherNumberOfGroups(t *testing.T) {
 		a := q.assigned(h)
 		if len(a) != 1 || a[0].ID == first || a[0].Slots != 3 || q.deployment().Status != fleet.DeploymentComplete {
 			q.Errorf("assigned %+v, the deployment is %s", a, q.deployment().Status)
+		}
+	})
+}
+
+// A thousand groups, two hundred of which host protected game sessions, are replaced without
+// losing one, and never by more than a quarter at a time.
+func TestDeployment_ThousandGroups(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		machine := machine
+		machine.Engine, machine.CPUMillis, machine.MemoryMiB = "docker 28", 1_000_000, 2_000_000
+		h := q.host()
+		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: machine}))
+		q.create(func(in *fleet.ContainerInput) {
+			in.Protection, in.InstanceType, in.Copies = fleet.FullProtection, "c5.2xlarge", 10
+		})
+		hundred := 100
+		_, err := q.Fleets.Capacities.Update.Do(q.Ctx, fleet.CapacityInput{FleetID: q.fleetID, Max: &hundred, Desired: &hundred})
+		if err != nil { // until it is ACTIVE
+			q.work(h)
+			_, err = q.Fleets.Capacities.Update.Do(q.Ctx, fleet.CapacityInput{FleetID: q.fleetID, Max: &hundred, Desired: &hundred})
+		}
+		q.Must(err)
+		celltest.Pass(time.Second)
+		q.work(h)
+		q.work(h)
+		if n := len(q.versions()); n != 1000 {
+			t.Fatalf("%d groups are ready", n)
+		}
+		hosting := map[compute.Ref]bool{}
+		for range 200 {
+			g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
+			q.Must(err)
+			ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
+			q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
+			hosting[ref] = true
+		}
+		q.deploy("game:2", fleet.DeploymentInput{})
+		for round := 0; q.deployment().Status == fleet.DeploymentInProgress; round++ {
+			if round == 100 {
+				t.Fatal("the deployment does not end")
+			}
+			if n := len(q.versions()); n < 750 {
+				t.Fatalf("%d groups are ready", n)
+			}
+			q.work(h)
+			for ref := range hosting {
+				if !q.Computes.Lives(q.Store.View(), ref) {
+					t.Fatalf("%v has lost its game session", ref)
+				}
+			}
+			if round > 5 { // game sessions end one by one
+				for ref := range hosting {
+					q.Must(q.Computes.End(q.Ctx, ref))
+					delete(hosting, ref)
+					delete(q.runs, ref.ComputeName)
+					if len(hosting)%20 == 0 {
+						break
+					}
+				}
+			}
+			celltest.Pass(10 * time.Second)
+		}
+		for n, v := range q.versions() {
+			if v != 2 {
+				t.Fatalf("group %d is of version %d", n, v)
+			}
+		}
+		if d := q.deployment(); d.Status != fleet.DeploymentComplete {
+			t.Errorf("the deployment is %s", d.Status)
 		}
 	})
 }

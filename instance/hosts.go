@@ -139,9 +139,7 @@ func (hs *hosts) Behind(r store.Reader, c *compute.Compute) (at compute.Host, op
 	if h := hs.rows.Get(r, i.HostID); h != nil {
 		at = compute.Host{ID: h.ID, Impaired: h.Impaired()}
 	}
-	_, name := compute.InstanceOf(c.Name)
-	g := i.Group(name)
-	return at, i.Stop == Keep && (g == nil || g.Stop == Keep)
+	return at, i.Stop == Keep && !i.draining(c.Name)
 }
 
 func (hs *hosts) put(tx *store.Tx, h *Host) {

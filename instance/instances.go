@@ -158,9 +158,7 @@ func (is *instances) drains(r store.Reader, ref compute.Ref) bool {
 	if i == nil {
 		return false
 	}
-	_, name := compute.InstanceOf(ref.ComputeName)
-	g := i.Group(name)
-	return i.Stop == Drain || g != nil && g.Stop == Drain
+	return i.Stop == Drain || i.draining(ref.ComputeName)
 }
 
 // trouble records that the processes of an instance do not stay alive, as its host

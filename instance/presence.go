@@ -66,7 +66,7 @@ func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
 		for old := range hs.Computes.OfInstance(tx, i.FleetID, i.ID) {
-			hs.Computes.Impair(tx, old, h.Impaired())
+			hs.Computes.Impair(tx, old, h.Impaired() || i.draining(old.ComputeName))
 		}
 	}
 }

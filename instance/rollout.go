@@ -14,7 +14,7 @@ type rollout struct {
 	config    fleet.DeploymentConfig
 	desired   int         // instances
 	instances []rolling   // those that stay
-	failed    []*Instance // those that their hosts could not run lately
+	failed    []*Instance // those that their hosts could not run lately, with the desired version
 }
 
 // rolling is an instance during a deployment, with the load of its groups.
@@ -43,9 +43,13 @@ type rolled struct {
 	cause   string // why it is IMPAIRED
 }
 
-// maxFailures is how often groups of a new version may end before one of them was ready,
-// until their deployment is IMPAIRED.
-const maxFailures = 3
+// Bounds of failures, at which a deployment is IMPAIRED: of all groups of the new version
+// together while none of them has become ready, and of a single one, which may fail on its
+// own machine only.
+const (
+	maxFailures      = 3
+	maxGroupFailures = 10
+)
 
 // planRollout returns the next changes of a deployment in a location. Groups of other
 // versions are drained, the idle ones first, but never so many that fewer than the healthy
@@ -58,7 +62,7 @@ func planRollout(in rollout) rolled {
 		return out
 	}
 	t := in.tally()
-	if t.failures >= maxFailures && t.readyNew == 0 {
+	if t.failures >= maxFailures && t.readyNew == 0 || t.worst >= maxGroupFailures {
 		out.status, out.cause = fleet.DeploymentImpaired, t.cause
 		return out
 	}
@@ -104,6 +108,7 @@ type rolloutTally struct {
 	ready    int // groups of any version that can host game sessions
 	readyNew int // groups of the desired version that have been ready
 	failures int // of groups of the desired version
+	worst    int // failures of the group that has most of them
 	cause    string
 	old      []candidate // in the order in which they are drained
 	ended    []groupRef  // groups that have ended, to run the desired version
@@ -157,6 +162,7 @@ func (in rollout) count(t *rolloutTally, whole *candidate, i rolling, g *Group, 
 	switch want := in.want(g); {
 	case want != nil && sameVersion(&g.Of, want) && g.Stop == Keep:
 		t.failures += g.Failures
+		t.worst = max(t.worst, g.Failures)
 		if g.Ready && !g.PerInstance {
 			t.readyNew++
 		}

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -203,6 +204,23 @@ func TestRollout_ReplacesWhatDoesNotSuit(t *testing.T) {
 	in.instances = nil // its end has begun, and no host has made another one yet
 	if out := planRollout(in); out.status != fleet.DeploymentInProgress {
 		t.Errorf("without an instance the deployment is %s", out.status)
+	}
+}
+
+// A group that fails again and again impairs the deployment although others are ready.
+func TestRollout_OneGroupFails(t *testing.T) {
+	i := &Instance{ID: "i-1", Slots: 2, Stride: 1, PortFrom: 1000, PortTo: 1001, Groups: groupsOf(rollingFleet(2, 2), 2)}
+	i.Groups[0].Ready = true
+	in := rollout{fleet: rollingFleet(2, 2), config: fleet.DeploymentConfig{MinHealthy: 75}, desired: 1, instances: []rolling{{Instance: i}}}
+	for i.Groups[1].Failures < maxGroupFailures {
+		if out := planRollout(in); out.status != fleet.DeploymentInProgress {
+			t.Fatalf("after %d failures the location is %s", i.Groups[1].Failures, out.status)
+		}
+		i.Groups[1].Failures++
+		i.Groups[1].Cause = "its port is taken"
+	}
+	if out := planRollout(in); out.status != fleet.DeploymentImpaired || !strings.Contains(out.cause, "its port is taken") {
+		t.Errorf("planned %+v", out)
 	}
 }
 
