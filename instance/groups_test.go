@@ -283,6 +283,36 @@ func TestGroups_CrashIsCountedAndReported(t *testing.T) {
 	})
 }
 
+// A game server that its host, after coming back, no longer has leaves a group that is not
+// ready.
+func TestGroups_MissingAfterReconnect(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		a := q.assigned(h)[0]
+		celltest.Pass(time.Minute)
+		m := machine
+		m.Engine = "docker 28"
+		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+		r := instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating}
+		for _, g := range a.Groups {
+			report := instance.GroupReport{Name: g.Name, Phase: instance.GroupStarting}
+			if g.Name == "1" {
+				report.Phase = instance.GroupRunning
+				r.Processes = append(r.Processes, instance.ProcessReport{ID: q.runs[a.ID+"/1"].ProcessID, Group: "1"})
+			}
+			r.Groups = append(r.Groups, report)
+		}
+		q.Must(q.Instances.ReportHost.Do(q.Ctx, instance.HostReport{HostID: h, First: true, Instances: []instance.InstanceReport{r}}))
+		i := q.Instances.Instance(q.Store.View(), a.ID)
+		if i.Group("0").Ready || !i.Group("1").Ready || i.Group("0").Phase != instance.GroupStarting {
+			t.Errorf("the groups are %+v", i.Groups)
+		}
+		if q.Computes.Lives(q.Store.View(), q.runs[a.ID+"/0"]) {
+			t.Error("the missing game server counts as alive")
+		}
+	})
+}
+
 // deploy updates the fleet's game server group.
 func (q *quay) deploy(version string, in fleet.DeploymentInput) {
 	q.Helper()

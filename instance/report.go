@@ -92,7 +92,7 @@ func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
 		rs.launches.reported(tx, i, report.Processes, since)
-		i = rs.reportGroups(tx, i, report.Groups)
+		i = rs.reportGroups(tx, rs.instances.rows.Get(tx, i.ID), report.Groups) // processes that have ended are groups that are not ready
 		rs.reportInstance(tx, i, report)
 	}
 	if in.First {
