@@ -378,3 +378,18 @@ func root(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "agent")
 }
+
+// shell accepts the agent's connection for a remote shell.
+func (m *muster) shell(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	to := m.shells[r.PathValue("id")]
+	m.mu.Unlock()
+	if to == nil || !m.allowed(w, r) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+	if err == nil {
+		to <- ws
+	}
+}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,21 +13,6 @@ import (
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
-
-// shell accepts the agent's connection for a remote shell.
-func (m *muster) shell(w http.ResponseWriter, r *http.Request) {
-	m.mu.Lock()
-	to := m.shells[r.PathValue("id")]
-	m.mu.Unlock()
-	if to == nil || !m.allowed(w, r) {
-		w.WriteHeader(http.StatusNotFound)
-		return
-	}
-	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
-	if err == nil {
-		to <- ws
-	}
-}
 
 // visit requests a remote shell in which a script runs, and returns the agent's connection.
 func (m *muster) visit(id string, want protocol.Shell, script string) *websocket.Conn {
