@@ -130,6 +130,9 @@ func (c *Config) check() (*beacon.Receipts, error) {
 	if err := offer.Check(); err != nil {
 		return nil, err
 	}
+	if err := checkOrigins(c.Origins); err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
 	for _, l := range c.Locations {
 		if l.Name == "" || seen[l.Name] {

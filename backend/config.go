@@ -35,8 +35,9 @@ type Config struct {
 	BeaconKeyFile string `yaml:"beacon_key_file"`
 	// TrustedProxies are addresses or networks whose X-Forwarded-For is trusted.
 	TrustedProxies []string `yaml:"trusted_proxies"`
-	// Origins are web sites whose pages may open a WebSocket, such as
-	// https://game.example. Programs other than browsers send no Origin.
+	// Origins are web sites whose pages may use the API, such as https://game.example.
+	// Programs other than browsers send no Origin. An open server also admits pages of
+	// this machine.
 	Origins []string `yaml:"origins"`
 	// Limits limit how often players may do things.
 	Limits Limits `yaml:"limits"`

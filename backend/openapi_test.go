@@ -48,7 +48,7 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path+" "+who)
 		}
 	}
-	names := map[who]string{anybody: "open", player: "player", operator: "operator"}
+	names := map[who]string{anybody: "open", anyPage: "open", player: "player", operator: "operator"}
 	for _, rt := range (&Backend{}).routes() {
 		served = append(served, rt.pattern()+" "+names[rt.access.who])
 	}

@@ -52,12 +52,14 @@ type who int
 
 const (
 	anybody  who = iota
+	anyPage      // anybody, and pages of all sites
 	player       // with an access token
 	operator     // signs with an access key
 )
 
 var (
 	open    = access{who: anybody}
+	pages   = access{who: anyPage}
 	players = access{who: player}
 )
 
@@ -90,13 +92,17 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 	b.metrics.request(rt, status, time.Since(begun))
 }
 
-// run checks a request's limits, identity and body, and calls its handler.
+// run checks a request's origin, limits, identity and body, and calls its handler.
 func (b *Backend) run(rq *request, rt route) (answer, error) {
-	if rt.access.who == operator {
+	admitted := b.admitPage(rq, rt)
+	if rt.access.who == operator && admitted {
 		return b.runOperator(rq, rt)
 	}
 	if err := rq.limit(rq.rates.address, networkOf(rq.from)); err != nil {
 		return answer{}, err
+	}
+	if !admitted {
+		return answer{}, errForeignPage
 	}
 	if rt.access.who == player {
 		var err error

@@ -26,12 +26,18 @@ func (b *Backend) newMux() *http.ServeMux {
 	for _, rt := range b.routes() {
 		mux.HandleFunc(rt.pattern(), func(w http.ResponseWriter, r *http.Request) { b.serve(rt, w, r) })
 	}
+	mux.HandleFunc("OPTIONS /player/", func(w http.ResponseWriter, r *http.Request) {
+		b.serve(route{method: "OPTIONS", path: "/", handle: b.preflight}, w, r)
+	})
 	mux.HandleFunc("/player/", func(w http.ResponseWriter, r *http.Request) {
-		b.serve(route{method: "ANY", path: "/", handle: func(*request) (answer, error) {
-			return answer{}, refuse("not-found", "there is nothing at "+r.Method+" "+r.URL.Path)
-		}}, w, r)
+		b.serve(route{method: "ANY", path: "/", handle: func(*request) (answer, error) { return answer{}, notThere(r) }}, w, r)
 	})
 	return mux
+}
+
+// notThere refuses a request for which there is no route.
+func notThere(r *http.Request) error {
+	return refuse("not-found", "there is nothing at "+r.Method+" "+r.URL.Path)
 }
 
 // routes lists every operation; a test compares the list with the description.
@@ -43,7 +49,7 @@ func (b *Backend) routes() []route {
 		{"GET", "/player/.well-known/openid-configuration", open, b.accounts.discovery},
 		{"GET", "/player/.well-known/jwks.json", open, b.accounts.keySet},
 		{"GET", v1 + "/openapi.yaml", open, b.places.description},
-		{"GET", v1 + "/ping", open, b.places.ping},
+		{"GET", v1 + "/ping", pages, b.places.ping},
 		{"GET", v1 + "/config", open, b.places.configuration},
 		{"GET", v1 + "/locations", open, b.places.locations},
 

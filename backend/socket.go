@@ -234,7 +234,7 @@ func newSockets(c *core) *sockets {
 	s := &sockets{core: c, door: newSocketDoor()}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: writeWithin, ReadBufferSize: 256, WriteBufferSize: 4 << 10, WriteBufferPool: &sync.Pool{},
-		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.allowedOrigin,
+		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.admits,
 		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
 			writeProblem(w, refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()), w.Header().Get("X-Request-Id"))
 		},
@@ -252,13 +252,6 @@ func (s *sockets) ticket(rq *request) (answer, error) {
 		return answer{}, err
 	}
 	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
-}
-
-// allowedOrigin reports whether a request comes from a program, which sends no Origin, or
-// from a page of the server itself or of a site that the configuration names.
-func (s *sockets) allowedOrigin(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	return origin == "" || origin == s.Base || slices.Contains(s.config.now().Origins, origin)
 }
 
 // access returns the access token of a request or of its ticket, or nil if it has neither. A
@@ -286,9 +279,6 @@ func (s *sockets) access(rq *request, query url.Values) (a *identity.Access, err
 
 func (s *sockets) open(rq *request) (answer, error) {
 	r := rq.http
-	if !s.allowedOrigin(r) {
-		return answer{}, refuse("not-allowed", "Origin: pages of this site may not connect")
-	}
 	query := r.URL.Query()
 	access, err := s.access(rq, query)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,7 @@ import (
 // browsers send, and the Host, which other programs can set as needed.
 type Pages struct {
 	Base    func() string // the server's own base URL
-	Origins []string      // sites whose pages may use the player API
+	Origins []string      // sites whose pages may use the player API, besides those of this machine
 }
 
 // refusal returns the status and message if a request must be refused, or 0.
@@ -24,7 +25,7 @@ func (p *Pages) refusal(r *http.Request) (status int, message string) {
 			"a web page that has its own name lead here gets nothing"
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
-		if SameOrigin(r) || strings.HasPrefix(r.URL.Path, "/player/") && slices.Contains(p.Origins, origin) {
+		if SameOrigin(r) || forPlayers(r.URL.Path) && (LocalOrigin(origin) || slices.Contains(p.Origins, origin)) {
 			return 0, ""
 		}
 		return http.StatusForbidden, "Origin: pages of other sites get nothing from a server that asks for no credentials; " +
@@ -53,12 +54,30 @@ func (p *Pages) names(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
+	return isLocal(strings.Trim(name, "[]"))
+}
+
+// isLocal reports whether a host name or address is this machine's, whoever asks.
+func isLocal(name string) bool {
+	name = strings.ToLower(name)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(name)
 	return err == nil && addr.IsLoopback()
+}
+
+// forPlayers reports whether a path is of the player API, and not of its part for
+// operators.
+func forPlayers(at string) bool {
+	at = path.Clean(at) + "/"
+	return strings.HasPrefix(at, "/player/") && !strings.HasPrefix(at, "/player/v1/server/")
+}
+
+// LocalOrigin reports whether an Origin header names a page that this machine serves.
+func LocalOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Scheme+"://"+u.Host == origin && isLocal(u.Hostname())
 }
 
 // SameOrigin reports whether a request does not come from a web page, or comes from one

@@ -8,6 +8,9 @@ type JSON = json.RawMessage
 // Base is the path of the player API below the base URL of the server.
 const Base = "/player/v1"
 
+// OperatorBase begins the paths for operators' backends, whose requests are signed.
+const OperatorBase = Base + "/server/"
+
 // Subprotocol is the subprotocol of the WebSocket at Base + "/ws".
 const Subprotocol = "muster.player.v1"
 
