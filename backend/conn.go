@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -207,7 +208,11 @@ func (c *socket) receive(kind int, text []byte, strikes *int) bool {
 		return false
 	}
 	var m protocol.Message
-	if kind == websocket.TextMessage && decodeText(text, &m) == nil {
+	err := error(errBinary)
+	if kind == websocket.TextMessage {
+		err = decodeText(text, &m, "")
+	}
+	if err == nil {
 		c.answer(c.handle(&m))
 		return true
 	}
@@ -215,9 +220,11 @@ func (c *socket) receive(kind int, text []byte, strikes *int) bool {
 		c.end(protocol.CloseBadMessage, "messages that cannot be read")
 		return false
 	}
-	c.answer(c.problem("", refuse("malformed-json", "the message is not of the form described")))
+	c.answer(c.problem("", err))
 	return true
 }
+
+var errBinary = refuse("malformed-json", "a message is a text frame")
 
 // answer queues a message, if it has a type, and writes it if no other goroutine writes. A
 // client that does not read is disconnected.
@@ -280,32 +287,45 @@ func (c *socket) handle(m *protocol.Message) outgoing {
 // act executes a message about matchmaking.
 func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*lobby.Ticket, error) {
 	tickets, rates := c.of.Lobby.Tickets, c.of.rates
-	if m.Type == protocol.MessageStart {
+	switch m.Type {
+	case protocol.MessageStart:
 		var in protocol.TicketRequest
-		if err := decodeText(m.Data, &in); err != nil {
+		if err := readData(m, &in); err != nil {
 			return nil, err
 		}
 		if err := rates.take(rates.ticket, who.PlayerID); err != nil {
 			return nil, err
 		}
 		return tickets.Start(ctx, who.PlayerID, who.Scope, matchRequest(&in))
-	}
-	var in protocol.SocketTicketID
-	if err := decodeText(m.Data, &in); err != nil {
-		return nil, err
-	}
-	switch m.Type {
-	case protocol.MessageCancel:
-		return tickets.Cancel(ctx, who.PlayerID, in.TicketID)
-	case protocol.MessageAccept:
+	case protocol.MessageCancel, protocol.MessageAccept:
+		var in protocol.SocketTicketID
+		if err := readData(m, &in); err != nil {
+			return nil, err
+		}
+		if m.Type == protocol.MessageCancel {
+			return tickets.Cancel(ctx, who.PlayerID, in.TicketID)
+		}
 		return tickets.Answer(ctx, who.PlayerID, in.TicketID, in.Accept)
 	}
-	return nil, refuse("invalid-parameter", "type: "+m.Type+" is not known")
+	return nil, refuse("invalid-parameter", fmt.Sprintf("/type: %.40q is no message of a client; those are %s", m.Type, clientMessages))
+}
+
+// clientMessages are the types of messages that clients send, for texts.
+var clientMessages = strings.Join([]string{
+	protocol.MessageAuth, protocol.MessagePing, protocol.MessageStart, protocol.MessageCancel, protocol.MessageAccept,
+}, ", ")
+
+// readData decodes the data of a message.
+func readData(m *protocol.Message, into any) error {
+	if len(m.Data) == 0 {
+		return refuse("malformed-json", "/data: "+m.Type+" needs data")
+	}
+	return decodeText(m.Data, into, "/data")
 }
 
 func (c *socket) auth(m *protocol.Message) outgoing {
 	var in protocol.SocketAuth
-	if err := decodeText(m.Data, &in); err != nil {
+	if err := readData(m, &in); err != nil {
 		return c.problem(m.ID, err)
 	}
 	access, err := c.of.Identity.Tokens.Verify(in.AccessToken)
@@ -417,7 +437,7 @@ func (c *socket) update(d due) error {
 	}
 	if left, warn := c.expiring(access); warn {
 		c.warned = access
-		if err := c.send(outgoing{Type: protocol.MessageExpiring, Data: map[string]int64{"in_seconds": seconds(left)}}); err != nil {
+		if err := c.send(outgoing{Type: protocol.MessageExpiring, Data: &protocol.SocketExpiring{InSeconds: seconds(left)}}); err != nil {
 			return err
 		}
 	}

@@ -15,11 +15,14 @@ import (
 // locations are, and the latency to them.
 type places struct{ *core }
 
-func (h *places) description(rq *request) (answer, error) {
-	rq.public("300")
-	rq.w.Header().Set("Content-Type", "application/yaml")
-	rq.w.Write(Description) // fails if the client has gone
-	return answer{}, nil
+// serves returns the handler of a description.
+func (h *places) serves(text []byte) handler {
+	return func(rq *request) (answer, error) {
+		rq.public("300")
+		rq.w.Header().Set("Content-Type", "application/yaml")
+		rq.w.Write(text) // fails if the client has gone
+		return answer{}, nil
+	}
 }
 
 func (h *places) ping(rq *request) (answer, error) {

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
@@ -192,7 +193,7 @@ func reads[T any](as count, handle func(*request, *T) (answer, error)) handler {
 		if len(rq.body) == 0 {
 			return answer{}, refuse("malformed-json", "a body is required")
 		}
-		if err := decodeText(rq.body, in); err != nil {
+		if err := decodeText(rq.body, in, ""); err != nil {
 			return answer{}, err
 		}
 		if err := as(rq); err != nil {
@@ -248,23 +249,50 @@ func (rq *request) readBody() error {
 	return nil
 }
 
-func decodeText(text []byte, into any) error {
+// decodeText decodes JSON that a client sent. Refusals name the member by its JSON Pointer,
+// which begins with at: where the text is in what was sent.
+func decodeText(text []byte, into any, at string) error {
 	err := json.Unmarshal(text, into, json.RejectUnknownMembers(true))
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, json.ErrUnknownName):
-		return refuse("unknown-field", plainError(err))
 	}
-	return refuse("malformed-json", plainError(err))
+	e, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return refuse("malformed-json", cmp.Or(at, "what was sent")+": is no JSON")
+	}
+	member := cmp.Or(at+string(e.JSONPointer), "/")
+	if errors.Is(err, json.ErrUnknownName) {
+		return refuse("unknown-field", member+": there is no such member here")
+	}
+	return refuse("malformed-json", member+": must be "+formOf(e.GoType))
 }
 
-// plainError is a decoder's error without its Go types.
-func plainError(err error) string {
-	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return "the member at " + cmp.Or(string(e.JSONPointer), "/") + " is not what it should be"
+// formOf names the JSON that a type is decoded from.
+func formOf(t reflect.Type) string {
+	if t == nil {
+		return "as described"
 	}
-	return "the body is no JSON of the form described"
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return "a time of RFC 3339"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int64:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "as described"
 }
 
 func (b *Backend) write(rq *request, a answer) {

@@ -48,7 +48,8 @@ func (b *Backend) routes() []route {
 	return []route{
 		{"GET", "/player/.well-known/openid-configuration", open, b.accounts.discovery},
 		{"GET", "/player/.well-known/jwks.json", open, b.accounts.keySet},
-		{"GET", v1 + "/openapi.yaml", open, b.places.description},
+		{"GET", v1 + "/openapi.yaml", open, b.places.serves(Description)},
+		{"GET", v1 + "/asyncapi.yaml", open, b.places.serves(PushDescription)},
 		{"GET", v1 + "/ping", pages, b.places.ping},
 		{"GET", v1 + "/config", open, b.places.configuration},
 		{"GET", v1 + "/locations", open, b.places.locations},
@@ -109,3 +110,9 @@ func (b *Backend) routes() []route {
 //
 //go:embed openapi.yaml
 var Description []byte
+
+// PushDescription is the AsyncAPI 3.0 description of the WebSocket, in YAML. Its messages
+// contain schemas of Description.
+//
+//go:embed asyncapi.yaml
+var PushDescription []byte

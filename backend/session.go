@@ -80,7 +80,7 @@ const maxPlayerData = 2048
 func (h *games) join(rq *request) (answer, error) {
 	in := protocol.JoinRequest{}
 	if len(rq.body) > 0 {
-		if err := decodeText(rq.body, &in); err != nil {
+		if err := decodeText(rq.body, &in, ""); err != nil {
 			return answer{}, err
 		}
 	}

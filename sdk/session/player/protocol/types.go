@@ -270,7 +270,7 @@ type Connection struct {
 	DNSName         string `json:"dns_name,omitzero"` // Its name, which TLS needs; its address where it has none
 	Host            string `json:"host"`              // dns_name, or else ip
 	Port            int64  `json:"port"`              // Its port
-	PlayerSessionID string `json:"player_session_id"` // To show to the game server; good once
+	PlayerSessionID string `json:"player_session_id"` // To show to the game server, which accepts it once (AcceptPlayerSession)
 }
 
 // Ticket: A wish to be matched and what became of it.
@@ -468,6 +468,11 @@ type SocketReady struct {
 	PlayerID  string    `json:"player_id"`  // The player
 	ExpiresAt time.Time `json:"expires_at"` // When the access token ends; send auth again before
 	Resumed   bool      `json:"resumed"`    // What follows is what changed since; else: what is under way
+}
+
+// SocketExpiring: Data of the message token.expiring.
+type SocketExpiring struct {
+	InSeconds int64 `json:"in_seconds"` // How long the access token is still valid
 }
 
 // SocketTicketID: Data of match.cancel and match.accept.
