@@ -75,6 +75,9 @@ func New(o Options) (*Agent, error) {
 		BuildKey: func() ed25519.PublicKey { return a.server.Credential().BuildKey },
 		Full:     sampler.full, Usage: sampler.usage, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
 	}
+	if o.Server != "" {
+		a.machine.Certify = a.server.certify
+	}
 	a.machine.Cache, err = install.New(install.Options{
 		Dir: filepath.Join(o.Root, "cache"), Source: a.server.build, Free: sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
 		Staging: a.machine.Jailer.Staging(), Guest: a.machine.Jailer.Guest,
@@ -93,6 +96,7 @@ func New(o Options) (*Agent, error) {
 func (a *Agent) facts() protocol.Facts {
 	f := a.opts.Facts
 	f.Engine = a.engines.of()
+	f.Certificates = true
 	return f
 }
 

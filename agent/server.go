@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -120,3 +123,34 @@ func (s *server) putLogs(ctx context.Context, c protocol.Collect, file *os.File,
 	}
 	return nil
 }
+
+// certify requests a certificate for the game servers of an instance (instance.Certify).
+func (s *server) certify(ctx context.Context, instanceID string, in protocol.CertificateRequest) (out protocol.CertificateResponse, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := s.Request(ctx, http.MethodPost, protocol.PathCertificates+instanceID, bytes.NewReader(body))
+	if err != nil {
+		return out, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := s.Do(req)
+	if err != nil {
+		return out, err
+	}
+	defer res.Body.Close()
+	switch res.StatusCode {
+	case http.StatusOK:
+		err = json.NewDecoder(io.LimitReader(res.Body, maxCertificate)).Decode(&out)
+		return out, err
+	case http.StatusBadRequest:
+		return out, fmt.Errorf("%w: %w", instance.ErrNoCertificate, link.RefusalOf(res))
+	}
+	return out, link.RefusalOf(res)
+}
+
+// maxCertificate bounds a response with a certificate in bytes.
+const maxCertificate = 64 << 10

@@ -133,6 +133,9 @@ func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
 		CertificateConfiguration: &gamelift.CertificateConfiguration{CertificateType: new(gamelift.CertificateTypeDisabled)},
 		PlayerGatewayMode:        new(cmp.Or(f.Gateway.Mode, gamelift.PlayerGatewayModeDisabled)),
 	}
+	if f.Certificates() {
+		out.CertificateConfiguration.CertificateType = new(gamelift.CertificateTypeGenerated)
+	}
 	if f.Gateway.IPProtocol != "" {
 		out.PlayerGatewayConfiguration = &gamelift.PlayerGatewayConfiguration{GameServerIpProtocolSupported: &f.Gateway.IPProtocol}
 	}

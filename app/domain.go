@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
+	authority "github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -55,6 +56,7 @@ type domain struct {
 	computes   *compute.Service
 	sessions   *session.Service
 	instances  *instance.Service
+	authority  *authority.Authority
 	groups     *fleetiq.Service
 	placements *placement.Service
 	scaling    *scaling.Service
@@ -108,6 +110,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.instances = instance.New(st, instance.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, o.Instances)
+	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
 	placements.Registerer = metrics

@@ -69,10 +69,11 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	all.hosts = hosts.New(hosts.Options{
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Containers: d.containers, Objects: d.objects,
 		GameServerURL: at.gameServers(), Home: o.home(),
-		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
-		Relay:    all.servers.Relay,
-		Shells:   access.options(),
-		Allow:    d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
+		BuildKey:     ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
+		Certificates: d.authority,
+		Relay:        all.servers.Relay,
+		Shells:       access.options(),
+		Allow:        d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})
 	services := api.Services{
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/internal/fault"
@@ -91,6 +92,9 @@ func Sign(root *x509.Certificate, key *ecdsa.PrivateKey, public *ecdsa.PublicKey
 	}
 	c := template(pkix.Name{}, now, end, false)
 	if names.DNS != "" {
+		if !isHostname(names.DNS) {
+			return nil, fault.Invalid("the DNS name %q is none of a host", names.DNS)
+		}
 		c.DNSNames = []string{names.DNS}
 	}
 	if names.IP.IsValid() {
@@ -100,4 +104,19 @@ func Sign(root *x509.Certificate, key *ecdsa.PrivateKey, public *ecdsa.PublicKey
 		return nil, fault.Invalid("the compute has neither a DNS name nor an IP address for a certificate")
 	}
 	return x509.CreateCertificate(rand.Reader, c, root, public, key)
+}
+
+// isHostname reports whether a name is that of one host: not an address, and without
+// wildcards.
+func isHostname(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+		if label == "" || len(label) > 63 || strings.Trim(label, characters) != "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return true
 }

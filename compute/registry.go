@@ -27,6 +27,7 @@ type registry struct {
 	tally    *store.Sum[Compute]   // number in a fleet
 	register *store.Command[RegisterInput, *Compute]
 	notice   *store.Action[noticeArgs]
+	certify  *store.Action[certificateArgs]
 }
 
 func newRegistry(st *store.Store, d Deps, o Options) *registry {
@@ -36,6 +37,7 @@ func newRegistry(st *store.Store, d Deps, o Options) *registry {
 	g.tally = store.NewSum(g.rows, "tally", func(c *Compute, add func(string, int)) { add(c.FleetID, 1) })
 	g.register = store.NewCommand(st, "compute.register", g.runRegister)
 	g.notice = store.NewAction(st, "process.notice", g.runNotice)
+	g.certify = store.NewAction(st, "compute.certificate", g.runCertify)
 	d.Tags.Kind("compute", g.taggable)
 	return g
 }
@@ -104,6 +106,27 @@ func (g *registry) Get(r store.Reader, fleetID, name string) *Compute {
 
 // PutInstance writes the compute of an instance.
 func (g *registry) PutInstance(tx *store.Tx, c *Compute) { g.rows.Put(tx, c) }
+
+type certificateArgs struct{ FleetID, Name, Path string }
+
+// SetCertificate records the folder in which the host of a compute stores its certificate.
+func (g *registry) SetCertificate(ctx context.Context, c *Compute, path string) error {
+	if c.CertificatePath == path {
+		return nil
+	}
+	return g.certify.Do(ctx, certificateArgs{c.FleetID, c.Name, path})
+}
+
+func (g *registry) runCertify(tx *store.Tx, a certificateArgs) error {
+	old := g.Get(tx, a.FleetID, a.Name)
+	if old == nil {
+		return fault.Missing("compute %s does not exist in fleet %s", a.Name, a.FleetID)
+	}
+	c := *old
+	c.CertificatePath = a.Path
+	g.rows.Put(tx, &c)
+	return nil
+}
 
 // DropInstance deletes the compute of an instance on which nothing runs.
 func (g *registry) DropInstance(tx *store.Tx, fleetID, name string) {

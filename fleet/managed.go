@@ -38,6 +38,11 @@ func (m *Managed) Size() Size {
 	return s
 }
 
+// Certificates reports whether the fleet's game servers have TLS certificates of Muster's.
+func (f *Fleet) Certificates() bool {
+	return f.Managed != nil && f.Managed.CertificateType == "GENERATED"
+}
+
 // System returns the operating system that the fleet's hosts must run, as named in Go.
 func (m *Managed) System() string {
 	if windows(m.OS) {
@@ -72,9 +77,6 @@ func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 	}
 	if _, ok := SizeOf(m.InstanceType); !ok {
 		return fault.Invalid("EC2InstanceType: required for a fleet with ComputeType EC2; it says how many processors and how much memory an instance takes of a host")
-	}
-	if m.CertificateType == "GENERATED" {
-		return fault.Invalid("CertificateConfiguration.CertificateType: GENERATED is not available, since Muster makes no certificates for game servers; use DISABLED, and put a certificate of your own into the build where the game server needs one")
 	}
 	if err := in.completeRuntime(); err != nil {
 		return err

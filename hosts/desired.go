@@ -46,6 +46,9 @@ func (l *link) assign(now time.Time) protocol.Assign {
 			}
 			d.Compute, d.AuthToken = a.Computes[0].Name, tokens[a.Computes[0].Name]
 			d.Build, d.Runtime = signed[b], runtimeOf(a.Fleet.Runtime)
+			if a.Fleet.Certificates() {
+				d.Certificate = new(l.s.namesOf(view, a))
+			}
 		}
 		all.Instances = append(all.Instances, d)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/container"
 	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -44,6 +45,9 @@ type Options struct {
 	// Allow authenticates the sender of a request without a body and checks that it may
 	// perform action on the resources; nil refuses all operators.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
+
+	// Certificates signs the certificates of game servers; nil refuses them.
+	Certificates *certificate.Authority
 
 	// Shells enables remote shells; nil refuses them.
 	Shells *ShellOptions
@@ -122,6 +126,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET "+protocol.PathHost, s.known(s.connect))
 	s.mux.HandleFunc("GET "+protocol.PathBuilds+"{sha}", s.known(s.build))
 	s.mux.HandleFunc("PUT "+protocol.PathLogs+"{instance}/{process}", s.known(s.putLogs))
+	s.mux.HandleFunc("POST "+protocol.PathCertificates+"{instance}", s.known(s.certificate))
+	s.mux.HandleFunc("GET "+protocol.PathCA, refusing(s.root))
 	if o.Relay != nil {
 		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
 	}

@@ -66,6 +66,7 @@ func demandOf(f *fleet.Fleet, l fleet.LocationState) demand {
 	d := demand{
 		Place: Place{f.ID, l.Location}, os: f.Managed.System(), cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
 	}
+	d.certificates = f.Certificates()
 	if f.WantsInstances(l) {
 		d.desired = l.Capacity.Desired
 	}

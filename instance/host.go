@@ -36,6 +36,10 @@ type Host struct {
 	Draining   bool      `json:"draining,omitzero"`   // takes no new instances
 	Removing   bool      `json:"removing,omitzero"`   // removed together with its last instance
 
+	// Of the certificates of its game servers:
+	Certificates bool   `json:"certificates,omitzero"` // its agent keeps them
+	JoinedAs     string `json:"joined_as,omitzero"`    // the DNS name with which it joined, the only one that they may have
+
 	// Of the credential:
 	SecretSet time.Time `json:"secret_set,omitzero"` // when the current one was set; zero: at Joined
 	NextHash  string    `json:"next_hash,omitzero"`  // of the secret that the agent was sent and has not used yet
@@ -76,13 +80,14 @@ type HostInfo struct {
 	Name, IPAddress, DNSName, OS, Arch, Version, Isolation, Engine string
 	CPUMillis, MemoryMiB, PortFrom, PortTo                         int
 
-	NoBuilds bool
+	NoBuilds     bool
+	Certificates bool
 }
 
 // describe copies the machine's description of itself.
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
-	h.Engine, h.NoBuilds = i.Engine, i.NoBuilds
+	h.Engine, h.NoBuilds, h.Certificates = i.Engine, i.NoBuilds, i.Certificates
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }

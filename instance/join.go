@@ -50,7 +50,7 @@ func (hs *hosts) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
 	if err := a.Info.check(); err != nil {
 		return nil, err
 	}
-	h := &Host{ID: tx.ID("host-"), Location: t.Location, SecretHash: a.SecretHash, Joined: tx.Now(), JoinToken: t.ID()}
+	h := &Host{ID: tx.ID("host-"), Location: t.Location, SecretHash: a.SecretHash, Joined: tx.Now(), JoinToken: t.ID(), JoinedAs: a.Info.DNSName}
 	h.describe(a.Info)
 	hs.rows.Put(tx, h)
 	hs.record(tx, event.HostJoined, h, fmt.Sprintf("with join token %s, use %d of %d", t.title(), t.Uses, t.maxUses()))

@@ -34,6 +34,7 @@ type demand struct {
 	portCount            int
 	desired              int
 
+	certificates  bool // its game servers have certificates, which the host's agent keeps
 	containers    bool // it runs container groups, on hosts with an engine
 	slots, stride int  // game server groups of an instance, and the ports of each
 }
@@ -178,9 +179,14 @@ func (r *room) fits(d demand) bool {
 }
 
 func (r *room) serves(d demand) bool {
-	if d.containers && r.Engine == "" || !d.containers && r.NoBuilds {
+	if d.containers && r.Engine == "" || !d.containers && r.NoBuilds || d.certificates && !r.Certificates {
 		return false
 	}
+	return r.isFor(d)
+}
+
+// isFor reports whether the host is in the demand's location and runs its operating system.
+func (r *room) isFor(d demand) bool {
 	return r.Location == d.Location && (r.OS == "" || d.os == "" || (r.OS == "windows") == (d.os == "windows"))
 }
 
@@ -275,6 +281,8 @@ func (p *packer) why(d demand) string {
 	switch {
 	case len(here) == 0 && d.containers && p.without(d.Location) > 0:
 		return fmt.Sprintf("none of the %d hosts of location %s has a container engine; install Docker or Podman there and start the agent again", p.without(d.Location), d.Location)
+	case len(here) == 0 && d.certificates && p.older(d) > 0:
+		return fmt.Sprintf("none of the %d hosts of location %s has an agent that keeps certificates, which CertificateType GENERATED requires; upgrade the agent there", p.older(d), d.Location)
 	case len(here) == 0:
 		return fmt.Sprintf("no host has joined location %s; join one with muster agent, or ask for no instances there (update-fleet-capacity --location %s --min-size 0 --desired-instances 0)", d.Location, d.Location)
 	case len(open) == 0:
@@ -300,6 +308,17 @@ func (p *packer) without(location string) int {
 	n := 0
 	for _, r := range p.hosts {
 		if r.Location == location && r.Engine == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// older returns how many hosts would serve a demand if their agents kept certificates.
+func (p *packer) older(d demand) int {
+	n := 0
+	for _, r := range p.hosts {
+		if r.isFor(d) && !r.NoBuilds && !r.Certificates {
 			n++
 		}
 	}

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 
 	"github.com/musterhq/muster/internal/atomicfile"
@@ -25,4 +26,32 @@ func Write(path string, v any) error {
 		return err
 	}
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
+}
+
+// WriteFor replaces a file atomically; besides the agent's user, the members of a group
+// may read it. 0 means no group.
+func WriteFor(path string, text []byte, gid int) error {
+	if gid == 0 {
+		return atomicfile.Write(path, text, 0o600)
+	}
+	next := path + ".next"
+	err := atomicfile.Write(next, text, 0o600)
+	if err == nil {
+		err = errors.Join(os.Chown(next, -1, gid), os.Chmod(next, 0o640))
+	}
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		os.Remove(next)
+	}
+	return err
+}
+
+// MakeFolderFor creates a folder for files of WriteFor, unless it exists.
+func MakeFolderFor(path string, gid int) error {
+	if err := os.MkdirAll(path, 0o700); err != nil || gid == 0 {
+		return err
+	}
+	return errors.Join(os.Chown(path, -1, gid), os.Chmod(path, 0o750))
 }

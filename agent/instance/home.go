@@ -17,6 +17,7 @@ import (
 //	game/            the build's tree; Own uses the program's folder instead
 //	game.build       the checksum of the build in the tree
 //	slots/N/         slot.json, run.json, and the supervisor's state
+//	certificates/    the TLS certificate of its processes, if the fleet has them
 //	logs/N/          output of the processes of a slot, which outlives the slot
 //	logs/of-ID/      a process's own logs, and the evidence of how it ended
 type Home struct {
@@ -86,6 +87,9 @@ func (h Home) program(launchPath string) (string, error) {
 	}
 	return filepath.Join(h.game(), path), nil
 }
+
+// certificates is the folder of the TLS certificate of processes.
+func (h Home) certificates() string { return filepath.Join(h.dir, "certificates") }
 
 // keepSlot stores the entry that a slot was opened for.
 func (h Home) keepSlot(n int, e entry) error {

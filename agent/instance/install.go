@@ -58,6 +58,9 @@ func (n *installation) run(ctx context.Context) problem {
 		if err != nil && n.l.slots.count() == 0 {
 			return problem{codeActivation, err.Error()}
 		} // otherwise game servers that were taken over continue, and only new launches fail
+		if err := n.l.certs.ensure(ctx); err != nil {
+			return problem{codeActivation, err.Error()}
+		}
 	}
 	return n.validate()
 }

@@ -35,6 +35,7 @@ type Machine struct {
 	BuildKey func() ed25519.PublicKey     // verifies builds
 	Full     func() bool                  // reports whether the disk is too full to launch anything
 	Usage    func(pid int) protocol.Usage // of a process and those it started
+	Certify  Certify                      // nil: there are no certificates
 	Exited   func(protocol.Exited)        // stores the report of a process's end, and sends it
 	Changed  func()                       // called when Report or Over has changed; does not block
 	Log      *slog.Logger
@@ -52,6 +53,7 @@ type Instance struct {
 	jail   *jail.Jail
 	slots  *slots
 	launch *launcher
+	certs  *certificates
 	shells shells
 	broken error // why the processes of a former agent could not be taken over
 
@@ -112,7 +114,10 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 		ctx: ctx, life: i.life, home: i.Home, jobs: &i.jobs, changed: m.Changed, freed: wake.NewNudge(), log: i.log,
 		byN: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]reason{},
 	}
-	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, view: i.Desired, log: i.log}
+	i.certs = &certificates{
+		id: i.ID, dir: i.Home.certificates(), jail: i.jail, certify: m.Certify, view: i.Desired, changed: wake.NewNudge(), log: i.log,
+	}
+	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, certs: i.certs, view: i.Desired, log: i.log}
 	i.slots.supervise = i.launch.supervisor
 	if o.supervise != nil {
 		i.slots.supervise = o.supervise(i)
@@ -149,6 +154,7 @@ func (i *Instance) Want(d protocol.Desired) {
 	i.post(func() {
 		i.desired, i.named, i.forgotten = d, true, false
 		i.show()
+		i.certs.changed.Send()
 		if err := i.launch.usePorts(d); err != nil {
 			i.log.Error("the instance keeps its ports", "error", err)
 		}
@@ -240,6 +246,7 @@ func (i *Instance) post(f func()) {
 func (i *Instance) Run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	i.jobs.Go(func() { i.certs.keep(i.life) })
 	for i.life.Err() == nil {
 		var due <-chan time.Time
 		if next := i.act(time.Now()); !next.IsZero() {
@@ -319,6 +326,7 @@ func (i *Instance) enter(to Status) {
 		i.stop(from)
 	case Gone:
 		i.goneAt = time.Now()
+		i.desired.Certificate = nil
 		i.set(protocol.Gone, problem{})
 		close(i.gone)
 	}

@@ -35,6 +35,7 @@ type launcher struct {
 	home  Home
 	jail  *jail.Jail
 	slots *slots
+	certs *certificates
 	view  func() protocol.Desired
 	log   *slog.Logger
 

@@ -148,6 +148,10 @@ func (l *Jail) user() (int, error) {
 	return uid, disk.Write(filepath.Join(l.dir, userFile), uid)
 }
 
+// Group returns the id of the group that only the instance's user is in, or 0 if the
+// instance has no user of its own.
+func (l *Jail) Group() (int, error) { return l.user() }
+
 // tempDir returns a process's own folder for temporary files. It is removed when the
 // process ends.
 func (l *Jail) tempDir(id string) string { return filepath.Join(l.dir, "temp-"+id) }

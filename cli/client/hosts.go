@@ -90,3 +90,8 @@ func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool
 	err = c.change(ctx, http.MethodDelete, protocol.PathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
 	return answer.Gone, err
 }
+
+// Authority returns the certificate, in PEM, of the authority for certificates of game servers.
+func (c *Client) Authority(ctx context.Context) ([]byte, error) {
+	return c.read(ctx, protocol.PathCA, nil)
+}

@@ -26,6 +26,8 @@ type commands struct {
 	Agent agentCommand       `cmd:"" help:"Run game servers on this machine for a server."`
 	Shell shellAccessCommand `cmd:"" help:"Open a shell, or run a program, in an instance of a managed fleet."`
 
+	Authority authorityCommand `cmd:"" name:"ca" help:"Print the certificate that game clients trust, on fleets with CertificateType GENERATED."`
+
 	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK: agents start this in its place."`
 	Hosts     hostsCommand     `cmd:"" help:"The machines that have joined: see them, take them out of service."`
 	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`

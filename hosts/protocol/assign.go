@@ -30,9 +30,12 @@ type Desired struct {
 	SDKURL     string // where its processes connect
 	AuthToken  string // with which they connect
 	Region     string
-	Relay      bool      // they connect through the agent
-	Stop       Stop      `json:",omitempty"`
-	StopBy     time.Time `json:",omitzero"` // when processes are killed in a drain
+	Relay      bool // they connect through the agent
+
+	Certificate *Certificate `json:",omitempty"` // of its game servers; nil: they have none
+
+	Stop   Stop      `json:",omitempty"`
+	StopBy time.Time `json:",omitzero"` // when processes are killed in a drain
 }
 
 // Build is a build to install.

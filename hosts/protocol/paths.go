@@ -8,6 +8,9 @@ const (
 	PathHost   = "/agent/v1/host"    // the WebSocket
 	PathBuilds = "/agent/v1/builds/" // + SHA-256: GET, with Range
 	PathLogs   = "/agent/v1/logs/"   // + instance id / process id: PUT a zip archive
+
+	PathCertificates = "/agent/v1/certificates/" // + instance id: POST CertificateRequest, returns CertificateResponse
+	PathCA           = "/agent/v1/ca.pem"        // GET, for anyone: the certificate of the authority that signs them
 )
 
 // MaxFrame bounds a frame in bytes, in both directions. Assign and Status of a cluster with
@@ -45,6 +48,8 @@ type Facts struct {
 	NoBuilds  bool     `json:",omitempty"` // it runs container groups only
 
 	Shells *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
+
+	Certificates bool `json:",omitempty"` // it keeps certificates for instances; false: the agent is older than that, or runs no builds
 }
 
 // The parts of isolation of game servers, in Facts.Isolation.

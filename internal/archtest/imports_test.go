@@ -65,6 +65,7 @@ var rows = []row{
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/refusal internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
+	{"certificate", ground, "signs certificates of game servers; who may have one is said to it"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
@@ -90,7 +91,7 @@ var rows = []row{
 	{"serversdk", ground + " internal/door internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
-	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/container build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/container build/object certificate fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 
