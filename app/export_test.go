@@ -105,3 +105,11 @@ func (a *App) MetricsAddr() net.Addr {
 	}
 	return a.metrics.listener.Addr()
 }
+
+// CertificatePath returns what GetComputeCertificate answers on a compute.
+func (a *App) CertificatePath(fleetID, computeName string) string {
+	if c := a.domain.computes.Get(a.domain.store.View(), fleetID, computeName); c != nil {
+		return c.CertificatePath
+	}
+	return ""
+}
