@@ -378,3 +378,26 @@ func TestShortages(t *testing.T) {
 	}
 	y.request(http.StatusForbidden, http.MethodGet, "/agent/v1/shortages", http.Header{}, nil, nil)
 }
+
+// A host whose agent is older than certificates gets no instance of a fleet that has them.
+func TestCertificates_OlderAgent(t *testing.T) {
+	y := open(t)
+	_, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
+		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large", CertificateType: "GENERATED"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
+	})
+	y.Must(err)
+	j := y.join()
+	y.connect(j).assigned(0)
+	var short []protocol.Shortage
+	y.operate(http.MethodGet, "/agent/v1/shortages", &short)
+	if len(short) != 1 || !strings.Contains(short[0].Why, "upgrade the agent") {
+		t.Errorf("short of %+v", short)
+	}
+	newer := facts
+	newer.Certificates = true
+	d := y.connectAs(j, newer).assigned(1)[0]
+	if d.Certificate == nil || d.Certificate.IPAddress != facts.IPAddress {
+		t.Errorf("the host is to run %+v", d)
+	}
+}

@@ -1,0 +1,150 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/certificate"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// authority signs as Muster does, unless it is away.
+type authority struct {
+	mu     sync.Mutex
+	err    error
+	want   protocol.Desired
+	signed int
+}
+
+func (a *authority) certify(_ context.Context, _ string, in protocol.CertificateRequest) (out protocol.CertificateResponse, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err != nil {
+		return out, a.err
+	}
+	key, err := certificate.Key(func(purpose string) []byte { sum := sha256.Sum256([]byte(purpose)); return sum[:] })
+	if err != nil {
+		return out, err
+	}
+	der, err := certificate.NewRoot(key, time.Now())
+	if err != nil {
+		return out, err
+	}
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		return out, err
+	}
+	public, err := certificate.Check(in.Request)
+	if err != nil {
+		return out, err
+	}
+	ip, _ := netip.ParseAddr(a.want.Certificate.IPAddress)
+	leaf, err := certificate.Sign(root, key, public, certificate.Names{DNS: a.want.Certificate.DNSName, IP: ip}, time.Now())
+	a.signed++
+	return protocol.CertificateResponse{Certificate: certificate.Encode(leaf), Chain: certificate.Encode(der), Root: certificate.Encode(der)}, err
+}
+
+func (a *authority) set(err error, c *protocol.Certificate) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err, a.want.Certificate = err, c
+}
+
+func (a *authority) desired() protocol.Desired {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.want
+}
+
+func (a *authority) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.signed
+}
+
+// The first certificate is waited for; the others come after two thirds of a life, and
+// with other names. Without Muster the files stay as they are.
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &authority{}
+		a.set(errors.New("away"), &protocol.Certificate{IPAddress: "192.0.2.1"})
+		c := &certificates{
+			id: "i-1", dir: filepath.Join(t.TempDir(), "certificates"), certify: a.certify, view: a.desired, changed: wake.NewNudge(), log: slog.New(slog.DiscardHandler),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- c.ensure(ctx) }()
+		go c.keep(ctx)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(ended) > 0 || c.stored() != nil {
+			t.Fatal("there is a certificate without Muster")
+		}
+		a.set(nil, a.desired().Certificate)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		key, err := os.ReadFile(filepath.Join(c.dir, keyFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect := func(what string, signed int) *x509.Certificate {
+			t.Helper()
+			synctest.Wait()
+			now, err := os.ReadFile(filepath.Join(c.dir, keyFile))
+			leaf := c.stored()
+			if leaf == nil || a.count() != signed || !bytes.Equal(now, key) || err != nil {
+				t.Fatalf("%s: %d certificates, want %d; %v, the key is the same: %t, %v", what, a.count(), signed, leaf, bytes.Equal(now, key), err)
+			}
+			return leaf
+		}
+		first := expect("at first", 1)
+		time.Sleep(certificate.Life*2/3 - time.Hour)
+		expect("before two thirds", 1)
+		time.Sleep(time.Hour)
+		if second := expect("after two thirds", 2); !second.NotAfter.After(first.NotAfter) {
+			t.Errorf("the second ends at %v, the first at %v", second.NotAfter, first.NotAfter)
+		}
+		a.set(nil, &protocol.Certificate{IPAddress: "192.0.2.2", DNSName: "game.example"})
+		c.changed.Send()
+		if leaf := expect("other names", 3); leaf.DNSNames[0] != "game.example" || leaf.IPAddresses[0].String() != "192.0.2.2" {
+			t.Errorf("the names are %v and %v", leaf.DNSNames, leaf.IPAddresses)
+		}
+		a.set(errors.New("away"), a.desired().Certificate)
+		time.Sleep(certificate.Life * 3 / 4)
+		last := expect("Muster is away", 3)
+		a.set(nil, a.desired().Certificate)
+		time.Sleep(lastCertify)
+		if again := expect("Muster is back", 4); !again.NotAfter.After(last.NotAfter) {
+			t.Error("it is not renewed after Muster has come back")
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// A certificate that Muster will never sign is not waited for.
+func TestCertificates_Refused(t *testing.T) {
+	t.Parallel()
+	a := &authority{}
+	a.set(ErrNoCertificate, &protocol.Certificate{})
+	c := &certificates{dir: filepath.Join(t.TempDir(), rand.Text()), certify: a.certify, view: a.desired, changed: wake.NewNudge(), log: slog.New(slog.DiscardHandler)}
+	if err := c.ensure(t.Context()); !errors.Is(err, ErrNoCertificate) {
+		t.Errorf("it ends with %v", err)
+	}
+}
