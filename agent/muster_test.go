@@ -71,6 +71,7 @@ func play(t *testing.T) *muster {
 	mux.HandleFunc("GET "+protocol.PathBuilds+"{sha}", m.build)
 	mux.HandleFunc("PUT "+protocol.PathLogs+"{instance}/{process}", m.log)
 	mux.HandleFunc("GET "+protocol.PathShells+"{id}", m.shell)
+	mux.HandleFunc("POST "+protocol.PathCertificates+"{instance}", m.certificate)
 	m.server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		m.cut()
