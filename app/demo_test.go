@@ -53,7 +53,7 @@ func sessionIn(line string) string { return line[strings.LastIndex(line, " ")+1:
 // events waits for n events of a code after a sequence number and returns the last.
 func events(t *testing.T, base, code string, n int, after uint64) client.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // AWS's SDK connects again after 8, 24 and 56 s
 	defer cancel()
 	var last client.Event
 	c := &client.Client{Endpoint: base}
