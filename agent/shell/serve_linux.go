@@ -130,6 +130,9 @@ func (s *session) onTerminal(f func(fd int)) {
 
 // run passes data in both directions until the program ends, and ends what it leaves.
 func (s *session) run(ctx context.Context, control <-chan protocol.ShellFrame) protocol.ShellEnd {
+	defer context.AfterFunc(ctx, func() { // a client that does not read must not hold up the instance's end
+		time.AfterFunc(leaving, s.st.Close)
+	})()
 	var copying sync.WaitGroup
 	for op, from := range s.outputs {
 		copying.Go(func() {
@@ -190,6 +193,9 @@ func (s *session) feed() {
 		}
 	}
 }
+
+// leaving is how long a client has to read what is under way when its shell is ended.
+const leaving = 5 * time.Second
 
 // endOfFile is the character with which people end the input of a terminal, ^D.
 const endOfFile = 4

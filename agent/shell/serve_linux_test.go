@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -25,12 +26,13 @@ type client struct {
 	t     *testing.T
 	dir   string
 	ended chan protocol.ShellEnd // how Serve ended
+	stop  chan struct{}          // ends the instance
 }
 
 // begin starts a program.
 func begin(t *testing.T, c protocol.ShellCommand) *client {
 	t.Helper()
-	me := &client{t: t, dir: t.TempDir(), ended: make(chan protocol.ShellEnd, 1)}
+	me := &client{t: t, dir: t.TempDir(), ended: make(chan protocol.ShellEnd, 1), stop: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 		if err != nil {
@@ -39,6 +41,13 @@ func begin(t *testing.T, c protocol.ShellCommand) *client {
 		}
 		st := shell.New(ws)
 		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			select {
+			case <-me.stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
 		control, read := make(chan protocol.ShellFrame), make(chan struct{})
 		go func() {
 			defer close(read)
@@ -69,6 +78,25 @@ func begin(t *testing.T, c protocol.ShellCommand) *client {
 	go me.Run(func(protocol.ShellFrame) error { return errors.New("a frame of a client") })
 	t.Cleanup(me.Close)
 	return me
+}
+
+// A client that does not read does not hold up the end of its instance.
+func TestServe_ClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	c := begin(t, script("yes"))
+	for n := 0; n < protocol.ShellWindow-protocol.MaxShellData; { // nothing is acknowledged; the errors' reader has the rest
+		f, ok := c.Next()
+		if !ok {
+			t.Fatalf("%d bytes were read", n)
+		}
+		n += len(f.Payload)
+	}
+	close(c.stop)
+	select {
+	case <-c.ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the shell does not end")
+	}
 }
 
 func script(text string) protocol.ShellCommand {

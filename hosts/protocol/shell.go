@@ -209,5 +209,8 @@ func (e ShellEnd) Frame() ShellFrame {
 // End returns how the shell ended, from a frame of type ShellExit.
 func (f ShellFrame) End() (e ShellEnd, err error) {
 	err = json.Unmarshal(f.Payload, &e)
+	if err == nil && (e.Code < 0 || e.Code > 255) {
+		err = fmt.Errorf("a shell's exit code is %d, not one from 0 to 255", e.Code)
+	}
 	return e, err
 }

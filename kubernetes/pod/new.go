@@ -313,13 +313,15 @@ func (r Run) environment(c *protocol.Container) []corev1.EnvVar {
 	var list []corev1.EnvVar
 	for _, v := range c.Environment {
 		if !taken[v.Name] {
-			// A pod's values may refer to other variables by $(NAME); definitions mean what
-			// they say.
-			list = append(list, corev1.EnvVar{Name: v.Name, Value: strings.ReplaceAll(v.Value, "$(", "$$(")})
+			list = append(list, corev1.EnvVar{Name: v.Name, Value: literal(v.Value)})
 		}
 	}
 	return append(list, own...)
 }
+
+// literal returns a value as a pod must have it: there $(NAME) is another variable and $$ a
+// dollar sign, while definitions mean what they say.
+func literal(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
 // probe returns the check of a container's health, or nil.
 func probe(h *protocol.ContainerHealth) *corev1.Probe {
@@ -333,8 +335,12 @@ func probe(h *protocol.ContainerHealth) *corev1.Probe {
 	case "CMD-SHELL":
 		command = append([]string{"/bin/sh", "-c"}, command[1:]...)
 	}
+	var words []string
+	for _, w := range command {
+		words = append(words, literal(w))
+	}
 	return &corev1.Probe{
-		ProbeHandler:        corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}},
+		ProbeHandler:        corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: words}},
 		PeriodSeconds:       seconds(h.Interval, 30),
 		TimeoutSeconds:      seconds(h.Timeout, 5),
 		InitialDelaySeconds: int32(h.StartPeriod / time.Second),

@@ -25,13 +25,13 @@ func full() *protocol.Group {
 		Containers: []protocol.Container{
 			{
 				Name: "Game", Game: true, Essential: true, Image: "game@sha256:1", Capabilities: []string{"SYS_PTRACE"},
-				Environment: []protocol.Variable{{Name: "MODE", Value: "$(HOME)"}, {Name: "GAMELIFT_SDK_PROCESS_ID", Value: "forged"}},
+				Environment: []protocol.Variable{{Name: "MODE", Value: "$(HOME)$$x"}, {Name: "GAMELIFT_SDK_PROCESS_ID", Value: "forged"}},
 				DependsOn:   []protocol.Dependency{{Container: "cache", Condition: "HEALTHY"}, {Container: "maps", Condition: "SUCCESS"}},
 				Ports:       []protocol.Port{{Container: 7777, Host: 20003, Protocol: "UDP"}, {Container: 80, Host: 20004, Protocol: "TCP"}},
 			},
 			{Name: "maps", Image: "maps@sha256:2", DependsOn: []protocol.Dependency{{Container: "proxy", Condition: "START"}}},
 			{Name: "cache", Image: "cache@sha256:3", Essential: true, MemoryMiB: 128, CPUMillis: 250, Health: &protocol.ContainerHealth{
-				Command: []string{"CMD-SHELL", "redis-cli ping"}, Interval: 10 * time.Second, Timeout: 2 * time.Second, StartPeriod: time.Minute, Retries: 4,
+				Command: []string{"CMD-SHELL", "kill -0 $$"}, Interval: 10 * time.Second, Timeout: 2 * time.Second, StartPeriod: time.Minute, Retries: 4,
 			}},
 			{Name: "proxy", Image: "proxy@sha256:4"},
 			{Name: "stats", Image: "stats@sha256:5", Mounts: []protocol.Mount{{Instance: "/var/games/stats", Container: "/stats", Writable: true}}},
@@ -76,7 +76,7 @@ func TestNew(t *testing.T) {
 	if !always(cache) || !always(proxy) || always(maps) {
 		t.Error("the sidecars are not cache and proxy")
 	}
-	if s := cache.StartupProbe; s == nil || s.FailureThreshold != 10 || s.PeriodSeconds != 10 || !slices.Equal(s.Exec.Command, []string{"/bin/sh", "-c", "redis-cli ping"}) {
+	if s := cache.StartupProbe; s == nil || s.FailureThreshold != 10 || s.PeriodSeconds != 10 || !slices.Equal(s.Exec.Command, []string{"/bin/sh", "-c", "kill -0 $$$$"}) {
 		t.Errorf("cache starts with %+v", s)
 	}
 	if l := cache.LivenessProbe; l == nil || l.InitialDelaySeconds != 60 || l.FailureThreshold != 4 || l.TimeoutSeconds != 2 {
@@ -90,7 +90,7 @@ func TestNew(t *testing.T) {
 	for _, v := range p.Spec.Containers[0].Env {
 		env[v.Name] = v.Value
 	}
-	if env["MODE"] != "$$(HOME)" || env["GAMELIFT_SDK_PROCESS_ID"] != "p-1" || env["GAMELIFT_SDK_HOST_ID"] != "i-1/3" || env["GAMELIFT_COMPUTE_TYPE"] != "CONTAINER" {
+	if env["MODE"] != "$$(HOME)$$$$x" || env["GAMELIFT_SDK_PROCESS_ID"] != "p-1" || env["GAMELIFT_SDK_HOST_ID"] != "i-1/3" || env["GAMELIFT_COMPUTE_TYPE"] != "CONTAINER" {
 		t.Errorf("the environment is %v", env)
 	}
 	if text, _ := json.Marshal(p); strings.Contains(string(text), "hidden") {
