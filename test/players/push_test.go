@@ -194,7 +194,7 @@ func TestPush_BeginsWithWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	anna := s.guest()
-	ticket := anna.ask("duel")
+	ticket := anna.until(anna.ask("duel"), protocol.TicketStateSearching) // it does not change from then on
 	for range 20 {
 		push := anna.connect("")
 		push.say(protocol.MessagePing, "p", 1)
