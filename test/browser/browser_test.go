@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	_ "embed"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +87,7 @@ func (b *between) visit(t *testing.T, page string) {
 	var out strings.Builder
 	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-		"--host-resolver-rules=MAP rebind.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
+		"--host-resolver-rules=MAP rebind.example 127.0.0.1, MAP foreign.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Env = append(os.Environ(), "TMPDIR="+sockets)     // where it creates its sockets
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill all its processes
@@ -108,24 +109,26 @@ func (b *between) visit(t *testing.T, page string) {
 
 // A page of another origin, and one whose host name was rebound to this machine, get
 // nothing from any door of `muster local`; a program that is not a browser gets
-// everything.
+// everything. Pages of this machine may use the player API, and nothing else.
 func TestLocal_PagesGetNothing(t *testing.T) {
 	muster := node.Start(t)
 	for _, c := range []struct {
-		name, host string // the page's; "" is another port of the same machine
-		want       int
+		name, page, target string // hosts; "" is this machine's address
+		want               int
+		plays              bool // the player API answers
 	}{
-		{"a page of another origin", "", http.StatusForbidden},
-		{"a rebound name", "rebind.example", http.StatusMisdirectedRequest},
+		{"a page of another site", "foreign.example", "", http.StatusForbidden, false},
+		{"a page of another port of this machine", "", "", http.StatusForbidden, true},
+		{"a rebound name", "rebind.example", "rebind.example", http.StatusMisdirectedRequest, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBetween(t, muster.URL)
 			here, elsewhere := httptest.NewServer(b), httptest.NewServer(b)
 			defer here.Close()
 			defer elsewhere.Close()
-			page, target := elsewhere.URL, here.URL
-			if c.host != "" {
-				target = strings.Replace(here.URL, "127.0.0.1", c.host, 1)
+			named := func(url, host string) string { return strings.Replace(url, "127.0.0.1", cmp.Or(host, "127.0.0.1"), 1) }
+			page, target := named(elsewhere.URL, c.page), named(here.URL, c.target)
+			if c.target != "" {
 				page = target
 			}
 			b.visit(t, page+"/evil.html?target="+url.QueryEscape(target))
@@ -135,8 +138,8 @@ func TestLocal_PagesGetNothing(t *testing.T) {
 					t.Errorf("%s: the page did not get there", path)
 				}
 				for _, status := range b.answers[path] {
-					if status != c.want {
-						t.Errorf("%s: status %d, want %d", path, status, c.want)
+					if plays := c.plays && strings.HasPrefix(path, "/player/"); plays == (status == c.want) || plays && status >= 400 {
+						t.Errorf("%s: status %d; refusals are %d, the player API answers: %t", path, status, c.want, plays)
 					}
 				}
 			}
