@@ -118,7 +118,7 @@ func TestAnswer_Echoes(t *testing.T) {
 func TestReceipt_Forged(t *testing.T) {
 	t.Parallel()
 	r, now := NewReceipts(key), time.Unix(1_000_000, 0)
-	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
+	there := netip.MustParseAddr("198.51.100.1")
 	good := r.issue("custom-here", 40*time.Millisecond+1, here, now)
 	if got, err := r.Check(good, here, now); err != nil || got.RTT != 41 {
 		t.Fatalf("got %+v, %v", got, err)

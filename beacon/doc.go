@@ -7,7 +7,7 @@
 // received and never to a privileged port, so it is of no use for flooding others.
 //
 // A client could report any figure. With a key, the beacon also issues receipts: it
-// measures the round trip itself and signs the result. A client can make itself look
+// measures the round trip itself and signs the result, by datagrams or by HTTP. A client can make itself look
 // farther away, by waiting, but not nearer.
 //
 // The package does not depend on players or matchmaking.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -244,25 +246,60 @@ func (o *MeasureOptions) tcp(ctx context.Context, at string, r *Result) error {
 }
 
 // https takes the mean of two requests on a connection that a first request opened.
-func (o *MeasureOptions) https(ctx context.Context, url string, r *Result) error {
+func (o *MeasureOptions) https(ctx context.Context, at string, r *Result) error {
 	for i := range 3 {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
 		begin := time.Now()
-		response, err := o.Client.Do(request)
-		if err != nil {
+		if _, err := o.get(ctx, at); err != nil {
 			return err
-		}
-		io.Copy(io.Discard, io.LimitReader(response.Body, MaxDatagram))
-		response.Body.Close()
-		if response.StatusCode >= 300 {
-			return fmt.Errorf("%s answers with status %d", url, response.StatusCode)
 		}
 		if i > 0 {
 			r.RTT += time.Since(begin) / 2
 		}
 	}
+	if o.Receipt {
+		r.Receipt = o.webReceipt(ctx, at)
+	}
 	return nil
+}
+
+// webReceipt has the beacon measure, and returns its receipt; "" if it issues none.
+func (o *MeasureOptions) webReceipt(ctx context.Context, at string) string {
+	to, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	nonce := make([]byte, nonceSize)
+	rand.Read(nonce)
+	q := to.Query()
+	q.Set("nonce", hex.EncodeToString(nonce))
+	to.RawQuery = q.Encode()
+	stamp, err := o.get(ctx, to.String())
+	if err != nil || stamp == "" {
+		return ""
+	}
+	q.Set("stamp", stamp)
+	to.RawQuery = q.Encode()
+	receipt, err := o.get(ctx, to.String())
+	if err != nil {
+		return ""
+	}
+	return receipt
+}
+
+// get returns the body of an answer.
+func (o *MeasureOptions) get(ctx context.Context, at string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := o.Client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, MaxDatagram))
+	if response.StatusCode >= 300 {
+		return "", fmt.Errorf("%s answers with status %d", at, response.StatusCode)
+	}
+	return string(body), err
 }

@@ -107,8 +107,8 @@ func (r *Receipts) answer(out, in []byte, location string, from netip.Addr, now 
 		if len(in) < 4+body+macSize || !hmac.Equal(in[4+body:4+body+macSize], r.stamp(in[4:4+body], from)) {
 			return nil, true
 		}
-		rtt := now.Sub(time.Unix(0, int64(binary.BigEndian.Uint64(in[4+nonceSize:]))))
-		if rtt < 0 || rtt > maxRTT {
+		rtt, ok := since(in[4+nonceSize:], now)
+		if !ok {
 			return nil, true
 		}
 		out = append(append(out[:0], "GLB4"...), in[4:4+nonceSize]...)
@@ -119,6 +119,13 @@ func (r *Receipts) answer(out, in []byte, location string, from netip.Addr, now 
 		return out, true
 	}
 	return nil, false
+}
+
+// since returns the time that has passed since a stamp's time, and whether it is a round
+// trip's.
+func since(stamp []byte, now time.Time) (rtt time.Duration, ok bool) {
+	rtt = now.Sub(time.Unix(0, int64(binary.BigEndian.Uint64(stamp))))
+	return rtt, rtt >= 0 && rtt <= maxRTT
 }
 
 // stamp returns the MAC over the client's address, nonce and time.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -21,9 +20,21 @@ type Options struct {
 	// the same key.
 	Key []byte
 
-	PerPeer    int // datagrams per second from one address and port; default 10
-	PerNetwork int // from one /24 (IPv6: /56); default 50
-	Total      int // from all clients; default 50,000
+	PerPeer    int // answers per second to one address and port; default 10
+	PerNetwork int // to one /24 (IPv6: /56); default 50
+	Total      int // to all clients; default 50,000
+}
+
+func (o *Options) setDefaults() {
+	o.PerPeer, o.PerNetwork, o.Total = cmp.Or(o.PerPeer, 10), cmp.Or(o.PerNetwork, 50), cmp.Or(o.Total, 50_000)
+}
+
+// receipts returns what issues receipts; nil without a key.
+func (o *Options) receipts() *Receipts {
+	if o.Key == nil {
+		return nil
+	}
+	return NewReceipts(o.Key)
 }
 
 // MaxDatagram is the longest datagram that is answered, in bytes.
@@ -35,7 +46,8 @@ const (
 	tcpLife        = 5 * time.Second // of a connection, whatever it does
 )
 
-// Server is a beacon. Listen returns one, Serve runs it.
+// Server is a beacon for datagrams and connections. Listen returns one, Serve runs it.
+// Web is the beacon for HTTP.
 type Server struct {
 	opts     Options
 	receipts *Receipts // or nil
@@ -46,11 +58,8 @@ type Server struct {
 
 // Listen opens the sockets.
 func Listen(o Options) (*Server, error) {
-	o.PerPeer, o.PerNetwork, o.Total = cmp.Or(o.PerPeer, 10), cmp.Or(o.PerNetwork, 50), cmp.Or(o.Total, 50_000)
-	s := &Server{opts: o, gate: newGate(o)}
-	if o.Key != nil {
-		s.receipts = NewReceipts(o.Key)
-	}
+	o.setDefaults()
+	s := &Server{opts: o, gate: newGate(o), receipts: o.receipts()}
 	if err := s.listen(); err != nil {
 		s.Close()
 		return nil, err
@@ -189,16 +198,4 @@ func echoByte(conn net.Conn) {
 	if n, err := conn.Read(one[:]); n == 1 && err == nil {
 		conn.Write(one[:])
 	}
-}
-
-// Ping answers 204 to GET: the beacon for clients that only have HTTP. Pages of any
-// origin may send requests and read the timing.
-func Ping() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Timing-Allow-Origin", "*")
-		w.WriteHeader(http.StatusNoContent)
-	})
 }

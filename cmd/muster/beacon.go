@@ -11,20 +11,19 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // beaconCommand is `muster beacon`: it runs at a location, without a server, and answers
 // players who measure their latency to it.
 type beaconCommand struct {
-	Location string `required:"" placeholder:"NAME" help:"The location that this is the beacon of, as fleets name it."`
-	UDP      string `default:":7770" placeholder:"HOST:PORT" help:"Answer datagrams here; empty: none (${default})."`
-	TCP      string `default:":7770" placeholder:"HOST:PORT" help:"Accept connections here; empty: none (${default})."`
-	HTTP     string `placeholder:"HOST:PORT" help:"Answer GET with 204 here, for clients that have HTTP alone. Put a TLS proxy before it."`
-	KeyFile  string `placeholder:"FILE" type:"existingfile" help:"Sign receipts of what was measured with the key in this file; the server has the same (beacon_key_file in docs/players.md)."`
+	Location       string   `required:"" placeholder:"NAME" help:"The location that this is the beacon of, as fleets name it."`
+	UDP            string   `default:":7770" placeholder:"HOST:PORT" help:"Answer datagrams here; empty: none (${default})."`
+	TCP            string   `default:":7770" placeholder:"HOST:PORT" help:"Accept connections here; empty: none (${default})."`
+	HTTP           string   `placeholder:"HOST:PORT" help:"Answer GET here, for browsers and others that have HTTP alone. Put a TLS proxy before it."`
+	TrustedProxies []string `placeholder:"ADDRESS,…" help:"Addresses or networks of proxies before --http whose X-Forwarded-For is believed. Receipts are for the client's address."`
+	KeyFile        string   `placeholder:"FILE" type:"existingfile" help:"Sign receipts of what was measured with the key in this file; the server has the same (beacon_key_file in docs/players.md)."`
 }
-
-// headerTimeout limits how long a client of the HTTP beacon may take to send a request.
-const headerTimeout = 5 * time.Second
 
 // Run serves until it is told to stop.
 func (c *beaconCommand) Run(t *streams) error {
@@ -35,7 +34,12 @@ func (c *beaconCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	server, err := beacon.Listen(beacon.Options{Location: c.Location, UDP: c.UDP, TCP: c.TCP, Key: key})
+	proxies, err := door.ParseProxies(c.TrustedProxies)
+	if err != nil {
+		return fmt.Errorf("--trusted-proxies: %w", err)
+	}
+	o := beacon.Options{Location: c.Location, UDP: c.UDP, TCP: c.TCP, Key: key}
+	server, err := beacon.Listen(o)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (c *beaconCommand) Run(t *streams) error {
 		}
 	}
 	fmt.Fprintln(t.out, c.ready(server, web))
-	return c.serve(t.ctx, server, web)
+	return c.serve(t.ctx, server, web, webOf(o, proxies))
 }
 
 // key reads the key; nil if none is configured.
@@ -83,7 +87,7 @@ func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
 
 // serve runs both parts until ctx ends or one of them does. A beacon with only one part
 // would look alive, so it ends as a whole and is started again.
-func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Listener) error {
+func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Listener, of *webServer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var parts []func(context.Context) error
@@ -91,7 +95,7 @@ func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Lis
 		parts = append(parts, s.Serve)
 	}
 	if web != nil {
-		parts = append(parts, func(ctx context.Context) error { return servePing(ctx, web) })
+		parts = append(parts, func(ctx context.Context) error { return of.serve(ctx, web) })
 	}
 	ended := make(chan error, len(parts))
 	for _, part := range parts {
@@ -105,11 +109,31 @@ func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Lis
 	return failed
 }
 
-// servePing answers GET until ctx ends.
-func servePing(ctx context.Context, at net.Listener) error {
-	ping := &http.Server{Handler: beacon.Ping(), ReadHeaderTimeout: headerTimeout}
-	defer context.AfterFunc(ctx, func() { ping.Close() })()
-	if err := ping.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+// Limits of the HTTP beacon. A client keeps its connection for one measurement.
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 10 * time.Second
+	maxHeader     = 8 << 10
+)
+
+// webServer is the part of a beacon that answers HTTP.
+type webServer struct {
+	http.Server
+	door *door.Door
+}
+
+func webOf(o beacon.Options, proxies door.Proxies) *webServer {
+	outer := door.New(door.Options{Proxies: proxies})
+	return &webServer{http.Server{
+		Handler: outer.Handler(beacon.Web(o, door.Client)), ConnContext: outer.ConnContext,
+		ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	}, outer}
+}
+
+// serve answers until ctx ends.
+func (s *webServer) serve(ctx context.Context, at net.Listener) error {
+	defer context.AfterFunc(ctx, func() { s.Close() })()
+	if err := s.Serve(s.door.Listen(at)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

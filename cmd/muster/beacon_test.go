@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // TestBeacon measures a separate beacon in each way, as players do, and checks its receipt
@@ -55,14 +57,61 @@ func TestBeacon(t *testing.T) {
 			t.Errorf("%s: got %+v", want, r)
 		}
 	}
-	receipt, err := beacon.NewReceipts(key).Check(results[0].Receipt, netip.MustParseAddr("127.0.0.1"), time.Now())
-	if err != nil || receipt.Location != "custom-a" || receipt.RTT < 1 {
-		t.Errorf("the receipt says %+v, %v", receipt, err)
+	for _, i := range []int{0, 2} {
+		receipt, err := beacon.NewReceipts(key).Check(results[i].Receipt, netip.MustParseAddr("127.0.0.1"), time.Now())
+		if err != nil || receipt.Location != "custom-a" || receipt.RTT < 1 {
+			t.Errorf("%s: the receipt %q says %+v, %v", results[i].Method, results[i].Receipt, receipt, err)
+		}
 	}
 	stop()
 	if code := <-ended; code != 0 {
 		t.Errorf("told to stop, it ends with %d: %s", code, &complaints)
 	}
+}
+
+// Behind a proxy, a receipt is for the client that the proxy names; others cannot name
+// somebody else.
+func TestBeacon_BehindProxy(t *testing.T) {
+	t.Parallel()
+	key := []byte("0123456789abcdef0123456789abcdef")
+	trusted, err := door.ParseProxies([]string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		proxies door.Proxies
+		want    string
+	}{"trusted": {trusted, "192.0.2.7"}, "a stranger": {nil, "127.0.0.1"}} {
+		web, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- webOf(beacon.Options{Location: "a", Key: key}, c.proxies).serve(ctx, web) }()
+		client := &http.Client{Transport: named{"192.0.2.7"}}
+		results, err := beacon.Measure(t.Context(), []beacon.Endpoint{{Location: "a", HTTPS: "http://" + web.Addr().String() + "/?kept=1"}},
+			beacon.MeasureOptions{Receipt: true, Client: client, Deadline: time.Minute})
+		if err != nil || results[0].Err != nil {
+			t.Fatalf("%s: %+v, %v", name, results, err)
+		}
+		if _, err := beacon.NewReceipts(key).Check(results[0].Receipt, netip.MustParseAddr(c.want), time.Now()); err != nil {
+			t.Errorf("%s: the receipt %q is not for %s", name, results[0].Receipt, c.want)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// named sends requests for an address, as a proxy does.
+type named struct{ client string }
+
+func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", n.client)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // If one part of a beacon ends, the other does not go on.
@@ -82,7 +131,7 @@ func TestBeacon_EndsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- c.serve(t.Context(), s, web) }()
+		go func() { ended <- c.serve(t.Context(), s, web, webOf(beacon.Options{}, nil)) }()
 		end(s, web)
 		select {
 		case <-ended:
@@ -102,6 +151,7 @@ func TestBeacon_Refuses(t *testing.T) {
 		{"--location", "a", "--udp", "", "--tcp", ""},
 		{"--location", "a", "--udp", "127.0.0.1:0", "--tcp", "", "--key-file", short},
 		{"--location", "a", "--udp", "nowhere", "--tcp", ""},
+		{"--location", "a", "--udp", "", "--tcp", "", "--http", "127.0.0.1:0", "--trusted-proxies", "my-proxy"},
 	} {
 		if code, out, _ := typed(t, t.Context(), append([]string{"beacon"}, args...)...); code == 0 || out != "" {
 			t.Errorf("%v: ended with %d after %q", args, code, out)

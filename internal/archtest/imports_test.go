@@ -125,7 +125,7 @@ var rows = []row{
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/heap internal/limit internal/registry internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 
