@@ -14,7 +14,7 @@ type Config struct {
 	// Issuer is the iss of access tokens and the base of their key set; default:
 	// the server's base URL and /player.
 	Issuer string `yaml:"issuer"`
-	// Audience is the aud of access tokens; default gamebackend.
+	// Audience is the aud of access tokens; default muster.
 	Audience string `yaml:"audience"`
 	// Algorithm signs access tokens: ES256 (default), EdDSA or RS256.
 	Algorithm string `yaml:"algorithm"`

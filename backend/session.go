@@ -5,18 +5,34 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 
-// sessionName returns a game session's id in a form for paths: its ARN in base64url.
-func sessionName(arn string) string { return base64.RawURLEncoding.EncodeToString([]byte(arn)) }
+// Around the parts of a game session's ARN that its name keeps.
+const (
+	beforeRegion  = "arn:aws:gamelift:"
+	beforeSession = "::gamesession/"
+)
+
+// sessionName returns a game session's id in a form for paths, in which people recognize the
+// ARN: its region, fleet, custom location if there is one, and id, with colons in between.
+func sessionName(arn string) string {
+	region, rest, _ := strings.Cut(strings.TrimPrefix(arn, beforeRegion), beforeSession)
+	return region + ":" + strings.ReplaceAll(rest, "/", ":")
+}
 
 // sessionOf returns the id of the game session that the path names, or "" if it is malformed.
+// Clients may still hold names of earlier releases, which are the ARN in base64url.
 func sessionOf(rq *request) string {
-	text, err := base64.RawURLEncoding.DecodeString(rq.param("session"))
+	name := rq.param("session")
+	if region, rest, ok := strings.Cut(name, ":"); ok {
+		return beforeRegion + region + beforeSession + strings.ReplaceAll(rest, ":", "/")
+	}
+	text, err := base64.RawURLEncoding.DecodeString(name)
 	if err != nil {
 		return ""
 	}

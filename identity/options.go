@@ -12,7 +12,7 @@ type Options struct {
 	// published, without a trailing slash. Required. It is called for each token, since
 	// the URL may not be known before the server listens.
 	Issuer func() string
-	// Audience is the aud of access tokens; default gamebackend.
+	// Audience is the aud of access tokens; default muster.
 	Audience string
 	// Algorithm signs access tokens: ES256 (default), EdDSA or RS256. A change
 	// takes effect with the next key.
@@ -34,7 +34,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	const day = 24 * time.Hour
-	o.Audience, o.Algorithm = cmp.Or(o.Audience, "gamebackend"), cmp.Or(o.Algorithm, "ES256")
+	o.Audience, o.Algorithm = cmp.Or(o.Audience, "muster"), cmp.Or(o.Algorithm, "ES256")
 	o.AccessLife = cmp.Or(o.AccessLife, 15*time.Minute)
 	o.RefreshIdle = cmp.Or(o.RefreshIdle, 30*day)
 	o.GuestIdle = cmp.Or(o.GuestIdle, 180*day)

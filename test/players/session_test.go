@@ -1,7 +1,7 @@
 package players
 
 import (
-	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,13 +24,18 @@ func TestSession_ToldToItsPlayersAlone(t *testing.T) {
 	s.must(err)
 	<-server.Activated()
 	anna, eve := s.guest(), s.guest()
-	path := "/sessions/" + base64.RawURLEncoding.EncodeToString([]byte(*g.GameSessionId))
+	region, rest, _ := strings.Cut(strings.TrimPrefix(*g.GameSessionId, "arn:aws:gamelift:"), "::gamesession/")
+	name := region + ":" + strings.ReplaceAll(rest, "/", ":") // as docs/players.md says
+	path := "/sessions/" + name
 	anna.refused("GET", path, nil, 404, "not-found")
 	_, err = s.aws.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: &anna.login.PlayerID})
 	s.must(err)
 
 	var got protocol.GameSession
 	anna.call("GET", path, nil, 200, &got)
+	if got.SessionID != name {
+		t.Errorf("the session %s is named %s", *g.GameSessionId, got.SessionID)
+	}
 	if got.Status != protocol.GameSessionStatusActive || got.Players != 1 || got.MaxPlayers != 2 || !got.AcceptsPlayers || got.Location != s.place.Location {
 		t.Errorf("got %+v", got)
 	}

@@ -265,7 +265,7 @@ type Acceptance struct {
 
 // Connection: Where to play. Only for the player who asks.
 type Connection struct {
-	SessionID       string `json:"session_id"`        // The game session
+	SessionID       string `json:"session_id"`        // The game session: the region, fleet, custom location and id of its ARN, with colons in between
 	IP              string `json:"ip,omitzero"`       // Its address
 	DNSName         string `json:"dns_name,omitzero"` // Its name, which TLS needs; its address where it has none
 	Host            string `json:"host"`              // dns_name, or else ip
@@ -386,7 +386,7 @@ const (
 
 // GameSession: A game. It is a picture of one moment.
 type GameSession struct {
-	SessionID      string            `json:"session_id"`             // Its name
+	SessionID      string            `json:"session_id"`             // Its name: the region, fleet, custom location and id of its ARN, with colons in between
 	Status         GameSessionStatus `json:"status"`                 // Where it is in its life
 	StatusReason   string            `json:"status_reason,omitzero"` // Why it ended, where somebody ended it
 	Name           string            `json:"name,omitzero"`          // For people
