@@ -27,7 +27,13 @@ func TestCoverage_DocumentIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	api.Register(srv, api.Services{})
-	want := coverageMarkdown(srv.Handled())
+	called := callers(t, "..")
+	for _, name := range srv.Handled() {
+		if len(called[name]) == 0 {
+			t.Errorf("no test calls %s through a client of others", name)
+		}
+	}
+	want := coverageMarkdown(srv.Handled(), called)
 	if *update {
 		if err := os.WriteFile(document, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -44,12 +50,12 @@ func TestCoverage_DocumentIsTrue(t *testing.T) {
 
 func TestCoverage_Markdown(t *testing.T) {
 	t.Parallel()
-	text := coverageMarkdown([]string{"CreateAlias", "AcceptMatch", "NoOperation"})
+	text := coverageMarkdown([]string{"CreateAlias", "AcceptMatch", "NoOperation"}, map[string][]string{"CreateAlias": {"test/aws", "test/boto3"}})
 	for _, want := range []string{
 		"\n2 of 120 operations are served.",
 		"\n## Aliases (1 of 6)\n",
-		"\n| CreateAlias | yes | Conflict, LimitExceeded, TaggingFailed, Unauthorized |\n",
-		"\n| DeleteAlias | no | NotFound, TaggingFailed, Unauthorized |\n",
+		"\n| CreateAlias | yes | Conflict, LimitExceeded, TaggingFailed, Unauthorized | test/aws, test/boto3 |\n",
+		"\n| DeleteAlias | no | NotFound, TaggingFailed, Unauthorized |  |\n",
 		"\n## Fleets (0 of 18)\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -62,17 +68,21 @@ func TestCoverage_Markdown(t *testing.T) {
 }
 
 // coverageMarkdown returns docs/coverage.md: every operation of the API by
-// family, and whether it is among the registered ones.
-func coverageMarkdown(registered []string) string {
+// family, whether it is among the registered ones, and the tests that call it.
+func coverageMarkdown(registered []string, callers map[string][]string) string {
 	var b strings.Builder
 	operations := gamelift.API().Operations
 	fmt.Fprintf(&b, "# Coverage of the Amazon GameLift API 2015-10-01\n\n"+
-		"Generated from the operation table and the registered handlers; do not edit.\n\n"+
-		"%d of %d operations are served. What differs from AWS is in divergences.md.\n",
+		"Generated from the operation table, the registered handlers and the tests; do not edit.\n\n"+
+		"%d of %d operations are served. What differs from AWS is in divergences.md.\n\n"+
+		"The last column names the tests that call the operation through other people's clients:\n"+
+		"the AWS CLI (test/awscli), boto3 (test/boto3), AWS's client for JavaScript (test/js), the\n"+
+		"Terraform provider (test/terraform), and AWS's client for Go (the others). Besides,\n"+
+		"test/conformance sends each operation bad input in both protocols.\n",
 		count(operations, registered), len(operations))
 	for len(operations) > 0 {
 		n := familyLen(operations)
-		writeFamily(&b, operations[:n], registered)
+		writeFamily(&b, operations[:n], registered, callers)
 		operations = operations[n:]
 	}
 	return b.String()
@@ -87,15 +97,15 @@ func familyLen(ops []shape.Operation) int {
 	return n
 }
 
-func writeFamily(b *strings.Builder, ops []shape.Operation, registered []string) {
-	fmt.Fprintf(b, "\n## %s (%d of %d)\n\n| operation | served | exceptions it models |\n|---|---|---|\n",
+func writeFamily(b *strings.Builder, ops []shape.Operation, registered []string, callers map[string][]string) {
+	fmt.Fprintf(b, "\n## %s (%d of %d)\n\n| operation | served | exceptions it models | called by |\n|---|---|---|---|\n",
 		ops[0].Family, count(ops, registered), len(ops))
 	for _, op := range ops {
 		served := "no"
 		if slices.Contains(registered, op.Name) {
 			served = "yes"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", op.Name, served, strings.Join(exceptions(op), ", "))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", op.Name, served, strings.Join(exceptions(op), ", "), strings.Join(callers[op.Name], ", "))
 	}
 }
 

@@ -20,6 +20,11 @@ refused "its name is taken" ConflictException create us-east-1
 arn=$(gl describe-game-server-group "${group[@]}" --query GameServerGroup.GameServerGroupArn)
 check "its ARN names it too" "$(gl describe-game-server-group --game-server-group-name "$arn" --query GameServerGroup.GameServerGroupName)" arena
 
+check "it is listed by name" "$(gl list-game-server-groups --query 'GameServerGroups[].GameServerGroupName')" arena
+check "it is changed" "$(gl update-game-server-group "${group[@]}" --balancing-strategy ON_DEMAND_ONLY --query GameServerGroup.BalancingStrategy)" ON_DEMAND_ONLY
+check "it is suspended" "$(gl suspend-game-server-group "${group[@]}" --suspend-actions REPLACE_INSTANCE_TYPES --query 'GameServerGroup.SuspendedActions[]')" REPLACE_INSTANCE_TYPES
+check "it is resumed" "$(gl resume-game-server-group "${group[@]}" --resume-actions REPLACE_INSTANCE_TYPES --query 'length(GameServerGroup.SuspendedActions)')" 0
+
 instance=$(gl describe-game-server-instances "${group[@]}" --query 'GameServerInstances[0].InstanceId')
 check "the host is an instance" "$(gl describe-game-server-instances "${group[@]}" --instance-ids "$instance" --query 'GameServerInstances[].InstanceStatus')" ACTIVE
 
