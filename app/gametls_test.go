@@ -2,6 +2,9 @@ package app_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -88,8 +91,20 @@ func TestGameTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := protocol.CertificateRequest{Path: "/x"}
+	if in.Request, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key); err != nil {
+		t.Fatal(err)
+	}
+	request, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for instance, want := range map[string]int{active.ComputeName: http.StatusNotFound, "i-none": http.StatusNotFound} {
-		r, err := http.NewRequest(http.MethodPost, a.URL()+protocol.PathCertificates+instance, bytes.NewReader([]byte(`{"Request":"","Path":"/x"}`)))
+		r, err := http.NewRequest(http.MethodPost, a.URL()+protocol.PathCertificates+instance, bytes.NewReader(request))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,5 +117,8 @@ func TestGameTLS(t *testing.T) {
 		if answer.StatusCode != want {
 			t.Errorf("a foreign host is answered %s for %s, want %d", answer.Status, instance, want)
 		}
+	}
+	if now := a.CertificatePath(f.ID, active.ComputeName); now != dir {
+		t.Errorf("the certificate is at %q after a foreign host's request, want %q", now, dir)
 	}
 }

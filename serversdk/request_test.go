@@ -133,6 +133,25 @@ func TestDescribePlayerSessions_OwnFleetOnly(t *testing.T) {
 	})
 }
 
+// A game server learns where its certificate is, also after the host has moved it.
+func TestComputeCertificate(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g := h.connect("p")
+		want := func(path string) {
+			t.Helper()
+			o := g.want(200, g.ask("GetComputeCertificate", nil))
+			if o["CertificatePath"] != path || o["ComputeName"] != computeName {
+				t.Errorf("answer %s", o["raw"])
+			}
+		}
+		want("/certs/c.pem")
+		at, err := h.Computes.Find(h.Store.View(), h.fleet.ID, computeName)
+		h.Must(err)
+		h.Must(h.Computes.SetCertificate(h.Ctx, at, "/moved/certificates"))
+		want("/moved/certificates")
+	})
+}
+
 // A process that sends too much is told so, and can continue later.
 func TestMessageRate(t *testing.T) {
 	in(t, config{server: serversdk.Options{MessageRate: 1, MessageBurst: 5}}, func(t *testing.T, h *house) {

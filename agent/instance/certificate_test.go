@@ -138,6 +138,51 @@ func TestCertificates(t *testing.T) {
 	})
 }
 
+// An agent that starts again uses the files that it finds, without Muster. Where one of them
+// is missing, or the certificate has ended, it obtains another for the same key.
+func TestCertificates_Restart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &authority{}
+		a.set(nil, &protocol.Certificate{IPAddress: "192.0.2.1"})
+		dir := filepath.Join(t.TempDir(), "certificates")
+		start := func() *certificates {
+			return &certificates{id: "i-1", dir: dir, certify: a.certify, view: a.desired, changed: wake.NewNudge(), log: slog.New(slog.DiscardHandler)}
+		}
+		ensure := func(what string, signed int) {
+			t.Helper()
+			c := start()
+			if err := c.ensure(t.Context()); err != nil || a.count() != signed || c.stored() == nil {
+				t.Fatalf("%s: %v, %d certificates, want %d", what, err, a.count(), signed)
+			}
+		}
+		ensure("at first", 1)
+		key, err := os.ReadFile(filepath.Join(dir, keyFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		away := errors.New("away")
+		a.set(away, a.desired().Certificate)
+		ensure("without Muster", 1)
+		a.set(nil, a.desired().Certificate)
+		for i, name := range []string{leafFile, chainFile, rootFile} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+			ensure("without "+name, 2+i)
+		}
+		time.Sleep(certificate.Life)
+		ensure("after the end", 5)
+		if now, err := os.ReadFile(filepath.Join(dir, keyFile)); err != nil || !bytes.Equal(now, key) {
+			t.Errorf("the key is another one: %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, keyFile), []byte("half a k"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ensure("with a broken key", 6)
+	})
+}
+
 // A certificate that Muster will never sign is not waited for.
 func TestCertificates_Refused(t *testing.T) {
 	t.Parallel()
