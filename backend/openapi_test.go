@@ -59,6 +59,26 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	}
 }
 
+// The codes of problems that the description lists, with their status, are all there are.
+func TestProblems_AreTheDescription(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Codes map[refusal.Code]int `yaml:"x-codes"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(Description, &d); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d.Components.Schemas["Problem"].Properties["code"].Codes, statuses); diff != "" {
+		t.Errorf("(-described +refused):\n%s", diff)
+	}
+}
+
 // Each code that occurs in the sources of this package or in identity's or lobby's refusals has a
 // status.
 func TestProblems_HaveAStatus(t *testing.T) {

@@ -103,10 +103,10 @@ func (b *Backend) routes() []route {
 	}
 }
 
-//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out ../sdk/session/player/protocol/types.go -package protocol
+//go:generate go run github.com/musterhq/muster/internal/gen/openapi -descriptions . -top ..
 
 // Description is the OpenAPI 3.1 description of the API, in YAML. The types of
-// package protocol are generated from it.
+// package protocol and of the client libraries are generated from it.
 //
 //go:embed openapi.yaml
 var Description []byte

@@ -45,7 +45,7 @@ var rows = []row{
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
-	{"internal/gen/openapi", "", "reads the description for game clients and writes sdk/session/player/protocol"},
+	{"internal/gen/openapi", "", "reads the descriptions for game clients and writes sdk/session/player/protocol and the types of clients/"},
 	{"internal/sbom", "", "reads a program and lists what was linked into it"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/archtest", "", "has tests only"},

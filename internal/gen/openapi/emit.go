@@ -1,0 +1,17 @@
+package main
+
+// An emitter writes the generated file of one language. To add a language, write its
+// emitter in a file of its own (typescript.go) and add it to emitters.
+type emitter struct {
+	// Lang selects it on the command line: -lang typescript.
+	Lang string
+	// File is the committed file, from the top of the repository.
+	File string
+	// Emit returns the content of the file. The same model returns the same bytes.
+	Emit func(m *model) ([]byte, error)
+}
+
+// emitters are all languages. A test compares File of each with what Emit returns.
+var emitters = []emitter{
+	{Lang: "go", File: "sdk/session/player/protocol/types.go", Emit: emitGo},
+}
