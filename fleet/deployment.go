@@ -301,6 +301,12 @@ func (d *Deployment) reached(l *LocationState, status DeploymentStatus) Deployme
 	return DeploymentRollingBack
 }
 
+// Replaces reports whether the deployment replaces versions that work: it is neither the first
+// of its fleet nor on the way back.
+func (d *Deployment) Replaces() bool {
+	return d.From.Game != nil && d.Status != DeploymentRollingBack
+}
+
 // returns reports whether the deployment is to be rolled back when it is impaired: its
 // configuration says so, and there is something else to return to.
 func (d *Deployment) returns(f *Fleet) bool {

@@ -58,5 +58,7 @@ func (pl *planner) overdueInstance(tx *store.Tx, i *Instance) {
 		kept := *i
 		kept.KeepBy = time.Time{}
 		pl.instances.put(tx, &kept)
+	case wake.Passed(i.newUntil(), now):
+		pl.instances.proveGroups(tx, i)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Group is a container group on an instance of a container fleet: one in each slot, and the
@@ -18,7 +19,11 @@ type Group struct {
 	Of          fleet.Group `json:"of"` // the version that runs, or shall run
 
 	Ready    bool `json:"ready,omitzero"`    // a process of this version has been ready, or all containers of the per-instance group have run
-	Failures int  `json:"failures,omitzero"` // how often it ended before it was ready
+	Failures int  `json:"failures,omitzero"` // how often it ended before it was ready, or while it was new
+	// New is until when a group that became ready during a deployment may still fail it; zero:
+	// it counts as healthy.
+	New    time.Time `json:"new,omitzero"`
+	Worked bool      `json:"worked,omitzero"` // a process of this version was ready for long enough, or has ended in order
 
 	Stop   Stop      `json:"stop,omitzero"`    // Drain: another version replaces it
 	StopBy time.Time `json:"stop_by,omitzero"` // killed by then, zero: no deadline yet
@@ -146,6 +151,21 @@ func (i *Instance) suits(f *fleet.Fleet) bool {
 // runs reports whether the instance was made for a version of a game server group.
 func (i *Instance) runs(game *fleet.Group) bool {
 	return game != nil && slices.ContainsFunc(i.Groups, func(g Group) bool { return !g.PerInstance && sameVersion(&g.Of, game) })
+}
+
+// works reports whether the group is ready, and has been for long enough.
+func (g *Group) works() bool { return g.Ready && g.New.IsZero() }
+
+// hasWorked reports whether the group works, or has, in its present version.
+func (g *Group) hasWorked() bool { return g.Worked || g.works() }
+
+// newUntil returns the earliest time at which one of the instance's groups is no longer new.
+func (i *Instance) newUntil() time.Time {
+	var first time.Time
+	for n := range i.Groups {
+		first = wake.Earliest(first, i.Groups[n].New)
+	}
+	return first
 }
 
 // draining reports whether the group of a compute is being replaced.

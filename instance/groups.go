@@ -2,12 +2,14 @@ package instance
 
 import (
 	"slices"
+	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Port returns the host's port at which players reach a port of a process's container, or of
@@ -69,8 +71,33 @@ func (is *instances) locate(tx *store.Tx, i *Instance, h *Host) {
 	}
 }
 
+// groupReady records that a group, which is part of i, is ready. During a deployment it is new
+// for a while.
+func (is *instances) groupReady(tx *store.Tx, i *Instance, g *Group) {
+	g.Ready = true
+	if d := is.Fleets.Deployments.Current(tx, i.FleetID); g.Stop == Keep && !g.Worked && is.opts.Bake > 0 && d != nil && d.Replaces() {
+		g.New = tx.Now().Add(is.opts.Bake)
+		return
+	}
+	g.worked()
+}
+
+// worked records that the group works, or has.
+func (g *Group) worked() { g.New, g.Worked, g.Failures, g.Cause = time.Time{}, true, 0, "" }
+
+// proveGroups makes groups of an instance that have stayed ready for long enough count.
+func (is *instances) proveGroups(tx *store.Tx, old *Instance) {
+	i := old.withGroups()
+	for n := range i.Groups {
+		if g := &i.Groups[n]; wake.Passed(g.New, tx.Now()) {
+			g.worked()
+		}
+	}
+	is.put(tx, i)
+}
+
 // groupEnded records that the game server of a group has ended: code and text say how. A
-// group that had never been ready has failed once more.
+// group that had never been ready has failed once more, and so has a new one that crashed.
 func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	old := is.of(tx, ref)
 	_, name := compute.InstanceOf(ref.ComputeName)
@@ -79,11 +106,15 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	}
 	i := old.withGroups()
 	g := i.Group(name)
-	if !g.Ready && g.Stop == Keep {
+	switch baking := !g.New.IsZero(); {
+	case g.Stop != Keep:
+	case !g.Ready || baking && isCrash(code):
 		g.Failures++
 		g.Cause = bounded(text)
+	case baking && code == event.ProcessEnded:
+		g.worked()
 	}
-	g.Ready = false
+	g.Ready, g.New = false, time.Time{}
 	is.put(tx, i)
 	switch {
 	case code == event.ServerProcessUnhealthy:
@@ -91,6 +122,16 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	case code != event.ProcessEnded && g.Stop == Keep && i.Stop == Keep:
 		is.recordGroup(tx, event.GameGroupCrashed, i, g, text)
 	}
+}
+
+// isCrash reports whether a game server that ended with an event code failed: it neither
+// ended by itself in order nor was told to.
+func isCrash(code event.Code) bool {
+	switch code {
+	case event.ProcessEnded, event.ServerProcessForceTerminated, event.InstanceDraining:
+		return false
+	}
+	return true
 }
 
 // processEnded is groupEnded for a process that had connected.
@@ -135,8 +176,12 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 	fails := report.Phase == GroupFailed && g.Phase != GroupFailed
 	g.Phase, g.Code, g.Cause = report.Phase, report.Code, report.Cause
 	g.Containers, g.IPAddress, g.DNSName = report.Containers, report.IPAddress, report.DNSName
-	if g.PerInstance {
-		g.Ready = report.Phase == GroupRunning
+	switch running := report.Phase == GroupRunning; {
+	case !g.PerInstance || g.Ready == running:
+	case running:
+		is.groupReady(tx, i, g)
+	default:
+		g.Ready, g.New = false, time.Time{}
 	}
 	if !fails || g.Stop != Keep || i.Stop != Keep {
 		return
@@ -146,7 +191,7 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 		g.Failures++
 		is.recordGroup(tx, event.InstanceGroupCrashed, i, g, g.Cause)
 	case cannotStart(g.Code): // otherwise the report of the process's end counts
-		g.Ready = false
+		g.Ready, g.New = false, time.Time{}
 		g.Failures++
 		is.recordGroup(tx, g.Code, i, g, g.Cause)
 	}

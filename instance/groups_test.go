@@ -46,6 +46,7 @@ type quay struct {
 	runs    map[string]compute.Ref // by instance and group
 	dead    map[string]bool        // by instance and group: its game server ended, and was not started again
 	bad     map[int]bool           // versions whose game servers crash
+	frail   map[int]bool           // versions whose game servers crash soon after they are ready
 	n       int
 }
 
@@ -56,7 +57,7 @@ func inQuay(t *testing.T, f func(*quay)) {
 		y.Open()
 		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
 		y.Locate(home, away)
-		q := &quay{yard: y, runs: map[string]compute.Ref{}, dead: map[string]bool{}, bad: map[int]bool{}}
+		q := &quay{yard: y, runs: map[string]compute.Ref{}, dead: map[string]bool{}, bad: map[int]bool{}, frail: map[int]bool{}}
 		f(q)
 		y.Close()
 	})
@@ -150,11 +151,7 @@ func (q *quay) settle(host string, a instance.Assignment) {
 			continue
 		}
 		if q.bad[g.Of.Version] {
-			delete(q.runs, a.ID+"/"+g.Name)
-			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{
-				HostID: host, InstanceID: a.ID, Group: g.Name, ProcessID: ref.ProcessID, Known: true, Code: 1, Tail: []string{"no such map"},
-			})
-			q.Must(err)
+			q.crash(host, a, g, ref)
 			continue
 		}
 		q.links[ref.ProcessID] = &link{}
@@ -162,6 +159,10 @@ func (q *quay) settle(host string, a instance.Assignment) {
 		q.Must(err)
 		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 7777}))
 		q.Must(q.Computes.Hearing(q.Ctx, ref))
+		if q.frail[g.Of.Version] {
+			celltest.Pass(time.Second)
+			q.crash(host, a, g, ref)
+		}
 	}
 	for key, ref := range q.runs { // as game servers do that are told to end
 		if p := q.Computes.Process(q.Store.View(), ref.Key()); p != nil && p.Status == compute.Terminating {
@@ -170,6 +171,16 @@ func (q *quay) settle(host string, a instance.Assignment) {
 		}
 	}
 	celltest.Pass(0)
+}
+
+// crash ends a game server with an error.
+func (q *quay) crash(host string, a instance.Assignment, g *instance.Group, ref compute.Ref) {
+	q.Helper()
+	delete(q.runs, a.ID+"/"+g.Name)
+	_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{
+		HostID: host, InstanceID: a.ID, Group: g.Name, ProcessID: ref.ProcessID, Known: true, Code: 1, Tail: []string{"no such map"},
+	})
+	q.Must(err)
 }
 
 func (q *quay) host1(t *testing.T) string {
@@ -322,6 +333,12 @@ func (q *quay) deploy(version string, in fleet.DeploymentInput) {
 }
 
 // versions returns the versions of the groups that are ready.
+// group returns a group by instance and group.
+func (q *quay) group(key string) *instance.Group {
+	id, name, _ := strings.Cut(key, "/")
+	return q.Instances.Instance(q.Store.View(), id).Group(name)
+}
+
 func (q *quay) versions() (all []int) {
 	for i := range q.Instances.Instances(q.Store.View(), q.fleetID, "") {
 		for _, g := range i.Groups {
@@ -373,9 +390,62 @@ func TestDeployment_KeepsProtectedGameSessions(t *testing.T) {
 }
 
 func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
+	testRollback(t, func(q *quay) { q.bad[2] = true })
+}
+
+// A version that becomes ready and then crashes is a bad one too.
+func TestDeployment_FrailVersionIsRolledBack(t *testing.T) {
+	testRollback(t, func(q *quay) { q.frail[2] = true })
+}
+
+// A group counts for the deployment when it has been ready for a while, or has hosted a game
+// to its end: until then, no other group is replaced.
+func TestDeployment_Bakes(t *testing.T) {
+	for _, end := range []bool{false, true} {
+		inQuay(t, func(q *quay) {
+			h := q.host1(t)
+			q.deploy("game:2", fleet.DeploymentInput{})
+			until := func(version2 int) {
+				for range 5 {
+					q.work(h)
+					celltest.Pass(time.Second)
+				}
+				found := 0
+				for _, v := range q.versions() {
+					if v == 2 {
+						found++
+					}
+				}
+				if d := q.deployment(); found != version2 || d.Status != fleet.DeploymentInProgress {
+					q.Fatalf("%d groups are of the new version, want %d; the deployment is %s", found, version2, d.Status)
+				}
+			}
+			until(1)
+			until(1)
+			if end {
+				for key, ref := range q.runs {
+					if p := q.Computes.Process(q.Store.View(), ref.Key()); q.group(key).Of.Version == 2 {
+						q.Must(q.Computes.End(q.Ctx, p.Ref()))
+						delete(q.runs, key)
+					}
+				}
+			} else {
+				celltest.Pass(30 * time.Second)
+			}
+			until(2)
+			celltest.Pass(30 * time.Second)
+			if d := q.deployment(); d.Status != fleet.DeploymentComplete {
+				q.Errorf("after all groups have been ready for long enough, the deployment is %s", d.Status)
+			}
+		})
+	}
+}
+
+func testRollback(t *testing.T, change func(*quay)) {
+	t.Helper()
 	inQuay(t, func(q *quay) {
 		h := q.host1(t)
-		q.bad[2] = true
+		change(q)
 		q.deploy("game:2", fleet.DeploymentInput{})
 		for range 20 {
 			q.work(h)

@@ -127,4 +127,4 @@ func (i *Instance) move(to Status) { Moves.Move(&i.Status, to, i.ID) }
 func (i *Instance) key() string { return compute.Key(i.FleetID, i.ID) }
 
 // due returns the earliest of the instance's deadlines, or zero.
-func (i *Instance) due() time.Time { return wake.Earliest(i.StopBy, i.ReadyBy, i.KeepBy) }
+func (i *Instance) due() time.Time { return wake.Earliest(i.StopBy, i.ReadyBy, i.KeepBy, i.newUntil()) }

@@ -229,7 +229,7 @@ func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
 	_, name := compute.InstanceOf(p.ComputeName)
 	g := i.Group(name)
 	if g != nil {
-		g.Ready, g.Failures, g.Cause = true, 0, ""
+		is.groupReady(tx, i, g)
 	}
 	if old.Status == Pending {
 		i.move(Active)

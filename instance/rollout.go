@@ -44,7 +44,7 @@ type rolled struct {
 }
 
 // Bounds of failures, at which a deployment is IMPAIRED: of all groups of the new version
-// together while none of them has become ready, and of a single one, which may fail on its
+// together while none of them is ready without having failed, and of a single one, which may fail on its
 // own machine only.
 const (
 	maxFailures      = 3
@@ -54,7 +54,8 @@ const (
 // planRollout returns the next changes of a deployment in a location. Groups of other
 // versions are drained, the idle ones first, but never so many that fewer than the healthy
 // minimum remain ready; a protected game session is waited for, if the deployment protects
-// them. Groups that are not ready cost nothing and are drained at once.
+// them. A group of the new version counts as ready once it has stayed so for a while. Groups
+// that are not ready cost nothing and are drained at once.
 func planRollout(in rollout) rolled {
 	var out rolled
 	if in.fleet.Containers.Game == nil {
@@ -106,14 +107,14 @@ type candidate struct {
 // rolloutTally is what planRollout decides by.
 type rolloutTally struct {
 	ready    int // groups of any version that can host game sessions
-	readyNew int // groups of the desired version that have been ready
+	readyNew int // groups of the desired version that are ready and have not failed
 	failures int // of groups of the desired version
 	worst    int // failures of the group that has most of them
 	cause    string
 	old      []candidate // in the order in which they are drained
 	ended    []groupRef  // groups that have ended, to run the desired version
 	lacking  []string    // ids of instances without the per-instance group that they should have
-	pending  int         // groups that end, or are not ready yet
+	pending  int         // groups that end, or are not ready yet or not for long
 	complete bool
 }
 
@@ -150,7 +151,9 @@ func (in rollout) tally() rolloutTally {
 // count adds a group to the tally, and to its instance in case that is replaced as a whole.
 func (in rollout) count(t *rolloutTally, whole *candidate, i rolling, g *Group, suits bool) {
 	load := i.load[g.Name]
-	staying := g.Ready && g.Stop == Keep && !g.PerInstance
+	want := in.want(g)
+	desired := want != nil && sameVersion(&g.Of, want) && g.Stop == Keep
+	staying := g.works() && g.Stop == Keep && !g.PerInstance
 	if staying {
 		t.ready++
 		whole.healthy++
@@ -159,18 +162,18 @@ func (in rollout) count(t *rolloutTally, whole *candidate, i rolling, g *Group, 
 	whole.load.session = whole.load.session || load.session
 	whole.load.protected = whole.load.protected || load.protected
 	whole.load.players += load.players
-	switch want := in.want(g); {
-	case want != nil && sameVersion(&g.Of, want) && g.Stop == Keep:
+	switch {
+	case desired:
 		t.failures += g.Failures
 		t.worst = max(t.worst, g.Failures)
-		if g.Ready && !g.PerInstance {
+		if g.Ready && g.Failures == 0 && !g.PerInstance {
 			t.readyNew++
 		}
 		if g.Cause != "" && g.Failures > 0 {
-			t.cause = fmt.Sprintf("groups of %s do not become ready; on %s: %s", &g.Of, i.ID, g.Cause)
+			t.cause = fmt.Sprintf("groups of %s do not become ready, or not for long; on %s: %s", &g.Of, i.ID, g.Cause)
 		}
-		if !g.Ready {
-			t.complete = false
+		t.complete = t.complete && g.hasWorked()
+		if !g.works() {
 			t.pending++
 		}
 	case g.Stop != Keep:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -70,7 +71,7 @@ func (l *location) group(ref groupRef) (found *Group) {
 
 func (l *location) ready() (n int) {
 	l.each(func(_ groupRef, g *Group) {
-		if g.Ready && g.Stop == Keep {
+		if g.works() && g.Stop == Keep {
 			n++
 		}
 	})
@@ -117,6 +118,13 @@ func (l *location) pass(bad func(version int) bool) {
 			g.Cause = "it crashed"
 		case g.Stop == Keep && !g.Ready && rapid.Bool().Draw(l.T, "becomes ready"):
 			g.Ready = true
+			if !g.Worked {
+				g.New = time.Unix(1, 0)
+			}
+		case !g.New.IsZero() && rapid.Bool().Draw(l.T, "has been ready for long enough"):
+			g.worked()
+		case g.Stop == Keep && g.Worked && rapid.IntRange(0, 3).Draw(l.T, "game server ends") == 0:
+			g.Ready = false // it starts again
 		}
 	})
 }
@@ -140,7 +148,7 @@ func TestRollout_ReplacesEveryGroup(t *testing.T) {
 		l.in.fleet = rollingFleet(2, l.in.fleet.Slots())
 		l.until(fleet.DeploymentComplete, func(int) bool { return false })
 		l.each(func(ref groupRef, g *Group) {
-			if g.Of.Version != 2 || !g.Ready || g.Stop != Keep {
+			if g.Of.Version != 2 || !g.hasWorked() || g.Stop != Keep {
 				t.Errorf("%v is %+v", ref, *g)
 			}
 		})
@@ -167,7 +175,7 @@ func TestRollout_ImpairedAndBack(t *testing.T) {
 		l.in.fleet = rollingFleet(1, slots)
 		l.until(fleet.DeploymentComplete, bad)
 		l.each(func(ref groupRef, g *Group) {
-			if g.Of.Version != 1 || !g.Ready {
+			if g.Of.Version != 1 || !g.hasWorked() {
 				t.Errorf("after the rollback %v is %+v", ref, *g)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	InitTimeout     time.Duration // from a process's start to InitSDK; default 5 min
 	InstanceTimeout time.Duration // from the installed build to the first ProcessReady; default 15 min
+	Bake            time.Duration // how long a group of a new version must stay ready, until it counts for the deployment; default 30 s, below 0 none
 	FailurePause    time.Duration // how long a fleet avoids a host that failed it; default 1 min
 	ImpairGrace     time.Duration // from losing its agent until a host gets no more game sessions; default 60 s
 	HostGrace       time.Duration // from losing its agent until a host is given up; default 210 s
@@ -28,6 +29,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.InitTimeout = cmp.Or(o.InitTimeout, 5*time.Minute)
 	o.InstanceTimeout = cmp.Or(o.InstanceTimeout, 15*time.Minute)
+	o.Bake = max(0, cmp.Or(o.Bake, 30*time.Second))
 	o.FailurePause = cmp.Or(o.FailurePause, time.Minute)
 	o.ImpairGrace = cmp.Or(o.ImpairGrace, time.Minute)
 	o.HostGrace = cmp.Or(o.HostGrace, 210*time.Second)

@@ -52,6 +52,7 @@ type serverFlags struct {
 	MetricsListen  string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"Where to serve /metrics, over plain HTTP, instead of on the listen address."`
 	RemoteAccess   bool          `name:"remote-access" help:"Let callers with a key of the role remote-shell or admin open shells in instances, on hosts whose agents allow it (muster shell, GetComputeAccess)."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
+	DeploymentBake time.Duration `default:"30s" help:"How long the container groups of a new version must stay ready before the next ones are replaced; a crash in this time counts against the deployment (${default}; 0: not at all)."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
 	AuditKeep      time.Duration `name:"audit-retention" default:"2160h" help:"How long the audit log is kept (${default})."`
@@ -125,6 +126,12 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
 	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
+	if o.Instances.Bake = f.DeploymentBake; f.DeploymentBake == 0 {
+		o.Instances.Bake = -1
+	}
+	if f.DeploymentBake < 0 {
+		return o, fmt.Errorf("deployment-bake: %v is below 0", f.DeploymentBake)
+	}
 	if f.HostGrace <= 0 {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)
 	}

@@ -38,7 +38,7 @@ type world struct {
 func build(t *testing.T) *world {
 	t.Helper()
 	w := &world{docker: startDocker(t), root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t).Host}
-	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none")
+	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none", "--deployment-bake", "2s")
 	w.c, w.seen = node.Client(w.server.URL), node.Follow(t, w.server.URL)
 	w.log = filepath.Join(t.TempDir(), "agent.log")
 	w.startAgent()
