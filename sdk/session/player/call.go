@@ -19,6 +19,7 @@ type call struct {
 	in           any         // the body; nil for none
 	header       http.Header // additional request headers
 	answered     func(*http.Response)
+	once         bool // the caller has its own way to try again
 }
 
 type transport struct {
@@ -32,7 +33,13 @@ const maxAnswer = 4 << 20
 // call makes a request as the player with a valid access token, and repeats it once
 // with a new token if that one is refused.
 func (a *account) call(ctx context.Context, r call, out any) error {
-	return a.callWith(ctx, a.access, r, out)
+	return repeat(ctx, r, func() error { return a.callWith(ctx, a.access, r, out) })
+}
+
+// ask makes a request that needs no login.
+func (t *transport) ask(ctx context.Context, path string, out any) error {
+	r := call{method: http.MethodGet, path: path}
+	return repeat(ctx, r, func() error { return t.send(ctx, r, out) })
 }
 
 func (a *account) callWith(ctx context.Context, access func(ctx context.Context, stale string) (string, error), r call, out any) error {
@@ -57,7 +64,7 @@ func (a *account) callWith(ctx context.Context, access func(ctx context.Context,
 // poll reads a row of the player into out. If the client has read it at the number seq, it
 // waits for a change, and leaves out as it is if there was none.
 func (a *account) poll(ctx context.Context, path string, seq int64, wait time.Duration, out any) error {
-	r := call{method: http.MethodGet, path: path, header: http.Header{}}
+	r := call{method: http.MethodGet, path: path, header: http.Header{}, once: true}
 	if seq > 0 {
 		r.path += "?wait=" + strconv.Itoa(int(wait.Seconds()))
 		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(seq, 10)))

@@ -3,6 +3,7 @@ package player
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -65,7 +66,8 @@ func (p *Problem) Unwrap() error {
 func problemOf(r *http.Response, text []byte) *Problem {
 	var p protocol.Problem
 	if json.Unmarshal(text, &p) != nil || p.Code == "" { // a proxy answered
-		return &Problem{Status: r.StatusCode, Code: http.StatusText(r.StatusCode)}
+		wait, _ := strconv.Atoi(r.Header.Get("Retry-After"))
+		return &Problem{Status: r.StatusCode, Code: http.StatusText(r.StatusCode), RetryAfter: time.Duration(max(wait, 0)) * time.Second}
 	}
 	return &Problem{
 		Status: r.StatusCode, Code: p.Code, Detail: p.Detail, TicketID: p.TicketID, Until: p.Until,

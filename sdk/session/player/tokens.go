@@ -108,6 +108,11 @@ func (a *account) comeBack(ctx context.Context) (Tokens, error) {
 	if t.GuestSecret != "" {
 		return a.enter(ctx, "/auth/guest/login", &protocol.GuestLogin{PlayerID: t.PlayerID, GuestSecret: t.GuestSecret})
 	}
+	if t.Refresh != "" { // refused, so the login has ended
+		if err := a.save(ctx, Tokens{PlayerID: t.PlayerID, Scope: t.Scope}); err != nil {
+			return Tokens{}, fmt.Errorf("save that the login has ended: %w", err)
+		}
+	}
 	return Tokens{}, errNoLogin
 }
 

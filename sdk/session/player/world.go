@@ -32,7 +32,7 @@ type World = protocol.ClientConfig
 // World returns what there is to play. It needs no login.
 func (c *Client) World(ctx context.Context) (World, error) {
 	var out World
-	err := c.account.send(ctx, call{method: http.MethodGet, path: "/config"}, &out)
+	err := c.account.ask(ctx, "/config", &out)
 	return out, err
 }
 
@@ -40,7 +40,7 @@ func (c *Client) World(ctx context.Context) (World, error) {
 // long as the server says, an hour.
 func (c *Client) Locations(ctx context.Context) ([]Location, error) {
 	var out protocol.Locations
-	err := c.account.send(ctx, call{method: http.MethodGet, path: "/locations"}, &out)
+	err := c.account.ask(ctx, "/locations", &out)
 	return out.Locations, err
 }
 
