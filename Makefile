@@ -90,6 +90,12 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=10s)
 .PHONY: generate
 generate: ## write the generated files anew
 	go generate ./...
+	$(MAKE) typescript
+
+.PHONY: typescript
+typescript: ## bundle the TypeScript library (clients/typescript/dist), without Node.js
+	go run ./internal/gen/openapi -lang typescript
+	go run ./tools/typescript
 
 .PHONY: newest
 newest: ## print what AWS's newest published client has that Muster's API has not (needs npm)

@@ -14,4 +14,5 @@ type emitter struct {
 // emitters are all languages. A test compares File of each with what Emit returns.
 var emitters = []emitter{
 	{Lang: "go", File: "sdk/session/player/protocol/types.go", Emit: emitGo},
+	{Lang: "typescript", File: "clients/typescript/src/api.ts", Emit: emitTypeScript},
 }
