@@ -123,6 +123,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer a.startRelay(life)()
 	defer a.startCollector()()
+	defer a.startGameAPI()()
 	if a.opts.Server != "" {
 		if err := a.server.UseStored(ctx); err != nil { // instances that are resumed verify builds with it
 			return err

@@ -70,6 +70,14 @@ func (a *Agent) openEndpoints(engine group.Engine) *group.Endpoints {
 			e.Relay = door
 		}
 	}
+	if s := a.machine.Game; s != nil {
+		door, err := s.Also(at)
+		if err != nil {
+			a.log.Error("containers do not reach the HTTP interface for game servers", "error", err)
+		} else {
+			e.Game = door
+		}
+	}
 	a.forwards = &forwards{at: at, tls: a.opts.TLS, log: a.log, open: map[string]*http.Server{}, urls: map[string]string{}}
 	e.Forward = a.forwards.URL
 	var err error

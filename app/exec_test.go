@@ -68,7 +68,7 @@ func TestExec_NeverConnects(t *testing.T) {
 	if !strings.Contains(e.Message, "has not called InitSDK") || !strings.Contains(e.Message, "--no-sdk") || e.ComputeName != host.ComputeName {
 		t.Errorf("the event is %+v", e)
 	}
-	out.await(t, "Your program has not called InitSDK for 10s; if it knows no SDK, use --no-sdk.")
+	out.await(t, "Your program has not called InitSDK for 10s; if it knows no SDK, call ready of the HTTP interface (MUSTER_GAME_URL), or use --no-sdk.")
 	if n := strings.Count(out.String(), "has not called InitSDK"); n != 1 {
 		t.Errorf("told %d times, want once", n)
 	}

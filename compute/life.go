@@ -127,6 +127,11 @@ func (ps *processes) runReady(tx *store.Tx, in ReadyInput) error {
 	}
 	port, declared := ps.hosting.Port(tx, old, in.Port)
 	if old.Status == Active && old.Port == port {
+		if old.Wrapped() && in.SDK.ToolName != WrapTool {
+			p := *old
+			p.SDK = in.SDK // the wrapped program manages itself from now on
+			ps.put(tx, &p)
+		}
 		return nil
 	}
 	if old.Status != Initialized {

@@ -26,7 +26,8 @@ func (g *registry) Refused(ctx context.Context, ref Ref, text string) error {
 	return g.notice.Do(ctx, noticeArgs{ref, text})
 }
 
-// Uninitialized reports to the developer that a program runs and has not called InitSDK.
+// Uninitialized reports to the developer that a program runs and has called neither InitSDK
+// nor ready of the HTTP interface.
 func (g *registry) Uninitialized(ctx context.Context, ref Ref) error {
 	return g.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
 }
@@ -38,8 +39,8 @@ func (g *registry) RecordUninitialized(tx *store.Tx, ref Ref) {
 
 // uninitialized returns the developer's message, with the remedy.
 func uninitialized(ref Ref) string {
-	return fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK: it is given no game session. "+
-		"Where it knows no SDK, use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
+	return fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK, nor ready of the HTTP interface: it is given no game session. "+
+		"Where it knows no SDK, call ready of the HTTP interface at MUSTER_GAME_URL, or use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
 }
 
 func (g *registry) runNotice(tx *store.Tx, a noticeArgs) error {

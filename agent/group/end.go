@@ -209,7 +209,7 @@ func (e ending) report(end End, o outcome, why string) string {
 		fmt.Fprintf(file, "Started: %s\n%s\n", e.labels.Started.UTC().Format("2006-01-02 15:04:05 UTC"), cause)
 		file.Close()
 	}
-	left := i.forgetRun(e.labels.ProcessID)
+	left := i.forgetRun(e.labels.ProcessID, o.clean)
 	i.log.Info("a container group ended", "group", e.g.name, "process_id", e.labels.ProcessID, "cause", cause, "reason", why)
 	if e.labels.isGame() {
 		i.exited(protocol.Exited{

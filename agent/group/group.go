@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
@@ -110,12 +112,29 @@ func (g *group) hold(c Containers) {
 
 // admit lets the run use the agent's own endpoints.
 func (g *group) admit(r run) {
-	name, ours := g.name, g.i.m.endpoints()
+	name, ours, i := g.name, g.i.m.endpoints(), g.i
+	current := func() string {
+		token, _ := i.tokens.Load(name)
+		text, _ := token.(string)
+		return text
+	}
 	if ours.Relay != nil && r.Pass != "" {
-		ours.Relay.Admit(r.ProcessID, r.Pass, func() string {
-			token, _ := g.i.tokens.Load(name)
-			text, _ := token.(string)
-			return text
+		ours.Relay.Admit(r.ProcessID, r.Pass, current)
+	}
+	if ours.Game != nil && r.Game != "" {
+		ours.Game.Admit(gameapi.Admission{
+			FleetID: i.desired.FleetID, HostID: g.desired.Compute, ProcessID: r.ProcessID, Token: r.Game, Port: gamePort(g.desired), State: i.home.gameState(name),
+			Endpoint: func() (string, string, error) {
+				switch at := i.Desired().SDKURL; {
+				case r.Pass != "" && ours.Relay != nil:
+					return ours.Relay.URL(), r.Pass, nil
+				case i.own != nil && i.own.Token != nil:
+					token, err := i.own.Token()
+					return at, token, err
+				default:
+					return at, current(), nil
+				}
+			},
 		})
 	}
 	if ours.Discovery != nil && r.Key != "" {
@@ -134,6 +153,25 @@ func gameOf(g protocol.Group) string {
 		}
 	}
 	return ""
+}
+
+// gamePort returns the port on which the game server of a group listens for players by
+// default: GAME_PORT of its container, or the first one that it declares; 0 for none.
+func gamePort(g protocol.Group) int {
+	for _, c := range g.Containers {
+		if !c.Game {
+			continue
+		}
+		for _, v := range c.Environment {
+			if port, err := strconv.Atoi(v.Value); v.Name == "GAME_PORT" && err == nil {
+				return port
+			}
+		}
+		if len(c.Ports) > 0 {
+			return c.Ports[0].Container
+		}
+	}
+	return 0
 }
 
 // stop returns how the group should end, and by when. One beside the game servers of an
@@ -361,7 +399,7 @@ func (g *group) hasStarted(c Containers, err error) {
 		}
 		return
 	}
-	g.i.forgetRun(g.labels.ProcessID)
+	g.i.forgetRun(g.labels.ProcessID, false)
 	g.started = false
 	var p problem
 	switch {
@@ -403,13 +441,17 @@ func (g *group) crashCode() string {
 }
 
 // forgetRun takes back what admit allowed a run, and reports whether the game server had
-// called ProcessEnding through the relay.
-func (i *Instance) forgetRun(processID string) (left bool) {
+// called ProcessEnding through the agent. clean says that it ended without an error.
+func (i *Instance) forgetRun(processID string, clean bool) (left bool) {
 	ours := i.m.endpoints()
 	if ours.Discovery != nil {
 		ours.Discovery.forget(processID)
 	}
-	return ours.Relay != nil && ours.Relay.Forget(processID)
+	left = ours.Game != nil && ours.Game.Forget(processID, clean) // before the relay, by which it says the end
+	if ours.Relay != nil && ours.Relay.Forget(processID) {
+		left = true
+	}
+	return left
 }
 
 // report returns the group as it is reported to Muster.

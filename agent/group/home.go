@@ -15,6 +15,7 @@ import (
 
 // home is the folder of an instance:
 //
+//	groups/NAME.game            the state of its game server at the HTTP interface
 //	groups/NAME.json            what the next agent must know about a group's last run
 //	logs/NAME/ID.CONTAINER.log  output of a container, by the id of the run
 //	logs/NAME/ID.exit.txt       how the run ended
@@ -34,6 +35,8 @@ func (h home) groups() string { return filepath.Join(h.dir, "groups") }
 
 func (h home) file(group string) string { return filepath.Join(h.groups(), group+".json") }
 
+func (h home) gameState(group string) string { return filepath.Join(h.groups(), group+".game") }
+
 func (h home) logs(group string) string { return filepath.Join(h.dir, "logs", group) }
 
 // make creates the folder.
@@ -44,6 +47,7 @@ type run struct {
 	ProcessID string
 	Pass      string `json:",omitempty"` // its token at the relay
 	Key       string `json:",omitempty"` // its key at the discovery endpoint
+	Game      string `json:",omitempty"` // its token at the HTTP interface
 	Ended     bool   `json:",omitempty"` // its end was reported
 }
 
@@ -59,8 +63,10 @@ func (h home) run(group, processID string) run {
 }
 
 func (h home) forgetRun(group string) error {
-	if err := os.Remove(h.file(group)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, file := range []string{h.gameState(group), h.file(group)} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -38,6 +39,7 @@ type Machine struct {
 type Endpoints struct {
 	Relay     Relay      // nil: game servers connect directly
 	Discovery *Discovery // nil: containers cannot ask for their neighbors
+	Game      Game       // nil: there is no HTTP interface for programs without a Server SDK
 	// Forward returns the URL at which containers reach an endpoint that only this machine
 	// reaches; nil if they reach none.
 	Forward func(endpoint string) (string, error)
@@ -56,6 +58,13 @@ type Relay interface {
 	URL() string // as containers reach it
 	Admit(processID, token string, upstream func() string)
 	Forget(processID string) (left bool)
+}
+
+// Game is the HTTP interface for programs without a Server SDK.
+type Game interface {
+	URL() string // as containers reach it
+	Admit(gameapi.Admission) *gameapi.Process
+	Forget(processID string, clean bool) (left bool)
 }
 
 // Own is an instance with an image on this machine, of a developer's own game server. It

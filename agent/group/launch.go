@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -40,6 +41,9 @@ func (i *Instance) launch(g protocol.Group, labels Labels, r *run) (Launch, erro
 		r.Key = newKey()
 		discovery = ours.Discovery.URL(r.Key)
 	}
+	if ours.Game != nil && isGame(g) {
+		r.Game = gameapi.NewToken()
+	}
 	l := Launch{Labels: labels, Group: g}
 	l.Group.Containers = slices.Clone(g.Containers)
 	for n := range l.Group.Containers {
@@ -47,6 +51,9 @@ func (i *Instance) launch(g protocol.Group, labels Labels, r *run) (Launch, erro
 		set := map[string]string{}
 		if c.Game {
 			setGame(set, d, g, labels.ProcessID)
+			if r.Game != "" {
+				set[gameapi.URLVariable], set[gameapi.TokenVariable] = ours.Game.URL(), r.Game
+			}
 		}
 		if discovery != "" {
 			set["GAMELIFT_CONTAINER_DISCOVERY_SERVER_ENDPOINT"] = discovery

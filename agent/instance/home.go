@@ -136,11 +136,15 @@ type run struct {
 	ProcessID string
 	Port      int
 	Pass      string `json:",omitempty"` // its token at the relay
+	Game      string `json:",omitempty"` // its token at the HTTP interface
 }
 
 func (h Home) keepRun(slot int, r run) error {
 	return disk.Write(filepath.Join(h.slot(slot), "run.json"), r)
 }
+
+// gameState is the file in which the HTTP interface keeps the state of a slot's process.
+func (h Home) gameState(slot int) string { return filepath.Join(h.slot(slot), "game.json") }
 
 // run returns what is stored about a process, if it is the last one of the slot.
 func (h Home) run(slot int, processID string) (r run, ok bool) {

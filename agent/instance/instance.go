@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/collector"
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/relay"
@@ -30,6 +31,7 @@ type Machine struct {
 	Cache    *install.Cache       // installs builds
 	Relay    *relay.Relay         // nil: all processes connect directly
 	Metrics  *collector.Collector // nil: not collected
+	Game     *gameapi.Server      // the HTTP interface for programs without a Server SDK; nil: there is none
 	KeepLogs time.Duration        // how long an instance's folder outlives it, so that logs can be fetched
 
 	BuildKey func() ed25519.PublicKey     // verifies builds

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/musterhq/muster/agent/diagnose"
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/agent/jail"
@@ -95,8 +96,9 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 		return err
 	}
 	l.slots.launching(s, port)
-	pass := l.admit(&d, id)
-	if err := l.home.keepRun(s.n, run{id, port, pass}); err != nil {
+	r := run{ProcessID: id, Port: port, Pass: l.admit(&d, id)}
+	l.admitGame(s, &r)
+	if err := l.home.keepRun(s.n, r); err != nil {
 		return fmt.Errorf("note port: %w", err)
 	}
 	if l.own != nil && l.own.Token != nil {
@@ -112,6 +114,9 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 		return err
 	}
 	cmd.Env = append(cmd.Env, l.environment(d, id, port, logs)...)
+	if r.Game != "" {
+		cmd.Env = append(cmd.Env, gameapi.URLVariable+"="+l.m.Game.URL(), gameapi.TokenVariable+"="+r.Game)
+	}
 	return l.jail.Start(cmd, jail.Process{
 		ID: id, Tree: l.home.game(), SDKURL: d.SDKURL, Limits: isolate.Limits{MemoryMiB: d.MemoryMiB, CPUMillis: d.CPUMillis},
 	})
@@ -135,6 +140,31 @@ func (l *launcher) admit(d *protocol.Desired, id string) (pass string) {
 	d.SDKURL, d.AuthToken = l.m.Relay.URL(), pass
 	l.m.Relay.Admit(id, pass, l.token)
 	return pass
+}
+
+// admitGame lets a process use the HTTP interface. A new one gets a token.
+func (l *launcher) admitGame(s *slot, r *run) {
+	if l.m.Game == nil {
+		return
+	}
+	if r.Game == "" {
+		r.Game = gameapi.NewToken()
+	}
+	d, pass := l.view(), r.Pass
+	l.m.Game.Admit(gameapi.Admission{
+		FleetID: d.FleetID, HostID: d.Compute, ProcessID: r.ProcessID, Token: r.Game, Port: r.Port, State: l.home.gameState(s.n),
+		Endpoint: func() (string, string, error) {
+			if pass != "" && l.m.Relay != nil {
+				return l.m.Relay.URL(), pass, nil
+			}
+			d := l.view()
+			if l.own == nil || l.own.Token == nil {
+				return d.SDKURL, d.AuthToken, nil
+			}
+			token, err := l.own.Token()
+			return d.SDKURL, token, err
+		},
+	})
 }
 
 // token returns the token with which the relay connects processes to Muster.
@@ -203,6 +233,9 @@ func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
 		if l.m.Relay != nil && kept.Pass != "" {
 			l.m.Relay.Admit(r.ID, kept.Pass, l.token)
 		}
+		if kept.Game != "" {
+			l.admitGame(s, &kept)
+		}
 		l.ports.Keep(kept.Port)
 		l.slots.launching(s, kept.Port)
 	}
@@ -227,7 +260,7 @@ func (l *launcher) started(s *slot, r supervise.Run) {
 
 // exited reports how a process ended.
 func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
-	was := l.free(s, r.ID)
+	was := l.free(s, r.ID, e.Clean())
 	l.keepMetrics(r.ID)
 	cause := diagnose.Exit(diagnose.End{
 		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
@@ -244,7 +277,7 @@ func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
 
 // failed reports that a process could not be started.
 func (l *launcher) failed(s *slot, id string, err error) {
-	l.free(s, id)
+	l.free(s, id, false)
 	reason, cause := codeCrashed, "could not be started: "+err.Error()
 	path, _ := l.home.program(s.Spec.LaunchPath)
 	var found *diagnose.Problem
@@ -262,17 +295,21 @@ type freed struct {
 	port int
 	why  reason // it was told to end
 	oom  bool   // it ran out of memory
-	left bool   // it had called ProcessEnding, through the relay
+	left bool   // it had called ProcessEnding, through the relay or by the HTTP interface
 }
 
-// free releases everything that a process held, except its slot.
-func (l *launcher) free(s *slot, id string) freed {
+// free releases everything that a process held, except its slot. clean says that it ended
+// without an error.
+func (l *launcher) free(s *slot, id string, clean bool) freed {
 	port, why := l.slots.last(s, id)
 	if port > 0 {
 		l.ports.Release(port, time.Now())
 	}
 	oom := l.jail.End(id)
-	left := l.m.Relay != nil && l.m.Relay.Forget(id)
+	left := l.m.Game != nil && l.m.Game.Forget(id, clean) // before the relay, by which it says the end
+	if l.m.Relay != nil && l.m.Relay.Forget(id) {
+		left = true
+	}
 	return freed{port, why, oom, left}
 }
 

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/musterhq/muster/agent/gamelink"
 )
 
 // Options configures a wrapper.
@@ -89,18 +88,13 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	target, err := url.Parse(o.URL)
-	if err != nil {
-		return 0, fmt.Errorf("wrap: %w", err)
-	}
-	target.RawQuery = url.Values{
-		"pID": {o.ProcessID}, "ComputeId": {o.HostID}, "FleetId": {o.FleetID}, "Authorization": {o.Token},
-		"sdkVersion": {sdkVersion}, "sdkLanguage": {"Muster"}, "IdempotencyToken": {uuid.NewString()},
-	}.Encode()
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()
-	l := newLink(linked, target.String(), o.Log)
-	w := &wrapper{o: o, link: l}
+	w := &wrapper{o: o, pushes: make(chan message, 16)}
+	w.link = gamelink.Open(linked, gamelink.Options{
+		FleetID: o.FleetID, HostID: o.HostID, ProcessID: o.ProcessID, Push: w.push, Log: o.Log,
+		Endpoint: func() (string, string, error) { return o.URL, o.Token, nil },
+	})
 	if err := w.ready(ctx); err != nil {
 		return 0, err
 	}
@@ -111,12 +105,10 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return code, err
 }
 
-// sdkVersion is the newest SDK version whose messages the wrapper uses.
-const sdkVersion = "5.5.0"
-
 type wrapper struct {
 	o      Options
-	link   *link
+	link   *gamelink.Link
+	pushes chan message
 	cmd    *exec.Cmd
 	exited chan error
 	game   string           // the id of the game session that the program hosts
@@ -130,13 +122,13 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 	w.exited = make(chan error, 1)
 	beat := time.NewTicker(w.o.Heartbeat)
 	defer beat.Stop()
-	w.beat()
+	w.beat(ctx)
 	stopped := ctx.Done()
 	for {
 		select {
 		case <-beat.C:
-			w.beat()
-		case m := <-w.link.pushes:
+			w.beat(ctx)
+		case m := <-w.pushes:
 			if over, err := w.obey(m); err != nil {
 				return 1, err
 			} else if over {
@@ -166,17 +158,40 @@ func (w *wrapper) ready(ctx context.Context) error {
 	if logs == nil {
 		logs = []string{}
 	}
-	err := w.link.ask(ctx, "ActivateServerProcess", map[string]any{
-		"SdkVersion": sdkVersion, "SdkLanguage": "Muster", "SdkToolName": "MusterWrap", "SdkToolVersion": "1",
+	err := w.link.Ask(ctx, "ActivateServerProcess", map[string]any{
+		"SdkVersion": gamelink.SDKVersion, "SdkLanguage": "Muster", "SdkToolName": "MusterWrap", "SdkToolVersion": "1",
 		"Port": w.o.Port, "LogPaths": logs,
-	})
+	}, nil)
 	if err != nil {
 		return fmt.Errorf("wrap: ready: %w", err)
 	}
 	return nil
 }
 
-func (w *wrapper) beat() { w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true}) }
+// beat reports the health of the process, without waiting for the answer.
+func (w *wrapper) beat(ctx context.Context) {
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, w.o.Heartbeat)
+		defer cancel()
+		if err := w.link.Ask(ctx, "HeartbeatServerProcess", map[string]any{"HealthStatus": true}, nil); err != nil {
+			w.o.Log.Debug("a heartbeat is lost", "error", err)
+		}
+	}()
+}
+
+// push passes a message from Muster on to live.
+func (w *wrapper) push(action string, frame []byte) {
+	var m message
+	if err := json.Unmarshal(frame, &m); err != nil {
+		w.o.Log.Error("a push cannot be read", "action", action, "error", err)
+		return
+	}
+	select {
+	case w.pushes <- m:
+	default:
+		w.o.Log.Warn("a push is dropped", "action", action)
+	}
+}
 
 // obey handles a message of Muster. It reports whether the wrapper is to end.
 func (w *wrapper) obey(m message) (over bool, err error) {
@@ -218,7 +233,7 @@ func (w *wrapper) start(g Game) error {
 
 // activate sends ActivateGameSession.
 func (w *wrapper) activate(ctx context.Context) {
-	if err := w.link.ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": w.game}); err != nil {
+	if err := w.link.Ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": w.game}, nil); err != nil {
 		w.o.Log.Error("the game session is not activated", "error", err)
 	}
 }
@@ -240,7 +255,7 @@ func (w *wrapper) end(within time.Duration) (over bool) {
 func (w *wrapper) goodbye() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := w.link.ask(ctx, "TerminateServerProcess", nil); err != nil {
+	if err := w.link.Ask(ctx, "TerminateServerProcess", nil, nil); err != nil {
 		w.o.Log.Warn("the end is not told", "error", err)
 	}
 }

@@ -208,7 +208,7 @@ func (h *Host) watch(ctx context.Context, id string) {
 			return
 		}
 		h.hint.Do(func() {
-			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, use --no-sdk.", compute.InitHint)
+			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, call ready of the HTTP interface (MUSTER_GAME_URL), or use --no-sdk.", compute.InitHint)
 			fmt.Fprintln(h.out, text)
 			h.log.Warn(text, "process_id", id)
 			if err := h.s.Computes.Uninitialized(ctx, h.ref(id)); err != nil && ctx.Err() == nil {

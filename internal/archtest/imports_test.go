@@ -104,7 +104,7 @@ var rows = []row{
 	{"agent/engine", "hosts/protocol internal/registry", "container groups on the engine of a machine, whoever asks"},
 	{"agent/engine/enginetest", "", "starts engines for tests; knows nothing of Muster"},
 	{"agent/engine/enginetest/puppet", "", "a program in images of tests"},
-	{"agent/group", "agent/diagnose agent/disk agent/engine agent/logs agent/relay agent/supervise hosts/protocol internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
+	{"agent/group", "agent/diagnose agent/disk agent/engine agent/gameapi agent/logs agent/relay agent/supervise hosts/protocol internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
 	{"agent/logs", "hosts/protocol", "archives of logs, whatever wrote them"},
 	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
@@ -116,7 +116,9 @@ var rows = []row{
 
 	{"agent/shell", "hosts/protocol hosts/shell", "runs a program for a client; how it is isolated is given to it"},
 	{"agent/supervise", "agent/disk", "one process's life, wherever it is needed"},
-	{"agent/wrap", "internal/wake", "a game server process of its own, which speaks as any SDK does"},
+	{"agent/gamelink", "internal/wake", "the connection of one game server process, whatever speaks for it"},
+	{"agent/gameapi", "agent/disk agent/gamelink", "an HTTP interface for programs of this machine, by which they say what a Server SDK would; knows no instance"},
+	{"agent/wrap", "agent/gameapi agent/gamelink", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol hosts/shell internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 

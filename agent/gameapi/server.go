@@ -1,0 +1,229 @@
+package gameapi
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of what programs make a server hold.
+const (
+	maxConnections = 4096     // of all programs
+	maxRequests    = 16       // of one program, waiting ones included
+	maxHeader      = 16 << 10 // bytes
+	reading        = 15 * time.Second
+	writing        = 15 * time.Second
+	idle           = 2 * time.Minute
+)
+
+// Options configure a Server.
+type Options struct {
+	Address string      // to listen on, on loopback: "127.0.0.1:0"
+	TLS     *tls.Config // for connections to Muster; default: the system's root certificates
+	Log     *slog.Logger
+}
+
+// Server serves the interface to the processes that are admitted.
+type Server struct {
+	o       Options
+	address netip.AddrPort
+	http    *http.Server
+	room    chan struct{} // holds a value for each connection
+
+	mu        sync.Mutex
+	hosts     map[string]bool // values of the Host header
+	processes map[string]*Process
+	byDigest  map[[32]byte]*Process // by the digest of their tokens
+}
+
+// Listen opens the interface.
+func Listen(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	o.Log = o.Log.With("component", "gameapi")
+	s := &Server{o: o, hosts: map[string]bool{}, processes: map[string]*Process{}, byDigest: map[[32]byte]*Process{}, room: make(chan struct{}, maxConnections)}
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	at, err := s.listen(o.Address)
+	if err != nil {
+		return nil, err
+	}
+	s.address = at
+	s.hosts[fmt.Sprintf("localhost:%d", at.Port())] = true
+	return s, nil
+}
+
+// listen serves at an address too.
+func (s *Server) listen(address string) (netip.AddrPort, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("interface for game servers: %w", err)
+	}
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	s.mu.Lock()
+	s.hosts[at.String()] = true
+	s.mu.Unlock()
+	go s.http.Serve(&bounded{Listener: l, room: s.room})
+	return at, nil
+}
+
+// Address returns where the interface is served on loopback.
+func (s *Server) Address() netip.AddrPort { return s.address }
+
+// URL returns the address of the interface for programs.
+func (s *Server) URL() string { return urlAt(s.address) }
+
+func urlAt(at netip.AddrPort) string { return fmt.Sprintf("http://%s/v1", at) }
+
+// Way is another address of a Server.
+type Way struct {
+	*Server
+	at netip.AddrPort
+}
+
+// URL returns the address of the interface for programs that use this way.
+func (w Way) URL() string { return urlAt(w.at) }
+
+// Also serves the interface at another address of this machine too, for programs that have
+// a loopback interface of their own. The port is the same unless it is taken there.
+func (s *Server) Also(on netip.Addr) (Way, error) {
+	if on == s.address.Addr() {
+		return Way{s, s.address}, nil
+	}
+	at, err := s.listen(netip.AddrPortFrom(on, s.address.Port()).String())
+	if err != nil {
+		s.o.Log.Warn("the interface for game servers has another port at this address; those of a former agent may not come back", "address", on, "error", err)
+		if at, err = s.listen(netip.AddrPortFrom(on, 0).String()); err != nil {
+			return Way{}, err
+		}
+	}
+	return Way{s, at}, nil
+}
+
+// NewToken returns a token for one process.
+func NewToken() string {
+	b := make([]byte, 24)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func digestOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
+
+// Admit lets a process use the interface. For one that had called ready at a former agent,
+// it continues what that agent did.
+func (s *Server) Admit(a Admission) *Process { return s.admit(a, nil) }
+
+// Wrap lets a program use the interface that package wrap has started.
+func (s *Server) Wrap(a Admission, w Wrapping) *Process { return s.admit(a, &w) }
+
+func (s *Server) admit(a Admission, w *Wrapping) *Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.processes[a.ProcessID]; p != nil {
+		return p
+	}
+	p := newProcess(a, w, s.o.TLS, s.o.Log)
+	s.processes[a.ProcessID], s.byDigest[p.digest] = p, p
+	return p
+}
+
+// Forget ends everything about a process that has exited; clean says that it did without an
+// error. It reports whether the end counts as ProcessEnding: Muster may not have received
+// that call, so the report of the process's end must say it.
+func (s *Server) Forget(processID string, clean bool) (left bool) {
+	s.mu.Lock()
+	p := s.processes[processID]
+	if p != nil {
+		delete(s.processes, processID)
+		delete(s.byDigest, p.digest)
+	}
+	s.mu.Unlock()
+	return p != nil && p.finish(clean)
+}
+
+// Close ends the interface, and the connections of all processes without an end of them:
+// the next agent continues.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.mu.Lock()
+	all := s.processes
+	s.processes, s.byDigest = map[string]*Process{}, map[[32]byte]*Process{}
+	s.mu.Unlock()
+	for _, p := range all {
+		p.close()
+	}
+	return err
+}
+
+// caller returns the process whose token a request presents.
+func (s *Server) caller(r *http.Request) (*Process, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, problem(http.StatusUnauthorized, "token-missing", "Authorization", "the header Authorization is missing, or has no token", "send Authorization: Bearer and the value of "+TokenVariable)
+	}
+	digest := digestOf(token)
+	s.mu.Lock()
+	p := s.byDigest[digest]
+	s.mu.Unlock()
+	if p == nil || subtle.ConstantTimeCompare(p.digest[:], digest[:]) != 1 {
+		return nil, problem(http.StatusUnauthorized, "token-invalid", "Authorization", "the token is not that of a process that runs here", "use the value of "+TokenVariable+" that this process was started with; each process has its own")
+	}
+	return p, nil
+}
+
+// checkPage returns an error for requests of web pages.
+func (s *Server) checkPage(r *http.Request) error {
+	s.mu.Lock()
+	known := s.hosts[r.Host]
+	s.mu.Unlock()
+	switch {
+	case !known:
+		return problem(http.StatusMisdirectedRequest, "wrong-host", "Host", "the header Host is not the address of this interface", "use the address in "+URLVariable+" as it is")
+	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
+		return problem(http.StatusForbidden, "web-page", "Origin", "web pages are no game servers", "call the interface from the game server itself")
+	}
+	return nil
+}
+
+// bounded is a listener with a limited number of open connections.
+type bounded struct {
+	net.Listener
+	room chan struct{}
+}
+
+// Accept waits for room before it accepts.
+func (b *bounded) Accept() (net.Conn, error) {
+	b.room <- struct{}{}
+	c, err := b.Listener.Accept()
+	if err != nil {
+		<-b.room
+		return nil, err
+	}
+	return &held{Conn: c, leave: sync.OnceFunc(func() { <-b.room })}, nil
+}
+
+// held is a connection that takes room until it is closed.
+type held struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (h *held) Close() error {
+	defer h.leave()
+	return h.Conn.Close()
+}

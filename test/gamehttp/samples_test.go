@@ -1,0 +1,286 @@
+package gamehttp
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// sample returns the game server of docs/game-servers.md in a language: the code block that
+// calls ready.
+func sample(t testing.TB, language string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/game-servers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		if strings.Contains(found[1], `/ready`) {
+			return found[1]
+		}
+	}
+	t.Fatalf("docs/game-servers.md has no game server in %s", language)
+	return ""
+}
+
+// program returns the path of a program, or skips the test.
+func program(t testing.TB, name, where string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is missing (Debian package %s)", name, where)
+	}
+	return path
+}
+
+// game is a game server of a sample, run by `muster local`.
+type game struct {
+	t      *testing.T
+	dir    string
+	args   []string
+	server *node.Process
+	seen   *node.Events
+	client *gamelift.Client
+}
+
+// start runs a sample as a file, by an interpreter with arguments before the file.
+func start(t *testing.T, text, file string, interpreter ...string) *game {
+	t.Helper()
+	g := &game{t: t, dir: t.TempDir()}
+	path := filepath.Join(g.dir, file)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// The program runs in the server's working directory.
+	script := filepath.Join(g.dir, "run")
+	run := fmt.Sprintf("#!/bin/sh\ncd '%s' && %s '%s'\n", g.dir, strings.Join(interpreter, " "), path)
+	if err := os.WriteFile(script, []byte(run), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.args = []string{"local", "--demo=false", "--data", t.TempDir(), "--listen", freeAddress(t), "--exec", script, "--log-level", "warn"}
+	g.open()
+	t.Cleanup(func() { // its game servers would outlive a kill
+		if err := g.server.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", g.server.Log())
+		}
+	})
+	g.seen, g.client = node.Follow(t, g.server.URL), node.Client(g.server.URL)
+	return g
+}
+
+// freeAddress returns an address that a server can use again after a restart.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (g *game) open() {
+	g.t.Helper()
+	var err error
+	if g.server, err = node.Run(node.Path(g.t), g.args...); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// host waits for a process that is ready, and has it host a game session.
+func (g *game) host() *types.GameSession {
+	g.t.Helper()
+	ready := g.seen.Code(g.t, "SERVER_PROCESS_ACTIVE")
+	place := &node.Place{Client: g.client, FleetID: ready.FleetID, Location: "custom-local"}
+	made, err := place.Create(g.t.Context(), 2, func(in *gamelift.CreateGameSessionInput) { in.Name = aws.String("friday") })
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.seen.Code(g.t, "GAME_SESSION_ACTIVATED")
+	return made
+}
+
+// reserve creates a player session.
+func (g *game) reserve(s *types.GameSession, playerID string) string {
+	g.t.Helper()
+	made, err := g.client.CreatePlayerSession(g.t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: s.GameSessionId, PlayerId: &playerID})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return *made.PlayerSession.PlayerSessionId
+}
+
+// is checks the status of a player session, and waits until it is as wanted.
+func (g *game) is(id string, want types.PlayerSessionStatus) {
+	g.t.Helper()
+	g.until("player session "+id+" is "+string(want), func() bool {
+		found, err := g.client.DescribePlayerSessions(g.t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: &id})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		return len(found.PlayerSessions) == 1 && found.PlayerSessions[0].Status == want
+	})
+}
+
+// until waits for a condition that no event announces.
+func (g *game) until(what string, is func() bool) {
+	g.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(time.Minute)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-late:
+			g.t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// player is a connection to a game session.
+type player struct {
+	t testing.TB
+	net.Conn
+	lines *bufio.Reader
+}
+
+func (g *game) connect(s *types.GameSession) *player {
+	g.t.Helper()
+	conn, err := net.Dial("tcp", net.JoinHostPort(*s.IpAddress, fmt.Sprint(*s.Port)))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		g.t.Fatal(err)
+	}
+	return &player{g.t, conn, bufio.NewReader(conn)}
+}
+
+// say sends a line and returns the one that comes back.
+func (p *player) say(line string) string {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p, line); err != nil {
+		p.t.Fatal(err)
+	}
+	answer, err := p.lines.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("after %q: %v", line, err)
+	}
+	return strings.TrimSpace(answer)
+}
+
+// life plays a whole life: two players come, one presents the other's player session, both
+// leave, and the process ends and is replaced by another.
+func (g *game) life() {
+	g.t.Helper()
+	s := g.host()
+	ann, ben := g.reserve(s, "ann"), g.reserve(s, "ben")
+	first, second := g.connect(s), g.connect(s)
+	if got := first.say(ann); got != "welcome ann" {
+		g.t.Errorf("ann is told %q", got)
+	}
+	g.is(ann, types.PlayerSessionStatusActive)
+	if got := g.connect(s).say(ann); got != "refused: player-refused" {
+		g.t.Errorf("who presents ann's player session too is told %q", got)
+	}
+	if got := g.connect(s).say("psess-invented"); got != "refused: player-refused" {
+		g.t.Errorf("who presents an invented one is told %q", got)
+	}
+	if got := second.say(ben); got != "welcome ben" {
+		g.t.Errorf("ben is told %q", got)
+	}
+	if got := second.say("hello"); got != "hello" {
+		g.t.Errorf("the game answers %q", got)
+	}
+	first.Close()
+	g.is(ann, types.PlayerSessionStatusCompleted)
+	g.is(ben, types.PlayerSessionStatusActive)
+	second.Close()
+	if e := g.seen.Code(g.t, "SERVER_PROCESS_ENDED"); !strings.HasSuffix(*s.GameSessionId, e.GameSessionID) {
+		g.t.Errorf("what ended is %+v, want the game session's process", e)
+	}
+	g.is(ben, types.PlayerSessionStatusCompleted)
+	g.seen.Code(g.t, "SERVER_PROCESS_ACTIVE")
+}
+
+func TestSample_Python(t *testing.T) {
+	t.Parallel()
+	start(t, sample(t, "python"), "game.py", "exec", program(t, "python3", "python3")).life()
+}
+
+func TestSample_GDScript(t *testing.T) {
+	t.Parallel()
+	godot := program(t, "godot3-server", "godot3-server")
+	start(t, sample(t, "gdscript"), "game.gd", "exec", "env", "HOME="+t.TempDir(), godot, "-s").life()
+}
+
+func TestSample_Curl(t *testing.T) {
+	t.Parallel()
+	program(t, "curl", "curl")
+	g := start(t, sample(t, "sh"), "game.sh", "rm -f players; exec sh")
+	s := g.host()
+	ann := g.reserve(s, "ann")
+	tell := func(line string) {
+		t.Helper()
+		pipe, err := os.OpenFile(filepath.Join(g.dir, "players"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pipe.Close()
+		fmt.Fprintln(pipe, line)
+	}
+	tell("join " + ann)
+	g.is(ann, types.PlayerSessionStatusActive)
+	tell("leave " + ann)
+	g.is(ann, types.PlayerSessionStatusCompleted)
+	tell("over")
+	g.seen.Code(t, "SERVER_PROCESS_ENDED")
+}
+
+// Muster is killed and started again while players play: nobody notices, and the game
+// session continues to its end.
+func TestSample_SurvivesTheServer(t *testing.T) {
+	t.Parallel()
+	g := start(t, sample(t, "python"), "game.py", "exec", program(t, "python3", "python3"))
+	s := g.host()
+	ann, ben := g.reserve(s, "ann"), g.reserve(s, "ben")
+	first := g.connect(s)
+	if got := first.say(ann); got != "welcome ann" {
+		t.Errorf("ann is told %q", got)
+	}
+	g.server.Kill()
+	if got := first.say("alone"); got != "alone" {
+		t.Errorf("the game answers %q", got)
+	}
+	late := g.connect(s)
+	fmt.Fprintln(late, ben) // while nobody answers
+	g.open()
+	g.seen = node.Follow(t, g.server.URL)
+	if got, err := late.lines.ReadString('\n'); got != "welcome ben\n" {
+		t.Errorf("ben is told %q, %v", got, err)
+	}
+	g.is(ann, types.PlayerSessionStatusActive)
+	g.is(ben, types.PlayerSessionStatusActive)
+	first.Close()
+	late.Close()
+	if e := g.seen.Code(t, "SERVER_PROCESS_ENDED"); !strings.HasSuffix(*s.GameSessionId, e.GameSessionID) {
+		t.Errorf("what ended is %+v, want the game session's process", e)
+	}
+}
