@@ -1491,19 +1491,30 @@ var Client = class extends Calls {
    */
   async hostSession(request, options = {}) {
     const { placementId } = await this.createSession(request, options);
-    let last;
     try {
-      for await (last of this.followPlacement(placementId, options)) ;
+      const placement = await this.waitForPlacement(placementId, options);
+      if (placement.connection) {
+        return placement.connection;
+      }
+      throw new PlacementError(placement);
     } catch (error) {
       if (options.signal?.aborted && !this.#closing.signal.aborted) {
         await this.stopPlacement(placementId, { signal: AbortSignal.timeout(giveUpMs) }).catch(() => void 0);
       }
       throw error;
     }
-    if (last?.connection) {
-      return last.connection;
+  }
+  /** Returns a placement that is fulfilled; the error is a {@link PlacementError} if it ends in another way. */
+  async waitForPlacement(placementId, options = {}) {
+    let last;
+    for await (last of this.followPlacement(placementId, options)) ;
+    if (!last) {
+      throw new ClosedError("the placement was not followed to its end");
     }
-    throw last ? new PlacementError(last) : new ClosedError("the placement was not followed to its end");
+    if (last.state !== "fulfilled") {
+      throw new PlacementError(last);
+    }
+    return last;
   }
   /** Yields a placement and each change of it, until it has ended. */
   followPlacement(placementId, options = {}) {

@@ -5,35 +5,22 @@
  * Starts a driver.
  *
  * @param library - The library's module.
- * @param platform - hello: what the runner is greeted with; send: sends an object to it;
- *   Socket: a WebSocket class whose instances have cut().
+ * @param platform - hello: what the runner is greeted with; send: sends an object to it.
  * @returns A function to call with each object of the runner.
  */
-export function drive(library, { hello, send, Socket }) {
+export function drive(library, { hello, send }) {
   const clients = new Map();
   const stores = new Map();
   const calls = new Map();
   send(hello);
 
-  const open = (name, { url, store = Symbol(), poll_interval_ms, no_push }) => {
+  const open = (name, { url, store = Symbol(), no_push }) => {
     if (!stores.has(store)) {
       stores.set(store, new library.MemoryTokenStore());
     }
-    const c = { ahead: 0, sockets: new Set() };
-    class Watched extends Socket {
-      constructor(...args) {
-        super(...args);
-        c.sockets.add(this);
-      }
-    }
-    c.lib = new library.Client(url, {
-      store: stores.get(store),
-      webSocket: no_push ? null : Watched,
-      now: () => Date.now() + c.ahead,
-      ...(poll_interval_ms ? { pollIntervalMs: poll_interval_ms } : {}),
-    });
+    const c = new library.Client(url, { store: stores.get(store), ...(no_push ? { webSocket: null } : {}) });
     for (const event of ["ticket", "party", "partyLeft", "placement", "push", "session"]) {
-      c.lib.on(event, (data) => send({ client: name, event, data: snake(data ?? {}) }));
+      c.on(event, (data) => send({ client: name, event, data: snake(data ?? {}) }));
     }
     clients.set(name, c);
     return {};
@@ -51,24 +38,16 @@ export function drive(library, { hello, send, Socket }) {
     if (!c) {
       throw new library.UsageError(`there is no client ${name}`);
     }
-    switch (verb) {
-      case "close":
-        clients.delete(name);
-        c.lib.close();
-        return {};
-      case "expireToken":
-        c.ahead += 3_600_000; // for the library, an hour has passed
-        return {};
-      case "breakPush":
-        c.sockets.forEach((socket) => socket.cut());
-        c.sockets.clear();
-        return {};
+    if (verb === "close") {
+      clients.delete(name);
+      c.close();
+      return {};
     }
     const make = verbs[verb];
     if (!make) {
       throw new library.UsageError(`there is no verb ${verb}`);
     }
-    return snake((await make(c.lib, camel(given), { signal })) ?? {});
+    return snake((await make(c, camel(given), { signal })) ?? {});
   };
 
   const errorOf = (e) => {
@@ -149,7 +128,7 @@ const verbs = {
   listSessions: (c, filter, o) => c.listSessions({ ...filter, ...o }),
   getSession: (c, { sessionId }, o) => c.getSession(sessionId, o),
   createSession: (c, request, o) => c.createSession(request, o),
-  followPlacement: (c, { placementId }, o) => last(c.followPlacement(placementId, o)),
+  followPlacement: (c, { placementId }, o) => c.waitForPlacement(placementId, o),
   stopPlacement: (c, { placementId }, o) => c.stopPlacement(placementId, o),
   joinSession: (c, { sessionId, ...join }, o) => c.joinSession(sessionId, join, o),
   reservations: (c, _, o) => c.reservations(o),

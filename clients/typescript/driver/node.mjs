@@ -4,18 +4,11 @@ import { createInterface } from "node:readline";
 import * as library from "../dist/node.js";
 import { drive } from "./driver.mjs";
 
-class Socket extends library.NodeWebSocket {
-  cut() {
-    this.terminate();
-  }
-}
-
 const [, host, port] = /^(.*):(\d+)$/.exec(process.env.MUSTER_DRIVER ?? "") ?? [];
 const runner = connect(Number(port), host);
 const take = drive(library, {
   hello: { hello: "typescript", runtime: `node ${process.versions.node}`, skips: {} },
   send: (object) => runner.write(JSON.stringify(object) + "\n"),
-  Socket,
 });
 createInterface({ input: runner })
   .on("line", (line) => take(JSON.parse(line)))

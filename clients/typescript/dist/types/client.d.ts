@@ -152,6 +152,8 @@ export declare class Client extends Calls {
      * request is given up. The error is a {@link PlacementError} if there was none.
      */
     hostSession(request: SessionRequest, options?: CallOptions): Promise<Connection>;
+    /** Returns a placement that is fulfilled; the error is a {@link PlacementError} if it ends in another way. */
+    waitForPlacement(placementId: string, options?: CallOptions): Promise<Placement>;
     /** Yields a placement and each change of it, until it has ended. */
     followPlacement(placementId: string, options?: CallOptions): AsyncGenerator<Placement, void, undefined>;
     /** Receives changes, which {@link Client.on} reports, until {@link Client.disconnectPush}. */
