@@ -69,7 +69,7 @@ type pending struct {
 const foreignPage = "foreign"
 
 func (p *player) play(r *runtimeRow, shared *server, s *story) {
-	p.stage = newStage(p.T, shared, &s.Needs)
+	p.stage = newStage(p.T, shared, s)
 	p.inboxes, p.pending = map[string]*inbox{}, map[string]*pending{}
 	if s.Needs.Page == foreignPage {
 		p.driver = startPage(p.T, r, foreign)
@@ -226,7 +226,11 @@ func (p *player) compare(got any, err error, want any, save map[string]string) e
 
 func (p *player) save(from any, names map[string]string) error {
 	for name, pointer := range names {
-		value, err := at(from, pointer)
+		where, err := fill(pointer, p.stage.variables)
+		if err != nil {
+			return err
+		}
+		value, err := at(from, fmt.Sprint(where))
 		if err != nil {
 			return err
 		}

@@ -57,8 +57,9 @@ type fault struct {
 	admitted chan struct{} // closed by admit
 }
 
-// newGate opens a way to a server's base URL.
-func newGate(t *testing.T, to string) *gate {
+// newGate opens a way to a server's base URL. If answers are to be lost, each request has a
+// connection of its own: browsers repeat any request that finds a used one closed.
+func newGate(t *testing.T, to string, loses bool) *gate {
 	t.Helper()
 	target, err := url.Parse(to)
 	if err != nil {
@@ -102,6 +103,7 @@ func newGate(t *testing.T, to string) *gate {
 		}
 	}}
 	g.server.ErrorLog = log.New(io.Discard, "", 0) // of requests that it aborts
+	g.server.SetKeepAlivesEnabled(!loses)
 	go g.server.Serve(listener)
 	t.Cleanup(func() { g.admit(); g.drop(); g.server.Close() })
 	return g
@@ -210,9 +212,6 @@ func (g *gate) arm(kind string, with map[string]any) error {
 	}
 	if seconds := number(with, "retry_after", -1); seconds >= 0 {
 		f.retry = strconv.Itoa(seconds)
-	}
-	if kind == "loseAnswer" {
-		g.server.SetKeepAlivesEnabled(false) // browsers repeat any request that finds a used connection closed
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

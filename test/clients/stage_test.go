@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,6 +61,14 @@ func newServer(t *testing.T, players map[string]any) *server {
 			t.Logf("the end of the server's log:\n%s", s.process.Log())
 		}
 	})
+	client := node.Client(s.url())
+	queue, err := client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("ranked")})
+	if err == nil {
+		err = addMatchmaker(t.Context(), client, "ranked", &matchmaker{Teams: []int{1, 1}}, *queue.GameSessionQueue.GameSessionQueueArn)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -116,13 +125,15 @@ type stage struct {
 	games []*gameserver.Process
 }
 
-func newStage(t *testing.T, shared *server, n *needs) *stage {
+func newStage(t *testing.T, shared *server, story *story) *stage {
 	t.Helper()
+	n := &story.Needs
 	s := &stage{server: shared, variables: map[string]any{}}
 	if n.Own {
 		s.server = newServer(t, n.Players)
 	}
-	s.gate = newGate(t, s.server.url())
+	loses := slices.ContainsFunc(story.Steps, func(s step) bool { return s.Gate == "loseAnswer" })
+	s.gate = newGate(t, s.server.url(), loses)
 	s.aws = node.Client(s.server.url())
 	unique := uuid.NewString()[:13]
 	s.variables["url"], s.variables["story"] = s.gate.url, unique
@@ -143,7 +154,7 @@ func newStage(t *testing.T, shared *server, n *needs) *stage {
 		s.variables[name], queues[name] = *queue.GameSessionQueue.Name, *queue.GameSessionQueue.GameSessionQueueArn
 	}
 	for name, m := range n.Matchmakers {
-		if err := s.addMatchmaker(t.Context(), name+"-"+unique, &m, queues["matches"]); err != nil {
+		if err := addMatchmaker(t.Context(), s.aws, name+"-"+unique, &m, queues["matches"]); err != nil {
 			t.Fatal(err)
 		}
 		s.variables[name] = name + "-" + unique
@@ -156,7 +167,7 @@ func newStage(t *testing.T, shared *server, n *needs) *stage {
 	return s
 }
 
-func (s *stage) addMatchmaker(ctx context.Context, name string, m *matchmaker, queue string) error {
+func addMatchmaker(ctx context.Context, client *gamelift.Client, name string, m *matchmaker, queue string) error {
 	type team struct {
 		Name string `json:"name"`
 		Min  int    `json:"minPlayers"`
@@ -179,7 +190,7 @@ func (s *stage) addMatchmaker(ctx context.Context, name string, m *matchmaker, q
 	if err != nil {
 		return err
 	}
-	if _, err := s.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: &name, RuleSetBody: aws.String(string(body))}); err != nil {
+	if _, err := client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: &name, RuleSetBody: aws.String(string(body))}); err != nil {
 		return err
 	}
 	in := &gamelift.CreateMatchmakingConfigurationInput{
@@ -192,7 +203,7 @@ func (s *stage) addMatchmaker(ctx context.Context, name string, m *matchmaker, q
 	if m.Acceptance > 0 {
 		in.AcceptanceTimeoutSeconds = aws.Int32(int32(m.Acceptance))
 	}
-	_, err = s.aws.CreateMatchmakingConfiguration(ctx, in)
+	_, err = client.CreateMatchmakingConfiguration(ctx, in)
 	return err
 }
 
@@ -230,6 +241,8 @@ func (s *stage) change(ctx context.Context, t *testing.T, what string, with map[
 		return nil, s.endSessions(ctx)
 	case "addGameServer":
 		return nil, s.addGameServer(t)
+	case "await":
+		return nil, s.await(ctx, text(with, "ticket_id", ""), types.MatchmakingConfigurationStatus(text(with, "status", "")))
 	}
 	return nil, fmt.Errorf("there is no %q", what)
 }
@@ -273,6 +286,26 @@ func (s *stage) accept(ctx context.Context, playerSession string) error {
 		}
 	}
 	return errors.New("no game server hosts it")
+}
+
+// await waits until a ticket has a status, as the game's backend sees it.
+func (s *stage) await(ctx context.Context, ticket string, status types.MatchmakingConfigurationStatus) error {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		found, err := s.aws.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: []string{ticket}})
+		if err != nil {
+			return err
+		}
+		if len(found.TicketList) == 1 && found.TicketList[0].Status == status {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("ticket %s is not %s: %w", ticket, status, ctx.Err())
+		}
+	}
 }
 
 // endSessions ends the game servers that host game sessions.

@@ -89,7 +89,7 @@ var events = []string{"ticket", "party", "partyLeft", "placement", "push", "sess
 var (
 	serverSteps = map[string]members{
 		"kill": {}, "start": {"players"}, "ban": {"player_id", "minutes"}, "putData": {"player_id", "namespace", "key", "value"},
-		"accept": {"player_session_id"}, "endSessions": {}, "addGameServer": {},
+		"accept": {"player_session_id"}, "endSessions": {}, "addGameServer": {}, "await": {"ticket_id", "status"},
 	}
 	gateSteps = map[string]members{
 		"refuse": {"method", "path", "times", "status", "retry_after"}, "cut": {"method", "path", "times"}, "loseAnswer": {"method", "path", "times"},
