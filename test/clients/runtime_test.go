@@ -47,7 +47,7 @@ var runtimes = []runtimeRow{
 	},
 	{
 		name: "mono", source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)",
-		build: []string{"mcs", "-langversion:7.2", "-out:{out}/driver.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/driver/*.cs"},
+		build: []string{"mcs", "-langversion:7.2", "-out:{out}/driver.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/driver/*.cs"},
 		run:   []string{"mono", "{out}/driver.exe"},
 	},
 	{
@@ -84,12 +84,7 @@ func (r *runtimeRow) start(t *testing.T) *driver {
 		return startPage(t, r, "127.0.0.1")
 	}
 	out := t.TempDir()
-	if r.build != nil {
-		args := r.expand(t, r.build, out)
-		if text, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, text)
-		}
-	}
+	r.compile(t, out)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +100,18 @@ func (r *runtimeRow) start(t *testing.T) *driver {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "MUSTER_DRIVER="+listener.Addr().String())
 	return connected(t, cmd, arrived)
+}
+
+// compile builds what the runtime needs built, in the folder out.
+func (r *runtimeRow) compile(t *testing.T, out string) {
+	t.Helper()
+	if r.build == nil {
+		return
+	}
+	args := r.expand(t, r.build, out)
+	if text, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, text)
+	}
 }
 
 // expand returns a command with the names of files.

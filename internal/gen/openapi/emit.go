@@ -15,4 +15,5 @@ type emitter struct {
 var emitters = []emitter{
 	{Lang: "go", File: "sdk/session/player/protocol/types.go", Emit: emitGo},
 	{Lang: "typescript", File: "clients/typescript/src/api.ts", Emit: emitTypeScript},
+	{Lang: "csharp", File: "clients/csharp/Runtime/Generated/PlayerApi.cs", Emit: emitCSharp},
 }

@@ -1,0 +1,101 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// samples are the samples of the libraries. Each takes the server's URL, a matchmaker, and a
+// file that keeps the login.
+var samples = []runtimeRow{
+	{
+		name: "c#", source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)",
+		build: []string{"mcs", "-langversion:7.2", "-out:{out}/duel.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/Samples~/Console/*.cs"},
+		run:   []string{"mono", "{out}/duel.exe"},
+	},
+}
+
+// Two people run a sample as its comment says, and are to play in the same game. The first
+// one starts again, as after a crash, and goes back to that game.
+func TestSamples(t *testing.T) {
+	for i := range samples {
+		t.Run(samples[i].name, func(t *testing.T) { samples[i].sample(t) })
+	}
+}
+
+var play = regexp.MustCompile(`(?m)^play: (\S+) as (psess-\S+)$`)
+
+func (r *runtimeRow) sample(t *testing.T) {
+	r.available(t)
+	out := t.TempDir()
+	r.compile(t, out)
+	server, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo-players", "0", "--log-level", "warn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	run := func(more ...string) *exec.Cmd {
+		args := append(r.expand(t, r.run, out), append([]string{server.URL, "demo"}, more...)...)
+		return exec.CommandContext(ctx, args[0], args[1:]...)
+	}
+	login := filepath.Join(t.TempDir(), "login.json")
+	both := []*exec.Cmd{run(login), run()}
+	outputs := make([]bytes.Buffer, len(both))
+	ended := make(chan error)
+	for i, cmd := range both {
+		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
+		go func() { ended <- cmd.Run() }()
+	}
+	failed := false
+	for range both {
+		failed = <-ended != nil || failed
+	}
+	first, second := play.FindSubmatch(outputs[0].Bytes()), play.FindSubmatch(outputs[1].Bytes())
+	if failed || first == nil || second == nil || !bytes.Equal(first[1], second[1]) || bytes.Equal(first[2], second[2]) {
+		t.Fatalf("the samples printed:\n%s\n%s", &outputs[0], &outputs[1])
+	}
+	text, err := run(login).CombinedOutput()
+	if again := play.FindSubmatch(text); err != nil || again == nil || !bytes.Equal(again[0], first[0]) {
+		t.Errorf("the sample, started again: %v\n%s\nafter\n%s", err, text, &outputs[0])
+	}
+}
+
+// The tests of the C# library itself: its JSON, retries and token stores.
+func TestCSharp(t *testing.T) {
+	r := runtimeRow{
+		source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)",
+		build: []string{"mcs", "-langversion:7.2", "-warnaserror", "-out:{out}/tests.exe", "-r:System.Net.Http.dll", "{source}/Tests~/Tests.cs", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs"},
+	}
+	r.available(t)
+	out := t.TempDir()
+	r.compile(t, out)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, "mono", filepath.Join(out, "tests.exe")).CombinedOutput()
+	if err != nil || strings.Count(string(text), "ok - ") < 10 {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// The adapters for Unity compile against the shape of what they use of it; Unity itself is
+// not here.
+func TestCSharp_Unity(t *testing.T) {
+	r := runtimeRow{
+		source: "clients/csharp", needs: "mcs", remedy: "install Mono (Debian package mono-mcs)",
+		build: []string{
+			"mcs", "-langversion:7.2", "-warnaserror", "-define:UNITY_5_3_OR_NEWER", "-target:library", "-out:{out}/unity.dll", "-r:System.Net.Http.dll",
+			"{source}/Tests~/UnityStubs.cs", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/Runtime/Unity/*.cs",
+		},
+	}
+	r.available(t)
+	r.compile(t, t.TempDir())
+}
