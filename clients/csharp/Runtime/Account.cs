@@ -120,7 +120,7 @@ namespace Muster
             {
                 try
                 {
-                    return await KeepAsync(await api.RefreshAsync(new RefreshRequest { RefreshToken = held.Refresh }, cancel).ConfigureAwait(false)).ConfigureAwait(false);
+                    return await KeepAsync(await RefreshAsync(held.Refresh, cancel).ConfigureAwait(false)).ConfigureAwait(false);
                 }
                 catch (ProblemException e) when (e.Status == 401 && held.GuestSecret != null)
                 {
@@ -128,12 +128,27 @@ namespace Muster
                 catch (ProblemException e) when (e.Status == 401)
                 {
                     await SaveAsync(new Login()).ConfigureAwait(false);
-                    throw;
+                    throw new LoggedOutException(e);
                 }
             }
             if (held.GuestSecret == null) return null;
             var guest = new GuestLogin { PlayerId = held.PlayerId, GuestSecret = held.GuestSecret };
             return await KeepAsync(await api.LoginGuestAsync(guest, cancel).ConfigureAwait(false)).ConfigureAwait(false);
+        }
+
+        // RefreshAsync uses a refresh token. A lost answer is asked for again at once: for a short
+        // time the server answers the same.
+        private async Task<Session> RefreshAsync(string token, CancellationToken cancel)
+        {
+            var request = new RefreshRequest { RefreshToken = token };
+            try
+            {
+                return await api.RefreshAsync(request, cancel).ConfigureAwait(false);
+            }
+            catch (NetworkException)
+            {
+            }
+            return await api.RefreshAsync(request, cancel).ConfigureAwait(false);
         }
 
         private async Task LoadAsync()

@@ -83,7 +83,7 @@ namespace Muster
     {
         // Tries is how often a request is made, and what of it may be repeated waits in between.
         private const int Tries = 4;
-        private static readonly TimeSpan firstPause = TimeSpan.FromMilliseconds(250), longestPause = TimeSpan.FromSeconds(10), mostPatience = TimeSpan.FromSeconds(30);
+        private static readonly TimeSpan firstPause = TimeSpan.FromMilliseconds(250), longestPause = TimeSpan.FromSeconds(10), mostPatience = TimeSpan.FromSeconds(10);
 
         private readonly string server;
         internal readonly IHttpTransport Http;
@@ -120,8 +120,8 @@ namespace Muster
             return await RepeatAsync(request, token, cancel).ConfigureAwait(false);
         }
 
-        // RepeatAsync makes a request, and repeats it after refusals that end by themselves. Where
-        // the answer was lost, only what can be done twice is repeated.
+        // RepeatAsync makes a request, and repeats one that reads or replaces: after lost answers,
+        // and after refusals that end by themselves.
         internal async Task<ApiAnswer> RepeatAsync(ApiRequest request, string token, CancellationToken cancel)
         {
             for (var tries = 1; ; tries++)
@@ -145,14 +145,12 @@ namespace Muster
             }
         }
 
-        // MayRepeat reports whether a refused request may succeed later. What is refused with 429
-        // was not done.
+        // MayRepeat reports whether a refused request may succeed soon.
         private static bool MayRepeat(ApiRequest request, ProblemException e)
         {
             switch (e.Status)
             {
-                case 429: return e.Code != "locked-out";
-                case 502: case 503: case 504: return request.Repeatable && e.Code != "no-capacity";
+                case 429: case 502: case 503: case 504: return request.Repeatable && e.Code != "locked-out" && e.Code != "no-capacity";
             }
             return false;
         }

@@ -58,7 +58,7 @@ namespace Muster
     /// <summary>Nobody is logged in: log in first.</summary>
     public sealed class LoggedOutException : MusterException
     {
-        internal LoggedOutException() : base("nobody is logged in: log in first") { }
+        internal LoggedOutException(Exception cause = null) : base("nobody is logged in: log in first", cause) { }
     }
 
     /// <summary>A ticket ended without a match. Ticket.State and Ticket.Reason say how.</summary>

@@ -172,7 +172,7 @@ namespace Muster.Driver
                 { "locations", async (w, c) => (await api.LocationsAsync(c)).ToJson() },
                 { "measureLatency", async (w, c) => Measured(await Client.MeasureLatencyAsync(Fast(), c)) },
                 { "reportLatency", async (w, c) => (await api.ReportLatencyAsync(Report(w["latency_ms"]), c)).ToJson() },
-                { "startMatchmaking", async (w, c) => (await Client.StartMatchmakingAsync(TicketRequest.FromJson(w), c)).ToJson() },
+                { "startMatchmaking", async (w, c) => (await api.StartMatchmakingAsync(TicketRequest.FromJson(w), c)).ToJson() },
                 { "getTicket", async (w, c) => (await api.GetTicketAsync(w["ticket_id"].Text(), cancel: c)).ToJson() },
                 { "tickets", async (w, c) => (await api.TicketsAsync(w["active"].BoolOrNull() == true ? "true" : w["active"].Text(), c)).ToJson() },
                 { "stopMatchmaking", async (w, c) => { await Client.StopMatchmakingAsync(w["ticket_id"].Text(), c); return null; } },
