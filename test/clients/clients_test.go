@@ -252,6 +252,11 @@ func (p *player) pass(ctx context.Context, what string, with map[string]any) (an
 	case "breakPush":
 		g.breakPush()
 		return nil, nil
+	case "extend":
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.extends = true
+		return nil, nil
 	case "expire":
 		g.expire()
 		return nil, nil

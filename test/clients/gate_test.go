@@ -39,6 +39,7 @@ type gate struct {
 	refresh string   // the first refresh token of those
 	access  []string // their access tokens
 	expired map[string]bool
+	extends bool // adds a member to each answer
 }
 
 type passed struct {
@@ -48,7 +49,7 @@ type passed struct {
 
 // fault is what happens to requests that match.
 type fault struct {
-	kind     string // refuse, cut, loseAnswer, hold or expired
+	kind     string // refuse, cut, loseAnswer, hold, garble or expired
 	method   string // any if ""
 	path     *regexp.Regexp
 	left     int // how often; -1: until admit
@@ -75,7 +76,7 @@ func newGate(t *testing.T, to string, loses bool) *gate {
 			if f, _ := answer.Request.Context().Value(metKey{}).(*fault); f != nil && f.kind == "loseAnswer" {
 				return fmt.Errorf("the answer is lost")
 			}
-			if err := g.learn(answer); err != nil {
+			if err := g.read(answer); err != nil {
 				return err
 			}
 			if p, _ := answer.Request.Context().Value(passedKey{}).(*passed); p != nil {
@@ -149,6 +150,12 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		http.Error(w, "not now", f.status)
+	case "garble":
+		if origin := r.Header.Get("Origin"); origin != "" {
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+		}
+		g.answered(p, http.StatusOK)
+		io.WriteString(w, "<!doctype html><title>Log in to the hotel's network</title>")
 	case "cut":
 		hangUp(w)
 	case "loseAnswer":
@@ -226,7 +233,7 @@ func (g *gate) admit() {
 	for _, f := range g.faults {
 		close(f.admitted)
 	}
-	g.faults = nil
+	g.faults, g.extends = nil, false
 }
 
 // drop closes all connections of clients.
@@ -316,9 +323,9 @@ func (g *gate) await(ctx context.Context, with map[string]any) (int, error) {
 	}
 }
 
-// learn records the secrets of an answer that logs in.
-func (g *gate) learn(answer *http.Response) error {
-	if answer.Request.Method == http.MethodGet || answer.Header.Get("Content-Type") != "application/json" {
+// read reads an answer: it records the secrets of one that logs in, and extends it.
+func (g *gate) read(answer *http.Response) error {
+	if kind := answer.Header.Get("Content-Type"); kind != "application/json" && kind != "application/problem+json" {
 		return nil
 	}
 	body, err := io.ReadAll(answer.Body)
@@ -326,29 +333,39 @@ func (g *gate) learn(answer *http.Response) error {
 		return err
 	}
 	answer.Body.Close()
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	var login struct {
-		Access  string `json:"access_token"`
-		Refresh string `json:"refresh_token"`
-		Guest   string `json:"guest_secret"`
+	if body, err = g.learn(body); err != nil {
+		return err
 	}
-	if json.Unmarshal(body, &login) != nil {
-		return nil // a list, for example
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	answer.ContentLength = int64(len(body))
+	answer.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
+}
+
+func (g *gate) learn(body []byte) ([]byte, error) {
+	var members map[string]any
+	if json.Unmarshal(body, &members) != nil {
+		return body, nil // data, for example, or no content
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	access, refresh, guest := text(members, "access_token", ""), text(members, "refresh_token", ""), text(members, "guest_secret", "")
 	if g.refresh == "" {
-		g.refresh = login.Refresh
+		g.refresh = refresh
 	}
-	if login.Access != "" {
-		g.access = append(g.access, login.Access)
+	if access != "" {
+		g.access = append(g.access, access)
 	}
-	for _, s := range []string{login.Access, login.Refresh, login.Guest} {
+	for _, s := range []string{access, refresh, guest} {
 		if s != "" {
 			g.secrets = append(g.secrets, s)
 		}
 	}
-	return nil
+	if !g.extends {
+		return body, nil
+	}
+	members["x_later"] = map[string]any{"list": []any{1, nil, map[string]any{"deep": "x"}}}
+	return json.Marshal(members)
 }
 
 // leaked returns requests whose URL has a secret.

@@ -32,7 +32,6 @@ import (
 type server struct {
 	dir  string
 	hook *httptest.Server // checks the logins of the provider studio
-	args []string
 
 	mu      sync.Mutex
 	process *node.Process

@@ -93,7 +93,7 @@ var (
 	}
 	gateSteps = map[string]members{
 		"refuse": {"method", "path", "times", "status", "retry_after"}, "cut": {"method", "path", "times"}, "loseAnswer": {"method", "path", "times"},
-		"hold": {"method", "path", "times"}, "admit": {}, "drop": {}, "breakPush": {}, "expire": {}, "steal": {},
+		"hold": {"method", "path", "times"}, "garble": {"method", "path", "times"}, "extend": {}, "admit": {}, "drop": {}, "breakPush": {}, "expire": {}, "steal": {},
 		"count": {"method", "path", "status"}, "await": {"method", "path", "status", "count"},
 	}
 )

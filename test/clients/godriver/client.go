@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/musterhq/muster/beacon"
@@ -23,6 +24,9 @@ type client struct {
 	tell func(event string, data any)
 	ctx  context.Context // ends with close
 	quit context.CancelFunc
+
+	mu     sync.Mutex
+	unpush context.CancelFunc // ends the push; nil: there is none
 }
 
 // arguments are the members that calls have.
@@ -119,7 +123,15 @@ func (c *client) account(ctx context.Context, verb string, with *arguments) (any
 		all, err := c.lib.LookUp(ctx, with.IDs...)
 		return object{"items": all}, err
 	case "connectPush":
-		go c.watch()
+		c.connect()
+		return object{}, nil
+	case "disconnectPush":
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.unpush != nil {
+			c.unpush()
+			c.unpush = nil
+		}
 		return object{}, nil
 	}
 	return c.data(ctx, verb, with)
@@ -386,9 +398,20 @@ func placementOut(p session.Placement, me string) object {
 	return out
 }
 
-// watch reports what is pushed until the client is closed.
-func (c *client) watch() {
-	for e := range c.lib.Watch(c.ctx) {
+// connect begins to report what is pushed, unless it is under way.
+func (c *client) connect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unpush == nil {
+		var ctx context.Context
+		ctx, c.unpush = context.WithCancel(c.ctx)
+		go c.watch(ctx)
+	}
+}
+
+func (c *client) watch(ctx context.Context) {
+	defer c.tell("push", object{"state": "closed"})
+	for e := range c.lib.Watch(ctx) {
 		switch {
 		case e.Ticket != nil:
 			c.tell("ticket", ticketOut(*e.Ticket, c.lib.PlayerID()))
