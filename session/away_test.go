@@ -70,3 +70,33 @@ func TestWrapped_KeepsItsPlayers(t *testing.T) {
 		a.wantPlayer(ana, session.Completed)
 	})
 }
+
+// A wrapped program that calls ready manages itself: players who are reserved from then on
+// are accepted by it, or time out; those before stay.
+func TestWrapped_ManagesItself(t *testing.T) {
+	in(t, func(a *arena) {
+		a.links["p"] = &link{}
+		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
+		a.Must(err)
+		ready := compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}
+		a.Must(a.Computes.Ready(a.Ctx, ready))
+		a.Must(a.Computes.Hearing(a.Ctx, a.ref("p")))
+		id := a.create()
+		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
+		early := a.reserve(id, "early")[0]
+		a.Must(a.Computes.Ready(a.Ctx, ready)) // repeated, it changes nothing
+		ready.SDK.ToolName = "MusterHTTP"
+		a.Must(a.Computes.Ready(a.Ctx, ready))
+		late := a.reserve(id, "late")[0]
+		a.wantPlayer(early, session.Playing)
+		a.wantPlayer(late, session.Reserved)
+		celltest.Pass(time.Hour)
+		a.wantPlayer(early, session.Playing)
+		a.wantPlayer(late, session.TimedOut)
+		ready.SDK.ToolName = compute.WrapTool // a wrapper's repeated request comes late
+		a.Must(a.Computes.Ready(a.Ctx, ready))
+		if a.Computes.Process(a.Store.View(), a.ref("p").Key()).Wrapped() {
+			a.Error("the process is a wrapper again")
+		}
+	})
+}

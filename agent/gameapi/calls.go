@@ -86,19 +86,28 @@ func (p *Process) ready(ctx context.Context, r ReadyRequest) error {
 	if err := r.check(); err != nil {
 		return err
 	}
+	if p.wraps != nil && r.Port != nil && *r.Port != p.a.Port {
+		return invalid("port", fmt.Sprintf("port is %d; the game session was announced with %d", *r.Port, p.a.Port), "listen on GAME_PORT")
+	}
 	p.mu.Lock()
-	before := p.kept.Ready
+	first := p.kept.Ready == nil
 	p.mu.Unlock()
-	if before != nil {
-		return p.readyAgain(ctx, *before, r)
+	if !first {
+		return p.readyAgain(ctx, r)
 	}
 	p.change(func(k *kept) {
-		if k.Ready == nil {
+		if first = k.Ready == nil; first {
 			k.Ready = &r
 			p.since = time.Now()
 			p.open()
 		}
 	})
+	switch {
+	case !first: // another request was first
+		return p.readyAgain(ctx, r)
+	case p.wraps != nil:
+		p.wraps.Managed()
+	}
 	done := make(chan error, 1)
 	p.spawn(func() {
 		err := p.announce(p.life)
@@ -122,8 +131,11 @@ func (p *Process) ready(ctx context.Context, r ReadyRequest) error {
 }
 
 // readyAgain is a repeated POST /ready.
-func (p *Process) readyAgain(ctx context.Context, before, r ReadyRequest) error {
-	if !reflect.DeepEqual(before, r) {
+func (p *Process) readyAgain(ctx context.Context, r ReadyRequest) error {
+	p.mu.Lock()
+	before := p.kept.Ready
+	p.mu.Unlock()
+	if before == nil || !reflect.DeepEqual(*before, r) {
 		return problem(http.StatusConflict, "already-ready", "", "the process has called ready with other members", "a process calls ready once; a new run of the program is another process")
 	}
 	late := time.NewTimer(answering)

@@ -76,7 +76,7 @@ type Process struct {
 // Wrapping is what package wrap does for a program that it has started for a game session.
 type Wrapping struct {
 	Muster  Muster // the wrapper's own connection; it sends the heartbeats too
-	Managed func() // called when Muster knows that the program manages itself
+	Managed func() // called when the program calls ready
 }
 
 func newProcess(a Admission, wraps *Wrapping, tls *tls.Config, log *slog.Logger) *Process {
@@ -317,8 +317,6 @@ func (p *Process) announce(ctx context.Context) error {
 	p.change(func(k *kept) { k.Announced = true })
 	if p.wraps == nil {
 		p.spawn(p.beat)
-	} else {
-		p.wraps.Managed()
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,7 +99,13 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 	}
 	l.slots.launching(s, port)
 	r := run{ProcessID: id, Port: port, Pass: l.admit(&d, id)}
-	l.admitGame(s, &r)
+	_, bare := withoutSDK(s.Spec.Parameters)
+	var uses []netip.AddrPort
+	if bare {
+		uses = unusedPort()
+	} else {
+		l.admitGame(s, &r)
+	}
 	if err := l.home.keepRun(s.n, r); err != nil {
 		return fmt.Errorf("note port: %w", err)
 	}
@@ -110,7 +118,7 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.setCommand(cmd, s, d, placeholders{port: port, processID: id, logDir: logs, index: s.n}); err != nil {
+	if err := l.setCommand(cmd, s, d, placeholders{port: port, processID: id, logDir: logs, index: s.n}, uses); err != nil {
 		return err
 	}
 	cmd.Env = append(cmd.Env, l.environment(d, id, port, logs)...)
@@ -118,7 +126,7 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 		cmd.Env = append(cmd.Env, gameapi.URLVariable+"="+l.m.Game.URL(), gameapi.TokenVariable+"="+r.Game)
 	}
 	return l.jail.Start(cmd, jail.Process{
-		ID: id, Tree: l.home.game(), SDKURL: d.SDKURL, Limits: isolate.Limits{MemoryMiB: d.MemoryMiB, CPUMillis: d.CPUMillis},
+		ID: id, Tree: l.home.game(), SDKURL: d.SDKURL, Uses: uses, Limits: isolate.Limits{MemoryMiB: d.MemoryMiB, CPUMillis: d.CPUMillis},
 	})
 }
 
@@ -167,6 +175,18 @@ func (l *launcher) admitGame(s *slot, r *run) {
 	})
 }
 
+// unusedPort returns a free port of the loopback interface, or nothing. The wrapper of a
+// program serves its HTTP interface there. If another program takes the port before it
+// does, there is none.
+func unusedPort() []netip.AddrPort {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil
+	}
+	defer l.Close()
+	return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}
+}
+
 // token returns the token with which the relay connects processes to Muster.
 func (l *launcher) token() string { return l.view().AuthToken }
 
@@ -179,8 +199,8 @@ func (l *launcher) makeLogs(id string) (string, error) {
 }
 
 // setCommand sets a process's arguments; a program without an SDK is started by a
-// wrapper (agent/wrap).
-func (l *launcher) setCommand(cmd *exec.Cmd, s *slot, d protocol.Desired, values placeholders) error {
+// wrapper (agent/wrap), whose HTTP interface is at uses.
+func (l *launcher) setCommand(cmd *exec.Cmd, s *slot, d protocol.Desired, values placeholders, uses []netip.AddrPort) error {
 	parameters, bare := withoutSDK(s.Spec.Parameters)
 	args, err := expand(parameters, bare, d, values)
 	if err != nil {
@@ -193,7 +213,11 @@ func (l *launcher) setCommand(cmd *exec.Cmd, s *slot, d protocol.Desired, values
 		if l.m.Launcher == "" {
 			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
 		}
-		args = append([]string{"wrap", "--watched", "--", cmd.Path}, args...)
+		wrapped := []string{"wrap", "--watched"}
+		for _, at := range uses {
+			wrapped = append(wrapped, fmt.Sprintf("--game-port=%d", at.Port()))
+		}
+		args = append(append(wrapped, "--", cmd.Path), args...)
 		cmd.Path = l.m.Launcher
 	}
 	cmd.Args = append(cmd.Args, args...)

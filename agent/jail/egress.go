@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +17,10 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// egressTo returns where a process that connects to Muster at sdkURL may send.
-func (j *Jailer) egressTo(sdkURL string) isolate.Egress {
-	e := isolate.Egress{Allow: j.opts.Egress, Services: append(endpoints(sdkURL), j.services...), Players: unnamedPorts()}
+// egressTo returns where a process may send that connects to Muster at sdkURL and uses
+// services of this machine besides those of Allow.
+func (j *Jailer) egressTo(sdkURL string, uses []netip.AddrPort) isolate.Egress {
+	e := isolate.Egress{Allow: j.opts.Egress, Services: slices.Concat(endpoints(sdkURL), j.services, uses), Players: unnamedPorts()}
 	for _, server := range nameServers(resolverFile) {
 		e.Services = append(e.Services, netip.AddrPortFrom(server, 53))
 	}

@@ -48,7 +48,7 @@ func (g *guest) enter(cmd *exec.Cmd) error {
 		return err
 	}
 	var err error
-	if g.group, err = g.j.makeGroup(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}, ""); err != nil {
+	if g.group, err = g.j.makeGroup(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}, "", nil); err != nil {
 		return err
 	}
 	jail.Group = g.group

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +27,10 @@ func (j *Jailer) For(dir string, log *slog.Logger) *Jail { return &Jail{j, dir, 
 // Process describes a process to be started in a jail.
 type Process struct {
 	ID     string
-	Tree   string // the build's, its working directory
-	SDKURL string // where it connects
-	Among  int    // id of a process of the instance among whose processes it runs; 0: among its own
+	Tree   string           // the build's, its working directory
+	SDKURL string           // where it connects
+	Uses   []netip.AddrPort // services of this machine that it may use besides those of Jailer.Allow
+	Among  int              // id of a process of the instance among whose processes it runs; 0: among its own
 	isolate.Limits
 }
 
@@ -59,7 +61,7 @@ func (l *Jail) Start(cmd *exec.Cmd, p Process) error {
 		defer jail.Among.Close()
 	}
 	p.Processes = maxProcesses
-	if jail.Group, err = l.j.makeGroup(p.ID, p.Limits, p.SDKURL); err != nil {
+	if jail.Group, err = l.j.makeGroup(p.ID, p.Limits, p.SDKURL, p.Uses); err != nil {
 		return err
 	}
 	return l.j.confined(jail, l.dir).Start(cmd, l.j.opts.Launcher)

@@ -166,7 +166,7 @@ func (j *Jailer) findFilter() error {
 func (j *Jailer) findEgress() error {
 	err := isolate.ErrUnavailable
 	if j.groups != nil {
-		err = try(j.groups, func(g *isolate.Group) error { return g.Restrict(j.egressTo("")) })
+		err = try(j.groups, func(g *isolate.Group) error { return g.Restrict(j.egressTo("", nil)) })
 	}
 	if err != nil {
 		return fmt.Errorf("game servers get at services of this machine and at addresses where clouds keep credentials: %w", err)
@@ -203,7 +203,7 @@ func (j *Jailer) confined(jail isolate.Jail, folder string) isolate.Jail {
 
 // makeGroup creates the group of a process, or returns nil if groups are not used.
 // sdkURL is where the process connects.
-func (j *Jailer) makeGroup(name string, limits isolate.Limits, sdkURL string) (*isolate.Group, error) {
+func (j *Jailer) makeGroup(name string, limits isolate.Limits, sdkURL string, uses []netip.AddrPort) (*isolate.Group, error) {
 	if j.groups == nil {
 		return nil, nil
 	}
@@ -211,5 +211,5 @@ func (j *Jailer) makeGroup(name string, limits isolate.Limits, sdkURL string) (*
 	if err != nil || !j.egress {
 		return group, err
 	}
-	return group, group.Restrict(j.egressTo(sdkURL))
+	return group, group.Restrict(j.egressTo(sdkURL, uses))
 }

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/gamelink"
 )
 
@@ -29,7 +31,11 @@ type Options struct {
 	// ProcessEnding is sent for a crash of the program, because it would hide the
 	// crash.
 	Watched bool
-	Log     *slog.Logger // default slog.Default()
+	// GamePort is where the program's HTTP interface (package gameapi) listens on
+	// loopback; 0 picks a port.
+	GamePort int
+	Opens    time.Duration // after which a program that listens on no port is named; default 10 s
+	Log      *slog.Logger  // default slog.Default()
 }
 
 // FromEnvironment reads the variables that an agent sets for its processes.
@@ -85,16 +91,20 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Settle == 0 {
 		o.Settle = time.Second
 	}
+	if o.Opens == 0 {
+		o.Opens = 10 * time.Second
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()
-	w := &wrapper{o: o, pushes: make(chan message, 16)}
+	w := &wrapper{o: o, pushes: make(chan message, 16), managed: make(chan struct{}, 1)}
 	w.link = gamelink.Open(linked, gamelink.Options{
 		FleetID: o.FleetID, HostID: o.HostID, ProcessID: o.ProcessID, Push: w.push, Log: o.Log,
 		Endpoint: func() (string, string, error) { return o.URL, o.Token, nil },
 	})
+	defer w.serve()()
 	if err := w.ready(ctx); err != nil {
 		return 0, err
 	}
@@ -114,7 +124,15 @@ type wrapper struct {
 	game   string           // the id of the game session that the program hosts
 	settle <-chan time.Time // fires when the program has lived long enough
 	asked  bool             // the program was asked to end
+	remind <-chan time.Time // fires when a program that manages itself is asked to end
 	force  <-chan time.Time // fires when the program is killed, after it was asked to end
+	opens  <-chan time.Time // fires when the program should listen on its port
+
+	api     *gameapi.Server // nil: there is no HTTP interface
+	process atomic.Pointer[gameapi.Process]
+	token   string        // of the program at api
+	managed chan struct{} // receives when the program has called ready
+	manages bool          // it accepts its players, and activates its game session
 }
 
 // live runs from ProcessReady to ProcessEnding.
@@ -134,8 +152,14 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 			} else if over {
 				return 0, nil
 			}
+		case <-w.managed:
+			w.manages, w.settle = true, nil
 		case <-w.settle:
 			w.activate(ctx)
+		case <-w.opens:
+			w.checkPort()
+		case <-w.remind:
+			w.interrupt()
 		case <-stopped:
 			stopped = nil
 			if w.end(10 * time.Second) {
@@ -173,7 +197,7 @@ func (w *wrapper) beat(ctx context.Context) {
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, w.o.Heartbeat)
 		defer cancel()
-		if err := w.link.Ask(ctx, "HeartbeatServerProcess", map[string]any{"HealthStatus": true}, nil); err != nil {
+		if err := w.link.Ask(ctx, "HeartbeatServerProcess", map[string]any{"HealthStatus": w.healthy()}, nil); err != nil {
 			w.o.Log.Debug("a heartbeat is lost", "error", err)
 		}
 	}()
@@ -185,6 +209,9 @@ func (w *wrapper) push(action string, frame []byte) {
 	if err := json.Unmarshal(frame, &m); err != nil {
 		w.o.Log.Error("a push cannot be read", "action", action, "error", err)
 		return
+	}
+	if p := w.process.Load(); p != nil {
+		p.Push(action, frame)
 	}
 	select {
 	case w.pushes <- m:
@@ -199,7 +226,12 @@ func (w *wrapper) obey(m message) (over bool, err error) {
 	case "CreateGameSession":
 		return false, w.start(m.Game)
 	case "TerminateProcess":
-		return w.end(time.Until(time.UnixMilli(m.TerminationTime)) - time.Second), nil
+		within := time.Until(time.UnixMilli(m.TerminationTime)) - time.Second
+		if w.cmd != nil && w.manages { // it knows from the interface, and may want the time
+			w.asked, w.remind, w.force = true, time.After(max(within-lastMoment, 0)), time.After(max(within, 0))
+			return false, nil
+		}
+		return w.end(within), nil
 	}
 	return false, nil
 }
@@ -223,10 +255,13 @@ func (w *wrapper) start(g Game) error {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "GAME_SESSION_ID="+g.GameSessionID, "GAME_SESSION_NAME="+g.GameSessionName,
 		"GAME_SESSION_DATA="+g.GameSessionData, "GAME_PROPERTIES="+values["GameProperties"], "GAME_MAX_PLAYERS="+values["MaximumPlayerSessionCount"])
+	if w.api != nil {
+		cmd.Env = append(cmd.Env, gameapi.URLVariable+"="+w.api.URL(), gameapi.TokenVariable+"="+w.token)
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("wrap: start %s: %w", w.o.Program, err)
 	}
-	w.cmd, w.game, w.settle = cmd, g.GameSessionID, time.After(w.o.Settle)
+	w.cmd, w.game, w.settle, w.opens = cmd, g.GameSessionID, time.After(w.o.Settle), time.After(w.o.Opens)
 	go func() { w.exited <- cmd.Wait() }()
 	return nil
 }
@@ -235,6 +270,8 @@ func (w *wrapper) start(g Game) error {
 func (w *wrapper) activate(ctx context.Context) {
 	if err := w.link.Ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": w.game}, nil); err != nil {
 		w.o.Log.Error("the game session is not activated", "error", err)
+	} else if p := w.process.Load(); p != nil {
+		p.SetActivated()
 	}
 }
 
@@ -245,10 +282,18 @@ func (w *wrapper) end(within time.Duration) (over bool) {
 	}
 	w.asked, w.settle = true, nil
 	w.force = time.After(max(within, 0))
+	w.interrupt()
+	return false
+}
+
+// lastMoment is how long before it is killed a program that manages itself is interrupted.
+const lastMoment = 5 * time.Second
+
+// interrupt asks the program to end.
+func (w *wrapper) interrupt() {
 	if err := interrupt(w.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		w.o.Log.Warn("the program was not asked to end", "error", err)
 	}
-	return false
 }
 
 // goodbye sends ProcessEnding, and waits a little for the answer.

@@ -9,9 +9,10 @@ import (
 // wrapCommand is `muster wrap`.
 type wrapCommand struct {
 	logFlags
-	Logs    []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
-	Watched bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
-	Command []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
+	Logs     []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
+	Watched  bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
+	GamePort int      `hidden:"" help:"The port of the program's HTTP interface on loopback; 0 picks one."`
+	Command  []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
 }
 
 // Run hosts one game session, and ends with the program's exit code.
@@ -20,7 +21,7 @@ func (c *wrapCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	o.Program, o.Args, o.LogPaths, o.Watched, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.logger(t.err)
+	o.Program, o.Args, o.LogPaths, o.Watched, o.GamePort, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.GamePort, c.logger(t.err)
 	code, err := wrap.Run(t.ctx, o)
 	if err != nil {
 		return err

@@ -59,6 +59,12 @@ type game struct {
 // start runs a sample as a file, by an interpreter with arguments before the file.
 func start(t *testing.T, text, file string, interpreter ...string) *game {
 	t.Helper()
+	return startWith(t, nil, text, file, interpreter...)
+}
+
+// startWith is start with flags of `muster local`.
+func startWith(t *testing.T, flags []string, text, file string, interpreter ...string) *game {
+	t.Helper()
 	g := &game{t: t, dir: t.TempDir()}
 	path := filepath.Join(g.dir, file)
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
@@ -70,7 +76,7 @@ func start(t *testing.T, text, file string, interpreter ...string) *game {
 	if err := os.WriteFile(script, []byte(run), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g.args = []string{"local", "--demo=false", "--data", t.TempDir(), "--listen", freeAddress(t), "--exec", script, "--log-level", "warn"}
+	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", freeAddress(t), "--exec", script, "--log-level", "warn"}, flags...)
 	g.open()
 	t.Cleanup(func() { // its game servers would outlive a kill
 		if err := g.server.Stop(); err != nil {
@@ -223,6 +229,12 @@ func (g *game) life() {
 func TestSample_Python(t *testing.T) {
 	t.Parallel()
 	start(t, sample(t, "python"), "game.py", "exec", program(t, "python3", "python3")).life()
+}
+
+// A program that each game session starts manages itself from its first call of ready.
+func TestSample_NoSDK(t *testing.T) {
+	t.Parallel()
+	startWith(t, []string{"--no-sdk"}, sample(t, "python"), "game.py", "exec", program(t, "python3", "python3")).life()
 }
 
 func TestSample_GDScript(t *testing.T) {
