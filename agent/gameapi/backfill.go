@@ -2,10 +2,12 @@ package gameapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // maxBackfill limits the players of a backfill.
@@ -29,11 +31,15 @@ func (p *Process) startBackfill(ctx context.Context, in BackfillRequest) (Backfi
 	if err != nil {
 		return Backfill{}, err
 	}
+	known, err := match.players()
+	if err != nil {
+		return Backfill{}, err
+	}
 	var players []wirePlayer
 	if in.Players == nil {
-		players, err = p.matched(ctx, match)
+		players, err = p.matched(ctx, known)
 	} else {
-		players, err = wirePlayers(in.Players)
+		players, err = wirePlayers(in.Players, known)
 	}
 	if err != nil {
 		return Backfill{}, err
@@ -81,22 +87,11 @@ func (p *Process) match(in BackfillRequest) (m matchData, err error) {
 	return m, nil
 }
 
-// matched returns the players of the match who are in the game session.
-func (p *Process) matched(ctx context.Context, m matchData) ([]wirePlayer, error) {
-	here, err := p.players(ctx, "active")
-	if err != nil {
-		return nil, err
-	}
-	active := map[string]bool{}
-	for _, one := range here.Players {
-		active[one.PlayerID] = true
-	}
+// players returns the players of the match, team by team.
+func (m matchData) players() ([]wirePlayer, error) {
 	var all []wirePlayer
 	for _, t := range m.Teams {
 		for _, one := range t.Players {
-			if !active[one.PlayerID] {
-				continue
-			}
 			player := wirePlayer{PlayerID: one.PlayerID, Team: t.Name, Attributes: map[string]map[string]any{}}
 			for name, a := range one.Attributes {
 				attribute, err := wireAttribute(a.Value)
@@ -108,14 +103,29 @@ func (p *Process) matched(ctx context.Context, m matchData) ([]wirePlayer, error
 			all = append(all, player)
 		}
 	}
+	return all, nil
+}
+
+// matched returns those of the match's players who are in the game session.
+func (p *Process) matched(ctx context.Context, known []wirePlayer) ([]wirePlayer, error) {
+	here, err := p.players(ctx, "active")
+	if err != nil {
+		return nil, err
+	}
+	active := map[string]bool{}
+	for _, one := range here.Players {
+		active[one.PlayerID] = true
+	}
+	all := slices.DeleteFunc(known, func(one wirePlayer) bool { return !active[one.PlayerID] })
 	if len(all) == 0 {
 		return nil, problem(http.StatusConflict, "no-players", "players", "no player of the match is active in the game session", "accept a player first, or name the players")
 	}
 	return all, nil
 }
 
-// wirePlayers converts the players of a request.
-func wirePlayers(named []BackfillPlayer) ([]wirePlayer, error) {
+// wirePlayers converts the players of a request. Of known ones, the team and the attributes
+// may be left out.
+func wirePlayers(named []BackfillPlayer, known []wirePlayer) ([]wirePlayer, error) {
 	if len(named) == 0 || len(named) > maxBackfill {
 		return nil, invalid("players", fmt.Sprintf("players has %d entries; it must have 1 to %d", len(named), maxBackfill), "leave it out for the match's players who are active")
 	}
@@ -132,6 +142,12 @@ func wirePlayers(named []BackfillPlayer) ([]wirePlayer, error) {
 				return nil, invalid(member+".attributes", fmt.Sprintf("the attribute %q must be a text, a number, a list of texts, or an object with numbers", name), "")
 			}
 			player.Attributes[name] = attribute
+		}
+		if at := slices.IndexFunc(known, func(k wirePlayer) bool { return k.PlayerID == one.PlayerID }); at >= 0 {
+			player.Team = cmp.Or(player.Team, known[at].Team)
+			if one.Attributes == nil {
+				player.Attributes = known[at].Attributes
+			}
 		}
 		all = append(all, player)
 	}

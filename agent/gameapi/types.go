@@ -105,7 +105,8 @@ type BackfillRequest struct {
 	Players       []BackfillPlayer `json:"players,omitempty"`       // default: the match's players who are active
 }
 
-// BackfillPlayer is a player who is in the game session.
+// BackfillPlayer is a player who is in the game session. The team and the attributes of a
+// player of the match may be left out.
 type BackfillPlayer struct {
 	PlayerID   string                     `json:"player_id"`
 	Team       string                     `json:"team,omitempty"`

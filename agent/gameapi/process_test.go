@@ -1,0 +1,258 @@
+package gameapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/agent/gamelink"
+)
+
+// line plays the connection to Muster in virtual time.
+type line struct {
+	mu     sync.Mutex
+	asked  []string
+	answer func(ctx context.Context, action string, members map[string]any, to any) error
+}
+
+func (l *line) Connected() bool { return true }
+
+func (l *line) Ask(ctx context.Context, action string, members map[string]any, to any) error {
+	l.mu.Lock()
+	text := action
+	if v, ok := members["HealthStatus"]; ok {
+		text += fmt.Sprint(" ", v)
+	}
+	l.asked = append(l.asked, text)
+	answer := l.answer
+	l.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	return answer(ctx, action, members, to)
+}
+
+// take returns what was asked since the last call.
+func (l *line) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.asked
+	l.asked = nil
+	return all
+}
+
+// process returns a process that is connected by a line and has called ready, with a game
+// session.
+func process(l *line, r ReadyRequest) *Process {
+	p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, slog.New(slog.DiscardHandler))
+	p.link = l
+	p.change(func(k *kept) { k.Ready, k.Announced, k.Session = &r, true, &Session{SessionID: "arn:g"} })
+	p.health(HealthRequest{})
+	return p
+}
+
+// A program that promised to say its health, and is silent, is reported as unhealthy, and
+// as healthy when it speaks again; after end nothing is reported.
+func TestProcess_Beats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{}
+		p := process(l, ReadyRequest{HealthTimeout: 90})
+		defer p.close()
+		p.spawn(p.beat)
+		want := func(beats ...string) {
+			t.Helper()
+			synctest.Wait()
+			if got := l.take(); !slices.Equal(got, beats) {
+				t.Errorf("asked %q, want %q", got, beats)
+			}
+		}
+		want("HeartbeatServerProcess true")
+		time.Sleep(time.Minute)
+		want("HeartbeatServerProcess true")
+		time.Sleep(2 * time.Minute)
+		want("HeartbeatServerProcess false", "HeartbeatServerProcess false")
+		p.health(HealthRequest{})
+		time.Sleep(time.Minute)
+		want("HeartbeatServerProcess true")
+		p.leave(t.Context())
+		time.Sleep(5 * time.Minute)
+		want("TerminateServerProcess")
+	})
+}
+
+// A request that was not answered may be repeated, and finds what it did; a second player
+// with the same player session is refused all the same.
+func TestProcess_AcceptsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		accepted, away := map[string]bool{}, true
+		l := &line{}
+		l.answer = func(ctx context.Context, action string, members map[string]any, to any) error {
+			id, _ := members["PlayerSessionId"].(string)
+			switch action {
+			case "AcceptPlayerSession":
+				if accepted[id] {
+					return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
+				}
+				accepted[id] = true
+				if away { // the answer is lost
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			case "DescribePlayerSessions":
+				if away {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				to.(*playerSessions).PlayerSessions = []playerSession{{PlayerID: "ann", PlayerSessionID: id, GameSessionID: "arn:g", Status: "ACTIVE"}}
+			}
+			return nil
+		}
+		p := process(l, ReadyRequest{})
+		defer p.close()
+		accept := func(id, want string) {
+			t.Helper()
+			found, err := p.accept(t.Context(), PlayerRequest{id})
+			refused, _ := errors.AsType[*Problem](err)
+			got := found.PlayerID
+			if refused != nil {
+				got = refused.Code
+			}
+			if got != want {
+				t.Errorf("accept %s: got %q (%v), want %q", id, got, err, want)
+			}
+		}
+		accept("psess-1", "unreachable")
+		away = false
+		accept("psess-1", "ann")
+		accept("psess-1", "player-refused")
+		accept("psess-2", "ann")
+		accept("psess-2", "player-refused")
+	})
+}
+
+// A player who was let in before a wrapped program called ready is accepted once.
+func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		created := time.Now().UnixMilli()
+		l := &line{}
+		l.answer = func(_ context.Context, action string, members map[string]any, to any) error {
+			switch action {
+			case "AcceptPlayerSession":
+				return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
+			case "DescribePlayerSessions":
+				to.(*playerSessions).PlayerSessions = []playerSession{{
+					PlayerID: "ann", PlayerSessionID: members["PlayerSessionId"].(string), GameSessionID: "arn:g", Status: "ACTIVE", CreationTime: created,
+				}}
+			}
+			return nil
+		}
+		managed := 0
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, &Wrapping{Muster: l, Managed: func() { managed++ }}, nil, slog.New(slog.DiscardHandler))
+		defer p.close()
+		p.Push("CreateGameSession", []byte(`{"GameSessionId":"arn:g"}`))
+		if _, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err == nil || err.(*Problem).Code != "not-ready" {
+			t.Errorf("before ready: %v", err)
+		}
+		time.Sleep(time.Second)
+		port := 8
+		if err := p.ready(t.Context(), ReadyRequest{Port: &port}); err == nil || err.(*Problem).Member != "port" {
+			t.Errorf("ready with another port: %v", err)
+		}
+		for range 2 {
+			if err := p.ready(t.Context(), ReadyRequest{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if managed != 1 {
+			t.Errorf("managed %d times", managed)
+		}
+		if found, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err != nil || found.PlayerID != "ann" {
+			t.Errorf("an early player: %+v, %v", found, err)
+		}
+		if _, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err == nil || err.(*Problem).Code != "player-refused" {
+			t.Errorf("the same again: %v", err)
+		}
+		created = time.Now().Add(time.Second).UnixMilli()
+		if _, err := p.accept(t.Context(), PlayerRequest{"psess-2"}); err == nil || err.(*Problem).Code != "player-refused" {
+			t.Errorf("a later player whom somebody accepted already: %v", err)
+		}
+	})
+}
+
+// What Muster refuses can be called again with other members; what it cannot do now is
+// tried again by itself.
+func TestProcess_Ready(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var status atomic.Int32
+		status.Store(409)
+		l := &line{}
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, nil, nil, slog.New(slog.DiscardHandler))
+		defer p.close()
+		p.link = l
+		l.answer = func(_ context.Context, action string, _ map[string]any, _ any) error {
+			if action == "ActivateServerProcess" && status.Load() != 0 {
+				return &gamelink.Refusal{Action: action, Status: int(status.Load()), Message: "no"}
+			}
+			return nil
+		}
+		if err := p.ready(t.Context(), ReadyRequest{}); err == nil || err.(*Problem).Status != 409 || !strings.Contains(err.Error(), "no") {
+			t.Errorf("refused: %v", err)
+		}
+		if now, _ := p.look(); now.State != Starting {
+			t.Errorf("the state is %s", now.State)
+		}
+		status.Store(http.StatusServiceUnavailable)
+		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil { // after 20 s
+			t.Errorf("while Muster is busy: %v", err)
+		}
+		if now, _ := p.look(); now.State != Starting {
+			t.Errorf("the state is %s", now.State)
+		}
+		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 31}); err == nil || err.(*Problem).Code != "already-ready" {
+			t.Errorf("with other members: %v", err)
+		}
+		status.Store(0)
+		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil {
+			t.Errorf("again: %v", err)
+		}
+		if now, _ := p.look(); now.State != Ready {
+			t.Errorf("the state is %s", now.State)
+		}
+	})
+}
+
+// A process that ends without an error has ended in order if it was ready; another one, or
+// one that never called ready, has not.
+func TestProcess_Finish(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		clean, ended bool
+		want         bool
+		asked        []string
+	}{
+		{"exit 0", true, false, true, []string{"TerminateServerProcess"}},
+		{"crash", false, false, false, nil},
+		{"end, then a crash", false, true, true, nil},
+	} {
+		l := &line{}
+		p := process(l, ReadyRequest{})
+		p.change(func(k *kept) { k.Ended = c.ended })
+		if got := p.finish(c.clean); got != c.want || !slices.Equal(l.take(), c.asked) {
+			t.Errorf("%s: ended in order is %v, asked %q", c.name, got, l.asked)
+		}
+	}
+}
