@@ -26,6 +26,7 @@ func TestStories(t *testing.T) {
 	shared := newServer(t, nil)
 	for _, r := range runtimes {
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 			r.available(t)
 			d := r.start(t)
 			t.Log(d.runtime)
