@@ -87,6 +87,9 @@ func (p *player) play(r *runtimeRow, shared *server, s *story) {
 	if leaked := p.stage.gate.leaked(); len(leaked) > 0 {
 		p.Errorf("URLs have secrets: %q", leaked)
 	}
+	if early := p.stage.gate.early; len(early) > 0 {
+		p.Errorf("requests were made again before Retry-After had passed: %q", early)
+	}
 	if output := p.driver.output(); slices.ContainsFunc(p.stage.gate.secrets, func(s string) bool { return strings.Contains(output, s) }) {
 		p.Error("the driver's output has secrets")
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
@@ -39,7 +40,8 @@ type gate struct {
 	refresh string   // the first refresh token of those
 	access  []string // their access tokens
 	expired map[string]bool
-	extends bool // adds a member to each answer
+	extends bool     // adds a member to each answer
+	early   []string // requests that were made again before Retry-After had passed
 }
 
 type passed struct {
@@ -54,7 +56,8 @@ type fault struct {
 	path     *regexp.Regexp
 	left     int // how often; -1: until admit
 	status   int
-	retry    string        // Retry-After
+	retry    int           // Retry-After, in seconds; below 0: none
+	again    time.Time     // when a refused request may be made again
 	admitted chan struct{} // closed by admit
 }
 
@@ -139,8 +142,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Access-Control-Allow-Origin", origin)
 			w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After, X-Request-Id")
 		}
-		if f.retry != "" {
-			w.Header().Set("Retry-After", f.retry)
+		if f.retry >= 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(f.retry))
 		}
 		g.answered(p, f.status)
 		if f.kind == "expired" { // as the server answers
@@ -169,7 +172,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var expired = &fault{kind: "expired", status: http.StatusUnauthorized}
+var expired = &fault{kind: "expired", status: http.StatusUnauthorized, retry: -1}
 
 // note records a request and returns the fault that it meets, or nil. Preflights of browsers
 // are not recorded and meet none.
@@ -186,8 +189,17 @@ func (g *gate) note(r *http.Request) (*fault, *passed) {
 		return expired, p
 	}
 	for _, f := range g.faults {
-		if f.left != 0 && (f.method == "" || f.method == r.Method) && f.path.MatchString(p.path) {
+		if f.method != "" && f.method != r.Method || !f.path.MatchString(p.path) {
+			continue
+		}
+		if time.Now().Before(f.again) {
+			g.early = append(g.early, p.method+" "+p.path)
+		}
+		if f.left != 0 {
 			f.left--
+			if f.retry > 0 { // clocks of runtimes are not exact
+				f.again = time.Now().Add(time.Duration(f.retry) * 950 * time.Millisecond)
+			}
 			return f, p
 		}
 	}
@@ -215,10 +227,7 @@ func (g *gate) arm(kind string, with map[string]any) error {
 	}
 	f := &fault{
 		kind: kind, method: text(with, "method", ""), path: path, left: number(with, "times", -1),
-		status: number(with, "status", http.StatusServiceUnavailable), admitted: make(chan struct{}),
-	}
-	if seconds := number(with, "retry_after", -1); seconds >= 0 {
-		f.retry = strconv.Itoa(seconds)
+		status: number(with, "status", http.StatusServiceUnavailable), retry: number(with, "retry_after", -1), admitted: make(chan struct{}),
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
