@@ -25,8 +25,9 @@ const (
 	pageSize         = 1024 // player sessions of one answer of Muster
 )
 
-// answering is how long Muster may take for one request of the program.
-const answering = 20 * time.Second
+// answering is how long Muster may take for one request of the program. It is shorter
+// than the patience of a link, so that a late answer does not cost the connection.
+const answering = 15 * time.Second
 
 // request sends a request of the program to Muster. what completes "it is not known
 // whether …".

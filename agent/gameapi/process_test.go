@@ -215,7 +215,7 @@ func TestProcess_Ready(t *testing.T) {
 			t.Errorf("the state is %s", now.State)
 		}
 		status.Store(http.StatusServiceUnavailable)
-		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil { // after 20 s
+		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil { // after a while
 			t.Errorf("while Muster is busy: %v", err)
 		}
 		if now, _ := p.look(); now.State != Starting {

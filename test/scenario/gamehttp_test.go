@@ -3,8 +3,10 @@ package scenario
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,26 +14,39 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/cli/client"
 )
 
-// pythonGame returns the game server in Python of docs/game-servers.md, as a build.
-func pythonGame(t *testing.T) map[string][]byte {
+// sampleGame returns the game server of docs/game-servers.md in a language.
+func sampleGame(t *testing.T, language string) string {
 	t.Helper()
-	const python = "/usr/bin/python3"
-	if _, err := os.Stat(python); err != nil {
-		t.Skipf("%s is missing (Debian package python3)", python)
-	}
 	text, err := os.ReadFile("../../docs/game-servers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(found[1], "/ready") {
-			return map[string][]byte{"server": []byte("#!" + python + "\n" + found[1])}
+			return found[1]
 		}
 	}
-	t.Fatal("docs/game-servers.md has no game server in Python")
-	return nil
+	t.Fatalf("docs/game-servers.md has no game server in %s", language)
+	return ""
+}
+
+// needs skips the test if a program is missing.
+func needs(t *testing.T, path, debian string) string {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is missing (Debian package %s)", path, debian)
+	}
+	return path
+}
+
+// pythonGame returns the game server in Python, as a build.
+func pythonGame(t *testing.T) map[string][]byte {
+	t.Helper()
+	return map[string][]byte{"server": []byte("#!" + needs(t, "/usr/bin/python3", "python3") + "\n" + sampleGame(t, "python"))}
 }
 
 // visitor is a player's connection to the game server in Python.
@@ -142,5 +157,69 @@ func TestGameHTTP_FleetNoSDK(t *testing.T) {
 	player.say(ann, "welcome ann")
 	s.visit(g).say(ann, "refused: player-refused")
 	player.Close()
+	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
+}
+
+// The game server in GDScript plays a whole life on an isolated fleet.
+func TestGameHTTP_FleetGodot(t *testing.T) {
+	t.Parallel()
+	godot := needs(t, "/usr/bin/godot3-server", "godot3-server")
+	files := map[string][]byte{
+		"server": []byte("#!/bin/sh\nHOME=$TMPDIR exec " + godot + " -s game.gd\n"), "game.gd": []byte(sampleGame(t, "gdscript")),
+	}
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, small...)
+	fleet := s.fleet(s.build(files), "", 1)
+	s.instance(m, 1, 0)
+	g := s.create(fleet)
+	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+	ann, ben := s.reserveOne(g, "ann"), s.reserveOne(g, "ben")
+	first, second := s.visit(g), s.visit(g)
+	first.say(ann, "welcome ann")
+	s.visit(g).say(ann, "refused: player-refused")
+	second.say(ben, "welcome ben")
+	first.Close()
+	second.say("hello", "hello")
+	second.Close()
+	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
+}
+
+// The game server of curl and a shell plays a whole life on an isolated fleet.
+func TestGameHTTP_FleetCurl(t *testing.T) {
+	t.Parallel()
+	needs(t, "/usr/bin/curl", "curl")
+	files := map[string][]byte{"server": []byte("#!/bin/sh\ncd \"$TMPDIR\"\n" + sampleGame(t, "sh"))}
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, small...)
+	fleet := s.fleet(s.build(files), "", 1)
+	s.instance(m, 1, 0)
+	g := s.create(fleet)
+	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+	ann := s.reserveOne(g, "ann")
+	var pipe string
+	until(t, "the pipe is there", func() bool {
+		_ = filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Name() == "players" && d.Type()&fs.ModeNamedPipe != 0 {
+				pipe = path
+			}
+			return nil
+		})
+		return pipe != ""
+	})
+	tell := func(line string) {
+		t.Helper()
+		to, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer to.Close()
+		fmt.Fprintln(to, line)
+	}
+	tell("join " + ann)
+	s.seen.want(1, "ann", func(e client.Event) bool { return e.Code == "PLAYER_SESSION_ACCEPTED" && e.PlayerSessionID == ann })
+	tell("leave " + ann)
+	tell("over")
 	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
 }
