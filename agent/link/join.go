@@ -44,7 +44,7 @@ func (s *Server) joinAnew(ctx context.Context) (c Credential, err error) {
 		}
 	}
 	if s.opts.Token == "" {
-		return c, errors.New("this machine has not joined yet: give a join token (muster admin join-token makes one)")
+		return c, errors.New("this machine has not joined yet: give a join token (muster admin join-tokens create makes one)")
 	}
 	if c, err = s.join(ctx); err != nil {
 		return c, err

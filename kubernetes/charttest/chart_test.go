@@ -67,7 +67,7 @@ agents: {enabled: true, insecurePlainHTTP: true, nodeSelector: {pool: builds}, t
 beacon: {enabled: true, location: eu-central-1, keySecretName: beacon}
 `
 
-func load(t *testing.T) *chart.Chart {
+func load(t testing.TB) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(folder)
 	if err != nil {
@@ -77,7 +77,7 @@ func load(t *testing.T) *chart.Chart {
 }
 
 // render renders the chart as helm template does, with the check of the schema.
-func render(t *testing.T, values string) (map[string]string, error) {
+func render(t testing.TB, values string) (map[string]string, error) {
 	t.Helper()
 	var given chartutil.Values
 	given, err := chartutil.ReadValues([]byte(values))
@@ -95,7 +95,7 @@ func render(t *testing.T, values string) (map[string]string, error) {
 
 // objects returns the objects of the rendered chart, namespaces first, each decoded strictly
 // by its type of the API.
-func objects(t *testing.T, values string) []*unstructured.Unstructured {
+func objects(t testing.TB, values string) []*unstructured.Unstructured {
 	t.Helper()
 	files, err := render(t, values)
 	if err != nil {
@@ -169,6 +169,21 @@ func TestChart_Renders(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != tt.kinds {
 			t.Errorf("%s: it has %s", name, got)
 		}
+	}
+}
+
+// The data directory must be the server's own: the folder of a volume belongs to root, and
+// is open to others.
+func TestChart_DataDirectory(t *testing.T) {
+	files, err := render(t, required)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := files["muster/templates/server.yaml"]; !strings.Contains(text, "- --data=/data/muster\n") || !strings.Contains(text, "mountPath: /data}") {
+		t.Errorf("the server's data directory is not a folder of its volume:\n%s", text)
+	}
+	if text := files["muster/templates/NOTES.txt"]; !strings.Contains(text, "cat /data/muster/admin-credentials") {
+		t.Errorf("the notes name another file of the admin key:\n%s", text)
 	}
 }
 
@@ -253,7 +268,7 @@ func plural(kind string) string {
 }
 
 // apply applies an object, with the API server's strict check of fields.
-func apply(t *testing.T, k *kubetest.Cluster, name, version, resource, namespace string, object map[string]any) {
+func apply(t testing.TB, k *kubetest.Cluster, name, version, resource, namespace string, object map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(object)
 	if err != nil {
