@@ -17,6 +17,12 @@ import (
 // visit requests a remote shell in which a script runs, and returns the agent's connection.
 func (m *muster) visit(id string, want protocol.Shell, script string) *websocket.Conn {
 	m.t.Helper()
+	return m.run(id, want, protocol.ShellCommand{Command: []string{"sh", "-c", script}})
+}
+
+// run requests a remote shell in which a command runs, and returns the agent's connection.
+func (m *muster) run(id string, want protocol.Shell, c protocol.ShellCommand) *websocket.Conn {
+	m.t.Helper()
 	connected := make(chan *websocket.Conn, 1)
 	m.mu.Lock()
 	if m.shells == nil {
@@ -33,7 +39,7 @@ func (m *muster) visit(id string, want protocol.Shell, script string) *websocket
 		m.t.Fatal("the agent does not connect for a shell")
 	}
 	m.t.Cleanup(func() { ws.Close() })
-	start, err := protocol.ShellCommand{Command: []string{"sh", "-c", script}}.Frame()
+	start, err := c.Frame()
 	if err == nil {
 		err = ws.WriteMessage(websocket.BinaryMessage, start.Bytes())
 	}
@@ -130,6 +136,40 @@ func TestAgent_IsolatesShells(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(home, "instances", "i-1", "temp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+// Other processes of the instance, which are of the same user, cannot open the terminal of a
+// shell; its own program uses it as /dev/tty.
+func TestAgent_IsolatesTerminals(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, launcher := reachable(t)
+	users := usersOf(t, launcher, 1_900_000_220)
+	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Shells = launcher, users, IsolatedShells })
+	m.until("it has joined", func() bool { return m.hellos > 0 })
+	if offer := a.opts.Facts.Shells; !offer.Offered {
+		t.Skipf("this machine isolates too little: %s", offer.Why)
+	}
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.running("i-1", 1)
+	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
+	visit := m.run("s-1", here, protocol.ShellCommand{
+		Command: []string{"sh", "-c", "echo through > /dev/tty; echo at=$(tty)=; read line < /dev/tty; echo got $line; exec sleep 1000"}, Terminal: &protocol.ShellTerminal{},
+	})
+	if err := visit.WriteMessage(websocket.BinaryMessage, protocol.ShellFrame{Op: protocol.ShellInput, Payload: []byte("keys\r")}.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	out, end := m.output(visit, "got keys")
+	_, at, _ := strings.Cut(out, "at=")
+	at, _, ok := strings.Cut(at, "=")
+	if !ok || !strings.Contains(out, "through") || !strings.HasPrefix(at, "/dev/pts/") {
+		t.Fatalf("%q, %+v", out, end)
+	}
+	for id, how := range map[string]string{"s-reads": "< " + at, "s-writes": "> " + at} {
+		if out, end := m.output(m.visit(id, here, "ls -d "+at+" && exec 3"+how+" && echo opened"), ""); end.Code == 0 || strings.Contains(out, "opened") || !strings.Contains(out, at) {
+			t.Errorf("%s: %q, %+v", how, out, end)
+		}
 	}
 }
 

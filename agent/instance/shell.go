@@ -81,7 +81,6 @@ func (i *Instance) Shell(ctx context.Context, id string, st *stream.Stream, c pr
 		Name: now.desired.Compute, Dir: i.Home.game(), Env: i.shellEnvironment(now.desired),
 		Start: func(cmd *exec.Cmd) error { return i.jail.Start(cmd, process) },
 		End:   func() { i.jail.End(process.ID) },
-		Give:  i.jail.Give,
 	}, control)
 	switch {
 	case end.Problem != "":

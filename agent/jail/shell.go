@@ -7,8 +7,9 @@ import (
 )
 
 // Separate returns an error, with a text for people, unless the processes of each instance
-// run as its own user, see only their own processes, and are denied the system calls of
-// administrators.
+// run as its own user, see only their own processes, are denied the system calls of
+// administrators and what egress rules deny, and are in groups: without those, what a
+// program started among a game server's processes outlives it.
 func (j *Jailer) Separate() error {
 	var missing []string
 	for _, part := range []struct {
@@ -16,6 +17,7 @@ func (j *Jailer) Separate() error {
 		what string
 	}{
 		{j.users != nil, "users of their own"}, {j.apart, "processes and folders of their own"}, {j.filter, "fewer system calls"},
+		{j.groups != nil, "limits by control groups, which also end what they leave"}, {j.egress, "restricted destinations"},
 	} {
 		if !part.is {
 			missing = append(missing, part.what)

@@ -74,7 +74,9 @@ func (s *session) openStreams() error {
 	return nil
 }
 
-// openTerminal connects the program by a terminal, which becomes its controlling one.
+// openTerminal connects the program by a terminal, which becomes its controlling one. The
+// terminal stays the agent's: game servers of the instance are of the program's user, and
+// must not open it. The program has its ends open, and reaches it as /dev/tty.
 func (s *session) openTerminal(t *protocol.ShellTerminal) error {
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	ours, theirs, err := openTerminal()
@@ -83,9 +85,6 @@ func (s *session) openTerminal(t *protocol.ShellTerminal) error {
 	}
 	s.terminal, s.theirs = ours, append(s.theirs, theirs)
 	s.outputs[protocol.ShellOutput] = &lingering{File: ours, exited: &s.exited}
-	if err := s.opts.Give(theirs.Name()); err != nil {
-		return err
-	}
 	s.resize(t.ShellSize)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = theirs, theirs, theirs
 	if t.Type != "" {
@@ -142,8 +141,11 @@ func (s *session) run(ctx context.Context, control <-chan protocol.ShellFrame) p
 		})
 	}
 	go s.feed()
-	ended := make(chan error, 1)
-	go func() { ended <- s.cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		awaitExit(s.cmd.Process.Pid)
+		close(ended)
+	}()
 	for {
 		select {
 		case f := <-control:
@@ -157,6 +159,7 @@ func (s *session) run(ctx context.Context, control <-chan protocol.ShellFrame) p
 		}
 		break
 	}
+	_ = s.cmd.Wait() // ProcessState says how it ended
 	s.exited.Store(true)
 	for _, from := range s.outputs {
 		from.wake()
@@ -165,7 +168,19 @@ func (s *session) run(ctx context.Context, control <-chan protocol.ShellFrame) p
 	return endOf(s.cmd.ProcessState)
 }
 
-// kill ends the program and everything that it has started.
+// awaitExit waits until a child has exited, and leaves it to be reaped: until then no other
+// process gets its id, nor a group or session that id, so signals reach nothing else.
+func awaitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// kill ends the program and everything that it has started. The program must not have been
+// reaped.
 func (s *session) kill() {
 	_ = unix.Kill(-s.cmd.Process.Pid, unix.SIGKILL) // its session, as far as there is no group
 	s.opts.End()
@@ -214,22 +229,39 @@ func (s *session) control(f protocol.ShellFrame) {
 		}
 	case protocol.ShellSignal:
 		if sig, ok := signals[string(f.Payload)]; ok {
-			_ = unix.Kill(-s.group(), sig) // it may have ended
+			s.signal(sig)
 		}
 	}
 }
 
-// group returns the group of processes that gets signals: on a terminal, the one in the
-// foreground.
-func (s *session) group() int {
+// signal sends a signal to the program's group: on a terminal, to the one in the foreground.
+// The program must not have been reaped.
+func (s *session) signal(sig syscall.Signal) {
+	group := s.cmd.Process.Pid
 	if s.terminal != nil {
-		group := 0
-		s.onTerminal(func(fd int) { group, _ = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
-		if group > 1 {
-			return group
+		sent := false
+		s.onTerminal(func(fd int) {
+			sent = unix.IoctlSetInt(fd, unix.TIOCSIG, int(sig)) == nil // the system does it for some signals
+			if front, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && s.isOurs(front) {
+				group = front
+			}
+		})
+		if sent {
+			return
 		}
 	}
-	return s.cmd.Process.Pid
+	_ = unix.Kill(-group, sig) // it may have ended
+}
+
+// isOurs reports whether a group of processes is in the program's session. A terminal goes
+// on naming the last group in its foreground when that has ended, and another group may have
+// got its id.
+func (s *session) isOurs(group int) bool {
+	if group <= 1 {
+		return false
+	}
+	session, err := unix.Getsid(group)
+	return err == nil && session == s.cmd.Process.Pid
 }
 
 func (s *session) close() {

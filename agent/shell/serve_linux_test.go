@@ -32,6 +32,13 @@ type client struct {
 // begin starts a program.
 func begin(t *testing.T, c protocol.ShellCommand) *client {
 	t.Helper()
+	return beginIn(t, c, func(*exec.Cmd) {})
+}
+
+// beginIn is begin with a function to be called when what the program has left is ended.
+func beginIn(t *testing.T, c protocol.ShellCommand, end func(*exec.Cmd)) *client {
+	t.Helper()
+	var program *exec.Cmd
 	me := &client{t: t, dir: t.TempDir(), ended: make(chan protocol.ShellEnd, 1), stop: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
@@ -62,7 +69,7 @@ func begin(t *testing.T, c protocol.ShellCommand) *client {
 		}()
 		end := Serve(ctx, st, c, Options{
 			Name: "test", Dir: me.dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + me.dir},
-			Start: func(cmd *exec.Cmd) error { return cmd.Start() }, End: func() {}, Give: func(string) error { return nil },
+			Start: func(cmd *exec.Cmd) error { program = cmd; return cmd.Start() }, End: func() { end(program) },
 		}, control)
 		cancel()
 		st.Send(end.Frame())
@@ -223,6 +230,56 @@ func TestServe_Leftovers(t *testing.T) {
 			}
 			syscall.Kill(pid, syscall.SIGKILL) // isolation would have ended it
 		})
+	}
+}
+
+// A program that has exited is reaped after the last signal to its group: before that no
+// other process can have its id.
+func TestServe_ReapsLast(t *testing.T) {
+	t.Parallel()
+	for name, terminal := range map[string]*protocol.ShellTerminal{"streams": nil, "terminal": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := script("exit 5")
+			c.Terminal = terminal
+			there := make(chan error, 1)
+			at := beginIn(t, c, func(cmd *exec.Cmd) { there <- syscall.Kill(cmd.Process.Pid, 0) })
+			if _, _, end := at.rest(); end.Code != 5 {
+				t.Errorf("it ended with %+v", end)
+			}
+			if err := <-there; err != nil {
+				t.Errorf("its group gets a signal when the program has been reaped: %v", err)
+			}
+		})
+	}
+}
+
+// A signal reaches the group in the foreground of a terminal, and not one of another session
+// that has got the id of a former one.
+func TestServe_SignalsForeground(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"INT", "TERM"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := script("trap 'echo outer' INT TERM; set -m; sh -c 'trap \"echo caught; exit 9\" INT TERM; echo ready; while :; do sleep 0.01; done'; exit $?")
+			c.Terminal = &protocol.ShellTerminal{}
+			at := begin(t, c)
+			at.until("ready")
+			at.send(protocol.ShellSignal, name)
+			if out, _, end := at.rest(); !strings.Contains(out, "caught") || end.Code != 9 {
+				t.Errorf("%q, %+v", out, end)
+			}
+		})
+	}
+	s := session{cmd: exec.Command("sleep", "1000")}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.cmd.Wait()
+	defer s.cmd.Process.Kill()
+	if s.isOurs(os.Getpid()) || s.isOurs(1) || s.isOurs(-1) || !s.isOurs(s.cmd.Process.Pid) {
+		t.Error("groups of other sessions are taken for the program's")
 	}
 }
 

@@ -18,9 +18,8 @@ type Options struct {
 	Dir  string   // its working directory
 	Env  []string // its environment variables
 
-	Start func(cmd *exec.Cmd) error   // starts it, isolated
-	End   func()                      // ends everything that it has started
-	Give  func(terminal string) error // makes the program's user the owner of its terminal
+	Start func(cmd *exec.Cmd) error // starts it, isolated
+	End   func()                    // ends everything that it has started
 }
 
 // Exit codes of shells for programs that could not be started.
