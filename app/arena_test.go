@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -83,10 +84,29 @@ func playMuster(ctx context.Context, listen, dir, arena string) error {
 }
 
 func playArena(ctx context.Context, args []string) error {
-	if args[0] == "bot" {
+	switch args[0] {
+	case "bot":
 		return playBots(ctx, args[1:])
+	case "page":
+		return servePage(ctx)
 	}
 	return playServer(ctx)
+}
+
+// servePage is a page that nobody opens. It ends with its standard input.
+func servePage(ctx context.Context) error {
+	fmt.Println("ready http://127.0.0.1:1/")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // leavePID writes the process id to the demo's folder, if the game runs there.

@@ -80,8 +80,9 @@ func TestDemo_SessionWithBots(t *testing.T) {
 	if accepted.GameSessionID != id {
 		t.Errorf("players were accepted into %s, want %s", accepted.GameSessionID, id)
 	}
+	out.await(t, "Play in a browser: ")
 	text := out.String()
-	for _, want := range []string{"--endpoint-url " + base, accepted.FleetID, "--alias-id alias-", "custom-local", "events --follow"} {
+	for _, want := range []string{"--endpoint-url " + base, accepted.FleetID, "--alias-id alias-", "custom-local", "events --follow", "Play in a browser: http://127.0.0.1:1/"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the printed commands lack %q:\n%s", want, text)
 		}

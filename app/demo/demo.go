@@ -102,7 +102,10 @@ func (d *Demo) run(ctx context.Context) (err error) {
 		d.say("No game server processes run: %v.", d.missing)
 		return nil
 	}
+	var page sync.WaitGroup
+	page.Go(func() { d.servePage(ctx) })
 	d.keepPlaying(ctx)
+	page.Wait()
 	return nil
 }
 

@@ -4,6 +4,7 @@
 //	arena server [--port N] [flags]       run a game server process
 //	arena bot --addr HOST:PORT --player-session ID [flags]
 //	arena bots                            play as lines of JSON on standard input say
+//	arena page [--muster URL]             serve the game as a page for browsers
 //
 // The server joins a fleet through the official Server SDK 5. On a managed host the
 // environment (GAMELIFT_SDK_*) has all it needs; elsewhere the --sdk-url, --fleet-id,
@@ -40,6 +41,7 @@ const endWithin = 20 * time.Second
 const usage = `usage: arena server [flags]   run a game server process
        arena bot [flags]      play on one
        arena bots             play for muster bots, as standard input says
+       arena page [flags]     serve the game as a page for browsers
 Each command explains its flags with --help.
 `
 
@@ -65,6 +67,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return runBots(ctx, args[1:], stdout, stderr)
 	case "bots":
 		return runHost(ctx, args[1:], os.Stdin, stdout, stderr)
+	case "page":
+		return runPage(ctx, args[1:], os.Stdin, stdout, stderr)
 	case "help", "-h", "--help":
 		fmt.Fprint(stdout, usage)
 		return exitDone

@@ -20,7 +20,7 @@ import (
 type process struct {
 	host *gameserver.Server
 	conn *net.UDPConn
-	opts server.Options
+	opts server.Options // its Web, if any, has the port of conn
 	log  *slog.Logger
 
 	playing atomic.Pointer[game]

@@ -23,12 +23,12 @@ import (
 // end.
 func launch(t *testing.T, service *fakesdk.Fake) (address string, wait func() error) {
 	t.Helper()
-	conn, err := listen(0)
+	conn, web, err := listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	p, err := newProcess(conn, server.Options{TicksASecond: 200, EmptyFor: 1},
+	t.Cleanup(func() { conn.Close(); web.Close() })
+	p, err := newProcess(conn, server.Options{TicksASecond: 200, EmptyFor: 1, Web: web},
 		gameserver.Options{SDK: service, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *flag.FlagSet) {
-	flags.IntVar(&f.port, "port", 0, "UDP `port` to listen on; 0 picks a free one")
+	flags.IntVar(&f.port, "port", 0, "UDP `port` to listen on, and TCP for WebSockets; 0 picks a free one")
 	flags.StringVar(&f.logFile, "log-file", "", "also log to this `file` and offer it for collection")
 	flags.BoolVar(&f.verbose, "verbose", false, "log the Server SDK's details too")
 	flags.IntVar(&f.game.TicksASecond, "ticks", 20, "game ticks a second, 1 to 200")
@@ -64,11 +64,13 @@ func serve(ctx context.Context, f serverFlags, stderr io.Writer) error {
 		return err
 	}
 	defer closeLog()
-	conn, err := listen(f.port)
+	conn, web, err := listen(f.port)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	defer web.Close()
+	f.game.Web = web
 	f.game.Seed = uint64(time.Now().UnixNano())
 	p, err := newProcess(conn, f.game, gameserver.Options{Params: f.sdk, LogPaths: logs, Logger: log})
 	if err != nil {
@@ -77,23 +79,29 @@ func serve(ctx context.Context, f serverFlags, stderr io.Writer) error {
 	return p.run(ctx)
 }
 
-// listen opens the game's socket. If the system picks a port above the SDK's limit,
-// it picks another while the first stays taken.
-func listen(port int) (*net.UDPConn, error) {
+// listen opens the game's socket for datagrams, and one on the same port for WebSockets. If
+// the system picks a port above the SDK's limit, or one that is taken for the other, it picks
+// another while the first stays taken.
+func listen(port int) (*net.UDPConn, net.Listener, error) {
+	var lastErr error = fmt.Errorf("UDP port must be at most %d", maxPort)
 	for tries := 0; tries < 64; tries++ {
 		conn, err := net.ListenUDP("udp", &net.UDPAddr{Port: port})
 		if err != nil {
-			return nil, fmt.Errorf("listen on UDP port %d: %w", port, err)
+			return nil, nil, fmt.Errorf("listen on UDP port %d: %w", port, err)
 		}
 		if got := conn.LocalAddr().(*net.UDPAddr).Port; got <= maxPort {
-			return conn, nil
+			web, err := net.ListenTCP("tcp", &net.TCPAddr{Port: got})
+			if err == nil {
+				return conn, web, nil
+			}
+			lastErr = fmt.Errorf("listen on TCP port %d: %w", got, err)
 		}
 		defer conn.Close()
 		if port != 0 {
 			break
 		}
 	}
-	return nil, fmt.Errorf("UDP port must be at most %d", maxPort)
+	return nil, nil, lastErr
 }
 
 // openLog opens the log, which goes to stderr and optionally to a file, and returns

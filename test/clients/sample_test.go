@@ -16,6 +16,10 @@ import (
 // file that keeps the login.
 var samples = []runtimeRow{
 	{
+		name: "node", source: "clients/typescript", needs: "node", remedy: "install Node.js 20 or later (Debian package nodejs)",
+		run: []string{"node", "{source}/sample/duel.mjs"},
+	},
+	{
 		name: "c#", source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)",
 		build: []string{"mcs", "-langversion:7.2", "-out:{out}/duel.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/Samples~/Console/*.cs"},
 		run:   []string{"mono", "{out}/duel.exe"},
@@ -40,7 +44,11 @@ func (r *runtimeRow) sample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Kill)
+	t.Cleanup(func() { // the demo's game servers outlive a server that is killed
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	run := func(more ...string) *exec.Cmd {

@@ -46,7 +46,7 @@ func TestLatency_Receipts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Kill)
+	t.Cleanup(func() { stop(t, server) })
 	for _, transport := range []string{"udp", "https"} {
 		t.Run(transport, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), program, "--input-type=module", "-e", measure, server.URL, transport)
@@ -100,4 +100,11 @@ func startBeacon(t *testing.T, muster, key string) (udp, http string) {
 		t.Fatalf("the beacon printed %q, %v\n%s", line, err, &log)
 	}
 	return m[1], m[2]
+}
+
+// stop stops a server with the demo, whose game servers outlive one that is killed.
+func stop(t *testing.T, server *node.Process) {
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
 }

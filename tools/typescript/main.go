@@ -1,9 +1,10 @@
-// Command typescript bundles the TypeScript client library with esbuild, without Node.js:
+// Command typescript bundles the TypeScript client library, and the page of the demo game,
+// with esbuild, without Node.js:
 //
-//	typescript [-library clients/typescript]             # writes its dist
-//	typescript [-library FOLDER] -bundle FILE -to FOLDER # bundles FILE, for tests
+//	typescript [-top .]                         # writes the committed bundles
+//	typescript [-top .] -bundle FILE -to FOLDER # bundles FILE, for tests
 //
-// The declarations of dist/types come from TypeScript's own compiler: npm run types.
+// The declarations of the library come from TypeScript's own compiler: npm run types.
 package main
 
 import (
@@ -12,65 +13,71 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
 func main() {
-	library := flag.String("library", "clients/typescript", "the library's `folder`")
-	bundle := flag.String("bundle", "", "a `file` of the library to bundle, instead of writing dist")
+	top := flag.String("top", ".", "top of the repository, a `folder`")
+	bundle := flag.String("bundle", "", "a `file` to bundle, from top, instead of writing the committed bundles")
 	to := flag.String("to", "", "the `folder` for the bundle")
 	flag.Parse()
-	if err := run(*library, *bundle, *to); err != nil {
+	if err := run(*top, *bundle, *to); err != nil {
 		fmt.Fprintln(os.Stderr, "typescript:", err)
 		os.Exit(1)
 	}
 }
 
-func run(library, bundle, to string) error {
-	if bundle == "" {
-		files, err := dist(library)
+func run(top, bundle, to string) error {
+	if bundle != "" {
+		name := filepath.Base(bundle)
+		text, err := build(top, bundle, api.PlatformNode, false)
 		if err != nil {
 			return err
 		}
-		return write(filepath.Join(library, "dist"), files)
+		return os.WriteFile(filepath.Join(to, strings.TrimSuffix(name, filepath.Ext(name))+".mjs"), text, 0o644)
 	}
-	platform := api.PlatformNode
-	if filepath.Base(filepath.Dir(bundle)) == "browser" {
-		platform = api.PlatformBrowser
-	}
-	name := filepath.Base(bundle)
-	text, err := build(library, bundle, platform, false)
+	files, err := bundles(top)
 	if err != nil {
 		return err
 	}
-	return write(to, map[string][]byte{name[:len(name)-len(filepath.Ext(name))] + ".mjs": text})
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(top, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// dist returns the files of the library's dist, by name.
-func dist(library string) (map[string][]byte, error) {
+// committed are the bundles in the repository.
+var committed = []struct {
+	file, source string
+	platform     api.Platform
+	minified     bool
+}{
+	{"clients/typescript/dist/muster.js", "clients/typescript/src/index.ts", api.PlatformBrowser, false},
+	{"clients/typescript/dist/muster.min.js", "clients/typescript/src/index.ts", api.PlatformBrowser, true},
+	{"clients/typescript/dist/node.js", "clients/typescript/src/node.ts", api.PlatformNode, false},
+	{"examples/arena/page/page.js", "examples/arena/page/src/main.ts", api.PlatformBrowser, true},
+}
+
+// bundles returns the committed bundles as the sources give them, by file.
+func bundles(top string) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, f := range []struct {
-		name, source string
-		platform     api.Platform
-		minified     bool
-	}{
-		{"muster.js", "src/index.ts", api.PlatformBrowser, false},
-		{"muster.min.js", "src/index.ts", api.PlatformBrowser, true},
-		{"node.js", "src/node.ts", api.PlatformNode, false},
-	} {
-		text, err := build(library, f.source, f.platform, f.minified)
+	for _, f := range committed {
+		text, err := build(top, f.source, f.platform, f.minified)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, fmt.Errorf("%s: %w", f.file, err)
 		}
-		files[f.name] = text
+		files[f.file] = text
 	}
 	return files, nil
 }
 
-// build bundles a source file, whose name is relative to the library, with what it imports.
-func build(library, source string, platform api.Platform, minified bool) ([]byte, error) {
-	folder, err := filepath.Abs(library)
+// build bundles a source file, whose name is relative to top, with what it imports.
+func build(top, source string, platform api.Platform, minified bool) ([]byte, error) {
+	folder, err := filepath.Abs(top)
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +98,4 @@ func build(library, source string, platform api.Platform, minified bool) ([]byte
 		return nil, all
 	}
 	return result.OutputFiles[0].Contents, nil
-}
-
-func write(folder string, files map[string][]byte) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

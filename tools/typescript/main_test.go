@@ -13,22 +13,25 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-const library = "../../clients/typescript"
+const (
+	top     = "../.."
+	library = top + "/clients/typescript"
+)
 
 // The committed bundles are what the sources give.
-func TestDist_IsUpToDate(t *testing.T) {
+func TestBundles_AreUpToDate(t *testing.T) {
 	t.Parallel()
-	files, err := dist(library)
+	files, err := bundles(top)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join(library, "dist", name))
+		got, err := os.ReadFile(filepath.Join(top, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("dist/%s is not what the sources give: run make typescript", name)
+			t.Errorf("%s is not what the sources give: run make typescript", name)
 		}
 	}
 }
@@ -95,7 +98,7 @@ func TestLibrary_Units(t *testing.T) {
 	out := t.TempDir()
 	args := []string{"--test", "--test-reporter=spec"}
 	for _, source := range sources {
-		if err := run(library, "test/"+filepath.Base(source), out); err != nil {
+		if err := run(top, "clients/typescript/test/"+filepath.Base(source), out); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, filepath.Join(out, strings.TrimSuffix(filepath.Base(source), ".ts")+".mjs"))
@@ -112,9 +115,12 @@ func TestLibrary_Types(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is missing; install npm to check the library's types")
 	}
-	dir := t.TempDir() // npm installs nothing in the library's folder
-	if err := os.CopyFS(dir, os.DirFS(library)); err != nil {
-		t.Fatal(err)
+	copied := t.TempDir() // npm installs nothing in the repository
+	dir := filepath.Join(copied, "clients", "typescript")
+	for _, folder := range []string{"clients/typescript", "examples/arena/page"} {
+		if err := os.CopyFS(filepath.Join(copied, folder), os.DirFS(filepath.Join(top, folder))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "dist", "types")); err != nil {
 		t.Fatal(err)
@@ -130,11 +136,15 @@ func TestLibrary_Types(t *testing.T) {
 	npm("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 	npm("run", "--silent", "check")
 	npm("run", "--silent", "types")
+	tsc := func(args ...string) {
+		t.Helper()
+		npm(append([]string{"exec", "--", "tsc", "--ignoreConfig", "--noEmit", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"}, args...)...)
+	}
 	compareTypes(t, filepath.Join(dir, "dist", "types"), filepath.Join(library, "dist", "types"))
 	for _, condition := range []string{"browser", "node"} {
-		npm("exec", "--", "tsc", "--ignoreConfig", "--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler",
-			"--customConditions", condition, "--types", "node", "test/use/"+condition+".ts")
+		tsc("--customConditions", condition, "--types", "node", "test/use/"+condition+".ts")
 	}
+	tsc("--types", "", "../../examples/arena/page/src/main.ts")
 }
 
 func compareTypes(t *testing.T, made, committed string) {

@@ -1,4 +1,4 @@
-// src/abort.ts
+// clients/typescript/src/abort.ts
 function linked(...signals) {
   const controller = new AbortController();
   const ends = [];
@@ -53,7 +53,7 @@ function unless(signal, work) {
   });
 }
 
-// src/errors.ts
+// clients/typescript/src/errors.ts
 var MusterError = class extends Error {
   get name() {
     return this.constructor.name;
@@ -173,7 +173,7 @@ function retryAfterMs(header, now) {
   return Number.isNaN(ms) ? void 0 : Math.max(0, ms);
 }
 
-// src/retry.ts
+// clients/typescript/src/retry.ts
 var firstPause = 250;
 var longestPause = 1e4;
 var patience = 1e4;
@@ -195,7 +195,7 @@ function retryDelay(error, idempotent, retries, random) {
   return asked > patience ? void 0 : asked + backoff(retries + 1, random);
 }
 
-// src/http.ts
+// clients/typescript/src/http.ts
 var longestAnswer = 4 << 20;
 var Http = class {
   base;
@@ -305,7 +305,7 @@ function query(members) {
   return all.length === 0 ? "" : "?" + new URLSearchParams(all.map(([name, value]) => [name, String(value)]));
 }
 
-// src/api.ts
+// clients/typescript/src/api.ts
 var plain = {};
 var linkedIdentityShape = { linkedAt: "date" };
 var sessionShape = { identities: linkedIdentityShape };
@@ -434,7 +434,7 @@ var Calls = class {
   }
 };
 
-// src/wire.ts
+// clients/typescript/src/wire.ts
 function camelCase(name) {
   return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 }
@@ -472,7 +472,7 @@ function convert(shape, value, date, names) {
   );
 }
 
-// src/account.ts
+// clients/typescript/src/account.ts
 var renewAfter = 0.8;
 var Account = class {
   #http;
@@ -681,7 +681,7 @@ function isRefused(error) {
   return error instanceof ProblemError && error.status === 401;
 }
 
-// src/events.ts
+// clients/typescript/src/events.ts
 var Emitter = class {
   #handlers = /* @__PURE__ */ new Map();
   /** Adds a handler, and returns a function that removes it. */
@@ -708,7 +708,7 @@ var Emitter = class {
   }
 };
 
-// src/follow.ts
+// clients/typescript/src/follow.ts
 var waitSeconds = 20;
 var quickMs = 250;
 var missesToEnd = 3;
@@ -805,7 +805,7 @@ function mayPass(error) {
   return isTemporary(error) || error instanceof ProblemError && error.status >= 500;
 }
 
-// src/latency.ts
+// clients/typescript/src/latency.ts
 function median(values) {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
@@ -888,7 +888,7 @@ async function https(url, samples, timeoutMs, receipt, signal, fetcher) {
   return signed === "" ? { rttMs } : { rttMs, receipt: signed };
 }
 
-// src/socket.ts
+// clients/typescript/src/socket.ts
 var subprotocol = "muster.player.v1";
 var openWithinMs = 1e4;
 var pingEveryMs = 25e3;
@@ -951,7 +951,7 @@ function connection(o) {
   });
 }
 
-// src/push.ts
+// clients/typescript/src/push.ts
 var code = { goingAway: 1001, unauthorized: 4401, replaced: 4409, tooMany: 4429 };
 var failuresToPoll = 3;
 var stableMs = 1e4;
@@ -1132,7 +1132,7 @@ var Push = class {
   }
 };
 
-// src/store.ts
+// clients/typescript/src/store.ts
 var MemoryTokenStore = class {
   #tokens;
   load() {
@@ -1167,7 +1167,7 @@ var LocalStorageTokenStore = class {
   }
 };
 
-// src/client.ts
+// clients/typescript/src/client.ts
 var apiPath = "/player/v1";
 var giveUpMs = 5e3;
 var mostKnown = 200;

@@ -1,4 +1,5 @@
-// Package server runs one game session of the arena on a UDP socket.
+// Package server runs one game session of the arena on a UDP socket and, for players in
+// browsers, on WebSockets.
 //
 // A room decides: it takes packets, answers of the hosting service and the time, and
 // lists the packets to send and the requests to make. It is plain sequential code.

@@ -1,10 +1,6 @@
 package server
 
-import (
-	"net/netip"
-
-	"github.com/musterhq/muster/examples/arena/wire"
-)
+import "github.com/musterhq/muster/examples/arena/wire"
 
 // formers keeps the last answers to clients that were refused or have left, so that a
 // lost answer is repeated without asking the hosting service. It keeps the newest
@@ -17,7 +13,7 @@ type formers struct {
 
 // former is a client that was refused (session set) or has left (key set).
 type former struct {
-	address netip.AddrPort
+	address peer
 	session string
 	key     uint64
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"net"
 	"time"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	SilentFor    time.Duration // how long a player may send nothing; default 5 seconds
 	Seed         uint64        // of the game's random numbers
 	Log          *slog.Logger  // default: slog.Default()
+	Web          net.Listener  // accepts WebSockets, for players in browsers; nil: none
 }
 
 func (o Options) withDefaults() Options {

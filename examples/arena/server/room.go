@@ -14,10 +14,19 @@ const (
 	maxFormers = 256 // former guests whose last answer is kept for repetition
 )
 
+// peer is where a client is: its address, and its WebSocket unless it sends datagrams.
+type peer struct {
+	addr netip.AddrPort
+	web  *webConn
+}
+
+// String returns the address, for logs.
+func (p peer) String() string { return p.addr.String() }
+
 // guest is a player, or a client waiting to be admitted.
 type guest struct {
 	session  string // player session id
-	address  netip.AddrPort
+	address  peer
 	key      uint64
 	player   uint8 // 0 until admitted
 	heard    time.Time
@@ -32,8 +41,8 @@ type room struct {
 	state  game.State
 	result Result
 
-	guests  map[string]*guest         // by player session id, admitted or waiting
-	at      map[netip.AddrPort]*guest // admitted, by address
+	guests  map[string]*guest // by player session id, admitted or waiting
+	at      map[peer]*guest   // admitted, by address
 	asking  int
 	formers formers
 
@@ -47,23 +56,23 @@ type room struct {
 }
 
 type packet struct {
-	to      netip.AddrPort
+	to      peer
 	message wire.Message
 }
 
 func newRoom(opts Options, now time.Time, newKey func() uint64) *room {
 	return &room{
 		opts: opts, newKey: newKey, state: game.New(opts.Seed),
-		guests: map[string]*guest{}, at: map[netip.AddrPort]*guest{}, formers: formers{limit: maxFormers, answers: map[former]wire.Message{}},
+		guests: map[string]*guest{}, at: map[peer]*guest{}, formers: formers{limit: maxFormers, answers: map[former]wire.Message{}},
 		opened: now, emptySince: now,
 	}
 }
 
-func (r *room) send(to netip.AddrPort, m wire.Message) {
+func (r *room) send(to peer, m wire.Message) {
 	r.out = append(r.out, packet{to, m})
 }
 
-func (r *room) receive(now time.Time, from netip.AddrPort, m wire.Message) {
+func (r *room) receive(now time.Time, from peer, m wire.Message) {
 	switch m := m.(type) {
 	case wire.Join:
 		r.join(now, from, m.PlayerSessionID)
@@ -74,7 +83,7 @@ func (r *room) receive(now time.Time, from netip.AddrPort, m wire.Message) {
 	}
 }
 
-func (r *room) join(now time.Time, from netip.AddrPort, session string) {
+func (r *room) join(now time.Time, from peer, session string) {
 	if known := r.guests[session]; known != nil {
 		r.joinAgain(now, from, known)
 		return
@@ -96,7 +105,7 @@ func (r *room) join(now time.Time, from netip.AddrPort, session string) {
 
 // joinAgain answers a Join whose player session is already admitted or waiting. From
 // the same address it is a repetition; from another one, somebody else uses the id.
-func (r *room) joinAgain(now time.Time, from netip.AddrPort, known *guest) {
+func (r *room) joinAgain(now time.Time, from peer, known *guest) {
 	switch {
 	case known.address != from:
 		r.refuse(from, known.session, wire.RefusedSession)
@@ -106,7 +115,7 @@ func (r *room) joinAgain(now time.Time, from netip.AddrPort, known *guest) {
 	}
 }
 
-func (r *room) refuse(to netip.AddrPort, session string, why wire.Refusal) {
+func (r *room) refuse(to peer, session string, why wire.Refusal) {
 	r.result.Refused++
 	r.opts.Log.Info("player refused", "player_session_id", session, "address", to, "reason", why)
 	r.send(to, wire.Refused{Reason: why})
@@ -163,7 +172,7 @@ func (r *room) seat(now time.Time, g *guest) bool {
 	return true
 }
 
-func (r *room) input(now time.Time, from netip.AddrPort, in wire.Input) {
+func (r *room) input(now time.Time, from peer, in wire.Input) {
 	g := r.at[from]
 	if g == nil || g.key != in.Key {
 		return
@@ -176,7 +185,7 @@ func (r *room) input(now time.Time, from netip.AddrPort, in wire.Input) {
 	g.wish = game.Input{Player: g.player, Move: game.Direction(in.Move), Fire: in.Fire}
 }
 
-func (r *room) leave(now time.Time, from netip.AddrPort, key uint64) {
+func (r *room) leave(now time.Time, from peer, key uint64) {
 	if g := r.at[from]; g != nil && g.key == key {
 		r.depart(now, g, wire.OverLeft)
 		return

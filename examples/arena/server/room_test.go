@@ -27,8 +27,8 @@ func newBench(t *testing.T, opts Options) *bench {
 	return b
 }
 
-func address(n uint16) netip.AddrPort {
-	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), n)
+func address(n uint16) peer {
+	return peer{addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), n)}
 }
 
 // effects is what the room decided since the last call, without snapshots.
@@ -226,7 +226,7 @@ func TestClose_TellsEveryPlayerThreeTimes(t *testing.T) {
 	b.enter(1, "one")
 	b.enter(2, "two")
 	b.room.close(EndTerminating)
-	told := map[netip.AddrPort]int{}
+	told := map[peer]int{}
 	for _, p := range b.take().out {
 		if over, ok := p.message.(wire.Over); ok && over.Reason == wire.OverTerminating {
 			told[p.to]++

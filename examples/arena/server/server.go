@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
-	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -37,7 +36,7 @@ type Server struct {
 }
 
 type arrival struct {
-	from    netip.AddrPort
+	from    peer
 	message wire.Message
 }
 
@@ -46,7 +45,8 @@ type answer struct {
 	verdict verdict
 }
 
-// New returns a server on a socket, which the caller closes after Run.
+// New returns a server on a socket, which the caller closes after Run. Run closes
+// opts.Web.
 func New(conn *net.UDPConn, sessions PlayerSessions, opts Options) *Server {
 	return &Server{
 		conn: conn, sessions: sessions, opts: opts.withDefaults(),
@@ -63,11 +63,16 @@ func (s *Server) Healthy() bool {
 
 // Run plays the game session until it ends. When ctx is cancelled, the players are
 // notified and the session ends. Run returns when all calls to the hosting service
-// have returned and nothing reads the socket. It may be called once.
+// have returned, nothing reads the socket and all WebSockets are closed. It may be called
+// once.
 func (s *Server) Run(ctx context.Context) Result {
 	room := newRoom(s.opts, time.Now(), randomKey)
 	broken := make(chan error, 1)
 	stopReading := s.startReading(broken)
+	if s.opts.Web != nil {
+		web := newWeb(s.opts.Web, s.opts.Log, s.deliver)
+		defer web.stop()
+	}
 	s.lastTick.Store(time.Now().UnixNano())
 	s.play(ctx, room, broken)
 	s.lastTick.Store(0)
@@ -109,7 +114,11 @@ func (s *Server) carryOut(room *room) {
 	for _, p := range room.out {
 		s.buffer = wire.Append(s.buffer[:0], p.message)
 		// A packet that cannot be sent is a lost packet, which the protocol expects.
-		_, _ = s.conn.WriteToUDPAddrPort(s.buffer, p.to)
+		if p.to.web != nil {
+			p.to.web.send(s.buffer)
+			continue
+		}
+		_, _ = s.conn.WriteToUDPAddrPort(s.buffer, p.to.addr)
 	}
 	for _, id := range room.accept {
 		s.calls.Go(func() { s.answers <- answer{id, s.ask(id)} })
@@ -168,11 +177,11 @@ func (s *Server) read() error {
 			continue
 		}
 		failures = 0
-		s.deliver(buffer[:n], from)
+		s.deliver(buffer[:n], peer{addr: from})
 	}
 }
 
-func (s *Server) deliver(packet []byte, from netip.AddrPort) {
+func (s *Server) deliver(packet []byte, from peer) {
 	m, err := wire.Decode(packet)
 	if err != nil {
 		return

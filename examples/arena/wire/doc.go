@@ -1,4 +1,5 @@
-// Package wire is the arena's network protocol: small binary UDP packets.
+// Package wire is the arena's network protocol: small binary packets, as UDP datagrams or,
+// from browsers, as binary messages of a WebSocket.
 //
 // Every packet begins with four bytes: 'M', 'A', the version (1) and the kind.
 // Numbers are big-endian. A packet has exactly the length its fields give; one
