@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,7 +145,7 @@ func newStage(t *testing.T, shared *server, story *story) *stage {
 	queues := map[string]string{}
 	for _, name := range append([]string{"matches"}, n.Pools...) {
 		queue, err := s.aws.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
-			Name: aws.String(name + "-" + unique), TimeoutInSeconds: aws.Int32(60),
+			Name: aws.String(name + "-" + unique), TimeoutInSeconds: aws.Int32(int32(cmp.Or(n.Placement, 60))),
 			Destinations: []types.GameSessionQueueDestination{{DestinationArn: &s.place.FleetARN}},
 		})
 		if err != nil {

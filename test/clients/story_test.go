@@ -25,8 +25,9 @@ type needs struct {
 	Players     map[string]any        `json:"players,omitempty"`    // the players file of the own server
 	Matchmakers map[string]matchmaker `json:"matchmakers,omitempty"`
 	Pools       []string              `json:"pools,omitempty"`
-	GameServers int                   `json:"game_servers,omitempty"` // processes, each for one game session at a time
-	Page        string                `json:"page,omitempty"`         // of browsers: foreign if it is a page of a site that the server does not know
+	Placement   int                   `json:"placement_seconds,omitempty"` // how long a placement looks for a server; default 60
+	GameServers int                   `json:"game_servers,omitempty"`      // processes, each for one game session at a time
+	Page        string                `json:"page,omitempty"`              // of browsers: foreign if it is a page of a site that the server does not know
 }
 
 // A matchmaker is a matchmaking configuration with teams of these sizes.

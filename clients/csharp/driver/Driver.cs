@@ -178,7 +178,7 @@ namespace Muster.Driver
                 { "stopMatchmaking", async (w, c) => { await Client.StopMatchmakingAsync(w["ticket_id"].Text(), c); return null; } },
                 { "acceptMatch", async (w, c) => (await api.AcceptMatchAsync(w["ticket_id"].Text(), AcceptRequest.FromJson(w), c)).ToJson() },
                 { "findMatch", FindMatch },
-                { "followTicket", async (w, c) => (await Client.FollowTicketAsync(w["ticket_id"].Text(), null, c)).ToJson() },
+                { "followTicket", async (w, c) => (await Client.FollowTicketAsync(w["ticket_id"].Text(), t => Event("ticket", t.ToJson()), c)).ToJson() },
                 { "createParty", async (w, c) => (await Client.CreatePartyAsync(w["matchmaker"].Text(), (int)w["max"].Long(), c)).ToJson() },
                 { "joinParty", async (w, c) => (await Client.JoinPartyAsync(w["code"].Text(), c)).ToJson() },
                 { "getParty", async (w, c) => (await api.GetPartyAsync(w["party_id"].Text(), c)).ToJson() },
@@ -227,7 +227,7 @@ namespace Muster.Driver
         {
             var accept = with["accept"].BoolOrNull();
             var request = TicketRequest.FromJson(with);
-            var options = new MatchOptions { Accept = (t, c) => Task.FromResult(accept ?? true) };
+            var options = new MatchOptions { Accept = (t, c) => Task.FromResult(accept ?? true), Changed = t => Event("ticket", t.ToJson()) };
             return (await Client.FindMatchAsync(request, options, cancel)).ToJson();
         }
     }
