@@ -632,7 +632,10 @@ var Account = class {
     return this.#keep(await this.#http.send(r));
   }
   async #keep(answer) {
-    const s = decode(sessionShape, answer.body);
+    const s = decode(sessionShape, answer.body) ?? {};
+    if (!s.playerId || !s.accessToken || !s.refreshToken || !(s.accessTokenExpiresIn > 0)) {
+      throw new NetworkError("what answered a login is not the server");
+    }
     const now = this.#now();
     const life = s.accessTokenExpiresIn * 1e3;
     const secret = s.guestSecret ?? (this.#tokens?.playerId === s.playerId ? this.#tokens.guestSecret : void 0);
@@ -931,10 +934,8 @@ function connection(o) {
       send({ type: "auth", data: o.resume === void 0 ? { access_token: o.token } : { access_token: o.token, resume: o.resume } });
     };
     socket.onmessage = (event) => {
-      let m;
-      try {
-        m = JSON.parse(event.data);
-      } catch {
+      const m = messageOf(event.data);
+      if (!m) {
         lost();
         return;
       }
@@ -949,6 +950,14 @@ function connection(o) {
     socket.onclose = (event) => end(event.code);
     socket.onerror = () => void 0;
   });
+}
+function messageOf(data) {
+  try {
+    const m = JSON.parse(data);
+    return typeof m === "object" && m !== null && "type" in m ? m : void 0;
+  } catch {
+    return void 0;
+  }
 }
 
 // clients/typescript/src/push.ts
@@ -1087,24 +1096,18 @@ var Push = class {
           this.#set({ state: "connected" });
           break;
         case "token.expiring":
-          this.#o.account.access(token, signal).then(
-            (fresh) => {
-              token = fresh;
-              send({ type: "auth", data: { access_token: fresh } });
-            }
-          ).catch(() => void 0);
+          this.#o.account.access(token, signal).then((fresh) => {
+            token = fresh;
+            send({ type: "auth", data: { access_token: fresh } });
+          }).catch(() => void 0);
           break;
         case "match.ticket":
-          this.events.emit("ticket", decode(ticketShape, m.data));
-          break;
         case "party":
-          this.events.emit("party", decode(partyShape, m.data));
+        case "placement":
+          this.#changed(m);
           break;
         case "party.left":
           this.events.emit("partyLeft", void 0);
-          break;
-        case "placement":
-          this.events.emit("placement", decode(placementShape, m.data));
           break;
       }
     };
@@ -1114,6 +1117,19 @@ var Push = class {
       this.#cursor = void 0;
     }
     return connection({ socketClass, url: this.#o.url, token, resume: this.#cursor, signal, onMessage });
+  }
+  /** Reports a row; what is none is ignored. */
+  #changed({ type, data }) {
+    if (typeof data !== "object" || data === null) {
+      return;
+    }
+    if (type === "party") {
+      this.events.emit("party", decode(partyShape, data));
+    } else if (type === "placement") {
+      this.events.emit("placement", decode(placementShape, data));
+    } else {
+      this.events.emit("ticket", decode(ticketShape, data));
+    }
   }
   /** Polls until the state is another one. */
   #poll() {
@@ -1300,7 +1316,13 @@ var Client = class extends Calls {
       return;
     }
     const body = options.everywhere ? { all: true } : { refresh_token: refresh };
-    await this.call({ method: "POST", path: "/auth/logout", body }, options);
+    try {
+      await this.call({ method: "POST", path: "/auth/logout", body }, options);
+    } catch (error) {
+      if (!(error instanceof LoggedOutError)) {
+        throw error;
+      }
+    }
     await this.#account.forget(false);
   }
   /** Deletes the player with all data. */
@@ -1409,9 +1431,6 @@ var Client = class extends Calls {
   /** Leaves a party; with a player, puts that member out, which only the leader may. */
   async leaveParty(party, player = "me", options) {
     await super.leaveParty(party, player, options);
-    if (player === "me" && this.#party === party) {
-      this.#party = void 0;
-    }
   }
   /**
    * Yields a party, each change of it, and each ticket that its leader starts. It ends when the
@@ -1538,7 +1557,11 @@ var Client = class extends Calls {
     const r = { method: c.method, path: c.path, ...c.body === void 0 ? {} : { body: encode(c.bodyShape, c.body) } };
     const answer = await this.#send(c.path === "/players/lookup" ? { ...r, idempotent: true } : r, options, c.open);
     const out = decode(c.shape, answer.body);
-    if (c.shape === partyShape) {
+    if (c.shape && answer.status !== 204 && (typeof out !== "object" || out === null)) {
+      throw new NetworkError(`${c.method} ${c.path.split("?")[0]}: what answered is not the server`);
+    }
+    if (out === void 0) {
+    } else if (c.shape === partyShape) {
       this.#party = out.partyId;
     } else if (c.shape === placementShape) {
       this.#note(out);
@@ -1646,20 +1669,33 @@ var Client = class extends Calls {
       }
     }
     for (const id of [...this.#pending]) {
-      heard.emit("placement", await this.getPlacement(id, { signal }));
+      const p = await found(this.getPlacement(id, { signal }));
+      if (p) {
+        heard.emit("placement", p);
+      } else {
+        this.#pending.delete(id);
+      }
     }
     if (this.#party !== void 0) {
-      try {
-        heard.emit("party", await this.getParty(this.#party, { signal }));
-      } catch (error) {
-        if (!(error instanceof ProblemError && error.status === 404)) {
-          throw error;
-        }
+      const p = await found(this.getParty(this.#party, { signal }));
+      if (p) {
+        heard.emit("party", p);
+      } else {
         heard.emit("partyLeft", void 0);
       }
     }
   }
 };
+async function found(row) {
+  try {
+    return await row;
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) {
+      return void 0;
+    }
+    throw error;
+  }
+}
 
 // clients/typescript/src/node/udp.ts
 import { randomBytes } from "node:crypto";

@@ -1,6 +1,6 @@
 import { type Session, sessionShape } from "./api.js";
 import { unless } from "./abort.js";
-import { LoggedOutError, ProblemError } from "./errors.js";
+import { LoggedOutError, NetworkError, ProblemError } from "./errors.js";
 import type { Http, HttpAnswer, HttpRequest } from "./http.js";
 import { isTemporary } from "./retry.js";
 import type { Tokens, TokenStore } from "./store.js";
@@ -200,7 +200,10 @@ export class Account {
   }
 
   async #keep(answer: HttpAnswer): Promise<Session> {
-    const s = decode(sessionShape, answer.body) as Session;
+    const s = (decode(sessionShape, answer.body) ?? {}) as Session;
+    if (!s.playerId || !s.accessToken || !s.refreshToken || !(s.accessTokenExpiresIn > 0)) {
+      throw new NetworkError("what answered a login is not the server"); // the login before is kept
+    }
     const now = this.#now();
     const life = s.accessTokenExpiresIn * 1000;
     const secret = s.guestSecret ?? (this.#tokens?.playerId === s.playerId ? this.#tokens.guestSecret : undefined);

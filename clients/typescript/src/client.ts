@@ -21,7 +21,7 @@ import {
   type TicketRequest,
   ticketShape,
 } from "./api.js";
-import { ClosedError, MatchError, PlacementError, ProblemError, UsageError } from "./errors.js";
+import { ClosedError, LoggedOutError, MatchError, NetworkError, PlacementError, ProblemError, UsageError } from "./errors.js";
 import { Emitter } from "./events.js";
 import { follow, Inbox, mayPass, type Row } from "./follow.js";
 import { Http, type HttpAnswer, type HttpRequest, path } from "./http.js";
@@ -255,7 +255,13 @@ export class Client extends Calls {
       return;
     }
     const body = options.everywhere ? { all: true } : { refresh_token: refresh };
-    await this.call({ method: "POST", path: "/auth/logout", body }, options);
+    try {
+      await this.call({ method: "POST", path: "/auth/logout", body }, options);
+    } catch (error) {
+      if (!(error instanceof LoggedOutError)) {
+        throw error; // else the login had ended already
+      }
+    }
     await this.#account.forget(false);
   }
 
@@ -380,9 +386,6 @@ export class Client extends Calls {
   /** Leaves a party; with a player, puts that member out, which only the leader may. */
   override async leaveParty(party: string, player = "me", options?: CallOptions): Promise<void> {
     await super.leaveParty(party, player, options);
-    if (player === "me" && this.#party === party) {
-      this.#party = undefined;
-    }
   }
 
   /**
@@ -520,7 +523,12 @@ export class Client extends Calls {
     const r = { method: c.method, path: c.path, ...(c.body === undefined ? {} : { body: encode(c.bodyShape, c.body) }) };
     const answer = await this.#send(c.path === "/players/lookup" ? { ...r, idempotent: true } : r, options, c.open);
     const out = decode(c.shape, answer.body);
-    if (c.shape === partyShape) {
+    if (c.shape && answer.status !== 204 && (typeof out !== "object" || out === null)) {
+      throw new NetworkError(`${c.method} ${c.path.split("?")[0]}: what answered is not the server`);
+    }
+    if (out === undefined) {
+      // an earlier attempt was not answered
+    } else if (c.shape === partyShape) {
       this.#party = (out as Party).partyId;
     } else if (c.shape === placementShape) {
       this.#note(out as Placement);
@@ -646,17 +654,32 @@ export class Client extends Calls {
       }
     }
     for (const id of [...this.#pending]) {
-      heard.emit("placement", await this.getPlacement(id, { signal }));
+      const p = await found(this.getPlacement(id, { signal }));
+      if (p) {
+        heard.emit("placement", p);
+      } else {
+        this.#pending.delete(id);
+      }
     }
     if (this.#party !== undefined) {
-      try {
-        heard.emit("party", await this.getParty(this.#party, { signal }));
-      } catch (error) {
-        if (!(error instanceof ProblemError && error.status === 404)) {
-          throw error;
-        }
+      const p = await found(this.getParty(this.#party, { signal }));
+      if (p) {
+        heard.emit("party", p);
+      } else {
         heard.emit("partyLeft", undefined);
       }
     }
+  }
+}
+
+/** Returns undefined for what is not found. */
+async function found<T>(row: Promise<T>): Promise<T | undefined> {
+  try {
+    return await row;
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) {
+      return undefined;
+    }
+    throw error;
   }
 }

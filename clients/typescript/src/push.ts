@@ -200,24 +200,21 @@ export class Push {
           break;
         case "token.expiring":
           // If the login has ended, the server closes the connection.
-          this.#o.account.access(token, signal).then(
-            (fresh) => {
+          this.#o.account
+            .access(token, signal)
+            .then((fresh) => {
               token = fresh;
               send({ type: "auth", data: { access_token: fresh } });
-            },
-          ).catch(() => undefined);
+            })
+            .catch(() => undefined);
           break;
         case "match.ticket":
-          this.events.emit("ticket", decode(ticketShape, m.data) as Ticket);
-          break;
         case "party":
-          this.events.emit("party", decode(partyShape, m.data) as Party);
+        case "placement":
+          this.#changed(m);
           break;
         case "party.left":
           this.events.emit("partyLeft", undefined);
-          break;
-        case "placement":
-          this.events.emit("placement", decode(placementShape, m.data) as Placement);
           break;
       }
     };
@@ -227,6 +224,20 @@ export class Push {
       this.#cursor = undefined; // it is another player's
     }
     return connection({ socketClass, url: this.#o.url, token, resume: this.#cursor, signal, onMessage });
+  }
+
+  /** Reports a row; what is none is ignored. */
+  #changed({ type, data }: Message): void {
+    if (typeof data !== "object" || data === null) {
+      return;
+    }
+    if (type === "party") {
+      this.events.emit("party", decode(partyShape, data) as Party);
+    } else if (type === "placement") {
+      this.events.emit("placement", decode(placementShape, data) as Placement);
+    } else {
+      this.events.emit("ticket", decode(ticketShape, data) as Ticket);
+    }
   }
 
   /** Polls until the state is another one. */

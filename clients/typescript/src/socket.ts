@@ -86,11 +86,9 @@ export function connection(o: SocketOptions): Promise<Ended> {
       send({ type: "auth", data: o.resume === undefined ? { access_token: o.token } : { access_token: o.token, resume: o.resume } });
     };
     socket.onmessage = (event: MessageEvent) => {
-      let m: Message;
-      try {
-        m = JSON.parse(event.data as string) as Message;
-      } catch {
-        lost();
+      const m = messageOf(event.data);
+      if (!m) {
+        lost(); // what answers is not the server
         return;
       }
       if (m.type === "auth.ok") {
@@ -104,4 +102,14 @@ export function connection(o: SocketOptions): Promise<Ended> {
     socket.onclose = (event: CloseEvent) => end(event.code);
     socket.onerror = () => undefined; // a close follows
   });
+}
+
+/** Parses a message; undefined if it is none. */
+function messageOf(data: unknown): Message | undefined {
+  try {
+    const m: unknown = JSON.parse(data as string);
+    return typeof m === "object" && m !== null && "type" in m ? (m as Message) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -217,3 +217,62 @@ test("close ends what is under way", async () => {
   await assert.rejects(next, { name: "ClosedError" });
   await assert.rejects(c.me(), { name: "ClosedError" });
 });
+
+test("messages that are none change nothing, or end the connection", async () => {
+  const c = client(server(() => json(200, { items: [] })).fetch);
+  const tickets: unknown[] = [];
+  c.on("ticket", (t) => tickets.push(t));
+  c.connectPush();
+  const first = await opened(1);
+  first.ready();
+  for (const m of [{ type: "match.ticket" }, { type: "match.ticket", data: "x" }, { type: "party", data: null }, { type: "news", data: {} }, { type: 5 }]) {
+    first.hear(m);
+  }
+  assert.equal(c.pushState.state, "connected");
+  assert.deepEqual(tickets, []);
+  first.hear(null);
+  const second = await opened(2);
+  second.ready();
+  second.onmessage?.({ data: "<html>" } as never);
+  await opened(3);
+  c.close();
+});
+
+test("what answers in place of the server is an error, and no login", async () => {
+  const s = server(() => json(200, {}));
+  const store = new MemoryTokenStore();
+  store.save({ ...stored, renewAt: -1, expiresAt: -1 });
+  const c = new Client("http://muster.test/", { store, fetch: s.fetch, webSocket: null, random: () => 0, now: () => 0 });
+  await assert.rejects(c.loginGuest(), { name: "NetworkError" });
+  assert.equal(store.load()?.refreshToken, "refresh-0");
+  const list = server(() => json(200, null));
+  await assert.rejects(client(list.fetch, null).config(), { name: "NetworkError" });
+});
+
+test("a logout of a login that has ended is one", async () => {
+  const s = server(() => problem(401, "refresh-invalid"));
+  const store = new MemoryTokenStore();
+  const { guestSecret: _, ...linked } = stored;
+  store.save({ ...linked, renewAt: -1, expiresAt: -1 });
+  const c = new Client("http://muster.test/", { store, fetch: s.fetch, webSocket: null, random: () => 0, now: () => 0 });
+  await c.logout();
+  assert.equal(c.session.loggedIn, false);
+});
+
+test("without a push, the end of a party and of a placement is seen", async () => {
+  const party = { party_id: "p", code: "c", leader: "p-1", matchmaker: "duel", max: 2, members: [], expires_at: "2030-01-01T00:00:00Z" };
+  const s = server((r) => {
+    if (r.path === "/parties" || r.path === "/sessions") {
+      return json(201, r.path === "/parties" ? party : { placement_id: "g", pool: "x", state: "pending", created_at: "2030-01-01T00:00:00Z", expires_at: "2030-01-01T00:00:00Z", seq: 1 });
+    }
+    return r.path === "/matchmaking/tickets" ? json(200, { items: [] }) : problem(404, "not-found");
+  });
+  const c = client(s.fetch, null);
+  await c.createParty({ matchmaker: "duel" });
+  await c.createSession({ pool: "x" });
+  const left = new Promise<void>((resolve) => c.on("partyLeft", () => resolve()));
+  c.connectPush();
+  await left;
+  c.close();
+  assert.equal(s.got.filter((r) => r.path === "/placements/g").length, 1, "what is not found is not asked for again");
+});
