@@ -99,7 +99,6 @@ func (p *Process) ready(ctx context.Context, r ReadyRequest) error {
 	p.change(func(k *kept) {
 		if first = k.Ready == nil; first {
 			k.Ready = &r
-			p.since = time.Now()
 			p.open()
 		}
 	})
@@ -142,7 +141,7 @@ func (p *Process) readyAgain(ctx context.Context, r ReadyRequest) error {
 	late := time.NewTimer(answering)
 	defer late.Stop()
 	for {
-		now, changed := p.look()
+		now, changed := p.Look()
 		if now.State != Starting {
 			return nil
 		}
@@ -211,40 +210,40 @@ func (p *Process) accept(ctx context.Context, in PlayerRequest) (Player, error) 
 		return Player{}, err
 	}
 	p.mu.Lock()
-	again := p.unsure[id]
-	if len(p.unsure) < maxListed {
-		p.unsure[id] = true
+	busy := p.arriving[id] || p.kept.Taken[id]
+	if !busy {
+		p.arriving[id] = true
 	}
 	p.mu.Unlock()
+	if busy {
+		return Player{}, notAccepted("the player session was accepted already, for another connection")
+	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.arriving, id)
+	}()
 	err = p.request(ctx, "the player is accepted", "AcceptPlayerSession", map[string]any{"GameSessionId": session, "PlayerSessionId": id}, nil)
 	var refused *Problem
-	if errors.As(err, &refused) && refused.Code == "unreachable" {
+	if errors.As(err, &refused) && refused.Code != "refused" {
 		return Player{}, err
 	}
 	found, looked := p.player(ctx, session, id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if refused != nil {
-		if looked != nil || found.State != "active" || !again && !p.wasBefore(found) {
-			delete(p.unsure, id)
-			refused.Code, refused.Remedy = "player-refused", "disconnect this connection, and no other"
-			return Player{}, refused
-		}
+	switch {
+	case refused != nil && (looked != nil || found.State != "active"):
+		return Player{}, notAccepted(refused.Detail)
+	case looked != nil:
+		return Player{}, looked // a repeated request finds the player
 	}
-	if looked != nil {
-		return Player{}, looked // it stays unsure: a repeated request finds the player
-	}
-	delete(p.unsure, id)
-	if p.wraps != nil {
-		p.let[id] = true
-	}
+	p.take(id, true)
 	return found, nil
 }
 
-// wasBefore reports whether a player of a wrapped program was let in by Muster itself,
-// before the program called ready, and has not been accepted here. p.mu must be held.
-func (p *Process) wasBefore(found Player) bool {
-	return p.wraps != nil && !p.let[found.PlayerSessionID] && found.Created.Before(p.since)
+// notAccepted returns the problem of a player who is not let in.
+func notAccepted(detail string) *Problem {
+	return problem(http.StatusConflict, "player-refused", "player_session_id", detail, "disconnect this connection, and no other")
 }
 
 // playerSession is a player session as Muster describes it.
@@ -332,7 +331,13 @@ func (p *Process) remove(ctx context.Context, id string) error {
 	if err := checkID("player_session_id", id); err != nil {
 		return err
 	}
-	return p.request(ctx, "the player is removed", "RemovePlayerSession", map[string]any{"GameSessionId": session, "PlayerSessionId": id}, nil)
+	if err := p.request(ctx, "the player is removed", "RemovePlayerSession", map[string]any{"GameSessionId": session, "PlayerSessionId": id}, nil); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.take(id, false)
+	return nil
 }
 
 // health is POST /health.

@@ -220,7 +220,7 @@ func (p *Process) status(err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, _ := p.look()
+	now, _ := p.Look()
 	return now, nil
 }
 
@@ -239,14 +239,14 @@ func (p *Process) wait(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
 	for {
-		now, changed := p.look()
+		now, changed := p.Look()
 		if query.Has("after") && now.Version > uint64(after) || !query.Has("after") && (now.Session != nil || now.State == Ending || now.State == Ended) {
 			return now, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			now, _ = p.look()
+			now, _ = p.Look()
 			return now, nil
 		case <-p.life.Done():
 			return now, nil

@@ -48,6 +48,10 @@ type kept struct {
 	EndBy     *time.Time    `json:",omitempty"`
 	Ended     bool          `json:",omitempty"`
 	Unhealthy bool          `json:",omitempty"` // the program said so
+	// Taken are the player sessions that were accepted, and have not been removed. Nobody else
+	// accepts players of the game session: an ACTIVE one that is not here was accepted by a
+	// request whose answer was lost, or let in by Muster before a wrapped program called ready.
+	Taken map[string]bool `json:",omitempty"`
 }
 
 // Process is a process that may use the interface.
@@ -62,15 +66,13 @@ type Process struct {
 	wraps  *Wrapping     // nil for a process that an agent started
 	work   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	kept    kept
-	link    Muster          // nil before ready
-	changed chan struct{}   // closed and replaced when the version grows
-	lively  time.Time       // when the program last called health, or ready
-	unsure  map[string]bool // player sessions of which it is not known whether Muster has accepted them
-	let     map[string]bool // wrapped: player sessions that were accepted here, or are known to be used
-	since   time.Time       // wrapped: when ready was called
-	over    bool            // nothing is begun any more
+	mu       sync.Mutex // guards what follows
+	kept     kept
+	link     Muster          // nil before ready
+	changed  chan struct{}   // closed and replaced when the version grows
+	lively   time.Time       // when the program last called health, or ready
+	arriving map[string]bool // player sessions that are being accepted
+	over     bool            // nothing is begun any more
 }
 
 // Wrapping is what package wrap does for a program that it has started for a game session.
@@ -82,7 +84,7 @@ type Wrapping struct {
 func newProcess(a Admission, wraps *Wrapping, tls *tls.Config, log *slog.Logger) *Process {
 	p := &Process{
 		a: a, wraps: wraps, digest: digestOf(a.Token), tls: tls, log: log.With("process_id", a.ProcessID), busy: make(chan struct{}, maxRequests),
-		kept: kept{ProcessID: a.ProcessID, Version: 1}, changed: make(chan struct{}), unsure: map[string]bool{}, let: map[string]bool{},
+		kept: kept{ProcessID: a.ProcessID, Version: 1}, changed: make(chan struct{}), arriving: map[string]bool{},
 	}
 	p.life, p.end = context.WithCancel(context.Background())
 	if wraps != nil {
@@ -248,17 +250,39 @@ func (p *Process) change(do func(*kept)) {
 	defer p.mu.Unlock()
 	do(&p.kept)
 	p.kept.Version++
-	if p.a.State != "" {
-		if err := disk.Write(p.a.State, p.kept); err != nil {
-			p.log.Error("the state of a process is not kept for the next agent", "error", err)
-		}
-	}
+	p.keep()
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// look returns the status, and a channel that is closed when it changes.
-func (p *Process) look() (Status, <-chan struct{}) {
+// keep stores the state. p.mu must be held.
+func (p *Process) keep() {
+	if p.a.State == "" {
+		return
+	}
+	if err := disk.Write(p.a.State, p.kept); err != nil {
+		p.log.Error("the state of a process is not kept for the next agent", "error", err)
+	}
+}
+
+// take records whether a player session is accepted. p.mu must be held.
+func (p *Process) take(id string, accepted bool) {
+	if p.kept.Taken[id] == accepted {
+		return
+	}
+	if p.kept.Taken == nil {
+		p.kept.Taken = map[string]bool{}
+	}
+	if accepted {
+		p.kept.Taken[id] = true
+	} else {
+		delete(p.kept.Taken, id)
+	}
+	p.keep()
+}
+
+// Look returns the status, and a channel that is closed when it changes.
+func (p *Process) Look() (Status, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.kept
@@ -296,7 +320,7 @@ func (p *Process) announce(ctx context.Context) error {
 	if r.Port != nil {
 		port = *r.Port
 	}
-	for wait := time.Second; ; wait = min(2*wait, 15*time.Second) {
+	for wait := time.Second; ; wait = min(2*wait, 5*time.Second) {
 		err := p.muster().Ask(ctx, "ActivateServerProcess", map[string]any{
 			"SdkVersion": gamelink.SDKVersion, "SdkLanguage": "Muster", "SdkToolName": Tool, "SdkToolVersion": "1", "Port": port, "LogPaths": logs,
 		}, nil)
@@ -323,13 +347,6 @@ func (p *Process) announce(ctx context.Context) error {
 
 // SetActivated records that the game session was activated on behalf of the program.
 func (p *Process) SetActivated() { p.change(func(k *kept) { k.Activated = true }) }
-
-// HasLeft reports whether the program has called end.
-func (p *Process) HasLeft() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.kept.Ended
-}
 
 // Healthy reports whether the process counts as healthy: it does until it says otherwise,
 // or is silent for longer than it has promised.

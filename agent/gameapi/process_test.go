@@ -101,7 +101,7 @@ func TestProcess_AcceptsOnce(t *testing.T) {
 			id, _ := members["PlayerSessionId"].(string)
 			switch action {
 			case "AcceptPlayerSession":
-				if accepted[id] {
+				if accepted[id] && !away {
 					return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
 				}
 				accepted[id] = true
@@ -133,11 +133,19 @@ func TestProcess_AcceptsOnce(t *testing.T) {
 			}
 		}
 		accept("psess-1", "unreachable")
+		accept("psess-1", "unreachable")
 		away = false
 		accept("psess-1", "ann")
 		accept("psess-1", "player-refused")
 		accept("psess-2", "ann")
 		accept("psess-2", "player-refused")
+		away = true // somebody presents psess-2 while Muster is away, and again afterwards
+		accept("psess-2", "player-refused")
+		away = false
+		accept("psess-2", "player-refused")
+		if err := p.remove(t.Context(), "psess-2"); err != nil || p.kept.Taken["psess-2"] || !p.kept.Taken["psess-1"] {
+			t.Errorf("after psess-2 left: %v, taken are %v", err, p.kept.Taken)
+		}
 	})
 }
 
@@ -145,7 +153,6 @@ func TestProcess_AcceptsOnce(t *testing.T) {
 func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		created := time.Now().UnixMilli()
 		l := &line{}
 		l.answer = func(_ context.Context, action string, members map[string]any, to any) error {
 			switch action {
@@ -153,7 +160,7 @@ func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
 				return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
 			case "DescribePlayerSessions":
 				to.(*playerSessions).PlayerSessions = []playerSession{{
-					PlayerID: "ann", PlayerSessionID: members["PlayerSessionId"].(string), GameSessionID: "arn:g", Status: "ACTIVE", CreationTime: created,
+					PlayerID: "ann", PlayerSessionID: members["PlayerSessionId"].(string), GameSessionID: "arn:g", Status: "ACTIVE",
 				}}
 			}
 			return nil
@@ -184,10 +191,6 @@ func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
 		if _, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err == nil || err.(*Problem).Code != "player-refused" {
 			t.Errorf("the same again: %v", err)
 		}
-		created = time.Now().Add(time.Second).UnixMilli()
-		if _, err := p.accept(t.Context(), PlayerRequest{"psess-2"}); err == nil || err.(*Problem).Code != "player-refused" {
-			t.Errorf("a later player whom somebody accepted already: %v", err)
-		}
 	})
 }
 
@@ -211,14 +214,14 @@ func TestProcess_Ready(t *testing.T) {
 		if err := p.ready(t.Context(), ReadyRequest{}); err == nil || err.(*Problem).Status != 409 || !strings.Contains(err.Error(), "no") {
 			t.Errorf("refused: %v", err)
 		}
-		if now, _ := p.look(); now.State != Starting {
+		if now, _ := p.Look(); now.State != Starting {
 			t.Errorf("the state is %s", now.State)
 		}
 		status.Store(http.StatusServiceUnavailable)
 		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil { // after a while
 			t.Errorf("while Muster is busy: %v", err)
 		}
-		if now, _ := p.look(); now.State != Starting {
+		if now, _ := p.Look(); now.State != Starting {
 			t.Errorf("the state is %s", now.State)
 		}
 		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 31}); err == nil || err.(*Problem).Code != "already-ready" {
@@ -228,7 +231,7 @@ func TestProcess_Ready(t *testing.T) {
 		if err := p.ready(t.Context(), ReadyRequest{HealthTimeout: 30}); err != nil {
 			t.Errorf("again: %v", err)
 		}
-		if now, _ := p.look(); now.State != Ready {
+		if now, _ := p.Look(); now.State != Ready {
 			t.Errorf("the state is %s", now.State)
 		}
 	})
@@ -255,4 +258,51 @@ func TestProcess_Finish(t *testing.T) {
 			t.Errorf("%s: ended in order is %v, asked %q", c.name, got, l.asked)
 		}
 	}
+}
+
+// Of two connections that present the same player session at once, one is accepted.
+func TestProcess_AcceptsOneAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{}
+		accepted := false // guarded by l.mu
+		l.answer = func(_ context.Context, action string, members map[string]any, to any) error {
+			switch action {
+			case "AcceptPlayerSession":
+				l.mu.Lock()
+				was := accepted
+				accepted = true
+				l.mu.Unlock()
+				time.Sleep(time.Second)
+				if was {
+					return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
+				}
+			case "DescribePlayerSessions":
+				time.Sleep(time.Second)
+				to.(*playerSessions).PlayerSessions = []playerSession{{PlayerID: "ann", PlayerSessionID: "psess-1", GameSessionID: "arn:g", Status: "ACTIVE"}}
+			}
+			return nil
+		}
+		p := process(l, ReadyRequest{})
+		defer p.close()
+		results := make(chan error, 8)
+		for n := range 8 {
+			go func() {
+				time.Sleep(time.Duration(n) * 300 * time.Millisecond)
+				_, err := p.accept(t.Context(), PlayerRequest{"psess-1"})
+				results <- err
+			}()
+		}
+		in := 0
+		for range 8 {
+			if err := <-results; err == nil {
+				in++
+			} else if r, ok := errors.AsType[*Problem](err); !ok || r.Code != "player-refused" {
+				t.Errorf("refused by %v", err)
+			}
+		}
+		if in != 1 {
+			t.Errorf("%d connections were let in", in)
+		}
+	})
 }

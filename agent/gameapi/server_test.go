@@ -204,15 +204,21 @@ func TestProcess_KeepsItsState(t *testing.T) {
 	at := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 	p.Push("UpdateGameSession", []byte(`{"GameSession":{"GameSessionId":"arn:g","Name":"friday","MaximumPlayerSessionCount":4},"UpdateReason":"BACKFILL_TIMED_OUT","BackfillTicketId":"t1"}`))
 	p.Push("TerminateProcess", []byte(`{"TerminationTime":`+jsonNumber(at.UnixMilli())+`}`))
-	before, _ := p.look()
+	p.mu.Lock()
+	p.take("psess-1", true)
+	p.mu.Unlock()
+	before, _ := p.Look()
 	s.Close()
 
 	again := open(t, dir)
-	now, _ := again.processes["a"].look()
+	now, _ := again.processes["a"].Look()
 	if now.Version != before.Version || now.State != Ending || now.Session == nil || now.Session.SessionID != "arn:g" || now.Backfill == nil || *now.Backfill != (Backfill{"t1", TimedOut}) || !now.EndBy.Equal(at) {
 		t.Errorf("the next agent knows %+v, want %+v", now, before)
 	}
-	if other, _ := again.processes["b"].look(); other.Session != nil || other.State != Starting {
+	if !again.processes["a"].kept.Taken["psess-1"] {
+		t.Error("the next agent does not know who was accepted")
+	}
+	if other, _ := again.processes["b"].Look(); other.Session != nil || other.State != Starting {
 		t.Errorf("the other process has %+v", other)
 	}
 }

@@ -1,5 +1,7 @@
 // Package wrap hosts a game server that uses no SDK: it plays the SDK's part towards
-// Muster, and starts the program when a game session is assigned.
+// Muster, and starts the program when a game session is assigned. The program may take over
+// by the HTTP interface that the wrapper serves (package gameapi). With Options.HTTP it must:
+// then it is started at once.
 //
 //	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ it lives for a second ─▶ ActivateGameSession
 //	the program exits, or TerminateProcess and its end ─▶ ProcessEnding ─▶ exit

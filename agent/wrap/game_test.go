@@ -29,8 +29,7 @@ func TestListens(t *testing.T) {
 			t.Errorf("port %d: open %v, known %v", port, open, known)
 		}
 	}
-	tcp.Close()
-	if open, known := listens(tcp.Addr().(*net.TCPAddr).Port); open || !known {
+	if open, known := listens(1); open || !known { // tcpmux, which nothing serves any more
 		t.Errorf("a closed port: open %v, known %v", open, known)
 	}
 }

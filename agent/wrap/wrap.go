@@ -31,6 +31,8 @@ type Options struct {
 	// ProcessEnding is sent for a crash of the program, because it would hide the
 	// crash.
 	Watched bool
+	// HTTP starts the program at once: it says over HTTP when it is ready.
+	HTTP bool
 	// GamePort is where the program's HTTP interface (package gameapi) listens on
 	// loopback; 0 picks a port.
 	GamePort int
@@ -82,8 +84,8 @@ type Game struct {
 	GameProperties            map[string]string
 }
 
-// Run is the wrapper's whole life. It returns the program's exit code, or 0 if no
-// game session came. When ctx ends, the program is asked to end.
+// Run is the wrapper's whole life. It returns the program's exit code, or 0 if it was told
+// to end or no game session came. When ctx ends, the program is asked to end.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = time.Minute
@@ -96,6 +98,9 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.HTTP {
+		return runHTTP(ctx, o)
 	}
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()

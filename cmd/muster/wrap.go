@@ -10,6 +10,7 @@ import (
 type wrapCommand struct {
 	logFlags
 	Logs     []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
+	HTTP     bool     `name:"http" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
 	Watched  bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
 	GamePort int      `hidden:"" help:"The port of the program's HTTP interface on loopback; 0 picks one."`
 	Command  []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
@@ -21,7 +22,7 @@ func (c *wrapCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	o.Program, o.Args, o.LogPaths, o.Watched, o.GamePort, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.GamePort, c.logger(t.err)
+	o.Program, o.Args, o.LogPaths, o.Watched, o.HTTP, o.GamePort, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.HTTP, c.GamePort, c.logger(t.err)
 	code, err := wrap.Run(t.ctx, o)
 	if err != nil {
 		return err

@@ -168,10 +168,12 @@ type player struct {
 
 func (g *game) connect(s *types.GameSession) *player {
 	g.t.Helper()
-	conn, err := net.Dial("tcp", net.JoinHostPort(*s.IpAddress, fmt.Sprint(*s.Port)))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	var conn net.Conn
+	g.until("the game listens", func() (is bool) { // a program that each game session starts may not yet
+		var err error
+		conn, err = net.Dial("tcp", net.JoinHostPort(*s.IpAddress, fmt.Sprint(*s.Port)))
+		return err == nil
+	})
 	g.t.Cleanup(func() { conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		g.t.Fatal(err)
@@ -232,8 +234,7 @@ func TestSample_Python(t *testing.T) {
 }
 
 // A program that each game session starts manages itself from its first call of ready.
-func TestSample_NoSDK(t *testing.T) {
-	t.Parallel()
+func TestSample_NoSDK(t *testing.T) { // alone: its port is free until a game session starts it, and others pick ports too
 	startWith(t, []string{"--no-sdk"}, sample(t, "python"), "game.py", "exec", program(t, "python3", "python3")).life()
 }
 
@@ -264,6 +265,50 @@ func TestSample_Curl(t *testing.T) {
 	g.is(ann, types.PlayerSessionStatusCompleted)
 	tell("over")
 	g.seen.Code(t, "SERVER_PROCESS_ENDED")
+}
+
+// On a machine without an agent, `muster wrap --http` starts the program.
+func TestSample_WrapHTTP(t *testing.T) {
+	t.Parallel()
+	python := program(t, "python3", "python3")
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn")
+	g := &game{t: t, server: s, seen: node.Follow(t, s.URL), client: node.Client(s.URL)}
+	place := node.NewPlace(t, g.client)
+	path := filepath.Join(t.TempDir(), "game.py")
+	if err := os.WriteFile(path, []byte(sample(t, "python")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrap := exec.Command(node.Path(t), "wrap", "--http", "--", python, path)
+	wrap.Env = append(os.Environ(), "GAMELIFT_SDK_WEBSOCKET_URL="+place.Endpoint, "GAMELIFT_SDK_AUTH_TOKEN="+place.Token, "GAMELIFT_SDK_FLEET_ID="+place.FleetID,
+		"GAMELIFT_SDK_HOST_ID="+place.ComputeName, "GAMELIFT_SDK_PROCESS_ID=run-1", "GAME_PORT="+port)
+	var out strings.Builder
+	wrap.Stdout, wrap.Stderr = &out, &out
+	if err := wrap.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- wrap.Wait() }()
+	t.Cleanup(func() { wrap.Process.Kill() }) // it has ended already, unless the test failed
+	g.seen.Code(t, "SERVER_PROCESS_ACTIVE")
+	made, err := place.Create(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.seen.Code(t, "GAME_SESSION_ACTIVATED")
+	ann := g.reserve(made, "ann")
+	first := g.connect(made)
+	if got := first.say(ann); got != "welcome ann" {
+		t.Errorf("ann is told %q", got)
+	}
+	first.Close()
+	g.seen.Code(t, "SERVER_PROCESS_ENDED")
+	if err := <-ended; err != nil {
+		t.Errorf("the wrapper ended with %v:\n%s", err, out.String())
+	}
 }
 
 // Muster is killed and started again while players play: nobody notices, and the game
