@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // shellAccessCommand is `muster shell`.
@@ -44,7 +45,7 @@ func (shellAccessCommand) Help() string {
 
 The server must run with --remote-access, the agent of the host with --allow-shells, and the key needs the role remote-shell or admin. Each shell is recorded in the audit log.
 
-On a terminal, a line that begins with ~. ends the connection.
+On a terminal, a line that begins with ~. ends the connection. What the program writes reaches the terminal as it is, as with ssh; when it has ended, the terminal's modes are set back, and its answers to the program are dropped.
 
 Credentials for one compute, valid for 15 minutes, can be used directly, too:
 
@@ -82,7 +83,7 @@ func (c *shellAccessCommand) Run(t *streams, at *client.Client) error {
 		return err
 	}
 	if end.Problem != "" {
-		fmt.Fprintln(t.err, "muster:", end.Problem)
+		fmt.Fprintln(t.err, "muster:", plain.Line(end.Problem)) // the host may have written it
 	}
 	if end.Code != 0 {
 		return failed(end.Code)
@@ -157,7 +158,13 @@ func onTerminal(ctx context.Context, at *client.Client, of client.Shell, isTermi
 		defer stop()
 		of.Sizes = sizes
 		if of.In != nil {
-			of.In = &escaping{from: of.In, leave: func() { leave(errLeft) }, begun: true}
+			typed := readKeys(of.In)
+			of.In = &escaping{from: typed, leave: func() { leave(errLeft) }, begun: true}
+			if term.IsTerminal(int(os.Stdout.Fd())) {
+				modes := newScreenModes(of.Out)
+				of.Out = modes
+				defer typed.settle(modes, os.Stdin)
+			}
 		}
 	}
 	names, stop := signalNames()

@@ -171,6 +171,16 @@ func TestShell_OnTerminal(t *testing.T) {
 	at.types("\x04exit 5\r")
 	at.ends(5)
 
+	at = onScreen(t, s.command(admin, "shell", fleet, one, "-t", "--", "printf", `\033[?1049h\033[?1000h\033[cwritten`), 80, 24)
+	at.shows("\x1b[cwritten")
+	at.shows("\x1b[?1000l\x1b[?1049l") // what it left
+	at.shows("\x1b[5n")
+	at.types("\x1b[?64;1c\x1b[0n") // the terminal's answers
+	at.ends(0)
+	if left, err := unix.IoctlGetInt(int(at.theirs.Fd()), unix.TIOCINQ); left != 0 || err != nil {
+		t.Errorf("%d keys of the terminal's answers are left, %v", left, err)
+	}
+
 	at = onScreen(t, s.command(admin, "shell", fleet, one, "-t", "--", "sh", "-c", "trap '' INT HUP; echo stub\"\"born; while :; do sleep 1; done"), 80, 24)
 	at.shows("stubborn")
 	at.types("\x03\r~~a\r~.")
