@@ -161,6 +161,9 @@ func (p *Process) Push(action string, frame []byte) {
 		var m struct{ TerminationTime int64 }
 		if json.Unmarshal(frame, &m) == nil {
 			at := time.UnixMilli(m.TerminationTime).UTC()
+			if year := at.Year(); year < 1970 || year > 9999 { // JSON has no such times
+				at = time.Now().UTC()
+			}
 			p.change(func(k *kept) { k.EndBy = &at })
 		}
 	}

@@ -2,6 +2,7 @@ package gameapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -303,6 +304,33 @@ func TestProcess_AcceptsOneAtOnce(t *testing.T) {
 		}
 		if in != 1 {
 			t.Errorf("%d connections were let in", in)
+		}
+	})
+}
+
+// Whatever Muster pushes, the state can be shown and kept.
+func FuzzPush(f *testing.F) {
+	f.Add("CreateGameSession", []byte(`{"GameSessionId":"arn:g","MatchmakerData":"{\"teams\":[{\"name\":\"red\",\"players\":[{\"playerId\":\"ann\",\"attributes\":{\"skill\":{\"attributeType\":\"DOUBLE\",\"valueAttribute\":3}}}]}]}"}`), []byte(`{}`))
+	f.Add("UpdateGameSession", []byte(`{"GameSession":{"GameSessionId":"arn:g"},"UpdateReason":"MATCHMAKING_DATA_UPDATED","BackfillTicketId":"t"}`), []byte(`{"GameSessionId":"arn:g"}`))
+	f.Add("TerminateProcess", []byte(`{"TerminationTime":9223372036854775807}`), []byte(`{"TerminationTime":-1}`))
+	f.Fuzz(func(t *testing.T, action string, frame, first []byte) {
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, slog.New(slog.DiscardHandler))
+		defer p.close()
+		p.Push("CreateGameSession", first)
+		p.Push(action, frame)
+		now, _ := p.Look()
+		if _, err := json.Marshal(now); err != nil {
+			t.Errorf("the state cannot be shown: %v", err)
+		}
+		p.mu.Lock()
+		p.kept.Ready = &ReadyRequest{}
+		p.mu.Unlock()
+		if m, err := p.match(BackfillRequest{Configuration: "arn:c"}); err == nil {
+			if players, err := m.players(); err == nil {
+				if _, err := json.Marshal(players); err != nil {
+					t.Errorf("the players cannot be sent: %v", err)
+				}
+			}
 		}
 	})
 }
