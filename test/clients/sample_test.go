@@ -16,6 +16,11 @@ import (
 // file that keeps the login.
 var samples = []runtimeRow{
 	{
+		name: "c++", source: "clients/cpp", needs: "g++", remedy: "install g++ and libcurl (Debian packages g++ and libcurl4-openssl-dev)",
+		build: []string{"g++", "-std=c++17", "-I{source}/include", "-o", "{out}/duel", "{source}/src/*.cpp", "{source}/sample/*.cpp", "-lcurl", "-pthread"},
+		run:   []string{"{out}/duel"},
+	},
+	{
 		name: "node", source: "clients/typescript", needs: "node", remedy: "install Node.js 20 or later (Debian package nodejs)",
 		run: []string{"node", "{source}/sample/duel.mjs"},
 	},
@@ -89,6 +94,27 @@ func TestCSharp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, "mono", filepath.Join(out, "tests.exe")).CombinedOutput()
+	if err != nil || strings.Count(string(text), "ok - ") < 10 {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// The tests of the C++ library itself: its JSON, handshake and token store. They are built as
+// engines build: without exceptions and RTTI, and without warnings.
+func TestCPP(t *testing.T) {
+	r := runtimeRow{
+		source: "clients/cpp", needs: "g++", remedy: "install g++ and libcurl (Debian packages g++ and libcurl4-openssl-dev)",
+		build: []string{
+			"g++", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-I{source}/include", "-o", "{out}/tests",
+			"{source}/src/*.cpp", "{source}/test/*.cpp", "-lcurl", "-pthread",
+		},
+	}
+	r.available(t)
+	out := t.TempDir()
+	r.compile(t, out)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, filepath.Join(out, "tests"), filepath.Join(out, "login.json")).CombinedOutput()
 	if err != nil || strings.Count(string(text), "ok - ") < 10 {
 		t.Errorf("%v:\n%s", err, text)
 	}

@@ -34,7 +34,14 @@ namespace Muster
             try
             {
                 await LoadAsync().ConfigureAwait(false);
-                var back = await RenewAsync(cancel).ConfigureAwait(false);
+                Login back = null;
+                try
+                {
+                    back = await RenewAsync(cancel).ConfigureAwait(false);
+                }
+                catch (LoggedOutException) when (create)
+                {
+                }
                 if (back != null) return back;
                 if (!create) throw new LoggedOutException();
                 return await KeepAsync(await api.CreateGuestAsync(cancel).ConfigureAwait(false)).ConfigureAwait(false);

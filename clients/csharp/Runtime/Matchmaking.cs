@@ -126,6 +126,7 @@ namespace Muster
         {
             while (true)
             {
+                See(ticket);
                 await changed(ticket).ConfigureAwait(false);
                 if (HasEnded(ticket)) return ticket;
                 var known = ticket;
@@ -139,10 +140,12 @@ namespace Muster
         {
             StartPush();
             var placement = await Api.GetPlacementAsync(placementId, cancel: cancel).ConfigureAwait(false);
+            See(placement);
             while (placement.State == PlacementState.Pending)
             {
                 placement = await NextAsync(watch.Placements, placementId, placement.Seq, p => p.Seq,
                     (wait, tag) => Api.GetPlacementAsync(placementId, wait, tag, cancel), cancel).ConfigureAwait(false);
+                See(placement);
             }
             if (placement.State != PlacementState.Fulfilled) throw new PlacementException(placement);
             return placement;

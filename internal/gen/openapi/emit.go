@@ -16,4 +16,6 @@ var emitters = []emitter{
 	{Lang: "go", File: "sdk/session/player/protocol/types.go", Emit: emitGo},
 	{Lang: "typescript", File: "clients/typescript/src/api.ts", Emit: emitTypeScript},
 	{Lang: "csharp", File: "clients/csharp/Runtime/Generated/PlayerApi.cs", Emit: emitCSharp},
+	{Lang: "cpp-header", File: "clients/cpp/include/muster/api.h", Emit: emitCPPTypes},
+	{Lang: "cpp", File: "clients/cpp/src/api.cpp", Emit: emitCPPSource},
 }
