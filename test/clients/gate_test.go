@@ -71,6 +71,7 @@ func newGate(t *testing.T, to string, loses bool) *gate {
 	}
 	g := &gate{news: make(chan struct{}), conns: map[net.Conn]struct{}{}, expired: map[string]bool{}}
 	g.proxy = &httputil.ReverseProxy{
+		Transport: &http.Transport{DisableKeepAlives: true}, // the server may be killed, and a used connection with it
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
 			r.Out.Host = target.Host
