@@ -97,6 +97,7 @@ func (a *Agent) facts() protocol.Facts {
 	f := a.opts.Facts
 	f.Engine = a.engines.of()
 	f.Certificates = true
+	f.LegacyClosed = a.LegacyClosed()
 	return f
 }
 
@@ -124,6 +125,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.startRelay(life)()
 	defer a.startCollector()()
 	defer a.startGameAPI()()
+	defer a.startLegacy()()
 	if a.opts.Server != "" {
 		if err := a.server.UseStored(ctx); err != nil { // instances that are resumed verify builds with it
 			return err

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -73,6 +74,10 @@ type Options struct {
 	// Collect opens the loopback ports on which AWS's Server SDKs expect a metrics
 	// collector and a crash reporter. If they are taken, it opens others.
 	Collect bool
+
+	// Legacy are the ports on which game servers with Server SDK 3 and 4 connect; nil for
+	// none. SDKs know legacy.Standard only.
+	Legacy *legacy.Ports
 
 	// RelayAll makes the processes of every fleet connect through the agent, like those
 	// of fleets with the relay's tag. It is for processes that do not trust Muster's

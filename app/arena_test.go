@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		err = playArena(ctx, os.Args[1:])
 	case "agent":
 		err = playAgent(ctx, os.Args[1], os.Args[2], os.Args[3])
+	case "legacy":
+		err = playLegacy(ctx, os.Args[1], os.Args[2], os.Args[3])
 	case "muster":
 		err = playMuster(ctx, os.Args[1], os.Args[2], os.Args[3])
 	}

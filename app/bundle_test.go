@@ -134,6 +134,7 @@ type createdSession struct {
 	GameSessionID string `json:"GameSessionId"`
 	IPAddress     string `json:"IpAddress"`
 	DNSName       string `json:"DnsName"`
+	Port          int
 }
 
 // createWhenFree creates a game session as soon as a process is free, which is a moment

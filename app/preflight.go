@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/compute"
@@ -202,7 +203,7 @@ func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 	}
 	runner, err := agent.New(agent.Options{
 		Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*instance.Own{p.own(a)},
-		Launcher: p.o.Launcher, Unconfined: true,
+		Launcher: p.o.Launcher, Unconfined: true, Legacy: &legacy.Standard,
 	})
 	if err != nil {
 		return false, err

@@ -57,15 +57,6 @@ func (b *Build) SizeOnDisk() int64 {
 
 func (b *Build) clone() *Build { c := *b; return &c }
 
-// legacy returns what an event adds about a build for a server SDK that cannot be
-// hosted. The build may well be for Server SDK 5 if its upload stated no version.
-func (b *Build) legacy() string {
-	if major, _, _ := strings.Cut(b.SDKVersion, "."); major != "3" && major != "4" {
-		return ""
-	}
-	return "; it says ServerSdkVersion " + b.SDKVersion + " (" + DefaultSDKVersion + " where none is told): a game server on Server SDK 3 or 4 has to be ported to Server SDK 5"
-}
-
 // DefaultSDKVersion is the version of a build that states none (API reference,
 // CreateBuild).
 const DefaultSDKVersion = "4.0.2"
@@ -100,7 +91,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 		}
 	}
 	s.t.builds.Put(tx, b)
-	s.record(tx, event.BuildCreated, b.ID, "Build "+b.ID+" was created"+b.legacy())
+	s.record(tx, event.BuildCreated, b.ID, "Build "+b.ID+" was created")
 	tx.OnCommit(s.loop.Nudge)
 	return b, nil
 }

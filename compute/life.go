@@ -168,6 +168,19 @@ func (ps *processes) runHear(tx *store.Tx, key string) error {
 	return nil
 }
 
+// Rest makes an ACTIVE process host nothing until it calls ProcessReady again, as processes
+// with Server SDK 3 and 4 may. The caller has ended what it hosted.
+func (ps *processes) Rest(tx *store.Tx, key string) {
+	old := ps.rows.Get(tx, key)
+	if old == nil || old.Status != Active {
+		return
+	}
+	p := *old
+	p.move(Initialized)
+	p.GameSessionID, p.Hearing, p.Ready, p.ReadyBy = "", false, time.Time{}, tx.Now().Add(ps.opts.ReadyTimeout)
+	ps.put(tx, &p)
+}
+
 type endArgs struct {
 	Key  string
 	Why  event.Code

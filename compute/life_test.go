@@ -41,6 +41,11 @@ var moves = map[[2]compute.Status][]struct {
 		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
 		{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))); celltest.Pass(back) }, event.ServerProcessCrashed},
 	},
+	{compute.Active, compute.Initialized}: {
+		{"rests", func(y *yard) {
+			y.Update(func(tx *store.Tx) { y.Computes.Rest(tx, y.ref("p").Key()) })
+		}, ""},
+	},
 	{compute.Active, compute.Terminating}: {
 		{"unhealthy", func(y *yard) { y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, event.ServerProcessUnhealthy},
 		{"told to", func(y *yard) {

@@ -28,19 +28,24 @@ func (g *registry) Refused(ctx context.Context, ref Ref, text string) error {
 
 // Uninitialized reports to the developer that a program runs and has called neither InitSDK
 // nor ready of the HTTP interface.
-func (g *registry) Uninitialized(ctx context.Context, ref Ref) error {
-	return g.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
+// closed is why processes with Server SDK 3 and 4 cannot connect there, or "".
+func (g *registry) Uninitialized(ctx context.Context, ref Ref, closed string) error {
+	return g.notice.Do(ctx, noticeArgs{ref, uninitialized(ref, closed)})
 }
 
 // RecordUninitialized is like Uninitialized inside a transaction of a package above.
-func (g *registry) RecordUninitialized(tx *store.Tx, ref Ref) {
-	g.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
+func (g *registry) RecordUninitialized(tx *store.Tx, ref Ref, closed string) {
+	g.runNotice(tx, noticeArgs{ref, uninitialized(ref, closed)})
 }
 
 // uninitialized returns the developer's message, with the remedy.
-func uninitialized(ref Ref) string {
-	return fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK, nor ready of the HTTP interface: it is given no game session. "+
+func uninitialized(ref Ref, closed string) string {
+	text := fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK, nor ready of the HTTP interface: it is given no game session. "+
 		"Where it knows no SDK, call ready of the HTTP interface at MUSTER_GAME_URL, or use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
+	if closed != "" {
+		text += ". If it has Server SDK 3 or 4, it cannot connect: " + closed
+	}
+	return text
 }
 
 func (g *registry) runNotice(tx *store.Tx, a noticeArgs) error {

@@ -19,6 +19,7 @@ var Moves = state.Machine[Status]{
 	{Initialized, Active}:      "ProcessReady",
 	{Initialized, Terminating}: "fleet, location or compute is being removed",
 	{Initialized, Terminated}:  "ProcessEnding, ready timeout, connection lost, exit",
+	{Active, Initialized}:      "TerminateGameSession by the process itself, with Server SDK 3 or 4",
 	{Active, Terminating}:      "TerminateGameSession, unhealthy, fleet or location is being removed",
 	{Active, Terminated}:       "ProcessEnding, connection lost, exit, compute deregistered",
 	{Terminating, Terminated}:  "ProcessEnding, exit, grace passed",

@@ -24,6 +24,7 @@ type Host struct {
 	Isolation  string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
 	Engine     string    `json:"engine,omitzero"`    // name and version of what runs container groups there; "": nothing does
 	NoBuilds   bool      `json:"no_builds,omitzero"` // it runs container groups only
+	LegacyNo   string    `json:"legacy_no,omitzero"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can
 	CPUMillis  int       `json:"cpu_millis"`         // what it offers, like the next three
 	MemoryMiB  int       `json:"memory_mib"`
 	PortFrom   int       `json:"port_from"`
@@ -81,6 +82,7 @@ type HostInfo struct {
 	CPUMillis, MemoryMiB, PortFrom, PortTo                         int
 
 	NoBuilds     bool
+	LegacyClosed string
 	Certificates bool
 }
 
@@ -88,6 +90,6 @@ type HostInfo struct {
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
-	h.Engine, h.NoBuilds, h.Certificates = i.Engine, i.NoBuilds, i.Certificates
+	h.Engine, h.NoBuilds, h.Certificates, h.LegacyNo = i.Engine, i.NoBuilds, i.Certificates, i.LegacyClosed
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }

@@ -34,6 +34,7 @@ type launches struct {
 	*shared
 	instances *instances
 	launchers *launchers
+	host      func(store.Reader, string) *Host // set by New
 
 	rows *store.Table[launch]
 	on   *store.Index[launch] // not ended, by fleet and instance
@@ -163,7 +164,11 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	told := *i
 	told.Hinted = true
 	ls.instances.put(tx, &told)
-	ls.Computes.RecordUninitialized(tx, ref)
+	closed := ""
+	if h := ls.host(tx, i.HostID); h != nil {
+		closed = h.LegacyNo
+	}
+	ls.Computes.RecordUninitialized(tx, ref, closed)
 }
 
 func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {

@@ -81,6 +81,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.instances = newInstances(sh)
 	s.launches = newLaunches(sh, s.instances, s.launchers)
 	s.hosts = newHosts(sh, s.tokens, s.launches)
+	s.launches.host = s.hosts.Host
 	s.reports = newReports(sh, s.hosts)
 	s.planner = newPlanner(sh, s.hosts)
 	d.Computes.HostedBy(s)

@@ -57,6 +57,7 @@ func handlers() map[protocol.Action]handler {
 		protocol.ActivateServerProcess:             decoded(activateServerProcess),
 		protocol.TerminateServerProcess:            terminateServerProcess,
 		protocol.ActivateGameSession:               decoded(activateGameSession),
+		protocol.FinishGameSession:                 decoded(finishGameSession),
 		protocol.UpdatePlayerSessionCreationPolicy: decoded(updatePlayerSessionCreationPolicy),
 		protocol.AcceptPlayerSession:               decoded(acceptPlayerSession),
 		protocol.RemovePlayerSession:               decoded(removePlayerSession),

@@ -79,6 +79,33 @@ func TestRefusedRequests(t *testing.T) {
 	})
 }
 
+// A process with Server SDK 3 or 4 ends its game session, is given no other before it is
+// ready again, and then hosts the next one.
+func TestFinishGameSession(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g, first := h.hosting("p")
+		g.want(404, g.ask("FinishGameSession", object{"GameSessionId": first + "x"}))
+		g.want(200, g.ask("FinishGameSession", object{"GameSessionId": first}))
+		if got := h.game(first).Status; got != session.Terminated {
+			t.Errorf("the game session is %s", got)
+		}
+		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		synctest.Wait()
+		if p := h.process("p"); p.Status != compute.Initialized || p.Free() {
+			t.Errorf("the process is %s, free %v", p.Status, p.Free())
+		}
+		g.want(404, g.ask("FinishGameSession", object{"GameSessionId": first}))
+		g.want(200, g.ask("FinishGameSession", object{"GameSessionId": ""}))
+		g.activate(8888)
+		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		synctest.Wait()
+		second := h.create()
+		if got := g.push("CreateGameSession"); got["GameSessionId"] != second.ID || second.ID == first || got["Port"] != 8888.0 {
+			t.Errorf("the second game session is %v", got)
+		}
+	})
+}
+
 func TestDescribePlayerSessions(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")

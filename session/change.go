@@ -152,6 +152,32 @@ func (s *Service) runActivate(tx *store.Tx, a processArgs) error {
 	return nil
 }
 
+// Finish ends the process's game session, or whatever it hosts if gameSessionID is "". The
+// process goes on, and hosts nothing before it calls ProcessReady again. Only processes
+// with Server SDK 3 and 4 request it. Errors: NotFound.
+func (s *Service) Finish(ctx context.Context, ref compute.Ref, gameSessionID string) error {
+	return s.finish.Do(ctx, processArgs{ref.Key(), gameSessionID})
+}
+
+func (s *Service) runFinish(tx *store.Tx, a processArgs) error {
+	p := s.computes.Process(tx, a.ProcessKey)
+	if p == nil || p.Status == compute.Terminated {
+		return fault.Missing("process %s is not known or has ended", compute.ParseRef(a.ProcessKey).ProcessID)
+	}
+	hosted := s.Live(tx, p.GameSessionID)
+	if a.GameSessionID != "" {
+		var err error
+		if hosted, err = s.hostedBy(tx, a.ProcessKey, a.GameSessionID); err != nil {
+			return err
+		}
+	}
+	if hosted != nil && !hosted.Status.Ended() {
+		s.end(tx, hosted, "its process ended it with TerminateGameSession")
+	}
+	s.computes.Rest(tx, a.ProcessKey)
+	return nil
+}
+
 type policyArgs struct {
 	ProcessKey, GameSessionID string
 	Policy                    JoinPolicy

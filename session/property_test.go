@@ -70,6 +70,8 @@ func (s *saga) steps() map[string]func() {
 		"end":            s.onProcess(func(r compute.Ref) { s.Computes.End(s.Ctx, r) }),
 		"exit":           s.onProcess(func(r compute.Ref) { s.Computes.Exited(s.Ctx, r, "") }),
 		"unhealthy":      s.onProcess(func(r compute.Ref) { s.Computes.Unhealthy(s.Ctx, r, "") }),
+		"finish":         s.onProcess(func(r compute.Ref) { s.Sessions.Finish(s.Ctx, r, "") }),
+		"ready again":    s.onProcess(s.readyAgain),
 		"create":         s.makeGame,
 		"create another": s.makeGame,
 		"activate":       s.onGame(s.activate),
@@ -110,6 +112,12 @@ func (s *saga) onGame(do func(id string)) func() {
 
 func (s *saga) reconnect(r compute.Ref) {
 	s.Computes.Connect(s.Ctx, compute.ConnectInput{Ref: r}, &link{})
+}
+
+func (s *saga) readyAgain(r compute.Ref) {
+	if s.Computes.Ready(s.Ctx, compute.ReadyInput{Ref: r, Port: 1}) == nil {
+		s.Computes.Hearing(s.Ctx, r)
+	}
 }
 
 func (s *saga) makeGame() {

@@ -43,6 +43,7 @@ type Service struct {
 	terminate  *store.Command[terminateArgs, *GameSession]
 	activate   *store.Action[processArgs]
 	joinPolicy *store.Action[policyArgs]
+	finish     *store.Action[processArgs]
 	sweep      *store.Action[struct{}]
 }
 
@@ -60,6 +61,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.terminate = store.NewCommand(st, "session.terminate", s.runTerminate)
 	s.activate = store.NewAction(st, "session.activate", s.runActivate)
 	s.joinPolicy = store.NewAction(st, "session.join_policy", s.runJoinPolicy)
+	s.finish = store.NewAction(st, "session.finish", s.runFinish)
 	s.sweep = store.NewAction(st, "session.sweep", s.runSweep)
 	d.Computes.OnEnded(s.processEnded)
 	d.Computes.OnStopping(s.processStopping)

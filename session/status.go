@@ -21,10 +21,10 @@ var Moves = state.Machine[Status]{
 	{"", Activating}:          "CreateGameSession, placement",
 	{Activating, Active}:      "ActivateGameSession",
 	{Activating, Terminating}: "TerminateGameSession, process told to stop",
-	{Activating, Terminated}:  "activation timeout, process ended",
+	{Activating, Terminated}:  "activation timeout, process ended, TerminateGameSession by the process",
 	{Active, Terminating}:     "TerminateGameSession, process told to stop",
-	{Active, Terminated}:      "process ended",
-	{Terminating, Terminated}: "process ended",
+	{Active, Terminated}:      "process ended, TerminateGameSession by the process",
+	{Terminating, Terminated}: "process ended, TerminateGameSession by the process",
 }
 
 func (g *GameSession) move(to Status) { Moves.Move(&g.Status, to, g.ID) }

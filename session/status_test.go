@@ -39,14 +39,15 @@ func ways() map[[2]session.Status][]way {
 			a.Errorf("the answer shows %s, %s", g.Status, g.Reason)
 		}
 	}}
+	finished := way{"TerminateGameSession by the process", func(a *arena, id string) { a.Must(a.Sessions.Finish(a.Ctx, a.ref("p"), id)) }}
 	return map[[2]session.Status][]way{
 		{"", session.Activating}:                  {{"CreateGameSession", func(*arena, string) {}}},
 		{session.Activating, session.Active}:      {{"ActivateGameSession", func(a *arena, id string) { a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id)) }}},
 		{session.Activating, session.Terminating}: {terminate, unhealthy, deleted},
-		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { celltest.Pass(300 * time.Second) }}, ended, exited, lost, deregistered, forced},
+		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { celltest.Pass(300 * time.Second) }}, ended, exited, lost, deregistered, forced, finished},
 		{session.Active, session.Terminating}:     {terminate, unhealthy, deleted},
-		{session.Active, session.Terminated}:      {ended, exited, lost, deregistered, forced},
-		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, {"grace passed", func(*arena, string) { celltest.Pass(5 * time.Minute) }}},
+		{session.Active, session.Terminated}:      {ended, exited, lost, deregistered, forced, finished},
+		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, finished, {"grace passed", func(*arena, string) { celltest.Pass(5 * time.Minute) }}},
 	}
 }
 

@@ -4,6 +4,7 @@
 package gamelink
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -38,6 +39,7 @@ const (
 // Options configure a Link.
 type Options struct {
 	FleetID, HostID, ProcessID string
+	Version, Language          string // of the SDK that is shown for the process; default: SDKVersion, Muster
 	// Endpoint returns the URL of Muster's endpoint for game servers and the auth token to
 	// present there. It is called for each connection.
 	Endpoint func() (url, token string, err error)
@@ -134,7 +136,7 @@ func (l *Link) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 	target.RawQuery = url.Values{
 		"pID": {l.o.ProcessID}, "ComputeId": {l.o.HostID}, "FleetId": {l.o.FleetID}, "Authorization": {token},
-		"sdkVersion": {SDKVersion}, "sdkLanguage": {"Muster"}, "IdempotencyToken": {l.attempt},
+		"sdkVersion": {cmp.Or(l.o.Version, SDKVersion)}, "sdkLanguage": {cmp.Or(l.o.Language, "Muster")}, "IdempotencyToken": {l.attempt},
 	}.Encode()
 	dialer := websocket.Dialer{HandshakeTimeout: patience, Proxy: http.ProxyFromEnvironment, TLSClientConfig: l.o.TLS, ReadBufferSize: 1024, WriteBufferSize: 1024}
 	ws, res, err := dialer.DialContext(ctx, target.String(), nil)

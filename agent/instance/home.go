@@ -146,6 +146,10 @@ func (h Home) keepRun(slot int, r run) error {
 // gameState is the file in which the HTTP interface keeps the state of a slot's process.
 func (h Home) gameState(slot int) string { return filepath.Join(h.slot(slot), "game.json") }
 
+// legacyState is the file in which the state of a slot's process with Server SDK 3 or 4 is
+// kept.
+func (h Home) legacyState(slot int) string { return filepath.Join(h.slot(slot), "legacy.json") }
+
 // run returns what is stored about a process, if it is the last one of the slot.
 func (h Home) run(slot int, processID string) (r run, ok bool) {
 	err := disk.Read(filepath.Join(h.slot(slot), "run.json"), &r)

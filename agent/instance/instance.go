@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -32,6 +33,7 @@ type Machine struct {
 	Relay    *relay.Relay         // nil: all processes connect directly
 	Metrics  *collector.Collector // nil: not collected
 	Game     *gameapi.Server      // the HTTP interface for programs without a Server SDK; nil: there is none
+	Legacy   *legacy.Server       // for processes with Server SDK 3 and 4; nil: they cannot connect
 	KeepLogs time.Duration        // how long an instance's folder outlives it, so that logs can be fetched
 
 	BuildKey func() ed25519.PublicKey     // verifies builds

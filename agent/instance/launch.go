@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/ports"
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
@@ -158,20 +159,10 @@ func (l *launcher) admitGame(s *slot, r *run) {
 	if r.Game == "" {
 		r.Game = gameapi.NewToken()
 	}
-	d, pass := l.view(), r.Pass
+	d := l.view()
 	l.m.Game.Admit(gameapi.Admission{
 		FleetID: d.FleetID, HostID: d.Compute, ProcessID: r.ProcessID, Token: r.Game, Port: r.Port, State: l.home.gameState(s.n),
-		Endpoint: func() (string, string, error) {
-			if pass != "" && l.m.Relay != nil {
-				return l.m.Relay.URL(), pass, nil
-			}
-			d := l.view()
-			if l.own == nil || l.own.Token == nil {
-				return d.SDKURL, d.AuthToken, nil
-			}
-			token, err := l.own.Token()
-			return d.SDKURL, token, err
-		},
+		Endpoint: l.endpoint(r.Pass),
 	})
 }
 
@@ -185,6 +176,33 @@ func unusedPort() []netip.AddrPort {
 	}
 	defer l.Close()
 	return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}
+}
+
+// admitLegacy lets a process that runs connect with Server SDK 3 or 4.
+func (l *launcher) admitLegacy(s *slot, r supervise.Run, pass string) {
+	if l.m.Legacy == nil {
+		return
+	}
+	d := l.view()
+	l.m.Legacy.Admit(legacy.Admission{
+		FleetID: d.FleetID, HostID: d.Compute, ProcessID: r.ID, PID: r.PID, State: l.home.legacyState(s.n), Endpoint: l.endpoint(pass),
+	})
+}
+
+// endpoint returns what returns where the agent connects a process to Muster, and with
+// which token. pass is the process's token at the relay, or "".
+func (l *launcher) endpoint(pass string) func() (url, token string, err error) {
+	return func() (string, string, error) {
+		if pass != "" && l.m.Relay != nil {
+			return l.m.Relay.URL(), pass, nil
+		}
+		d := l.view()
+		if l.own == nil || l.own.Token == nil {
+			return d.SDKURL, d.AuthToken, nil
+		}
+		token, err := l.own.Token()
+		return d.SDKURL, token, err
+	}
 }
 
 // token returns the token with which the relay connects processes to Muster.
@@ -253,7 +271,8 @@ func (l *launcher) environment(d protocol.Desired, id string, port int, logs str
 // note records the process that runs in a slot and returns it. A process taken over from
 // a former agent keeps its port, and its token at the relay.
 func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
-	if kept, ok := l.home.run(s.n, r.ID); ok && r.Attached {
+	kept, ok := l.home.run(s.n, r.ID)
+	if ok && r.Attached {
 		if l.m.Relay != nil && kept.Pass != "" {
 			l.m.Relay.Admit(r.ID, kept.Pass, l.token)
 		}
@@ -263,6 +282,7 @@ func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
 		l.ports.Keep(kept.Port)
 		l.slots.launching(s, kept.Port)
 	}
+	l.admitLegacy(s, r, kept.Pass)
 	return l.slots.started(s, r)
 }
 
@@ -319,7 +339,7 @@ type freed struct {
 	port int
 	why  reason // it was told to end
 	oom  bool   // it ran out of memory
-	left bool   // it had called ProcessEnding, through the relay or by the HTTP interface
+	left bool   // it had called ProcessEnding, through the agent
 }
 
 // free releases everything that a process held, except its slot. clean says that it ended
@@ -330,7 +350,10 @@ func (l *launcher) free(s *slot, id string, clean bool) freed {
 		l.ports.Release(port, time.Now())
 	}
 	oom := l.jail.End(id)
-	left := l.m.Game != nil && l.m.Game.Forget(id, clean) // before the relay, by which it says the end
+	left := l.m.Game != nil && l.m.Game.Forget(id, clean) // before the relay, by which it says the end, as the next one
+	if l.m.Legacy != nil && l.m.Legacy.Forget(id) {
+		left = true
+	}
 	if l.m.Relay != nil && l.m.Relay.Forget(id) {
 		left = true
 	}

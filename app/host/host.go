@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -28,6 +29,7 @@ type Options struct {
 	Exec       *Program         // a developer's own game server; nil for none
 	Image      *Image           // a developer's own game server in a container image; nil for none
 	Containers agent.Containers // agent.Options.Containers
+	Legacy     *legacy.Ports    // agent.Options.Legacy
 	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
@@ -105,7 +107,7 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
 		if h.opts.Shells {
@@ -208,10 +210,14 @@ func (h *Host) watch(ctx context.Context, id string) {
 			return
 		}
 		h.hint.Do(func() {
+			why := h.agent.Load().LegacyClosed()
 			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, call ready of the HTTP interface (MUSTER_GAME_URL), or use --no-sdk.", compute.InitHint)
+			if why != "" {
+				text += " If it has Server SDK 3 or 4, it cannot connect: " + why + "."
+			}
 			fmt.Fprintln(h.out, text)
 			h.log.Warn(text, "process_id", id)
-			if err := h.s.Computes.Uninitialized(ctx, h.ref(id)); err != nil && ctx.Err() == nil {
+			if err := h.s.Computes.Uninitialized(ctx, h.ref(id), why); err != nil && ctx.Err() == nil {
 				h.log.Error("the hint is not kept as an event", "error", err)
 			}
 		})

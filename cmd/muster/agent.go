@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -48,6 +49,7 @@ type runAgentCommand struct {
 	Egress    []netip.Prefix `name:"allow-egress" placeholder:"CIDR" help:"Networks to which game servers may send although they are on this machine or on its links, such as 127.0.0.1/32 for a database here; may be repeated."`
 	Shells    string         `name:"allow-shells" placeholder:"WHICH" enum:",no,isolated,as-agent" default:"" help:"Let operators of the server open shells in the instances here (muster shell): isolated: isolated from this machine and from other instances as game servers are, or not at all; as-agent: where --isolation does not isolate them, as the agent's user, who must not be root; no: none (no)."`
 	engineFlags
+	legacyFlags
 	CA string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
 }
 
@@ -63,6 +65,18 @@ type engineFlags struct {
 
 func (f engineFlags) options() agent.Containers {
 	return agent.Containers{Engine: f.Engine, HostNetwork: f.Network == "host", ReadOnlyRoot: f.ReadOnlyRoot, Mounts: f.Mounts, Capabilities: f.Capabilities, Credentials: f.Credentials}
+}
+
+// legacyFlags say whether game servers with Server SDK 3 and 4 are served.
+type legacyFlags struct {
+	LegacySDK bool `name:"legacy-sdk" default:"true" negatable:"" help:"Let game servers with Server SDK 3 and 4 connect, on ports 5757 to 5759 of the loopback interface (${default})."`
+}
+
+func (f legacyFlags) ports() *legacy.Ports {
+	if !f.LegacySDK {
+		return nil
+	}
+	return &legacy.Standard
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
@@ -124,6 +138,7 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 		o.Shells = agent.ShellPolicy(c.Shells)
 	}
 	o.Containers = c.engineFlags.options()
+	o.Legacy = c.legacyFlags.ports()
 	if c.CA != "" {
 		o.RelayAll = true
 		o.TLS, err = trusting(c.CA)

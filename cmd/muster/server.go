@@ -188,6 +188,7 @@ type localCommand struct {
 	Args  []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 
 	engineFlags
+	legacyFlags
 }
 
 // Run serves until a signal comes.
@@ -203,6 +204,7 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess}
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	o.Host.Containers = c.engineFlags.options()
+	o.Host.Legacy = c.legacyFlags.ports()
 	if err := c.own(t, o.Host); err != nil {
 		return err
 	}

@@ -47,6 +47,8 @@ type Facts struct {
 	Engine    *Engine  `json:",omitempty"` // runs container groups there; nil: nothing does
 	NoBuilds  bool     `json:",omitempty"` // it runs container groups only
 
+	LegacyClosed string `json:",omitempty"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can, or the agent is older
+
 	Shells *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
 
 	Certificates bool `json:",omitempty"` // it keeps certificates for instances; false: the agent is older than that, or runs no builds

@@ -118,11 +118,13 @@ var rows = []row{
 	{"agent/supervise", "agent/disk", "one process's life, wherever it is needed"},
 	{"agent/gamelink", "internal/wake", "the connection of one game server process, whatever speaks for it"},
 	{"agent/gameapi", "agent/disk agent/gamelink", "an HTTP interface for programs of this machine, by which they say what a Server SDK would; knows no instance"},
+	{"agent/legacy/wire", "", "messages and frames of old SDKs, without connections"},
+	{"agent/legacy", "agent/disk agent/gamelink agent/legacy/wire internal/wake", "what old SDKs expect on their machine; knows no instance"},
 	{"agent/wrap", "agent/gameapi agent/gamelink", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol hosts/shell internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
-	{"app/host", ground + " agent agent/group agent/instance agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
+	{"app/host", ground + " agent agent/group agent/instance agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},

@@ -19,6 +19,11 @@ const (
 	GetFleetRoleCredentials           Action = "GetFleetRoleCredentials"
 )
 
+// FinishGameSession ends the process's game session, after which the process may become
+// ready for another one. Server SDK 5 does not have it; agents send it for processes with
+// Server SDK 3 and 4.
+const FinishGameSession Action = "FinishGameSession"
+
 // The pushes of Muster.
 const (
 	CreateGameSession Action = "CreateGameSession"

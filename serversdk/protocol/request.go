@@ -26,6 +26,12 @@ type ActivateGameSessionRequest struct {
 	GameSessionID string `json:"GameSessionId"`
 }
 
+// FinishGameSessionRequest ends a game session; "" means the one that the process hosts,
+// if any.
+type FinishGameSessionRequest struct {
+	GameSessionID string `json:"GameSessionId"`
+}
+
 // UpdatePlayerSessionCreationPolicyRequest opens or closes a game session to new players.
 type UpdatePlayerSessionCreationPolicyRequest struct {
 	GameSessionID string `json:"GameSessionId"`

@@ -1,0 +1,311 @@
+package legacy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// Ports are where the SDKs connect. 0 picks one.
+type Ports struct{ SocketIO, HTTP, WebSocket int }
+
+// Standard are the ports that are fixed in the SDKs.
+var Standard = Ports{5757, 5758, 5759}
+
+// Limits of what programs make a server hold.
+const (
+	maxConnections = 4096 // of all programs
+	maxStrangers   = 16   // connections whose owner is being looked for
+	maxHeader      = 16 << 10
+	reading        = 15 * time.Second
+	writing        = 10 * time.Second
+	idle           = 2 * time.Minute
+	appearing      = 3 * time.Second // until a process that has just been started is known
+	retrying       = 5 * time.Second // until ports that are taken are tried again
+)
+
+// Options configure a Server.
+type Options struct {
+	Ports Ports
+	TLS   *tls.Config // for connections to Muster; default: the system's root certificates
+	Log   *slog.Logger
+}
+
+// Server serves the processes that are admitted.
+type Server struct {
+	o        Options
+	log      *slog.Logger
+	upgrader websocket.Upgrader
+	room     chan struct{} // holds a value for each connection
+	looking  chan struct{} // holds a value for each owner that is being looked for
+	life     context.Context
+	end      context.CancelFunc
+	work     sync.WaitGroup // counts requests, connections, and attempts to open the ports
+
+	mu        sync.Mutex
+	servers   []*http.Server
+	at        Ports  // that are open
+	why       string // the ports are not open; "" once they are
+	processes []*process
+	admitted  chan struct{} // closed and replaced when a process is admitted
+	closed    bool
+}
+
+// Open returns a server. If its ports are taken, it tries again until Close, and Why says
+// so.
+func Open(o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Server{
+		o: o, log: o.Log.With("component", "legacy"), admitted: make(chan struct{}),
+		room: make(chan struct{}, maxConnections), looking: make(chan struct{}, maxStrangers),
+		upgrader: websocket.Upgrader{
+			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: &sync.Pool{},
+			CheckOrigin: func(*http.Request) bool { return true }, // fromHere has checked it
+		},
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	err := s.listen()
+	if err == nil {
+		return s
+	}
+	s.setWhy(err)
+	s.log.Warn("game servers with Server SDK 3 and 4 cannot connect", "error", err)
+	s.work.Go(func() {
+		for wake.Sleep(s.life, retrying) {
+			if err = s.listen(); err == nil {
+				s.log.Info("game servers with Server SDK 3 and 4 can connect now")
+				return
+			}
+			s.setWhy(err)
+		}
+	})
+	return s
+}
+
+// listen opens all the ports, or none.
+func (s *Server) listen() (err error) {
+	var open []net.Listener
+	defer func() {
+		if err != nil {
+			for _, l := range open {
+				l.Close()
+			}
+		}
+	}()
+	var at Ports
+	for _, one := range []struct {
+		port int
+		to   *int
+	}{{s.o.Ports.SocketIO, &at.SocketIO}, {s.o.Ports.HTTP, &at.HTTP}, {s.o.Ports.WebSocket, &at.WebSocket}} {
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", one.port))
+		if err != nil {
+			return fmt.Errorf("port %d of this machine, which is fixed in these SDKs, is taken: end the program that listens on it, such as another agent or GameLift Local (%w)", one.port, err)
+		}
+		open = append(open, l)
+		*one.to = l.Addr().(*net.TCPAddr).Port
+	}
+	handlers := []http.HandlerFunc{s.serveSocketIO, s.serveHTTP, s.serveWebSocket}
+	// C# connects to the name localhost for HTTP.
+	if l, err := net.Listen("tcp6", fmt.Sprintf("[::1]:%d", at.HTTP)); err == nil {
+		open, handlers = append(open, l), append(handlers, s.serveHTTP)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("the server is closed")
+	}
+	s.at, s.why = at, ""
+	for n, l := range open {
+		handler := handlers[n]
+		server := &http.Server{
+			ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: s.remember,
+			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !s.begin() {
+					http.Error(w, "the agent ends", http.StatusServiceUnavailable)
+					return
+				}
+				defer s.work.Done()
+				if !fromHere(r) {
+					http.Error(w, "only game servers of this machine connect here", http.StatusForbidden)
+					return
+				}
+				handler(w, r)
+			}),
+		}
+		s.servers = append(s.servers, server)
+		go server.Serve(&bounded{Listener: l, room: s.room})
+	}
+	return nil
+}
+
+// begin counts a request, unless the server is closed.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.work.Add(1)
+	return true
+}
+
+// fromHere reports whether a request is from a program of this machine, and not from a web
+// page. The SDKs for C# send the address of the endpoint as Origin.
+func fromHere(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	addr, err := netip.ParseAddr(host)
+	if host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return false // a name that leads here
+	}
+	origin := r.Header.Get("Origin")
+	return (origin == "" || origin == "ws://"+r.Host) && r.Header.Get("Sec-Fetch-Site") == ""
+}
+
+func (s *Server) setWhy(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = err.Error()
+}
+
+// Why returns why no process can connect, or "".
+func (s *Server) Why() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
+}
+
+// At returns the open ports; zero if there are none.
+func (s *Server) At() Ports {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// Admission is a process that may connect.
+type Admission struct {
+	FleetID, HostID, ProcessID string
+	PID                        int    // of the process that was started; its descendants speak for it too
+	State                      string // file that keeps what the next agent must know; "": nothing is kept
+	// Endpoint returns where the process is connected to Muster (gamelink.Options).
+	Endpoint func() (url, token string, err error)
+}
+
+// Admit lets a process connect. For one that had connected to a former agent, it continues
+// what that agent did.
+func (s *Server) Admit(a Admission) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.find(a.ProcessID) != nil {
+		return
+	}
+	s.processes = append(s.processes, newProcess(a, s.o.TLS, s.log))
+	close(s.admitted)
+	s.admitted = make(chan struct{})
+}
+
+// find returns an admitted process, or nil. The caller must hold mu.
+func (s *Server) find(processID string) *process {
+	for _, p := range s.processes {
+		if p.a.ProcessID == processID {
+			return p
+		}
+	}
+	return nil
+}
+
+// Forget ends everything about a process that has exited, and reports whether it had called
+// ProcessEnding: Muster may not have received that call, so the report of the process's end
+// must say it.
+func (s *Server) Forget(processID string) (left bool) {
+	s.mu.Lock()
+	p := s.find(processID)
+	for n, one := range s.processes {
+		if one == p {
+			s.processes = append(s.processes[:n:n], s.processes[n+1:]...)
+			break
+		}
+	}
+	s.mu.Unlock()
+	if p == nil {
+		return false
+	}
+	left = p.hasLeft()
+	p.close()
+	return left
+}
+
+// closing is how long Close waits for requests to be answered.
+const closing = 5 * time.Second
+
+// Close ends the server. Open requests are answered, since C++ waits for ever for an
+// answer; then connections are dropped without a close frame, so that SDKs reconnect to the
+// next agent.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	all, servers := s.processes, s.servers
+	s.processes = nil
+	s.mu.Unlock()
+	s.end()
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	for _, p := range all {
+		p.stop(ctx)
+	}
+	for _, server := range servers {
+		_ = server.Shutdown(ctx) // what is not answered by then is cut off
+		server.Close()
+	}
+	s.work.Wait()
+}
+
+// bounded is a listener with a limited number of open connections.
+type bounded struct {
+	net.Listener
+	room chan struct{}
+}
+
+// Accept accepts a connection, and closes those beyond the limit.
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case b.room <- struct{}{}:
+			return &held{Conn: c, leave: sync.OnceFunc(func() { <-b.room })}, nil
+		default:
+			c.Close()
+		}
+	}
+}
+
+// held is a connection that takes room until it is closed.
+type held struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (h *held) Close() error {
+	defer h.leave()
+	return h.Conn.Close()
+}
