@@ -161,6 +161,7 @@ func (a *Agent) prepare() error {
 		return err
 	}
 	a.opts.Facts.Shells = a.opts.shellOffer(a.machine.Jailer)
+	a.opts.Facts.ContainerShells = a.opts.containerShellOffer()
 	if a.opts.Shells != NoShells && !a.opts.Facts.Shells.Offered {
 		a.log.Warn("this machine refuses remote shells", "why", a.opts.Facts.Shells.Why)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/agent/engine"
 	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -123,6 +124,10 @@ func (b *box) Remove(context.Context) error {
 	defer b.s.mu.Unlock()
 	delete(b.s.boxes, b.l.ProcessID)
 	return nil
+}
+
+func (b *box) Exec(context.Context, engine.ExecOptions) (*engine.Exec, error) {
+	return nil, errors.ErrUnsupported
 }
 
 func (b *box) Output(_ context.Context, container string, to io.Writer, _ bool) error {

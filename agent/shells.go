@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/shell"
@@ -57,6 +58,20 @@ func (o *Options) shellOffer(j *jail.Jailer) *protocol.ShellOffer {
 	}
 	return &protocol.ShellOffer{Offered: true}
 }
+
+// containerShellOffer returns whether this machine runs remote shells in containers, which
+// the engine isolates.
+func (o *Options) containerShellOffer() *protocol.ShellOffer {
+	switch {
+	case o.Shells == NoShells:
+		return &protocol.ShellOffer{Why: "its agent was not started with --allow-shells"}
+	case !shell.Supported:
+		return &protocol.ShellOffer{Why: "agents run remote shells on Linux only"}
+	}
+	return &protocol.ShellOffer{Offered: true}
+}
+
+func isOffered(o *protocol.ShellOffer) bool { return o != nil && o.Offered }
 
 // shells runs the remote shells that Muster requests.
 type shells struct {
@@ -133,7 +148,7 @@ func (s *shells) run(ctx context.Context, want protocol.Shell, st *stream.Stream
 	if err != nil {
 		return shell.Refused(err.Error())
 	}
-	if offer := s.facts.Shells; offer == nil || !offer.Offered {
+	if !isOffered(s.facts.Shells) && !isOffered(s.facts.ContainerShells) {
 		return shell.Refused("this host refuses remote shells")
 	}
 	select {
@@ -146,9 +161,18 @@ func (s *shells) run(ctx context.Context, want protocol.Shell, st *stream.Stream
 	if i == nil {
 		return shell.Refused("the instance is not on this host any more")
 	}
+	if of, ok := i.(*group.Instance); ok {
+		if !isOffered(s.facts.ContainerShells) {
+			return shell.Refused("this host refuses remote shells in containers")
+		}
+		return of.Shell(ctx, want.Compute, st, command, control)
+	}
 	of, ok := i.(*instance.Instance)
-	if !ok {
-		return shell.Refused("computes of container fleets offer no remote shells on this host")
+	if !ok || !isOffered(s.facts.Shells) {
+		return shell.Refused("this host refuses remote shells in instances of builds")
+	}
+	if command.Container != "" {
+		return shell.Refused("this compute has no containers; leave out --container")
 	}
 	if i.IsOwn() || want.Compute != i.Desired().Compute {
 		return shell.Refused("this compute offers no remote shells")

@@ -97,8 +97,15 @@ func (h handlers) getComputeAccess(ctx context.Context, in *gamelift.GetComputeA
 	if err != nil {
 		return nil, err
 	}
+	var containers []gamelift.ContainerIdentifier
+	if _, g := h.groupOf(h.Store.View(), c); g != nil {
+		containers = some(g.Containers, func(c instance.Container) gamelift.ContainerIdentifier {
+			return gamelift.ContainerIdentifier{ContainerName: &c.Name, ContainerRuntimeId: opt(c.RuntimeID)}
+		})
+	}
 	return &gamelift.GetComputeAccessOutput{
-		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)), Target: &i.ID,
+		ContainerIdentifiers: containers,
+		FleetId:              &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)), Target: &i.ID,
 		Credentials: &gamelift.AwsCredentials{AccessKeyId: &t.AccessKeyID, SecretAccessKey: &t.SecretAccessKey, SessionToken: &t.SessionToken},
 	}, nil
 }

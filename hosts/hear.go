@@ -50,7 +50,7 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))
 	elsewhere := l.elsewhere(h.Run, time.Now())
 	l.mu.Lock()
-	l.present, l.run, l.shells, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.NoBuilds
+	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
 	l.mu.Unlock()
 	l.desired.Send()
 	if elsewhere {

@@ -49,6 +49,7 @@ type link struct {
 	present bool                 // Hello was received
 	cluster bool                 // it runs container groups only, as pods
 	shells  *protocol.ShellOffer // from its Hello; nil if the agent is older than remote shells
+	inside  *protocol.ShellOffer // the same for shells in containers
 	pending map[string]ending
 }
 

@@ -147,6 +147,9 @@ func (s *Server) OffersShells(i *instance.Instance) error {
 	}
 	l.mu.Lock()
 	present, offer := l.present, l.shells
+	if len(i.Groups) > 0 {
+		offer = l.inside
+	}
 	l.mu.Unlock()
 	switch {
 	case !present:
@@ -259,6 +262,9 @@ func (a *shells) serve(sh *remoteShell, request *audit.Request) {
 		return
 	}
 	names := []string{a.s.opts.Home.Of("fleet", sh.visit.FleetID), sh.visit.ComputeName, sh.hostID, "shell/" + sh.id, program(command)}
+	if command.Container != "" {
+		names = append(names, "container "+cut(strconv.Quote(command.Container)))
+	}
 	record := func(action auth.Action, outcome string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), shellArriving)
 		defer cancel()

@@ -44,6 +44,8 @@ type Containers interface {
 	// Output writes what a container has written so far; if follow is set, it goes on
 	// until the container has ended.
 	Output(ctx context.Context, container string, to io.Writer, follow bool) error
+	// Exec starts a program in a container, beside its own. The caller must close it.
+	Exec(ctx context.Context, o engine.ExecOptions) (*engine.Exec, error)
 }
 
 // Launch describes a run of a container group.

@@ -18,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/musterhq/muster/agent/engine"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -236,6 +237,10 @@ func (a *actor) Remove(ctx context.Context) error {
 	}
 	a.removed = true
 	return nil
+}
+
+func (a *actor) Exec(context.Context, engine.ExecOptions) (*engine.Exec, error) {
+	return nil, errors.ErrUnsupported
 }
 
 func (a *actor) Output(_ context.Context, container string, to io.Writer, _ bool) error {

@@ -209,12 +209,6 @@ func (s *session) feed() {
 	}
 }
 
-// leaving is how long a client has to read what is under way when its shell is ended.
-const leaving = 5 * time.Second
-
-// endOfFile is the character with which people end the input of a terminal, ^D.
-const endOfFile = 4
-
 // signals are those that a client may send.
 var signals = map[string]syscall.Signal{
 	"HUP": unix.SIGHUP, "INT": unix.SIGINT, "QUIT": unix.SIGQUIT, "TERM": unix.SIGTERM, "KILL": unix.SIGKILL, "USR1": unix.SIGUSR1, "USR2": unix.SIGUSR2,

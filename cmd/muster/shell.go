@@ -19,13 +19,14 @@ import (
 // shellAccessCommand is `muster shell`.
 type shellAccessCommand struct {
 	clientFlags
-	Access   string   `placeholder:"FILE" help:"Use the credentials in an answer of GetComputeAccess or GetInstanceAccess, as the AWS CLI prints it, in place of asking for some; - reads it from standard input. FLEET and COMPUTE are then left out."`
-	Process  string   `placeholder:"ID" help:"Run among the processes of this game server process, which 'muster hosts show' lists: the program sees them, and ends with it."`
-	Terminal bool     `short:"t" help:"Give the program a terminal; that is the default for a shell, where standard input is one."`
-	Streams  bool     `short:"T" help:"Keep input, output and errors apart; that is the default for a program."`
-	Fleet    *string  `arg:"" optional:"" help:"The fleet, by id or ARN."`
-	Compute  *string  `arg:"" optional:"" help:"The compute, by name or ARN: the id of the instance."`
-	Program  []string `arg:"" optional:"" help:"The program and its arguments, after --; without one, a shell."`
+	Access    string   `placeholder:"FILE" help:"Use the credentials in an answer of GetComputeAccess or GetInstanceAccess, as the AWS CLI prints it, in place of asking for some; - reads it from standard input. FLEET and COMPUTE are then left out."`
+	Process   string   `placeholder:"ID" help:"Run among the processes of this game server process, which 'muster hosts show' lists: the program sees them, and ends with it."`
+	Container string   `placeholder:"NAME" help:"On a compute of a container fleet: the container in which the program runs. Default: that of the game server."`
+	Terminal  bool     `short:"t" help:"Give the program a terminal; that is the default for a shell, where standard input is one."`
+	Streams   bool     `short:"T" help:"Keep input, output and errors apart; that is the default for a program."`
+	Fleet     *string  `arg:"" optional:"" help:"The fleet, by id or ARN."`
+	Compute   *string  `arg:"" optional:"" help:"The compute, by name or ARN: the id of the instance."`
+	Program   []string `arg:"" optional:"" help:"The program and its arguments, after --; without one, a shell."`
 }
 
 // words returns all arguments, since those behind credentials for one compute are only the
@@ -41,7 +42,7 @@ func (c *shellAccessCommand) words() (all []string) {
 
 // Help is shown by --help.
 func (shellAccessCommand) Help() string {
-	return `The program runs in the folder of the build, as the instance's user, and isolated as game servers are. It ends with the connection; its exit code becomes that of this command, and 255 stands for a shell that Muster refused or ended.
+	return `The program runs in the folder of the build, as the instance's user, and isolated as game servers are. On a compute of a container fleet it runs in a container instead, as that container's user, with its files and limits. It ends with the connection; its exit code becomes that of this command, and 255 stands for a shell that Muster refused or ended.
 
 The server must run with --remote-access, the agent of the host with --allow-shells, and the key needs the role remote-shell or admin. Each shell is recorded in the audit log.
 
@@ -64,7 +65,7 @@ func (c *shellAccessCommand) Run(t *streams, at *client.Client) error {
 	if c.Terminal && c.Streams {
 		return errors.New("shell: a program has either a terminal or separate streams; leave out -t or -T")
 	}
-	of := client.Shell{ShellCommand: protocol.ShellCommand{Command: words, Process: c.Process}, In: os.Stdin, Out: t.screen, Err: t.screenErr}
+	of := client.Shell{ShellCommand: protocol.ShellCommand{Command: words, Process: c.Process, Container: c.Container}, In: os.Stdin, Out: t.screen, Err: t.screenErr}
 	if c.Access == "-" {
 		of.In = nil // it was the credentials
 	}

@@ -49,7 +49,8 @@ type Facts struct {
 
 	LegacyClosed string `json:",omitempty"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can, or the agent is older
 
-	Shells *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
+	Shells          *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
+	ContainerShells *ShellOffer `json:",omitempty"` // in containers; nil: the agent is older than those
 
 	Certificates bool `json:",omitempty"` // it keeps certificates for instances; false: the agent is older than that, or runs no builds
 }

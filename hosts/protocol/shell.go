@@ -132,6 +132,9 @@ type ShellCommand struct {
 	Command  []string       `json:",omitempty"` // the program and its arguments; empty: a shell
 	Terminal *ShellTerminal `json:",omitempty"` // nil: input, output and errors are separate streams
 	Process  string         `json:",omitempty"` // id of a game server process among whose processes it runs
+	// Container is the name of the container in which it runs, on a compute of a container
+	// fleet; "" for that of the game server.
+	Container string `json:",omitempty"`
 }
 
 // ShellTerminal is the client's terminal.
@@ -165,6 +168,8 @@ func (f ShellFrame) Command() (c ShellCommand, err error) {
 		return c, errors.New("the command's program has no name")
 	case len(c.Process) > 128:
 		return c, errors.New("the id of the process is longer than any")
+	case len(c.Container) > 128:
+		return c, errors.New("the name of the container is longer than any")
 	case c.Terminal != nil && !validTerminal(c.Terminal.Type):
 		return c, errors.New("the terminal's type has other characters than letters, digits, '-', '.', '+' and '_'")
 	}

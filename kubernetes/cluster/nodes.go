@@ -89,6 +89,7 @@ func (c *Cluster) facts() protocol.Facts {
 	f := c.opts.Facts
 	f.NoBuilds, f.OS = true, "linux"
 	f.Shells = &protocol.ShellOffer{Why: "it is a Kubernetes cluster; kubectl exec opens a shell in a pod"}
+	f.ContainerShells = f.Shells
 	if f.Engine == nil {
 		f.Engine = &protocol.Engine{Name: "kubernetes", Version: c.version}
 	}

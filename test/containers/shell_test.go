@@ -1,0 +1,343 @@
+package containers
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/agent/engine/enginetest"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// visited returns a world whose server and agent allow remote shells.
+func visited(t *testing.T) *world {
+	t.Helper()
+	w := &world{docker: startDocker(t), root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t).Host}
+	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none", "--remote-access")
+	w.c, w.seen = node.Client(w.server.URL), node.Follow(t, w.server.URL)
+	operator := &client.Client{Endpoint: w.server.URL}
+	token, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	w.agent = exec.Command(node.Path(t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", "127.0.0.1", "--name", "engine",
+		"--ports", "31000-31999", "--isolation", "off", "--engine", w.socket(), "--allow-shells", "isolated")
+	w.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
+	w.agent.Stdout, w.agent.Stderr = &log, &log
+	if err := w.agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.killAgent()
+		if t.Failed() {
+			t.Logf("the agent's log:\n%s", log.String())
+		}
+	})
+	return w
+}
+
+// withShell pushes an image that has a shell and a few programs of this machine.
+func (w *world) withShell() (image string) {
+	w.t.Helper()
+	var archive bytes.Buffer
+	to := tar.NewWriter(&archive)
+	added := map[string]bool{}
+	add := func(name, path string) {
+		content, err := os.ReadFile(path)
+		if added[name] {
+			return
+		}
+		added[name] = true
+		if err == nil {
+			err = to.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))})
+		}
+		if err == nil {
+			_, err = to.Write(content)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"sh", "sleep", "stty", "cat"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			w.t.Skipf("this machine has no %s", name)
+		}
+		add("bin/"+name, path)
+		libraries, _ := exec.Command("ldd", path).Output() // none for a static program
+		for _, word := range strings.Fields(string(libraries)) {
+			if filepath.IsAbs(word) {
+				add(strings.TrimPrefix(word, "/"), word)
+			}
+		}
+	}
+	if err := to.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	file := filepath.Join(w.t.TempDir(), "image.tar")
+	if err := os.WriteFile(file, archive.Bytes(), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	image = w.registry + "/tools:1"
+	w.run("import", "--change", `ENTRYPOINT ["/bin/sleep","100000"]`, file, image)
+	w.run("push", image)
+	return image
+}
+
+// pair creates a fleet with a group of a game server whose image has nothing else, and a
+// container with a shell, and returns it with the name of its compute.
+func (w *world) pair() (fleetID, compute string) {
+	w.t.Helper()
+	tools := w.withShell()
+	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
+		Name: aws.String("arena"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
+		TotalMemoryLimitMebibytes: aws.Int32(256), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(w.push("1", "/arena", "server", "--port", "7777")),
+		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{{ContainerName: aws.String("tools"), ImageUri: &tools}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for {
+		d, err := w.c.DescribeContainerGroupDefinition(w.t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: aws.String("arena")})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if d.ContainerGroupDefinition.Status == types.ContainerGroupDefinitionStatusReady {
+			break
+		}
+		w.pause("the definition, which is " + string(d.ContainerGroupDefinition.Status) + " " + aws.ToString(d.ContainerGroupDefinition.StatusReason))
+	}
+	fleetID = w.create(1)
+	for {
+		list, err := w.c.ListCompute(w.t.Context(), &gamelift.ListComputeInput{FleetId: &fleetID})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(list.ComputeList) == 1 && len(list.ComputeList[0].ContainerAttributes) == 2 {
+			return fleetID, *list.ComputeList[0].ComputeName
+		}
+		w.pause("the compute")
+	}
+}
+
+// shell returns a command of muster shell.
+func (w *world) shell(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(w.t.Context(), node.Path(w.t), append([]string{"shell"}, args...)...)
+	cmd.Env = append(os.Environ(), "MUSTER_ENDPOINT="+w.server.URL, "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+	return cmd
+}
+
+func said(t *testing.T, cmd *exec.Cmd) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %v", cmd.Args, err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// Programs run in the containers of a compute, with their streams, signals and exit codes, and
+// end with their clients; an image without a shell is said to have none.
+func TestShell(t *testing.T) {
+	w := visited(t)
+	fleetID, compute := w.pair()
+	in := func(container string, words ...string) *exec.Cmd {
+		return w.shell(append([]string{"--container", container, fleetID, compute, "--"}, words...)...)
+	}
+
+	if out, errs, code := said(t, in("tools", "sh", "-c", "echo out; echo bad >&2; exit 7")); out != "out\n" || errs != "bad\n" || code != 7 {
+		t.Errorf("%q, %q, %d", out, errs, code)
+	}
+	if out, errs, code := said(t, in("tools", "sh", "-c", "echo token=$GAMELIFT_SDK_AUTH_TOKEN=; test -e /arena")); out != "token==\n" || code != 1 {
+		t.Errorf("it has the token, or is in another container: %q, %q, %d", out, errs, code)
+	}
+	input := strings.Repeat("0123456789abcde\n", 1<<16)
+	cmd := in("tools", "cat")
+	cmd.Stdin = strings.NewReader(input)
+	if out, errs, code := said(t, cmd); out != input || code != 0 {
+		t.Errorf("cat returned %d bytes of %d, %q, %d", len(out), len(input), errs, code)
+	}
+	cmd = w.shell("--container", "tools", fleetID, compute)
+	cmd.Stdin = strings.NewReader("echo from a script\nexit 3\n")
+	if out, errs, code := said(t, cmd); out != "from a script\n" || code != 3 {
+		t.Errorf("a shell: %q, %q, %d", out, errs, code)
+	}
+	cmd = w.shell("-t", "--container", "tools", fleetID, compute, "--", "sh", "-c", "while [ \"$(stty size)\" != '24 80' ]; do sleep 0.01; done; echo sized; read line; echo got $line; exit 4")
+	cmd.Stdin = strings.NewReader("a line\n")
+	if out, errs, code := said(t, cmd); !strings.Contains(out, "sized\r\n") || !strings.Contains(out, "got a line\r\n") || code != 4 {
+		t.Errorf("on a terminal: %q, %q, %d", out, errs, code)
+	}
+
+	// The image of the game server.
+	if out, errs, code := said(t, w.shell(fleetID, compute)); out != "" || code != 255 || !strings.Contains(errs, "has no shell") || !strings.Contains(errs, "--container") {
+		t.Errorf("a shell where there is none: %q, %q, %d", out, errs, code)
+	}
+	if out, errs, code := said(t, w.shell(fleetID, compute, "--", "/arena", "help")); !strings.Contains(out+errs, "arena") || code == 255 {
+		t.Errorf("a program of the image: %q, %q, %d", out, errs, code)
+	}
+	if _, errs, code := said(t, in("tools", "/no-such-program")); code == 0 || code == 255 {
+		t.Errorf("a program that is not there: %q, %d", errs, code)
+	}
+	for name, want := range map[string]string{"none": "those that run are: ", ".network": "does not run"} {
+		if out, errs, code := said(t, in(name, "sh")); out != "" || code != 255 || !strings.Contains(errs, want) {
+			t.Errorf("container %s: %q, %q, %d", name, out, errs, code)
+		}
+	}
+	if _, errs, code := said(t, w.shell("--process", "p", fleetID, compute, "--", "sh")); code != 255 || !strings.Contains(errs, "--container") {
+		t.Errorf("among the processes of a game server: %q, %d", errs, code)
+	}
+
+	// Signals, and the end of the client.
+	begin := func(script string) *exec.Cmd {
+		t.Helper()
+		cmd := in("tools", "sh", "-c", script)
+		cmd.Stderr = t.Output()
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err == nil {
+			_, err = bufio.NewReader(out).ReadString('\n')
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	cmd = begin("trap 'exit 9' INT; echo ready; while :; do sleep 0.1; done")
+	cmd.Process.Signal(os.Interrupt)
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 9 {
+		t.Errorf("the program's handler of the signal ends muster shell with %d", cmd.ProcessState.ExitCode())
+	}
+	cmd = begin("trap '' HUP TERM INT PIPE; sleep 54321 & echo ready; while :; do sleep 0.1; done")
+	cmd.Process.Kill()
+	cmd.Wait()
+	for exec.Command("pgrep", "-f", "sleep 54321").Run() == nil {
+		w.pause("the end of what the shell started")
+	}
+	if n := len(w.running()); n != 2 {
+		t.Errorf("%d containers run", n)
+	}
+
+	w.access(fleetID, compute)
+
+	// With the fleet a shell ends.
+	cmd = begin("echo ready; sleep 54322")
+	if _, err := w.c.DeleteContainerFleet(t.Context(), &gamelift.DeleteContainerFleetInput{FleetId: &fleetID}); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Wait(); cmd.ProcessState.ExitCode() == 0 {
+		t.Error("the shell of a fleet that is deleted ends well")
+	}
+}
+
+// access asks for access and ports with AWS's SDKs and its CLI; muster shell uses the
+// credentials.
+func (w *world) access(fleetID, compute string) {
+	t := w.t
+	t.Helper()
+	access, err := w.c.GetComputeAccess(t.Context(), &gamelift.GetComputeAccessInput{FleetId: &fleetID, ComputeName: &compute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, c := range access.ContainerIdentifiers {
+		names[*c.ContainerName] = *c.ContainerRuntimeId
+	}
+	if running := strings.Join(w.running(), " "); len(names) != 2 || !strings.Contains(running, names["game"]) || !strings.Contains(running, names["tools"]) {
+		t.Errorf("GetComputeAccess names %v, and %s run", names, running)
+	}
+	const boto = `
+import json, sys, boto3
+gl = boto3.client("gamelift", "us-east-1", endpoint_url=sys.argv[1])
+which = dict(zip(sys.argv[3::2], sys.argv[4::2]))
+answer = getattr(gl, sys.argv[2])(**which)
+answer.pop("ResponseMetadata")
+print(json.dumps(answer, default=str))
+`
+	env := append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret", "AWS_DEFAULT_REGION=us-east-1")
+	for client, ask := range map[string]func(operation string, members ...string) *exec.Cmd{
+		"boto3": func(operation string, members ...string) *exec.Cmd {
+			return exec.Command("python3", append([]string{"-c", boto, w.server.URL, strings.ReplaceAll(operation, "-", "_")}, members...)...)
+		},
+		"aws": func(operation string, members ...string) *exec.Cmd {
+			args := []string{"gamelift", operation, "--endpoint-url", w.server.URL, "--output", "json"}
+			flags := map[string]string{"FleetId": "--fleet-id", "ComputeName": "--compute-name", "InstanceId": "--instance-id", "ContainerGroupType": "--container-group-type", "ContainerName": "--container-name"}
+			for n := 0; n < len(members); n += 2 {
+				args = append(args, flags[members[n]], members[n+1])
+			}
+			return exec.Command("aws", args...)
+		},
+	} {
+		probe := exec.Command("aws", "--version")
+		if client == "boto3" {
+			probe = exec.Command("python3", "-c", "import boto3; boto3.client('gamelift', 'us-east-1').describe_container_group_port_mappings")
+		}
+		if probe.Env = env; probe.Run() != nil {
+			t.Logf("%s is missing, or too old: it is not tried", client)
+			continue
+		}
+		run := func(operation string, members ...string) (string, string, int) {
+			cmd := ask(operation, members...)
+			cmd.Env = env
+			return said(t, cmd)
+		}
+		instanceID, _, _ := strings.Cut(compute, "/")
+		for operation, members := range map[string][]string{
+			"get-compute-access": {"FleetId", fleetID, "ComputeName", compute},
+		} {
+			answer, errs, _ := run(operation, members...)
+			shell := w.shell("--access", "-", "--container", "tools", "--", "sh", "-c", "echo piped")
+			shell.Stdin = strings.NewReader(answer)
+			if out, problem, _ := said(t, shell); out != "piped\n" {
+				t.Errorf("%s, with the answer of %s: %q, %q; %s", client, operation, out, problem, errs)
+			}
+			if !strings.Contains(answer, names["tools"]) {
+				t.Errorf("%s does not show the containers: %s", client, answer)
+			}
+		}
+		answer, errs, _ := run("describe-container-group-port-mappings", "FleetId", fleetID, "ContainerGroupType", "GAME_SERVER", "ComputeName", compute, "ContainerName", "game")
+		var ports struct {
+			InstanceId                 string
+			ContainerGroupPortMappings []struct {
+				ContainerName, ContainerRuntimeId string
+				ContainerPortMappings             []struct {
+					ContainerPort, ConnectionPort int32
+					Protocol                      string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &ports); err != nil || len(ports.ContainerGroupPortMappings) != 1 || len(ports.ContainerGroupPortMappings[0].ContainerPortMappings) != 1 {
+			t.Errorf("%s: port mappings %s, %v, %s", client, answer, err, errs)
+			continue
+		}
+		m := ports.ContainerGroupPortMappings[0]
+		if p := m.ContainerPortMappings[0]; ports.InstanceId != instanceID || m.ContainerRuntimeId != names["game"] || p.ContainerPort != 7777 || p.Protocol != "UDP" || !listens(p.ConnectionPort) {
+			t.Errorf("%s: port mappings %s", client, answer)
+		}
+		for want, members := range map[string][]string{
+			"NotFoundException":       {"FleetId", fleetID, "ContainerGroupType", "GAME_SERVER", "ComputeName", compute, "ContainerName", "none"},
+			"InvalidRequestException": {"FleetId", fleetID, "ContainerGroupType", "GAME_SERVER"},
+		} {
+			if _, errs, code := run("describe-container-group-port-mappings", members...); code == 0 || !strings.Contains(errs, want) {
+				t.Errorf("%s: %v: %s, want %s", client, members, errs, want)
+			}
+		}
+	}
+}
