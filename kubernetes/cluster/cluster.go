@@ -54,7 +54,7 @@ type Cluster struct {
 	queue   workqueue.TypedRateLimitingInterface[key]
 	logs    chan protocol.LogsStored
 	packing chan struct{} // holds a value for each archive of logs being sent
-	offered atomic.Int64  // sum of what the nodes offered when Muster was told last
+	offered atomic.Int64  // sum of what the nodes offered when Muster was told last, or untold
 	refacts wake.Nudge    // what the nodes offer may have changed
 
 	mu        sync.Mutex
@@ -102,6 +102,7 @@ func New(o Options) (*Cluster, error) {
 		reports: reports{known: map[string]bool{}}, logs: make(chan protocol.LogsStored, 64), packing: make(chan struct{}, 4), refacts: wake.NewNudge(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[key](100*time.Millisecond, 30*time.Second)),
 	}
+	c.offered.Store(untold)
 	c.tokens = &tokens{secrets: api.Secrets(o.Pods.Namespace), agent: o.Pods.Agent, kept: map[string]*secret{}}
 	if err := c.watch(); err != nil {
 		return nil, err
@@ -196,6 +197,10 @@ func (c *Cluster) clear(ctx context.Context) (err error) {
 
 const maxClears = 20
 
+// untold means that Muster was not told yet what the nodes offer: the next link begins with
+// that.
+const untold = -1
+
 // offer has Muster told when the nodes offer something else. Changes within a second are
 // one.
 func (c *Cluster) offer(ctx context.Context) {
@@ -206,7 +211,7 @@ func (c *Cluster) offer(ctx context.Context) {
 		case <-c.refacts:
 		}
 		cpu, memory := c.nodes.capacity()
-		if sum := int64(cpu)<<32 | int64(memory); c.offered.Swap(sum) != sum {
+		if was := c.offered.Load(); was != untold && was != sumOf(cpu, memory) {
 			c.link.FactsChanged()
 		}
 		if !wake.Sleep(ctx, time.Second) {

@@ -255,6 +255,11 @@ func TestCluster_GameServer(t *testing.T) {
 		return len(k.pods("i-1", "0"))+len(k.pods("i-1", "1")) == 0 && apierrors.IsNotFound(err)
 	})
 	m.until("Muster is told", func() bool { return m.instance("i-1") == nil })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hellos != 2 {
+		t.Errorf("two agents whose nodes did not change said %d times what they are", m.hellos)
+	}
 }
 
 // tokenIsHidden checks that a pod refers to its token, which is in the instance's Secret.

@@ -29,6 +29,7 @@ type muster struct {
 	socket  *websocket.Conn
 	status  *protocol.Status
 	hello   protocol.Hello
+	hellos  int
 	exits   []protocol.Exited
 	links   int
 	joins   int
@@ -104,6 +105,7 @@ func (m *muster) hear(ws *websocket.Conn, in protocol.Message) {
 	switch {
 	case in.Hello != nil:
 		m.hello = *in.Hello
+		m.hellos++
 		if m.desired != nil {
 			out = append(out, protocol.Message{Assign: m.desired})
 		}

@@ -94,9 +94,13 @@ func (c *Cluster) facts() protocol.Facts {
 		f.Engine = &protocol.Engine{Name: "kubernetes", Version: c.version}
 	}
 	cpu, memory := c.nodes.capacity()
+	c.offered.Store(sumOf(cpu, memory))
 	f.CPUMillis, f.MemoryMiB = max(f.CPUMillis, cpu), max(f.MemoryMiB, memory)
 	return f
 }
+
+// sumOf returns a number by which two offers of nodes are compared.
+func sumOf(cpuMillis, memoryMiB int) int64 { return int64(cpuMillis)<<32 | int64(memoryMiB) }
 
 // slimNode keeps of a node what is read, since a cluster has many.
 func slimNode(at any) (any, error) {

@@ -1,5 +1,5 @@
 // Package kubetest starts the real programs of a Kubernetes cluster for tests, without a
-// kubelet: etcd and the API server, and for large tests the scheduler, the controllers and
+// kubelet: etcd and the API server, and for some tests the scheduler, the controllers and
 // kwok, which simulates nodes.
 package kubetest
 
@@ -41,25 +41,31 @@ type Cluster struct {
 
 const token = "tests"
 
-// Start starts etcd and the API server, or skips the test.
+// Start starts etcd and the API server, or skips the test. Without nodes of its own a
+// cluster has no use for service accounts and endpoints.
 func Start(t testing.TB) *Cluster {
+	t.Helper()
+	return StartWith(t, port(t), "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+}
+
+// StartWith is like Start, with the port of the API server and what else it is started with.
+func StartWith(t testing.TB, secure string, flags ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{programs: os.Getenv(Variable), folder: t.TempDir()}
 	if c.programs == "" {
 		t.Skip(Variable + " is not set; make kube builds a cluster's programs and runs this test")
 	}
-	etcd, peer, secure := port(t), port(t), port(t)
+	etcd, peer := port(t), port(t)
 	store := "http://127.0.0.1:" + etcd
 	c.run(t, "etcd", "--data-dir="+filepath.Join(c.folder, "etcd"), "--unsafe-no-fsync", "--listen-client-urls="+store, "--advertise-client-urls="+store,
 		"--listen-peer-urls=http://127.0.0.1:"+peer, "--initial-advertise-peer-urls=http://127.0.0.1:"+peer, "--initial-cluster=default=http://127.0.0.1:"+peer, "--log-level=error")
 	key := c.key(t)
 	c.write(t, "tokens.csv", token+",admin,1,system:masters\n")
-	c.flags = []string{
-		"--etcd-servers=" + store, "--secure-port=" + secure, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--cert-dir=" + filepath.Join(c.folder, "certs"),
+	c.flags = append([]string{
+		"--etcd-servers=" + store, "--secure-port=" + secure, "--bind-address=127.0.0.1", "--cert-dir=" + filepath.Join(c.folder, "certs"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		"--token-auth-file=" + filepath.Join(c.folder, "tokens.csv"), "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
-		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none", "-v=0",
-	}
+		"--token-auth-file=" + filepath.Join(c.folder, "tokens.csv"), "--service-cluster-ip-range=10.0.0.0/24", "-v=0",
+	}, flags...)
 	c.apiserver = c.run(t, "kube-apiserver", c.flags...)
 	c.API = &rest.Config{Host: "https://127.0.0.1:" + secure, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: 1000, Burst: 2000}
 	c.config = c.write(t, "kubeconfig", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
@@ -121,16 +127,31 @@ func (c *Cluster) StartAPI(t testing.TB) {
 // Simulate starts the scheduler, the controllers and kwok, which runs nodes.
 func (c *Cluster) Simulate(t testing.TB) {
 	t.Helper()
-	for _, program := range []string{"kube-scheduler", "kube-controller-manager", "kwok"} {
+	c.needs(t, "kwok")
+	c.Control(t, "--controllers=*,-serviceaccount-token-controller")
+	c.run(t, "kwok", "--kubeconfig="+c.config, "--manage-all-nodes", "--config="+filepath.Join(c.programs, "kwok.yaml"), "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:"+port(t))
+}
+
+// Control starts the scheduler, and the controllers with flags.
+func (c *Cluster) Control(t testing.TB, flags ...string) {
+	t.Helper()
+	c.needs(t, "kube-scheduler", "kube-controller-manager")
+	c.run(t, "kube-scheduler", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000")
+	c.run(t, "kube-controller-manager", append([]string{"--kubeconfig=" + c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400"}, flags...)...)
+}
+
+// needs skips the test unless programs are built.
+func (c *Cluster) needs(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
 		if _, err := os.Stat(filepath.Join(c.programs, program)); err != nil {
 			t.Skipf("%s is not built", program)
 		}
 	}
-	c.run(t, "kube-scheduler", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000")
-	c.run(t, "kube-controller-manager", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
-		"--controllers=*,-serviceaccount-token-controller")
-	c.run(t, "kwok", "--kubeconfig="+c.config, "--manage-all-nodes", "--config="+filepath.Join(c.programs, "kwok.yaml"), "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:"+port(t))
 }
+
+// Key is the file of the key that signs tokens of service accounts.
+func (c *Cluster) Key() string { return filepath.Join(c.folder, "sa.key") }
 
 // Program starts a program that ends with the test.
 func (c *Cluster) Program(t testing.TB, path string, args ...string) *exec.Cmd {
