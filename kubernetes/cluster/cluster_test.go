@@ -260,6 +260,9 @@ func TestCluster_GameServer(t *testing.T) {
 	if m.hellos != 2 {
 		t.Errorf("two agents whose nodes did not change said %d times what they are", m.hellos)
 	}
+	if m.early != "" {
+		t.Errorf("process %s was reported before it began", m.early)
+	}
 }
 
 // tokenIsHidden checks that a pod refers to its token, which is in the instance's Secret.

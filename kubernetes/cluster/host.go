@@ -316,7 +316,11 @@ func (c *Cluster) groupStatus(k key, g *group) (protocol.GroupStatus, pull) {
 		}
 		to.Definition, to.Containers = newest.Definition, newest.Containers
 		if newest.End == nil {
-			to.ProcessID, to.Started = newest.ProcessID, newest.Started
+			// A pod may wait for a node or an image for long, and its process begins after that:
+			// Muster counts from then how long the process takes to call InitSDK.
+			if !newest.Started.IsZero() {
+				to.ProcessID, to.Started = newest.ProcessID, newest.Started
+			}
 			if c.opts.Facts.IPAddress == "" {
 				to.IPAddress, to.DNSName = c.address(newest.name)
 			}

@@ -30,6 +30,7 @@ type muster struct {
 	status  *protocol.Status
 	hello   protocol.Hello
 	hellos  int
+	early   string // id of a process that was reported before it began
 	exits   []protocol.Exited
 	links   int
 	joins   int
@@ -111,6 +112,13 @@ func (m *muster) hear(ws *websocket.Conn, in protocol.Message) {
 		}
 	case in.Status != nil:
 		m.status = in.Status
+		for _, i := range in.Status.Instances {
+			for _, g := range i.Groups {
+				if g.ProcessID != "" && g.Started.IsZero() {
+					m.early = g.ProcessID
+				}
+			}
+		}
 	case in.Exited != nil:
 		if !slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.Seq == in.Exited.Seq }) {
 			m.exits = append(m.exits, *in.Exited)
