@@ -21,8 +21,15 @@ count = go run ./internal/testcount -left "$$TMPDIR"
 # Packages of the modules besides the root (go.work): the libraries, the demo game, the tools.
 go_modules = ./sdk/session/... ./sdk/gameserver/... ./examples/arena/...
 modules = $(go_modules) ./test/serversdk/... ./tools/... ./kubernetes/...
-# The programs of a Kubernetes cluster, built from their modules (kubernetes/programs).
-kube_programs = go.etcd.io/etcd/server/v3=etcd $(foreach p,kube-apiserver kube-scheduler kube-controller-manager,k8s.io/kubernetes/cmd/$(p)=$(p)) sigs.k8s.io/kwok/cmd/kwok=kwok
+# The programs of a Kubernetes cluster, built from their modules (kubernetes/programs), and
+# those of its nodes (kubernetes/programs and kubernetes/node).
+kube_programs = go.etcd.io/etcd/server/v3=etcd $(foreach p,kube-apiserver kube-scheduler kube-controller-manager,k8s.io/kubernetes/cmd/$(p)=$(p))
+kwok = sigs.k8s.io/kwok/cmd/kwok=kwok
+kubelet_programs = $(foreach p,kubelet kube-proxy,k8s.io/kubernetes/cmd/$(p)=$(p))
+node_programs = $(foreach p,containerd containerd-shim-runc-v2 ctr,github.com/containerd/containerd/v2/cmd/$(p)=node/$(p)) \
+	$(foreach p,main/bridge main/loopback ipam/host-local meta/portmap,github.com/containernetworking/plugins/plugins/$(p)=node/$(notdir $(p)))
+# What else a node's virtual machine has.
+node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute2,kmod,ethtool
 # Black-box tests that need nothing but Go belong to `make test`.
 go_only = test/(aws|conformance|gameserver|node|players|sdk|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
@@ -64,19 +71,34 @@ e2e: build ## run the black-box tests: the built binary through other people's c
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
 	{ $(go_test) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
 
-# A program is in the build cache if no package of it needs to be compiled.
+# build_programs builds programs, each PACKAGE=NAME, in a module of the folder kubernetes. A
+# program is in the build cache if no package of it needs to be compiled.
+define build_programs
+	@mkdir -p bin/kube/node; export GOWORK=off; for program in $(1); do \
+		package="$${program%=*}" name="$${program#*=}"; \
+		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/$(2) && $(4) GOPROXY=off go build -n "$$package" 2>&1)" || grep -q '/compile ' <<<"$$todo"; }; then \
+			echo "$$name is not in the build cache: tests that need it are skipped; make $@ builds it"; rm -f "bin/kube/$$name"; \
+		else echo "building $$name"; (cd kubernetes/$(2) && $(4) go build -ldflags '$(small) $(3)' -o "../../bin/kube/$$name" "$$package"); fi; done
+endef
+
 .PHONY: kube
 kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm chart on a real Kubernetes (IF_CACHED=1: with what the build cache has)
-	@mkdir -p bin/kube; export GOWORK=off; for program in $(kube_programs); do \
-		package="$${program%=*}" name="$${program#*=}"; \
-		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/programs && GOPROXY=off go build -n "$$package" 2>&1)" || grep -q '/compile ' <<<"$$todo"; }; then \
-			echo "$$name is not in the build cache: tests that need it are skipped; make kube builds it"; rm -f "bin/kube/$$name"; \
-		else echo "building $$name"; (cd kubernetes/programs && go build -ldflags '$(small)' -o "../../bin/kube/$$name" "$$package"); fi; done; \
-	if [ -x bin/kube/kwok ]; then stages="$$(cd kubernetes/programs && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
+	$(call build_programs,$(kube_programs) $(kwok),programs)
+	@export GOWORK=off; if [ -x bin/kube/kwok ]; then stages="$$(cd kubernetes/programs && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
 	for stage in pod/fast/pod-{ready,complete,delete} node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease; do echo ---; cat "$$stages/$$stage.yaml"; done > bin/kube/kwok.yaml; fi
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
 	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
 	{ $(go_test) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
+
+# The kubelet is static, so that the machine's libraries need not be this one's.
+.PHONY: kubelet
+kubelet: release ## run the Helm chart on a real node, in a virtual machine (IF_CACHED=1: with what the build cache has)
+	$(call build_programs,$(kube_programs),programs)
+	$(call build_programs,$(kubelet_programs),programs,-linkmode=external -extldflags=-static)
+	$(call build_programs,$(node_programs),node,,CGO_ENABLED=0)
+	@[ -e bin/kube/machine/disk ] || [ ! -x bin/kube/kubelet ] || kubernetes/node/machine.sh bin/kube/machine $(node_packages)
+	$(own_temp); if [ -x bin/kube/kubelet ] && [ -x bin/kube/node/containerd ]; then export MUSTER_KUBELET_BIN="$$PWD/bin/kube" MUSTER_RELEASE_BIN="$$PWD/bin/release"; fi; \
+	{ cd kubernetes/charttest && GOWORK=off $(go_test) -timeout 60m -run '^TestKubelet$$' . || true; } | $(count)
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)
