@@ -2,6 +2,7 @@ package instance
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -150,7 +151,7 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 	changed := false
 	for _, report := range reports {
 		g := i.Group(report.Name)
-		if g == nil {
+		if g == nil || !report.isOf(g) {
 			continue // the next Assign has the host end it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
@@ -195,6 +196,12 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 		g.Failures++
 		is.recordGroup(tx, g.Code, i, g, g.Cause)
 	}
+}
+
+// isOf reports whether a report is about the version that the group shall run. A host may
+// still report of the version before. Hosts that have begun nothing name none.
+func (r GroupReport) isOf(g *Group) bool {
+	return r.Version == "" || strings.HasSuffix(r.Version, "/"+g.Of.String())
 }
 
 // cannotStart reports whether an event code says that a group could not be started.

@@ -20,7 +20,10 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 			reasons = append(reasons, s.Why)
 		}
 	}
-	phases, ending := map[Phase]int{}, 0
+	phases, ending, words := map[Phase]int{}, 0, pending
+	if f.Containers != nil {
+		words = pendingGroups
+	}
 	trouble := ""
 	for i := range pl.instances.Instances(r, f.ID, location) {
 		switch {
@@ -35,7 +38,7 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 	}
 	for _, phase := range []Phase{"", Downloading, Validating, Building, Activating} {
 		if n := phases[phase]; n > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s %s", amountOf(n), pending[phase]))
+			reasons = append(reasons, fmt.Sprintf("%s %s", amountOf(n), words[phase]))
 		}
 	}
 	if ending > 0 {
@@ -54,6 +57,13 @@ var pending = map[Phase]string{
 	Validating:  "checking the build",
 	Building:    "installing the build",
 	Activating:  "waiting for a process to call ProcessReady",
+}
+
+// pendingGroups describes the same for an instance of a container fleet.
+var pendingGroups = map[Phase]string{
+	"":          "assigned to a host that has not begun",
+	Downloading: "fetching container images",
+	Activating:  "waiting for the process of a container group to call ProcessReady",
 }
 
 func amountOf(n int) string {

@@ -249,3 +249,19 @@ func BenchmarkRollout(b *testing.B) {
 		}
 	}
 }
+
+func TestReports_OfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	g := &Group{Name: perInstance, PerInstance: true, Of: fleet.Group{Name: "beside", Version: 12}}
+	for version, want := range map[string]bool{
+		"arn:aws:gamelift:us-east-1:000000000000:containergroupdefinition/beside:12":   true,
+		"arn:aws:gamelift:us-east-1:000000000000:containergroupdefinition/beside:2":    false,
+		"arn:aws:gamelift:us-east-1:000000000000:containergroupdefinition/besides:12":  false,
+		"arn:aws:gamelift:us-east-1:000000000000:containergroupdefinition/inbeside:12": false,
+		"": true, // nothing was begun
+	} {
+		if got := (GroupReport{Name: g.Name, Version: version}).isOf(g); got != want {
+			t.Errorf("a report of %q counts: %v", version, got)
+		}
+	}
+}

@@ -42,14 +42,6 @@ func Handle[In, Out any](s *Server, operation string, h func(context.Context, *I
 	}
 }
 
-// Empty registers, as Handle does, the handler of an operation whose resources the
-// server never has. The handler truthfully returns an empty output, or that the
-// requested resource does not exist; the operation does not count as served.
-func Empty[In, Out any](s *Server, operation string, h func(context.Context, *In) (*Out, error)) {
-	Handle(s, operation, h)
-	s.operations[operation].unserved = true
-}
-
 // Handler takes the checked input of an operation and returns its output, both
 // pointers to the generated types.
 type Handler = func(ctx context.Context, in any) (any, error)
@@ -62,7 +54,7 @@ func (s *Server) Handled() []string {
 	var names []string
 	for i := range s.api.Operations {
 		name := s.api.Operations[i].Name
-		if op := s.operations[name]; op.handler != nil && !op.unserved {
+		if s.operations[name].handler != nil {
 			names = append(names, name)
 		}
 	}

@@ -63,10 +63,9 @@ type Server struct {
 // operation is an operation of the API with its compiled rule and handler.
 type operation struct {
 	*shape.Operation
-	input    *rule
-	maxBody  int64
-	handler  func(ctx context.Context, in any) (any, error)
-	unserved bool // registered with Empty
+	input   *rule
+	maxBody int64
+	handler func(ctx context.Context, in any) (any, error)
 }
 
 // New returns a server without handlers. It fails if the description and the Go types
