@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/agent/ports"
 )
 
 // forwards pass the connections of game servers in containers on to Muster's endpoint for
@@ -39,7 +40,7 @@ func (f *forwards) URL(endpoint string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("forward game servers: %w", err)
 	}
-	l, err := net.Listen("tcp", netip.AddrPortFrom(f.at, 0).String())
+	l, err := ports.Listen(netip.AddrPortFrom(f.at, 0).String())
 	if err != nil {
 		return "", fmt.Errorf("forward game servers: %w", err)
 	}

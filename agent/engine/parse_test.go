@@ -5,12 +5,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/moby/moby/api/types/jsonstream"
+	"github.com/moby/moby/api/types/network"
 	registrytypes "github.com/moby/moby/api/types/registry"
 )
 
@@ -169,4 +171,19 @@ func FuzzHelper(f *testing.F) {
 			t.Fatalf("%v, %v", auth, err)
 		}
 	})
+}
+
+func TestGateway(t *testing.T) {
+	t.Parallel()
+	v4, v6 := netip.MustParsePrefix("172.17.0.0/16"), netip.MustParsePrefix("fd00::/64")
+	for want, all := range map[string][]network.IPAMConfig{
+		"172.17.0.1":  {{Subnet: v6, Gateway: netip.MustParseAddr("fd00::1")}, {Subnet: v4}}, // Docker's own network when it is new
+		"172.17.9.9":  {{Subnet: v4, Gateway: netip.MustParseAddr("172.17.9.9")}},
+		"invalid IP":  nil,
+		"invalid IP ": {{Subnet: v6}},
+	} {
+		if got := gateway(all).String(); got != strings.TrimSpace(want) {
+			t.Errorf("%+v: %s, want %s", all, got, want)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
 	"github.com/musterhq/muster/hosts/protocol"
@@ -39,12 +40,24 @@ func (e *Engine) HostAddress(ctx context.Context) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("inspect network %s: %w", name, err)
 	}
-	for _, c := range found.Network.IPAM.Config {
+	return gateway(found.Network.IPAM.Config), nil
+}
+
+// gateway returns the first address of this machine in a network, or the zero value. Docker
+// leaves the gateway of its own network out until it is started again: it is the first
+// address there.
+func gateway(all []network.IPAMConfig) netip.Addr {
+	for _, c := range all {
 		if c.Gateway.Is4() {
-			return c.Gateway, nil
+			return c.Gateway
 		}
 	}
-	return netip.Addr{}, nil
+	for _, c := range all {
+		if c.Subnet.Addr().Is4() {
+			return c.Subnet.Masked().Addr().Next()
+		}
+	}
+	return netip.Addr{}
 }
 
 // Follow writes what a container writes, from its start until it ends or ctx does.

@@ -43,7 +43,7 @@ type Running struct {
 const (
 	tailLines = 20
 	tailBytes = 8 << 10
-	tailTime  = 5 * time.Second
+	tailTime  = 15 * time.Second // an engine under load takes seconds for an answer
 )
 
 // defaultStop is the signal that asks a container to end if its image names none.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/agent/ports"
 )
 
 // Limits of what programs make a server hold.
@@ -68,7 +70,7 @@ func Listen(o Options) (*Server, error) {
 
 // listen serves at an address too.
 func (s *Server) listen(address string) (netip.AddrPort, error) {
-	l, err := net.Listen("tcp", address)
+	l, err := ports.Listen(address)
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("interface for game servers: %w", err)
 	}

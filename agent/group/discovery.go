@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/musterhq/muster/agent/ports"
 )
 
 // DiscoveryPort is the port on which containers expect the endpoint, where it is free.
@@ -45,9 +47,9 @@ type asker struct {
 // ListenDiscovery opens the endpoint on an address that containers reach, on the usual port
 // if it is free.
 func ListenDiscovery(on netip.Addr, log *slog.Logger) (*Discovery, error) {
-	l, err := net.Listen("tcp", netip.AddrPortFrom(on, DiscoveryPort).String())
+	l, err := ports.Listen(netip.AddrPortFrom(on, DiscoveryPort).String())
 	if err != nil {
-		l, err = net.Listen("tcp", netip.AddrPortFrom(on, 0).String())
+		l, err = ports.Listen(netip.AddrPortFrom(on, 0).String())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serve discovery: %w", err)

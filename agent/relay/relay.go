@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/agent/ports"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/sniff"
 	"github.com/musterhq/muster/internal/wake"
@@ -95,10 +96,10 @@ func (w Way) URL() string { return fmt.Sprintf("ws://%s/", w.at) }
 // Also makes the relay listen on another address of this machine too, for processes that
 // have a loopback interface of their own. The port is the same unless it is taken there.
 func (r *Relay) Also(on netip.Addr) (Way, error) {
-	l, err := net.Listen("tcp", netip.AddrPortFrom(on, uint16(r.Port())).String())
+	l, err := ports.Listen(netip.AddrPortFrom(on, uint16(r.Port())).String())
 	if err != nil {
 		r.log.Warn("the relay has another port at this address; game servers of a former agent may not come back", "address", on, "error", err)
-		if l, err = net.Listen("tcp", netip.AddrPortFrom(on, 0).String()); err != nil {
+		if l, err = ports.Listen(netip.AddrPortFrom(on, 0).String()); err != nil {
 			return Way{}, fmt.Errorf("relay: %w", err)
 		}
 	}
