@@ -26,7 +26,7 @@ import (
 // leave their output.
 func TestContainers_Real(t *testing.T) {
 	t.Run("docker", func(t *testing.T) { tryEngine(t, enginetest.Docker(t, "--live-restore")) })
-	t.Run("podman", func(t *testing.T) { tryEngine(t, enginetest.Podman(t)) })
+	t.Run("podman", func(t *testing.T) { tryEngine(t, enginetest.PodmanOnHost(t)) })
 }
 
 // echoed sends a datagram to a port of this machine until it comes back.

@@ -236,7 +236,7 @@ func testEnds(t *testing.T, b *bench) {
 			end.OOM = true // its monitor sees that with control groups of version 2 only
 		}
 		if fmt.Sprint(end, end.Tail) != fmt.Sprint(test.want, test.want.Tail) || end.OOM != test.want.OOM || end.Code != test.want.Code {
-			t.Errorf("%s: %+v, want %+v", test.name, end, test.want)
+			t.Errorf("%s: %v %q, want %v %q", test.name, end, end.Tail, test.want, test.want.Tail)
 		}
 	}
 	// The end of a support container ends nothing.

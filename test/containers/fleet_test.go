@@ -2,6 +2,7 @@ package containers
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -23,22 +24,26 @@ import (
 
 // world is a Muster, a machine with an agent and a container engine, and a registry.
 type world struct {
-	*docker
+	daemon
 	c        *gamelift.Client
 	server   *node.Process
 	seen     *node.Events
-	registry string
+	registry *enginetest.Registry
 	program  string // the arena
 	root     string // the agent's
 	log      string
 	agent    *exec.Cmd
+
+	small        bool   // a group takes little of an instance
+	instanceType string // default: c5.large
 }
 
-// build starts a world. Its agent joins the home region.
-func build(t *testing.T) *world {
+// build starts a world on an engine. Its agent joins the home region.
+func build(d daemon, serve ...string) *world {
+	t := d.t
 	t.Helper()
-	w := &world{docker: startDocker(t), root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t).Host}
-	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none", "--deployment-bake", "2s")
+	w := &world{daemon: d, root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t)}
+	w.server = node.Start(t, append([]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none", "--deployment-bake", "2s"}, serve...)...)
 	w.c, w.seen = node.Client(w.server.URL), node.Follow(t, w.server.URL)
 	w.log = filepath.Join(t.TempDir(), "agent.log")
 	w.startAgent()
@@ -63,8 +68,8 @@ func (w *world) startAgent() {
 		w.t.Fatal(err)
 	}
 	defer log.Close()
-	w.agent = exec.Command(node.Path(w.t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", "127.0.0.1", "--name", "engine",
-		"--ports", "31000-31999", "--isolation", "off", "--engine", w.socket())
+	w.agent = exec.Command(node.Path(w.t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", enginetest.Address, "--name", "engine",
+		"--ports", "31000-31999", "--cpu", "96", "--memory", "196608", "--isolation", "off", "--engine", w.Host)
 	w.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
 	w.agent.Stdout, w.agent.Stderr = log, log
 	if err := w.agent.Start(); err != nil {
@@ -79,13 +84,13 @@ func (w *world) killAgent() {
 }
 
 // push puts an image with an entry point into the registry.
-func (w *world) push(tag string, entrypoint ...string) (image string) {
+func (w *world) push(entrypoint ...string) (image string) {
 	w.t.Helper()
-	image = w.registry + "/arena:" + tag
-	w.image(image, w.program, entrypoint...)
-	w.run("push", image)
-	w.run("rmi", image) // the agent has to fetch it
-	return image
+	content, err := os.ReadFile(w.program)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.registry.Push(w.t, "arena", enginetest.Image{Files: map[string][]byte{"arena": content}, Entrypoint: entrypoint})
 }
 
 func container(image string) *types.GameServerContainerDefinitionInput {
@@ -101,9 +106,13 @@ func container(image string) *types.GameServerContainerDefinitionInput {
 func (w *world) define(image string) *types.ContainerGroupDefinition {
 	w.t.Helper()
 	name := aws.String("arena")
+	memory, cpu := int32(128), 0.25
+	if w.small {
+		memory, cpu = 64, 0.125
+	}
 	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
 		Name: name, OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
-		TotalMemoryLimitMebibytes: aws.Int32(128), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(image),
+		TotalMemoryLimitMebibytes: &memory, TotalVcpuLimit: &cpu, GameServerContainerDefinition: container(image),
 	})
 	if err != nil {
 		_, err = w.c.UpdateContainerGroupDefinition(w.t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: name, GameServerContainerDefinition: container(image)})
@@ -142,7 +151,7 @@ func (w *world) create(copies int32) (fleetID string) {
 	w.t.Helper()
 	made, err := w.c.CreateContainerFleet(w.t.Context(), &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: aws.String("arn:aws:iam::000000000000:role/fleet"), GameServerContainerGroupDefinitionName: aws.String("arena"),
-		GameServerContainerGroupsPerInstance: &copies, InstanceType: aws.String("c5.large"), NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection,
+		GameServerContainerGroupsPerInstance: &copies, InstanceType: aws.String(cmp.Or(w.instanceType, "c5.large")), NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -226,9 +235,13 @@ func listens(port int32) bool {
 // A container fleet from its definition to a rollback: players play in it, game servers that
 // crash are replaced, and neither the death of the agent nor that of the engine reaches a
 // game.
-func TestFleet(t *testing.T) {
-	w := build(t)
-	w.define(w.push("1", "/arena", "server", "--port", "7777"))
+func TestFleet(t *testing.T) { tryFleet(t, startDocker(t)) }
+
+func TestFleet_Podman(t *testing.T) { tryFleet(t, startPodman(t)) }
+
+func tryFleet(t *testing.T, d daemon) {
+	w := build(d)
+	w.define(w.push("/arena", "server", "--port", "7777"))
 	fleetID := w.create(3)
 	g := w.session(fleetID)
 	play(t, w.program, w.c, g)
@@ -238,7 +251,7 @@ func TestFleet(t *testing.T) {
 	if len(before) != 3 {
 		t.Fatalf("%d containers run", len(before))
 	}
-	w.run("kill", before[0])
+	w.daemon.run("kill", before[0])
 	w.seen.Code(t, "SERVER_PROCESS_CRASHED")
 	for len(w.running()) < 3 {
 		w.pause("the replacement")
@@ -258,13 +271,13 @@ func TestFleet(t *testing.T) {
 
 	// The engine dies, with all that it does for the network of containers.
 	g = w.session(fleetID)
-	w.kill()
-	w.start()
+	w.Kill()
+	w.Start()
 	play(t, w.program, w.c, g)
 
 	// A new version, while a game is played that is protected.
 	ended := join(t, w.program, w.c, w.session(fleetID), 8*time.Second)
-	two := w.define(w.push("2", "/arena", "server", "--port", "7777", "--ticks", "30"))
+	two := w.define(w.push("/arena", "server", "--port", "7777", "--ticks", "30"))
 	if s := w.deploy(fleetID, two, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusComplete {
 		t.Fatalf("the deployment is %s", s)
 	}
@@ -278,7 +291,7 @@ func TestFleet(t *testing.T) {
 	play(t, w.program, w.c, w.session(fleetID))
 
 	// A version that does not work.
-	three := w.define(w.push("3", "/arena", "no-such-command"))
+	three := w.define(w.push("/arena", "no-such-command"))
 	if s := w.deploy(fleetID, three, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusRollbackComplete {
 		t.Fatalf("the deployment of a version that does not work is %s", s)
 	}
@@ -288,7 +301,7 @@ func TestFleet(t *testing.T) {
 	if _, err := w.c.DeleteContainerFleet(t.Context(), &gamelift.DeleteContainerFleetInput{FleetId: &fleetID}); err != nil {
 		t.Fatal(err)
 	}
-	for w.run("ps", "--all", "--quiet") != "" {
+	for w.daemon.run("ps", "--all", "--quiet") != "" {
 		w.pause("the end of the containers")
 	}
 	if text, err := os.ReadFile(w.log); err != nil || bytes.Contains(text, []byte("panic")) {

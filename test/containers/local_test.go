@@ -19,7 +19,7 @@ import (
 
 // join has a bot play for a while in a game session. The returned function waits for its end,
 // and fails the test unless the bot was let in and heard the game to the last.
-func join(t *testing.T, program string, c *gamelift.Client, g *types.GameSession, lasts time.Duration) (wait func()) {
+func join(t testing.TB, program string, c *gamelift.Client, g *types.GameSession, lasts time.Duration) (wait func()) {
 	t.Helper()
 	in := &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String(fmt.Sprint("player-", time.Now().UnixNano()))}
 	made, err := c.CreatePlayerSession(t.Context(), in)
@@ -50,13 +50,13 @@ func join(t *testing.T, program string, c *gamelift.Client, g *types.GameSession
 }
 
 // play has a bot play for two seconds.
-func play(t *testing.T, program string, c *gamelift.Client, g *types.GameSession) {
+func play(t testing.TB, program string, c *gamelift.Client, g *types.GameSession) {
 	t.Helper()
 	join(t, program, c, g, 2*time.Second)()
 }
 
 // session creates a game session, when a process is free, and returns it when it is ACTIVE.
-func session(t *testing.T, c *gamelift.Client, in gamelift.CreateGameSessionInput) *types.GameSession {
+func session(t testing.TB, c *gamelift.Client, in gamelift.CreateGameSessionInput) *types.GameSession {
 	t.Helper()
 	for {
 		made, err := c.CreateGameSession(t.Context(), &in)
@@ -74,7 +74,7 @@ func session(t *testing.T, c *gamelift.Client, in gamelift.CreateGameSessionInpu
 	}
 }
 
-func active(t *testing.T, c *gamelift.Client, id string) *types.GameSession {
+func active(t testing.TB, c *gamelift.Client, id string) *types.GameSession {
 	t.Helper()
 	for {
 		found, err := c.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: &id})
@@ -99,7 +99,7 @@ func TestLocal_Image(t *testing.T) {
 	d := startDocker(t)
 	program := static(t, "examples/arena")
 	d.image("arena:dev", program, "/arena", "server", "--port", "7777")
-	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "arena:dev", "--port", "7777/udp")
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.Host, "--image", "arena:dev", "--port", "7777/udp")
 	seen, c := node.Follow(t, s.URL), node.Client(s.URL)
 	ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
 	in := gamelift.CreateGameSessionInput{FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)}
@@ -132,7 +132,7 @@ func TestLocal_Image(t *testing.T) {
 func TestLocal_Neighbors(t *testing.T) {
 	d := startDocker(t)
 	d.image("neighbors:dev", static(t, "test/serversdk/neighbors"), "/neighbors")
-	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.socket(), "--image", "neighbors:dev")
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.Host, "--image", "neighbors:dev")
 	node.Follow(t, s.URL).Code(t, "SERVER_PROCESS_ACTIVE")
 	for len(d.running()) == 0 { // the engine says so after the game server has
 		time.Sleep(50 * time.Millisecond)

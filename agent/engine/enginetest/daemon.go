@@ -5,6 +5,9 @@
 // Docker and Podman skip the test with a sentence that says what is missing: they need Linux,
 // root, and the Debian packages docker.io, or podman, crun and runc.
 //
+// A package whose TestMain calls Main has a network of its own. There engines work as they
+// are installed: with rules in the packet filter, which end with the network.
+//
 //	docker := enginetest.Docker(t)
 //	registry := enginetest.NewRegistry(t)
 //	image := registry.Push(t, "game", enginetest.Puppet(t))
@@ -33,7 +36,7 @@ import (
 // Daemon is an engine of a test.
 type Daemon struct {
 	Host    string // its address, for engine.Options
-	Network string // the network that containers should use
+	Network string // the network that containers should use; "": the engine's default
 
 	t       testing.TB
 	dir     string
@@ -61,22 +64,28 @@ func needs(t testing.TB, packages string, programs ...string) {
 	}
 }
 
-// Docker starts a dockerd with a bridge network, without rules in the host's packet filter.
+// Docker starts a dockerd with a bridge network: without rules in the packet filter, unless
+// the network is the tests' own.
 func Docker(t testing.TB, args ...string) *Daemon {
 	t.Helper()
 	needs(t, "docker.io", "dockerd", "containerd", "runc")
 	d := begin(t)
-	d.command = func() *exec.Cmd {
-		// Plain HTTP is used with registries at loopback addresses anyway.
-		return exec.Command("dockerd", append([]string{
-			"--data-root", filepath.Join(d.dir, "data"), "--exec-root", filepath.Join(d.dir, "exec"), "--pidfile", filepath.Join(d.dir, "pid"),
-			"--config-file", filepath.Join(d.dir, "none.json"), "-H", d.Host, "--iptables=false", "--ip6tables=false", "--bridge=none",
-		}, args...)...)
+	// Plain HTTP is used with registries at loopback addresses anyway.
+	all := append([]string{
+		"--data-root", filepath.Join(d.dir, "data"), "--exec-root", filepath.Join(d.dir, "exec"), "--pidfile", filepath.Join(d.dir, "pid"),
+		"--config-file", filepath.Join(d.dir, "none.json"), "-H", d.Host,
+	}, args...)
+	if !hasOwnNetwork {
+		all = append(all, "--iptables=false", "--ip6tables=false", "--bridge=none")
 	}
+	d.command = func() *exec.Cmd { return exec.Command("dockerd", all...) }
 	if err := os.WriteFile(filepath.Join(d.dir, "none.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.Start()
+	if hasOwnNetwork {
+		return d
+	}
 	made, err := d.api.NetworkCreate(t.Context(), network, client.NetworkCreateOptions{Driver: "bridge"})
 	if err != nil {
 		t.Fatalf("create network: %v", err)
@@ -86,13 +95,40 @@ func Docker(t testing.TB, args ...string) *Daemon {
 	return d
 }
 
-// Podman starts Podman's service. Containers use the host's network: others would need
-// rules in the host's packet filter.
+// Podman starts Podman's service with its default network, in which it publishes ports by
+// rules in the packet filter. Only tests with a network of their own can use it.
 func Podman(t testing.TB) *Daemon {
+	t.Helper()
+	if !hasOwnNetwork {
+		t.Skip("Podman publishes ports by rules in the machine's packet filter, so it is tried in a network namespace only, and this machine makes none")
+	}
+	if files := publishers(); len(files) == 0 {
+		t.Skip("Podman has no program for its networks; apt-get install containernetworking-plugins, or netavark")
+	}
+	needs(t, "iptables", "iptables")
+	return podman(t, "")
+}
+
+// PodmanOnHost starts Podman's service for containers that use the machine's own network.
+func PodmanOnHost(t testing.TB) *Daemon {
+	t.Helper()
+	return podman(t, "host")
+}
+
+// publishers returns the programs by which Podman makes networks and publishes ports.
+func publishers() (files []string) {
+	for _, pattern := range []string{"/usr/lib/cni/portmap", "/usr/libexec/cni/portmap", "/opt/cni/bin/portmap", "/usr/lib*/podman/netavark", "/usr/libexec/podman/netavark"} {
+		found, _ := filepath.Glob(pattern)
+		files = append(files, found...)
+	}
+	return files
+}
+
+func podman(t testing.TB, network string) *Daemon {
 	t.Helper()
 	needs(t, "podman crun runc conmon", "podman", "conmon", "runc")
 	d := begin(t)
-	d.Network = "host"
+	d.Network = network
 	files := map[string]string{
 		"containers.conf": fmt.Sprintf("[containers]\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
 			d.path("run"), d.path("volumes"), d.path("networks")),
