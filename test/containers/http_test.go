@@ -24,7 +24,7 @@ func TestLocal_GameHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Close()
-	args := []string{"local", "--demo=false", "--data", t.TempDir(), "--listen", free.Addr().String(), "--log-level", "warn", "--engine", d.socket(), "--image", "echo:dev", "--port", "7777/tcp"}
+	args := []string{"local", "--demo=false", "--data", t.TempDir(), "--listen", free.Addr().String(), "--log-level", "warn", "--engine", d.Host, "--image", "echo:dev", "--port", "7777/tcp"}
 	run := func() *node.Process {
 		s, err := node.Run(node.Path(t), args...)
 		if err != nil {
