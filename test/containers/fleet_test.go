@@ -69,7 +69,7 @@ func (w *world) startAgent() {
 	}
 	defer log.Close()
 	w.agent = exec.Command(node.Path(w.t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", enginetest.Address, "--name", "engine",
-		"--ports", "31000-31999", "--cpu", "96", "--memory", "196608", "--isolation", "off", "--engine", w.Host)
+		"--ports", "31000-31999", "--cpu", "96", "--memory", "196608", "--isolation", "off", "--engine", w.Host, "--allow-shells", "isolated")
 	w.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
 	w.agent.Stdout, w.agent.Stderr = log, log
 	if err := w.agent.Start(); err != nil {

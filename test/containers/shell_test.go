@@ -1,7 +1,6 @@
 package containers
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
 	"encoding/json"
@@ -17,59 +16,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/agent/engine/enginetest"
-	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/node"
 )
-
-// visited returns a world whose server and agent allow remote shells.
-func visited(t *testing.T) *world {
-	t.Helper()
-	w := &world{docker: startDocker(t), root: t.TempDir(), program: static(t, "examples/arena"), registry: enginetest.NewRegistry(t).Host}
-	w.server = node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", "none", "--remote-access")
-	w.c, w.seen = node.Client(w.server.URL), node.Follow(t, w.server.URL)
-	operator := &client.Client{Endpoint: w.server.URL}
-	token, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	w.agent = exec.Command(node.Path(t), "agent", "--server", w.server.URL, "--root", w.root, "--ip", "127.0.0.1", "--name", "engine",
-		"--ports", "31000-31999", "--isolation", "off", "--engine", w.socket(), "--allow-shells", "isolated")
-	w.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
-	w.agent.Stdout, w.agent.Stderr = &log, &log
-	if err := w.agent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		w.killAgent()
-		if t.Failed() {
-			t.Logf("the agent's log:\n%s", log.String())
-		}
-	})
-	return w
-}
 
 // withShell pushes an image that has a shell and a few programs of this machine.
 func (w *world) withShell() (image string) {
 	w.t.Helper()
-	var archive bytes.Buffer
-	to := tar.NewWriter(&archive)
-	added := map[string]bool{}
+	files := map[string][]byte{}
 	add := func(name, path string) {
 		content, err := os.ReadFile(path)
-		if added[name] {
-			return
-		}
-		added[name] = true
-		if err == nil {
-			err = to.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))})
-		}
-		if err == nil {
-			_, err = to.Write(content)
-		}
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		files[name] = content
 	}
 	for _, name := range []string{"sh", "sleep", "stty", "cat"} {
 		path, err := exec.LookPath(name)
@@ -84,17 +43,7 @@ func (w *world) withShell() (image string) {
 			}
 		}
 	}
-	if err := to.Close(); err != nil {
-		w.t.Fatal(err)
-	}
-	file := filepath.Join(w.t.TempDir(), "image.tar")
-	if err := os.WriteFile(file, archive.Bytes(), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	image = w.registry + "/tools:1"
-	w.run("import", "--change", `ENTRYPOINT ["/bin/sleep","100000"]`, file, image)
-	w.run("push", image)
-	return image
+	return w.registry.Push(w.t, "tools", enginetest.Image{Files: files, Entrypoint: []string{"/bin/sleep", "100000"}})
 }
 
 // pair creates a fleet with a group of a game server whose image has nothing else, and a
@@ -104,7 +53,7 @@ func (w *world) pair() (fleetID, compute string) {
 	tools := w.withShell()
 	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
 		Name: aws.String("arena"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
-		TotalMemoryLimitMebibytes: aws.Int32(256), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(w.push("1", "/arena", "server", "--port", "7777")),
+		TotalMemoryLimitMebibytes: aws.Int32(256), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(w.push("/arena", "server", "--port", "7777")),
 		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{{ContainerName: aws.String("tools"), ImageUri: &tools}},
 	})
 	if err != nil {
@@ -140,7 +89,7 @@ func (w *world) shell(args ...string) *exec.Cmd {
 	return cmd
 }
 
-func said(t *testing.T, cmd *exec.Cmd) (out, errs string, code int) {
+func said(t testing.TB, cmd *exec.Cmd) (out, errs string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -155,7 +104,7 @@ func said(t *testing.T, cmd *exec.Cmd) (out, errs string, code int) {
 // Programs run in the containers of a compute, with their streams, signals and exit codes, and
 // end with their clients; an image without a shell is said to have none.
 func TestShell(t *testing.T) {
-	w := visited(t)
+	w := build(startDocker(t), "--remote-access")
 	fleetID, compute := w.pair()
 	in := func(container string, words ...string) *exec.Cmd {
 		return w.shell(append([]string{"--container", container, fleetID, compute, "--"}, words...)...)
