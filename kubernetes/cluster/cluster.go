@@ -107,7 +107,7 @@ func New(o Options) (*Cluster, error) {
 	if err := c.watch(); err != nil {
 		return nil, err
 	}
-	c.nodes = &nodes{api: api.Nodes(), cache: c.watched.GetStore(), offers: labels.SelectorFromSet(o.Pods.NodeSelector), gone: map[string]bool{}}
+	c.nodes = &nodes{api: api.Nodes(), cache: c.watched.GetStore(), offers: labels.SelectorFromSet(o.Pods.NodeSelector), bears: o.Pods.Tolerations, gone: map[string]bool{}}
 	o.Link.Keeper, o.Link.Facts = keeper{api.Secrets(o.Pods.Namespace), o.Secret}, c.facts
 	c.server = link.NewServer(o.Link)
 	c.link = link.New(link.LinkOptions{Server: c.server, Host: host{c}, Run: o.Run, Pause: pause, Log: o.Log})
@@ -222,6 +222,10 @@ func (c *Cluster) offer(ctx context.Context) {
 
 // podSeen handles a new or changed pod.
 func (c *Cluster) podSeen(p *corev1.Pod) {
+	if id := p.Labels[pod.LabelInstance]; pod.Read(p, nil, false).LacksConfig {
+		c.tokens.doubt(id)
+		c.queue.Add(key{instance: id})
+	}
 	c.queue.Add(key{p.Labels[pod.LabelInstance], p.Labels[pod.LabelGroup]})
 	c.link.Changed()
 }

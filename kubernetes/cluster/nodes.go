@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -20,6 +21,7 @@ type nodes struct {
 	api    typed.NodeInterface
 	cache  cache.Store
 	offers labels.Selector // nodes that pods of groups may be on
+	bears  []corev1.Toleration
 
 	mu   sync.Mutex
 	gone map[string]bool // names of nodes that are certain not to exist
@@ -68,12 +70,25 @@ func (n *nodes) back(name string) {
 func (n *nodes) capacity() (cpuMillis, memoryMiB int) {
 	for _, at := range n.cache.List() {
 		node := at.(*corev1.Node)
-		if n.offers.Matches(labels.Set(node.Labels)) && isReady(node) {
+		if n.offers.Matches(labels.Set(node.Labels)) && isReady(node) && n.bearsTaints(node) {
 			cpuMillis += int(node.Status.Allocatable.Cpu().MilliValue())
 			memoryMiB += int(node.Status.Allocatable.Memory().Value() >> 20)
 		}
 	}
 	return cpuMillis, memoryMiB
+}
+
+// bearsTaints reports whether pods of groups may be on a node in spite of its taints.
+func (n *nodes) bearsTaints(node *corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		if !slices.ContainsFunc(n.bears, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, false) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // isReady reports whether a node takes new pods.

@@ -74,6 +74,13 @@ func (t *tokens) ensure(ctx context.Context, d *protocol.Desired) error {
 	return nil
 }
 
+// doubt has the next ensure write the Secret of an instance again: a pod lacks it.
+func (t *tokens) doubt(instanceID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.kept, instanceID)
+}
+
 // remove deletes the Secret of an instance.
 func (t *tokens) remove(ctx context.Context, instanceID string) error {
 	err := t.secrets.Delete(ctx, pod.SecretName(instanceID), metav1.DeleteOptions{})

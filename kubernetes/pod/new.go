@@ -35,6 +35,7 @@ type Options struct {
 	NonRoot      bool     // images that run as root are refused by the node
 	NoPodLimits  bool     // the cluster does not know limits of whole pods (before 1.34)
 	LostAfter    time.Duration
+	StorageMiB   int // what a container may write to its node's disk, and to /tmp; 0: no limit
 }
 
 // Run is one run of a group.
@@ -75,6 +76,7 @@ func New(o *Options, r Run) (*corev1.Pod, error) {
 			return nil, err
 		}
 		to.Resources = limits[c.Name]
+		limitStorage(&to.Resources, o.StorageMiB)
 		note := container{Name: c.Name, Here: to.Name, Game: c.Game, Essential: c.Essential || c.Game, MemoryMiB: cmp.Or(c.MemoryMiB, r.Group.MemoryMiB)}
 		always := corev1.ContainerRestartPolicyAlways
 		switch roles[c.Name] {
@@ -224,7 +226,11 @@ func (r Run) container(o *Options, p *corev1.Pod, c *protocol.Container) (corev1
 		LivenessProbe: probe(c.Health),
 	}
 	if len(p.Spec.Volumes) == 0 {
-		p.Spec.Volumes = []corev1.Volume{{Name: temporary, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		folder := &corev1.EmptyDirVolumeSource{}
+		if o.StorageMiB > 0 {
+			folder.SizeLimit = storage(o.StorageMiB)
+		}
+		p.Spec.Volumes = []corev1.Volume{{Name: temporary, VolumeSource: corev1.VolumeSource{EmptyDir: folder}}}
 	}
 	for _, capability := range c.Capabilities {
 		capability = strings.TrimPrefix(capability, "CAP_")
@@ -277,6 +283,9 @@ func (r Run) volume(o *Options, p *corev1.Pod, m protocol.Mount) (string, error)
 	}
 	if !allowed {
 		return "", fmt.Errorf("its mount point %s is a folder of the node, which muster-kubernetes does not allow; see --allow-host-path", m.Instance)
+	}
+	if m.Writable { // a symbolic link in it would show the next container another folder
+		return "", fmt.Errorf("its mount point %s is writable; muster-kubernetes mounts folders of nodes read-only", m.Instance)
 	}
 	volume := name("host" + folder)
 	for _, v := range p.Spec.Volumes {
@@ -407,6 +416,26 @@ func limitsOf(o *Options, g *protocol.Group, roles map[string]role) map[string]c
 		all[c.Name] = r
 	}
 	return all
+}
+
+// limitStorage limits what a container writes to its node's disk. Nothing is requested, so
+// that the limit does not count as used.
+func limitStorage(r *corev1.ResourceRequirements, mib int) {
+	if mib == 0 {
+		return
+	}
+	r.Limits, r.Requests = maps.Clone(r.Limits), maps.Clone(r.Requests)
+	if r.Limits == nil {
+		r.Limits = corev1.ResourceList{}
+	}
+	if r.Requests == nil {
+		r.Requests = corev1.ResourceList{}
+	}
+	r.Limits[corev1.ResourceEphemeralStorage], r.Requests[corev1.ResourceEphemeralStorage] = *storage(mib), resource.Quantity{}
+}
+
+func storage(mib int) *resource.Quantity {
+	return resource.NewQuantity(int64(mib)<<20, resource.BinarySI)
 }
 
 // amounts returns amounts of resources, without those that are 0.

@@ -34,7 +34,7 @@ func full() *protocol.Group {
 				Command: []string{"CMD-SHELL", "kill -0 $$"}, Interval: 10 * time.Second, Timeout: 2 * time.Second, StartPeriod: time.Minute, Retries: 4,
 			}},
 			{Name: "proxy", Image: "proxy@sha256:4"},
-			{Name: "stats", Image: "stats@sha256:5", Mounts: []protocol.Mount{{Instance: "/var/games/stats", Container: "/stats", Writable: true}}},
+			{Name: "stats", Image: "stats@sha256:5", Mounts: []protocol.Mount{{Instance: "/var/games/stats", Container: "/stats"}}},
 		},
 	}
 }
@@ -155,6 +155,9 @@ func TestNew_Refuses(t *testing.T) {
 	for want, change := range map[string]func(*protocol.Group){
 		"--allow-host-path": func(g *protocol.Group) {
 			g.Containers[4].Mounts = []protocol.Mount{{Instance: "/var/games/../lib", Container: "/x"}}
+		},
+		"read-only": func(g *protocol.Group) {
+			g.Containers[4].Mounts = []protocol.Mount{{Instance: "/var/games/saves", Container: "/x", Writable: true}}
 		},
 		"--allow-capability":            func(g *protocol.Group) { g.Containers[0].Capabilities = []string{"SYS_ADMIN"} },
 		"cannot express":                func(g *protocol.Group) { depends(g, 4, "maps", "START") },

@@ -51,6 +51,7 @@ type flags struct {
 	PullSecrets  []string          `name:"image-pull-secret" placeholder:"NAME" help:"Secret with which images are pulled; may be repeated."`
 	HostPaths    []string          `name:"allow-host-path" placeholder:"DIR" help:"Folder of nodes that mount points of containers may show, with those below it; may be repeated (none)."`
 	Capabilities []string          `name:"allow-capability" placeholder:"NAME" help:"Linux capability with which a container could take over its node, such as SYS_PTRACE, that definitions may add; may be repeated (none)."`
+	Storage      int               `name:"storage" default:"4096" placeholder:"MIB" help:"What a container may write to its node's disk, and a group to /tmp, in MiB; a pod that writes more is ended; 0: no limit (${default})."`
 	Priority     string            `name:"priority-class" placeholder:"NAME" help:"PriorityClass of game servers' pods."`
 	Runtime      string            `name:"runtime-class" placeholder:"NAME" help:"RuntimeClass of game servers' pods, such as gVisor's."`
 	ReadOnlyRoot bool              `name:"read-only-containers" help:"Keep containers from writing to anything but /tmp and mounts, as games do that log beside their program."`
@@ -203,7 +204,10 @@ func (f *flags) facts() (protocol.Facts, error) {
 func (f *flags) pods(namespace string) (pod.Options, error) {
 	o := pod.Options{
 		Agent: f.Name, Namespace: namespace, NodeSelector: f.NodeSelector, PullSecrets: f.PullSecrets, HostPaths: f.HostPaths, Capabilities: f.Capabilities,
-		Priority: f.Priority, Runtime: f.Runtime, ReadOnlyRoot: f.ReadOnlyRoot, NonRoot: f.NonRoot, LostAfter: f.LostAfter,
+		Priority: f.Priority, Runtime: f.Runtime, ReadOnlyRoot: f.ReadOnlyRoot, NonRoot: f.NonRoot, LostAfter: f.LostAfter, StorageMiB: f.Storage,
+	}
+	if f.Storage < 0 {
+		return o, fmt.Errorf("storage: %d is below 0", f.Storage)
 	}
 	if _, err := labels.ValidatedSelectorFromSet(f.NodeSelector); err != nil {
 		return o, fmt.Errorf("node-selector: %w", err)

@@ -88,6 +88,7 @@ func (f *flags) lead(ctx context.Context, api *rest.Config, namespace string, lo
 	if err != nil {
 		return fmt.Errorf("lease: %w", err)
 	}
+	asked := ctx // ends when this replica is told to end
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var ended error
@@ -108,7 +109,13 @@ func (f *flags) lead(ctx context.Context, api *rest.Config, namespace string, lo
 	})
 	working.Lock() // until the work has ended
 	defer working.Unlock()
-	if ended == nil && ctx.Err() == nil {
+	return outcome(asked, ended)
+}
+
+// outcome returns why a replica that led has ended: work ends without an error also where the
+// Lease is lost, and then the replica must not look as if it had been told to end.
+func outcome(asked context.Context, ended error) error {
+	if ended == nil && asked.Err() == nil {
 		return errDeposed
 	}
 	return ended
