@@ -460,6 +460,11 @@ func (g *group) report() protocol.GroupStatus {
 	if g.started && g.labels.isGame() && !g.reported {
 		r.ProcessID, r.Started = g.labels.ProcessID, g.labels.Started
 	}
+	if g.isUnknown() { // it may run, and Muster must not count its end before the engine has answered
+		if last, ok := g.i.home.lastRun(g.name); ok {
+			r.ProcessID = last.ProcessID
+		}
+	}
 	switch g.status {
 	case Pulling:
 		r.Done = g.done
@@ -470,6 +475,29 @@ func (g *group) report() protocol.GroupStatus {
 		r.Code, r.Cause = g.problem.code, g.problem.cause
 	}
 	return r
+}
+
+// isUnknown reports whether a former agent may have left the group running, which the engine
+// has not said yet.
+func (g *group) isUnknown() bool {
+	return g.status == "" && !g.i.searched && !g.desired.PerInstance && g.i.own == nil
+}
+
+// missed reports the end of a run that the engine does not have, although the reports so far
+// named it.
+func (g *group) missed() {
+	last, ok := g.i.home.lastRun(g.name)
+	if !ok {
+		return
+	}
+	left := g.i.forgetRun(last.ProcessID, false)
+	g.i.exited(protocol.Exited{
+		Group: g.name, ProcessID: last.ProcessID, Code: -1, Cause: "was gone when the container engine answered again", ProcessEnding: left,
+	})
+	last.Ended = true
+	if err := g.i.home.keepRun(g.name, last); err != nil {
+		g.i.log.Warn("the next agent may report an end again", "group", g.name, "error", err)
+	}
 }
 
 // phase returns the phase that is reported.

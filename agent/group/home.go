@@ -62,6 +62,12 @@ func (h home) run(group, processID string) run {
 	return r
 }
 
+// lastRun returns the last run of a group if no agent has reported its end.
+func (h home) lastRun(group string) (r run, ok bool) {
+	err := disk.Read(h.file(group), &r)
+	return r, err == nil && r.ProcessID != "" && !r.Ended
+}
+
 func (h home) forgetRun(group string) error {
 	for _, file := range []string{h.gameState(group), h.file(group)} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

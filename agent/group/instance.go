@@ -211,9 +211,21 @@ func (i *Instance) Forget() {
 // Adopt takes over the groups of a former agent that were found after New.
 func (i *Instance) Adopt(left []Containers) {
 	i.post(func() {
-		if !i.searched && i.life.Err() == nil {
-			i.searched = true
-			i.adopt(left)
+		if i.searched || i.life.Err() != nil {
+			return
+		}
+		var unknown []*group
+		for _, g := range i.inOrder() {
+			if g.isUnknown() {
+				unknown = append(unknown, g)
+			}
+		}
+		i.searched = true
+		i.adopt(left)
+		for _, g := range unknown {
+			if g.running == nil {
+				g.missed()
+			}
 		}
 	})
 }

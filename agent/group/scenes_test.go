@@ -334,3 +334,39 @@ func TestInstance_PackLogs(t *testing.T) {
 		}
 	})
 }
+
+// An agent that starts while the engine does not answer reports the game servers of the former
+// agent as running: Muster would end their game sessions. Those that are gone when the engine
+// answers are reported as ended.
+func TestInstance_EngineAwayAtStart(t *testing.T) {
+	play(t, func(s *stage) {
+		s.desired.Groups = s.desired.Groups[:2]
+		s.begin(true)
+		pass(10 * time.Second)
+		lives, lost := s.run("0"), s.run("1")
+		s.i.Detach()
+		s.away = true
+		s.begin(true)
+		for name, a := range map[string]*actor{"0": lives, "1": lost} {
+			if g := s.group(name); g.ProcessID != a.launch.ProcessID {
+				t.Errorf("while the engine is away, group %s is reported as %+v", name, g)
+			}
+		}
+		s.mu.Lock()
+		delete(s.runs, lost.launch.ProcessID)
+		s.away = false
+		s.mu.Unlock()
+		s.search()
+		pass(0)
+		if g := s.group("0"); g.ProcessID != lives.launch.ProcessID || g.Phase != protocol.GroupRunning || len(s.exits) != 1 {
+			t.Errorf("when it is back, the group is reported as %+v, and %d ends", g, len(s.exits))
+		}
+		if e := s.exits[0]; e.Group != "1" || e.ProcessID != lost.launch.ProcessID || e.Known || e.Cause == "" {
+			t.Errorf("the end is reported as %+v", e)
+		}
+		pass(time.Minute)
+		if g := s.group("1"); g.ProcessID == lost.launch.ProcessID || len(s.exits) != 1 {
+			t.Errorf("later group 1 is reported as %+v, and %d ends", g, len(s.exits))
+		}
+	})
+}
