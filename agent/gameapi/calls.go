@@ -22,7 +22,7 @@ const (
 	maxHealthTimeout = 3600
 	maxID            = 256 // bytes of an id
 	maxListed        = 4096
-	pageSize         = 1024 // player sessions of one answer of Muster
+	pageSize         = 64 // player sessions of one answer of Muster, so that it fits a message of the relay
 )
 
 // answering is how long Muster may take for one request of the program. It is shorter

@@ -74,11 +74,13 @@ var routes = func() *http.ServeMux {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{}) // of the request before
+	_ = control.SetWriteDeadline(time.Time{})            // of the request before
+	_ = control.SetReadDeadline(time.Now().Add(reading)) // net/http reads the body of a refused request, too
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	answer, err := s.serve(w, r)
+	answer, leave, err := s.serve(w, r)
+	defer leave() // after the answer is written: it takes memory until then
 	_ = control.SetWriteDeadline(time.Now().Add(writing))
 	var p *Problem
 	switch {
@@ -100,38 +102,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve returns the answer to a request.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) (any, error) {
+// serve returns the answer to a request. The caller must call leave when it is written.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) (answer any, leave func(), err error) {
+	leave = func() {}
 	if err := s.checkPage(r); err != nil {
-		return nil, err
+		return nil, leave, err
 	}
 	if r.URL.Path == "/v1/openapi.yaml" && r.Method == http.MethodGet {
-		return description, nil
+		return description, leave, nil
 	}
 	p, err := s.caller(r)
 	if err != nil {
-		return nil, err
+		return nil, leave, err
 	}
 	pattern, err := find(r)
 	if err != nil {
-		return nil, err
+		return nil, leave, err
 	}
 	select {
 	case p.busy <- struct{}{}:
-		defer func() { <-p.busy }()
+		leave = func() { <-p.busy }
 	default:
 		busy := problem(http.StatusTooManyRequests, "rate-limited", "", fmt.Sprintf("the process has %d requests under way, which is the limit", maxRequests), "wait for an answer before the next request")
 		busy.retryAfter = 1
-		return nil, busy
+		return nil, leave, busy
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(reading))
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return nil, unread(err)
+		return nil, leave, unread(err)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(text))
-	return calls[pattern](p, r)
+	answer, err = calls[pattern](p, r)
+	return answer, leave, err
 }
 
 func unread(err error) error {
