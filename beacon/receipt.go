@@ -101,10 +101,10 @@ func (r *Receipts) answer(out, in []byte, location string, from netip.Addr, now 
 	case len(in) >= minAsk && string(in[:4]) == "GLB1":
 		out = append(append(out[:0], "GLB2"...), in[4:4+nonceSize]...)
 		out = binary.BigEndian.AppendUint64(out, uint64(now.UnixNano()))
-		return append(out, r.stamp(out[4:], from)...), true
+		return append(out, r.stamp(out[4:], location, from)...), true
 	case len(in) >= 4 && string(in[:4]) == "GLB3":
 		const body = nonceSize + stampSize
-		if len(in) < 4+body+macSize || !hmac.Equal(in[4+body:4+body+macSize], r.stamp(in[4:4+body], from)) {
+		if len(in) < 4+body+macSize || !hmac.Equal(in[4+body:4+body+macSize], r.stamp(in[4:4+body], location, from)) {
 			return nil, true
 		}
 		rtt, ok := since(in[4+nonceSize:], now)
@@ -128,10 +128,11 @@ func since(stamp []byte, now time.Time) (rtt time.Duration, ok bool) {
 	return rtt, rtt >= 0 && rtt <= maxRTT
 }
 
-// stamp returns the MAC over the client's address, nonce and time.
-func (r *Receipts) stamp(body []byte, from netip.Addr) []byte {
+// stamp returns the MAC over the client's address, nonce and time, and the location: the stamp
+// of another beacon would make the round trip shorter.
+func (r *Receipts) stamp(body []byte, location string, from netip.Addr) []byte {
 	address := from.Unmap().As16()
-	return r.mac("stamp", append(address[:], body...))
+	return r.mac("stamp", append(append(address[:], body...), location...))
 }
 
 func (r *Receipts) mac(purpose string, body []byte) []byte {

@@ -107,13 +107,13 @@ func (r *Receipts) answerWeb(q url.Values, location string, from netip.Addr, now
 	}
 	if !q.Has("stamp") {
 		body := binary.BigEndian.AppendUint64(nonce, uint64(now.UnixNano()))
-		return base64.RawURLEncoding.EncodeToString(append(body[nonceSize:], r.stamp(body, from)...)), nil
+		return base64.RawURLEncoding.EncodeToString(append(body[nonceSize:], r.stamp(body, location, from)...)), nil
 	}
 	stamp, err := base64.RawURLEncoding.DecodeString(q.Get("stamp"))
 	if err != nil || len(stamp) != stampSize+macSize {
 		return "", errStamp
 	}
-	mac := r.stamp(append(nonce, stamp[:stampSize]...), from)
+	mac := r.stamp(append(nonce, stamp[:stampSize]...), location, from)
 	rtt, ok := since(stamp, now)
 	if !hmac.Equal(mac, stamp[stampSize:]) || !ok {
 		return "", errStamp

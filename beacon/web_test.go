@@ -62,6 +62,10 @@ func TestWeb_Receipt(t *testing.T) {
 				t.Errorf("%s: %d %q", name, status, text)
 			}
 		}
+		there := Web(Options{Location: "custom-there", Key: key}, from(&client))
+		if status, text, _ := ask(there, "GET", again.Encode()); status != 400 {
+			t.Errorf("another beacon: %d %q", status, text)
+		}
 		client = netip.MustParseAddr("198.51.100.1")
 		if status, text, _ := ask(b, "GET", again.Encode()); status != 400 {
 			t.Errorf("another client: %d %q", status, text)
