@@ -307,6 +307,15 @@ func (d *Deployment) Replaces() bool {
 	return d.From.Game != nil && d.Status != DeploymentRollingBack
 }
 
+// Deploys reports whether a group, beside the game servers or not, is of the version that the
+// deployment brings.
+func (d *Deployment) Deploys(g *Group, perInstance bool) bool {
+	if perInstance {
+		return d.PerInstance.is(g)
+	}
+	return d.Game.is(g)
+}
+
 // returns reports whether the deployment is to be rolled back when it is impaired: its
 // configuration says so, and there is something else to return to.
 func (d *Deployment) returns(f *Fleet) bool {

@@ -76,7 +76,7 @@ func (is *instances) locate(tx *store.Tx, i *Instance, h *Host) {
 // for a while.
 func (is *instances) groupReady(tx *store.Tx, i *Instance, g *Group) {
 	g.Ready = true
-	if d := is.Fleets.Deployments.Current(tx, i.FleetID); g.Stop == Keep && !g.Worked && is.opts.Bake > 0 && d != nil && d.Replaces() {
+	if d := is.Fleets.Deployments.Current(tx, i.FleetID); g.Stop == Keep && !g.Worked && is.opts.Bake > 0 && d != nil && d.Replaces() && d.Deploys(&g.Of, g.PerInstance) {
 		g.New = tx.Now().Add(is.opts.Bake)
 		return
 	}

@@ -55,7 +55,8 @@ const (
 // versions are drained, the idle ones first, but never so many that fewer than the healthy
 // minimum remain ready; a protected game session is waited for, if the deployment protects
 // them. A group of the new version counts as ready once it has stayed so for a while. Groups
-// that are not ready cost nothing and are drained at once.
+// that do not work cost nothing and are drained at once; one whose game server is just being
+// started again costs as much as a ready one.
 func planRollout(in rollout) rolled {
 	var out rolled
 	if in.fleet.Containers.Game == nil {
@@ -63,16 +64,16 @@ func planRollout(in rollout) rolled {
 		return out
 	}
 	t := in.tally()
-	if t.failures >= maxFailures && t.readyNew == 0 || t.worst >= maxGroupFailures {
+	if t.isBad(len(in.instances)) {
 		out.status, out.cause = fleet.DeploymentImpaired, t.cause
 		return out
 	}
 	spare := t.ready - in.desired*in.fleet.Slots()*in.config.MinHealthy/100
 	for _, c := range t.old {
-		if !c.isReady {
+		if !c.isReady && !c.isBetween {
 			out.take(c)
-		} else if spare >= c.healthy {
-			spare -= c.healthy
+		} else if spare >= max(1, c.healthy) {
+			spare -= max(1, c.healthy)
 			out.take(c)
 		}
 	}
@@ -102,6 +103,8 @@ type candidate struct {
 	isReady bool
 	healthy int // how many ready groups end with it
 	load    groupLoad
+
+	isBetween bool // it has worked, and its game server starts again
 }
 
 // rolloutTally is what planRollout decides by.
@@ -109,6 +112,7 @@ type rolloutTally struct {
 	ready    int // groups of any version that can host game sessions
 	readyNew int // groups of the desired version that are ready and have not failed
 	failures int // of groups of the desired version
+	failing  int // instances with such failures
 	worst    int // failures of the group that has most of them
 	cause    string
 	old      []candidate // in the order in which they are drained
@@ -118,16 +122,26 @@ type rolloutTally struct {
 	complete bool
 }
 
+// isBad reports whether the failures mean that the version does not work. Where there are
+// several instances, a single one may be what is wrong.
+func (t *rolloutTally) isBad(instances int) bool {
+	everywhere := t.failing > 1 || instances <= 1 || t.worst >= maxFailures
+	return t.failures >= maxFailures && t.readyNew == 0 && everywhere || t.worst >= maxGroupFailures
+}
+
 func (in rollout) tally() rolloutTally {
-	t := rolloutTally{complete: len(in.instances) > 0 || in.desired == 0, failures: len(in.failed)}
+	t := rolloutTally{complete: len(in.instances) > 0 || in.desired == 0, failures: len(in.failed), failing: len(in.failed)}
 	for _, i := range in.failed {
 		t.cause = fmt.Sprintf("instances fail; %s: %s", i.ID, i.Cause)
 	}
 	for _, i := range in.instances {
 		whole := candidate{groupRef: groupRef{instanceID: i.ID}, whole: true}
-		suits := i.suits(in.fleet)
+		suits, before := i.suits(in.fleet), t.failures
 		for n := range i.Groups {
 			in.count(&t, &whole, i, &i.Groups[n], suits)
+		}
+		if t.failures > before {
+			t.failing++
 		}
 		switch {
 		case !suits:
@@ -189,7 +203,11 @@ func (in rollout) count(t *rolloutTally, whole *candidate, i rolling, g *Group, 
 			if staying {
 				healthy = 1
 			}
-			t.old = append(t.old, candidate{groupRef{i.ID, g.Name}, false, staying, healthy, load})
+			between := g.Worked && !g.Ready && g.Failures == 0 && !g.PerInstance
+			if between {
+				t.pending++
+			}
+			t.old = append(t.old, candidate{groupRef{i.ID, g.Name}, false, staying, healthy, load, between})
 		}
 	}
 }

@@ -232,6 +232,47 @@ func TestRollout_OneGroupFails(t *testing.T) {
 	}
 }
 
+// A group whose game server is just being started again is not free to take: with the others
+// it is what makes the healthy minimum.
+func TestRollout_BetweenGames(t *testing.T) {
+	i := &Instance{ID: "i-1", Slots: 4, Stride: 1, PortFrom: 1000, PortTo: 1003, Groups: groupsOf(rollingFleet(1, 4), 4)}
+	for n := range i.Groups {
+		i.Groups[n].Ready, i.Groups[n].Worked = n > 1, true
+	}
+	i.Groups[0] = Group{Name: "0", Of: *rollingFleet(2, 4).Containers.Game} // is being replaced
+	in := rollout{fleet: rollingFleet(2, 4), config: fleet.DeploymentConfig{MinHealthy: 75}, desired: 1, instances: []rolling{{Instance: i}}}
+	if out := planRollout(in); len(out.drain) != 0 {
+		t.Errorf("with two of four groups ready, %v are drained", out.drain)
+	}
+	i.Groups[1].Failures = 1 // it does not start again
+	if out := planRollout(in); len(out.drain) != 1 || out.drain[0].name != "1" {
+		t.Errorf("of a group that fails, %v are drained", out.drain)
+	}
+}
+
+// Failures on one machine of several do not condemn a version.
+func TestRollout_OneMachineFails(t *testing.T) {
+	in := rollout{fleet: rollingFleet(2, 3), config: fleet.DeploymentConfig{MinHealthy: 30}, desired: 2}
+	for _, id := range []string{"i-1", "i-2"} {
+		in.instances = append(in.instances, rolling{Instance: &Instance{ID: id, Slots: 3, Stride: 1, PortFrom: 1000, PortTo: 1002, Groups: groupsOf(rollingFleet(2, 3), 3)}})
+	}
+	first, second := in.instances[0].Groups, in.instances[1].Groups
+	for n := range first {
+		first[n].Failures, first[n].Cause = 1, "no space left"
+	}
+	if out := planRollout(in); out.status != fleet.DeploymentInProgress {
+		t.Errorf("after three failures on one machine the location is %s", out.status)
+	}
+	second[0].Failures = 1
+	if out := planRollout(in); out.status != fleet.DeploymentImpaired {
+		t.Errorf("after failures on two machines the location is %s", out.status)
+	}
+	second[0].Failures, first[0].Failures = 0, maxFailures
+	if out := planRollout(in); out.status != fleet.DeploymentImpaired {
+		t.Errorf("after three failures of one group the location is %s", out.status)
+	}
+}
+
 func BenchmarkRollout(b *testing.B) {
 	f := rollingFleet(2, 10)
 	in := rollout{fleet: f, config: fleet.DeploymentConfig{Protect: true, MinHealthy: 75}, desired: 100}
