@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
@@ -45,7 +46,7 @@ func oldGame(t *testing.T, form string, p legacy.Ports) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "game")
-	script := fmt.Sprintf("#!/bin/sh\n%s=legacy '%s' %s %d,%d,%d \"$1\" &\ntrap 'kill $!' TERM\nwait $!\nexit $?\n", playVariable, self, form, p.SocketIO, p.HTTP, p.WebSocket)
+	script := fmt.Sprintf("#!/bin/sh\n%s=legacy '%s' %s %d,%d,%d \"$GAME_PORT\" &\ntrap 'kill $!' TERM\nwait $!\nexit $?\n", playVariable, self, form, p.SocketIO, p.HTTP, p.WebSocket)
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestLegacy(t *testing.T) {
 func playOld(t *testing.T, form string) {
 	ports, out := freePorts(t), newScreen()
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Legacy: &ports, Exec: &host.Program{Path: oldGame(t, form, ports), Dir: t.TempDir(), Args: []string{"{port}"}}}
+		o.Out, o.Host = out, &host.Options{Legacy: &ports, Exec: &host.Program{Path: oldGame(t, form, ports), Dir: t.TempDir()}}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -271,4 +272,34 @@ func playBackfill(t *testing.T, g *directed, gameSessionID string) {
 	if update["updateReason"] != "BACKFILL_CANCELLED" || update["backfillTicketId"] != ticket {
 		t.Errorf("the backfill %v ended with %v", ticket, update)
 	}
+}
+
+// A build with Server SDK 3 is hosted on a managed fleet, and its game session outlives the
+// agent.
+func TestLegacy_NextAgent(t *testing.T) {
+	t.Parallel()
+	ports, root := freePorts(t), filepath.Join(t.TempDir(), "agent")
+	a := start(t, nil)
+	change := func(o *agent.Options) { o.Legacy, o.KeepRunning = &ports, true }
+	first := join(t, a, root, 28000, change)
+	text, err := os.ReadFile(oldGame(t, "csharp", ports))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": string(text)}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := a.URL()
+	events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
+	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
+	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
+	first.end()
+	join(t, a, root, 28000, func(o *agent.Options) { change(o); o.KeepRunning = false })
+	events(t, base, "SERVER_PROCESS_RECONNECTED", 1, active.Seq)
+	g := direct(t, made.Port)
+	if g.say("drop") != "true" { // what its SDK does by itself
+		t.Error("the game server does not come back")
+	}
+	g.call(true, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, made.GameSessionID).text(2, "DENY_ALL"))
 }
