@@ -46,6 +46,9 @@ func (pl *planner) deploy(tx *store.Tx, f *fleet.Fleet, l fleet.LocationState, d
 	for _, ref := range next.drain {
 		pl.instances.drainGroup(tx, ref)
 	}
+	for _, ref := range next.keep {
+		pl.keepGroup(tx, ref)
+	}
 	for _, ref := range next.start {
 		pl.instances.startGroup(tx, f, ref)
 	}
@@ -62,6 +65,20 @@ func (pl *planner) deploy(tx *store.Tx, f *fleet.Fleet, l fleet.LocationState, d
 		pl.instances.stop(tx, &i, Drain, spares)
 	}
 	pl.Fleets.Deployments.Report(tx, d.ID, l.Location, next.status, next.cause)
+}
+
+// keepGroup keeps a draining group after all: its version is desired again, and its game server
+// was not told to end.
+func (pl *planner) keepGroup(tx *store.Tx, ref groupRef) {
+	i := pl.instances.rows.Get(tx, ref.instanceID).withGroups()
+	g := i.Group(ref.name)
+	g.Stop = Keep
+	h := pl.hosts.rows.Get(tx, i.HostID)
+	for p := range pl.Computes.On(tx, i.FleetID, i.computeName(g.Name)) {
+		pl.Computes.Impair(tx, p, h != nil && h.Impaired())
+	}
+	pl.instances.put(tx, i)
+	pl.instances.assign(tx, i.HostID)
 }
 
 // groupLoads returns what the groups of an instance host.

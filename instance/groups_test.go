@@ -393,6 +393,58 @@ func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
 	testRollback(t, func(q *quay) { q.bad[2] = true })
 }
 
+// A rollback does not wait for the protected game sessions of the version to which it returns:
+// their groups stay.
+func TestDeployment_RollbackKeepsGames(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		q.create(func(in *fleet.ContainerInput) { in.Protection, in.Copies = fleet.FullProtection, 4 })
+		h := q.dock()
+		q.work(h)
+		q.work(h)
+		var refs []compute.Ref
+		for range 4 {
+			g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
+			q.Must(err)
+			ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
+			q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
+			refs = append(refs, ref)
+		}
+		q.bad[2] = true
+		thirty := 30
+		q.deploy("game:2", fleet.DeploymentInput{MinHealthy: &thirty})
+		for range 3 {
+			q.work(h)
+			celltest.Pass(time.Second)
+		}
+		var drains []compute.Ref
+		for _, ref := range refs {
+			if q.group(ref.ComputeName).Stop == instance.Drain {
+				drains = append(drains, ref)
+			}
+		}
+		if len(drains) != 3 {
+			q.Fatalf("%d groups drain", len(drains))
+		}
+		q.Must(q.Computes.End(q.Ctx, drains[0])) // so that its group is replaced
+		delete(q.runs, drains[0].ComputeName)
+		for range 20 {
+			q.work(h)
+			celltest.Pass(time.Minute)
+		}
+		if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone {
+			q.Errorf("the deployment is %s", d.Status)
+		}
+		for _, ref := range drains[1:] {
+			if !q.Computes.Lives(q.Store.View(), ref) {
+				q.Fatal("the rollback has ended a protected game session")
+			}
+			if p := q.Computes.Process(q.Store.View(), ref.Key()); p.Impaired || q.group(ref.ComputeName).Stop != instance.Keep {
+				q.Errorf("the game server gets no other game session: %+v", p)
+			}
+		}
+	})
+}
+
 // A version that becomes ready and then crashes is a bad one too.
 func TestDeployment_FrailVersionIsRolledBack(t *testing.T) {
 	testRollback(t, func(q *quay) { q.frail[2] = true })

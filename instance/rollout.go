@@ -36,6 +36,7 @@ type groupRef struct{ instanceID, name string }
 // rolled is the changes of a rollout, and how far it has come.
 type rolled struct {
 	drain   []groupRef // groups of another version that shall end
+	keep    []groupRef // draining groups whose version is desired again
 	start   []groupRef // groups that have ended, to run the desired version
 	add     []string   // ids of instances that lack the per-instance group
 	replace []string   // ids of instances on which the desired groups have no room
@@ -80,7 +81,7 @@ func planRollout(in rollout) rolled {
 	if len(out.drain)+len(out.replace)+t.pending == 0 && len(t.old) > 0 && len(in.instances) >= in.desired {
 		out.take(t.old[0]) // otherwise a deployment with few groups would never proceed
 	}
-	out.start, out.add = t.ended, t.lacking
+	out.keep, out.start, out.add = t.wanted, t.ended, t.lacking
 	out.status = fleet.DeploymentInProgress
 	if t.complete {
 		out.status = fleet.DeploymentComplete
@@ -116,6 +117,7 @@ type rolloutTally struct {
 	worst    int // failures of the group that has most of them
 	cause    string
 	old      []candidate // in the order in which they are drained
+	wanted   []groupRef  // draining groups whose version is desired again
 	ended    []groupRef  // groups that have ended, to run the desired version
 	lacking  []string    // ids of instances without the per-instance group that they should have
 	pending  int         // groups that end, or are not ready yet or not for long
@@ -193,8 +195,11 @@ func (in rollout) count(t *rolloutTally, whole *candidate, i rolling, g *Group, 
 	case g.Stop != Keep:
 		t.complete = false
 		t.pending++
-		if g.Phase == GroupGone {
-			t.ended = append(t.ended, groupRef{i.ID, g.Name})
+		switch ref := (groupRef{i.ID, g.Name}); {
+		case g.Phase == GroupGone:
+			t.ended = append(t.ended, ref)
+		case want != nil && sameVersion(&g.Of, want) && g.StopBy.IsZero():
+			t.wanted = append(t.wanted, ref) // a protected game session has kept it so far
 		}
 	default:
 		t.complete = false

@@ -97,6 +97,9 @@ func (l *location) plan() rolled {
 	if after := l.ready(); after < before && after < least {
 		l.Fatalf("%d groups are ready after a plan that drains %d, at least %d must be", after, before-after, least)
 	}
+	for _, ref := range out.keep {
+		l.group(ref).Stop = Keep
+	}
 	for _, ref := range out.start {
 		*l.group(ref) = Group{Name: ref.name, Of: *l.in.fleet.Containers.Game}
 	}
