@@ -134,6 +134,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.instances.resume(life, &a.opts); err != nil {
 		return err
 	}
+	if a.machine.Game != nil {
+		a.machine.Game.Resumed()
+	}
 	defer a.startEngine(life)()
 	if err = a.identify(ctx); err == nil {
 		close(a.identified)

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/musterhq/muster/agent/ports"
@@ -33,6 +34,9 @@ type Options struct {
 	Address string      // to listen on, on loopback: "127.0.0.1:0"
 	TLS     *tls.Config // for connections to Muster; default: the system's root certificates
 	Log     *slog.Logger
+	// Resuming says that processes of a former agent are admitted soon: until Resumed, their
+	// tokens are answered with 503, after which programs try again, rather than refused.
+	Resuming bool
 }
 
 // Server serves the interface to the processes that are admitted.
@@ -41,6 +45,8 @@ type Server struct {
 	address netip.AddrPort
 	http    *http.Server
 	room    chan struct{} // holds a value for each connection
+
+	resuming atomic.Bool
 
 	mu        sync.Mutex
 	hosts     map[string]bool // values of the Host header
@@ -59,6 +65,7 @@ func Listen(o Options) (*Server, error) {
 		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
+	s.resuming.Store(o.Resuming)
 	at, err := s.listen(o.Address)
 	if err != nil {
 		return nil, err
@@ -84,6 +91,9 @@ func (s *Server) listen(address string) (netip.AddrPort, error) {
 
 // Address returns where the interface is served on loopback.
 func (s *Server) Address() netip.AddrPort { return s.address }
+
+// Resumed says that the processes of a former agent are admitted.
+func (s *Server) Resumed() { s.resuming.Store(false) }
 
 // URL returns the address of the interface for programs.
 func (s *Server) URL() string { return urlAt(s.address) }
@@ -181,6 +191,11 @@ func (s *Server) caller(r *http.Request) (*Process, error) {
 	s.mu.Lock()
 	p := s.byDigest[digest]
 	s.mu.Unlock()
+	if p == nil && s.resuming.Load() {
+		starting := problem(http.StatusServiceUnavailable, "starting", "", "the agent has just started and is taking over the processes of this machine", "try again")
+		starting.retryAfter = 1
+		return nil, starting
+	}
 	if p == nil || subtle.ConstantTimeCompare(p.digest[:], digest[:]) != 1 {
 		return nil, problem(http.StatusUnauthorized, "token-invalid", "Authorization", "the token is not that of a process that runs here", "use the value of "+TokenVariable+" that this process was started with; each process has its own")
 	}

@@ -1,11 +1,14 @@
 package gameapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -137,6 +140,43 @@ func TestServer_TokenOfOneProcess(t *testing.T) {
 	}
 	if status, p, _ := ask(t, s, "GET", "/session", "", nil); status != 401 || p.Code != "token-invalid" {
 		t.Errorf("the token of a process that has ended: got %d %s", status, p.Code)
+	}
+}
+
+// While the agent takes over the processes of a former one, a token that it does not know yet is
+// no reason to give up.
+func TestServer_Resuming(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(Options{Address: "127.0.0.1:0", Resuming: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if status, p, _ := ask(t, s, "GET", "/session", "", nil); status != 503 || p.Code != "starting" {
+		t.Errorf("while it resumes: %d %s", status, p.Code)
+	}
+	s.Resumed()
+	if status, p, _ := ask(t, s, "GET", "/session", "", nil); status != 401 || p.Code != "token-invalid" {
+		t.Errorf("then: %d %s", status, p.Code)
+	}
+}
+
+// A refused request does not keep its connection by a body that never comes.
+func TestServer_RefusedBody(t *testing.T) {
+	t.Parallel()
+	s := open(t, "")
+	c, err := net.Dial("tcp", s.Address().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil { // to fail if it is not closed
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "POST /v1/ready HTTP/1.1\r\nHost: %s\r\nContent-Length: 100000\r\n\r\n", s.Address())
+	text, err := io.ReadAll(c)
+	if err != nil || !bytes.Contains(text, []byte(" 401 ")) {
+		t.Errorf("%v: %.60q", err, text)
 	}
 }
 
