@@ -74,12 +74,17 @@ var routes = func() *http.ServeMux {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{})            // of the request before
-	_ = control.SetReadDeadline(time.Now().Add(reading)) // net/http reads the body of a refused request, too
+	_ = control.SetWriteDeadline(time.Time{}) // of the request before
+	_ = control.SetReadDeadline(time.Now().Add(reading))
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	body := r.Body
 	answer, leave, err := s.serve(w, r)
+	if r.Body == body && r.ContentLength != 0 {
+		h.Set("Connection", "close") // or net/http waits for the rest of the body, before it answers and after
+		_ = control.SetReadDeadline(time.Now())
+	}
 	defer leave() // after the answer is written: it takes memory until then
 	_ = control.SetWriteDeadline(time.Now().Add(writing))
 	var p *Problem
