@@ -331,7 +331,14 @@ func (p *Process) remove(ctx context.Context, id string) error {
 	if err := checkID("player_session_id", id); err != nil {
 		return err
 	}
-	if err := p.request(ctx, "the player is removed", "RemovePlayerSession", map[string]any{"GameSessionId": session, "PlayerSessionId": id}, nil); err != nil {
+	err = p.request(ctx, "the player is removed", "RemovePlayerSession", map[string]any{"GameSessionId": session, "PlayerSessionId": id}, nil)
+	var refused *Problem
+	if errors.As(err, &refused) && refused.Code == "refused" { // it may have been removed, and the answer was lost
+		if found, looked := p.player(ctx, session, id); looked == nil && found.State == "completed" {
+			err = nil
+		}
+	}
+	if err != nil {
 		return err
 	}
 	p.mu.Lock()

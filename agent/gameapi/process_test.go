@@ -91,6 +91,33 @@ func TestProcess_Beats(t *testing.T) {
 	})
 }
 
+// A player whose removal was not answered is removed by the next request; one who was never
+// there is not.
+func TestProcess_RemovesOnce(t *testing.T) {
+	t.Parallel()
+	state := "COMPLETED"
+	l := &line{answer: func(_ context.Context, action string, members map[string]any, to any) error {
+		if action == "RemovePlayerSession" {
+			return &gamelink.Refusal{Action: action, Status: 400, Message: "it is " + state}
+		}
+		id, _ := members["PlayerSessionId"].(string)
+		if all, ok := to.(*playerSessions); ok {
+			all.PlayerSessions = []playerSession{{PlayerID: "ann", PlayerSessionID: id, GameSessionID: "arn:g", Status: state}}
+		}
+		return nil
+	}}
+	p := process(l, ReadyRequest{})
+	defer p.close()
+	p.kept.Taken = map[string]bool{"psess-1": true}
+	if err := p.remove(t.Context(), "psess-1"); err != nil || p.kept.Taken["psess-1"] {
+		t.Errorf("a repeated removal: %v, taken are %v", err, p.kept.Taken)
+	}
+	state = "RESERVED"
+	if err := p.remove(t.Context(), "psess-2"); err == nil {
+		t.Error("a player who has not come is removed")
+	}
+}
+
 // A request that was not answered may be repeated, and finds what it did; a second player
 // with the same player session is refused all the same.
 func TestProcess_AcceptsOnce(t *testing.T) {
