@@ -48,7 +48,6 @@ type oldSDK struct {
 	conns  []*oldConn
 	next   int // id of the next request, of all connections
 	pushes []map[string]any
-	began  chan struct{}
 }
 
 // oldConn is a connection of socket.io, or the WebSocket of C# 4.
