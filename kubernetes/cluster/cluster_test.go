@@ -126,6 +126,10 @@ func (k kubelet) node(name string, addresses ...corev1.NodeAddress) {
 	if _, err := k.Core.Nodes().Create(k.t.Context(), n, metav1.CreateOptions{}); err != nil {
 		k.t.Fatal(err)
 	}
+	// The admission taints new nodes, and a controller removes that once they are ready.
+	if _, err := k.Core.Nodes().Patch(k.t.Context(), name, types.MergePatchType, []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
+		k.t.Fatal(err)
+	}
 	text, _ := json.Marshal(map[string]any{"status": n.Status})
 	if _, err := k.Core.Nodes().Patch(k.t.Context(), name, types.MergePatchType, text, metav1.PatchOptions{}, "status"); err != nil {
 		k.t.Fatal(err)

@@ -45,7 +45,7 @@ const token = "tests"
 // cluster has no use for service accounts and endpoints.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
-	return StartWith(t, port(t), "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+	return StartWith(t, port(t), "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--allow-privileged")
 }
 
 // StartWith is like Start, with the port of the API server and what else it is started with.
