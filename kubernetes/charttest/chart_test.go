@@ -15,9 +15,13 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -187,6 +191,70 @@ func TestChart_DataDirectory(t *testing.T) {
 	}
 }
 
+// rendered decodes the object of a kind and name into one of its type.
+func rendered(t *testing.T, values, kind, name string, into any) {
+	t.Helper()
+	for _, o := range objects(t, values) {
+		if o.GetKind() == kind && o.GetName() == name {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+}
+
+// Metrics are for the release's namespace, unless the values say who else may read them.
+func TestChart_Metrics(t *testing.T) {
+	for values, want := range map[string]string{
+		required: `[{"podSelector":{}}]`,
+		required + "networkPolicy: {metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}": `[{"namespaceSelector":{"matchLabels":{"name":"monitoring"}}}]`,
+	} {
+		var policy networking.NetworkPolicy
+		rendered(t, values, "NetworkPolicy", "muster-server", &policy)
+		found := false
+		for _, rule := range policy.Spec.Ingress {
+			if len(rule.Ports) == 1 && rule.Ports[0].Port.IntValue() == 9100 {
+				found = true
+				if from, _ := json.Marshal(rule.From); string(from) != want {
+					t.Errorf("metrics are open to %s, want %s", from, want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no rule is about metrics: %+v", policy.Spec.Ingress)
+		}
+	}
+}
+
+// Games of plain builds share their node's network: they are isolated unless the values say
+// otherwise, and their agent has what that needs.
+func TestChart_AgentsIsolate(t *testing.T) {
+	enabled := required + "agents: {enabled: true"
+	for values, isolated := range map[string]bool{enabled + "}": true, enabled + ", isolation: required}": true, enabled + ", isolation: auto}": false} {
+		var set apps.DaemonSet
+		rendered(t, values, "DaemonSet", "muster-agent", &set)
+		spec := set.Spec.Template.Spec
+		agent := spec.Containers[0]
+		if got := slices.Contains(agent.Args, "--isolation=required"); got != isolated {
+			t.Errorf("%s: the agent has %v", values, agent.Args)
+		}
+		s := agent.SecurityContext
+		if got := s.Privileged != nil && *s.Privileged; got != isolated {
+			t.Errorf("%s: the agent is privileged: %v", values, got)
+		}
+		groups := slices.ContainsFunc(spec.Volumes, func(v core.Volume) bool {
+			return v.HostPath != nil && v.HostPath.Path == "/sys/fs/cgroup" && slices.ContainsFunc(agent.VolumeMounts, func(m core.VolumeMount) bool {
+				return m.Name == v.Name && m.MountPath == "/sys/fs/cgroup" && !m.ReadOnly
+			})
+		})
+		if groups != isolated {
+			t.Errorf("%s: the agent has the node's control groups: %v", values, groups)
+		}
+	}
+}
+
 func TestChart_Refuses(t *testing.T) {
 	for values, want := range map[string]string{
 		"server: {publicURL: 'https://muster.example', tls: {secretName: x}}": "image.repository is required",
@@ -231,7 +299,7 @@ func TestChart_Applies(t *testing.T) {
 		{"get", "", "nodes", "", true}, {"watch", "", "nodes", "", true}, {"patch", "", "nodes", "", false},
 		{"create", "", "pods", "muster-games", true}, {"watch", "", "pods", "muster-games", true}, {"deletecollection", "", "pods", "muster-games", true}, {"patch", "", "pods", "muster-games", true},
 		{"get", "", "pods/log", "muster-games", true}, {"create", "", "pods/exec", "muster-games", false}, {"create", "", "pods", "muster", false}, {"list", "", "pods", "", false},
-		{"update", "", "secrets", "muster-games", true}, {"get", "", "secrets", "muster", false}, {"list", "", "secrets", "", false},
+		{"update", "", "secrets", "muster-games", true}, {"watch", "", "secrets", "muster-games", true}, {"get", "", "secrets", "muster", false}, {"list", "", "secrets", "", false},
 		{"update", "coordination.k8s.io", "leases", "muster-games", true}, {"create", "rbac.authorization.k8s.io", "roles", "muster-games", false},
 	} {
 		if got := allowed(t, client, tt.verb, tt.group, tt.resource, tt.namespace); got != tt.may {

@@ -48,6 +48,7 @@ type Cluster struct {
 	link    *link.Link
 	pods    cache.SharedIndexInformer
 	watched cache.SharedIndexInformer // nodes
+	secrets cache.SharedIndexInformer // of tokens
 	nodes   *nodes
 	tokens  *tokens
 	reports reports
@@ -131,7 +132,14 @@ func (c *Cluster) watch() error {
 	_, err2 := c.watched.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.nodeSeen, UpdateFunc: func(_, at any) { c.nodeSeen(at) }, DeleteFunc: c.nodeGone,
 	})
-	return errors.Join(c.pods.SetTransform(slimPod), c.watched.SetTransform(slimNode), err1, err2)
+	c.secrets = cache.NewSharedIndexInformer(
+		cache.NewFilteredListWatchFromClient(c.api.RESTClient(), "secrets", c.opts.Pods.Namespace, func(o *metav1.ListOptions) {
+			o.LabelSelector = pod.LabelAgent + "=" + c.opts.Pods.Agent + "," + pod.LabelInstance
+		}), &corev1.Secret{}, 0, cache.Indexers{})
+	_, err3 := c.secrets.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, at any) { c.secretSeen(at, true) }, DeleteFunc: func(at any) { c.secretSeen(at, false) },
+	})
+	return errors.Join(c.pods.SetTransform(slimPod), c.watched.SetTransform(slimNode), err1, err2, err3)
 }
 
 func groupOf(at any) ([]string, error) {
@@ -159,6 +167,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	defer cancel()
 	work.Go(func() { c.pods.RunWithContext(ctx) })
 	work.Go(func() { c.watched.RunWithContext(ctx) })
+	work.Go(func() { c.secrets.RunWithContext(ctx) }) // what follows does not depend on it
 	if !cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced, c.watched.HasSynced) {
 		return nil
 	}
@@ -222,10 +231,6 @@ func (c *Cluster) offer(ctx context.Context) {
 
 // podSeen handles a new or changed pod.
 func (c *Cluster) podSeen(p *corev1.Pod) {
-	if id := p.Labels[pod.LabelInstance]; pod.Read(p, nil, false).LacksConfig {
-		c.tokens.doubt(id)
-		c.queue.Add(key{instance: id})
-	}
 	c.queue.Add(key{p.Labels[pod.LabelInstance], p.Labels[pod.LabelGroup]})
 	c.link.Changed()
 }
@@ -258,6 +263,17 @@ func (c *Cluster) podGone(at any) {
 	c.mu.Unlock()
 	c.queue.Add(k)
 	c.link.Changed()
+}
+
+// secretSeen has a Secret looked at that somebody else has changed or deleted.
+func (c *Cluster) secretSeen(at any, exists bool) {
+	s, ok := at.(*corev1.Secret)
+	if tomb, isTomb := at.(cache.DeletedFinalStateUnknown); isTomb {
+		s, ok = tomb.Obj.(*corev1.Secret)
+	}
+	if ok && c.tokens.seen(s, exists) {
+		c.queue.Add(key{instance: s.Labels[pod.LabelInstance]})
+	}
 }
 
 // nodeSeen handles a new or changed node.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -287,6 +288,57 @@ func tokenIsHidden(t *testing.T, k kubelet, p *corev1.Pod) {
 	s, err := k.Core.Secrets("default").Get(t.Context(), ref.Name, metav1.GetOptions{})
 	if err != nil || string(s.Data[ref.Key]) != "token-0" {
 		t.Errorf("the token of group 0 is %q, %v", s.Data[ref.Key], err)
+	}
+}
+
+// The Secret with the tokens of an instance is as it should be again after somebody has deleted,
+// changed or replaced it.
+func TestCluster_SecretHeals(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	m.assign(desired("i-1", 2))
+	k.appears("i-1", "0", 1)
+	k.appears("i-1", "1", 1)
+	secrets, name := k.Core.Secrets("default"), pod.SecretName("i-1")
+	last, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	for what, harm := range map[string]func() error{
+		"deleted": func() error { return secrets.Delete(t.Context(), name, metav1.DeleteOptions{}) },
+		"changed": func() error {
+			_, err := secrets.Patch(t.Context(), name, types.MergePatchType, []byte(`{"data":{"0":"Zm9yZ2Vk","more":"eA=="}}`), metav1.PatchOptions{})
+			return err
+		},
+		"without labels": func() error {
+			_, err := secrets.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"labels":null}}`), metav1.PatchOptions{})
+			return err
+		},
+		"replaced": func() error {
+			other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: last.Labels}, Type: "example/other", Immutable: &yes, StringData: map[string]string{"1": "forged"}}
+			if err := secrets.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			_, err := secrets.Create(t.Context(), other, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil // it was healed in between
+			}
+			return err
+		},
+	} {
+		if err := harm(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		k.until("a Secret that was "+what+" is healed", func() bool {
+			got, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
+			return err == nil && reflect.DeepEqual(got.Data, last.Data) && reflect.DeepEqual(got.Labels, last.Labels)
+		})
+	}
+	if n := len(k.pods("i-1", "0")) + len(k.pods("i-1", "1")); n != 2 {
+		t.Errorf("there are %d pods", n)
 	}
 }
 

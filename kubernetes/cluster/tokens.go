@@ -29,9 +29,39 @@ type tokens struct {
 type secret struct {
 	mu   sync.Mutex // held while it is written
 	data map[string]string
+	lost bool // somebody else has changed or deleted it
 }
 
-// of returns the tokens of an instance's groups.
+// labels returns the labels of an instance's Secret.
+func (t *tokens) labels(instanceID string) map[string]string {
+	return map[string]string{pod.LabelManager: pod.Manager, pod.LabelAgent: t.agent, pod.LabelInstance: instanceID}
+}
+
+// seen compares a Secret, as the watch shows it, with what was written, and reports whether it
+// has to be looked at. It may: the watch may also show a state before the last write. exists
+// says that the Secret was not deleted.
+func (t *tokens) seen(s *corev1.Secret, exists bool) bool {
+	t.mu.Lock()
+	kept := t.kept[s.Labels[pod.LabelInstance]]
+	t.mu.Unlock()
+	if kept == nil {
+		return false
+	}
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.data == nil || exists && holds(s, kept.data) {
+		return false
+	}
+	kept.lost = true
+	return true
+}
+
+// holds reports whether a Secret holds exactly some data.
+func holds(s *corev1.Secret, data map[string]string) bool {
+	return maps.EqualFunc(s.Data, data, func(a []byte, b string) bool { return string(a) == b })
+}
+
+// tokensOf returns the tokens of an instance's groups.
 func tokensOf(d *protocol.Desired) map[string]string {
 	data := map[string]string{}
 	for _, g := range d.Groups {
@@ -54,31 +84,43 @@ func (t *tokens) ensure(ctx context.Context, d *protocol.Desired) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data := tokensOf(d)
-	if s.data != nil && maps.Equal(s.data, data) {
-		return nil
-	}
 	object := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: pod.SecretName(d.InstanceID), Labels: map[string]string{
-			pod.LabelManager: pod.Manager, pod.LabelAgent: t.agent, pod.LabelInstance: d.InstanceID,
-		}},
+		ObjectMeta: metav1.ObjectMeta{Name: pod.SecretName(d.InstanceID), Labels: t.labels(d.InstanceID)},
 		StringData: data,
 	}
-	_, err := t.secrets.Create(ctx, object, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = t.secrets.Update(ctx, object, metav1.UpdateOptions{})
+	if s.data != nil && maps.Equal(s.data, data) && (!s.lost || t.has(ctx, object)) {
+		s.lost = false
+		return nil
 	}
-	if err != nil {
+	if err := t.write(ctx, object); err != nil {
 		return fmt.Errorf("write Secret %s: %w", object.Name, err)
 	}
-	s.data = data
+	s.data, s.lost = data, false
 	return nil
 }
 
-// doubt has the next ensure write the Secret of an instance again: a pod lacks it.
-func (t *tokens) doubt(instanceID string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.kept, instanceID)
+// has reports whether the API server has a Secret as it should be.
+func (t *tokens) has(ctx context.Context, want *corev1.Secret) bool {
+	got, err := t.secrets.Get(ctx, want.Name, metav1.GetOptions{})
+	return err == nil && got.DeletionTimestamp == nil && holds(got, want.StringData) && maps.Equal(got.Labels, want.Labels)
+}
+
+// write creates or replaces a Secret.
+func (t *tokens) write(ctx context.Context, s *corev1.Secret) error {
+	_, err := t.secrets.Create(ctx, s, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	_, err = t.secrets.Update(ctx, s, metav1.UpdateOptions{})
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	// Somebody has made it immutable, or one of another type.
+	if err := t.secrets.Delete(ctx, s.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, err = t.secrets.Create(ctx, s, metav1.CreateOptions{})
+	return err
 }
 
 // remove deletes the Secret of an instance.

@@ -179,6 +179,37 @@ func TestNew_Refuses(t *testing.T) {
 	}
 }
 
+// No container can fill the disk of its node, and none reserves a part of it.
+func TestNew_Storage(t *testing.T) {
+	t.Parallel()
+	for _, noPodLimits := range []bool{false, true} {
+		o := options()
+		o.HostPaths, o.NoPodLimits, o.StorageMiB = []string{"/var/games"}, noPodLimits, 512
+		p, err := New(o, run(full()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+			request, said := c.Resources.Requests[corev1.ResourceEphemeralStorage]
+			if c.Resources.Limits.StorageEphemeral().Value() != 512<<20 || !said || !request.IsZero() {
+				t.Errorf("container %s may take %+v", c.Name, c.Resources)
+			}
+		}
+		for _, v := range p.Spec.Volumes {
+			if e := v.EmptyDir; e != nil && (e.SizeLimit == nil || e.SizeLimit.Value() != 512<<20) {
+				t.Errorf("volume %s has the limit %v", v.Name, e.SizeLimit)
+			}
+		}
+		o.StorageMiB = 0
+		if p, err = New(o, run(full())); err != nil {
+			t.Fatal(err)
+		}
+		if _, limited := p.Spec.Containers[0].Resources.Limits[corev1.ResourceEphemeralStorage]; limited || p.Spec.Volumes[0].EmptyDir.SizeLimit != nil {
+			t.Error("0 is a limit")
+		}
+	}
+}
+
 // A per-instance group and the game servers of its instance share a node.
 func TestNew_SharesNode(t *testing.T) {
 	t.Parallel()

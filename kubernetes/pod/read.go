@@ -37,14 +37,13 @@ type State struct {
 	Reported   bool // Muster knows how it ended
 	Deleting   bool // its deletion was requested
 
-	Phase       protocol.GroupPhase
-	Code        string
-	Cause       string
-	LacksConfig bool // what it refers to, such as its Secret, does not exist
-	Hopeless    bool // its images will never be had
-	Started     time.Time
-	Containers  []protocol.ContainerStatus
-	End         *End // nil: it has not ended
+	Phase      protocol.GroupPhase
+	Code       string
+	Cause      string
+	Hopeless   bool // its images will never be had
+	Started    time.Time
+	Containers []protocol.ContainerStatus
+	End        *End // nil: it has not ended
 }
 
 // End is how a run ended.
@@ -211,10 +210,7 @@ func (s *State) waits(c container, w *corev1.ContainerStateWaiting) {
 	case "InvalidImageName", "ErrImageNeverPull":
 		s.Code, s.Hopeless = codeImage, true
 		s.Cause = fmt.Sprintf("the image of container %s cannot be pulled: %s", c.Name, cmp.Or(message, w.Reason))
-	case "CreateContainerConfigError":
-		s.LacksConfig = true
-		fallthrough
-	case "CreateContainerError", "RunContainerError", "PostStartHookError":
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError":
 		s.Code = CodeStart
 		s.Cause = fmt.Sprintf("container %s cannot be started: %s", c.Name, cmp.Or(message, w.Reason))
 	}
