@@ -69,10 +69,8 @@ func (e *Engine) adopt(ctx context.Context, key groupKey, containers []found) (*
 		half = half || states[i].phase == created
 	}
 	if half {
-		for _, c := range containers {
-			if err := e.remove(ctx, c.id); err != nil {
-				return nil, err
-			}
+		if err := e.removeAll(ctx, r.members); err != nil {
+			return nil, err
 		}
 		e.log.Info("removed a container group whose start did not come to its end", "instance", key.instance, "group", key.group)
 		return nil, nil

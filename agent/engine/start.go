@@ -140,17 +140,20 @@ func (e *Engine) clear(ctx context.Context, key groupKey) error {
 		return &StartError{Err: err}
 	}
 	active, half := false, false
+	containers := make([]found, 0, len(left.Items))
 	for _, c := range left.Items {
+		containers = append(containers, found{id: c.ID, labels: c.Labels})
 		active = active || c.State == container.StateRunning || c.State == container.StatePaused
 		half = half || c.State == container.StateCreated
 	}
 	if active && !half {
 		return ErrRunning
 	}
-	for _, c := range left.Items {
-		if err := e.remove(ctx, c.ID); err != nil {
-			return &StartError{Err: err}
-		}
+	if len(containers) == 0 {
+		return nil
+	}
+	if err := e.removeAll(ctx, membersFrom(containers)); err != nil {
+		return &StartError{Err: err}
 	}
 	return nil
 }

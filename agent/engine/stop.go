@@ -141,16 +141,25 @@ func (r *Running) Remove(ctx context.Context) error {
 	if ending {
 		<-r.ended // the last lines of output are read
 	}
+	if err := r.again(ctx, func(ctx context.Context) error { return r.engine.removeAll(ctx, members) }); err != nil {
+		return err
+	}
+	r.set(members, slices.Repeat([]state{{phase: removed}}, len(members)))
+	r.engine.release(r)
+	return nil
+}
+
+// removeAll removes a group's members, the one whose network the others join last: Podman
+// removes no container that others depend on.
+func (e *Engine) removeAll(ctx context.Context, members []member) error {
 	for _, m := range slices.Backward(members) {
 		if m.id == "" {
 			continue
 		}
-		if err := r.again(ctx, func(ctx context.Context) error { return r.engine.remove(ctx, m.id) }); err != nil {
+		if err := e.remove(ctx, m.id); err != nil {
 			return err
 		}
 	}
-	r.set(members, slices.Repeat([]state{{phase: removed}}, len(members)))
-	r.engine.release(r)
 	return nil
 }
 
