@@ -3,7 +3,6 @@ package scenario
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,12 +239,13 @@ func (g *gamer) expired(events *node.Events, c *protocol.Connection) string {
 	return *made.PlayerSession.PlayerSessionId
 }
 
-// gameSessionARN returns the ARN in a game session's id of the player API.
+// gameSessionARN returns the ARN that a game session's id of the player API stands for, as
+// support staff find it (docs/players.md).
 func gameSessionARN(t *testing.T, c *protocol.Connection) string {
 	t.Helper()
-	text, err := base64.RawURLEncoding.DecodeString(c.SessionID)
-	if err != nil {
-		t.Fatal(err)
+	region, rest, ok := strings.Cut(c.SessionID, ":")
+	if !ok {
+		t.Fatalf("the id of the game session is %q", c.SessionID)
 	}
-	return string(text)
+	return "arn:aws:gamelift:" + region + "::gamesession/" + strings.ReplaceAll(rest, ":", "/")
 }
