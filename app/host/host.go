@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -166,7 +167,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	return &instance.Own{
 		Desired: protocol.Desired{
 			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
-			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
+			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: someFirstPort(), PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
 		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: p.Output,
@@ -180,6 +181,10 @@ const (
 	firstPort = 20000
 	lastPort  = 29999
 )
+
+// someFirstPort returns where a range of ports begins. It is random, since a program that binds
+// its port late would share it with one of another `muster local` on this machine.
+func someFirstPort() int { return firstPort + rand.IntN(lastPort-firstPort-1000) }
 
 func (h *Host) token() (string, error) {
 	c, err := h.s.Computes.Find(h.s.Store.View(), h.place.Load().FleetID, ComputeName)

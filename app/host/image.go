@@ -46,11 +46,12 @@ func (h *Host) image(ctx context.Context, im Image) (*group.Own, error) {
 	if im.Output == nil {
 		im.Output = h.s.Out
 	}
+	first := someFirstPort()
 	d := protocol.Desired{
 		InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
-		SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
+		SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: first, PortTo: lastPort,
 	}
-	free, err := ports.New(firstPort, lastPort)
+	free, err := ports.New(first, lastPort)
 	if err != nil {
 		return nil, err
 	}
