@@ -93,6 +93,15 @@ func (w *world) push(entrypoint ...string) (image string) {
 	return w.registry.Push(w.t, "arena", enginetest.Image{Files: map[string][]byte{"arena": content}, Entrypoint: entrypoint})
 }
 
+// restartAgent kills the agent and starts the next one, which is connected when it returns.
+func (w *world) restartAgent() {
+	w.t.Helper()
+	seen := node.FollowNew(w.t, w.server.URL)
+	w.killAgent()
+	w.startAgent()
+	seen.Code(w.t, "HOST_CONNECTED")
+}
+
 func container(image string) *types.GameServerContainerDefinitionInput {
 	return &types.GameServerContainerDefinitionInput{
 		ContainerName: aws.String("game"), ImageUri: &image, ServerSdkVersion: aws.String("5.5.0"),
@@ -184,6 +193,12 @@ func (w *world) session(fleetID string) *types.GameSession {
 // deploy rolls a version out and returns the deployment's final status.
 func (w *world) deploy(fleetID string, v *types.ContainerGroupDefinition, protection types.DeploymentProtectionStrategy) types.DeploymentStatus {
 	w.t.Helper()
+	return w.deployed(fleetID, w.rollOut(fleetID, v, protection))
+}
+
+// rollOut begins to roll a version out, and returns the id of the deployment.
+func (w *world) rollOut(fleetID string, v *types.ContainerGroupDefinition, protection types.DeploymentProtectionStrategy) (deploymentID string) {
+	w.t.Helper()
 	updated, err := w.c.UpdateContainerFleet(w.t.Context(), &gamelift.UpdateContainerFleetInput{
 		FleetId: &fleetID, GameServerContainerGroupDefinitionName: v.ContainerGroupDefinitionArn,
 		DeploymentConfiguration: &types.DeploymentConfiguration{
@@ -193,13 +208,23 @@ func (w *world) deploy(fleetID string, v *types.ContainerGroupDefinition, protec
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	id := updated.ContainerFleet.DeploymentDetails.LatestDeploymentId
+	return *updated.ContainerFleet.DeploymentDetails.LatestDeploymentId
+}
+
+func (w *world) deployment(fleetID, id string) types.DeploymentStatus {
+	w.t.Helper()
+	d, err := w.c.DescribeFleetDeployment(w.t.Context(), &gamelift.DescribeFleetDeploymentInput{FleetId: &fleetID, DeploymentId: &id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d.FleetDeployment.DeploymentStatus
+}
+
+// deployed waits for the end of a deployment and returns its final status.
+func (w *world) deployed(fleetID, id string) types.DeploymentStatus {
+	w.t.Helper()
 	for {
-		d, err := w.c.DescribeFleetDeployment(w.t.Context(), &gamelift.DescribeFleetDeploymentInput{FleetId: &fleetID, DeploymentId: id})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		switch s := d.FleetDeployment.DeploymentStatus; s {
+		switch s := w.deployment(fleetID, id); s {
 		case types.DeploymentStatusPending, types.DeploymentStatusInProgress, types.DeploymentStatusRollbackInProgress:
 		case types.DeploymentStatusImpaired:
 			if w.fleet(fleetID).Status == types.ContainerFleetStatusActive {
@@ -261,9 +286,7 @@ func tryFleet(t *testing.T, d daemon) {
 	// The agent dies; the game servers live, and the next agent finds them.
 	g = w.session(fleetID)
 	containers := w.running()
-	w.killAgent()
-	w.startAgent()
-	w.seen.Until(t, "the agent is back", func(e node.Event) bool { return e.Code == "HOST_CONNECTED" })
+	w.restartAgent()
 	if after := w.running(); !slices.Equal(after, containers) {
 		t.Errorf("after the agent %v run, before %v", after, containers)
 	}

@@ -29,9 +29,20 @@ type Events struct{ lines chan Event }
 // Follow opens the event stream from its beginning; it ends with the test.
 func Follow(t testing.TB, url string) *Events {
 	t.Helper()
+	return open(t, url+"/console/api/events?follow=true&after=0")
+}
+
+// FollowNew is like Follow, without the events so far.
+func FollowNew(t testing.TB, url string) *Events {
+	t.Helper()
+	return open(t, url+"/console/api/events?follow=true&last=0")
+}
+
+func open(t testing.TB, stream string) *Events {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/console/api/events?follow=true&after=0", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, stream, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
