@@ -111,7 +111,7 @@ func (b *between) visit(t *testing.T, page string) {
 // nothing from any door of `muster local`; a program that is not a browser gets
 // everything. Pages of this machine may use the player API, and nothing else.
 func TestLocal_PagesGetNothing(t *testing.T) {
-	muster := node.Start(t)
+	muster := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0")
 	for _, c := range []struct {
 		name, page, target string // hosts; "" is this machine's address
 		want               int
