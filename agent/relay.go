@@ -36,7 +36,7 @@ func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 				return nil, ctx.Err()
 			}
 		}
-		ws, _, err := a.server.Dial(ctx, protocol.PathRelay)
+		ws, _, err := a.server.Dial(ctx, protocol.PathRelay, protocol.RelayInParts)
 		return ws, err
 	}}
 	r, err := relay.Listen(o)

@@ -32,6 +32,7 @@ type relay struct {
 	hostID string
 	remote string
 	ws     *websocket.Conn
+	parts  bool // both ends know protocol.RelayPart
 
 	writing sync.Mutex
 
@@ -46,16 +47,21 @@ type stream struct {
 	inbox chan []byte
 	over  chan struct{}
 	once  sync.Once
+
+	parts   protocol.Parts // of the frame being received; used by hear alone
+	sending sync.Mutex     // held while a frame is sent, so that its parts stay together
 }
 
 // relays serves the WebSocket of an agent's relay.
 func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) error {
-	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
+	upgrader := s.upgrader
+	upgrader.Subprotocols = []string{protocol.RelayInParts}
+	ws, err := upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
 		return nil // the upgrader has responded
 	}
 	defer ws.Close()
-	l := &relay{s: s, hostID: hostID, remote: sourceOf(r), ws: ws, streams: map[uint32]*stream{}}
+	l := &relay{s: s, hostID: hostID, remote: sourceOf(r), ws: ws, parts: ws.Subprotocol() == protocol.RelayInParts, streams: map[uint32]*stream{}}
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
@@ -81,7 +87,7 @@ func (l *relay) hear(frame []byte) error {
 	switch m.Op {
 	case protocol.RelayOpen:
 		return l.begin(m)
-	case protocol.RelayFrame:
+	case protocol.RelayFrame, protocol.RelayPart:
 		l.deliver(m)
 	case protocol.RelayClose:
 		if st := l.find(m.Stream); st != nil {
@@ -133,14 +139,23 @@ func (l *relay) runs(query url.Values) bool {
 	return ok && hostID == l.hostID
 }
 
-// deliver passes a frame to its stream. It drops a stream whose queue is full.
+// deliver passes a frame to its stream once it is complete. It drops a stream whose queue is
+// full, or whose frame is larger than the agent should have let it become.
 func (l *relay) deliver(m protocol.Relayed) {
 	st := l.find(m.Stream)
 	if st == nil {
 		return
 	}
+	frame, err := st.parts.Add(m)
+	if err != nil {
+		l.s.log.Warn("a relayed process's connection is dropped", "host_id", l.hostID, "error", err)
+		st.Drop()
+	}
+	if frame == nil {
+		return
+	}
 	select {
-	case st.inbox <- m.Payload:
+	case st.inbox <- frame:
 	case <-st.over:
 	default:
 		l.s.log.Warn("a relayed process sends faster than it is read; its connection is dropped", "host_id", l.hostID)
@@ -154,11 +169,25 @@ func (l *relay) find(id uint32) *stream {
 	return l.streams[id]
 }
 
+// send sends a frame. Frames of other streams can be sent between its parts.
 func (l *relay) send(m protocol.Relayed) error {
+	frames, err := m.Frames(l.parts)
+	if err != nil {
+		return err
+	}
+	for frame := range frames {
+		if err := l.write(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *relay) write(frame []byte) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.ws.SetWriteDeadline(time.Now().Add(writing))
-	return l.ws.WriteMessage(websocket.BinaryMessage, m.Bytes())
+	return l.ws.WriteMessage(websocket.BinaryMessage, frame)
 }
 
 // end ends every stream.
@@ -202,14 +231,21 @@ func (st *stream) NextReader() (int, io.Reader, error) {
 	}
 }
 
-// WriteMessage sends a frame to the process.
+// WriteMessage sends a frame to the process. It fails if the frame is too large for the
+// agent; nothing of it is sent then.
 func (st *stream) WriteMessage(_ int, data []byte) error {
+	st.sending.Lock()
+	defer st.sending.Unlock()
 	select {
 	case <-st.over:
 		return io.ErrClosedPipe
 	default:
-		return st.r.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: st.id, Payload: data})
 	}
+	err := st.r.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: st.id, Payload: data})
+	if err != nil {
+		st.r.s.log.Warn("a message does not reach a relayed process", "host_id", st.r.hostID, "error", err)
+	}
+	return err
 }
 
 // SetReadDeadline does nothing: frames arrive whole.

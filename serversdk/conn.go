@@ -3,7 +3,7 @@ package serversdk
 import (
 	"bytes"
 	"errors"
-	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,12 +11,12 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/gameframe"
 )
 
 // Limits of one connection.
 const (
-	maxFrame       = 1 << 20 // bytes; backfills carry up to 390,000 characters
-	maxQueued      = 512     // frames that wait to be written
+	maxQueued      = 512 // frames that wait to be written
 	maxQueuedBytes = 8 << 20
 	maxAtOnce      = 16 // requests of a connection that run at a time
 	keepBuffer     = 64 << 10
@@ -64,6 +64,10 @@ func (c *conn) run() {
 			return
 		}
 		frame, err := c.next()
+		if large, is := errors.AsType[*gameframe.TooLarge](err); is {
+			c.refuse(large)
+			continue
+		}
 		if err != nil {
 			break
 		}
@@ -128,13 +132,18 @@ func (c *conn) next() (*bytes.Buffer, error) {
 		buf = &bytes.Buffer{}
 	}
 	buf.Reset()
-	n, err := buf.ReadFrom(io.LimitReader(r, maxFrame+1))
-	if err == nil && n > maxFrame {
-		err = errors.New("frame too large")
-		c.s.log.Warn("frame too large, dropping the connection", "process", c.peer.key, "limit", maxFrame)
-	}
+	err = gameframe.Read(r, buf)
 	c.ws.SetReadDeadline(time.Time{})
 	return buf, err
+}
+
+// refuse answers a frame that is too large.
+func (c *conn) refuse(large *gameframe.TooLarge) {
+	c.s.metrics.message(otherAction, http.StatusBadRequest)
+	c.s.warnings.Warn(c.peer.key, "frame too large", "process", c.peer.key, "action", large.Action, "error", large)
+	if answer := large.Answer(); answer != nil {
+		c.answer(outgoing{frame: answer})
+	}
 }
 
 // recycle returns a frame's buffer to the pool.

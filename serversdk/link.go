@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/gameframe"
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
@@ -52,6 +53,10 @@ func (p *peer) Drop() { p.each((*conn).drop) }
 // push sends a message on the newest connection, or keeps it for the next one.
 func (p *peer) push(action protocol.Action, message any) {
 	m := push{action, protocol.Encode(message)}
+	if len(m.frame) > gameframe.Max {
+		p.s.log.Error("a message is too large for a process and is not sent", "process", p.key, "action", action, "bytes", len(m.frame), "limit", gameframe.Max)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hold(m)

@@ -10,10 +10,14 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Page sizes of DescribePlayerSessions; the Go SDK accepts at most 1024 in a result.
+// Page sizes of DescribePlayerSessions. The Go SDK accepts at most 1024 in a result, and so
+// many may be requested; a page ends earlier at maxShown or maxPageBytes, as if Limit were
+// lower.
 const (
-	defaultPage = 50
-	maxPage     = 1024
+	defaultPage  = 50
+	maxPage      = 1024
+	maxShown     = 900 // the archive's queries have at most 1000
+	maxPageBytes = 1<<20 - 4<<10
 )
 
 func acceptPlayerSession(ctx context.Context, c *call, in protocol.PlayerSessionRequest) (any, error) {
@@ -45,10 +49,17 @@ func describePlayerSessions(ctx context.Context, c *call, in protocol.DescribePl
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range page {
-		if p.FleetID == c.ref().FleetID { // a player's sessions on other fleets are not shown
-			out.PlayerSessions = append(out.PlayerSessions, shown(p))
+	size := 0
+	for i, p := range page {
+		if p.FleetID != c.ref().FleetID { // a player's sessions on other fleets are not shown
+			continue
 		}
+		one := shown(p)
+		if size += len(protocol.Encode(one)); size > maxPageBytes && i > 0 {
+			page, more = page[:i], true
+			break
+		}
+		out.PlayerSessions = append(out.PlayerSessions, one)
 	}
 	if more && q.PlayerSessionID == "" {
 		out.NextToken = nextToken(in, page[len(page)-1].ID)
@@ -84,6 +95,7 @@ func playerQuery(in protocol.DescribePlayerSessionsRequest) (session.PlayerQuery
 	case q.Limit == 0:
 		q.Limit = defaultPage
 	}
+	q.Limit = min(q.Limit, maxShown)
 	var err error
 	q.After, err = tokenPlace(in)
 	return q, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/gameframe"
 	"github.com/musterhq/muster/session"
 )
 
@@ -206,7 +207,7 @@ func TestTrap09_CloseHandshakeIsCompleted(t *testing.T) {
 func TestTrap10_NoCloseFrames(t *testing.T) {
 	for name, disturb := range map[string]func(*house, *game){
 		"stop":         func(h *house, g *game) { h.Must(h.server.Stop(h.Ctx)) },
-		"frame beyond": func(h *house, g *game) { g.ws.WriteMessage(websocket.TextMessage, make([]byte, 1<<20+1)) },
+		"frame beyond": func(h *house, g *game) { g.ws.WriteMessage(websocket.TextMessage, make([]byte, 17*gameframe.Max+1)) },
 		"deregistered": func(h *house, g *game) { h.Must(h.Computes.Deregister(h.Ctx, h.fleet.ID, computeName)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/internal/gameframe"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -33,7 +34,6 @@ const (
 	writing   = 10 * time.Second
 	firstWait = time.Second
 	lastWait  = 16 * time.Second
-	maxFrame  = 1 << 20
 )
 
 // Options configure a Link.
@@ -152,7 +152,7 @@ func (l *Link) read(ctx context.Context, ws *websocket.Conn) error {
 	stop := context.AfterFunc(ctx, c.drop)
 	defer stop()
 	defer c.drop()
-	ws.SetReadLimit(maxFrame)
+	ws.SetReadLimit(gameframe.Max)
 	l.mu.Lock()
 	l.conn = c
 	close(l.ready)
@@ -208,6 +208,10 @@ func (l *Link) Ask(ctx context.Context, action string, members map[string]any, t
 	frame, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)
+	}
+	if len(frame) > gameframe.Max {
+		large := gameframe.TooLarge{Size: int64(len(frame))}
+		return &Refusal{action, http.StatusBadRequest, large.Error()}
 	}
 	answered := make(chan answer, 1)
 	l.mu.Lock()

@@ -93,9 +93,10 @@ func Jitter(wait time.Duration) time.Duration {
 // shaking limits the time of a WebSocket's handshake.
 const shaking = 20 * time.Second
 
-// Dial opens a WebSocket to a path. On refusal it returns the response too.
-func (s *Server) Dial(ctx context.Context, path string) (*websocket.Conn, *http.Response, error) {
-	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: s.opts.TLS, Proxy: http.ProxyFromEnvironment}
+// Dial opens a WebSocket to a path; subprotocols are those that this side knows. On refusal
+// it returns the response too.
+func (s *Server) Dial(ctx context.Context, path string, subprotocols ...string) (*websocket.Conn, *http.Response, error) {
+	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: s.opts.TLS, Proxy: http.ProxyFromEnvironment, Subprotocols: subprotocols}
 	url := "ws" + strings.TrimPrefix(s.url(), "http") + path
 	return dialer.DialContext(ctx, url, http.Header{"Authorization": {s.Credential().bearer()}})
 }

@@ -1,15 +1,21 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/gameframe"
 )
 
 // Limits of what waits for the link, per process.
@@ -104,23 +110,45 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 		return err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if st.dropped {
+		p.mu.Unlock()
 		return errDropped
 	}
-	p.known, p.up = true, st
 	now := time.Now()
 	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
-	for _, r := range p.waiting {
-		if st.send(r.frame) != nil {
-			break // the link is gone again; the rest waits for the next
+	late, beat := slices.Clone(p.waiting), p.beat
+	if beat != nil {
+		p.told = beat.id
+	}
+	st.sending.Lock() // requests that come from now on are sent after these
+	defer st.sending.Unlock()
+	p.known, p.up = true, st
+	p.mu.Unlock()
+	for _, r := range late {
+		if p.tooLarge(r, st.sendNext(r.frame)) != nil {
+			return nil // the link is gone again; the rest waits for the next
 		}
 	}
-	if p.beat != nil { // its health may differ from what Muster knows
-		p.told = p.beat.id
-		if st.send(p.beat.frame) == nil {
+	if beat != nil && st.sendNext(beat.frame) == nil { // its health may differ from what Muster knows
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.beat == beat {
 			p.beat = nil
 		}
+	}
+	return nil
+}
+
+// tooLarge refuses a request that is too large for the link, and returns other errors of
+// sending it.
+func (p *process) tooLarge(r request, err error) error {
+	if !errors.Is(err, protocol.ErrTooLarge) {
+		return err
+	}
+	var h head
+	_ = json.Unmarshal(r.frame, &h) // it was read before
+	if answer := gameframe.Refuse(h.Action, h.RequestID, http.StatusBadRequest, err.Error()); answer != nil {
+		p.fromMuster(answer)
 	}
 	return nil
 }
@@ -149,12 +177,24 @@ func (p *process) serve(ws *websocket.Conn) {
 	}
 	p.mu.Unlock()
 	for {
-		kind, frame, err := ws.ReadMessage()
+		kind, r, err := ws.NextReader()
+		if err != nil {
+			break
+		}
+		var frame bytes.Buffer
+		err = gameframe.Read(r, &frame)
+		if large, is := errors.AsType[*gameframe.TooLarge](err); is {
+			p.r.log.Warn("a message of a process is refused", "process_id", p.id, "action", large.Action, "error", err)
+			if answer := large.Answer(); answer != nil {
+				p.write(ws, answer)
+			}
+			continue
+		}
 		if err != nil {
 			break
 		}
 		if kind == websocket.TextMessage {
-			p.fromGame(ws, frame)
+			p.fromGame(ws, frame.Bytes())
 		}
 	}
 	ws.NetConn().Close()
@@ -178,14 +218,15 @@ func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 	if json.Unmarshal(frame, &h) != nil {
 		return
 	}
+	r := request{h.RequestID, frame, time.Now(), h.Action == goodbye}
 	p.mu.Lock()
 	up := p.up
 	if h.Action != heartbeat {
-		p.wait(request{h.RequestID, frame, time.Now(), h.Action == goodbye})
+		p.wait(r)
 		p.left = p.left || h.Action == goodbye
 	}
 	p.mu.Unlock()
-	if up != nil && up.send(frame) == nil || h.Action != heartbeat && h.Action != goodbye {
+	if up != nil && p.tooLarge(r, up.send(frame)) == nil || h.Action != heartbeat && h.Action != goodbye {
 		return // a request that was not sent waits for the next link
 	}
 	if h.Action == heartbeat {

@@ -17,14 +17,13 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/agent/ports"
-	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/sniff"
 	"github.com/musterhq/muster/internal/wake"
 )
 
 // Options configure a Relay.
 type Options struct {
-	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster; required
+	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster, with the subprotocol protocol.RelayInParts; required
 	Dir  string                                             // for the certificate; required
 	Port int                                                // on loopback; 0 picks one
 	Log  *slog.Logger                                       // default slog.Default()
@@ -234,6 +233,5 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return // the upgrader has answered already
 	}
-	ws.SetReadLimit(protocol.MaxPayload)
 	p.serve(ws)
 }

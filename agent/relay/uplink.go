@@ -33,8 +33,9 @@ var (
 
 // uplink is one WebSocket to Muster.
 type uplink struct {
-	r  *Relay
-	ws *websocket.Conn
+	r     *Relay
+	ws    *websocket.Conn
+	parts bool // both ends know protocol.RelayPart
 
 	writing sync.Mutex
 	mu      sync.Mutex
@@ -51,10 +52,13 @@ type stream struct {
 	p       *process
 	settled chan error // receives, once, whether Muster accepts the process
 	dropped bool       // Muster closed it; guarded by the process's mutex
+
+	parts   protocol.Parts // of the frame being received; used by take alone
+	sending sync.Mutex     // held while a frame is sent, so that its parts stay together
 }
 
 func newUplink(r *Relay, ws *websocket.Conn) *uplink {
-	u := &uplink{r: r, ws: ws, streams: map[uint32]*stream{}, stop: make(chan struct{})}
+	u := &uplink{r: r, ws: ws, parts: ws.Subprotocol() == protocol.RelayInParts, streams: map[uint32]*stream{}, stop: make(chan struct{})}
 	ws.SetReadLimit(protocol.MaxRelayed)
 	alive := func() error { return ws.SetReadDeadline(time.Now().Add(silence)) }
 	alive()
@@ -103,8 +107,14 @@ func (st *stream) take(m protocol.Relayed) {
 	case protocol.RelayRefuse:
 		st.forget()
 		st.settle(&refusal{string(m.Payload)})
-	case protocol.RelayFrame:
-		st.p.fromMuster(m.Payload)
+	case protocol.RelayFrame, protocol.RelayPart:
+		frame, err := st.parts.Add(m)
+		if err != nil {
+			st.p.r.log.Error("a message of Muster is too large for a process; it is dropped", "process_id", st.p.id, "error", err)
+		}
+		if frame != nil {
+			st.p.fromMuster(frame)
+		}
 	case protocol.RelayClose:
 		st.forget()
 		st.p.closedByMuster(st)
@@ -156,14 +166,36 @@ func (u *uplink) open(ctx context.Context, p *process, query url.Values) (*strea
 	return st, nil
 }
 
+// send sends a frame. Frames of other streams can be sent between its parts.
 func (u *uplink) send(m protocol.Relayed) error {
+	frames, err := m.Frames(u.parts)
+	if err != nil {
+		return err
+	}
+	for frame := range frames {
+		if err := u.write(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *uplink) write(frame []byte) error {
 	u.writing.Lock()
 	defer u.writing.Unlock()
 	u.ws.SetWriteDeadline(time.Now().Add(writing))
-	return u.ws.WriteMessage(websocket.BinaryMessage, m.Bytes())
+	return u.ws.WriteMessage(websocket.BinaryMessage, frame)
 }
 
+// send sends a frame of the process.
 func (st *stream) send(frame []byte) error {
+	st.sending.Lock()
+	defer st.sending.Unlock()
+	return st.sendNext(frame)
+}
+
+// sendNext is like send. The caller must hold sending.
+func (st *stream) sendNext(frame []byte) error {
 	return st.u.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: st.id, Payload: frame})
 }
 
