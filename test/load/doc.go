@@ -19,6 +19,8 @@
 //	go run ./test/load players  requests and WebSockets of game clients: rates,
 //	                            processor time and memory of the server (needs
 //	                            -bin; -for must not be 0)
+//	go run ./test/load push     logins, memory and pushes of connected game clients,
+//	                            and whether a kill loses one (needs -bin)
 //
 // Load and server share the machine. Each command is bounded and prints a table in
 // Markdown, as in docs/benchmarks.md.

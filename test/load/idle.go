@@ -125,10 +125,18 @@ func resident(pid int) (float64, error) {
 	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }
 
-func raiseFileLimit() error {
+// raiseFileLimit allows this process and those that it starts as many open files as the
+// system lets it.
+func raiseFileLimit() error { return needFiles(0) }
+
+// needFiles is like raiseFileLimit, and fails if that is less than a number.
+func needFiles(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
+	}
+	if limit.Max < uint64(n) {
+		return fmt.Errorf("%d open files are allowed, and %d are needed: raise the hard limit (ulimit -Hn) or lower -n", limit.Max, n)
 	}
 	limit.Cur = limit.Max
 	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)

@@ -17,12 +17,12 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.IntVar(&s.n, "n", 5000, "game sessions a series (create) or in the cell (describe), connections (idle), players, game servers (restart, agents), tickets (pool)")
+	flag.IntVar(&s.n, "n", 5000, "game sessions a series (create) or in the cell (describe), connections (idle), players (players, push), game servers (restart, agents), tickets (pool)")
 	flag.IntVar(&s.rounds, "rounds", 5, "how often to start (start), to run each workload (match, pool)")
-	flag.DurationVar(&s.idleFor, "for", 0, "how long to go on by its own clock (steady; 0 is 10 minutes); how long connections are idle before the second measurement (idle, players); Go collects garbage at least every 2 minutes")
+	flag.DurationVar(&s.idleFor, "for", 0, "how long to go on by its own clock (steady; 0 is 10 minutes); how long connections are idle before the second measurement (idle, players, push); Go collects garbage at least every 2 minutes")
 	flag.StringVar(&s.bin, "bin", "bin/muster", "the built binary")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|describe|idle|start|restart|agents|match|pool|steady|players")
+		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|describe|idle|start|restart|agents|match|pool|steady|players|push")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -55,6 +55,8 @@ func run(s settings, command string) error {
 		return steadily(s)
 	case "players":
 		return players(s)
+	case "push":
+		return push(s)
 	}
-	return fmt.Errorf("the commands are create, describe, idle, start, restart, agents, match, pool, steady and players, not %q", command)
+	return fmt.Errorf("the commands are create, describe, idle, start, restart, agents, match, pool, steady, players and push, not %q", command)
 }
