@@ -31,7 +31,7 @@ func TestExec(t *testing.T) {
 	})
 	base := out.await(t, "ready ")
 	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
-	if text := out.String(); !strings.Contains(text, "--alias-id alias-") || !strings.Contains(text, first.FleetID) {
+	if text := out.String(); !strings.Contains(text, "--alias-id alias-") || !strings.Contains(text, first.FleetID) || !strings.Contains(text, "matchmaker exec ") {
 		t.Errorf("the commands to try are missing:\n%s", text)
 	}
 	c := &client.Client{Endpoint: base}

@@ -160,7 +160,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 		return nil, err
 	}
 	h.place.Store(&place)
-	h.tour(place, cmp.Or(p.Name, p.Path))
+	h.tour(place, cmp.Or(p.Name, p.Path), execName)
 	if p.Output == nil && !p.Quiet {
 		p.Output = h.s.Out
 	}
@@ -195,17 +195,19 @@ func (h *Host) token() (string, error) {
 	return token, nil
 }
 
-// tour prints what can be done with the program from a second terminal.
-func (h *Host) tour(p Place, name string) {
+// tour prints what can be done with the program from a second terminal. The matchmaker is
+// that of makePlayable.
+func (h *Host) tour(p Place, name, matchmaker string) {
 	fmt.Fprintf(h.out, `
 Your game server %s runs on fleet %s at %s.
+Players of the matchmaker %s (two to four, docs/ten-minutes.md) are matched into it.
 From another terminal:
 
   %s
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, name, p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+`, name, p.FleetID, Location, matchmaker, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
 // watch reports, once, a program that runs and does not connect.

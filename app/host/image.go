@@ -42,7 +42,7 @@ func (h *Host) image(ctx context.Context, im Image) (*group.Own, error) {
 		return nil, err
 	}
 	h.place.Store(&place)
-	h.tour(place, im.Name)
+	h.tour(place, im.Name, imageName)
 	if im.Output == nil {
 		im.Output = h.s.Out
 	}

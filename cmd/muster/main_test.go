@@ -117,6 +117,7 @@ func TestRun_Refuses(t *testing.T) {
 		"limit, no name":    {[]string{"serve", "--limits", "50"}, 1, "NAME=RATE"},
 		"metrics nowhere":   {[]string{"serve", "--metrics-listen", "9100"}, 1, "metrics-listen"},
 		"unknown format":    {[]string{"local", "--log-format", "xml"}, 2, "xml"},
+		"no such program":   {[]string{"local", "--exec", "no-such-game"}, 1, "neither a file here nor a program in PATH"},
 		"nobody answers":    {[]string{"fleets", "--endpoint", "http://127.0.0.1:1"}, 1, "127.0.0.1:1"},
 	} {
 		code, _, stderr := typed(t, t.Context(), c.args...)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -180,7 +183,7 @@ type localCommand struct {
 	DemoProcesses        int    `default:"4" help:"How many game server processes the demo keeps (${default})."`
 	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
 
-	Exec  string   `placeholder:"FILE" help:"Host this game server program of yours, with its output here; arguments for it follow after --, in which {port} stands for its port."`
+	Exec  string   `placeholder:"FILE" help:"Host this game server program of yours, a file or a name in PATH, with its output here; arguments for it follow after --, in which {port} stands for its port."`
 	Image string   `placeholder:"IMAGE" help:"Host the game server of this container image, with its output here; an image that Docker or Podman has on this machine, or one of a registry."`
 	Port  []string `placeholder:"PORT" help:"The port on which the program of --exec or the image of --image listens; without it each copy is given a free one as GAME_PORT and {port}. An image may have several, and PORT/udp or PORT/tcp."`
 	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
@@ -243,7 +246,8 @@ func (c *localCommand) own(t *streams, o *host.Options) error {
 // ownProgram adds the program of --exec to what is hosted.
 func (c *localCommand) ownProgram(t *streams, o *host.Options) error {
 	name, port := c.Exec, 0
-	if err := startable(name); err != nil {
+	c.Exec = found(c.Exec)
+	if err := startable(c.Exec); err != nil {
 		return err
 	}
 	if err := c.wrapped(); err != nil {
@@ -286,9 +290,24 @@ func (c *localCommand) ownImage(t *streams, o *host.Options) error {
 	return nil
 }
 
+// found returns the path of a program: a name without a separator that is no file of the
+// working directory is looked for in PATH.
+func found(program string) string {
+	if _, err := os.Stat(program); err == nil || filepath.Base(program) != program {
+		return program
+	}
+	if path, err := exec.LookPath(program); err == nil {
+		return path
+	}
+	return program
+}
+
 // startable returns an error if a program of this machine cannot be hosted.
 func startable(program string) error {
 	if _, err := os.Stat(program); err != nil {
+		if errors.Is(err, fs.ErrNotExist) && filepath.Base(program) == program {
+			return fmt.Errorf("local: exec: %s is neither a file here nor a program in PATH", program)
+		}
 		return fmt.Errorf("local: exec: %w", err)
 	}
 	if err := diagnose.Program(program, program); err != nil {

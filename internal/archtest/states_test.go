@@ -27,7 +27,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-var update = flag.Bool("update", false, "write the diagrams of docs/state-machines.md from the tables in code")
+var update = flag.Bool("update", false, "write what documents show: the diagrams of docs/state-machines.md, and the files of examples")
 
 // diagrams returns the diagrams of docs/state-machines.md by heading.
 func diagrams() map[string]string {

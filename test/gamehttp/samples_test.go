@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -23,17 +23,7 @@ import (
 // calls ready.
 func sample(t testing.TB, language string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/game-servers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		if strings.Contains(found[1], `/ready`) {
-			return found[1]
-		}
-	}
-	t.Fatalf("docs/game-servers.md has no game server in %s", language)
-	return ""
+	return document.Find(t, "docs/game-servers.md", language, "/ready").Text
 }
 
 // program returns the path of a program, or skips the test.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,22 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/document"
 )
 
 // sampleGame returns the game server of docs/game-servers.md in a language.
 func sampleGame(t *testing.T, language string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/game-servers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		if strings.Contains(found[1], "/ready") {
-			return found[1]
-		}
-	}
-	t.Fatalf("docs/game-servers.md has no game server in %s", language)
-	return ""
+	return document.Find(t, "docs/game-servers.md", language, "/ready").Text
 }
 
 // needs skips the test if a program is missing.

@@ -3,12 +3,12 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -21,17 +21,11 @@ func TestGuide_Players(t *testing.T) {
 	}
 	server, _ := startWithDemo(t)
 	node.Follow(t, server).Code(t, "SERVER_PROCESS_ACTIVE") // the demo has created what players need
-	text, err := os.ReadFile("../../docs/players.md")
-	if err != nil {
-		t.Fatal(err)
+	commands := document.Find(t, "docs/players.md", "sh", "/auth/guest")
+	if commands.Section != "Try it" {
+		t.Fatalf("docs/players.md logs in a guest in %q first", commands.Section)
 	}
-	_, block, _ := strings.Cut(string(text), "## Try it")
-	_, block, _ = strings.Cut(block, "```sh\n")
-	block, _, found := strings.Cut(block, "```")
-	if !found {
-		t.Fatal("docs/players.md has no commands to try")
-	}
-	block = strings.ReplaceAll(block, "http://127.0.0.1:9080", server)
+	block := strings.ReplaceAll(commands.Text, "http://127.0.0.1:9080", server)
 	first, second := &typist{T: t}, &typist{T: t}
 	for _, player := range []*typist{first, second} {
 		for line := range strings.Lines(block) {

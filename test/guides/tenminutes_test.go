@@ -1,0 +1,147 @@
+package guides
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/test/document"
+)
+
+const tenMinutes = "docs/ten-minutes.md"
+
+// languages are the sections of the guide in which a game is played, with the programs that
+// its commands need.
+var languages = map[string]string{
+	"Python":  "python3",
+	"Node.js": "node",
+}
+
+// part is what a section of the guide says to type.
+type part struct {
+	builds  []string // before everything else
+	server  string   // in the first terminal
+	player  string   // in each of two others
+	inspect []string // after the game
+}
+
+// parts returns the sections of the guide with commands. The comment at the beginning of a
+// block says to the reader, and here, where it is typed.
+func parts(t *testing.T) map[string]*part {
+	t.Helper()
+	all := map[string]*part{}
+	for _, block := range document.Blocks(t, tenMinutes) {
+		if block.Language != "sh" {
+			continue
+		}
+		p := all[block.Section]
+		if p == nil {
+			p = &part{}
+			all[block.Section] = p
+		}
+		where, _, _ := strings.Cut(block.Text, "\n")
+		switch where {
+		case "# terminal 1":
+			p.server = block.Text
+		case "# terminals 2 and 3":
+			p.player = block.Text
+		case "# afterwards":
+			p.inspect = append(p.inspect, block.Text)
+		case "# once":
+			p.builds = append(p.builds, block.Text)
+		default:
+			t.Fatalf("%s:%d: the block does not begin with where it is typed: %q", tenMinutes, block.Line, where)
+		}
+	}
+	return all
+}
+
+// needs skips the test if a program is missing.
+func needs(t *testing.T, programs string) {
+	t.Helper()
+	for program := range strings.FieldsSeq(programs) {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is missing: install it to type these commands of %s", program, tenMinutes)
+		}
+	}
+}
+
+// Every section is typed from its beginning to its end: two players of its language play on
+// its game server until one has won. Then the game session has ended, and another game server
+// is ready.
+func TestTenMinutes(t *testing.T) {
+	for section, p := range parts(t) {
+		programs, known := languages[section]
+		if section == firstSection || section == lastSection {
+			continue
+		}
+		t.Run(section, func(t *testing.T) {
+			if !known || p.server == "" || p.player == "" {
+				t.Fatalf("section %q of %s: what its commands are for is not known to this test", section, tenMinutes)
+			}
+			t.Parallel()
+			needs(t, programs)
+			d := newDesk(t)
+			for _, text := range p.builds {
+				d.run(text)
+			}
+			seen := d.server(p.server)
+			d.play(p.player, p.player)
+			for _, code := range []string{
+				"PLAYER_SESSION_ACCEPTED", "PLAYER_SESSION_ACCEPTED", "PLAYER_SESSION_REMOVED", "PLAYER_SESSION_REMOVED",
+				"SERVER_PROCESS_ENDED", "GAME_SESSION_TERMINATED", "SERVER_PROCESS_ACTIVE",
+			} {
+				seen.Code(t, code)
+			}
+		})
+	}
+	for section := range languages {
+		if parts(t)[section] == nil {
+			t.Errorf("%s has no section %q", tenMinutes, section)
+		}
+	}
+}
+
+const (
+	firstSection = "Get Muster"
+	lastSection  = "What has happened"
+)
+
+// What Muster shows of a game that was played is what the guide says.
+func TestTenMinutes_Afterwards(t *testing.T) {
+	t.Parallel()
+	needs(t, languages["Python"])
+	all := parts(t)
+	d := newDesk(t)
+	seen := d.server(all["Python"].server)
+	d.play(all["Python"].player, all["Python"].player)
+	seen.Code(t, "GAME_SESSION_TERMINATED")
+	shown := ""
+	for _, text := range all[lastSection].inspect {
+		shown += d.run(text)
+	}
+	for _, want := range []string{"TERMINATED", "GAME_SESSION_ACTIVATED", "PLAYER_SESSION_ACCEPTED", "PLAYER_SESSION_REMOVED", "SERVER_PROCESS_ENDED"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no word of %s in\n%s", want, shown)
+		}
+	}
+}
+
+// The first commands are those by which this Muster was built: the target of the Makefile that
+// comes before these tests.
+func TestTenMinutes_Build(t *testing.T) {
+	t.Parallel()
+	needs(t, "make")
+	d := &desk{T: t, dir: document.Top(t)}
+	for _, text := range parts(t)[firstSection].builds {
+		for line := range strings.Lines(uncommented(text)) {
+			target, is := strings.CutPrefix(strings.TrimSpace(line), "make ")
+			if !is {
+				t.Fatalf("%q is typed by no test", line)
+			}
+			if shown := d.run("make --dry-run " + target); !strings.Contains(shown, "-o bin/muster ./cmd/muster") {
+				t.Errorf("make %s makes no bin/muster:\n%s", target, shown)
+			}
+		}
+	}
+}

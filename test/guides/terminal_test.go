@@ -1,0 +1,189 @@
+package guides
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/test/document"
+	"github.com/musterhq/muster/test/node"
+)
+
+// patience is how long a game, or the build of a program, may take on a busy machine.
+const patience = 3 * time.Minute
+
+// desk is where a reader sits: a folder that looks like a clone of the repository in which
+// `make build` was run, but in which only bin can be written to.
+type desk struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{T: t, dir: t.TempDir(), env: os.Environ()}
+	for _, name := range []string{"clients", "docs", "examples"} {
+		d.link(filepath.Join(document.Top(t), name), name)
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.link(node.Path(t), "bin/muster")
+	return d
+}
+
+func (d *desk) link(to, name string) {
+	d.Helper()
+	if err := os.Symlink(to, filepath.Join(d.dir, name)); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// server types a block that starts Muster, and returns when a game server of the block is
+// ready. Later blocks find this Muster.
+func (d *desk) server(text string) *node.Events {
+	d.Helper()
+	command := strings.TrimSpace(uncommented(text))
+	if !strings.HasPrefix(command, "bin/muster local ") || strings.Contains(command, "\n") {
+		d.Fatalf("no command that starts Muster: %q", command)
+	}
+	script := fmt.Sprintf("cd '%s' && export MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA='%s' && exec %s", d.dir, d.TempDir(), command)
+	p, err := node.Run("bash", "-c", script)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { // its game servers would outlive a kill
+		if err := p.Stop(); err != nil {
+			d.Error(err)
+		}
+		if d.Failed() {
+			d.Logf("Muster and the game server printed:\n%s", p.Log())
+		}
+	})
+	d.env = append(d.env, "MUSTER_ENDPOINT="+p.URL)
+	seen := node.Follow(d.T, p.URL)
+	seen.Code(d.T, "SERVER_PROCESS_ACTIVE")
+	return seen
+}
+
+// uncommented returns the commands of a block.
+func uncommented(text string) string {
+	var commands strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			commands.WriteString(line)
+		}
+	}
+	return commands.String()
+}
+
+func (d *desk) shell(text string) *exec.Cmd {
+	cmd := exec.CommandContext(d.Context(), "bash", "-ec", text)
+	cmd.Dir, cmd.Env = d.dir, d.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end all its processes
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// run types a block, waits for its end, and returns what it printed.
+func (d *desk) run(text string) string {
+	d.Helper()
+	out, err := d.shell(text).CombinedOutput()
+	if err != nil {
+		d.Fatalf("%s\nends with %v:\n%s", text, err, out)
+	}
+	return string(out)
+}
+
+// player types a block that plays the game, and guesses by halves as soon as it is asked to.
+// It returns what the last guess is answered, and all that was printed.
+func (d *desk) player(text string) (last, all string, err error) {
+	cmd := d.shell(text)
+	var printed, complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	keyboard, err := cmd.StdinPipe()
+	if err != nil {
+		return "", "", err
+	}
+	screen, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", "", err
+	}
+	watchdog := time.AfterFunc(patience, func() { cmd.Cancel() })
+	defer watchdog.Stop()
+	guesser := guesser{low: 1, high: 100}
+	lines := bufio.NewScanner(io.TeeReader(screen, &printed))
+	for lines.Scan() {
+		if next, more := guesser.next(lines.Text()); more {
+			fmt.Fprintln(keyboard, next)
+		}
+	}
+	err = cmd.Wait()
+	return guesser.last, printed.String() + complaints.String(), err
+}
+
+// guesser guesses by halves.
+type guesser struct {
+	low, high, guess int
+	last             string // the answer to the last guess
+}
+
+// next returns what is typed after a line of a player's program, if something is.
+func (g *guesser) next(line string) (guess int, more bool) {
+	switch line {
+	case "guess a number from 1 to 100":
+	case "higher":
+		g.low = g.guess + 1
+	case "lower":
+		g.high = g.guess - 1
+	default:
+		if strings.HasPrefix(line, "you ") {
+			g.last = line
+		}
+		return 0, false
+	}
+	g.guess = (g.low + g.high) / 2
+	return g.guess, true
+}
+
+// play has players play, each with a block of its own, until all know how it ended: one has
+// won, and the others have lost.
+func (d *desk) play(blocks ...string) {
+	d.Helper()
+	lasts, screens := make([]string, len(blocks)), make([]string, len(blocks))
+	var all sync.WaitGroup
+	for i, text := range blocks {
+		all.Go(func() {
+			var err error
+			if lasts[i], screens[i], err = d.player(text); err != nil {
+				screens[i] += fmt.Sprintf("\n%s\nends with %v", text, err)
+			}
+		})
+	}
+	all.Wait()
+	won, lost := 0, 0
+	for _, last := range lasts {
+		switch {
+		case last == "you won":
+			won++
+		case strings.HasPrefix(last, "you lost, it was "):
+			lost++
+		}
+	}
+	if won != 1 || lost != len(blocks)-1 {
+		d.Fatalf("%d have won and %d have lost of %d. They saw:\n%s", won, lost, len(blocks), strings.Join(screens, "\n-----\n"))
+	}
+}
