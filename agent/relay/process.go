@@ -40,18 +40,16 @@ type process struct {
 	connecting sync.Mutex // held while a connection to Muster is made
 
 	mu      sync.Mutex
-	query   url.Values      // of its newest connection
-	known   bool            // Muster has accepted it once
-	down    *websocket.Conn // its newest connection
-	up      *stream         // nil while Muster is away
-	waiting []request       // not answered yet, oldest first
-	beat    *request        // the last heartbeat that Muster has not received, nil for none
-	told    string          // id of the heartbeat that was repeated to Muster; its answer is dropped
-	dropped bool            // Muster closed the stream of the connection being made
-	left    bool            // it has sent ProcessEnding
+	query   url.Values // of its newest connection
+	known   bool       // Muster has accepted it once
+	down    *down      // its newest connection
+	up      *stream    // nil while Muster is away
+	waiting []request  // not answered yet, oldest first
+	beat    *request   // the last heartbeat that Muster has not received, nil for none
+	told    string     // id of the heartbeat that was repeated to Muster; its answer is dropped
+	dropped bool       // Muster closed the stream of the connection being made
+	left    bool       // it has sent ProcessEnding
 	ended   bool
-
-	writing sync.Mutex // of down
 }
 
 // request is a request that Muster has not answered yet.
@@ -170,10 +168,11 @@ func (p *process) reconnect(u *uplink) {
 
 // serve reads the process's frames until its connection ends.
 func (p *process) serve(ws *websocket.Conn) {
+	d := &down{p: p, ws: ws}
 	p.mu.Lock()
-	p.down = ws
-	if p.dropped {
-		ws.NetConn().Close()
+	p.down = d
+	if p.dropped || p.ended {
+		d.drop()
 	}
 	p.mu.Unlock()
 	for {
@@ -186,7 +185,7 @@ func (p *process) serve(ws *websocket.Conn) {
 		if large, is := errors.AsType[*gameframe.TooLarge](err); is {
 			p.r.log.Warn("a message of a process is refused", "process_id", p.id, "action", large.Action, "error", err)
 			if answer := large.Answer(); answer != nil {
-				p.write(ws, answer)
+				d.send(answer)
 			}
 			continue
 		}
@@ -194,13 +193,13 @@ func (p *process) serve(ws *websocket.Conn) {
 			break
 		}
 		if kind == websocket.TextMessage {
-			p.fromGame(ws, frame.Bytes())
+			p.fromGame(d, frame.Bytes())
 		}
 	}
-	ws.NetConn().Close()
+	d.drop()
 	p.mu.Lock()
 	var up *stream
-	if p.down == ws {
+	if p.down == d {
 		p.down = nil
 		if !slices.ContainsFunc(p.waiting, func(r request) bool { return r.keep }) {
 			up, p.up = p.up, nil
@@ -213,7 +212,7 @@ func (p *process) serve(ws *websocket.Conn) {
 }
 
 // fromGame passes a request on, or answers it if Muster is unreachable.
-func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
+func (p *process) fromGame(d *down, frame []byte) {
 	var h head
 	if json.Unmarshal(frame, &h) != nil {
 		return
@@ -234,7 +233,9 @@ func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 		p.beat = &request{id: h.RequestID, frame: frame}
 		p.mu.Unlock()
 	}
-	p.answer(ws, h)
+	if answer, err := json.Marshal(map[string]any{"Action": h.Action, "RequestId": h.RequestID, "StatusCode": 200}); err == nil {
+		d.send(answer)
+	}
 }
 
 // wait keeps a request until it is answered. p.mu must be held.
@@ -248,13 +249,6 @@ func (p *process) wait(r request) {
 	}
 }
 
-func (p *process) answer(ws *websocket.Conn, h head) {
-	frame, err := json.Marshal(map[string]any{"Action": h.Action, "RequestId": h.RequestID, "StatusCode": 200})
-	if err == nil {
-		p.write(ws, frame)
-	}
-}
-
 // fromMuster passes an answer or a push on.
 func (p *process) fromMuster(frame []byte) {
 	var h head
@@ -265,20 +259,11 @@ func (p *process) fromMuster(frame []byte) {
 	if h.RequestID != "" {
 		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
 	}
-	down := p.down
+	d := p.down
 	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already
 	p.mu.Unlock()
-	if down != nil && !repeated {
-		p.write(down, frame)
-	}
-}
-
-func (p *process) write(ws *websocket.Conn, frame []byte) {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	ws.SetWriteDeadline(time.Now().Add(writing))
-	if ws.WriteMessage(websocket.TextMessage, frame) != nil {
-		ws.NetConn().Close()
+	if d != nil && !repeated {
+		d.send(frame)
 	}
 }
 
@@ -308,10 +293,10 @@ func (p *process) lostLink(st *stream) {
 // dropDown drops the process's connection without a close frame.
 func (p *process) dropDown() {
 	p.mu.Lock()
-	down := p.down
+	d := p.down
 	p.mu.Unlock()
-	if down != nil {
-		down.NetConn().Close()
+	if d != nil {
+		d.drop()
 	}
 }
 

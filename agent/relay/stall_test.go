@@ -1,0 +1,99 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// in runs f with a relay in virtual time. visit connects a process to it.
+func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id string) *websocket.Conn)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up, loopback := newWire(), newWire()
+		m := &muster{t: t, heard: make(chan protocol.Relayed, 1000)}
+		server := &http.Server{Handler: m}
+		go server.Serve(up)
+		r, err := listenOn(loopback, Options{Dir: dir, Log: slog.New(slog.DiscardHandler), Dial: func(ctx context.Context) (*websocket.Conn, error) {
+			ws, _, err := up.dialer().DialContext(ctx, "ws://muster/", nil)
+			return ws, err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		defer func() {
+			up.set(true)
+			server.Close()
+			cancel()
+			running.Wait()
+		}()
+		synctest.Wait()
+		f(t, m, r, func(id string) *websocket.Conn {
+			r.Admit(id, "own", func() string { return "compute-token" })
+			q := url.Values{"pID": {id}, "ComputeId": {"i-1"}, "FleetId": {"fleet-1"}, "Authorization": {"own"}}
+			ws, _, err := loopback.dialer().Dial("ws://relay/?"+q.Encode(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { ws.NetConn().Close() })
+			return ws
+		})
+	})
+}
+
+// A process that does not read is cut off, and delays nobody.
+func TestRelay_ProcessThatDoesNotRead(t *testing.T) {
+	for name, frames := range map[string]struct{ number, size int }{"one message": {1, 100}, "many bytes": {17, 1 << 19}, "many messages": {maxUnread + 2, 10}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn) {
+				deaf := visit("deaf")
+				stream := m.next(protocol.RelayOpen).Stream
+				other := visit("other")
+				m.next(protocol.RelayOpen)
+				began := time.Now()
+				push := `{"Action":"UpdateGameSession","Data":"` + strings.Repeat("x", frames.size) + `"}`
+				for range frames.number {
+					m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: stream, Payload: []byte(push)})
+				}
+				say(t, other, "AcceptPlayerSession", "r1")
+				m.answer(m.next(protocol.RelayFrame))
+				hear(t, other, `"RequestId":"r1"`)
+				if waited := time.Since(began); waited > 0 {
+					t.Errorf("the other process was answered after %s", waited)
+				}
+				if frames.number == 1 {
+					time.Sleep(writing)
+				}
+				synctest.Wait()
+				r.mu.Lock()
+				p := r.processes["deaf"]
+				r.mu.Unlock()
+				p.mu.Lock()
+				if p.down != nil {
+					t.Errorf("the process that does not read is still connected %s later", time.Since(began))
+				}
+				p.mu.Unlock()
+				if _, _, err := deaf.ReadMessage(); err == nil || websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+					t.Errorf("the connection ended with %v", err)
+				}
+				say(t, other, "AcceptPlayerSession", "r2")
+				m.answer(m.next(protocol.RelayFrame))
+				hear(t, other, `"RequestId":"r2"`)
+			})
+		})
+	}
+}
