@@ -22,6 +22,7 @@ type part struct {
 	builds  []string // before everything else
 	server  string   // in the first terminal
 	player  string   // in each of two others
+	pages   string   // or in the second one: what serves the page
 	inspect []string // after the game
 }
 
@@ -45,6 +46,8 @@ func parts(t *testing.T) map[string]*part {
 			p.server = block.Text
 		case "# terminals 2 and 3":
 			p.player = block.Text
+		case "# terminal 2":
+			p.pages = block.Text
 		case "# afterwards":
 			p.inspect = append(p.inspect, block.Text)
 		case "# once":
@@ -72,8 +75,8 @@ func needs(t *testing.T, programs string) {
 func TestTenMinutes(t *testing.T) {
 	for section, p := range parts(t) {
 		programs, known := languages[section]
-		if section == firstSection || section == lastSection {
-			continue
+		if section == firstSection || section == lastSection || section == pageSection {
+			continue // other tests
 		}
 		t.Run(section, func(t *testing.T) {
 			if !known || p.server == "" || p.player == "" {
@@ -104,6 +107,7 @@ func TestTenMinutes(t *testing.T) {
 
 const (
 	firstSection = "Get Muster"
+	pageSection  = "Browser"
 	lastSection  = "What has happened"
 )
 

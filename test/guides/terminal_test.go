@@ -25,8 +25,9 @@ const patience = 3 * time.Minute
 // `make build` was run, but in which only bin can be written to.
 type desk struct {
 	*testing.T
-	dir string
-	env []string
+	dir    string
+	env    []string
+	muster string // its URL, once it runs
 }
 
 func newDesk(t *testing.T) *desk {
@@ -70,7 +71,7 @@ func (d *desk) server(text string) *node.Events {
 			d.Logf("Muster and the game server printed:\n%s", p.Log())
 		}
 	})
-	d.env = append(d.env, "MUSTER_ENDPOINT="+p.URL)
+	d.muster, d.env = p.URL, append(d.env, "MUSTER_ENDPOINT="+p.URL)
 	seen := node.Follow(d.T, p.URL)
 	seen.Code(d.T, "SERVER_PROCESS_ACTIVE")
 	return seen

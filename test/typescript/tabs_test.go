@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -61,12 +62,12 @@ func TestTabs_ShareALogin(t *testing.T) {
 	t.Cleanup(site.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	b := openTab(t, ctx, site.URL+"/", "800,600")
+	b := chromium.Open(t, ctx, site.URL+"/", "800,600")
 	var result struct {
 		Players, Refreshes int
 		Others             []string
 	}
-	b.await("(async () => { while (!window.result) await new Promise(r => setTimeout(r, 20)); return window.result })()", &result)
+	b.Await("(async () => { while (!window.result) await new Promise(r => setTimeout(r, 20)); return window.result })()", &result)
 	if result.Players != 1 || result.Refreshes != 8 || len(result.Others) != 1 {
 		t.Errorf("got %+v, want one player, a refresh each round, and no other login but the first", result)
 	}

@@ -1,0 +1,172 @@
+// Package chromium opens web pages in headless Chromium and looks at them.
+package chromium
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// screenshots is the environment variable with the folder where screenshots are kept.
+const screenshots = "MUSTER_SCREENSHOTS"
+
+// Tab is a page in Chromium, controlled by its DevTools protocol.
+type Tab struct {
+	*testing.T
+	ws   *websocket.Conn
+	last int
+}
+
+// Open starts Chromium without a window, of a size such as "800,600", and returns when it has
+// loaded a page. It ends with the test.
+func Open(t *testing.T, ctx context.Context, url, size string) *Tab {
+	t.Helper()
+	profile := t.TempDir()
+	short, err := os.MkdirTemp("", "chromium") // a socket's path has at most 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	cmd := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+		"--window-size="+size, "--user-data-dir="+profile, "--remote-debugging-port=0", "about:blank")
+	cmd.Env = append(os.Environ(), "TMPDIR="+short)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill all its processes
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); cmd.Wait() })
+	for ctx.Err() == nil {
+		if at := debugger(profile); at != "" {
+			ws, _, err := websocket.DefaultDialer.DialContext(ctx, at, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { ws.Close() })
+			b := &Tab{T: t, ws: ws}
+			b.call("Page.enable", nil, new(struct{}))
+			b.call("Page.navigate", map[string]any{"url": url}, new(struct{}))
+			b.event("Page.loadEventFired")
+			return b
+		}
+		time.Sleep(50 * time.Millisecond) // until Chromium has written its file and opened the page
+	}
+	t.Fatal("chromium opened no page")
+	return nil
+}
+
+// debugger returns the address by which the page is controlled, "" before there is one.
+func debugger(profile string) string {
+	text, err := os.ReadFile(filepath.Join(profile, "DevToolsActivePort"))
+	if err != nil {
+		return ""
+	}
+	port, _, _ := strings.Cut(string(text), "\n")
+	answer, err := http.Get("http://127.0.0.1:" + port + "/json/list")
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close()
+	var targets []struct {
+		Type, URL string
+		Debugger  string `json:"webSocketDebuggerUrl"`
+	}
+	if json.NewDecoder(answer.Body).Decode(&targets) != nil {
+		return ""
+	}
+	for _, target := range targets {
+		if target.Type == "page" && target.URL == "about:blank" {
+			return target.Debugger
+		}
+	}
+	return ""
+}
+
+// fromTab is a message of the protocol: the end of a call, or an event.
+type fromTab struct {
+	ID     int
+	Method string
+	Result json.RawMessage
+	Error  any
+}
+
+func (b *Tab) read() (m fromTab) {
+	b.Helper()
+	b.ws.SetReadDeadline(time.Now().Add(time.Minute))
+	if err := b.ws.ReadJSON(&m); err != nil {
+		b.Fatal(err)
+	}
+	return m
+}
+
+// event waits for an event.
+func (b *Tab) event(method string) {
+	b.Helper()
+	for b.read().Method != method {
+	}
+}
+
+// call makes a call of the protocol, and decodes its result.
+func (b *Tab) call(method string, params map[string]any, result any) {
+	b.Helper()
+	b.last++
+	if err := b.ws.WriteJSON(map[string]any{"id": b.last, "method": method, "params": params}); err != nil {
+		b.Fatal(err)
+	}
+	for {
+		m := b.read()
+		if m.ID != b.last {
+			continue // an event
+		}
+		if m.Error != nil {
+			b.Fatalf("%s: %v", method, m.Error)
+		}
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			b.Fatal(err)
+		}
+		return
+	}
+}
+
+// Await decodes the value of an expression, which may be a promise, in the page.
+func (b *Tab) Await(expression string, value any) {
+	b.Helper()
+	var out struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails any
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &out)
+	if out.ExceptionDetails != nil {
+		b.Fatalf("%s: %v", expression, out.ExceptionDetails)
+	}
+	if err := json.Unmarshal(out.Result.Value, value); err != nil {
+		b.Fatal(fmt.Errorf("%s: %w: %s", expression, err, out.Result.Value))
+	}
+}
+
+// Screenshot takes a picture of the page, and keeps it if there is a folder for it.
+func (b *Tab) Screenshot(name string) {
+	b.Helper()
+	var out struct{ Data string }
+	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &out)
+	picture, err := base64.StdEncoding.DecodeString(out.Data)
+	if err != nil || len(picture) == 0 {
+		b.Fatalf("no picture: %v", err)
+	}
+	if dir := os.Getenv(screenshots); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
