@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,12 +19,15 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Bounds of a relay.
 const (
-	maxStreams = 4096 // processes of one host
-	maxWaiting = 256  // frames of one process waiting to be read
+	maxStreams      = 4096     // processes of one host
+	maxWaiting      = 256      // frames of one process waiting to be read
+	maxWaitingBytes = 8 << 20  // of one process
+	maxHostBytes    = 64 << 20 // of all processes of one host
 )
 
 // relay carries the connections of a host's processes over one WebSocket.
@@ -38,18 +42,22 @@ type relay struct {
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
+	held    int // bytes of the frames that wait, and of unfinished ones
 }
 
 // stream is one process's connection; it is a door.Socket.
 type stream struct {
-	r     *relay
-	id    uint32
-	inbox chan []byte
-	over  chan struct{}
-	once  sync.Once
+	r    *relay
+	id   uint32
+	over chan struct{}
+	once sync.Once
 
-	parts   protocol.Parts // of the frame being received; used by hear alone
-	sending sync.Mutex     // held while a frame is sent, so that its parts stay together
+	sending sync.Mutex // held while a frame is sent, so that its parts stay together
+
+	arrived wake.Nudge     // there is something in inbox
+	inbox   [][]byte       // guarded by the mutex of the relay, as the rest
+	parts   protocol.Parts // of the frame being received
+	held    int            // bytes in both
 }
 
 // relays serves the WebSocket of an agent's relay.
@@ -99,7 +107,7 @@ func (l *relay) hear(frame []byte) error {
 
 // begin accepts the connection of a process, or refuses it with the reason.
 func (l *relay) begin(m protocol.Relayed) error {
-	st := &stream{r: l, id: m.Stream, inbox: make(chan []byte, maxWaiting), over: make(chan struct{})}
+	st := &stream{r: l, id: m.Stream, arrived: wake.NewNudge(), over: make(chan struct{})}
 	l.mu.Lock()
 	_, twice := l.streams[m.Stream]
 	full := len(l.streams) >= maxStreams
@@ -139,28 +147,67 @@ func (l *relay) runs(query url.Values) bool {
 	return ok && hostID == l.hostID
 }
 
-// deliver passes a frame to its stream once it is complete. It drops a stream whose queue is
-// full, or whose frame is larger than the agent should have let it become.
+// deliver passes a frame to its stream once it is complete. It drops a stream of which too
+// much waits, or whose frame is larger than the agent should have let it become; if too much
+// of all streams waits, it drops the one with the most.
 func (l *relay) deliver(m protocol.Relayed) {
-	st := l.find(m.Stream)
+	l.mu.Lock()
+	st := l.streams[m.Stream]
 	if st == nil {
+		l.mu.Unlock()
 		return
 	}
+	before := st.parts.Held()
 	frame, err := st.parts.Add(m)
-	if err != nil {
-		l.s.log.Warn("a relayed process's connection is dropped", "host_id", l.hostID, "error", err)
-		st.Drop()
+	st.hold(st.parts.Held() - before + len(frame))
+	if frame != nil {
+		st.inbox = append(st.inbox, frame)
+		st.arrived.Send()
 	}
-	if frame == nil {
-		return
+	var drop *stream
+	switch {
+	case err != nil || st.held > maxWaitingBytes || len(st.inbox) > maxWaiting:
+		drop = st
+	case l.held > maxHostBytes:
+		drop = slices.MaxFunc(slices.Collect(maps.Values(l.streams)), func(a, b *stream) int { return cmp.Compare(a.held, b.held) })
 	}
-	select {
-	case st.inbox <- frame:
-	case <-st.over:
-	default:
-		l.s.log.Warn("a relayed process sends faster than it is read; its connection is dropped", "host_id", l.hostID)
-		st.Drop()
+	if drop != nil {
+		drop.discard()
 	}
+	l.mu.Unlock()
+	if drop != nil {
+		l.s.log.Warn("a relayed process sends more than is read; its connection is dropped", "host_id", l.hostID, "error", err)
+		drop.Drop()
+	}
+}
+
+// hold counts bytes as held. l.mu must be held.
+func (st *stream) hold(n int) {
+	st.held += n
+	st.r.held += n
+}
+
+// discard drops what has arrived. l.mu must be held.
+func (st *stream) discard() {
+	st.hold(-st.held)
+	st.inbox, st.parts = nil, protocol.Parts{}
+}
+
+// take returns the oldest frame that has arrived, or nil.
+func (st *stream) take() []byte {
+	st.r.mu.Lock()
+	defer st.r.mu.Unlock()
+	if len(st.inbox) == 0 {
+		return nil
+	}
+	frame := st.inbox[0]
+	if st.inbox = st.inbox[1:]; len(st.inbox) == 0 {
+		st.inbox = nil
+	}
+	if st.held > 0 { // 0 if the stream has ended
+		st.hold(-len(frame))
+	}
+	return frame
 }
 
 func (l *relay) find(id uint32) *stream {
@@ -203,10 +250,12 @@ func (l *relay) end() {
 // finish ends a stream without telling the agent.
 func (st *stream) finish() {
 	st.once.Do(func() {
-		close(st.over)
 		st.r.mu.Lock()
 		delete(st.r.streams, st.id)
+		st.parts = protocol.Parts{}
+		st.hold(-st.held) // what is left is read at once
 		st.r.mu.Unlock()
+		close(st.over)
 	})
 }
 
@@ -216,18 +265,21 @@ func (st *stream) refuse(err error) error {
 	return st.r.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: st.id, Payload: []byte(err.Error())})
 }
 
-// NextReader waits for the process's next frame.
+// NextReader waits for the process's next frame. Frames received before the end are read
+// first.
 func (st *stream) NextReader() (int, io.Reader, error) {
-	select {
-	case frame := <-st.inbox:
-		return websocket.TextMessage, bytes.NewReader(frame), nil
-	case <-st.over:
-	}
-	select {
-	case frame := <-st.inbox: // frames received before the end are read first
-		return websocket.TextMessage, bytes.NewReader(frame), nil
-	default:
-		return 0, nil, io.EOF
+	for over := false; ; {
+		if frame := st.take(); frame != nil {
+			return websocket.TextMessage, bytes.NewReader(frame), nil
+		}
+		if over {
+			return 0, nil, io.EOF
+		}
+		select {
+		case <-st.arrived:
+		case <-st.over:
+			over = true
+		}
 	}
 }
 

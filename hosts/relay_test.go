@@ -200,3 +200,63 @@ func TestRelay_ManyLargeMessages(t *testing.T) {
 		r.Must(<-done)
 	}
 }
+
+// unread keeps the sockets of processes whose frames nobody reads.
+type unread chan door.Socket
+
+func (u unread) serve(socket door.Socket) { u <- socket }
+
+// dropped waits until a process's connection is dropped.
+func (r *relaying) dropped(ws *websocket.Conn) {
+	r.Helper()
+	r.Must(ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	if _, _, err := ws.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
+		r.Fatalf("the connection ended with %v", err)
+	}
+}
+
+// A process whose frames are not read is dropped at 8 MiB, alone.
+func TestRelay_UnreadOfOneProcess(t *testing.T) {
+	sockets := make(unread, 8)
+	r := relays(t, sockets.serve, protocol.RelayInParts)
+	fast := r.game("fast")
+	<-sockets
+	other := r.game("other")
+	behind := <-sockets
+	frame := []byte(`{"Action":"A","Padding":"` + strings.Repeat("x", 3<<20) + `"}`)
+	for range 3 {
+		r.Must(fast.WriteMessage(websocket.TextMessage, frame))
+	}
+	r.dropped(fast)
+	go fulfill(behind)
+	r.ask(other, "after", 0, 0)
+	if len(r.links) > 0 {
+		t.Error("the link was lost")
+	}
+}
+
+// If too much of all processes of a host waits to be read, the one with the most is dropped.
+func TestRelay_UnreadOfAllProcesses(t *testing.T) {
+	sockets := make(unread, 32)
+	r := relays(t, sockets.serve, protocol.RelayInParts)
+	frame := []byte(`{"Action":"A","RequestId":"first","Padding":"` + strings.Repeat("x", gameframe.Max-1000) + `"}`)
+	most := r.game("most")
+	<-sockets
+	r.Must(most.WriteMessage(websocket.TextMessage, []byte(`{"Action":"A","Padding":"`+strings.Repeat("x", gameframe.Max-100)+`"}`)))
+	var others []*websocket.Conn
+	var behind []door.Socket
+	for n := range 16 {
+		others = append(others, r.game(fmt.Sprint("p", n)))
+		behind = append(behind, <-sockets)
+		r.Must(others[n].WriteMessage(websocket.TextMessage, frame))
+	}
+	r.dropped(most)
+	for n, ws := range others {
+		go fulfill(behind[n])
+		var answer struct{ Heard int }
+		r.Must(ws.ReadJSON(&answer))
+		if answer.Heard != len(frame) {
+			t.Errorf("of process %d %d bytes were kept", n, answer.Heard)
+		}
+	}
+}

@@ -20,9 +20,13 @@ import (
 
 // Limits of what waits for the link, per process.
 const (
-	maxWaiting = 256              // requests
-	patience   = 20 * time.Second // for which AWS's SDKs wait for an answer
+	maxWaiting      = 256              // requests
+	maxWaitingBytes = 8 << 20          // of them
+	patience        = 20 * time.Second // for which AWS's SDKs wait for an answer
 )
+
+// maxAllWaiting limits the bytes of the requests of all processes that wait for the link.
+const maxAllWaiting = 128 << 20
 
 // The requests that can be answered without Muster.
 const (
@@ -45,6 +49,7 @@ type process struct {
 	down    *down      // its newest connection
 	up      *stream    // nil while Muster is away
 	waiting []request  // not answered yet, oldest first
+	held    int        // bytes in waiting
 	beat    *request   // the last heartbeat that Muster has not received, nil for none
 	told    string     // id of the heartbeat that was repeated to Muster; its answer is dropped
 	dropped bool       // Muster closed the stream of the connection being made
@@ -113,7 +118,7 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 		return errDropped
 	}
 	now := time.Now()
-	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
+	p.forget(func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
 	late, beat := slices.Clone(p.waiting), p.beat
 	if beat != nil {
 		p.told = beat.id
@@ -218,13 +223,20 @@ func (p *process) fromGame(d *down, frame []byte) {
 		return
 	}
 	r := request{h.RequestID, frame, time.Now(), h.Action == goodbye}
+	waits := true
 	p.mu.Lock()
 	up := p.up
 	if h.Action != heartbeat {
-		p.wait(r)
+		waits = p.wait(r)
 		p.left = p.left || h.Action == goodbye
 	}
 	p.mu.Unlock()
+	if up == nil && !waits && h.Action != goodbye {
+		if answer := gameframe.Refuse(h.Action, h.RequestID, http.StatusServiceUnavailable, "Muster is not reachable, and too many requests wait for it; try again later"); answer != nil {
+			d.send(answer)
+		}
+		return
+	}
 	if up != nil && p.tooLarge(r, up.send(frame)) == nil || h.Action != heartbeat && h.Action != goodbye {
 		return // a request that was not sent waits for the next link
 	}
@@ -238,15 +250,34 @@ func (p *process) fromGame(d *down, frame []byte) {
 	}
 }
 
-// wait keeps a request until it is answered. p.mu must be held.
-func (p *process) wait(r request) {
+// wait keeps a request until it is answered, and reports false if too much waits already.
+// p.mu must be held.
+func (p *process) wait(r request) bool {
 	now := time.Now()
-	p.waiting = slices.DeleteFunc(p.waiting, func(old request) bool {
-		return old.id == r.id || !old.keep && now.Sub(old.at) > patience
-	})
-	if len(p.waiting) < maxWaiting {
-		p.waiting = append(p.waiting, r)
+	p.forget(func(old request) bool { return old.id == r.id || !old.keep && now.Sub(old.at) > patience })
+	n := len(r.frame)
+	if p.ended || len(p.waiting) >= maxWaiting || p.held+n > maxWaitingBytes {
+		return false
 	}
+	if p.r.waiting.Add(int64(n)) > maxAllWaiting {
+		p.r.waiting.Add(-int64(n))
+		return false
+	}
+	p.waiting = append(p.waiting, r)
+	p.held += n
+	return true
+}
+
+// forget no longer keeps requests. p.mu must be held.
+func (p *process) forget(which func(request) bool) {
+	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool {
+		if !which(r) {
+			return false
+		}
+		p.held -= len(r.frame)
+		p.r.waiting.Add(-int64(len(r.frame)))
+		return true
+	})
 }
 
 // fromMuster passes an answer or a push on.
@@ -257,7 +288,7 @@ func (p *process) fromMuster(frame []byte) {
 	}
 	p.mu.Lock()
 	if h.RequestID != "" {
-		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
+		p.forget(func(r request) bool { return r.id == h.RequestID })
 	}
 	d := p.down
 	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already
@@ -307,6 +338,7 @@ func (p *process) end() bool {
 	p.ended = true
 	up, left := p.up, p.left
 	p.up = nil
+	p.forget(func(request) bool { return true })
 	p.mu.Unlock()
 	p.dropDown()
 	if up != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -37,6 +38,8 @@ type Relay struct {
 	listener net.Listener
 	server   *http.Server
 	upgrader websocket.Upgrader
+
+	waiting atomic.Int64 // bytes of requests that are not answered yet
 
 	mu        sync.Mutex
 	processes map[string]*process

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -96,4 +97,41 @@ func TestRelay_ProcessThatDoesNotRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The requests of a process that wait for the link have a limited size; more are refused,
+// and those that waited are sent.
+func TestRelay_WaitingBytes(t *testing.T) {
+	in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn) {
+		game := visit("p1")
+		m.next(protocol.RelayOpen)
+		m.leave(true)
+		synctest.Wait()
+		request := func(id string) {
+			text := `{"Action":"StartMatchBackfill","RequestId":"` + id + `","Padding":"` + strings.Repeat("x", 1<<20-200) + `"}`
+			if err := game.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 8 {
+			request(strconv.Itoa(n))
+		}
+		request("refused")
+		hear(t, game, `"RequestId":"refused","StatusCode":503`)
+		say(t, game, goodbye, "bye")
+		hear(t, game, `"RequestId":"bye","StatusCode":200`)
+		m.leave(false)
+		for n := range 8 {
+			if f := m.next(protocol.RelayFrame); !strings.Contains(string(f.Payload[:100]), `"`+strconv.Itoa(n)+`"`) {
+				t.Errorf("request %d is sent as %s", n, f.Payload[:100])
+			} else {
+				m.answer(f)
+				hear(t, game, `"RequestId":"`+strconv.Itoa(n)+`"`)
+			}
+		}
+		r.Forget("p1")
+		if left := r.waiting.Load(); left != 0 {
+			t.Errorf("%d bytes count as waiting", left)
+		}
+	})
 }
