@@ -138,3 +138,18 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSign signs an access token.
+func BenchmarkSign(b *testing.B) {
+	h := newHouse(b, Options{})
+	access, err := h.ids.Tokens.Verify(h.guest().AccessToken)
+	h.must(err)
+	view := h.ids.Tokens.st.View()
+	p, f := h.ids.Tokens.players.table.Get(view, access.PlayerID()), h.ids.Tokens.families.table.Get(view, access.claims.FamilyID)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.ids.Tokens.access(view, p, f, ScopeGuest, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
@@ -109,7 +110,15 @@ func (t *Tokens) access(r store.Reader, p *Player, f *Family, scope string, now 
 		},
 		Scope: scope, FamilyID: f.ID, AuthTime: f.Login.Unix(), Methods: []string{f.Method}, TokenVersion: p.TokenVersion,
 	}
-	token, err := jwt.Signed(signer).Claims(c).Serialize()
+	text, err := json.Marshal(&c)
+	if err != nil {
+		return "", err
+	}
+	signed, err := signer.Sign(text)
+	if err != nil {
+		return "", err
+	}
+	token, err := signed.CompactSerialize()
 	if err == nil {
 		t.verified.put(sha256.Sum256([]byte(token)), c.access(key), now)
 	}

@@ -78,6 +78,7 @@ func (c *assembly) connect(i int, resume bool) error {
 		return err
 	}
 	c.readers.Go(func() {
+		defer ws.Close()
 		for {
 			_, text, err := ws.ReadMessage()
 			if err != nil {

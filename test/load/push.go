@@ -92,12 +92,12 @@ func (c *assembly) rules(name string) error {
 
 // logins measures logins next to signatures.
 func (c *assembly) logins() error {
-	most, err := signatures(2 * time.Second)
+	most, each, err := signatures(2 * time.Second)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("| %d players, %d at a time | a second | processor time of the server each | ÷ signatures |\n|---|---|---|---|\n", c.n, atOnce)
-	fmt.Printf("| ECDSA P-256 signatures, nothing else | %.0f | %.0f µs | |\n", most, 1e6/most*float64(runtime.NumCPU()))
+	fmt.Printf("| ECDSA P-256 signatures, nothing else | %.0f | %.0f µs | |\n", most, micro(each, 1))
 	for _, s := range []step{{"new guest account with its login", c.join}, {"login of a guest", c.comeBack}} {
 		var rate float64
 		used, err := c.used(func() (err error) { rate, err = together(atOnce, c.n, s.do); return err })
@@ -110,13 +110,14 @@ func (c *assembly) logins() error {
 }
 
 // signatures returns how many ES256 signatures of a token's size all processors make in a
-// second.
-func signatures(during time.Duration) (rate float64, err error) {
+// second, and the processor time of one.
+func signatures(during time.Duration) (rate float64, each time.Duration, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	text := make([]byte, 600)
+	used := processor()
 	end := time.Now().Add(during)
 	counts := make([]int, runtime.NumCPU())
 	_, err = together(len(counts), len(counts), func(i int) error {
@@ -129,10 +130,11 @@ func signatures(during time.Duration) (rate float64, err error) {
 		}
 		return nil
 	})
+	all := 0
 	for _, n := range counts {
-		rate += float64(n) / during.Seconds()
+		all += n
 	}
-	return rate, err
+	return float64(all) / during.Seconds(), (processor() - used) / time.Duration(max(1, all)), err
 }
 
 // micro is the microseconds of a duration for each of n.
