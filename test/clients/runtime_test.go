@@ -98,9 +98,13 @@ func (r *runtimeRow) start(t *testing.T) *driver {
 	}()
 	args := r.expand(t, r.run, out)
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "MUSTER_DRIVER="+listener.Addr().String())
+	cmd.Env = append(programEnv(out), "MUSTER_DRIVER="+listener.Addr().String())
 	return connected(t, cmd, arrived)
 }
+
+// programEnv returns the environment of a program that may keep files in a folder: Godot has one
+// for each project, which is then not the user's.
+func programEnv(folder string) []string { return append(os.Environ(), "XDG_DATA_HOME="+folder) }
 
 // compile builds what the runtime needs built, in the folder out.
 func (r *runtimeRow) compile(t *testing.T, out string) {

@@ -29,6 +29,10 @@ var samples = []runtimeRow{
 		build: []string{"mcs", "-langversion:7.2", "-out:{out}/duel.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/Samples~/Console/*.cs"},
 		run:   []string{"mono", "{out}/duel.exe"},
 	},
+	{
+		name: "godot", source: "clients/godot", needs: "godot3-server", remedy: "install Godot 3 (Debian package godot3-server)",
+		run: []string{"godot3-server", "--path", "{source}", "--script", "sample/duel.gd"},
+	},
 }
 
 // Two people run a sample as its comment says, and are to play in the same game. The first
@@ -58,7 +62,9 @@ func (r *runtimeRow) sample(t *testing.T) {
 	defer cancel()
 	run := func(more ...string) *exec.Cmd {
 		args := append(r.expand(t, r.run, out), append([]string{server.URL, "demo"}, more...)...)
-		return exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Env = programEnv(out)
+		return cmd
 	}
 	login := filepath.Join(t.TempDir(), "login.json")
 	both := []*exec.Cmd{run(login), run()}

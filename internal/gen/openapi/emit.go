@@ -18,4 +18,6 @@ var emitters = []emitter{
 	{Lang: "csharp", File: "clients/csharp/Runtime/Generated/PlayerApi.cs", Emit: emitCSharp},
 	{Lang: "cpp-header", File: "clients/cpp/include/muster/api.h", Emit: emitCPPTypes},
 	{Lang: "cpp", File: "clients/cpp/src/api.cpp", Emit: emitCPPSource},
+	{Lang: "gdscript-types", File: "clients/godot/addons/muster/generated/types.gd", Emit: emitGDScriptTypes},
+	{Lang: "gdscript", File: "clients/godot/addons/muster/generated/calls.gd", Emit: emitGDScriptCalls},
 }

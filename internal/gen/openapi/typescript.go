@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// tsByHand are the operations that the TypeScript library calls by itself: logins, for their
-// tokens, and requests whose headers or answers need more than a call.
-var tsByHand = []string{
+// byHand are the operations that the libraries for TypeScript and GDScript call by themselves:
+// logins, for their tokens, and requests whose headers or answers need more than a call.
+var byHand = []string{
 	"socketTicket", "createGuest", "loginGuest", "refresh", "logout", "loginProvider", "link", "unlink", "merge", "deleteMe",
 	"getData", "putData", "deleteData",
 }
@@ -32,7 +32,7 @@ type typeScript struct {
 // the calls.
 func emitTypeScript(m *model) ([]byte, error) {
 	t := &typeScript{used: map[*schema]bool{}, shapes: map[*schema]string{}}
-	calls := slices.DeleteFunc(m.forClients(), func(o *operation) bool { return slices.Contains(tsByHand, o.ID) })
+	calls := slices.DeleteFunc(m.forClients(), func(o *operation) bool { return slices.Contains(byHand, o.ID) })
 	for _, name := range tsRoots {
 		t.use(&typ{Kind: object, Object: m.schema(name)})
 	}
