@@ -3,6 +3,7 @@ package backend
 import (
 	"bufio"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -308,6 +309,52 @@ func TestSocket_Deaf(t *testing.T) {
 			t.Error("the client that does not read is still connected")
 		}
 		l.ws.Close()
+	})
+}
+
+// Clients that do not read delay neither the changes of others, nor the commits of these:
+// no time passes until all others have been sent theirs.
+func TestSocket_DeafAmongMany(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		var tokens []string
+		var all []*line
+		for i := range 40 {
+			_, token := h.guest()
+			tokens = append(tokens, token)
+			if i%2 == 0 {
+				all = append(all, h.connect(token))
+				continue
+			}
+			_, _, err := h.dial(token).ws.ReadMessage() // the greeting, and nothing after it
+			h.Must(err)
+		}
+		begin := time.Now()
+		h.b.sockets.door.mu.Lock()
+		players := slices.Collect(maps.Keys(h.b.sockets.door.of))
+		h.b.sockets.door.mu.Unlock()
+		for _, token := range tokens {
+			h.start(token)
+		}
+		h.b.sockets.door.wake(players) // who does not read is being written to already
+		for _, l := range all {
+			synctest.Wait()
+			l.mu.Lock()
+			if !slices.Contains(l.got, protocol.MessageTicket) {
+				t.Errorf("a client that reads received %q, no ticket", l.got)
+			}
+			l.mu.Unlock()
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("changes took %s because of clients that do not read", took)
+		}
+		time.Sleep(writeWithin)
+		if left, _ := h.connections(); left != len(all) {
+			t.Errorf("%d connections are left, want the %d that read", left, len(all))
+		}
+		for _, l := range all {
+			l.ws.Close()
+		}
 	})
 }
 
