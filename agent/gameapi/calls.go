@@ -347,18 +347,6 @@ func (p *Process) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// health is POST /health.
-func (p *Process) health(h HealthRequest) {
-	healthy := h.Healthy == nil || *h.Healthy
-	p.mu.Lock()
-	p.lively = time.Now()
-	same := p.kept.Unhealthy == !healthy
-	p.mu.Unlock()
-	if !same {
-		p.change(func(k *kept) { k.Unhealthy = !healthy })
-	}
-}
-
 // leaving is how long POST /end waits for Muster. The program may exit then: its end is
 // reported for it.
 const leaving = 10 * time.Second

@@ -47,7 +47,6 @@ type kept struct {
 	Backfill  *Backfill     `json:",omitempty"`
 	EndBy     *time.Time    `json:",omitempty"`
 	Ended     bool          `json:",omitempty"`
-	Unhealthy bool          `json:",omitempty"` // the program said so
 	// Taken are the player sessions that were accepted, and have not been removed. Nobody else
 	// accepts players of the game session: an ACTIVE one that is not here was accepted by a
 	// request whose answer was lost, or let in by Muster before a wrapped program called ready.
@@ -71,6 +70,8 @@ type Process struct {
 	link     Muster          // nil before ready
 	changed  chan struct{}   // closed and replaced when the version grows
 	lively   time.Time       // when the program last called health, or ready
+	ill      bool            // the program said that it is unhealthy
+	keeping  bool            // keepHealth runs
 	arriving map[string]bool // player sessions that are being accepted
 	over     bool            // nothing is begun any more
 }
@@ -90,6 +91,7 @@ func newProcess(a Admission, wraps *Wrapping, tls *tls.Config, log *slog.Logger)
 	if wraps != nil {
 		p.link = wraps.Muster
 	}
+	p.ill = wasIll(a)
 	var before kept
 	if a.State != "" && disk.Read(a.State, &before) == nil && before.ProcessID == a.ProcessID {
 		p.kept = before
@@ -356,7 +358,7 @@ func (p *Process) SetActivated() { p.change(func(k *kept) { k.Activated = true }
 func (p *Process) Healthy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.kept.healthy(p.lively, time.Now())
+	return !p.ill && p.kept.timely(p.lively, time.Now())
 }
 
 // beat tells Muster of the process's health until its end.
@@ -384,11 +386,11 @@ func (p *Process) beat() {
 	}
 }
 
-// healthy reports whether the process counts as healthy, if it was last known to be lively
-// at a time.
-func (k *kept) healthy(lively, now time.Time) bool {
-	if k.Unhealthy || k.Ready == nil {
-		return !k.Unhealthy
+// timely reports whether the program calls health as often as it has promised, if it was last
+// known to be lively at a time.
+func (k *kept) timely(lively, now time.Time) bool {
+	if k.Ready == nil {
+		return true
 	}
 	timeout := time.Duration(k.Ready.HealthTimeout) * time.Second
 	return timeout == 0 || now.Sub(lively) <= timeout

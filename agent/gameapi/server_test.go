@@ -281,10 +281,9 @@ func TestKept_Health(t *testing.T) {
 		{"promised nothing", kept{Ready: &ReadyRequest{}}, time.Hour, true},
 		{"just in time", kept{Ready: &ReadyRequest{HealthTimeout: 30}}, 30 * time.Second, true},
 		{"silent", kept{Ready: &ReadyRequest{HealthTimeout: 30}}, 31 * time.Second, false},
-		{"says so", kept{Ready: &ReadyRequest{}, Unhealthy: true}, 0, false},
 	} {
-		if got := c.k.healthy(now.Add(-c.silent), now); got != c.want {
-			t.Errorf("%s: healthy is %v", c.name, got)
+		if got := c.k.timely(now.Add(-c.silent), now); got != c.want {
+			t.Errorf("%s: timely is %v", c.name, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/logs"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -16,6 +17,7 @@ import (
 // home is the folder of an instance:
 //
 //	groups/NAME.game            the state of its game server at the HTTP interface
+//	groups/NAME.game.ill        its game server says that it is unhealthy
 //	groups/NAME.json            what the next agent must know about a group's last run
 //	logs/NAME/ID.CONTAINER.log  output of a container, by the id of the run
 //	logs/NAME/ID.exit.txt       how the run ended
@@ -69,10 +71,11 @@ func (h home) lastRun(group string) (r run, ok bool) {
 }
 
 func (h home) forgetRun(group string) error {
-	for _, file := range []string{h.gameState(group), h.file(group)} {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := gameapi.RemoveState(h.gameState(group)); err != nil {
+		return err
+	}
+	if err := os.Remove(h.file(group)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
