@@ -51,6 +51,9 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 		code, text := diagnose(in, p.Status, rs.opts.InitTimeout)
 		rs.Computes.Kill(tx, p.Key, code, text)
 	case p == nil && (l == nil || l.Ended.IsZero()):
+		if l != nil && in.Reason == "" { // an agent that began to end it may have been replaced
+			in.Reason = l.Why
+		}
 		code, text := diagnose(in, "", rs.opts.InitTimeout)
 		rs.launches.record(tx, ref, code, text)
 		rs.launches.end(tx, key, l)

@@ -109,6 +109,7 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	g := i.Group(name)
 	switch baking := !g.New.IsZero(); {
 	case g.Stop != Keep:
+	case code == event.ServerProcessForceTerminated || code == event.InstanceDraining: // it was told to end
 	case !g.Ready || baking && isCrash(code):
 		g.Failures++
 		g.Cause = bounded(text)
@@ -120,7 +121,7 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	switch {
 	case code == event.ServerProcessUnhealthy:
 		is.recordGroup(tx, event.GameGroupReplaced, i, g, text)
-	case code != event.ProcessEnded && g.Stop == Keep && i.Stop == Keep:
+	case isCrash(code) && g.Stop == Keep && i.Stop == Keep:
 		is.recordGroup(tx, event.GameGroupCrashed, i, g, text)
 	}
 }

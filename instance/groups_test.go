@@ -294,6 +294,30 @@ func TestGroups_CrashIsCountedAndReported(t *testing.T) {
 	})
 }
 
+// A game server whose host was told to end it before it connected has not failed.
+func TestGroups_EndedBeforeItConnected(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		a := q.assigned(h)[0]
+		ref := q.runs[a.ID+"/0"]
+		exited := func(id string, reason event.Code) {
+			t.Helper()
+			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: id, Known: true, Code: 1, Reason: reason})
+			q.Must(err)
+			celltest.Pass(0)
+		}
+		exited(ref.ProcessID, event.ServerProcessForceTerminated)
+		exited("evicted", event.ServerProcessForceTerminated)
+		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Failures != 0 || q.recorded(event.GameGroupCrashed) != 0 || q.recorded(event.ServerProcessCrashed) != 0 {
+			q.Errorf("evicted groups count as crashed: %+v", *g)
+		}
+		exited("by itself", "")
+		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Failures != 1 || q.recorded(event.GameGroupCrashed) != 1 || q.recorded(event.ServerProcessCrashed) != 1 {
+			q.Errorf("a crash is not counted: %+v", *g)
+		}
+	})
+}
+
 // A game server that its host, after coming back, no longer has leaves a group that is not
 // ready.
 func TestGroups_MissingAfterReconnect(t *testing.T) {

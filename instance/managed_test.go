@@ -244,6 +244,11 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		if diff := cmp.Diff(want, k.ended); diff != "" {
 			y.Errorf("the host was told to end (-want +got):\n%s", diff)
 		}
+		_, err := y.Instances.ProcessExited.Do(y.Ctx, instance.ExitReport{HostID: h, InstanceID: i, ProcessID: "early"}) // by an agent that was not told
+		y.Must(err)
+		if codes, texts := y.told(f); slices.Contains(codes, event.ServerProcessCrashed) {
+			y.Errorf("the events are %v:\n%s", codes, texts)
+		}
 		celltest.Pass(time.Minute)
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK within") {
 			y.Errorf("the events blame the processes:\n%s", texts)

@@ -314,6 +314,38 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A pod that the cluster removes has not crashed, unless it ended before.
+func TestRead_Removed(t *testing.T) {
+	t.Parallel()
+	now, game := time.Now(), name("Game")
+	grace := int64(30)
+	target := func(at time.Time) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.NewTime(at)}}
+	}
+	ended := []corev1.ContainerStatus{exited(game, 137, "Error", now)}
+	for what, tt := range map[string]struct {
+		status  corev1.PodStatus
+		deleted time.Time // when its deletion was requested
+		want    string
+	}{
+		"by itself":             {corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: ended}, time.Time{}, ""},
+		"evicted by the API":    {corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: ended}, now.Add(-time.Second), CodeStopped},
+		"deleted after its end": {corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: ended}, now.Add(time.Second), ""},
+		"evicted by the node":   {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: target(now.Add(-time.Second)), ContainerStatuses: ended}, time.Time{}, CodeStopped},
+		"before it started":     {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: target(now)}, time.Time{}, CodeStopped},
+		"chosen after its end":  {corev1.PodStatus{Phase: corev1.PodFailed, Conditions: target(now.Add(time.Second)), ContainerStatuses: ended}, time.Time{}, ""},
+		"more disk than it may": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "exceeds the limit"}, time.Time{}, ""},
+	} {
+		p := status(t, tt.status)
+		if !tt.deleted.IsZero() {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: tt.deleted.Add(30 * time.Second)}, &grace
+		}
+		if s := Read(p, nil, false); s.End == nil || s.End.Reason != tt.want || (s.Code == codeCrashed) != (tt.want == "") {
+			t.Errorf("%s: %s, %+v; want the reason %q", what, s.Code, s.End, tt.want)
+		}
+	}
+}
+
 func TestRead_Lost(t *testing.T) {
 	t.Parallel()
 	p := status(t, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{running(name("Game"))}})
@@ -342,7 +374,7 @@ func TestDeleted(t *testing.T) {
 	p := status(t, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{running(name("Game"))}, Conditions: []corev1.PodCondition{
 		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler", Message: "preempting to accommodate a higher priority pod"},
 	}})
-	if s := Deleted(p); s.End == nil || !strings.Contains(s.End.Cause, "PreemptionByScheduler") {
+	if s := Deleted(p); s.End == nil || !strings.Contains(s.End.Cause, "PreemptionByScheduler") || s.End.Reason != CodeStopped {
 		t.Errorf("a preempted pod ended with %+v", s.End)
 	}
 	maps.Copy(p.Annotations, map[string]string{NoteReason: "SERVER_PROCESS_FORCE_TERMINATED"})

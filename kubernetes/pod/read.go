@@ -53,12 +53,14 @@ type End struct {
 	Signal string // SIGKILL, …
 	OOM    bool
 	Clean  bool   // the game server's container ended with code 0
-	Reason string // event code of the request to end it, or ""
+	Reason string // event code of the request to end it, or of the cluster's, or ""
 	Event  string // event code of the group, if it is not that of a crash
 	Cause  string // as a sentence without a period
 	Tail   []string
 	Lived  time.Duration
 	Stop   bool // containers of it still run: it must be deleted
+
+	at time.Time // when it ended, or zero
 }
 
 // Read reads a pod. node is the node that it is on, if that is known to exist; nodes says
@@ -85,15 +87,40 @@ func Read(p *corev1.Pod, node *corev1.Node, nodes bool) State {
 		}
 	}
 	s.phase(p, known, status)
-	s.End = endOf(p, known, status)
-	if s.End == nil && p.Spec.NodeName != "" && IsLost(p, node, nodes) {
-		s.End = &End{Cause: fmt.Sprintf("its node %s was lost", p.Spec.NodeName), Stop: true}
+	if s.End = endOf(p, known, status); s.End != nil {
+		s.End.Reason = reasonOf(p, s.End.at)
+	} else if p.Spec.NodeName != "" && IsLost(p, node, nodes) {
+		s.End = &End{Reason: p.Annotations[NoteReason], Cause: fmt.Sprintf("its node %s was lost", p.Spec.NodeName), Stop: true}
 	}
 	if s.End != nil {
-		s.End.Reason = p.Annotations[NoteReason]
 		s.ended(p)
 	}
 	return s
+}
+
+// reasonOf returns the event code of the request that ended a pod, or "" if it ended by
+// itself at a time. A pod that the cluster or somebody else had begun to remove before, as
+// for an eviction, has not crashed.
+func reasonOf(p *corev1.Pod, at time.Time) string {
+	if noted := p.Annotations[NoteReason]; noted != "" {
+		return noted
+	}
+	before := func(request time.Time) bool { return at.IsZero() || !request.After(at) }
+	if p.DeletionTimestamp != nil { // the end of the grace period
+		var grace int64
+		if p.DeletionGracePeriodSeconds != nil {
+			grace = *p.DeletionGracePeriodSeconds
+		}
+		if before(p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)) {
+			return CodeStopped
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && before(c.LastTransitionTime.Time) {
+			return CodeStopped
+		}
+	}
+	return ""
 }
 
 // ended sets what a state says of a run that has ended.
@@ -118,7 +145,7 @@ func (s *State) ended(p *corev1.Pod) {
 func Deleted(p *corev1.Pod) State {
 	s := Read(p, nil, false)
 	if s.End == nil {
-		s.End = &End{Reason: p.Annotations[NoteReason], Cause: "its pod was deleted" + disruption(p)}
+		s.End = &End{Reason: cmp.Or(p.Annotations[NoteReason], CodeStopped), Cause: "its pod was deleted" + disruption(p)}
 		s.ended(p)
 	}
 	return s
@@ -261,7 +288,7 @@ func endOf(p *corev1.Pod, known []container, status map[string]*corev1.Container
 	}
 	switch {
 	case first != nil:
-		first.Stop = !terminal
+		first.Stop, first.at = !terminal, at
 		if p.DeletionTimestamp != nil || p.Status.Reason != "" {
 			first.Cause += why(p)
 		}
