@@ -15,6 +15,9 @@ const tenMinutes = "docs/ten-minutes.md"
 var languages = map[string]string{
 	"Python":  "python3",
 	"Node.js": "node",
+	"C#":      "mcs mono",
+	"Godot 3": "godot3-server",
+	"C++":     "g++",
 }
 
 // part is what a section of the guide says to type.
@@ -75,7 +78,7 @@ func needs(t *testing.T, programs string) {
 func TestTenMinutes(t *testing.T) {
 	for section, p := range parts(t) {
 		programs, known := languages[section]
-		if section == firstSection || section == lastSection || section == pageSection {
+		if section == firstSection || section == lastSection || section == pageSection || section == unitySection {
 			continue // other tests
 		}
 		t.Run(section, func(t *testing.T) {
@@ -85,9 +88,7 @@ func TestTenMinutes(t *testing.T) {
 			t.Parallel()
 			needs(t, programs)
 			d := newDesk(t)
-			for _, text := range p.builds {
-				d.run(text)
-			}
+			d.build(p)
 			seen := d.server(p.server)
 			d.play(p.player, p.player)
 			for _, code := range []string{
@@ -108,8 +109,44 @@ func TestTenMinutes(t *testing.T) {
 const (
 	firstSection = "Get Muster"
 	pageSection  = "Browser"
+	unitySection = "Unity"
 	lastSection  = "What has happened"
 )
+
+// Players of every language play with each other, on a game server of another one.
+func TestTenMinutes_Mixed(t *testing.T) {
+	t.Parallel()
+	all := parts(t)
+	for _, programs := range languages {
+		needs(t, programs)
+	}
+	for server, players := range map[string][]string{"Python": {"C#", "C++"}, "C++": {"Python", "Godot 3"}, "C#": {"Node.js", "Python"}} {
+		d := newDesk(t)
+		var blocks []string
+		for _, section := range append(players, server) {
+			d.build(all[section])
+			blocks = append(blocks, all[section].player)
+		}
+		d.server(all[server].server)
+		d.play(blocks[:len(players)]...)
+	}
+}
+
+// The scripts for Unity compile against the shape of what they use of it, and a dedicated server
+// that is started as the guide says is played. In place of Unity's build there is what its
+// script runs, by Mono.
+func TestTenMinutes_Unity(t *testing.T) {
+	t.Parallel()
+	needs(t, languages["C#"])
+	all := parts(t)
+	d := newDesk(t)
+	d.run("mcs -langversion:7.2 -warnaserror -define:UNITY_5_3_OR_NEWER -target:library -out:bin/unity.dll -r:System.Net.Http.dll " +
+		"clients/csharp/Tests~/UnityStubs.cs -recurse:'clients/csharp/Runtime/*.cs' examples/ten-minutes/csharp/*.cs examples/ten-minutes/unity/*.cs")
+	d.build(all["C#"])
+	d.run("printf '#!/bin/sh\nexec mono bin/Server.exe \"$@\"\n' > bin/MyGame.x86_64 && chmod +x bin/MyGame.x86_64")
+	d.server(all[unitySection].server)
+	d.play(all["C#"].player, all["C#"].player)
+}
 
 // What Muster shows of a game that was played is what the guide says.
 func TestTenMinutes_Afterwards(t *testing.T) {

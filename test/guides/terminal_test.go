@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +23,26 @@ import (
 // patience is how long a game, or the build of a program, may take on a busy machine.
 const patience = 3 * time.Minute
 
-// desk is where a reader sits: a folder that looks like a clone of the repository in which
-// `make build` was run, but in which only bin can be written to.
+// folder is where readers sit: it looks like a clone of the repository in which `make build`
+// was run, but only its bin can be written to. What one test has built there, others use.
+var folder = struct {
+	dir  string
+	once sync.Map // *sync.Once by the text of the block
+}{}
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder.dir, err = os.MkdirTemp("", "guides"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(folder.dir)
+	os.Exit(code)
+}
+
+var furnish sync.Once
+
+// desk is a reader with an own Muster.
 type desk struct {
 	*testing.T
 	dir    string
@@ -32,15 +52,28 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{T: t, dir: t.TempDir(), env: os.Environ()}
-	for _, name := range []string{"clients", "docs", "examples"} {
-		d.link(filepath.Join(document.Top(t), name), name)
-	}
-	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	d.link(node.Path(t), "bin/muster")
+	// Where Godot keeps files of its own.
+	d := &desk{T: t, dir: folder.dir, env: append(os.Environ(), "XDG_DATA_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir())}
+	muster := node.Path(t)
+	furnish.Do(func() {
+		if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		d.link(muster, "bin/muster")
+		for _, name := range []string{"clients", "docs", "examples"} {
+			d.link(filepath.Join(document.Top(t), name), name)
+		}
+	})
 	return d
+}
+
+// build types the blocks of a section that build something, if that was not done yet.
+func (d *desk) build(p *part) {
+	d.Helper()
+	for _, text := range p.builds {
+		once, _ := folder.once.LoadOrStore(text, &sync.Once{})
+		once.(*sync.Once).Do(func() { d.run(text) })
+	}
 }
 
 func (d *desk) link(to, name string) {
@@ -59,7 +92,7 @@ func (d *desk) server(text string) *node.Events {
 		d.Fatalf("no command that starts Muster: %q", command)
 	}
 	script := fmt.Sprintf("cd '%s' && export MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA='%s' && exec %s", d.dir, d.TempDir(), command)
-	p, err := node.Run("bash", "-c", script)
+	p, err := node.Run("env", append(slices.Clone(d.env[len(os.Environ()):]), "bash", "-c", script)...)
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -142,6 +175,9 @@ type guesser struct {
 	last             string // the answer to the last guess
 }
 
+// ending matches the last answer; a player without a keyboard shows its guess before it.
+var ending = regexp.MustCompile(`^(?:\d+ )?(you .*)$`)
+
 // next returns what is typed after a line of a player's program, if something is.
 func (g *guesser) next(line string) (guess int, more bool) {
 	switch line {
@@ -151,8 +187,8 @@ func (g *guesser) next(line string) (guess int, more bool) {
 	case "lower":
 		g.high = g.guess - 1
 	default:
-		if strings.HasPrefix(line, "you ") {
-			g.last = line
+		if m := ending.FindStringSubmatch(line); m != nil {
+			g.last = m[1]
 		}
 		return 0, false
 	}

@@ -1,5 +1,5 @@
-// What the adapters use of Unity, so that a compiler can check them where Unity is not
-// installed. Nothing here works.
+// What the adapters and the scripts of docs/ten-minutes.md use of Unity, so that a compiler can
+// check them where Unity is not installed. Nothing here works.
 using System;
 using System.Collections.Generic;
 
@@ -10,6 +10,20 @@ namespace UnityEngine
         public static string GetString(string key, string otherwise) { return otherwise; }
         public static void SetString(string key, string value) { }
         public static void Save() { }
+    }
+
+    public class MonoBehaviour { }
+
+    public static class Application
+    {
+        public static void Quit() { }
+    }
+
+    public static class GUILayout
+    {
+        public static void Label(string text) { }
+        public static string TextField(string text) { return text; }
+        public static bool Button(string text) { return false; }
     }
 
     public class AsyncOperation
