@@ -3,12 +3,14 @@ package players
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // wire is a transport on which a test loses requests or answers.
@@ -86,5 +88,49 @@ func TestLibrary_DataBehindAProxy(t *testing.T) {
 	s.must(err)
 	if _, err := c.PutData(t.Context(), "private", "save", level+1, version); err != nil {
 		t.Errorf("at version %d: %v", version, err)
+	}
+}
+
+// A push that newer connections of the player have replaced is not opened again, which would
+// end one of those: Track polls from then on, and Watch ends.
+func TestLibrary_ReplacedPush(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.server()
+	c, me := s.login(nil)
+	anna := &client{stage: s, login: protocol.Session{PlayerID: me.PlayerID, AccessToken: me.Access}}
+	ticket := anna.ask("duel")
+	track, stopTrack := iter.Pull(c.Track(t.Context(), ticket.TicketID))
+	defer stopTrack()
+	if e, ok := track(); !ok || e.Err != nil {
+		t.Fatalf("the ticket is not followed: %+v", e)
+	}
+	watch, stopWatch := iter.Pull(c.Watch(t.Context()))
+	defer stopWatch()
+	if e, ok := watch(); !ok || e.Push != player.PushConnected {
+		t.Fatalf("not connected: %+v", e)
+	}
+	var newer []*socket
+	for range 3 {
+		push := anna.connect("")
+		push.of(protocol.MessageReady, &protocol.SocketReady{})
+		newer = append(newer, push)
+	}
+	for e, ok := watch(); ok; e, ok = watch() {
+		if e.Push != "" {
+			t.Errorf("watching goes on: %s", e.Push)
+		}
+	}
+	s.guest().ask("duel")
+	var last session.TicketEvent
+	for e, ok := track(); ok; e, ok = track() {
+		last = e
+	}
+	if last.Ticket.ID != ticket.TicketID || last.Ticket.State != session.Completed {
+		t.Errorf("the ticket was followed to %+v", last)
+	}
+	for i, push := range newer {
+		push.say(protocol.MessagePing, "p", i)
+		push.of(protocol.MessagePong, new(int))
 	}
 }

@@ -28,6 +28,10 @@ type line struct {
 	cursor string                                               // of the last message received; "" begins with the present state
 	over   func() bool                                          // reports whether there is nothing more to follow
 	take   func(ctx context.Context, m *protocol.Message) error // handles messages not about the connection; the first pong follows everything known by then
+
+	// replaced: the player opened too many newer connections. It is not opened again, since
+	// that would end one of those.
+	replaced bool
 }
 
 // errNoSocket reports that no push is available.
@@ -63,7 +67,7 @@ func (l *line) dial(ctx context.Context) (*websocket.Conn, error) {
 // run handles messages until over reports true, the connection ends or ctx does. It
 // returns nil if the server closed the connection in order.
 func (l *line) run(ctx context.Context) error {
-	if l.c.noSocket {
+	if l.c.noSocket || l.replaced {
 		return errNoSocket
 	}
 	ws, err := l.dial(ctx)
@@ -88,6 +92,7 @@ func (l *line) run(ctx context.Context) error {
 			if websocket.IsCloseError(err, websocket.CloseGoingAway) && told {
 				return nil
 			}
+			l.replaced = websocket.IsCloseError(err, protocol.CloseReplaced)
 			return fmt.Errorf("%w: the push ended: %w", session.ErrUnavailable, err)
 		}
 		if err := l.hear(ctx, ws, &m); err != nil {

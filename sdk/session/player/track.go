@@ -23,7 +23,8 @@ const (
 
 // Track implements session.Tracker: by push over its own WebSocket, and with long
 // polls if there is none. After an interruption, what happened in the meantime is
-// reported. A player has at most three WebSockets; a new one closes the oldest.
+// reported. A player has at most three WebSockets; a new one closes the oldest, and what
+// that followed is polled from then on.
 func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[session.TicketEvent] {
 	return func(yield func(session.TicketEvent) bool) {
 		f := &follower{c: c, open: map[string]*followed{}, yield: yield}

@@ -31,7 +31,8 @@ type Change struct {
 }
 
 // Watch yields what the player has under way, and then each change of the player's
-// tickets, party and placements, until ctx ends. It uses push. If that fails three times in
+// tickets, party and placements, until ctx ends or newer connections of the player have
+// replaced this one (a player has at most three). It uses push. If that fails three times in
 // a row, it polls the tickets, and the party and placements that it has seen, and continues
 // to try push. After an interruption it reports the present state of what has changed.
 func (c *Client) Watch(ctx context.Context) iter.Seq[Change] {
@@ -62,7 +63,7 @@ func (w *watcher) run(ctx context.Context) {
 	live := func() bool { return !w.gone && ctx.Err() == nil }
 	for failures := 0; live(); {
 		err := w.line.run(ctx)
-		if !live() {
+		if !live() || w.line.replaced {
 			return
 		}
 		if w.state == PushConnected {

@@ -410,7 +410,15 @@ func (c *client) connect() {
 }
 
 func (c *client) watch(ctx context.Context) {
-	defer c.tell("push", object{"state": "closed"})
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if ctx.Err() == nil { // nobody has ended it
+			c.unpush()
+			c.unpush = nil
+		}
+		c.tell("push", object{"state": "closed"})
+	}()
 	for e := range c.lib.Watch(ctx) {
 		switch {
 		case e.Ticket != nil:
