@@ -176,7 +176,7 @@ func addMatchmaker(ctx context.Context, client *gamelift.Client, name string, m 
 	set := map[string]any{"name": name, "ruleLanguageVersion": "1.0"}
 	var teams []team
 	for i, size := range m.Teams {
-		teams = append(teams, team{fmt.Sprintf("team%d", i+1), size, size})
+		teams = append(teams, team{fmt.Sprintf("team%d", i+1), size, size + m.Backfill})
 	}
 	set["teams"] = teams
 	if m.SkillGap > 0 {
@@ -196,6 +196,9 @@ func addMatchmaker(ctx context.Context, client *gamelift.Client, name string, m 
 	in := &gamelift.CreateMatchmakingConfigurationInput{
 		Name: &name, RuleSetName: &name, GameSessionQueueArns: []string{queue}, FlexMatchMode: types.FlexMatchModeWithQueue,
 		RequestTimeoutSeconds: aws.Int32(120), AcceptanceRequired: aws.Bool(m.Acceptance > 0),
+	}
+	if m.Backfill > 0 {
+		in.BackfillMode = types.BackfillModeAutomatic
 	}
 	if m.Timeout > 0 {
 		in.RequestTimeoutSeconds = aws.Int32(int32(m.Timeout))

@@ -36,6 +36,7 @@ type matchmaker struct {
 	Acceptance int   `json:"acceptance_seconds,omitempty"` // matches have to be accepted within this time
 	Timeout    int   `json:"timeout_seconds,omitempty"`    // of tickets; default 120
 	SkillGap   int   `json:"skill_gap,omitempty"`          // players' attribute skill may differ by this much
+	Backfill   int   `json:"backfill,omitempty"`           // a team may have this many more players, who are found for running games
 }
 
 // A step is one of: a call (Do), the start of one (Start) and its end (Wait, Cancel), an
