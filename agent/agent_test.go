@@ -6,6 +6,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -539,6 +542,54 @@ func TestAgent_TakesOver(t *testing.T) {
 	}
 	m.assign()
 	m.until("the last desired state stops them", func() bool { return len(m.exits) == 2 })
+}
+
+// A process that called end, and exited while there was no agent, has not crashed.
+func TestAgent_EndedBetweenAgents(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	a := m.start(home, func(o *Options) { o.KeepRunning = true })
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
+	m.assign(w)
+	before := m.running("i-1", 2)
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", before[0].PID))
+	if err != nil {
+		t.Skip("the environment of a process is not shown here")
+	}
+	env := map[string]string{}
+	for _, one := range strings.Split(string(text), "\x00") {
+		name, value, _ := strings.Cut(one, "=")
+		env[name] = value
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, env[gameapi.URLVariable]+"/end", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+env[gameapi.TokenVariable])
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("POST /end: %v, %v", answer, err)
+	}
+	answer.Body.Close()
+	a.stop()
+	for _, p := range before {
+		if err := syscall.Kill(-p.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := syscall.Wait4(p.PID, nil, 0, nil); err != nil && !errors.Is(err, syscall.ECHILD) {
+			t.Fatal(err)
+		}
+	}
+	m.start(home, nil)
+	m.until("the ends are reported", func() bool { return len(m.exits) >= 2 })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.exits {
+		if e.ProcessEnding != (e.ProcessID == before[0].ProcessID) {
+			t.Errorf("the end of %s is reported as %+v", e.ProcessID, e)
+		}
+	}
 }
 
 func TestAgent_TokenRefused(t *testing.T) {

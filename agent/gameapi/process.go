@@ -353,6 +353,13 @@ func (p *Process) announce(ctx context.Context) error {
 // SetActivated records that the game session was activated on behalf of the program.
 func (p *Process) SetActivated() { p.change(func(k *kept) { k.Activated = true }) }
 
+// HadEnded reports whether a process called end at a former agent; state is the file of its
+// Admission.
+func HadEnded(state, processID string) bool {
+	var k kept
+	return disk.Read(state, &k) == nil && k.ProcessID == processID && k.Ended
+}
+
 // Healthy reports whether the process counts as healthy: it does until it says otherwise,
 // or is silent for longer than it has promised.
 func (p *Process) Healthy() bool {

@@ -490,7 +490,7 @@ func (g *group) missed() {
 	if !ok {
 		return
 	}
-	left := g.i.forgetRun(last.ProcessID, false)
+	left := g.i.forgetRun(last.ProcessID, false) || gameapi.HadEnded(g.i.home.gameState(g.name), last.ProcessID)
 	g.i.exited(protocol.Exited{
 		Group: g.name, ProcessID: last.ProcessID, Code: -1, Cause: "was gone when the container engine answered again", ProcessEnding: left,
 	})

@@ -354,6 +354,9 @@ func (l *launcher) free(s *slot, id string, clean bool) freed {
 	if l.m.Legacy != nil && l.m.Legacy.Forget(id) {
 		left = true
 	}
+	if gameapi.HadEnded(l.home.gameState(s.n), id) || legacy.HadEnded(l.home.legacyState(s.n), id) {
+		left = true // at a former agent, and no agent watched its end
+	}
 	if l.m.Relay != nil && l.m.Relay.Forget(id) {
 		left = true
 	}

@@ -97,6 +97,13 @@ func newProcess(a Admission, tls *tls.Config, log *slog.Logger) *process {
 	return p
 }
 
+// HadEnded reports whether a process called ProcessEnding at a former agent; state is the file
+// of its Admission.
+func HadEnded(state, processID string) bool {
+	var k kept
+	return disk.Read(state, &k) == nil && k.ProcessID == processID && k.Ended
+}
+
 // known reports whether the process has ever connected.
 func (p *process) known() bool {
 	p.mu.Lock()

@@ -224,6 +224,11 @@ func (p *process) fromGame(d *down, frame []byte) {
 	}
 	r := request{h.RequestID, frame, time.Now(), h.Action == goodbye}
 	waits := true
+	if h.Action == goodbye { // before it is accepted here, or Muster knows
+		if err := p.r.departed.add(p.id); err != nil {
+			p.r.log.Error("the ProcessEnding of a process is not kept for the next agent", "process_id", p.id, "error", err)
+		}
+	}
 	p.mu.Lock()
 	up := p.up
 	if h.Action != heartbeat {
@@ -331,12 +336,11 @@ func (p *process) dropDown() {
 	}
 }
 
-// end closes all connections of a process that has ended, and reports whether it had
-// called ProcessEnding.
-func (p *process) end() bool {
+// end closes all connections of a process that has ended.
+func (p *process) end() {
 	p.mu.Lock()
 	p.ended = true
-	up, left := p.up, p.left
+	up := p.up
 	p.up = nil
 	p.forget(func(request) bool { return true })
 	p.mu.Unlock()
@@ -344,5 +348,4 @@ func (p *process) end() bool {
 	if up != nil {
 		up.close()
 	}
-	return left
 }

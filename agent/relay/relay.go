@@ -43,6 +43,7 @@ type Relay struct {
 
 	mu        sync.Mutex
 	processes map[string]*process
+	departed  departed
 	admitted  chan struct{} // closed at the first Admit
 	up        *uplink       // nil while there is none
 	upChanged chan struct{} // closed and replaced when up changes
@@ -75,6 +76,7 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 			CheckOrigin: func(*http.Request) bool { return true }, // processes are authenticated by their token
 		},
 	}
+	r.departed.load(o.Dir)
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
 	go r.server.Serve(r.listener)
 	return r, nil
@@ -138,14 +140,21 @@ func (r *Relay) Admit(processID, token string, upstream func() string) {
 func (r *Relay) Admitted() <-chan struct{} { return r.admitted }
 
 // Forget deletes a process that has ended, and reports whether it had called
-// ProcessEnding. Muster may not have received that call: the report of the process's
-// end must say it.
+// ProcessEnding, also at a former agent. Muster may not have received that call: the report
+// of the process's end must say it.
 func (r *Relay) Forget(processID string) (left bool) {
 	r.mu.Lock()
 	p := r.processes[processID]
 	delete(r.processes, processID)
 	r.mu.Unlock()
-	return p != nil && p.end()
+	if p != nil {
+		p.end()
+	}
+	left, err := r.departed.remove(processID)
+	if err != nil {
+		r.log.Warn("the ProcessEnding of a process stays noted after its end", "process_id", processID, "error", err)
+	}
+	return left
 }
 
 // Run keeps the link to Muster until ctx ends. Then it drops every connection without a

@@ -233,11 +233,24 @@ func TestRelay_KeepsTheGoodbye(t *testing.T) {
 		t.Fatalf("Muster hears %s, want the goodbye", f.Payload)
 	}
 	m.answer(f)
+	next, err := Listen(Options{Dir: r.opts.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.server.Close()
+	if !next.Forget("p1") {
+		t.Error("the next relay does not say that the process had called ProcessEnding")
+	}
 	if !r.Forget("p1") {
 		t.Error("the relay does not say that the process had called ProcessEnding")
 	}
 	if r.Forget("p1") || len(r.all()) != 0 {
 		t.Errorf("the relay has not forgotten the process: %v", r.all())
+	}
+	if after, err := Listen(Options{Dir: r.opts.Dir}); err != nil || after.Forget("p1") {
+		t.Errorf("a process whose end was reported is kept, %v", err)
+	} else {
+		after.server.Close()
 	}
 }
 
