@@ -31,7 +31,9 @@ const (
 
 // Options configure a Server.
 type Options struct {
-	Address string      // to listen on, on loopback: "127.0.0.1:0"
+	// Address is where to listen, on loopback. With port 0, it is a port at which only root
+	// may listen, if possible (ports.ListenReserved).
+	Address string
 	TLS     *tls.Config // for connections to Muster; default: the system's root certificates
 	Log     *slog.Logger
 	// Resuming says that processes of a former agent are admitted soon: until Resumed, their
@@ -77,7 +79,11 @@ func Listen(o Options) (*Server, error) {
 
 // listen serves at an address too.
 func (s *Server) listen(address string) (netip.AddrPort, error) {
-	l, err := ports.Listen(address)
+	listen := func() (net.Listener, error) { return ports.Listen(address) }
+	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
+		listen = func() (net.Listener, error) { return ports.ListenReserved(host) }
+	}
+	l, err := listen()
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("interface for game servers: %w", err)
 	}

@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster, with the subprotocol protocol.RelayInParts; required
 	Dir  string                                             // for the certificate; required
-	Port int                                                // on loopback; 0 picks one
+	Port int                                                // on loopback; 0 picks one, by ports.ListenReserved
 	Log  *slog.Logger                                       // default slog.Default()
 }
 
@@ -51,7 +51,12 @@ type Relay struct {
 
 // Listen opens the loopback port.
 func Listen(o Options) (*Relay, error) {
-	inner, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	const host = "127.0.0.1"
+	listen := func() (net.Listener, error) { return ports.ListenReserved(host) }
+	if o.Port != 0 {
+		listen = func() (net.Listener, error) { return net.Listen("tcp4", fmt.Sprintf("%s:%d", host, o.Port)) }
+	}
+	inner, err := listen()
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}

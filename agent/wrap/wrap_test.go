@@ -60,8 +60,8 @@ func play(t *testing.T) *muster {
 			if err := json.Unmarshal(frame, &request); err != nil {
 				t.Error(err)
 			}
-			p.say(map[string]any{"Action": request["Action"], "RequestId": request["RequestId"], "StatusCode": 200})
 			m.heard <- request
+			p.say(map[string]any{"Action": request["Action"], "RequestId": request["RequestId"], "StatusCode": 200})
 		}
 	}))
 	t.Cleanup(server.Close)
