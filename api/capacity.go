@@ -199,8 +199,8 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Ins
 	return out
 }
 
-// getInstanceAccess returns credentials for shells on an instance. They are those of
-// getComputeAccess in the form of a user and a password.
+// getInstanceAccess returns credentials for shells on an instance of a fleet with a build. They
+// are those of getComputeAccess in the form of a user and a password.
 func (h handlers) getInstanceAccess(ctx context.Context, in *gamelift.GetInstanceAccessInput) (*gamelift.GetInstanceAccessOutput, error) {
 	f, err := h.managedFleet(*in.FleetId)
 	if err != nil {
@@ -209,6 +209,9 @@ func (h handlers) getInstanceAccess(ctx context.Context, in *gamelift.GetInstanc
 	i := h.Instances.Instance(h.Store.View(), *in.InstanceId)
 	if i == nil || i.FleetID != f.ID {
 		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
+	}
+	if f.Containers != nil {
+		return nil, fault.Invalid("FleetId: %s is a container fleet, whose containers are entered, not its instances: call GetComputeAccess with a ComputeName that ListCompute returns, such as %s/0", f.ID, i.ID)
 	}
 	c, err := h.Computes.Find(h.Store.View(), f.ID, i.ID)
 	if err != nil {

@@ -178,6 +178,14 @@ func (s *Server) remove(r *http.Request) (any, error) {
 	return protocol.Removal{HostID: r.PathValue("id"), Gone: gone}, err
 }
 
+// shown returns what a host says of shells, as operators see it.
+func shown(o *protocol.ShellOffer) *protocol.ShellOffer {
+	if o == nil {
+		return nil
+	}
+	return &protocol.ShellOffer{Offered: o.Offered, Why: cut(o.Why)}
+}
+
 // hostOf returns a host with its agent's last report.
 func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	h := protocol.Host{
@@ -192,9 +200,7 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shells != nil {
-		h.Shells = &protocol.ShellOffer{Offered: l.shells.Offered, Why: cut(l.shells.Why)}
-	}
+	h.Shells, h.ContainerShells = shown(l.shells), shown(l.inside)
 	if l.last == nil {
 		return h
 	}

@@ -279,7 +279,13 @@ func TestShell_NotOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := openShells(t, nil)
 			v.facts.Shells = c.offer
-			_, d := v.instance()
+			v.facts.ContainerShells = &protocol.ShellOffer{Offered: true}
+			a, d := v.instance()
+			var shown protocol.Host
+			v.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &shown)
+			if (shown.Shells == nil) != (c.offer == nil) || shown.ContainerShells == nil || !shown.ContainerShells.Offered {
+				t.Errorf("operators are shown %+v and in containers %+v", shown.Shells, shown.ContainerShells)
+			}
 			if ws, status, message := v.dial("ada", d); ws != nil || status != http.StatusBadRequest || !strings.Contains(message, c.text) {
 				t.Errorf("%d %q, want %q", status, message, c.text)
 			}

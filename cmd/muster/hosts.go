@@ -103,7 +103,7 @@ func showHost(out io.Writer, h client.Host) error {
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
 		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
 		{"Agent", fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch)}, {"Joined", joined}, {"Credential", secret},
-		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)},
+		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
 		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
 		{"Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)},
 		{"Disk", fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)},

@@ -26,29 +26,31 @@ type JoinToken struct {
 
 // Host is a host as shown to operators, with its agent's last report.
 type Host struct {
-	HostID      string
-	InstanceID  string // as an instance of game server groups
-	Name        string
-	Location    string
-	IPAddress   string
-	DNSName     string `json:",omitempty"`
-	OS, Arch    string
-	Version     string      // of the agent
-	Isolation   string      // how game servers are isolated there
-	Shells      *ShellOffer `json:",omitempty"` // nil: unknown, or the agent is older than remote shells
-	Connected   bool
-	Draining    bool
-	Removing    bool
-	Joined      time.Time
-	JoinToken   string `json:",omitempty"` // id of the token with which it joined
-	SecretSince time.Time
-	Rotating    bool // a new credential waits for the agent to store it
-	CPUMillis   int
-	MemoryMiB   int
-	Instances   int
-	Processes   int
-	Resources   Resources
-	Instance    []Instance `json:",omitempty"`
+	HostID     string
+	InstanceID string // as an instance of game server groups
+	Name       string
+	Location   string
+	IPAddress  string
+	DNSName    string `json:",omitempty"`
+	OS, Arch   string
+	Version    string      // of the agent
+	Isolation  string      // how game servers are isolated there
+	Shells     *ShellOffer `json:",omitempty"` // nil: unknown, or the agent is older than remote shells
+	// ContainerShells is the same for shells in containers; nil also where there is no report.
+	ContainerShells *ShellOffer `json:",omitempty"`
+	Connected       bool
+	Draining        bool
+	Removing        bool
+	Joined          time.Time
+	JoinToken       string `json:",omitempty"` // id of the token with which it joined
+	SecretSince     time.Time
+	Rotating        bool // a new credential waits for the agent to store it
+	CPUMillis       int
+	MemoryMiB       int
+	Instances       int
+	Processes       int
+	Resources       Resources
+	Instance        []Instance `json:",omitempty"`
 }
 
 // Shortage is a number of instances that a fleet desires in a location and that no host

@@ -212,6 +212,11 @@ func (w *world) access(fleetID, compute string) {
 	if running := strings.Join(w.running(), " "); len(names) != 2 || !strings.Contains(running, names["game"]) || !strings.Contains(running, names["tools"]) {
 		t.Errorf("GetComputeAccess names %v, and %s run", names, running)
 	}
+	instanceID, _, _ := strings.Cut(compute, "/")
+	_, err = w.c.GetInstanceAccess(w.t.Context(), &gamelift.GetInstanceAccessInput{FleetId: &fleetID, InstanceId: &instanceID})
+	if invalid := (*types.InvalidRequestException)(nil); !errors.As(err, &invalid) || !strings.Contains(*invalid.Message, "GetComputeAccess") || !strings.Contains(*invalid.Message, compute) {
+		t.Errorf("GetInstanceAccess: %v, want InvalidRequestException that leads to %s", err, compute)
+	}
 	const boto = `
 import json, sys, boto3
 gl = boto3.client("gamelift", "us-east-1", endpoint_url=sys.argv[1])
@@ -247,7 +252,6 @@ print(json.dumps(answer, default=str))
 			cmd.Env = env
 			return said(t, cmd)
 		}
-		instanceID, _, _ := strings.Cut(compute, "/")
 		for operation, members := range map[string][]string{
 			"get-compute-access": {"FleetId", fleetID, "ComputeName", compute},
 		} {

@@ -158,7 +158,8 @@ func TestHosts_Administered(t *testing.T) {
 	if g := s.session(game.GameSessionId); g.Status != types.GameSessionStatusActive && g.Status != types.GameSessionStatusActivating {
 		t.Errorf("the game session on the draining host is %s", g.Status)
 	}
-	if shown := s.must("hosts", "show", busy); !strings.Contains(shown, "draining") || !strings.Contains(shown, made.TokenID) {
+	shown := s.must("hosts", "show", busy)
+	if !strings.Contains(shown, "draining") || !strings.Contains(shown, made.TokenID) || strings.Count(shown, "refused: its agent was not started with --allow-shells") != 2 {
 		t.Errorf("the host is shown as\n%s", shown)
 	}
 	if _, err := s.client.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{
