@@ -120,6 +120,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) (answer any, leav
 	if err != nil {
 		return nil, leave, err
 	}
+	if err := s.conns.claim(r, p); err != nil {
+		w.Header().Set("Connection", "close")
+		return nil, leave, err
+	}
 	pattern, err := find(r)
 	if err != nil {
 		return nil, leave, err

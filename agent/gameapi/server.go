@@ -22,6 +22,8 @@ import (
 // Limits of what programs make a server hold.
 const (
 	maxConnections = 4096     // of all programs
+	maxStrangers   = 256      // connections without a token yet; beyond, the oldest is closed
+	maxOpen        = 32       // connections of one program
 	maxRequests    = 16       // of one program, waiting ones included
 	maxHeader      = 16 << 10 // bytes
 	reading        = 15 * time.Second
@@ -46,7 +48,7 @@ type Server struct {
 	o       Options
 	address netip.AddrPort
 	http    *http.Server
-	room    chan struct{} // holds a value for each connection
+	conns   *conns
 
 	resuming atomic.Bool
 
@@ -62,9 +64,9 @@ func Listen(o Options) (*Server, error) {
 		o.Log = slog.Default()
 	}
 	o.Log = o.Log.With("component", "gameapi")
-	s := &Server{o: o, hosts: map[string]bool{}, processes: map[string]*Process{}, byDigest: map[[32]byte]*Process{}, room: make(chan struct{}, maxConnections)}
+	s := &Server{o: o, hosts: map[string]bool{}, processes: map[string]*Process{}, byDigest: map[[32]byte]*Process{}, conns: newConns()}
 	s.http = &http.Server{
-		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: withConn,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	s.resuming.Store(o.Resuming)
@@ -91,7 +93,7 @@ func (s *Server) listen(address string) (netip.AddrPort, error) {
 	s.mu.Lock()
 	s.hosts[at.String()] = true
 	s.mu.Unlock()
-	go s.http.Serve(&bounded{Listener: l, room: s.room})
+	go s.http.Serve(&listener{l, s.conns})
 	return at, nil
 }
 
@@ -169,7 +171,11 @@ func (s *Server) Forget(processID string, clean bool) (left bool) {
 		delete(s.byDigest, p.digest)
 	}
 	s.mu.Unlock()
-	return p != nil && p.finish(clean)
+	if p == nil {
+		return false
+	}
+	s.conns.forget(p)
+	return p.finish(clean)
 }
 
 // Close ends the interface, and the connections of all processes without an end of them:
@@ -220,33 +226,4 @@ func (s *Server) checkPage(r *http.Request) error {
 		return problem(http.StatusForbidden, "web-page", "Origin", "web pages are no game servers", "call the interface from the game server itself")
 	}
 	return nil
-}
-
-// bounded is a listener with a limited number of open connections.
-type bounded struct {
-	net.Listener
-	room chan struct{}
-}
-
-// Accept waits for room before it accepts.
-func (b *bounded) Accept() (net.Conn, error) {
-	b.room <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.room
-		return nil, err
-	}
-	return &held{Conn: c, leave: sync.OnceFunc(func() { <-b.room })}, nil
-}
-
-// held is a connection that takes room until it is closed.
-type held struct {
-	net.Conn
-	leave func()
-}
-
-// Close closes the connection.
-func (h *held) Close() error {
-	defer h.leave()
-	return h.Conn.Close()
 }

@@ -25,6 +25,10 @@ const (
 	patience        = 20 * time.Second // for which AWS's SDKs wait for an answer
 )
 
+// maxOpen limits the connections of one process. The SDKs have two while they move to a new
+// one.
+const maxOpen = 8
+
 // maxAllWaiting limits the bytes of the requests of all processes that wait for the link.
 const maxAllWaiting = 128 << 20
 
@@ -47,6 +51,7 @@ type process struct {
 	query   url.Values // of its newest connection
 	known   bool       // Muster has accepted it once
 	down    *down      // its newest connection
+	open    []*down    // all of its connections, oldest first
 	up      *stream    // nil while Muster is away
 	waiting []request  // not answered yet, oldest first
 	held    int        // bytes in waiting
@@ -176,8 +181,13 @@ func (p *process) serve(ws *websocket.Conn) {
 	d := &down{p: p, ws: ws}
 	p.mu.Lock()
 	p.down = d
+	p.open = append(p.open, d)
 	if p.dropped || p.ended {
 		d.drop()
+	}
+	if len(p.open) > maxOpen {
+		p.r.log.Warn("a process has too many connections; the oldest is dropped", "process_id", p.id)
+		p.open[len(p.open)-maxOpen-1].drop()
 	}
 	p.mu.Unlock()
 	for {
@@ -204,6 +214,7 @@ func (p *process) serve(ws *websocket.Conn) {
 	d.drop()
 	p.mu.Lock()
 	var up *stream
+	p.open = slices.DeleteFunc(p.open, func(other *down) bool { return other == d })
 	if p.down == d {
 		p.down = nil
 		if !slices.ContainsFunc(p.waiting, func(r request) bool { return r.keep }) {

@@ -82,7 +82,7 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 		},
 	}
 	r.departed.load(o.Dir)
-	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
 	go r.server.Serve(r.listener)
 	return r, nil
 }

@@ -135,3 +135,26 @@ func TestRelay_WaitingBytes(t *testing.T) {
 		}
 	})
 }
+
+// A process has a limited number of connections; the oldest is dropped, and others are not
+// affected.
+func TestRelay_ConnectionsOfOneProcess(t *testing.T) {
+	in(t, func(t *testing.T, m *muster, _ *Relay, visit func(string) *websocket.Conn) {
+		other := visit("other")
+		m.next(protocol.RelayOpen)
+		first := visit("many")
+		m.next(protocol.RelayOpen)
+		second := visit("many")
+		for range maxOpen - 1 {
+			visit("many")
+		}
+		if _, _, err := first.ReadMessage(); err == nil {
+			t.Error("the oldest connection is not dropped")
+		}
+		for _, ws := range []*websocket.Conn{second, other} {
+			say(t, ws, heartbeat, "r1")
+			m.answer(m.next(protocol.RelayFrame))
+		}
+		hear(t, other, `"RequestId":"r1"`)
+	})
+}
