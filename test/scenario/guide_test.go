@@ -1,13 +1,19 @@
 package scenario
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -38,9 +44,64 @@ func TestGuide_Players(t *testing.T) {
 				t.Fatalf("a minute after both have asked, a ticket is %v", player.answer)
 			}
 		}
-		if player.answer["connection"] == nil {
-			t.Errorf("nobody is told where to play: %v", player.answer)
+		connection, _ := player.answer["connection"].(map[string]any)
+		if want, got := members(t, document.Find(t, "docs/players.md", "json", `"player_session_id"`)), slices.Sorted(maps.Keys(connection)); !slices.Equal(got, want) {
+			t.Errorf("the connection has %v, and in docs/players.md %v", got, want)
 		}
+	}
+	connection := first.answer["connection"].(map[string]any)
+	playerID := first.answer["players"].([]any)[0].(map[string]any)["player_id"].(string)
+	foundBySupport(t, server, playerID, connection["session_id"].(string))
+	_, token, _ := strings.Cut(first.known, "token=\"")
+	token, _, _ = strings.Cut(token, "\"")
+	asDocumented(t, token, playerID)
+}
+
+// members returns the names of the members of an object that a document shows.
+func members(t *testing.T, block document.Block) []string {
+	t.Helper()
+	var shown map[string]any
+	if err := json.Unmarshal([]byte(block.Text), &shown); err != nil {
+		t.Fatalf("line %d: %v", block.Line, err)
+	}
+	return slices.Sorted(maps.Keys(shown))
+}
+
+// foundBySupport checks that a player's game is found as docs/players.md says, by the id that the
+// player has of it and by the id of the player.
+func foundBySupport(t *testing.T, server, playerID, sessionID string) {
+	t.Helper()
+	arn := gameSessionARN(t, &protocol.Connection{SessionID: sessionID})
+	c := node.Client(server)
+	games, err := c.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: &arn})
+	if err != nil || len(games.GameSessions) != 1 {
+		t.Fatalf("%s, from %s: %v, %v", arn, sessionID, games, err)
+	}
+	places, err := c.DescribePlayerSessions(t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerId: &playerID})
+	if err != nil || len(places.PlayerSessions) != 1 || *places.PlayerSessions[0].GameSessionId != arn {
+		t.Errorf("the games of player %s: %v, %v; want %s", playerID, places, err, arn)
+	}
+}
+
+// asDocumented checks that an access token has the claims that docs/players.md shows.
+func asDocumented(t *testing.T, token, playerID string) {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	var head, claims map[string]any
+	for i, into := range []*map[string]any{&head, &claims} {
+		text, err := base64.RawURLEncoding.DecodeString(parts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, got := members(t, document.Find(t, "docs/players.md", "json", `"aud"`)), slices.Sorted(maps.Keys(claims)); !slices.Equal(got, want) {
+		t.Errorf("a token has the claims %v, and in docs/players.md %v", got, want)
+	}
+	if head["typ"] != "at+jwt" || head["alg"] != "ES256" || claims["aud"] != "muster" || claims["sub"] != playerID || claims["scope"] != "guest" {
+		t.Errorf("the token of %s: %v %v", playerID, head, claims)
 	}
 }
 
