@@ -22,9 +22,21 @@ func startMatchBackfill(ctx context.Context, c *call, in protocol.MatchBackfillR
 		Backfill: true, GameSessionID: in.GameSessionARN,
 	})
 	if err != nil {
+		if in.Repeatable && c.isBackfill(ctx, in.TicketID, in.GameSessionARN) {
+			return protocol.StartMatchBackfillResponse{Response: c.ok(), TicketID: in.TicketID}, nil
+		}
 		return nil, err
 	}
 	return protocol.StartMatchBackfillResponse{Response: c.ok(), TicketID: t.ID}, nil
+}
+
+// isBackfill reports whether a ticket is or was a backfill of a game session.
+func (c *call) isBackfill(ctx context.Context, ticketID, gameSessionID string) bool {
+	if ticketID == "" {
+		return false
+	}
+	found, err := c.s.opts.Matches.Get(ctx, ticketID)
+	return err == nil && found != nil && found.Ticket.Backfill && found.Ticket.GameSessionID == gameSessionID
 }
 
 // stopMatchBackfill ends a backfill of the process's game session, or its

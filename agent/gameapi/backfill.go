@@ -21,11 +21,20 @@ type wirePlayer struct {
 	LatencyMS  map[string]int            `json:"LatencyInMs,omitempty"`
 }
 
-// startBackfill is POST /backfill.
+// startBackfill is POST /backfill. A ticket id that the game session has used, by a request
+// that may not have been answered, changes nothing.
 func (p *Process) startBackfill(ctx context.Context, in BackfillRequest) (Backfill, error) {
 	session, err := p.session()
 	if err != nil {
 		return Backfill{}, err
+	}
+	if in.TicketID != "" {
+		p.mu.Lock()
+		latest := p.kept.Backfill
+		p.mu.Unlock()
+		if latest != nil && latest.TicketID == in.TicketID { // a repeated request
+			return *latest, nil
+		}
 	}
 	match, err := p.match(in)
 	if err != nil {
@@ -48,14 +57,16 @@ func (p *Process) startBackfill(ctx context.Context, in BackfillRequest) (Backfi
 		TicketID string `json:"TicketId"`
 	}
 	if err := p.request(ctx, "more players are searched for", "StartMatchBackfill", map[string]any{
-		"GameSessionArn": session, "MatchmakingConfigurationArn": match.Configuration, "TicketId": in.TicketID, "Players": players,
+		"GameSessionArn": session, "MatchmakingConfigurationArn": match.Configuration, "TicketId": in.TicketID, "Players": players, "Repeatable": true,
 	}, &answer); err != nil {
 		return Backfill{}, err
 	}
 	b := Backfill{answer.TicketID, Searching}
 	p.change(func(k *kept) {
-		if k.Backfill == nil || k.Backfill.TicketID != b.TicketID { // its result may have been first
+		if k.Backfill == nil || k.Backfill.TicketID != b.TicketID {
 			k.Backfill = &b
+		} else {
+			b = *k.Backfill // its result was first
 		}
 	})
 	return b, nil

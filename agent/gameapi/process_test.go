@@ -1,6 +1,7 @@
 package gameapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -360,4 +361,35 @@ func FuzzPush(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A repeated request for players starts nothing, and says what has become of the search.
+func TestProcess_BackfillsOnce(t *testing.T) {
+	t.Parallel()
+	l := &line{answer: func(_ context.Context, action string, members map[string]any, to any) error {
+		if action != "StartMatchBackfill" {
+			return nil
+		}
+		if members["Repeatable"] != true {
+			t.Errorf("asked without Repeatable: %v", members)
+		}
+		id, _ := members["TicketId"].(string)
+		return json.Unmarshal([]byte(`{"TicketId":"`+cmp.Or(id, "generated")+`"}`), to)
+	}}
+	p := process(l, ReadyRequest{})
+	defer p.close()
+	start := func(id string, want Backfill, asks int) {
+		t.Helper()
+		got, err := p.startBackfill(t.Context(), BackfillRequest{TicketID: id, Configuration: "arn:c", Players: []BackfillPlayer{{PlayerID: "ann", Team: "all"}}})
+		if err != nil || got != want || len(l.take()) != asks {
+			t.Errorf("%q: %+v, %v; want %+v", id, got, err, want)
+		}
+	}
+	start("t1", Backfill{"t1", Searching}, 1)
+	start("t1", Backfill{"t1", Searching}, 0)
+	p.updated([]byte(`{"GameSession":{"GameSessionId":"arn:g"},"UpdateReason":"BACKFILL_TIMED_OUT","BackfillTicketId":"t1"}`))
+	start("t1", Backfill{"t1", TimedOut}, 0)
+	start("t2", Backfill{"t2", Searching}, 1)
+	start("", Backfill{"generated", Searching}, 1)
+	start("", Backfill{"generated", Searching}, 1)
 }

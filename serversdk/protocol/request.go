@@ -61,6 +61,9 @@ type MatchBackfillRequest struct {
 	MatchmakingARN string   `json:"MatchmakingConfigurationArn"`
 	TicketID       string   `json:"TicketId"`
 	Players        []Player `json:"Players"`
+	// Repeatable is not part of Server SDK 5: a StartMatchBackfill succeeds, and changes
+	// nothing, if the game session has or had a backfill with this TicketId.
+	Repeatable bool `json:"Repeatable"`
 }
 
 // Player is one player of a backfill.
