@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,6 +57,9 @@ func (s *site) gameServers() string {
 // address of a request that another node of the cell has forwarded.
 func (s *site) open(forwarded func(*http.Request) (string, bool), metrics prometheus.Registerer) error {
 	l, err := net.Listen("tcp", s.opts.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: end the program that listens there, which may be another muster, or choose another address with --listen", err)
+	}
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

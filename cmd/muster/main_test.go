@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,6 +119,8 @@ func TestRun_Refuses(t *testing.T) {
 		"metrics nowhere":   {[]string{"serve", "--metrics-listen", "9100"}, 1, "metrics-listen"},
 		"unknown format":    {[]string{"local", "--log-format", "xml"}, 2, "xml"},
 		"no such program":   {[]string{"local", "--exec", "no-such-game"}, 1, "neither a file here nor a program in PATH"},
+		"not executable":    {[]string{"local", "--exec", write(t, "print(1)")}, 1, "--exec python3 -- /"},
+		"address taken":     {[]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", taken(t)}, 1, "choose another address with --listen"},
 		"nobody answers":    {[]string{"fleets", "--endpoint", "http://127.0.0.1:1"}, 1, "127.0.0.1:1"},
 	} {
 		code, _, stderr := typed(t, t.Context(), c.args...)
@@ -125,6 +128,17 @@ func TestRun_Refuses(t *testing.T) {
 			t.Errorf("%s: exit %d %q, want %d with %q", name, code, stderr, c.code, c.want)
 		}
 	}
+}
+
+// taken returns an address on which a program listens until the test ends.
+func taken(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
 }
 
 func TestRun_HelpAndVersion(t *testing.T) {

@@ -311,6 +311,9 @@ func startable(program string) error {
 		return fmt.Errorf("local: exec: %w", err)
 	}
 	if err := diagnose.Program(program, program); err != nil {
+		if info, statErr := os.Stat(program); statErr == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 == 0 {
+			return fmt.Errorf("local: exec: %w: run chmod +x on it, or name the program that runs it: --exec python3 -- %s", err, program)
+		}
 		return fmt.Errorf("local: exec: %w", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ func lockDirectory(dir string) (*os.File, error) {
 	if err := lock(file); err != nil {
 		file.Close()
 		holder, _ := os.ReadFile(path)
-		return nil, fmt.Errorf("data directory %s is in use by process %s: %w", dir, strings.TrimSpace(string(holder)), err)
+		return nil, fmt.Errorf("data directory %s is in use by process %s: end that process, or choose another directory with --data (%w)", dir, strings.TrimSpace(string(holder)), err)
 	}
 	err = file.Truncate(0)
 	if err == nil {
