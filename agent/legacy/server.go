@@ -55,8 +55,9 @@ type Server struct {
 
 	mu        sync.Mutex
 	servers   []*http.Server
-	at        Ports  // that are open
-	why       string // the ports are not open; "" once they are
+	at        Ports         // that are open
+	why       string        // the ports are not open; "" once they are
+	opened    chan struct{} // closed when they are open
 	processes []*process
 	admitted  chan struct{} // closed and replaced when a process is admitted
 	closed    bool
@@ -69,7 +70,7 @@ func Open(o Options) *Server {
 		o.Log = slog.Default()
 	}
 	s := &Server{
-		o: o, log: o.Log.With("component", "legacy"), admitted: make(chan struct{}),
+		o: o, log: o.Log.With("component", "legacy"), admitted: make(chan struct{}), opened: make(chan struct{}),
 		room: make(chan struct{}, maxConnections), looking: make(chan struct{}, maxStrangers),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: &sync.Pool{},
@@ -128,6 +129,7 @@ func (s *Server) listen() (err error) {
 		return errors.New("the server is closed")
 	}
 	s.at, s.why = at, ""
+	close(s.opened)
 	for n, l := range open {
 		handler := handlers[n]
 		server := &http.Server{

@@ -309,10 +309,12 @@ func TestOpen_PortsTaken(t *testing.T) {
 		t.Errorf("the reason is %q, and %v are open", why, s.At())
 	}
 	taken.Close()
-	for s.Why() != "" {
-		time.Sleep(10 * time.Millisecond)
+	select {
+	case <-s.opened:
+	case <-time.After(time.Minute):
+		t.Fatal("the ports are not opened")
 	}
-	if s.At().WebSocket != port {
+	if s.Why() != "" || s.At().WebSocket != port {
 		t.Errorf("%v are open", s.At())
 	}
 }
