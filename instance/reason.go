@@ -62,7 +62,7 @@ var pending = map[Phase]string{
 // pendingGroups describes the same for an instance of a container fleet.
 var pendingGroups = map[Phase]string{
 	"":          "assigned to a host that has not begun",
-	Downloading: "fetching container images",
+	Downloading: "pulling container images",
 	Activating:  "waiting for the process of a container group to call ProcessReady",
 }
 
