@@ -63,6 +63,7 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.site.origins = a.domain.players.Sites
 	a.health = &health{member: a.member, store: a.domain.store, patience: o.LeaseTTL}
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,5 +188,46 @@ func TestReload_Files(t *testing.T) {
 	}
 	if is := measured(t, http.DefaultClient, a.URL(), `muster_reload_successful{file="sinks"}`); is != "1" {
 		t.Errorf("the metric of the reload is %s after a good one", is)
+	}
+}
+
+// A site that origins names after a reload may use the player API at once, on a server that
+// asks for no keys too, whose outer door refuses pages; and no longer after another one.
+func TestReload_Origins(t *testing.T) {
+	t.Parallel()
+	var files app.Files
+	for name, open := range map[string]bool{"keys": false, "no keys": true} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, func(o *app.Options) {
+				o.AcceptAny = open
+				o.Reread = func() (app.Files, error) { return files, nil }
+			})
+			get := func() int {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/player/v1/config", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Origin", "https://game.example")
+				answer, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer.Body.Close()
+				return answer.StatusCode
+			}
+			for _, origins := range [][]string{nil, {"https://game.example"}, {"https://other.example"}} {
+				files.Players.Origins = origins
+				if err := a.Reload(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				want := http.StatusForbidden
+				if slices.Contains(origins, "https://game.example") {
+					want = http.StatusOK
+				}
+				if got := get(); got != want {
+					t.Errorf("with the origins %q a page gets %d, want %d", origins, got, want)
+				}
+			}
+		})
 	}
 }

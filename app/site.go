@@ -25,8 +25,8 @@ import (
 // gameServerPath is where game server processes connect.
 const gameServerPath = "/gameserver/v5"
 
-// site is where others reach a node. open sets its members before anything is served;
-// they do not change afterwards.
+// site is where others reach a node. Its members are set before anything is served; they do
+// not change afterwards.
 type site struct {
 	opts        *Options
 	proxies     door.Proxies
@@ -34,7 +34,8 @@ type site struct {
 	listener    net.Listener
 	door        *door.Door // that every connection and request passes first
 	certificate *certificate
-	beacon      *beacon.Server // nil: none
+	origins     func() []string // sites whose pages may use the player API now
+	beacon      *beacon.Server  // nil: none
 }
 
 func newSite(o *Options) (*site, error) {
@@ -66,7 +67,7 @@ func (s *site) open(forwarded func(*http.Request) (string, bool), metrics promet
 	s.base = s.opts.baseURL(l.Addr().(*net.TCPAddr))
 	var pages *door.Pages
 	if s.opts.AcceptAny {
-		pages = &door.Pages{Base: s.URL, Origins: s.opts.Players.Origins}
+		pages = &door.Pages{Base: s.URL, Origins: s.origins}
 	}
 	s.door = door.New(door.Options{
 		Pages:       pages,

@@ -103,6 +103,9 @@ func (s *Settings) Reload(c Config, ids *identity.Service, l *lobby.Service) err
 // now returns the configuration as last read.
 func (s *Settings) now() *Config { return s.last.Load() }
 
+// Sites returns the origins whose pages may use the API now.
+func (s *Settings) Sites() []string { return s.now().Origins }
+
 // New returns the door.
 func New(d Deps, s *Settings) *Backend {
 	log := cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "players")

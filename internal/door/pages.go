@@ -14,8 +14,8 @@ import (
 // page in a browser on the same machine could control it. It checks headers that only
 // browsers send, and the Host, which other programs can set as needed.
 type Pages struct {
-	Base    func() string // the server's own base URL
-	Origins []string      // sites whose pages may use the player API, besides those of this machine
+	Base    func() string   // the server's own base URL
+	Origins func() []string // sites whose pages may use the player API now, besides those of this machine
 }
 
 // refusal returns the status and message if a request must be refused, or 0.
@@ -25,7 +25,7 @@ func (p *Pages) refusal(r *http.Request) (status int, message string) {
 			"a web page that has its own name lead here gets nothing"
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
-		if SameOrigin(r) || forPlayers(r.URL.Path) && (LocalOrigin(origin) || slices.Contains(p.Origins, origin)) {
+		if SameOrigin(r) || forPlayers(r.URL.Path) && (LocalOrigin(origin) || slices.Contains(p.Origins(), origin)) {
 			return 0, ""
 		}
 		return http.StatusForbidden, "Origin: pages of other sites get nothing from a server that asks for no credentials; " +

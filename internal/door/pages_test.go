@@ -10,7 +10,7 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const own = "127.0.0.1:9080"
-	d := New(Options{Pages: &Pages{Base: func() string { return "http://muster.test:9080" }, Origins: []string{"https://game.example"}}})
+	d := New(Options{Pages: &Pages{Base: func() string { return "http://muster.test:9080" }, Origins: func() []string { return []string{"https://game.example"} }}})
 	h := d.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	for _, c := range []struct {
 		name, method, path, host string
