@@ -4,7 +4,7 @@
 // and that allocates much collects many times per second then. Once it does, the heap may
 // grow by more before a collection, until collections are far apart or little is
 // allocated. Then the default applies again, and free memory is returned to the operating
-// system. GOMEMLIMIT stays in force; if GOGC is set, nothing is changed.
+// system. So is what a burst has left that was too short for a collection. GOMEMLIMIT stays in force; if GOGC is set, nothing is changed.
 package heap
 
 import (
@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	normal = 100     // GOGC's default
-	most   = 300     // with more, rows that stay are scattered among garbage, and keep its memory
-	idle   = 5       // looks in a row that find little allocated, after which a server is idle
-	little = 1 << 20 // bytes
-	least  = 4 << 20 // bytes of a heap for which the collector runs (see GOGC in package runtime)
-	far    = 10      // times pace.every between collections, after which a server is not busy
+	normal = 100      // GOGC's default
+	most   = 300      // with more, rows that stay are scattered among garbage, and keep its memory
+	idle   = 5        // looks in a row that find little allocated, after which a server is idle
+	little = 1 << 20  // bytes
+	least  = 4 << 20  // bytes of a heap for which the collector runs (see GOGC in package runtime)
+	far    = 10       // times pace.every between collections, after which a server is not busy, and between looks at one that is not
+	burst  = 16 << 20 // bytes allocated since a collection that are worth another once little is allocated
 )
 
 // Run adjusts the garbage collector until ctx ends.
@@ -50,9 +51,9 @@ func (c *collector) run(ctx context.Context) {
 	watch(ctx, collected)
 	for {
 		was := c.pace
-		var look <-chan time.Time
-		if c.busy {
-			look = time.After(c.every)
+		look := time.After(c.every)
+		if !c.busy {
+			look = time.After(far * c.every)
 		}
 		select {
 		case <-ctx.Done():
@@ -61,8 +62,12 @@ func (c *collector) run(ctx context.Context) {
 			rooted, allocated := figures()
 			c.collected(time.Now(), rooted, allocated)
 		case <-look:
-			_, allocated := figures()
-			c.look(allocated)
+			rooted, allocated := figures()
+			if c.busy {
+				c.look(allocated)
+			} else if c.lull(rooted, allocated) {
+				c.release()
+			}
 		}
 		if c.percent != was.percent {
 			c.set(c.percent)
@@ -102,7 +107,7 @@ func figures() (rooted, allocated uint64) {
 // pace decides on the percentage by which the heap may grow until the next collection.
 type pace struct {
 	// A server whose collections are less than this apart is busy. A busy one is looked at
-	// this long after each collection or look.
+	// this long after each collection or look, another one after far times as long.
 	every time.Duration
 
 	headroom  uint64 // bytes by which the heap of a busy server may grow
@@ -110,6 +115,7 @@ type pace struct {
 	busy      bool
 	last      time.Time // of the last collection
 	allocated uint64    // when last looked at
+	base      uint64    // allocated at the last collection
 	quiet     int       // looks in a row that found little allocated
 }
 
@@ -117,7 +123,7 @@ type pace struct {
 func (p *pace) collected(now time.Time, rooted, allocated uint64) {
 	apart := now.Sub(p.last)
 	p.busy = p.busy && apart < far*p.every || apart < p.every
-	p.last, p.allocated, p.quiet = now, allocated, 0
+	p.last, p.allocated, p.base, p.quiet = now, allocated, allocated, 0
 	if !p.busy {
 		p.percent = normal
 		return
@@ -138,4 +144,13 @@ func (p *pace) look(allocated uint64) {
 	if p.quiet == idle {
 		p.busy, p.percent, p.quiet = false, normal, 0
 	}
+}
+
+// lull takes note of what a server that is not busy has allocated since the last look or
+// collection. It reports whether a burst that ended before a collection is worth one: the
+// next could be minutes away.
+func (p *pace) lull(rooted, allocated uint64) bool {
+	over := allocated-p.allocated <= far*little
+	p.allocated = allocated
+	return over && allocated-p.base > max(burst, rooted/4)
 }

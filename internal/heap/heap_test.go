@@ -58,6 +58,26 @@ func TestPace(t *testing.T) {
 	expect("collections are far apart although something is allocated", normal, false)
 }
 
+// What a burst has left is collected once it is over, if it is much.
+func TestPace_Lull(t *testing.T) {
+	t.Parallel()
+	p := pace{every: time.Second, headroom: 64 << 20, percent: normal}
+	p.collected(time.Unix(1_700_000_000, 0), 8<<20, 100<<20)
+	expect := func(what string, allocates, rooted uint64, want bool) {
+		t.Helper()
+		if got := p.lull(rooted, p.allocated+allocates); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	expect("nothing allocated", 0, 8<<20, false)
+	expect("a little", far*little, 8<<20, false)
+	expect("a burst that may go on", 40<<20, 8<<20, false)
+	expect("less than a quarter of a large heap", 0, 240<<20, false)
+	expect("the burst is over", 0, 8<<20, true)
+	p.collected(time.Unix(1_700_000_100, 0), 8<<20, p.allocated)
+	expect("collected since", 0, 8<<20, false)
+}
+
 //go:noinline
 func deep(n int, there *sync.WaitGroup, until chan struct{}) byte {
 	var stack [1024]byte
@@ -197,4 +217,30 @@ func TestCollector(t *testing.T) {
 	if percent := <-set; percent != normal {
 		t.Errorf("at the end the percentage is set to %d, want %d", percent, normal)
 	}
+}
+
+// What was allocated before the first collection is free soon after. It frees memory of the
+// whole process, so no other test may run meanwhile.
+func TestCollector_Burst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sink = make([]byte, 2*burst)
+	sink = nil
+	released, ended := make(chan struct{}), make(chan struct{})
+	c := collector{
+		pace: pace{every: time.Millisecond, headroom: 32 << 20, percent: normal},
+		set:  func(int) {}, release: func() {
+			select {
+			case released <- struct{}{}:
+			case <-ctx.Done():
+			}
+		},
+	}
+	go func() {
+		defer close(ended)
+		c.run(ctx)
+	}()
+	<-released
+	cancel()
+	<-ended
 }

@@ -37,7 +37,7 @@ func push(s settings) error {
 	if n == 0 {
 		return fmt.Errorf("-n is %d; a match needs %d players", s.n, aMatch)
 	}
-	if err := needFiles(n + 2*mostWritten + 1000); err != nil {
+	if err := needFiles(max(n+2*mostWritten+1000, (n+1000)*4/3)); err != nil { // a server has connections for three quarters of them
 		return err
 	}
 	listen, err := freeAddress() // the players return to the same address
