@@ -18,14 +18,24 @@ type callers struct {
 	anyone bool
 	signed *signatures
 	limits *limits
+	master *auth.Master
+	region string
 }
 
 // authenticate accepts any caller as a local admin with Options.AcceptAny, and otherwise
-// requires a signature. Wrong signatures are recorded in the audit log and counted.
+// requires a signature or the cookie of a login to the console. Wrong ones are recorded in
+// the audit log and counted.
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()
 		return awsrpc.Principal{Name: local.Name, Anonymous: true, Identity: local}, awsrpc.NoProof, nil
+	}
+	token, err := c.master.FromCookie(r)
+	if err != nil {
+		return awsrpc.Principal{}, nil, c.failed(r, action, err)
+	}
+	if token != "" {
+		return c.loggedIn(r, token, action)
 	}
 	claim, caller, err := c.signed.claim(r)
 	if err != nil {
@@ -38,6 +48,16 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 		}
 		return nil
 	}, nil
+}
+
+// loggedIn returns the principal of a login to the console, as authenticate does.
+func (c *callers) loggedIn(r *http.Request, token string, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
+	_, caller, err := c.signed.keys.LoggedIn(token)
+	if err != nil {
+		return awsrpc.Principal{}, nil, c.failed(r, action, err)
+	}
+	c.signed.keys.Used(caller.KeyID)
+	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.region, Identity: caller}, awsrpc.NoProof, nil
 }
 
 // failed records that the sender of a request was not authenticated, and returns the error

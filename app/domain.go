@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/app/pages"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
@@ -65,6 +66,7 @@ type domain struct {
 	identity   *identity.Service
 	lobby      *lobby.Service
 	players    *backend.Settings
+	pages      *pages.Pages
 }
 
 // front is what a domain needs in order to be served: the site at which it is reached, and
@@ -94,7 +96,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st), auditSink: sink}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
-	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics)}
+	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics), master: master, region: o.Region}
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
 	d.containers = container.New(st, container.Deps{Events: d.events, Tags: d.tags, Resolve: registry.New(o.Registries).Resolve}, container.Options{Home: o.home(), Logger: o.Logger})
@@ -132,7 +134,14 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	if err := d.addNotices(o, f); err != nil {
 		return nil, err
 	}
-	return d, d.addPlayers(o, f)
+	if err := d.addPlayers(o, f); err != nil {
+		return nil, err
+	}
+	d.pages = pages.New(pages.Services{
+		Home: o.home(), Store: st, Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
+		Placements: d.placements, Matches: d.matches, Identity: d.identity, Lobby: d.lobby, States: d.fleetStates,
+	})
+	return d, nil
 }
 
 // addNotices creates the service that delivers events; if f is nil, it delivers none.
@@ -178,7 +187,7 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 func (d *domain) loops() []func(context.Context) {
 	return []func(context.Context){
 		d.keys.Run, d.objects.Run, d.builds.Run, d.containers.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
-		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export,
+		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export, d.pages.Run,
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"iter"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/api"
+	"github.com/musterhq/muster/app/pages"
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/autoscaling"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/console"
@@ -49,7 +52,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 			Master: d.master, Region: o.Region, Base: at.base, Anyone: o.AcceptAny,
 			Quiet: o.BodyTimeout, Limits: d.callers.limits, Logger: o.Logger,
 		}),
-		console: consoleDoor(d, o),
+		console: consoleDoor(d, o, at),
 		servers: serversdk.New(serversdk.Options{
 			Store: d.store, Computes: d.computes, Sessions: d.sessions, Matches: d.matches,
 			Signatures: newSignatures(d.keys, "gamelift"), AcceptAnyCredentials: o.AcceptAny,
@@ -57,7 +60,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		}),
 		scaling: autoscaling.New(autoscaling.Options{
 			Store: d.store, Groups: d.groups, Logger: o.Logger,
-			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits}).allowBody,
+			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits, master: d.master, region: o.Region}).allowBody,
 		}),
 		admin: admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
 		players: backend.New(backend.Deps{
@@ -93,7 +96,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 }
 
 // consoleDoor returns the door for people.
-func consoleDoor(d *domain, o *Options) *console.Console {
+func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c := console.New(console.Options{
 		Home: o.home(), Events: d.events, Logger: o.Logger, Streams: o.MaxStreams,
 		Last:  func() uint64 { return d.events.Last(d.store.View()) },
@@ -113,6 +116,14 @@ func consoleDoor(d *domain, o *Options) *console.Console {
 		Overview: func(ctx context.Context, name string) (any, error) { return d.matches.Overview(ctx, name) },
 		Trace:    d.trace, ConfigurationOf: d.configurationOf,
 	})
+	c.People(d.people(o, at))
+	c.Views(d.pages.Views(pages.Gate{
+		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,
+		Who: func(r *http.Request) (auth.Caller, error) {
+			caller, _, _, err := d.callers.who(r)
+			return caller, err
+		},
+	}))
 	return c
 }
 

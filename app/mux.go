@@ -3,6 +3,7 @@ package app
 import (
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/serversdk"
@@ -35,6 +36,7 @@ func (a *App) routes() http.Handler {
 	paths.Handle("/player/", audited("player", a.doors.players, yields))
 	paths.Handle("/notify/", audited("notify", a.domain.notices, yields))
 	paths.Handle("/admin/", audited("admin", a.doors.admin, yields))
+	paths.HandleFunc("GET /{$}", welcome)
 	paths.HandleFunc("/", nothingHere)
 	servers := audited("gameserver", a.doors.servers, nil)
 	api, files := audited("api", a.doors.api, yields), audited("files", a.doors.uploads, yields)
@@ -53,6 +55,15 @@ func (a *App) routes() http.Handler {
 			paths.ServeHTTP(w, r)
 		}
 	})
+}
+
+// welcome sends people to the console. Programs do not ask for HTML.
+func welcome(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		nothingHere(w, r)
+		return
+	}
+	http.Redirect(w, r, "/console/", http.StatusFound)
 }
 
 func nothingHere(w http.ResponseWriter, _ *http.Request) {

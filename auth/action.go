@@ -19,6 +19,7 @@ const (
 	ReadPlayerData       Action = "muster:ReadPlayerData"       // read the stored data of players, in every namespace
 	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
 	BanPlayer            Action = "muster:BanPlayer"            // ban players
+	LogIn                Action = "muster:LogIn"                // log in to the console; every role may
 	OpenShell            Action = "muster:OpenShell"            // open a shell with the credentials of GetComputeAccess
 )
 

@@ -24,9 +24,10 @@ type Service struct {
 
 	onRevoked []func(keyID string)
 
-	keys  *store.Table[Key]
-	seals *store.Table[seal]
-	used  *store.Table[Use]
+	keys   *store.Table[Key]
+	seals  *store.Table[seal]
+	used   *store.Table[Use]
+	logins *store.Table[Login]
 
 	// Delete removes the key with an id; requests signed with it are refused from then
 	// on. Errors: NotFound, Conflict (the last admin key).
@@ -37,6 +38,8 @@ type Service struct {
 	rotate *store.Command[rotateArgs, *Key]
 	adopt  *store.Action[seal]
 	note   *store.Action[[]Use]
+	begin  *store.Action[Login]
+	end    *store.Action[string]
 }
 
 type enableArgs struct {
@@ -60,12 +63,15 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
 	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
 	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
+	s.logins = store.NewTable(st, store.TableSpec[Login]{Name: "console_login", Key: func(l *Login) string { return l.ID }})
 	s.create = store.NewAction(st, "key.create", s.runCreate)
 	s.Delete = store.NewAction(st, "key.delete", s.runDelete)
 	s.enable = store.NewCommand(st, "key.enable", s.runEnable)
 	s.rotate = store.NewCommand(st, "key.rotate", s.runRotate)
 	s.adopt = store.NewAction(st, "key.adopt_master", s.runAdopt)
 	s.note = store.NewAction(st, "key.note_use", s.runNote)
+	s.begin = store.NewAction(st, "login.begin", s.runBegin)
+	s.end = store.NewAction(st, "login.end", s.runEnd)
 	return s
 }
 
@@ -126,6 +132,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) error {
 	}
 	s.keys.Delete(tx, id)
 	s.used.Delete(tx, id)
+	s.endLogins(tx, id)
 	tx.OnCommit(func() { s.opened.drop(id) })
 	s.revoke(tx, id)
 	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
@@ -149,6 +156,7 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 			return nil, err
 		}
 		code = event.KeyDisabled
+		s.endLogins(tx, old.ID)
 		s.revoke(tx, old.ID)
 	}
 	k := *old

@@ -1,5 +1,6 @@
-// Package console is the door for operators: what their tools need beyond the AWS API.
-// It serves the event log; other routes are added by its methods.
+// Package console is the door for operators: the pages that they see (package web), and what
+// these and other tools need beyond the AWS API. It serves the event log; other routes are
+// added by its methods.
 //
 //	GET /console/api/events?after=SEQ&last=N&limit=N&follow=true&fleet=ID&session=ARN
 //
@@ -17,6 +18,7 @@ import (
 	"net/http"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/console/web"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
@@ -57,7 +59,8 @@ func New(o Options) *Console {
 		streams: newStreams(o.Streams), tracing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	c.mux.HandleFunc("GET /console/api/events", c.events)
-	c.mux.HandleFunc("/console/", func(w http.ResponseWriter, r *http.Request) {
+	c.mux.Handle("/console/", web.Handler("/console/"))
+	c.mux.HandleFunc("/console/api/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "the console has nothing at "+r.URL.Path)
 	})
 	return c

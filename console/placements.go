@@ -56,3 +56,13 @@ func (c *Console) answer(w http.ResponseWriter, v any, err error) {
 		}
 	}
 }
+
+// told returns what a caller is told of an error, and whether what it asked for does not
+// exist.
+func (c *Console) told(err error) (text string, gone bool) {
+	if f, ok := fault.As(err); ok {
+		return f.Message, f.Kind == fault.NotFound
+	}
+	c.opts.Logger.Error("console request failed", "error", err)
+	return "internal failure", false
+}

@@ -2,6 +2,7 @@ package flexmatch
 
 import (
 	"context"
+	"iter"
 
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
@@ -129,4 +130,26 @@ func (s *Service) Active(r store.Reader, configuration string) int {
 // once its row is written. It must be called before the store is opened.
 func (s *Service) OnChanged(f func(*store.Tx, *Ticket)) {
 	s.tickets.changed = append(s.tickets.changed, f)
+}
+
+// Open yields the tickets of a configuration that have not ended.
+func (s *Service) Open(r store.Reader, configuration string) iter.Seq[*Ticket] {
+	return s.t.active.Equal(r, configuration)
+}
+
+// OfPlayer yields the tickets of a player that have not ended, without automatic backfill.
+func (s *Service) OfPlayer(r store.Reader, playerID string) iter.Seq[*Ticket] {
+	return s.t.byPlayer.Equal(r, playerID)
+}
+
+// Match returns a proposed match, open or ended within Retention, or nil.
+func (s *Service) Match(ctx context.Context, id string) (*Match, error) {
+	if m := s.t.matches.Get(s.st.View(), id); m != nil {
+		return m, nil
+	}
+	found, err := s.t.matches.Archived(ctx, store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -64,4 +65,9 @@ func (s *Service) Overview() []QueueState {
 		})
 	}
 	return all
+}
+
+// Pending yields the pending placements of a queue.
+func (s *Service) Pending(r store.Reader, queue string) iter.Seq[*Placement] {
+	return s.t.pending.Equal(r, store.Key(queue))
 }

@@ -116,3 +116,9 @@ func inOrder(a, b *GameSession) int {
 func cut[T any](all []T, limit int) (page []T, more bool) {
 	return all[:min(limit, len(all))], len(all) > limit
 }
+
+// All yields the game sessions of a fleet that have not ended, and those that ended within
+// Options.Linger, in order of creation.
+func (s *Games) All(r store.Reader, fleetID string) iter.Seq[*GameSession] {
+	return s.inMemory(r, Query{FleetID: fleetID})
+}

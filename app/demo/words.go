@@ -27,6 +27,8 @@ or in Python:
   session = gamelift.create_game_session(AliasId="{{.Alias}}", Location="{{.Location}}",
       MaximumPlayerSessionCount=4)["GameSession"]
 
+See all of it in a browser: {{.URL}}/
+
 Watch and play:
 
   {{.Program}} events --follow --endpoint {{.URL}}

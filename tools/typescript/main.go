@@ -1,5 +1,5 @@
-// Command typescript bundles the TypeScript client library, and the page of the demo game,
-// with esbuild, without Node.js:
+// Command typescript bundles the TypeScript client library, the page of the demo game and the
+// console, with esbuild, without Node.js:
 //
 //	typescript [-top .]                         # writes the committed bundles
 //	typescript [-top .] -bundle FILE -to FOLDER # bundles FILE, for tests
@@ -60,6 +60,8 @@ var committed = []struct {
 	{"clients/typescript/dist/muster.min.js", "clients/typescript/src/index.ts", api.PlatformBrowser, true},
 	{"clients/typescript/dist/node.js", "clients/typescript/src/node.ts", api.PlatformNode, false},
 	{"examples/arena/page/page.js", "examples/arena/page/src/main.ts", api.PlatformBrowser, true},
+	{"console/web/dist/assets/console.js", "console/web/src/main.tsx", api.PlatformBrowser, true},
+	{"console/web/dist/assets/console.css", "console/web/src/style/console.css", api.PlatformBrowser, true},
 }
 
 // bundles returns the committed bundles as the sources give them, by file.
@@ -84,6 +86,7 @@ func build(top, source string, platform api.Platform, minified bool) ([]byte, er
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir: folder, EntryPoints: []string{source}, Bundle: true, Platform: platform, Format: api.FormatESModule,
 		Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
+		JSX: api.JSXAutomatic, JSXImportSource: "preact", NodePaths: []string{filepath.Join(folder, "console/web/vendor")},
 		MinifyWhitespace: minified, MinifyIdentifiers: minified, MinifySyntax: minified,
 	})
 	var all error

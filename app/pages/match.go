@@ -1,0 +1,148 @@
+package pages
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/flexmatch/explain"
+	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// TicketRow is a ticket in a list.
+type TicketRow struct {
+	ID            string      `json:"id"`
+	Configuration string      `json:"configuration"`
+	Status        life.Status `json:"status"`
+	Started       time.Time   `json:"started"`
+	Ended         time.Time   `json:"ended,omitzero"`
+	Players       []string    `json:"players"`
+	Backfill      bool        `json:"backfill,omitempty"`
+	Reason        string      `json:"reason,omitempty"`
+	Match         string      `json:"match,omitempty"`
+	Session       string      `json:"session,omitempty"`
+}
+
+func ticketRow(t *life.Ticket) TicketRow {
+	row := TicketRow{
+		ID: t.ID, Configuration: t.Configuration, Status: t.Status, Started: t.Started, Ended: t.Ended, Players: []string{},
+		Backfill: t.Backfill, Reason: t.Message, Match: t.MatchID, Session: t.GameSessionID,
+	}
+	for _, m := range t.Members {
+		row.Players = append(row.Players, m.PlayerID)
+	}
+	return row
+}
+
+// MatchmakerList is the page of all matchmaking configurations.
+type MatchmakerList struct {
+	Matchmakers []MatchmakerRow `json:"matchmakers"`
+}
+
+// MatchmakerRow is a matchmaking configuration in the list.
+type MatchmakerRow struct {
+	Name    string   `json:"name"`
+	RuleSet string   `json:"rule_set"`
+	Open    int      `json:"open"` // tickets that have not ended
+	Done    int      `json:"done"` // in the last hour
+	Failed  int      `json:"failed"`
+	P50     *float64 `json:"p50"`
+	P90     *float64 `json:"p90"`
+	Spark   Series   `json:"spark"`
+}
+
+// Matchmakers returns the page of all matchmaking configurations.
+func (p *Pages) Matchmakers() *MatchmakerList {
+	out, view, now := &MatchmakerList{Matchmakers: []MatchmakerRow{}}, p.Store.View(), time.Now()
+	for c := range p.Matches.Configurations.After(view, "") {
+		row := MatchmakerRow{Name: c.Name, RuleSet: c.RuleSet, Open: p.Matches.Active(view, c.Name)}
+		if h := p.configuration(c.Name); h != nil {
+			counts, w := h.since(now, time.Hour)
+			row.Done, row.Failed = counts[string(life.Completed)], counts[string(life.Failed)]+counts[string(life.TimedOut)]
+			row.P50, row.P90 = pointer(w.quantile(.5)), pointer(w.quantile(.9))
+			row.Spark = h.series(now, p.begun, []string{string(life.Completed)}, nil)
+		}
+		out.Matchmakers = append(out.Matchmakers, row)
+	}
+	return out
+}
+
+// Matchmaker is the page of a matchmaking configuration.
+type Matchmaker struct {
+	Name       string              `json:"name"`
+	RuleSet    string              `json:"rule_set"`
+	Mode       string              `json:"mode"`
+	Queues     []string            `json:"queues"`
+	Timeout    int64               `json:"timeout_ms"`
+	Acceptance bool                `json:"acceptance"`
+	Why        *explain.Overview   `json:"why"`
+	Counts     map[string]int      `json:"counts"` // of the last hour
+	Quantiles  map[string]*float64 `json:"quantiles"`
+	Series     Series              `json:"series"`
+	Waits      Series              `json:"waits"`
+	Open       []TicketRow         `json:"open"` // longest waiting first, at most 200
+	OpenAll    int                 `json:"open_all"`
+	Ended      []TicketRow         `json:"ended"` // newest first
+	Since      time.Time           `json:"since"` // when this node began to record
+}
+
+// Matchmaker returns the page of a matchmaking configuration. Errors: NotFound.
+func (p *Pages) Matchmaker(ctx context.Context, name string) (*Matchmaker, error) {
+	view, now := p.Store.View(), time.Now()
+	c := p.Matches.Configurations.Get(view, name)
+	if c == nil {
+		return nil, fault.Missing("Name: matchmaking configuration %.128q does not exist", name)
+	}
+	out := &Matchmaker{
+		Name: c.Name, RuleSet: c.RuleSet, Mode: string(c.Mode), Queues: c.Queues, Timeout: c.RequestTimeout.Milliseconds(), Acceptance: c.AcceptanceRequired,
+		Counts: map[string]int{}, Quantiles: map[string]*float64{}, Open: []TicketRow{}, Ended: []TicketRow{}, Since: p.begun,
+	}
+	var err error
+	if out.Why, err = p.Matches.Overview(ctx, c.Name); err != nil {
+		return nil, err
+	}
+	var open []*life.Ticket
+	for t := range p.Matches.Open(view, c.Name) {
+		open = append(open, t)
+	}
+	out.OpenAll = len(open)
+	slices.SortFunc(open, func(a, b *life.Ticket) int { return a.Started.Compare(b.Started) })
+	for _, t := range open[:min(len(open), barsMost)] {
+		out.Open = append(out.Open, ticketRow(t))
+	}
+	if h := p.configuration(c.Name); h != nil {
+		for _, t := range h.ended.list() {
+			out.Ended = append(out.Ended, ticketRow(t))
+		}
+		counts, w := h.since(now, time.Hour)
+		out.Counts = counts
+		for label, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
+			out.Quantiles[label] = pointer(w.quantile(share))
+		}
+		out.Series = h.series(now, p.begun, []string{"created", string(life.Completed), string(life.TimedOut), string(life.Failed), string(life.Cancelled)}, nil)
+		out.Waits = h.quantiles(now)
+	}
+	return out, nil
+}
+
+// Ticket is a ticket's page.
+type Ticket struct {
+	*flexmatch.Explanation
+	Match *flexmatch.Match `json:"match,omitempty"`
+}
+
+// Ticket returns a ticket's page. Errors: NotFound.
+func (p *Pages) Ticket(ctx context.Context, id string) (*Ticket, error) {
+	e, err := p.Matches.Explain(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &Ticket{Explanation: e}
+	if e.Ticket.MatchID == "" {
+		return out, nil
+	}
+	out.Match, err = p.Matches.Match(ctx, e.Ticket.MatchID)
+	return out, err
+}

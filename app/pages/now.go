@@ -1,0 +1,331 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+)
+
+// State is how well something is, in the words of the console's tokens.
+type State string
+
+// The states of a Light and of what is listed.
+const (
+	Well State = "ok"
+	Warn State = "warn"
+	Bad  State = "fail"
+	Idle State = "idle"
+)
+
+// Light answers a part of the question whether players can play.
+type Light struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Text  string `json:"text"` // with the reason
+	To    string `json:"to"`   // the page that tells more
+}
+
+// Totals are figures of the whole cell.
+type Totals struct {
+	Players   int `json:"players"` // in game sessions, reservations included
+	Sessions  int `json:"sessions"`
+	Waiting   int `json:"waiting"` // matchmaking tickets that have not ended
+	Pending   int `json:"pending"` // placements that have not ended
+	Free      int `json:"free"`    // game sessions that could start now
+	Processes int `json:"processes"`
+	Fleets    int `json:"fleets"`
+	Hosts     int `json:"hosts"`
+	HostsAway int `json:"hosts_away"`
+}
+
+// Now is the first page.
+type Now struct {
+	Lights    []Light    `json:"lights"`
+	Totals    Totals     `json:"totals"`
+	Series    Series     `json:"series"`
+	Locations []Location `json:"locations"`
+	Notable   []Notable  `json:"notable"`
+	First     bool       `json:"first"` // nothing has ever been set up
+}
+
+// Location is what runs in a location, in all fleets.
+type Location struct {
+	Location string `json:"location"`
+	State    State  `json:"state"`
+	Reason   string `json:"reason,omitempty"`
+	client.FleetLoad
+}
+
+// Notable is something worth knowing; alike ones that follow each other are one.
+type Notable struct {
+	At    time.Time  `json:"at"`
+	State State      `json:"state"`
+	Code  event.Code `json:"code"`
+	Text  string     `json:"text"`
+	Times int        `json:"times"`
+	To    string     `json:"to,omitempty"`
+}
+
+// Now returns the first page.
+func (p *Pages) Now(ctx context.Context, _ auth.Caller) (*Now, error) {
+	view, now := p.Store.View(), time.Now()
+	n := &Now{Totals: p.totals(view), Locations: p.locations()}
+	n.Series = p.whole.series(now, p.begun, []string{"starts", "crashes"}, []string{"players", "sessions", "waiting", "pending", "free"})
+	n.Lights = []Light{p.matchLight(now, n.Totals), p.placeLight(now, n.Totals, n.Locations), p.connectLight(view, now, n.Totals)}
+	n.First = n.Totals.Fleets == 0
+	var err error
+	n.Notable, err = p.notable(ctx)
+	return n, err
+}
+
+func (p *Pages) totals(view store.Reader) Totals {
+	var t Totals
+	for f := range p.Fleets.All(view, "") {
+		t.Fleets++
+		use := p.Sessions.Use(view, f.ID, "")
+		t.Players += use.Players
+		t.Sessions += use.GameSessions + use.Activating
+		t.Processes += use.Processes
+		t.Free += p.Computes.Tally(view, f.ID, "").Free
+	}
+	for c := range p.Matches.Configurations.After(view, "") {
+		t.Waiting += p.Matches.Active(view, c.Name)
+	}
+	for _, q := range p.Placements.Overview() {
+		t.Pending += q.Pending
+	}
+	for h := range p.Instances.Hosts(view) {
+		t.Hosts++
+		if !h.Connected {
+			t.HostsAway++
+		}
+	}
+	return t
+}
+
+// locations returns the locations of all fleets, those in trouble first, then by players.
+func (p *Pages) locations() []Location {
+	of := map[string]*Location{}
+	for _, f := range p.States() {
+		for _, l := range f.Locations {
+			at := of[l.Location]
+			if at == nil {
+				at = &Location{Location: l.Location, State: Well}
+				of[l.Location] = at
+			}
+			at.Add(l.FleetLoad)
+			if l.Reason != "" {
+				at.State, at.Reason = Warn, l.Reason
+			}
+			if l.Status == "ERROR" {
+				at.State, at.Reason = Bad, "a fleet failed here"
+			}
+		}
+	}
+	out := []Location{}
+	for _, l := range of {
+		switch {
+		case l.State == Well && l.Processes > 0 && l.Free == 0:
+			l.State, l.Reason = Warn, "full: no process is free"
+		case l.State == Well && l.Processes == 0:
+			l.State, l.Reason = Idle, "no process is ready"
+		}
+		out = append(out, *l)
+	}
+	order := map[State]int{Bad: 0, Warn: 1, Well: 2, Idle: 3}
+	slices.SortFunc(out, func(a, b Location) int {
+		switch {
+		case order[a.State] != order[b.State]:
+			return order[a.State] - order[b.State]
+		case a.Players != b.Players:
+			return b.Players - a.Players
+		case a.Location < b.Location:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// recent is the time over which lights judge.
+const recent = 5 * time.Minute
+
+// matchLight judges matchmaking.
+func (p *Pages) matchLight(now time.Time, t Totals) Light {
+	l := Light{Name: "Match", State: Idle, Text: "nobody looks for a match", To: "/matchmaking"}
+	counts, _ := p.whole.since(now, recent)
+	done, out, failed := counts["ticket COMPLETED"], counts["ticket TIMED_OUT"], counts["ticket FAILED"]
+	var w waits
+	p.mu.Lock()
+	for _, c := range p.configurations {
+		_, own := c.since(now, recent)
+		w.merge(&own)
+	}
+	p.mu.Unlock()
+	wait, known := w.quantile(.9)
+	switch {
+	case out+failed > 0 && out+failed >= done:
+		l.State, l.Text = Bad, fmt.Sprintf("%d of %d tickets ended without a match in 5 min", out+failed, done+out+failed)
+	case out+failed > 0:
+		l.State, l.Text = Warn, fmt.Sprintf("%d of %d tickets ended without a match in 5 min", out+failed, done+out+failed)
+	case known:
+		l.State, l.Text = Well, "9 of 10 are matched within "+seconds(wait)
+	case t.Waiting > 0:
+		l.State, l.Text = Warn, fmt.Sprintf("%d wait, and nobody was matched in 5 min", t.Waiting)
+	}
+	return l
+}
+
+// placeLight judges whether game sessions find a process.
+func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
+	l := Light{Name: "Place", State: Idle, Text: "no game session was asked for", To: "/queues"}
+	counts, _ := p.whole.since(now, recent)
+	done := counts["placement "+string(placement.Fulfilled)]
+	bad := counts["placement "+string(placement.TimedOut)] + counts["placement "+string(placement.Failed)]
+	why := ""
+	for _, where := range at {
+		if where.State == Warn || where.State == Bad {
+			why = "; " + where.Location + ": " + where.Reason
+			break
+		}
+	}
+	switch {
+	case bad > 0 && bad >= done:
+		l.State, l.Text = Bad, fmt.Sprintf("%d of %d placements failed in 5 min%s", bad, bad+done, why)
+	case bad > 0:
+		l.State, l.Text = Warn, fmt.Sprintf("%d of %d placements failed in 5 min%s", bad, bad+done, why)
+	case t.Pending > 0 && t.Free == 0:
+		l.State, l.Text = Warn, fmt.Sprintf("%d wait, and no process is free%s", t.Pending, why)
+	case t.Free > 0:
+		l.State, l.Text = Well, fmt.Sprintf("%d more game sessions could start now", t.Free)
+	case t.Processes > 0:
+		l.State, l.Text, l.To = Warn, "no process is free"+why, "/fleets"
+	case t.Fleets > 0:
+		l.State, l.Text, l.To = Warn, "no game server is ready"+why, "/fleets"
+	}
+	return l
+}
+
+// connectLight judges whether game servers stay.
+func (p *Pages) connectLight(_ store.Reader, now time.Time, t Totals) Light {
+	l := Light{Name: "Connect", State: Idle, Text: "no game server runs", To: "/fleets"}
+	counts, _ := p.whole.since(now, recent)
+	starts, crashes := counts["starts"], counts["crashes"]
+	switch {
+	case t.HostsAway > 0 && t.HostsAway == t.Hosts:
+		l.State, l.Text, l.To = Bad, "no host is connected", "/fleets"
+	case t.HostsAway > 0:
+		l.State, l.Text, l.To = Warn, fmt.Sprintf("%d of %d hosts are away", t.HostsAway, t.Hosts), "/fleets"
+	case crashes > 0 && 10*crashes >= starts:
+		l.State, l.Text, l.To = Bad, fmt.Sprintf("%d game servers crashed in 5 min", crashes), "/crashes"
+	case crashes > 0:
+		l.State, l.Text, l.To = Warn, fmt.Sprintf("%d game servers crashed in 5 min", crashes), "/crashes"
+	case t.Processes > 0:
+		l.State, l.Text = Well, fmt.Sprintf("%d game servers, none crashed in 5 min", t.Processes)
+	}
+	return l
+}
+
+// seconds returns a duration for people.
+func seconds(s float64) string {
+	switch {
+	case s < 1:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case s < 10:
+		return fmt.Sprintf("%.1f s", s)
+	case s < 120:
+		return fmt.Sprintf("%.0f s", s)
+	}
+	return fmt.Sprintf("%.0f min", s/60)
+}
+
+// troubles are the events worth knowing on the first page.
+var troubles = map[event.Code]State{
+	event.GameSessionActivationTimeout: Warn, event.ServerProcessCrashed: Bad, event.ServerProcessForceTerminated: Warn,
+	event.ServerProcessReadyTimeout: Bad, event.ServerProcessUnhealthy: Bad, event.ServerProcessExitTimeout: Warn,
+	event.ServerProcessInvalidPath: Bad, event.ServerProcessSDKInitTimeout: Bad, event.GameGroupCrashed: Bad,
+	event.GameGroupReplaced: Warn, event.InstanceGroupCrashed: Bad, event.FleetStateError: Bad, event.FleetStateActive: Well,
+	event.FleetBinaryDownloadFailed: Bad, event.FleetLaunchPathNotFound: Bad, event.FleetExecutableFailed: Bad,
+	event.FleetValidationTimedOut: Bad, event.FleetActivationFailed: Bad, event.LocationStateError: Bad, event.FleetScaling: Idle,
+	event.InstanceReplaced: Warn, event.LogUploadFailed: Warn, event.HostJoined: Well, event.HostDisconnected: Warn,
+	event.HostConnected: Well, event.HostImpaired: Bad, event.HostLost: Bad, event.HostDraining: Idle, event.HostDrained: Idle,
+	event.HostUsedElsewhere: Bad, event.PlacementTimedOut: Warn, event.PlacementFailed: Bad, event.MatchmakingTimedOut: Warn,
+	event.MatchmakingFailed: Bad, event.BuildFailed: Bad, event.ContainerGroupFailed: Bad, event.RuleSetCreated: Idle,
+	event.ConfigurationUpdated: Idle, event.QueueUpdated: Idle, event.KeyCreated: Idle, event.KeyDeleted: Idle, event.PlayerBanned: Idle,
+	event.PlayerTokenReused: Warn,
+}
+
+// notableAge is how old the notable events may be that are shown: reading them is the most
+// expensive part of the page.
+const notableAge = 2 * time.Second
+
+// notables are the last notable events that were read.
+type notables struct {
+	mu  sync.Mutex
+	at  time.Time
+	seq uint64
+	all []Notable
+}
+
+// notable returns the last things worth knowing, newest first.
+func (p *Pages) notable(ctx context.Context) ([]Notable, error) {
+	n := &p.notables
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	seq := p.Events.Last(p.Store.View())
+	if n.all != nil && (n.seq == seq || time.Since(n.at) < notableAge) {
+		return n.all, nil
+	}
+	all, err := p.readNotable(ctx)
+	if err == nil {
+		n.at, n.seq, n.all = time.Now(), seq, all
+	}
+	return all, err
+}
+
+// readNotable returns what is worth knowing of the newest events, newest first.
+func (p *Pages) readNotable(ctx context.Context) ([]Notable, error) {
+	entries, err := p.Events.Read(ctx, event.Query{NewestFirst: true, Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	out := []Notable{}
+	for _, e := range entries {
+		state, ok := troubles[e.Value.Code]
+		if !ok {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].Code == e.Value.Code && out[n-1].To == placeOf(e.Value) {
+			out[n-1].Times++
+			continue
+		}
+		if len(out) == 20 {
+			break
+		}
+		text := e.Value.Message
+		if text == "" {
+			text = e.Value.Resource
+		}
+		out = append(out, Notable{At: e.Value.Time, State: state, Code: e.Value.Code, Text: text, Times: 1, To: placeOf(e.Value)})
+	}
+	return out, nil
+}
+
+// placeOf returns the page of what an event is about.
+func placeOf(e *event.Event) string {
+	switch {
+	case e.GameSessionID != "":
+		return "/sessions?id=" + e.GameSessionID
+	case e.FleetID != "":
+		return "/fleets?id=" + e.FleetID
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package pages
+
+import (
+	"context"
+	"strings"
+
+	"github.com/musterhq/muster/auth"
+)
+
+// Hit is something that a search found.
+type Hit struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Note string `json:"note,omitempty"`
+	To   string `json:"to"` // its page
+}
+
+// hitsMost is how many hits a search returns.
+const hitsMost = 8
+
+// finder collects the hits of a search; exact ones come first.
+type finder struct {
+	text         string // in lower case
+	exact, other []Hit
+}
+
+func (f *finder) full() bool { return len(f.exact)+len(f.other) >= 4*hitsMost }
+
+// try adds a hit if one of the names contains the text.
+func (f *finder) try(h Hit, names ...string) {
+	for _, name := range append(names, h.Name) {
+		name = strings.ToLower(name)
+		switch {
+		case name == f.text:
+			f.exact = append(f.exact, h)
+			return
+		case strings.Contains(name, f.text):
+			f.other = append(f.other, h)
+			return
+		}
+	}
+}
+
+// Search returns what has an id, name or address like text, in the caller's scope.
+func (p *Pages) Search(ctx context.Context, caller auth.Caller, text string) ([]Hit, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return []Hit{}, nil
+	}
+	f := &finder{text: strings.ToLower(text)}
+	view := p.Store.View()
+	for fl := range p.Fleets.All(view, "") {
+		if arn := p.Home.OfFleet(fl.ID); caller.Reaches(arn) && may(caller, "DescribeFleetAttributes") {
+			f.try(Hit{Kind: "fleet", Name: fl.Name, Note: fl.ID, To: "/fleets?id=" + fl.ID}, fl.ID, arn)
+		}
+	}
+	if may(caller, "DescribeGameSessionQueues") {
+		for _, q := range p.Placements.Overview() {
+			if caller.Reaches(q.ARN) {
+				f.try(Hit{Kind: "queue", Name: q.Name, To: "/queues?name=" + q.Name}, q.ARN)
+			}
+		}
+	}
+	for c := range p.Matches.Configurations.After(view, "") {
+		if caller.Reaches(p.Matches.Configurations.ARN(c.Name)) && may(caller, "DescribeMatchmakingConfigurations") {
+			f.try(Hit{Kind: "matchmaker", Name: c.Name, To: "/matchmaking?name=" + c.Name})
+			for t := range p.Matches.Open(view, c.Name) {
+				if f.full() {
+					break
+				}
+				f.try(Hit{Kind: "ticket", Name: t.ID, Note: string(t.Status), To: "/tickets?id=" + t.ID})
+			}
+		}
+	}
+	if may(caller, auth.ReadHosts) && !caller.Scoped() {
+		for h := range p.Instances.Hosts(view) {
+			f.try(Hit{Kind: "host", Name: h.Name, Note: h.Location, To: "/hosts?id=" + h.ID}, h.ID, h.IPAddress, h.DNSName)
+		}
+	}
+	if may(caller, "DescribeGameSessions") {
+		p.findSessions(f, caller)
+	}
+	if err := p.findByID(ctx, f, caller, text); err != nil {
+		return nil, err
+	}
+	hits := append(f.exact, f.other...)
+	return hits[:min(len(hits), hitsMost)], nil
+}
+
+func may(caller auth.Caller, action auth.Action) bool { return caller.Has(action) == nil }
+
+// findSessions looks for game sessions by id, name and address, and for their players.
+func (p *Pages) findSessions(f *finder, caller auth.Caller) {
+	view := p.Store.View()
+	for fl := range p.Fleets.All(view, "") {
+		if !caller.Reaches(p.Home.OfFleet(fl.ID)) {
+			continue
+		}
+		for g := range p.Sessions.All(view, fl.ID) {
+			if f.full() {
+				return
+			}
+			short := g.ID[strings.LastIndex(g.ID, "/")+1:]
+			f.try(Hit{Kind: "session", Name: short, Note: g.Name, To: "/sessions?id=" + g.ID}, g.ID, g.Name, g.IPAddress)
+			for s := range p.Sessions.Players.Of(view, g.ID) {
+				f.try(Hit{Kind: "player", Name: s.PlayerID, Note: string(s.Status), To: "/players?id=" + s.PlayerID})
+			}
+		}
+	}
+}
+
+// findByID looks for what is no longer in memory, by its exact id.
+func (p *Pages) findByID(ctx context.Context, f *finder, caller auth.Caller, text string) error {
+	if len(f.exact) > 0 {
+		return nil
+	}
+	if may(caller, "DescribeMatchmaking") {
+		d, err := p.Matches.Get(ctx, text)
+		if err != nil {
+			return err
+		}
+		if d != nil && caller.Reaches(p.Matches.Configurations.ARN(d.Ticket.Configuration)) {
+			f.exact = append(f.exact, Hit{Kind: "ticket", Name: d.Ticket.ID, Note: string(d.Ticket.Status), To: "/tickets?id=" + d.Ticket.ID})
+		}
+	}
+	if may(caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && caller.Reaches(p.fleetOf(text)) {
+		g, err := p.Sessions.Get(ctx, text)
+		if err != nil {
+			return err
+		}
+		if g != nil {
+			f.exact = append(f.exact, Hit{Kind: "session", Name: g.ID[strings.LastIndex(g.ID, "/")+1:], Note: g.Name, To: "/sessions?id=" + g.ID})
+		}
+	}
+	return nil
+}

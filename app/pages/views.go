@@ -1,0 +1,124 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/console"
+)
+
+// Gate has the functions that check callers.
+type Gate struct {
+	// Allow returns the sender of a request, or a fault if it may not perform action on the
+	// resources.
+	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
+	// AllowOf is like Allow for a resource that is looked up once the sender is
+	// authenticated.
+	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
+	// Who returns the sender of a request whatever its role.
+	Who func(r *http.Request) (auth.Caller, error)
+	// TicketOf returns the name of a ticket's configuration, "" if the ticket does not exist.
+	TicketOf func(ctx context.Context, id string) (string, error)
+}
+
+// Views returns the views of the console, by name.
+func (p *Pages) Views(g Gate) map[string]console.View {
+	account := func(action auth.Action) func(*http.Request, url.Values) (auth.Caller, error) {
+		return func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Allow(r, action) }
+	}
+	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
+	return map[string]console.View{
+		"now": {
+			Allow: account("DescribeFleetUtilization"),
+			Data:  func(ctx context.Context, c auth.Caller, _ url.Values) (any, error) { return p.Now(ctx, c) },
+		},
+		"queues": {
+			Allow: account("DescribeGameSessionQueues"),
+			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Queues(), nil },
+		},
+		"queue": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.Allow(r, "DescribeGameSessionQueues", p.Home.Of("gamesessionqueue", q.Get("name")))
+			},
+			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
+				return p.Queue(ctx, q.Get("name"))
+			},
+		},
+		"matchmakers": {
+			Allow: account("DescribeMatchmakingConfigurations"),
+			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Matchmakers(), nil },
+		},
+		"matchmaker": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.Allow(r, "DescribeMatchmaking", p.Home.Of("matchmakingconfiguration", q.Get("name")))
+			},
+			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
+				return p.Matchmaker(ctx, q.Get("name"))
+			},
+		},
+		"ticket": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.AllowOf(r, "DescribeMatchmaking", func(ctx context.Context) (string, error) {
+					name, err := g.TicketOf(ctx, q.Get("id"))
+					return p.Home.Of("matchmakingconfiguration", name), err
+				})
+			},
+			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) { return p.Ticket(ctx, q.Get("id")) },
+		},
+		"fleet": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.Allow(r, "DescribeGameSessions", fleet(q))
+			},
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.Fleet(ctx, q.Get("id"), func(location string) bool { return c.ReachesBeside(p.Home.Of("location", location)) })
+			},
+		},
+		"sessions": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				if q.Get("fleet") != "" {
+					return g.Allow(r, "DescribeGameSessions", p.Home.OfFleet(p.Home.FleetID(q.Get("fleet"))))
+				}
+				caller, err := g.Who(r)
+				if err == nil {
+					err = caller.Has("DescribeGameSessions")
+				}
+				return caller, err
+			},
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.GameSessions(ctx, c, q.Get("fleet"))
+			},
+		},
+		"session": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.Allow(r, "DescribeGameSessions", p.fleetOf(q.Get("id")))
+			},
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.GameSession(ctx, c, q.Get("id"))
+			},
+		},
+		"player": {
+			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
+				caller, err := g.Who(r)
+				if err == nil {
+					err = caller.Has("DescribePlayerSessions")
+				}
+				return caller, err
+			},
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.Player(ctx, c, q.Get("id"))
+			},
+		},
+		"crashes": {
+			Allow: account("DescribeFleetEvents"),
+			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Crashes(), nil },
+		},
+		"search": {
+			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r) },
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.Search(ctx, c, q.Get("text"))
+			},
+		},
+	}
+}

@@ -1,0 +1,223 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+)
+
+// browser is a browser at the console of a server that requires keys.
+type browser struct {
+	*testing.T
+	url    string
+	cookie *http.Cookie
+	csrf   string
+}
+
+// send sends a request as a page of the console does; header has more of its headers.
+func (b *browser) send(method, path, body string, header map[string]string) (status int, text string) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if b.cookie != nil {
+		r.AddCookie(b.cookie)
+	}
+	if b.csrf != "" {
+		r.Header.Set("X-Muster-Csrf", b.csrf)
+	}
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range answer.Cookies() {
+		b.cookie = c
+	}
+	return answer.StatusCode, string(content)
+}
+
+var asJSON = map[string]string{"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+// logIn logs in with a key.
+func (b *browser) logIn(key client.Credentials) {
+	b.Helper()
+	if status, text := b.send(http.MethodPost, "/console/api/login", `{"key_id":"`+key.AccessKeyID+`","secret":"`+key.SecretAccessKey+`"}`, asJSON); status != http.StatusNoContent {
+		b.Fatalf("log in: %d %s", status, text)
+	}
+	_, text := b.send(http.MethodGet, "/console/api/me", "", nil)
+	var me struct{ CSRF, Role string }
+	if err := json.Unmarshal([]byte(text), &me); err != nil || me.CSRF == "" {
+		b.Fatalf("me: %v, %s", err, text)
+	}
+	b.csrf = me.CSRF
+}
+
+// call calls an operation of the API with the login.
+func (b *browser) call(operation, input string, header map[string]string) (status int, text string) {
+	b.Helper()
+	all := map[string]string{"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "GameLift." + operation}
+	for name, value := range header {
+		all[name] = value
+	}
+	return b.send(http.MethodPost, "/", input, all)
+}
+
+// A person logs in with a key, and may do what the key may: no more, and no longer.
+func TestConsole_LogIn(t *testing.T) {
+	t.Parallel()
+	a, keys, _ := serve(t, "read-only", "operator")
+	b := &browser{T: t, url: a.URL()}
+	refused := func(what string, want, status int, text string) {
+		t.Helper()
+		if status != want {
+			t.Errorf("%s: %d %s, want %d", what, status, text, want)
+		}
+	}
+	status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil)
+	refused("a view for nobody", http.StatusUnauthorized, status, text)
+	status, text = b.send(http.MethodPost, "/console/api/login", `{"key_id":"`+keys["operator"].Credentials.AccessKeyID+`","secret":"guess"}`, asJSON)
+	refused("a wrong secret", http.StatusUnauthorized, status, text)
+	if b.cookie != nil {
+		t.Fatal("a cookie for a wrong secret")
+	}
+	status, text = b.send(http.MethodPost, "/console/api/login", `key_id=a&secret=b`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+	refused("a form, which any page can send", http.StatusUnsupportedMediaType, status, text)
+	status, text = b.send(http.MethodPost, "/console/api/login", `{}`, asJSON)
+	refused("nothing", http.StatusBadRequest, status, text)
+
+	// A cookie that somebody has planted does not become the login's.
+	planted := strings.Repeat("A", 43)
+	b.cookie = &http.Cookie{Name: "muster_00000000", Value: planted}
+	b.logIn(keys["operator"].Credentials)
+	if b.cookie.Value == planted || len(b.cookie.Value) < 40 {
+		t.Errorf("the cookie is %q", b.cookie.Value)
+	}
+	if c := b.cookie; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.MaxAge < 40_000 {
+		t.Errorf("the cookie is %+v", c)
+	}
+
+	for view, want := range map[string]int{"now": 200, "queues": 200, "matchmakers": 200, "sessions": 200, "crashes": 200, "search?text=x": 200, "queue?name=no": 404, "ticket?id=no": 404, "fleet?id=fleet-no": 404} {
+		status, text = b.send(http.MethodGet, "/console/api/views/"+view, "", nil)
+		refused("view "+view, want, status, text)
+	}
+	status, text = b.call("CreateLocation", `{"LocationName":"custom-a"}`, nil)
+	refused("a change by an operator", http.StatusOK, status, text)
+	status, text = b.send(http.MethodGet, "/admin/v1/keys", "", nil)
+	refused("keys for an operator", http.StatusForbidden, status, text)
+
+	csrf := b.csrf
+	for what, header := range map[string]map[string]string{
+		"without the page's proof":       {"X-Muster-Csrf": ""},
+		"with another proof":             {"X-Muster-Csrf": "x" + csrf},
+		"from a page of another site":    {"Sec-Fetch-Site": "cross-site"},
+		"from a page of a sister domain": {"Sec-Fetch-Site": "same-site"},
+	} {
+		status, text = b.call("CreateLocation", `{"LocationName":"custom-b"}`, header)
+		if status != http.StatusBadRequest && status != http.StatusForbidden {
+			t.Errorf("a change %s: %d %s", what, status, text)
+		}
+	}
+	if status, text = b.call("ListLocations", `{}`, nil); !strings.Contains(text, "custom-a") || strings.Contains(text, "custom-b") {
+		t.Errorf("the locations are %d %s", status, text)
+	}
+
+	reader := &browser{T: t, url: a.URL()}
+	reader.logIn(keys["read-only"].Credentials)
+	status, text = reader.call("DeleteLocation", `{"LocationName":"custom-a"}`, nil)
+	if status < 400 || !strings.Contains(text, "read-only") {
+		t.Errorf("a change by a reader: %d %s", status, text)
+	}
+	reader.csrf = csrf // of the other login
+	status, text = reader.call("ListLocations", `{}`, nil)
+	if status < 400 {
+		t.Errorf("another login's proof: %d %s", status, text)
+	}
+
+	if status, text = b.send(http.MethodDelete, "/console/api/login", "", nil); status != http.StatusNoContent {
+		t.Fatalf("log out: %d %s", status, text)
+	}
+	if b.cookie.MaxAge >= 0 {
+		t.Errorf("the cookie stays: %+v", b.cookie)
+	}
+}
+
+// A login ends with its key, at once and for good.
+func TestConsole_LogInEndsWithKey(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	first := firstKey(t, a)
+	user := with(t, a, first, client.KeySpec{Name: "user", Role: "operator"})
+	b := &browser{T: t, url: a.URL()}
+	b.logIn(user.Credentials)
+	if _, err := first.DisableKey(t.Context(), user.Credentials.AccessKeyID); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil); status != http.StatusUnauthorized {
+		t.Errorf("a disabled key's login: %d %s", status, text)
+	}
+	if _, err := first.EnableKey(t.Context(), user.Credentials.AccessKeyID); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
+		t.Errorf("the login came back: %d %s", status, text)
+	}
+}
+
+// People get pages, which may load and ask nothing but their own server. Programs get what
+// they always got.
+func TestConsole_Pages(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	get := func(path, accept string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer
+	}
+	if answer := get("/", "text/html,application/xhtml+xml"); answer.StatusCode != http.StatusFound || answer.Header.Get("Location") != "/console/" {
+		t.Errorf("/ for people: %d to %q", answer.StatusCode, answer.Header.Get("Location"))
+	}
+	if answer := get("/", "*/*"); answer.StatusCode != http.StatusNotFound || answer.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("/ for programs: %d, %s", answer.StatusCode, answer.Header.Get("Content-Type"))
+	}
+	for path, kind := range map[string]string{
+		"/console/": "text/html", "/console/fleets": "text/html", "/console/assets/console.js": "text/javascript",
+		"/console/assets/console.css": "text/css", "/console/assets/icon.svg": "image/svg+xml",
+	} {
+		answer := get(path, "*/*")
+		h := answer.Header
+		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), kind) {
+			t.Errorf("%s: %d, %s", path, answer.StatusCode, h.Get("Content-Type"))
+		}
+		policy := h.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"} {
+			if !strings.Contains(policy+";", part) {
+				t.Errorf("%s: the policy %q lacks %q", path, policy, part)
+			}
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+}

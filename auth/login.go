@@ -1,0 +1,161 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+const (
+	// LoginLifetime is how long a login to the console is valid.
+	LoginLifetime = 12 * time.Hour
+	// loginsEach is how many logins one key has; another ends the oldest.
+	loginsEach = 16
+	// CSRFHeader is the header with which a page shows that it has read its own login, in
+	// every request that is not a GET.
+	CSRFHeader = "X-Muster-Csrf"
+)
+
+// Login is a person's login to the console with an access key. Requests with its cookie may
+// do what the key may, as long as both are valid.
+type Login struct {
+	ID      string    `json:"id"` // hash of the token in the cookie
+	KeyID   string    `json:"key_id"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
+}
+
+// LogIn begins a login for a person who knows a key's secret, and returns the token for the
+// cookie. Every login has a token of its own, so that one that was known before is worth
+// nothing. Errors: UnrecognizedClient.
+func (s *Service) LogIn(ctx context.Context, keyID, secret string) (token string, l Login, err error) {
+	want, known := s.Secret(keyID)
+	if same := hmac.Equal(digest(want), digest(secret)); !same || !known {
+		return "", l, fault.New(fault.UnrecognizedClient, "the access key id or the secret access key is wrong")
+	}
+	k, err := s.Caller(keyID)
+	if err != nil {
+		return "", l, err
+	}
+	raw := make([]byte, 32)
+	rand.Read(raw)
+	token = base64.RawURLEncoding.EncodeToString(raw)
+	now := time.Now()
+	l = Login{ID: loginID(token), KeyID: k.KeyID, Created: now, Expires: now.Add(LoginLifetime)}
+	if err := s.begin.Do(WithActor(ctx, k), l); err != nil {
+		return "", l, err
+	}
+	s.Used(keyID)
+	return token, l, nil
+}
+
+// WithActor returns a context whose commands are recorded as the caller's.
+func WithActor(ctx context.Context, c Caller) context.Context { return store.WithActor(ctx, c.Actor()) }
+
+func digest(s string) []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:]
+}
+
+func loginID(token string) string { return hex.EncodeToString(digest("muster login v1 " + token)) }
+
+// runBegin adds a login. Those that have expired, and the key's oldest if there are too
+// many, end.
+func (s *Service) runBegin(tx *store.Tx, l Login) error {
+	var own []*Login
+	var over []string
+	for old := range s.logins.All(tx) {
+		switch {
+		case !tx.Now().Before(old.Expires):
+			over = append(over, old.ID)
+		case old.KeyID == l.KeyID:
+			own = append(own, old)
+		}
+	}
+	slices.SortFunc(own, func(a, b *Login) int { return a.Created.Compare(b.Created) })
+	for len(own) >= loginsEach {
+		over = append(over, own[0].ID)
+		own = own[1:]
+	}
+	for _, id := range over {
+		s.logins.Delete(tx, id)
+	}
+	s.logins.Put(tx, &l)
+	return nil
+}
+
+// LogOut ends the login with a token, if there is one.
+func (s *Service) LogOut(ctx context.Context, token string) error {
+	return s.end.Do(ctx, loginID(token))
+}
+
+func (s *Service) runEnd(tx *store.Tx, id string) error {
+	s.logins.Delete(tx, id)
+	return nil
+}
+
+// endLogins ends the logins of a key that is deleted or disabled.
+func (s *Service) endLogins(tx *store.Tx, keyID string) {
+	var over []string
+	for l := range s.logins.All(tx) {
+		if l.KeyID == keyID {
+			over = append(over, l.ID)
+		}
+	}
+	for _, id := range over {
+		s.logins.Delete(tx, id)
+	}
+}
+
+// LoggedIn returns the login with a token, and its caller as the key is now. Errors:
+// UnrecognizedClient.
+func (s *Service) LoggedIn(token string) (Login, Caller, error) {
+	l := s.logins.Get(s.st.View(), loginID(token))
+	if l == nil || !time.Now().Before(l.Expires) {
+		return Login{}, Caller{}, fault.New(fault.UnrecognizedClient, "the login to the console has ended; log in again")
+	}
+	c, err := s.Caller(l.KeyID)
+	return *l, c, err
+}
+
+// LoginCookie is the name of the cookie with a login's token. It differs from deployment to
+// deployment, since cookies do not differ by port.
+func (m *Master) LoginCookie() string { return "muster_" + m.Fingerprint()[:8] }
+
+// CSRF returns what a page sends in CSRFHeader with the cookie of a token.
+func (m *Master) CSRF(token string) string {
+	mac := hmac.New(sha256.New, m.Derive("console csrf"))
+	mac.Write([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// FromCookie returns the token of a login that a request has in its cookie, "" if it has
+// none or is signed. Errors: AccessDenied (a change without CSRFHeader, or from a page of
+// another site).
+func (m *Master) FromCookie(r *http.Request) (token string, err error) {
+	if r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") == "" {
+		return "", nil
+	}
+	cookie, err := r.Cookie(m.LoginCookie())
+	if err != nil || cookie.Value == "" {
+		return "", nil //nolint:nilerr // a request without a login
+	}
+	switch from := r.Header.Get("Sec-Fetch-Site"); {
+	case from != "" && from != "same-origin" && from != "none":
+		return "", fault.New(fault.AccessDenied, "Sec-Fetch-Site: a page of another site cannot use a login to the console")
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+	case !hmac.Equal([]byte(strings.TrimSpace(r.Header.Get(CSRFHeader))), []byte(m.CSRF(cookie.Value))):
+		return "", fault.New(fault.AccessDenied, "%s: must be the value that GET /console/api/me gives the page; without it a change by cookie is refused", CSRFHeader)
+	}
+	return cookie.Value, nil
+}

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+)
+
+// People has the functions with which people use the console.
+type People struct {
+	Region, Account string
+	// Actions are the actions that a page shows buttons for, if the caller's role allows
+	// them.
+	Actions []auth.Action
+	// Cookie is the name of the cookie with a login's token.
+	Cookie string
+	// Secure reports whether the cookie of a request must be sent by TLS only.
+	Secure func(r *http.Request) bool
+	// LogIn begins a login with an access key; it counts wrong ones.
+	LogIn func(r *http.Request, keyID, secret string) (token string, l auth.Login, err error)
+	// LogOut ends the login with a token, if there is one.
+	LogOut func(ctx context.Context, token string) error
+	// Who returns the sender of a request, whatever its role, and what it must send with
+	// changes; expires is zero without a login.
+	Who func(r *http.Request) (caller auth.Caller, csrf string, expires time.Time, err error)
+	// Operations returns a description of the API's operations, sent as JSON.
+	Operations func() any
+}
+
+// maxLogin is the most bytes of a request to log in.
+const maxLogin = 4 << 10
+
+// me is the answer to a page that asks whose console it is.
+type me struct {
+	Local   bool          `json:"local"` // the server requires no credentials
+	KeyID   string        `json:"key_id,omitempty"`
+	Name    string        `json:"name"`
+	Role    auth.Role     `json:"role"`
+	Scope   string        `json:"scope,omitempty"`
+	Region  string        `json:"region"`
+	Account string        `json:"account"`
+	Expires time.Time     `json:"expires,omitzero"` // of the login
+	CSRF    string        `json:"csrf,omitempty"`   // for auth.CSRFHeader
+	May     []auth.Action `json:"may"`
+	Now     time.Time     `json:"now"`
+}
+
+// People adds these routes, and must be called before the console serves requests:
+//
+//	GET    /console/api/me       returns whose console it is, and what the caller may do
+//	POST   /console/api/login    {"key_id", "secret"}: sets the cookie of a login
+//	DELETE /console/api/login    ends the login
+//	GET    /console/api/operations   describes the API's operations
+func (c *Console) People(p People) {
+	c.mux.HandleFunc("GET /console/api/me", func(w http.ResponseWriter, r *http.Request) {
+		caller, csrf, expires, err := p.Who(r)
+		if c.denied(w, err) {
+			return
+		}
+		m := me{
+			Local: caller.Local, KeyID: caller.KeyID, Name: caller.Name, Role: caller.Role, Region: p.Region, Account: p.Account,
+			Expires: expires, CSRF: csrf, May: []auth.Action{}, Now: time.Now(),
+		}
+		if caller.Scoped() {
+			m.Scope = caller.Scope.String()
+		}
+		for _, a := range p.Actions {
+			if caller.Has(a) == nil {
+				m.May = append(m.May, a)
+			}
+		}
+		c.answer(w, m, nil)
+	})
+	c.mux.HandleFunc("GET /console/api/operations", func(w http.ResponseWriter, r *http.Request) {
+		if _, _, _, err := p.Who(r); !c.denied(w, err) {
+			c.answer(w, p.Operations(), nil)
+		}
+	})
+	c.mux.HandleFunc("POST /console/api/login", func(w http.ResponseWriter, r *http.Request) { c.logIn(w, r, &p) })
+	c.mux.HandleFunc("DELETE /console/api/login", func(w http.ResponseWriter, r *http.Request) {
+		if _, _, _, err := p.Who(r); c.denied(w, err) {
+			return
+		}
+		if cookie, err := r.Cookie(p.Cookie); err == nil {
+			if err := p.LogOut(r.Context(), cookie.Value); c.denied(w, err) {
+				return
+			}
+		}
+		http.SetCookie(w, p.cookie(r, "", -1))
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// logIn begins a login. Only a page of this server can send such a request: others cannot
+// set the type of its body.
+func (c *Console) logIn(w http.ResponseWriter, r *http.Request, p *People) {
+	if r.Header.Get("Content-Type") != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, "Content-Type: must be application/json")
+		return
+	}
+	var in struct {
+		KeyID  string `json:"key_id"`
+		Secret string `json:"secret"`
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	if err == nil {
+		err = json.Unmarshal(body, &in)
+	}
+	if err != nil || in.KeyID == "" || in.Secret == "" {
+		refuse(w, http.StatusBadRequest, `the body must be {"key_id": "…", "secret": "…"}: an access key of this server`)
+		return
+	}
+	token, l, err := p.LogIn(r, in.KeyID, in.Secret)
+	if err != nil {
+		c.denied(w, err)
+		return
+	}
+	http.SetCookie(w, p.cookie(r, token, int(time.Until(l.Expires).Seconds())))
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// cookie returns the cookie of a login; a negative age removes it.
+func (p *People) cookie(r *http.Request, token string, age int) *http.Cookie {
+	return &http.Cookie{
+		Name: p.Cookie, Value: token, Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: p.Secure(r), SameSite: http.SameSiteStrictMode,
+	}
+}

@@ -1,0 +1,34 @@
+// What is asked for again and again, for paths that have no view.
+
+import { useEffect, useState } from "preact/hooks";
+import { paused } from "./live";
+
+/** Asks again every so often while the component is shown and the console is not paused. */
+export function useAsked<T>(ask: () => Promise<T>, key: string, every: number): { data: T | undefined; problem: string; again: () => void } {
+  const [data, setData] = useState<T | undefined>(undefined);
+  const [problem, setProblem] = useState("");
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    let over = false;
+    let timer = 0;
+    const once = async (): Promise<void> => {
+      if (!paused.peek() && !document.hidden) {
+        try {
+          const next = await ask();
+          if (over) return;
+          setData((old) => (old !== undefined && JSON.stringify(old) === JSON.stringify(next) ? old : next));
+          setProblem("");
+        } catch (e) {
+          if (!over) setProblem((e as Error).message);
+        }
+      }
+      if (!over && every > 0) timer = window.setTimeout(() => void once(), every);
+    };
+    void once();
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [key, turn]);
+  return { data, problem, again: () => setTurn(turn + 1) };
+}

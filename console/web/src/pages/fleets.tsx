@@ -1,0 +1,201 @@
+// Fleets: is there room, and what is it doing? (Nomad's topology.)
+
+import { useState } from "preact/hooks";
+import { call, may, me, read } from "../core/api";
+import { useLive } from "../core/live";
+import { param, to } from "../core/route";
+import { count, many, quote, words } from "../core/text";
+import { ask } from "../ui/act";
+import { Glyph, Status } from "../ui/glyph";
+import { cells, Heat, type Host } from "../ui/heat";
+import { A, Ago, Empty, Figure, Head, ID, Panel, Show } from "../ui/parts";
+import { Table } from "../ui/table";
+import { useAsked } from "../core/asked";
+
+export interface Load {
+  desired_instances: number;
+  active_instances: number;
+  idle_instances: number;
+  pending_instances: number;
+  terminating_instances: number;
+  short_instances: number;
+  active_server_processes: number;
+  available_game_sessions: number;
+  active_game_sessions: number;
+  activating_game_sessions: number;
+  current_player_sessions: number;
+  maximum_player_sessions: number;
+}
+
+export interface Fleet extends Load {
+  id: string;
+  name: string;
+  status: string;
+  compute_type: string;
+  created: string;
+  locations: ({ location: string; status: string; reason?: string } & Load)[];
+}
+
+interface FleetView extends Fleet {
+  hosts: Host[];
+  counts: Record<string, number>;
+  events: { seq: number; at: string; code: string; text?: string; session?: string }[];
+}
+
+export function Fleets() {
+  const id = param("id");
+  return id ? <One id={id} /> : <List />;
+}
+
+function List() {
+  const { data, problem } = useAsked(() => read<Fleet[]>("/console/api/fleets"), "fleets", 1000);
+  return (
+    <>
+      <Head title="Fleets" question="Is there room for more players?" />
+      {problem && <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>Fleets cannot be shown: {problem}</span></div>}
+      {data && (data.length === 0 ? (
+        <div class="panel">
+          <Empty command={`aws gamelift --endpoint-url ${location.origin} create-fleet --name mine --compute-type ANYWHERE --locations Location=custom-here`}>There is no fleet. A fleet is where game servers run: on machines that joined, in containers, or anywhere.</Empty>
+        </div>
+      ) : (
+        <Panel bare>
+          <Table
+            label="Fleets" rows={data} id={(f) => f.id} to={(f) => to("/fleets", { id: f.id })} ended={(f) => f.status === "TERMINATED"}
+            columns={[
+              { key: "name", title: "Fleet", value: (f) => f.name, cell: (f) => <A to={to("/fleets", { id: f.id })}>{f.name || f.id}</A> },
+              { key: "status", title: "Status", value: (f) => f.status, cell: (f) => <Status of={f.status} /> },
+              { key: "players", title: "Players", num: true, value: (f) => f.current_player_sessions, cell: (f) => count(f.current_player_sessions) },
+              { key: "sessions", title: "Game sessions", num: true, value: (f) => f.active_game_sessions, cell: (f) => count(f.active_game_sessions + f.activating_game_sessions) },
+              { key: "free", title: "Free", num: true, value: (f) => f.available_game_sessions, cell: (f) => count(f.available_game_sessions) },
+              { key: "processes", title: "Processes", num: true, wide: true, value: (f) => f.active_server_processes, cell: (f) => count(f.active_server_processes) },
+              { key: "instances", title: "Instances", num: true, wide: true, value: (f) => f.active_instances, cell: (f) => (f.compute_type === "ANYWHERE" ? "–" : `${f.active_instances} of ${f.desired_instances}`) },
+              { key: "kind", title: "Hosting", wide: true, value: (f) => f.compute_type, cell: (f) => <span class="soft">{f.compute_type.toLowerCase()}</span> },
+              { key: "locations", title: "Locations", wide: true, cell: (f) => <span class="soft">{f.locations.map((l) => l.location).join(", ")}</span> },
+              { key: "created", title: "Age", num: true, wide: true, value: (f) => -Date.parse(f.created), cell: (f) => <Ago at={f.created} /> },
+            ]}
+          />
+        </Panel>
+      ))}
+    </>
+  );
+}
+
+function One({ id }: { id: string }) {
+  const live = useLive<FleetView>("fleet", { id }, 500);
+  const [only, setOnly] = useState("");
+  const v = live.data.value;
+  const managed = v && v.compute_type !== "ANYWHERE";
+  return (
+    <>
+      <Head title={v?.name || id} question="Is there room, and what is it doing?">
+        {v && managed && may("UpdateFleetCapacity") && v.status === "ACTIVE" && <button type="button" class="btn" onClick={() => scale(v)}>Set capacity …</button>}
+        {v && may("DeleteFleet") && v.status !== "DELETING" && v.status !== "TERMINATED" && <button type="button" class="btn ends" onClick={() => remove(v)}>Delete …</button>}
+      </Head>
+      <Show live={live} what={`Fleet ${id}`}>
+        {(f) => (
+          <>
+            <div class="row wrap soft">
+              <Status of={f.status} />
+              <ID id={f.id} most={48} />
+              <span>{f.compute_type.toLowerCase()}</span>
+              <span>created <Ago at={f.created} /> ago</span>
+            </div>
+            <div class="cols4">
+              <Panel><Figure value={count(f.current_player_sessions)} label="players" to={to("/sessions", { fleet: f.id })} /></Panel>
+              <Panel><Figure value={count(f.active_game_sessions + f.activating_game_sessions)} label="game sessions" to={to("/sessions", { fleet: f.id })} /></Panel>
+              <Panel><Figure value={count(f.available_game_sessions)} label="could start now" /></Panel>
+              <Panel>{managed ? <Figure value={count(f.active_instances)} unit={`of ${f.desired_instances}`} label="instances" /> : <Figure value={count(f.active_server_processes)} label="processes ready" />}</Panel>
+            </div>
+            <Panel title="Game servers" note={many(f.hosts.length, "host")} right={<Counts counts={f.counts} only={only} set={setOnly} />}>
+              {f.hosts.length ? (
+                <Heat hosts={f.hosts} only={only} session={(s) => to("/sessions", { id: arnOf(f, s) })} host={(h) => (h.id ? to("/hosts", { id: h.id }) : undefined)} />
+              ) : (
+                <p class="dim">No game server of this fleet is connected{f.locations.find((l) => l.reason) ? `: ${f.locations.find((l) => l.reason)!.reason}` : "."}</p>
+              )}
+            </Panel>
+            <Panel title="Locations" bare>
+              <Table
+                label="Locations" rows={f.locations} id={(l) => l.location} most={360}
+                columns={[
+                  { key: "location", title: "Location", value: (l) => l.location, cell: (l) => l.location },
+                  { key: "status", title: "Status", value: (l) => l.status, cell: (l) => <Status of={l.status} /> },
+                  { key: "players", title: "Players", num: true, value: (l) => l.current_player_sessions, cell: (l) => count(l.current_player_sessions) },
+                  { key: "sessions", title: "Game sessions", num: true, value: (l) => l.active_game_sessions, cell: (l) => count(l.active_game_sessions + l.activating_game_sessions) },
+                  { key: "free", title: "Free", num: true, value: (l) => l.available_game_sessions, cell: (l) => count(l.available_game_sessions) },
+                  { key: "instances", title: "Instances", num: true, wide: true, cell: (l) => (managed ? `${l.active_instances} of ${l.desired_instances}` : "–") },
+                  { key: "why", title: "", cell: (l) => <span class="soft">{l.reason}</span> },
+                ]}
+              />
+            </Panel>
+            <Panel title="Events" right={<A to={to("/events", { fleet: f.id })}>all of this fleet</A>}>
+              {f.events.length ? (
+                <div class="events">
+                  {f.events.map((e) => (
+                    <>
+                      <span class="dim num"><Ago at={e.at} /></span>
+                      <span>{e.session ? <A to={to("/sessions", { id: e.session })}>{words(e.code)}</A> : words(e.code)}</span>
+                      <span class="text">{e.text}</span>
+                    </>
+                  ))}
+                </div>
+              ) : (
+                <p class="dim">None yet.</p>
+              )}
+            </Panel>
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+/** Returns a game session's id as the API has it. */
+function arnOf(f: FleetView, id: string): string {
+  const where = id.includes("/custom-") ? me.value!.region : f.hosts.find((o) => o.sessions.includes(id))?.location;
+  return `arn:aws:gamelift:${where}::gamesession/${id}`;
+}
+
+function Counts({ counts, only, set }: { counts: Record<string, number>; only: string; set: (letter: string) => void }) {
+  return (
+    <span class="chips">
+      {Object.entries(cells).filter(([letter]) => counts[letter]).map(([letter, c]) => (
+        <button type="button" class="chip" key={letter} aria-pressed={only === letter} onClick={() => set(only === letter ? "" : letter)}>
+          <Glyph tone={c.tone} />
+          {count(counts[letter]!)} {c.text}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function scale(f: FleetView): void {
+  let n = f.desired_instances;
+  ask({
+    title: `Set the capacity of ${f.name}`, verb: "Set capacity",
+    effect: `It wants ${many(f.desired_instances, "instance")} in ${f.locations[0]?.location ?? "its home location"} now. Fewer end those without game sessions first; protected game sessions are played to their end.`,
+    form: (
+      <label class="field">
+        <span>Instances wanted</span>
+        <input class="input" type="number" min="0" value={n} onInput={(e) => (n = Number(e.currentTarget.value))} />
+      </label>
+    ),
+    command: `aws gamelift update-fleet-capacity --fleet-id ${quote(f.id)} --location ${quote(f.locations[0]?.location ?? "")} --desired-instances N`,
+    run: async () => {
+      await call("UpdateFleetCapacity", { FleetId: f.id, Location: f.locations[0]?.location, DesiredInstances: n });
+      return `${f.name} wants ${many(n, "instance")}.`;
+    },
+  });
+}
+
+function remove(f: FleetView): void {
+  const games = f.active_game_sessions + f.activating_game_sessions;
+  ask({
+    title: `Delete ${f.name}?`, verb: "Delete the fleet", destroys: true, type: f.name || f.id,
+    effect: games ? `It ends ${many(games, "game session")} of ${many(f.current_player_sessions, "player")}, and every game server of the fleet.` : "It ends every game server of the fleet.",
+    command: `aws gamelift delete-fleet --fleet-id ${quote(f.id)}`,
+    run: async () => {
+      await call("DeleteFleet", { FleetId: f.id });
+      return `${f.name} is being deleted.`;
+    },
+  });
+}

@@ -1,0 +1,218 @@
+// Matchmaking: are rules or players the limit?
+
+import { useLive } from "../core/live";
+import { param, to } from "../core/route";
+import { count, many, seconds, shortID } from "../core/text";
+import { Chart, Spark, type Series } from "../ui/chart";
+import { Status } from "../ui/glyph";
+import { A, Ago, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
+import { Table } from "../ui/table";
+
+export interface TicketRow {
+  id: string;
+  configuration: string;
+  status: string;
+  started: string;
+  ended?: string;
+  players: string[];
+  backfill?: boolean;
+  reason?: string;
+  match?: string;
+  session?: string;
+}
+
+interface RuleLoad {
+  rule?: string;
+  reason?: string;
+  pairs?: number;
+  only?: number;
+  tickets: number;
+}
+
+interface Overview {
+  waiting: number;
+  players: number;
+  ages: { under_ms?: number; tickets: number }[];
+  levels: number[];
+  never?: { code: string; name?: string; tickets: number }[];
+  looked_at: number;
+  pairs: number;
+  free: number;
+  rules?: RuleLoad[];
+  short: number;
+  lacks: number;
+  broken?: RuleLoad[];
+  coming?: { in_ms: number; matches: number; tickets: number; players: number }[];
+  left: number;
+}
+
+interface Matchmaker {
+  name: string;
+  rule_set: string;
+  mode: string;
+  queues?: string[];
+  timeout_ms: number;
+  acceptance: boolean;
+  why: Overview;
+  counts: Record<string, number>;
+  quantiles: Record<string, number | null>;
+  series: Series;
+  waits: Series;
+  open: TicketRow[];
+  open_all: number;
+  ended: TicketRow[];
+}
+
+export function Matchmaking() {
+  const name = param("name");
+  return name ? <One name={name} /> : <List />;
+}
+
+function List() {
+  const live = useLive<{ matchmakers: { name: string; rule_set: string; open: number; done: number; failed: number; p50: number | null; p90: number | null; spark: Series }[] }>("matchmakers", {}, 1000);
+  return (
+    <>
+      <Head title="Matchmaking" question="Do players find a match, and how soon?" />
+      <Show live={live} what="The list of matchmaking configurations">
+        {(v) =>
+          v.matchmakers.length === 0 ? (
+            <div class="panel">
+              <Empty command={[`aws gamelift --endpoint-url ${location.origin} create-matchmaking-rule-set --name duel --rule-set-body file://duel.json`, `aws gamelift --endpoint-url ${location.origin} create-matchmaking-configuration --name duel --rule-set-name duel --request-timeout-seconds 120 --no-acceptance-required --game-session-queue-arns QUEUE-ARN`]}>
+                There is no matchmaking configuration. It needs a rule set, which says who plays with whom, and a queue.
+              </Empty>
+            </div>
+          ) : (
+            <Panel bare>
+              <Table
+                label="Matchmaking configurations" rows={v.matchmakers} id={(m) => m.name} to={(m) => to("/matchmaking", { name: m.name })}
+                columns={[
+                  { key: "name", title: "Configuration", value: (m) => m.name, cell: (m) => <A to={to("/matchmaking", { name: m.name })}>{m.name}</A> },
+                  { key: "rules", title: "Rule set", wide: true, value: (m) => m.rule_set, cell: (m) => m.rule_set },
+                  { key: "open", title: "Tickets open", num: true, value: (m) => m.open, cell: (m) => count(m.open) },
+                  { key: "done", title: "Matched in 1 h", num: true, value: (m) => m.done, cell: (m) => count(m.done) },
+                  { key: "failed", title: "Without a match", num: true, value: (m) => m.failed, cell: (m) => (m.failed ? <span class="c-fail">{count(m.failed)}</span> : "0") },
+                  { key: "p50", title: "p50", num: true, wide: true, value: (m) => m.p50 ?? undefined, cell: (m) => seconds(m.p50) },
+                  { key: "p90", title: "p90", num: true, value: (m) => m.p90 ?? undefined, cell: (m) => seconds(m.p90) },
+                  { key: "spark", title: "Matched, 1 h", wide: true, cell: (m) => <div class="cell-spark"><Spark series={m.spark} name="COMPLETED" label={`matched in the last hour: ${m.done}`} /></div> },
+                ]}
+              />
+            </Panel>
+          )
+        }
+      </Show>
+    </>
+  );
+}
+
+function One({ name }: { name: string }) {
+  const live = useLive<Matchmaker>("matchmaker", { name }, 1000);
+  return (
+    <>
+      <Head title={name} question="Are rules or players the limit?" />
+      <Show live={live} what={`Matchmaking configuration ${name}`}>
+        {(v) => (
+          <>
+            <Panel title="From ticket to game, in the last hour"><Funnel v={v} /></Panel>
+            <div class="cols2">
+              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} /></Panel>
+              <Panel title="Wait until matched, s"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+            </div>
+            <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
+              {v.open.length ? <Tickets rows={v.open} label="Open tickets" /> : <Empty>No ticket is open.</Empty>}
+            </Panel>
+            {v.ended.length > 0 && <Panel title="Ended tickets" note="the newest 100" bare><Tickets rows={v.ended} label="Ended tickets" ended /></Panel>}
+            <Panel title="Configuration">
+              <Facts of={[
+                ["rule set", v.rule_set], ["mode", v.mode], ["times out after", seconds(v.timeout_ms / 1000)], ["acceptance", v.acceptance ? "required" : "not required"],
+                ["queue", v.queues?.map((q) => <A to={to("/queues", { name: shortID(q) })}>{shortID(q)}</A>)],
+              ]} />
+            </Panel>
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+function Funnel({ v }: { v: Matchmaker }) {
+  const c = v.counts;
+  const created = c["created"] ?? 0, placing = c["PLACING"] ?? 0, completed = c["COMPLETED"] ?? 0;
+  const asked = c["REQUIRES_ACCEPTANCE"] ?? 0;
+  const found = v.acceptance ? asked : Math.max(placing, completed);
+  const accepted = Math.max(placing, completed);
+  const stages: [string, number, string][] = [
+    ["created", created, `${count(v.open_all)} still open`],
+    ["in a proposed match", found, `${count((c["TIMED_OUT"] ?? 0) + (c["CANCELLED"] ?? 0))} timed out or were canceled`],
+    [v.acceptance ? "accepted by all" : "no acceptance asked", accepted, v.acceptance ? `${count(Math.max(0, found - accepted))} declined or too late` : ""],
+    ["in a game", completed, `${count(c["FAILED"] ?? 0)} failed`],
+  ];
+  const top = Math.max(1, ...stages.map((s) => s[1]));
+  return (
+    <div class="funnel">
+      {stages.map(([title, n, note]) => (
+        <div class="stage" key={title}>
+          <span class="soft">{title}</span>
+          <b>{count(n)}</b>
+          <div class="track"><div style={{ width: `${(n / top) * 100}%` }} /></div>
+          <span class="dim">{note}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Why({ v }: { v: Overview }) {
+  if (v.waiting === 0) return <p class="dim">No ticket waits.</p>;
+  const rules = (v.rules ?? []).slice(0, 8);
+  const top = Math.max(1, ...rules.map((r) => r.pairs ?? 0));
+  const next = v.coming?.[0];
+  return (
+    <div class="stack">
+      <p>
+        {v.short > 0 && v.short >= v.looked_at / 2
+          ? `Players are the limit: around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`
+          : rules.length
+            ? `Rules are the limit: they keep ${count(v.pairs - v.free)} of ${count(v.pairs)} pairs of tickets apart.`
+            : "Nothing keeps these tickets apart; the next pass can match them."}
+      </p>
+      {rules.length > 0 && (
+        <div class="loads">
+          {rules.map((r) => (
+            <>
+              <span>{r.rule ?? r.reason}</span>
+              <div class="track" role="img" aria-label={`${r.pairs ?? 0} pairs kept apart, ${r.only ?? 0} by nothing else`}>
+                <div class="only" style={{ width: `${((r.only ?? 0) / top) * 100}%` }} />
+                <div class="also" style={{ width: `${(((r.pairs ?? 0) - (r.only ?? 0)) / top) * 100}%` }} />
+              </div>
+              <span class="num">{count(r.pairs ?? 0)} pairs, <b>{count(r.only ?? 0)}</b> alone</span>
+            </>
+          ))}
+        </div>
+      )}
+      {(v.never ?? []).map((n) => (
+        <div class="alert b-fail" key={n.code + (n.name ?? "")}>
+          <span>{many(n.tickets, "ticket")} can never be matched: {n.code.toLowerCase().replaceAll("_", " ")} {n.name}</span>
+        </div>
+      ))}
+      <p class="soft">
+        {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : "If nobody came or went, nobody would be matched; "}
+        {many(v.left, "ticket")} would still wait.
+      </p>
+    </div>
+  );
+}
+
+export function Tickets({ rows, label, ended }: { rows: TicketRow[]; label: string; ended?: boolean }) {
+  return (
+    <Table
+      label={label} rows={rows} id={(t) => t.id} to={(t) => to("/tickets", { id: t.id })} most={420}
+      columns={[
+        { key: "id", title: "Ticket", cell: (t) => <ID id={t.id} to={to("/tickets", { id: t.id })} most={26} /> },
+        { key: "status", title: "Status", value: (t) => t.status, cell: (t) => <Status of={t.status} kind="ticket" /> },
+        { key: "started", title: ended ? "Waited" : "Waits", num: true, value: (t) => (t.ended ? Date.parse(t.ended) - Date.parse(t.started) : -Date.parse(t.started)), cell: (t) => (t.ended ? seconds((Date.parse(t.ended) - Date.parse(t.started)) / 1000) : <Ago at={t.started} />) },
+        { key: "players", title: "Players", wide: true, cell: (t) => <>{t.backfill && <span class="dim">backfill </span>}{t.players.slice(0, 3).map((p) => <><A to={to("/players", { id: p })}>{p.length > 20 ? `${p.slice(0, 8)}…${p.slice(-4)}` : p}</A> </>)}{t.players.length > 3 && `+${t.players.length - 3}`}</> },
+        { key: "session", title: "Game session", wide: true, cell: (t) => (t.session ? <A to={to("/sessions", { id: t.session })} class="mono">{shortID(t.session).slice(-12)}</A> : <span class="soft">{t.reason}</span>) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,223 @@
+// Ticket: what happened to this player? (Temporal's timelines.)
+
+import { call, may } from "../core/api";
+import { clock, useLive } from "../core/live";
+import { param, to } from "../core/route";
+import { many, quote, seconds, shortID } from "../core/text";
+import { ask } from "../ui/act";
+import { Glyph, Status } from "../ui/glyph";
+import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
+
+interface Blocking {
+  rule?: string;
+  type?: string;
+  reason?: string;
+  tickets: number;
+  only: number;
+  nearest?: number;
+  limit?: number;
+}
+
+interface Waiting {
+  players: number;
+  waited_ms: number;
+  level: number;
+  levels: number;
+  next_step?: { level: number; in_ms: number; changes?: string[] };
+  never?: { code: string; player?: string; name?: string; text: string }[];
+  alone?: { text: string }[];
+  others: number;
+  compared: number;
+  compatible: number;
+  blocking?: Blocking[];
+  nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; teams?: string; rejected?: { rule?: string; reason?: string; tickets: number }[] };
+  would?: { at: string; in_ms: number; level: number; tickets: string[]; players: number };
+}
+
+interface TicketView {
+  ticket: {
+    id: string;
+    configuration: string;
+    status: string;
+    reason?: string;
+    message?: string;
+    started: string;
+    ended?: string;
+    deadline: string;
+    members: { p: string; t?: string; a?: string }[];
+    match_id?: string;
+    game_session_id?: string;
+    backfill?: boolean;
+    ip_address?: string;
+    port?: number;
+    rules?: { rule: string; passed: number; failed: number }[];
+  };
+  waiting?: Waiting;
+  match?: { id: string; created: string; tickets: string[]; level?: number; rules?: { rule: string; passed: number; failed: number }[]; players: number; result?: string; ended?: string };
+}
+
+export function Tickets() {
+  const id = param("id");
+  if (!id) {
+    return (
+      <>
+        <Head title="Tickets" />
+        <div class="panel"><Empty>Tickets are listed on the page of their matchmaking configuration; / finds one by its id.</Empty></div>
+      </>
+    );
+  }
+  return <One id={id} />;
+}
+
+function One({ id }: { id: string }) {
+  const live = useLive<TicketView>("ticket", { id }, 1000);
+  const t = live.data.value?.ticket;
+  const open = t && !t.ended;
+  return (
+    <>
+      <Head title={<ID id={id} most={48} />} question="What happened to this player?">
+        {open && may("StopMatchmaking") && !t.backfill && <button type="button" class="btn ends" onClick={() => stop(id)}>Cancel …</button>}
+      </Head>
+      <Show live={live} what={`Ticket ${id}`}>{(v) => <Body v={v} />}</Show>
+    </>
+  );
+}
+
+function Body({ v }: { v: TicketView }) {
+  const t = v.ticket, w = v.waiting;
+  const end = t.ended ? Date.parse(t.ended) : clock.value;
+  return (
+    <>
+      <Panel>
+        <div class="stack">
+          <div class="row wrap">
+            <Status of={t.status} kind="ticket" />
+            <span class="soft">{t.ended ? "after" : "for"} {seconds((end - Date.parse(t.started)) / 1000)}</span>
+            <span class="soft">in <A to={to("/matchmaking", { name: t.configuration })}>{t.configuration}</A></span>
+            {w && <span class="soft">level {w.level} of {w.levels}</span>}
+            <span class="soft">{t.backfill ? "backfill" : many(t.members.length, "player")}</span>
+          </div>
+          <Steps v={v} />
+          {t.message && <p>{t.message}</p>}
+        </div>
+      </Panel>
+      {(w?.never ?? []).map((c) => (
+        <div class="alert b-fail" role="alert" key={c.text}>
+          <Glyph tone="fail" />
+          <span>This ticket can never be matched: {c.text}</span>
+        </div>
+      ))}
+      {w && !w.never?.length && <Near w={w} />}
+      <div class="cols2">
+        <Panel title="Players">
+          <div class="events">
+            {t.members.map((m) => (
+              <>
+                <Glyph tone={m.a === "ACCEPT" ? "ok" : m.a === "REJECT" ? "fail" : "idle"} />
+                <A to={to("/players", { id: m.p })}>{m.p}</A>
+                <span class="text">{[m.t && `team ${m.t}`, m.a === "ACCEPT" ? "accepted" : m.a === "REJECT" ? "declined" : ""].filter(Boolean).join(", ")}</span>
+              </>
+            ))}
+          </div>
+        </Panel>
+        <Panel title="Match">
+          {v.match ? (
+            <Facts of={[
+              ["match", <ID id={v.match.id} most={40} />],
+              ["players", String(v.match.players)],
+              ["tickets", v.match.tickets.map((o) => <div><A to={to("/tickets", { id: o })} class="mono">{o}</A></div>)],
+              ["expansion level", v.match.level ? String(v.match.level) : "0, no rule was relaxed"],
+              ["rules met", v.match.rules?.map((r) => r.rule).join(", ")],
+              ["result", v.match.result],
+              ["game session", t.game_session_id && <ID id={t.game_session_id} to={to("/sessions", { id: t.game_session_id })} text={shortID(t.game_session_id)} />],
+              ["address", t.ip_address && `${t.ip_address}:${t.port}`],
+            ]} />
+          ) : (
+            <p class="dim">{t.ended ? "It was in no match." : "None yet."}</p>
+          )}
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+/** The steps that the ticket has taken, as a line of glyphs. */
+function Steps({ v }: { v: TicketView }) {
+  const t = v.ticket;
+  const start = Date.parse(t.started), end = t.ended ? Date.parse(t.ended) : clock.value, total = Math.max(1000, (t.ended ? end : Math.max(end, v.waiting?.next_step ? clock.value + v.waiting.next_step.in_ms : end)) - start);
+  const x = (at: number): number => 8 + ((at - start) / total) * 984;
+  const marks: { at: number; tone: "ok" | "busy" | "hold" | "warn" | "fail" | "idle"; text: string }[] = [{ at: start, tone: "busy", text: "created" }];
+  if (v.match) marks.push({ at: Date.parse(v.match.created), tone: "hold", text: "matched" });
+  if (t.ended) marks.push({ at: end, tone: t.status === "COMPLETED" ? "ok" : t.status === "CANCELLED" ? "idle" : "fail", text: t.status === "COMPLETED" ? "in a game" : t.status.toLowerCase().replaceAll("_", " ") });
+  else marks.push({ at: end, tone: "busy", text: "now" });
+  const step = v.waiting?.next_step;
+  if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}` });
+  return (
+    <svg viewBox="0 0 1000 48" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
+      <line x1={x(start)} x2={x(end)} y1="14" y2="14" stroke="var(--busy)" stroke-width="3" />
+      {step && <line x1={x(end)} x2={x(clock.value + step.in_ms)} y1="14" y2="14" stroke="var(--control)" stroke-width="2" stroke-dasharray="4 4" />}
+      {marks.map((m, i) => (
+        <g key={i}>
+          <svg x={Math.max(0, Math.min(984, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" fill="var(--panel)" /><Glyph tone={m.tone} /></svg>
+          <text class="axis" x={x(m.at)} y={i % 2 ? 46 : 36} text-anchor={i === 0 ? "start" : x(m.at) > 800 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+/** Why the ticket waits: who is near, and what keeps the others apart. */
+function Near({ w }: { w: Waiting }) {
+  const n = w.nearest;
+  const top = Math.max(1, ...(w.blocking ?? []).map((b) => b.tickets));
+  return (
+    <Panel title="Why it waits">
+      <div class="stack">
+        <p>
+          {w.others === 0
+            ? `Nobody else waits. ${n ? `The smallest match has ${many(n.smallest, "player")}.` : ""}`
+            : n && n.missing_smallest > 0
+              ? `The largest group around it has ${many(n.players, "player")}; the smallest match has ${n.smallest}: ${many(n.missing_smallest, "player is", "players are")} missing.`
+              : n?.broken?.length
+                ? `There are enough players, but the best teams would break ${n.broken.join(", ")}.`
+                : "There are enough players near it; the next pass can match it."}
+        </p>
+        {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it.</p>}
+        {(w.blocking ?? []).length > 0 && (
+          <div class="loads">
+            {w.blocking!.map((b) => (
+              <>
+                <span>{b.rule ?? b.reason} {b.type && <span class="dim">{b.type}</span>}</span>
+                <div class="track" role="img" aria-label={`${b.tickets} tickets, ${b.only} by this alone`}>
+                  <div class="only" style={{ width: `${(b.only / top) * 100}%` }} />
+                  <div class="also" style={{ width: `${((b.tickets - b.only) / top) * 100}%` }} />
+                </div>
+                <span class="num">
+                  keeps {many(b.tickets, "ticket")} apart{b.nearest !== undefined && b.limit !== undefined && `; the nearest has ${round(b.nearest)}, the limit is ${round(b.limit)}`}
+                </span>
+              </>
+            ))}
+          </div>
+        )}
+        <p class="soft">
+          {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : "If nobody came or went, it would not be matched."}
+          {w.next_step && ` In ${seconds(w.next_step.in_ms / 1000)} ${w.next_step.changes?.join(", ") ?? "a rule"} relaxes.`}
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+const round = (n: number): string => String(Math.round(n * 10) / 10);
+
+function stop(id: string): void {
+  ask({
+    title: "Cancel this ticket?", verb: "Cancel the ticket", destroys: true,
+    effect: "Its players are told that matchmaking was canceled.",
+    command: `aws gamelift stop-matchmaking --ticket-id ${quote(id)}`,
+    run: async () => {
+      await call("StopMatchmaking", { TicketId: id });
+      return "The ticket was canceled.";
+    },
+  });
+}

@@ -1,0 +1,142 @@
+// Time series. A missing value is a gap, never zero; counts begin at zero.
+
+import uPlot from "uplot";
+import { useEffect, useRef } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { count } from "../core/text";
+
+/** Values by time, as the server sends them. */
+export interface Series {
+  from: string;
+  step_ms: number;
+  values: Record<string, (number | null)[]>;
+}
+
+export interface Line {
+  key: string;
+  title: string;
+  color: string; // the name of a token, such as ok
+  band?: string; // fills down to the line with this key
+}
+
+/** Counts changes of the theme, since a canvas keeps its colors. */
+export const themed = signal(0);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => themed.value++);
+
+/** Returns the value of a token. */
+export const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+const fade = (color: string, share: number): string => {
+  const n = parseInt(color.slice(1), 16);
+  return `rgba(${n >> 16},${(n >> 8) & 255},${n & 255},${share})`;
+};
+
+/** Lines over time, with a legend and one cursor for all charts of the page. */
+export function Chart({ series, lines, unit, height = 160, label }: { series: Series; lines: Line[]; unit?: (v: number) => string; height?: number; label: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const show = unit ?? count;
+  const data = (): uPlot.AlignedData => {
+    const from = Date.parse(series.from) / 1000, step = series.step_ms / 1000;
+    const n = Math.max(0, ...lines.map((l) => series.values[l.key]?.length ?? 0));
+    const x = Array.from({ length: n }, (_, i) => from + i * step);
+    return [x, ...lines.map((l) => series.values[l.key] ?? new Array(n).fill(null))] as uPlot.AlignedData;
+  };
+  useEffect(() => {
+    const el = box.current!;
+    const make = (): void => {
+      plot.current?.destroy();
+      const axis = { stroke: token("text3"), font: `11px ${token("sans")}`, grid: { stroke: token("line"), width: 1 }, ticks: { show: false } };
+      plot.current = new uPlot(
+        {
+          width: el.clientWidth || 300,
+          height,
+          cursor: { sync: { key: "page" }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
+          legend: { show: false },
+          scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
+          axes: [
+            { ...axis, size: 24, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
+            { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[]) => v.map((t) => show(t)), space: 32, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
+          ],
+          series: [{}, ...lines.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, points: { show: false }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
+          bands: lines.flatMap((l, i) => {
+            const under = lines.findIndex((o) => o.key === l.band);
+            return under < 0 ? [] : [{ series: [i + 1, under + 1] as [number, number], fill: fade(token(l.color), 0.2) }];
+          }),
+        },
+        data(),
+        el,
+      );
+    };
+    make();
+    const resize = new ResizeObserver(() => plot.current?.setSize({ width: el.clientWidth, height }));
+    resize.observe(el);
+    let first = true;
+    const off = themed.subscribe(() => {
+      if (!first) make();
+      first = false;
+    });
+    return () => {
+      off();
+      resize.disconnect();
+      plot.current?.destroy();
+    };
+  }, []);
+  useEffect(() => plot.current?.setData(data()), [series]);
+  const last = (key: string): string => {
+    const v = (series.values[key] ?? []).findLast((x) => x !== null);
+    return v === undefined || v === null ? "–" : show(v);
+  };
+  return (
+    <div>
+      <div class="chart" ref={box} role="img" aria-label={`${label}: ${lines.map((l) => `${l.title} ${last(l.key)}`).join(", ")}`} />
+      {lines.length > 1 && (
+        <div class="legend">
+          {lines.map((l) => (
+            <span key={l.key}>
+              <Swatch color={l.color} />
+              {l.title} {last(l.key)}
+            </span>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A small square of a token's color. */
+export function Swatch({ color }: { color: string }) {
+  return (
+    <svg width="10" height="10" class="glyph" aria-hidden="true">
+      <rect width="10" height="10" rx="2" class={`f-${color}`} fill={`var(--${color})`} />
+    </svg>
+  );
+}
+
+/** An hour in little: one line without axes. */
+export function Spark({ series, name, label }: { series: Series; name: string; label: string }) {
+  const all = series.values[name] ?? [];
+  const group = Math.max(1, Math.ceil(all.length / 90));
+  const v: (number | null)[] = [];
+  for (let i = 0; i < all.length; i += group) {
+    const known = all.slice(i, i + group).filter((x): x is number => x !== null);
+    v.push(known.length ? Math.max(...known) : null);
+  }
+  const top = Math.max(1, ...v.map((x) => x ?? 0));
+  let d = "";
+  let pen = false;
+  v.forEach((y, i) => {
+    if (y === null) {
+      pen = false;
+      return;
+    }
+    d += `${pen ? "L" : "M"}${((i / Math.max(1, v.length - 1)) * 100).toFixed(2)} ${(30 - (y / top) * 28).toFixed(2)}`;
+    pen = true;
+  });
+  return (
+    <svg class="spark" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label={label}>
+      <path d="M0 31H100" stroke="var(--line)" vector-effect="non-scaling-stroke" />
+      <path d={d} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}
