@@ -474,12 +474,15 @@ function convert(shape, value, date, names) {
 
 // clients/typescript/src/account.ts
 var renewAfter = 0.8;
+var mostTries = 3;
 var Account = class {
   #http;
   #store;
   #now;
   #changed;
   #tokens;
+  #given;
+  // the access token that the server gave to this client last
   #unsaved = false;
   // the store has a login that was used up
   #loaded;
@@ -498,22 +501,28 @@ var Account = class {
   get refreshToken() {
     return this.#tokens?.refreshToken;
   }
-  /** Sends a request as the player, once more with a new token if that is refused. */
+  /** Sends a request as the player, again with a newer token if that is refused. */
   async send(r) {
     return this.#sendWith((stale) => this.access(stale, r.signal), r);
   }
+  /**
+   * The first token refused may be older than what another client with the same store has
+   * saved, and that refused, too. One that was given to this client is the newest there is.
+   */
   async #sendWith(access, r) {
-    let token = await access();
-    const as = () => ({ ...r, headers: { ...r.headers, Authorization: `Bearer ${token}` } });
-    try {
-      return await this.#http.send(as());
-    } catch (error) {
-      if (!(error instanceof ProblemError && (error.code === "token-invalid" || error.code === "token-expired"))) {
-        throw error;
+    let stale;
+    for (let tries = 1; ; tries++) {
+      const token = await access(stale);
+      try {
+        return await this.#http.send({ ...r, headers: { ...r.headers, Authorization: `Bearer ${token}` } });
+      } catch (error) {
+        const refused = error instanceof ProblemError && (error.code === "token-invalid" || error.code === "token-expired");
+        if (!refused || tries === mostTries || tries > 1 && token === this.#given) {
+          throw error;
+        }
       }
+      stale = token;
     }
-    token = await access(token);
-    return this.#http.send(as());
   }
   /**
    * Returns an access token that does not expire soon. stale is a token that was refused; it
@@ -639,6 +648,7 @@ var Account = class {
     const now = this.#now();
     const life = s.accessTokenExpiresIn * 1e3;
     const secret = s.guestSecret ?? (this.#tokens?.playerId === s.playerId ? this.#tokens.guestSecret : void 0);
+    this.#given = s.accessToken;
     await this.#save({
       playerId: s.playerId,
       scope: s.scope,

@@ -19,6 +19,9 @@ export interface LoginState {
 /** The share of an access token's life after which it is renewed. */
 const renewAfter = 0.8;
 
+/** How many tokens are tried: the client's own, one that another client has saved, a new one. */
+const mostTries = 3;
+
 /**
  * The login that requests are made with. It is renewed ahead of its end, by one request at a
  * time, and saved before it is used.
@@ -31,6 +34,7 @@ export class Account {
   readonly #now: () => number;
   readonly #changed: (state: LoginState, player: boolean) => void;
   #tokens: Tokens | undefined;
+  #given: string | undefined; // the access token that the server gave to this client last
   #unsaved = false; // the store has a login that was used up
   #loaded: Promise<void> | undefined;
   #renewal: Promise<string> | undefined;
@@ -52,23 +56,29 @@ export class Account {
     return this.#tokens?.refreshToken;
   }
 
-  /** Sends a request as the player, once more with a new token if that is refused. */
+  /** Sends a request as the player, again with a newer token if that is refused. */
   async send(r: HttpRequest): Promise<HttpAnswer> {
     return this.#sendWith((stale) => this.access(stale, r.signal), r);
   }
 
+  /**
+   * The first token refused may be older than what another client with the same store has
+   * saved, and that refused, too. One that was given to this client is the newest there is.
+   */
   async #sendWith(access: (stale?: string) => Promise<string>, r: HttpRequest): Promise<HttpAnswer> {
-    let token = await access();
-    const as = (): HttpRequest => ({ ...r, headers: { ...r.headers, Authorization: `Bearer ${token}` } });
-    try {
-      return await this.#http.send(as());
-    } catch (error) {
-      if (!(error instanceof ProblemError && (error.code === "token-invalid" || error.code === "token-expired"))) {
-        throw error;
+    let stale: string | undefined;
+    for (let tries = 1; ; tries++) {
+      const token = await access(stale);
+      try {
+        return await this.#http.send({ ...r, headers: { ...r.headers, Authorization: `Bearer ${token}` } });
+      } catch (error) {
+        const refused = error instanceof ProblemError && (error.code === "token-invalid" || error.code === "token-expired");
+        if (!refused || tries === mostTries || (tries > 1 && token === this.#given)) {
+          throw error;
+        }
       }
+      stale = token;
     }
-    token = await access(token);
-    return this.#http.send(as());
   }
 
   /**
@@ -207,6 +217,7 @@ export class Account {
     const now = this.#now();
     const life = s.accessTokenExpiresIn * 1000;
     const secret = s.guestSecret ?? (this.#tokens?.playerId === s.playerId ? this.#tokens.guestSecret : undefined);
+    this.#given = s.accessToken;
     await this.#save({
       playerId: s.playerId,
       scope: s.scope,

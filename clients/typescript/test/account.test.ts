@@ -57,6 +57,16 @@ test("a refused token is renewed once", async () => {
   assert.equal(never.got.length, 3);
 });
 
+test("a refused token is replaced by another client's, and that by a new one", async () => {
+  const store = storeOf();
+  const s = server((r) => (r.path === "/auth/refresh" ? login(2) : r.headers.get("Authorization") === "Bearer access-2" ? json(200, { a: 1 }) : problem(401, "token-expired")));
+  const { account: a } = account(s.fetch, store);
+  await a.load();
+  store.save({ ...stored, accessToken: "access-1", refreshToken: "refresh-1" }); // by another client; it has ended since
+  assert.deepEqual((await a.send({ method: "GET", path: "/x" })).body, { a: 1 });
+  assert.deepEqual(s.got.map((r) => r.headers.get("Authorization") ?? r.body), ["Bearer access-0", "Bearer access-1", { refresh_token: "refresh-1" }, "Bearer access-2"]);
+});
+
 test("a refused refresh logs the guest in", async () => {
   const s = server((r) => (r.path === "/auth/refresh" ? problem(401, "refresh-reused") : login(2)));
   const { account: a } = account(s.fetch, storeOf(), () => 800_000);

@@ -16,10 +16,13 @@ const Types = preload("../generated/types.gd")
 
 # The share of an access token's life after which it is renewed.
 const _RENEW_AFTER = 0.8
+# How many tokens are tried: the own one, one that another client has saved, a new one.
+const _MOST_TOKENS = 3
 
 var _http
 var _store
 var _login := {} # as it is stored; empty: none
+var _given := "" # the access token that the server gave to this client last
 var _is_loaded := false
 var _is_unsaved := false # the store has a login that was used up
 var _is_locked := false
@@ -53,23 +56,28 @@ func close(why):
 	_scope._give_up(why)
 
 
-# send sends a request as the player, once more with a new token if that is refused, and
-# returns an Answer.
+# send sends a request as the player, again with a newer token if that is refused, and returns an
+# Answer.
 func send(request, call):
-	var token = access("", call)
-	if token is GDScriptFunctionState:
-		token = yield(token, "completed")
-	if token.error != null:
-		return token
-	var answer = yield(_http.send(request, call, token.body), "completed")
-	if answer.error == null or not answer.error.is_problem(["token-invalid", "token-expired"]):
-		return answer
-	token = access(token.body, call)
-	if token is GDScriptFunctionState:
-		token = yield(token, "completed")
-	if token.error != null:
-		return token
-	return yield(_http.send(request, call, token.body), "completed")
+	var stale = ""
+	for attempt in _MOST_TOKENS:
+		var token = access(stale, call)
+		if token is GDScriptFunctionState:
+			token = yield(token, "completed")
+		if token.error != null:
+			return token
+		var answer = yield(_http.send(request, call, token.body), "completed")
+		if _is_last(answer, attempt, token.body):
+			return answer
+		stale = token.body
+
+
+# Reports whether a request is not sent again with another token. The first token refused may be
+# older than what another client with the same store has saved, and that refused, too. One that
+# was given to this client is the newest there is.
+func _is_last(answer, attempt: int, token: String) -> bool:
+	var is_refused = answer.error != null and answer.error.is_problem(["token-invalid", "token-expired"])
+	return not is_refused or attempt + 1 == _MOST_TOKENS or (attempt > 0 and token == _given)
 
 
 # access returns an Answer whose body is an access token that does not expire soon: at once if
@@ -126,7 +134,7 @@ func _enter_alone(request):
 		return yield(_enter(request), "completed")
 	var stale = ""
 	var answer
-	for attempt in 2:
+	for attempt in _MOST_TOKENS:
 		var token = _renew(stale)
 		if token is GDScriptFunctionState:
 			token = yield(token, "completed")
@@ -134,7 +142,7 @@ func _enter_alone(request):
 			return token
 		stale = token.body
 		answer = yield(_http.send(request, _scope, token.body), "completed")
-		if answer.error == null or not answer.error.is_problem(["token-invalid", "token-expired"]):
+		if _is_last(answer, attempt, token.body):
 			break
 	return _keep(answer)
 
@@ -266,6 +274,7 @@ func _keep(answer):
 	var session = Types.Session.from_dictionary(answer.body)
 	if session == null or session.player_id == "" or session.access_token == "" or session.refresh_token == "" or session.access_token_expires_in <= 0:
 		return Answer.of_error(Failure.of(Failure.NETWORK, "what answered a login is not the server")) # the login before is kept
+	_given = session.access_token
 	var now = OS.get_system_time_msecs()
 	var life = session.access_token_expires_in * 1000
 	var login = {
