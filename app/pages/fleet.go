@@ -45,6 +45,7 @@ type FleetPage struct {
 	Hosts  []HostCells    `json:"hosts"`
 	Counts map[string]int `json:"counts"` // of cells
 	Events []EventRow     `json:"events"` // newest first
+	Series *Series        `json:"series,omitempty"`
 }
 
 // EventRow is an event in a list.
@@ -71,6 +72,10 @@ func (p *Pages) Fleet(ctx context.Context, id string, reaches func(location stri
 		for _, c := range h.Cells {
 			out.Counts[string(c)]++
 		}
+	}
+	if h := p.fleet(id); h != nil {
+		series := h.series(time.Now(), p.begun, nil, []string{"players", "sessions", "processes", "free", "wanted", "there"})
+		out.Series = &series
 	}
 	entries, err := p.Events.Read(ctx, event.Query{FleetID: id, NewestFirst: true, Limit: 30})
 	if err != nil {

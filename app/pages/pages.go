@@ -49,6 +49,7 @@ type Pages struct {
 	mu             sync.Mutex
 	queues         map[string]*queueHistory
 	configurations map[string]*matchHistory
+	fleets         map[string]*hour
 }
 
 // queueHistory is what is remembered of a queue.
@@ -68,7 +69,7 @@ const most = 512
 
 // New returns Pages that record from now on. It must be called before the store is opened.
 func New(s Services) *Pages {
-	p := &Pages{Services: s, begun: time.Now(), queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}}
+	p := &Pages{Services: s, begun: time.Now(), queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}, fleets: map[string]*hour{}}
 	s.Sessions.OnActivated(func(tx *store.Tx, _ *session.GameSession) {
 		at := tx.Now()
 		tx.OnCommit(func() { p.whole.add(at, "starts", 1, -1) })
@@ -116,6 +117,39 @@ func (p *Pages) sample(now time.Time) {
 	p.whole.set(now, "waiting", t.Waiting)
 	p.whole.set(now, "pending", t.Pending)
 	p.whole.set(now, "free", t.Free)
+	there := map[string]bool{}
+	for _, f := range p.States() {
+		there[f.ID] = true
+		h := p.fleet(f.ID)
+		if h == nil {
+			continue
+		}
+		h.set(now, "players", f.Players)
+		h.set(now, "sessions", f.Sessions+f.Activating)
+		h.set(now, "processes", f.Processes)
+		h.set(now, "free", f.Free)
+		h.set(now, "wanted", f.Desired)
+		h.set(now, "there", f.Active)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.fleets {
+		if !there[id] {
+			delete(p.fleets, id)
+		}
+	}
+}
+
+// fleet returns what is remembered of a fleet; nil if there are too many.
+func (p *Pages) fleet(id string) *hour {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.fleets[id]
+	if h == nil && len(p.fleets) < most {
+		h = &hour{}
+		p.fleets[id] = h
+	}
+	return h
 }
 
 func (p *Pages) placementEnded(e *placement.Placement) {

@@ -6,6 +6,7 @@ import { useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { count, many, quote, words } from "../core/text";
 import { ask } from "../ui/act";
+import { Chart, type Series } from "../ui/chart";
 import { Glyph, Status } from "../ui/glyph";
 import { cells, Heat, type Host } from "../ui/heat";
 import { A, Ago, Empty, Figure, Head, ID, Panel, Show } from "../ui/parts";
@@ -39,6 +40,7 @@ export interface Fleet extends Load {
 interface FleetView extends Fleet {
   hosts: Host[];
   counts: Record<string, number>;
+  series?: Series;
   events: { seq: number; at: string; code: string; text?: string; session?: string }[];
 }
 
@@ -113,6 +115,16 @@ function One({ id }: { id: string }) {
                 <p class="dim">No game server of this fleet is connected{f.locations.find((l) => l.reason) ? `: ${f.locations.find((l) => l.reason)!.reason}` : "."}</p>
               )}
             </Panel>
+            <div class="cols2">
+              {f.series && <Panel title="Game servers, last hour"><Chart label="Game servers" series={f.series} lines={[{ key: "processes", title: "ready", color: "control" }, { key: "sessions", title: "game sessions", color: "ok" }, { key: "free", title: "free", color: "busy" }]} /></Panel>}
+              {f.series && (managed ? (
+                <Panel title="Instances, last hour"><Chart label="Instances" series={f.series} lines={[{ key: "wanted", title: "wanted", color: "accent" }, { key: "there", title: "there", color: "ok" }]} /></Panel>
+              ) : (
+                <Panel title="Players, last hour"><Chart label="Players" series={f.series} lines={[{ key: "players", title: "players", color: "accent" }]} /></Panel>
+              ))}
+            </div>
+            {managed && <Scaling id={f.id} />}
+            {f.compute_type === "CONTAINER" && <Deployments id={f.id} />}
             <Panel title="Locations" bare>
               <Table
                 label="Locations" rows={f.locations} id={(l) => l.location} most={360}
@@ -153,6 +165,74 @@ function One({ id }: { id: string }) {
 function arnOf(f: FleetView, id: string): string {
   const where = id.includes("/custom-") ? me.value!.region : f.hosts.find((o) => o.sessions.includes(id))?.location;
   return `arn:aws:gamelift:${where}::gamesession/${id}`;
+}
+
+interface Policy {
+  Name: string;
+  Status?: string;
+  PolicyType?: string;
+  MetricName: string;
+  Location?: string;
+  ScalingAdjustment?: number;
+  ScalingAdjustmentType?: string;
+  Threshold?: number;
+  ComparisonOperator?: string;
+  EvaluationPeriods?: number;
+  TargetConfiguration?: { TargetValue: number };
+}
+
+/** What changes the fleet's capacity. */
+function Scaling({ id }: { id: string }) {
+  const { data } = useAsked(() => call<{ ScalingPolicies?: Policy[] }>("DescribeScalingPolicies", { FleetId: id }), `scaling ${id}`, 5000);
+  if (!data) return null;
+  const policies = data.ScalingPolicies ?? [];
+  return (
+    <Panel title="Scaling">
+      {policies.length === 0 ? (
+        <p class="dim">No policy: the capacity stays as it is set.</p>
+      ) : (
+        <div class="events">
+          {policies.map((p) => (
+            <>
+              <Status of={p.Status ?? "ACTIVE"} />
+              <span>{p.Name}</span>
+              <span class="text">
+                {p.PolicyType === "TargetBased"
+                  ? `keeps ${words(p.MetricName.replace(/([a-z])([A-Z])/g, "$1_$2"))} at ${p.TargetConfiguration?.TargetValue}`
+                  : `if ${words(p.MetricName.replace(/([a-z])([A-Z])/g, "$1_$2"))} is ${words((p.ComparisonOperator ?? "").replace(/([a-z])([A-Z])/g, "$1_$2"))} ${p.Threshold} for ${p.EvaluationPeriods} min: ${p.ScalingAdjustmentType === "ExactCapacity" ? `${p.ScalingAdjustment} instances` : `${p.ScalingAdjustment}${p.ScalingAdjustmentType === "PercentChangeInCapacity" ? " %" : " instances"}`}`}
+              </span>
+            </>
+          ))}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+interface Deployment {
+  DeploymentId: string;
+  DeploymentStatus: string;
+  GameServerBinaryArn?: string;
+  CreationTime?: number;
+}
+
+/** The versions that were rolled out, newest first. */
+function Deployments({ id }: { id: string }) {
+  const { data } = useAsked(() => call<{ FleetDeployments?: Deployment[] }>("ListFleetDeployments", { FleetId: id }), `deployments ${id}`, 3000);
+  if (!data?.FleetDeployments?.length) return null;
+  return (
+    <Panel title="Deployments" bare>
+      <Table
+        label="Deployments" rows={data.FleetDeployments} id={(d) => d.DeploymentId} most={320}
+        columns={[
+          { key: "status", title: "Status", cell: (d) => <Status of={d.DeploymentStatus} /> },
+          { key: "binary", title: "Version", cell: (d) => <span class="mono">{(d.GameServerBinaryArn ?? "").split("/").pop()}</span> },
+          { key: "created", title: "Age", num: true, cell: (d) => (d.CreationTime ? <Ago at={new Date(d.CreationTime * 1000).toISOString()} /> : "–") },
+          { key: "id", title: "Deployment", wide: true, cell: (d) => <ID id={d.DeploymentId} /> },
+        ]}
+      />
+    </Panel>
+  );
 }
 
 function Counts({ counts, only, set }: { counts: Record<string, number>; only: string; set: (letter: string) => void }) {

@@ -115,7 +115,7 @@ function One({ name }: { name: string }) {
             <Panel title="From ticket to game, in the last hour"><Funnel v={v} /></Panel>
             <div class="cols2">
               <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} /></Panel>
-              <Panel title="Wait until matched, s"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+              <Panel title="Wait until matched"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
             </div>
             <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
               {v.open.length ? <Tickets rows={v.open} label="Open tickets" /> : <Empty>No ticket is open.</Empty>}
@@ -202,7 +202,7 @@ function Why({ v }: { v: Overview }) {
   );
 }
 
-export function Tickets({ rows, label, ended }: { rows: TicketRow[]; label: string; ended?: boolean }) {
+export function Tickets({ rows, label, ended, one }: { rows: TicketRow[]; label: string; ended?: boolean; one?: boolean }) {
   return (
     <Table
       label={label} rows={rows} id={(t) => t.id} to={(t) => to("/tickets", { id: t.id })} most={420}
@@ -210,7 +210,7 @@ export function Tickets({ rows, label, ended }: { rows: TicketRow[]; label: stri
         { key: "id", title: "Ticket", cell: (t) => <ID id={t.id} to={to("/tickets", { id: t.id })} most={26} /> },
         { key: "status", title: "Status", value: (t) => t.status, cell: (t) => <Status of={t.status} kind="ticket" /> },
         { key: "started", title: ended ? "Waited" : "Waits", num: true, value: (t) => (t.ended ? Date.parse(t.ended) - Date.parse(t.started) : -Date.parse(t.started)), cell: (t) => (t.ended ? seconds((Date.parse(t.ended) - Date.parse(t.started)) / 1000) : <Ago at={t.started} />) },
-        { key: "players", title: "Players", wide: true, cell: (t) => <>{t.backfill && <span class="dim">backfill </span>}{t.players.slice(0, 3).map((p) => <><A to={to("/players", { id: p })}>{p.length > 20 ? `${p.slice(0, 8)}…${p.slice(-4)}` : p}</A> </>)}{t.players.length > 3 && `+${t.players.length - 3}`}</> },
+        ...(one ? [] : [{ key: "players", title: "Players", wide: true, cell: (t: TicketRow) => <>{t.backfill && <span class="dim">backfill </span>}{t.players.slice(0, 3).map((p) => <><A to={to("/players", { id: p })}>{p.length > 20 ? `${p.slice(0, 8)}…${p.slice(-4)}` : p}</A> </>)}{t.players.length > 3 && `+${t.players.length - 3}`}</> }]),
         { key: "session", title: "Game session", wide: true, cell: (t) => (t.session ? <A to={to("/sessions", { id: t.session })} class="mono">{shortID(t.session).slice(-12)}</A> : <span class="soft">{t.reason}</span>) },
       ]}
     />

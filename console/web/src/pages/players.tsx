@@ -81,7 +81,7 @@ function One({ id }: { id: string }) {
                   ) : <Empty>This player has been in no game.</Empty>}
                 </Panel>
                 <Panel title="Tickets" note="open ones, and the newest that ended" bare>
-                  {v.tickets.length ? <Tickets rows={v.tickets} label="Tickets" /> : <Empty>This player looks for no match.</Empty>}
+                  {v.tickets.length ? <Tickets rows={v.tickets} label="Tickets" one /> : <Empty>This player looks for no match.</Empty>}
                 </Panel>
               </div>
               {(v.account || v.party) && (
@@ -106,7 +106,7 @@ function Days({ stays }: { stays: Stay[] }) {
   const x = (at: number): number => ((Math.max(at, from) - from) / 86_400_000) * 1000;
   const seen = stays.filter((s) => !s.ended || Date.parse(s.ended) > from);
   return (
-    <svg viewBox="0 0 1000 40" width="100%" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
+    <div class="hero"><svg viewBox="0 0 1000 40" width="100%" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
       <rect x="0" y="6" width="1000" height="14" fill="var(--sunken)" />
       {seen.map((s) => (
         <rect key={s.session + s.created} class={`f-${s.ended ? "idle" : "ok"}`} x={x(Date.parse(s.created))} y="6" width={Math.max(2, x(s.ended ? Date.parse(s.ended) : now) - x(Date.parse(s.created)))} height="14" />
@@ -114,6 +114,6 @@ function Days({ stays }: { stays: Stay[] }) {
       {[0, 6, 12, 18, 24].map((h) => (
         <text key={h} class="axis" x={(h / 24) * 1000} y="36" text-anchor={h === 0 ? "start" : h === 24 ? "end" : "middle"}>{h === 24 ? "now" : time(from + h * 3_600_000).slice(0, 5)}</text>
       ))}
-    </svg>
+    </svg></div>
   );
 }

@@ -109,7 +109,7 @@ function Queue({ name }: { name: string }) {
             </Panel>
             {chosen && <Placement id={chosen} />}
             <div class="cols2">
-              <Panel title="Wait until placed, s"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+              <Panel title="Wait until placed"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
               <Panel title="Placements, each 10 s"><Chart label="Placements" series={v.series} lines={[{ key: "placed", title: "placed", color: "ok" }, { key: "placement TIMED_OUT", title: "timed out", color: "warn" }, { key: "placement FAILED", title: "failed", color: "fail" }]} /></Panel>
             </div>
             <Panel title="Destinations">
@@ -142,7 +142,6 @@ function Legend() {
       {Object.values(reasons).map((r) => (
         <span key={r.text}>
           <Swatch color={r.tone} />
-          <i />
           {r.text}
         </span>
       ))}
@@ -163,7 +162,7 @@ function Waterfall({ waiting, ended, queue, chosen }: { waiting: Bar[]; ended: B
   const ticks = [0.25, 0.5, 0.75, 1].map((f) => from + f * span);
   const height = shown.length * rowH + 22;
   return (
-    <div class="water">
+    <div class="hero">
       <svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={`${many(waiting.length, "waiting placement")}, ${many(ended.length, "ended one")}`}>
         <defs>
           <pattern id="hatch-a" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch-line" y2="6" /></pattern>
@@ -197,7 +196,7 @@ function Lane({ bar, y, x, now, width, queue, on }: { bar: Bar; y: number; x: (a
         const w = Math.max(1.5, x(p.to) - x(p.from));
         return (
           <g key={i}>
-            <rect class={`f-${r.tone}`} x={x(p.from)} y={y + 6} width={w} height={10} rx="1" />
+            <rect class={`f-${r.tone} ${r.tone === "idle" ? "faint" : ""}`} x={x(p.from)} y={y + 6} width={w} height={10} rx="1" />
             {r.hatch && <rect x={x(p.from)} y={y + 6} width={w} height={10} fill={`url(#hatch-${r.hatch})`} />}
           </g>
         );

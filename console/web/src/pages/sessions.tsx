@@ -183,7 +183,7 @@ function Lanes({ v }: { v: SessionView }) {
   const height = lanes.length * rowH + 20;
   return (
     <>
-      <svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={many(v.lanes.length, "player")}>
+      <div class="hero"><svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={many(v.lanes.length, "player")}>
         {[0, 0.5, 1].map((f) => (
           <g key={f}>
             <line class="grid" x1={x(from + f * span)} x2={x(from + f * span)} y1="0" y2={height - 18} />
@@ -206,7 +206,7 @@ function Lanes({ v }: { v: SessionView }) {
             </a>
           );
         })}
-      </svg>
+      </svg></div>
       {v.lanes.length > lanes.length && <p class="dim">The first {lanes.length} of {count(v.lanes.length)}.</p>}
     </>
   );

@@ -153,16 +153,16 @@ function Steps({ v }: { v: TicketView }) {
   const step = v.waiting?.next_step;
   if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}` });
   return (
-    <svg viewBox="0 0 1000 48" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
+    <div class="hero"><svg viewBox="0 0 1000 52" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
       <line x1={x(start)} x2={x(end)} y1="14" y2="14" stroke="var(--busy)" stroke-width="3" />
       {step && <line x1={x(end)} x2={x(clock.value + step.in_ms)} y1="14" y2="14" stroke="var(--control)" stroke-width="2" stroke-dasharray="4 4" />}
       {marks.map((m, i) => (
         <g key={i}>
           <svg x={Math.max(0, Math.min(984, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" fill="var(--panel)" /><Glyph tone={m.tone} /></svg>
-          <text class="axis" x={x(m.at)} y={i % 2 ? 46 : 36} text-anchor={i === 0 ? "start" : x(m.at) > 800 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
+          <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > 800 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
         </g>
       ))}
-    </svg>
+    </svg></div>
   );
 }
 

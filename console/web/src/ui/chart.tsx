@@ -31,6 +31,15 @@ const fade = (color: string, share: number): string => {
   return `rgba(${n >> 16},${(n >> 8) & 255},${n & 255},${share})`;
 };
 
+/** Returns how many steps to leave out at the beginning, of which nothing is known; the last ones, at least least, stay. */
+function begins(all: (number | null)[][], n: number, least: number): number {
+  const known = all.map((v) => v.findIndex((x) => x !== null)).filter((i) => i >= 0);
+  return Math.max(0, Math.min(n - Math.round(least), known.length ? Math.min(...known) : n));
+}
+
+/** Reports whether a series has so few values that they are drawn as points. */
+const few = (v: (number | null | undefined)[]): boolean => v.filter((x) => x !== null && x !== undefined).length < 12;
+
 /** Lines over time, with a legend and one cursor for all charts of the page. */
 export function Chart({ series, lines, unit, height = 160, label }: { series: Series; lines: Line[]; unit?: (v: number) => string; height?: number; label: string }) {
   const box = useRef<HTMLDivElement>(null);
@@ -39,8 +48,9 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
   const data = (): uPlot.AlignedData => {
     const from = Date.parse(series.from) / 1000, step = series.step_ms / 1000;
     const n = Math.max(0, ...lines.map((l) => series.values[l.key]?.length ?? 0));
-    const x = Array.from({ length: n }, (_, i) => from + i * step);
-    return [x, ...lines.map((l) => series.values[l.key] ?? new Array(n).fill(null))] as uPlot.AlignedData;
+    const skip = begins(lines.map((l) => series.values[l.key] ?? []), n, 600 / step);
+    const x = Array.from({ length: n - skip }, (_, i) => from + (i + skip) * step);
+    return [x, ...lines.map((l) => (series.values[l.key] ?? new Array(n).fill(null)).slice(skip))] as uPlot.AlignedData;
   };
   useEffect(() => {
     const el = box.current!;
@@ -53,12 +63,13 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
           height,
           cursor: { sync: { key: "page" }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
           legend: { show: false },
+          padding: [10, 12, 0, 0],
           scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
           axes: [
             { ...axis, size: 24, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
             { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[]) => v.map((t) => show(t)), space: 32, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
           ],
-          series: [{}, ...lines.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, points: { show: false }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
+          series: [{}, ...lines.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, points: { show: (u: uPlot, i: number) => few(u.data[i] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
           bands: lines.flatMap((l, i) => {
             const under = lines.findIndex((o) => o.key === l.band);
             return under < 0 ? [] : [{ series: [i + 1, under + 1] as [number, number], fill: fade(token(l.color), 0.2) }];
@@ -115,7 +126,8 @@ export function Swatch({ color }: { color: string }) {
 
 /** An hour in little: one line without axes. */
 export function Spark({ series, name, label }: { series: Series; name: string; label: string }) {
-  const all = series.values[name] ?? [];
+  const every = series.values[name] ?? [];
+  const all = every.slice(begins([every], every.length, 300_000 / series.step_ms));
   const group = Math.max(1, Math.ceil(all.length / 90));
   const v: (number | null)[] = [];
   for (let i = 0; i < all.length; i += group) {

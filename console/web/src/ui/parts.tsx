@@ -29,7 +29,7 @@ export function Panel({ title, note, right, children, bare }: { title?: Componen
           {right}
         </header>
       )}
-      {bare ? <div>{title && <div class="gap" />}{children}</div> : <div class="body">{children}</div>}
+      <div class={bare ? "bare" : "body"}>{children}</div>
     </section>
   );
 }
