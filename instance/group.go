@@ -16,7 +16,8 @@ import (
 type Group struct {
 	Name        string      `json:"name"` // number of the slot, or perInstance
 	PerInstance bool        `json:"per_instance,omitzero"`
-	Of          fleet.Group `json:"of"` // the version that runs, or shall run
+	Of          fleet.Group `json:"of"`             // the version that runs, or shall run
+	First       int         `json:"first,omitzero"` // of its ports, since others held some of those of its slot; 0: it has those
 
 	Ready    bool `json:"ready,omitzero"`    // a process of this version has been ready, or all containers of the per-instance group have run
 	Failures int  `json:"failures,omitzero"` // how often it ended before it was ready, or while it was new
@@ -80,11 +81,15 @@ type Port struct {
 }
 
 // Ports returns the ports of a group of the instance. Those of slot n begin at PortFrom +
-// n × Stride, and those of the per-instance group after the last slot's.
+// n × Stride, and those of the per-instance group after the last slot's, unless the group
+// has others (First).
 func (i *Instance) Ports(g *Group) []Port {
 	first := i.PortFrom + i.Slots*i.Stride
 	if n, err := strconv.Atoi(g.Name); err == nil {
 		first = i.PortFrom + n*i.Stride
+	}
+	if g.First > 0 {
+		first = g.First
 	}
 	var all []Port
 	for _, r := range g.Of.Ranges {

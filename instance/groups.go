@@ -156,6 +156,11 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 			continue // the next Assign has the host end it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
+		if len(report.Taken) > 0 && g.Stop == Keep && i.Stop == Keep {
+			first := g.First
+			rs.movePorts(tx, i, g, report.Taken)
+			changed = changed || g.First != first
+		}
 		if !g.differs(report) {
 			continue
 		}
@@ -185,7 +190,7 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 	default:
 		g.Ready, g.New = false, time.Time{}
 	}
-	if !fails || g.Stop != Keep || i.Stop != Keep {
+	if !fails || g.Stop != Keep || i.Stop != Keep || len(report.Taken) > 0 {
 		return
 	}
 	switch {

@@ -318,6 +318,94 @@ func TestGroups_EndedBeforeItConnected(t *testing.T) {
 	})
 }
 
+// said returns the messages of the fleet's events.
+func (q *quay) said() string {
+	q.Helper()
+	_, texts := q.told(q.fleet())
+	return texts
+}
+
+// A group whose ports another program holds gets others of its host; instances made within ten
+// minutes do without the taken one.
+func TestGroups_PortTaken(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		i := q.assigned(h)[0].ID
+		at := func(group string) (first, last int) {
+			one := q.Instances.Instance(q.Store.View(), i)
+			all := one.Ports(one.Group(group))
+			return all[0].Outside, all[len(all)-1].Outside
+		}
+		from, to := at("0")
+		otherFrom, otherTo := at("1")
+		report := func(taken ...int) {
+			t.Helper()
+			r := instance.GroupReport{Name: "0", Phase: instance.GroupFailed, Code: event.GenericEvent, Cause: "a port is held by another program", Taken: taken}
+			q.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Groups: []instance.GroupReport{r}})
+			celltest.Pass(0)
+		}
+		report(from, 1, 65000, otherFrom)
+		moved, movedTo := at("0")
+		if moved <= otherTo || movedTo-moved != to-from {
+			t.Errorf("a group with the ports %d to %d gets %d to %d", from, to, moved, movedTo)
+		}
+		if now, _ := at("1"); now != otherFrom {
+			t.Errorf("the other group moves from %d to %d", otherFrom, now)
+		}
+		report(from) // of the ports that it had
+		if again, _ := at("0"); again != moved {
+			t.Errorf("a late report moves it from %d to %d", moved, again)
+		}
+		report(moved)
+		second, _ := at("0")
+		if second <= moved {
+			t.Errorf("the next time it gets %d after %d", second, moved)
+		}
+		ps := q.Instances.Host(q.Store.View(), h).Taken
+		if len(ps) != 2 || ps[0].Port != from || ps[1].Port != moved {
+			t.Errorf("of the host %+v are taken", ps)
+		}
+		if n := strings.Count(q.said(), "Another program on host"); n != 2 {
+			t.Errorf("%d events of taken ports", n)
+		}
+		if q.recorded(event.GameGroupCrashed) != 0 || q.Instances.Instance(q.Store.View(), i).Group("0").Failures != 0 {
+			t.Error("a taken port counts as a crash")
+		}
+		celltest.Pass(11 * time.Minute)
+		if ps := q.Instances.Host(q.Store.View(), h).Taken; len(ps) != 0 {
+			t.Errorf("after a while %+v are taken", ps)
+		}
+		if now, _ := at("0"); now != second {
+			t.Errorf("it moves back from %d to %d while it may run", second, now)
+		}
+	})
+}
+
+// If a host has no other ports, the event says so once.
+func TestGroups_PortTakenOnSmallHost(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		q.create(nil)
+		h := q.host()
+		m := machine
+		m.Engine, m.PortTo = "docker 28", m.PortFrom+3 // as many as two groups need
+		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+		celltest.Pass(0)
+		i := q.assigned(h)[0]
+		first := i.Ports(i.Group("0"))[0].Outside
+		for n := range 3 {
+			r := instance.GroupReport{Name: "0", Phase: instance.GroupFailed, Cause: fmt.Sprint("attempt ", n), Taken: []int{first}}
+			q.report(h, instance.InstanceReport{InstanceID: i.ID, Phase: instance.Activating, Groups: []instance.GroupReport{r}})
+			celltest.Pass(time.Minute)
+		}
+		if now := q.Instances.Instance(q.Store.View(), i.ID); now.Ports(now.Group("0"))[0].Outside != first {
+			t.Error("the group gets ports that others have")
+		}
+		if n := strings.Count(q.said(), "Another program on host"); n != 1 {
+			t.Errorf("%d events", n)
+		}
+	})
+}
+
 // A game server that its host, after coming back, no longer has leaves a group that is not
 // ready.
 func TestGroups_MissingAfterReconnect(t *testing.T) {

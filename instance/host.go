@@ -37,6 +37,10 @@ type Host struct {
 	Draining   bool      `json:"draining,omitzero"`   // takes no new instances
 	Removing   bool      `json:"removing,omitzero"`   // removed together with its last instance
 
+	// Ports that programs held which Muster did not start there, when a container group was to
+	// have them. Instances do without them for a while.
+	Taken []TakenPort `json:"taken,omitzero"`
+
 	// Of the certificates of its game servers:
 	Certificates bool   `json:"certificates,omitzero"` // its agent keeps them
 	JoinedAs     string `json:"joined_as,omitzero"`    // the DNS name with which it joined, the only one that they may have
@@ -74,7 +78,13 @@ func (h *Host) Open() bool { return h.Connected && !h.DiskFull && !h.Draining }
 func (h *Host) Impaired() bool { return h.Away || h.DiskFull }
 
 // due returns when the host needs attention, or zero.
-func (h *Host) due() time.Time { return wake.Earliest(h.ImpairAt, h.LostBy) }
+func (h *Host) due() time.Time {
+	first := wake.Earliest(h.ImpairAt, h.LostBy)
+	for _, t := range h.Taken {
+		first = wake.Earliest(first, t.Until)
+	}
+	return first
+}
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {

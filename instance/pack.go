@@ -147,7 +147,8 @@ func newPacker(w world) *packer {
 			p.busy[i.HostID] += i.CPUMillis
 		}
 		if r := byID[i.HostID]; r != nil {
-			r.take(i.CPUMillis, i.MemoryMiB, ports{i.PortFrom, i.PortTo})
+			r.take(i.CPUMillis, i.MemoryMiB, ports{})
+			r.usePorts(i.Instance)
 			if i.Failed {
 				r.avoided[at] = true
 			}
@@ -193,11 +194,15 @@ func (r *room) isFor(d demand) bool {
 func (r *room) take(cpu, memory int, used ports) {
 	r.cpu -= cpu
 	r.memory -= memory
-	if used.from == 0 {
-		return
+	if used.from > 0 {
+		r.taken = insert(r.taken, used)
 	}
-	at, _ := slices.BinarySearchFunc(r.taken, used, func(a, b ports) int { return cmp.Compare(a.from, b.from) })
-	r.taken = slices.Insert(r.taken, at, used)
+}
+
+// insert adds ports to others in ascending order.
+func insert(all []ports, one ports) []ports {
+	at, _ := slices.BinarySearchFunc(all, one, func(a, b ports) int { return cmp.Compare(a.from, b.from) })
+	return slices.Insert(all, at, one)
 }
 
 // gap returns the first free range of ports of the host for an instance; on a host with
@@ -208,7 +213,7 @@ func (r *room) gap(d demand) ports {
 		n = min(n, r.PortTo-r.PortFrom+1)
 	}
 	from := r.PortFrom
-	for _, t := range r.taken {
+	for _, t := range r.without(d) {
 		if t.from-from >= n {
 			break
 		}

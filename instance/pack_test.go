@@ -13,7 +13,12 @@ func randomWorld(t *rapid.T) world {
 	var w world
 	locations := []string{"here", "there"}
 	for n := range rapid.IntRange(0, 5).Draw(t, "hosts") {
+		var taken []TakenPort
+		for range rapid.IntRange(0, 3).Draw(t, "taken") {
+			taken = append(taken, TakenPort{Port: rapid.IntRange(990, 1510).Draw(t, "port")})
+		}
 		w.hosts = append(w.hosts, &Host{
+			Engine: rapid.SampledFrom([]string{"", "docker"}).Draw(t, "engine"), Taken: taken,
 			ID: fmt.Sprint("host-", n), Location: rapid.SampledFrom(locations).Draw(t, "at"), Connected: rapid.Bool().Draw(t, "open"),
 			CPUMillis: rapid.IntRange(1, 8).Draw(t, "cpu") * 1000, MemoryMiB: rapid.IntRange(1, 16).Draw(t, "memory") << 10,
 			PortFrom: 1000, PortTo: 1000 + rapid.IntRange(0, 500).Draw(t, "ports"),
@@ -22,7 +27,7 @@ func randomWorld(t *rapid.T) world {
 	for n := range rapid.IntRange(0, 4).Draw(t, "demands") {
 		w.demands = append(w.demands, demand{
 			Place:     Place{fmt.Sprint("fleet-", n), rapid.SampledFrom(locations).Draw(t, "in")},
-			cpuMillis: rapid.IntRange(1, 3).Draw(t, "takes") * 1000, memoryMiB: 1024, portCount: 100,
+			cpuMillis: rapid.IntRange(1, 3).Draw(t, "takes") * 1000, memoryMiB: 1024, portCount: 100, containers: n%2 == 1,
 			desired: rapid.IntRange(0, 6).Draw(t, "desired"),
 		})
 	}
@@ -100,6 +105,10 @@ func holds(t *rapid.T, w world) {
 					t.Fatalf("port %d of %s is assigned twice, or not the host's", p, h.ID)
 				}
 				taken[p] = true
+				held := slices.ContainsFunc(h.Taken, func(t TakenPort) bool { return t.Port == p })
+				if forContainers := (i.FleetID[len(i.FleetID)-1]-'0')%2 == 1; held && forContainers {
+					t.Fatalf("port %d of %s, which another program holds, is a container group's", p, h.ID)
+				}
 			}
 			if i.Location != h.Location {
 				t.Fatalf("an instance for %s is in %s", i.Location, h.Location)

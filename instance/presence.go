@@ -85,6 +85,9 @@ func (hs *hosts) Restarted(tx *store.Tx) {
 // unless game servers there are connected: then only its agent is gone.
 func (hs *hosts) overdue(tx *store.Tx, old *Host) {
 	h := *old
+	if h.free(tx.Now()); len(h.Taken) != len(old.Taken) {
+		hs.put(tx, &h)
+	}
 	if wake.Passed(h.ImpairAt, tx.Now()) {
 		h.Away, h.ImpairAt = true, time.Time{}
 		hs.rows.Put(tx, &h)

@@ -46,6 +46,7 @@ type GroupReport struct {
 	Containers []Container
 	IPAddress  string // for players, if it is not the host's
 	DNSName    string
+	Taken      []int // ports of the host that other programs hold, which is why it does not run
 }
 
 // reports handles what the agents of hosts report.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,8 +57,11 @@ type group struct {
 	done    int                // percent of the images
 	tried   string             // definition of the last attempt
 	problem problem
-	crashes int // in a row
-	refused int // pulls in a row that failed
+	crashes int             // in a row
+	refused int             // pulls in a row that failed
+	clashes int             // starts in a row that other programs' ports prevented
+	taken   []int           // ports of the machine that other programs hold
+	ports   []protocol.Port // of the machine, of the start under way or the run; nil for a run that was taken over
 	retry   time.Time
 }
 
@@ -69,7 +73,11 @@ type problem struct {
 
 // want replaces what is desired of the group. Failures of another version do not count.
 func (g *group) want(d protocol.Group) {
+	if !slices.Equal(hostPorts(d), hostPorts(g.desired)) {
+		g.retry, g.clashes, g.taken = time.Time{}, 0, nil
+	}
 	g.desired, g.named = d, true
+	g.checkPorts()
 	if d.Definition != g.tried {
 		g.retry, g.crashes, g.refused = time.Time{}, 0, 0
 	}
@@ -338,6 +346,10 @@ func (g *group) fail(p problem) {
 // start starts the containers in another goroutine.
 func (g *group) start() {
 	i, d := g.i, g.desired
+	if taken := i.m.held(d); len(taken) > 0 {
+		g.clash(taken)
+		return
+	}
 	ctx, cancel := context.WithCancel(i.life)
 	g.cancel = cancel
 	id := uuid.NewString()
@@ -345,7 +357,7 @@ func (g *group) start() {
 		id = runWithoutGame + id
 	}
 	g.labels = Labels{InstanceID: i.id, FleetID: i.desired.FleetID, Group: g.name, Definition: d.Definition, ProcessID: id, Started: time.Now().UTC()}
-	g.tried, g.started = d.Definition, true
+	g.tried, g.started, g.ports = d.Definition, true, hostPorts(d)
 	r := run{ProcessID: id}
 	l, err := i.launch(d, g.labels, &r)
 	if err == nil {
@@ -391,7 +403,8 @@ func (g *group) hasStarted(c Containers, err error) {
 			g.labels.Started = at
 		}
 		g.hold(c)
-		g.problem = problem{}
+		g.checkPorts()
+		g.problem, g.clashes, g.taken = problem{}, 0, nil
 		g.enter(Running)
 		g.i.log.Info("a container group runs", "group", g.name, "process_id", g.labels.ProcessID, "definition", g.labels.Definition)
 		if g.i.own != nil && g.i.own.OnStart != nil {
@@ -409,6 +422,14 @@ func (g *group) hasStarted(c Containers, err error) {
 		p.cause = err.Error()
 		g.retry = time.Now().Add(awayPause)
 	default:
+		if taken := heldIn(err, g.desired); len(taken) > 0 {
+			if g.labels.isGame() {
+				g.i.exited(protocol.Exited{Group: g.name, ProcessID: g.labels.ProcessID, Code: -1, Reason: codeStopped, Cause: "could not be started: " + err.Error()})
+			}
+			g.clashes = looks // the engine has tried
+			g.clash(taken)
+			return
+		}
 		p = g.notStarted(err)
 	}
 	g.explain(p)
@@ -468,11 +489,11 @@ func (g *group) report() protocol.GroupStatus {
 	switch g.status {
 	case Pulling:
 		r.Done = g.done
-		r.Code, r.Cause = g.problem.code, g.problem.cause // it failed before
+		r.Code, r.Cause, r.Taken = g.problem.code, g.problem.cause, g.taken // it failed before
 	case "":
 		r.Cause = ErrNoEngine.Error()
 	case Failed, Starting:
-		r.Code, r.Cause = g.problem.code, g.problem.cause
+		r.Code, r.Cause, r.Taken = g.problem.code, g.problem.cause, g.taken
 	}
 	return r
 }

@@ -34,6 +34,7 @@ type stage struct {
 	mu      sync.Mutex
 	away    bool              // the engine does not answer
 	refusal error             // of each image
+	trouble error             // of each start
 	full    bool              // the disk
 	runs    map[string]*actor // by process id, ended ones included; they outlive an agent
 	ends    map[string]int    // reports of ends, by process id
@@ -160,6 +161,9 @@ func (a actors) Start(ctx context.Context, l Launch) (Containers, error) {
 	}
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
+	if a.s.trouble != nil {
+		return nil, a.s.trouble
+	}
 	one := &actor{s: a.s, launch: l, ended: make(chan struct{})}
 	a.s.runs[l.ProcessID] = one
 	living := 0

@@ -28,7 +28,9 @@ type Machine struct {
 	Starts    chan struct{} // holds a value for each group being started; nil: any number at a time
 	KeepLogs  time.Duration // how long an instance's folder outlives it, so that logs can be fetched
 
-	Full    func() bool           // reports whether the disk is too full to launch anything
+	Full func() bool // reports whether the disk is too full to launch anything
+	// Free reports whether no program holds a port of this machine; nil: binding it tells.
+	Free    func(port int, protocol string) bool
 	Exited  func(protocol.Exited) // stores the report of a process's end, and sends it
 	Changed func()                // called when Report or Over has changed; does not block
 	Log     *slog.Logger

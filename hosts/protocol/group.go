@@ -91,6 +91,7 @@ type GroupStatus struct {
 	Code       string            `json:",omitempty"` // event code of a problem
 	Cause      string            `json:",omitempty"` // the problem as a sentence
 	Done       int               `json:",omitempty"` // percent of the images fetched
+	Taken      []int             `json:",omitempty"` // its ports of the host that other programs hold, which is why it does not run
 	ProcessID  string            `json:",omitempty"` // of its game server's current run
 	Started    time.Time         `json:",omitzero"`  // when that run began
 	IPAddress  string            `json:",omitempty"` // for players, if it is not the host's
