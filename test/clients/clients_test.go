@@ -93,6 +93,9 @@ func (p *player) play(r *runtimeRow, shared *server, s *story) {
 	if output := p.driver.output(); slices.ContainsFunc(p.stage.gate.secrets, func(s string) bool { return strings.Contains(output, s) }) {
 		p.Error("the driver's output has secrets")
 	}
+	if output := p.driver.output(); scriptFailed(output) {
+		p.Errorf("a script has failed:\n%s", output)
+	}
 }
 
 // leave closes the clients that are still open.

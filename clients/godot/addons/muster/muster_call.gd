@@ -30,6 +30,25 @@ func is_ok() -> bool:
 	return is_done and error == null
 
 
+# Ends the call at the end of the frame: no function of the client is under way when the game's
+# goes on, so that the game may free the client. The call keeps itself until then.
+func _settle(answer):
+	call_deferred("_end_of", self, answer)
+
+
+func _end_of(_itself, answer):
+	_end(answer.body if answer.error == null else null, answer.error)
+
+
+# Emits changed at the end of the frame.
+func _tell(row):
+	call_deferred("_emit_changed", self, row)
+
+
+func _emit_changed(_itself, row):
+	emit_signal("changed", row)
+
+
 # Ends what the call waits for, and what it would wait for later, with an error.
 func _give_up(with):
 	if _given_up != null or is_done:

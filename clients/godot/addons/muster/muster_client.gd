@@ -34,9 +34,9 @@ const Answer = preload("internal/answer.gd")
 const Call = preload("muster_call.gd")
 const Clock = preload("internal/clock.gd")
 const Failure = preload("muster_error.gd")
-const Follower = preload("internal/follower.gd")
 const Http = preload("internal/http.gd")
 const Latency = preload("internal/latency.gd")
+const Matches = preload("internal/matches.gd")
 const MemoryTokenStore = preload("token_store.gd")
 const Push = preload("internal/push.gd")
 const Wire = preload("internal/wire.gd")
@@ -53,7 +53,6 @@ const PUSH_RECONNECTING = Push.RECONNECTING
 ## Changes are asked for, until a WebSocket can be opened.
 const PUSH_POLLING = Push.POLLING
 
-const _GIVE_UP_MS = 5000
 # Rows that are remembered, to report each change once.
 const _MOST_KNOWN = 200
 
@@ -74,6 +73,7 @@ var _http
 var _account
 var _push
 var _latency
+var _matches
 var _calls := []
 var _closed = null # MusterError
 var _is_push_held := false
@@ -232,15 +232,15 @@ func measure_latency(options := {}):
 ## Requests a match, answers what is proposed, and finds where to play. If the call is cancelled,
 ## the ticket is stopped. The error's kind is MATCH if there was no match.
 ## request: TicketRequest. accept: whether to accept a proposed match: a bool; a FuncRef that
-## takes the Ticket and returns a bool, perhaps after a yield; null: the game calls accept_match.
+## takes the Ticket and returns one, perhaps after a yield; null: the game calls accept_match.
 ## The call emits changed with each Ticket; its value is a Connection.
 func find_match(request, accept = true):
-	return _start("_find_match", [Wire.plain(request), accept])
+	return _start("find_match", [Wire.plain(request), accept])
 
 
 ## Follows a ticket to its end. The call emits changed with each Ticket; its value is the last.
 func follow_ticket(ticket_id: String):
-	return _start("_follow", ["ticket", ticket_id, null])
+	return _start("follow", ["ticket", ticket_id, null])
 
 
 ## Leaves a party; with a player, puts that member out, which only the leader may.
@@ -255,13 +255,13 @@ func leave_party(party_id, player_id := "me"):
 ## given up. The error's kind is PLACEMENT if there was none. request: SessionRequest. Its value
 ## is a Connection.
 func host_session(request):
-	return _start("_host_session", [request])
+	return _start("host_session", [request])
 
 
 ## Follows a placement to its end. The error's kind is PLACEMENT if it is not fulfilled. The call
 ## emits changed with each Placement; its value is the last.
 func follow_placement(placement_id: String):
-	return _start("_follow_placement", [placement_id])
+	return _start("follow_placement", [placement_id])
 
 
 # Push
@@ -314,26 +314,23 @@ func _prepare():
 	_push.connect("placement", self, "_on_placement")
 	_push.connect("changed", self, "_on_push")
 	_latency = Latency.new()
+	_matches = Matches.new(self, _account, _push, clock)
 	_clock = clock
 	_account.load_login()
 	return null
 
 
 # Starts a method that takes a MusterCall and returns an Answer, at the end of the frame: a call
-# never ends before it was returned.
+# never ends before it was returned. It is a method of Matches if its name has no _ ahead.
 func _start(method: String, arguments := []):
 	var call = Call.new()
 	var error = _prepare()
 	if error != null:
-		call_deferred("_refuse", call, error)
+		call._settle(Answer.of_error(error))
 		return call
 	_calls.append(call)
 	call_deferred("_run", call, method, arguments)
 	return call
-
-
-func _refuse(call, error):
-	call.fail(error)
 
 
 func _run(call, method: String, arguments: Array):
@@ -341,14 +338,12 @@ func _run(call, method: String, arguments: Array):
 	if call._given_up != null:
 		answer = Answer.of_error(call._given_up)
 	else:
-		answer = callv(method, [call] + arguments)
+		var who = self if method.begins_with("_") else _matches
+		answer = who.callv(method, [call] + arguments)
 		if answer is GDScriptFunctionState:
 			answer = yield(answer, "completed")
 	_calls.erase(call)
-	if answer.error != null:
-		call.fail(answer.error)
-	else:
-		call.finish(answer.body)
+	call._settle(answer)
 
 
 func _call(request, type):
@@ -452,135 +447,6 @@ func _measure(call, options: Dictionary):
 	return answer
 
 
-func _find_match(call, request, accept):
-	var start = Request.new("POST", ["matchmaking", "tickets"]).with_body(request)
-	var answer = _perform(call, start, Types.Ticket)
-	if answer is GDScriptFunctionState:
-		answer = yield(answer, "completed")
-	var ticket_id = answer.body.ticket_id if answer.error == null else ""
-	if answer.error != null and answer.error.kind in [Failure.NETWORK, Failure.TIMEOUT] and call._given_up == null:
-		# The answer may have been lost: the ticket that the server may have made is found.
-		var mine = yield(_open_tickets(call, request), "completed")
-		ticket_id = mine[0].ticket_id if not mine.empty() else ""
-	if ticket_id != "":
-		answer = yield(_follow(call, "ticket", ticket_id, accept), "completed")
-	if call._given_up != null and _closed == null:
-		yield(_give_up_ticket(request, ticket_id), "completed") # it times out otherwise
-		return Answer.of_error(call._given_up)
-	if answer.error != null:
-		return answer
-	if answer.body.connection == null:
-		return Answer.of_error(Failure.of_ticket(answer.body))
-	answer.body = answer.body.connection
-	return answer
-
-
-# Returns the player's tickets that a request may have led to.
-func _open_tickets(call, request):
-	var answer = yield(_account.send(Request.new("GET", ["matchmaking", "tickets"]).with_query({"active": true}), call), "completed")
-	var mine = []
-	var all = Types.Tickets.from_dictionary(answer.body) if answer.error == null else null
-	for ticket in all.items if all != null else []:
-		if ticket.matchmaker == request.get("matchmaker") and ticket.party_id == request.get("party_id", ""):
-			mine.append(ticket)
-	return mine
-
-
-# Stops a ticket, or those that a request without an answer may have led to.
-func _give_up_ticket(request, ticket_id: String):
-	var scope = Call.new()
-	_calls.append(scope)
-	var ids = [ticket_id]
-	if ticket_id == "":
-		ids = []
-		for ticket in yield(_open_tickets(scope, request), "completed"):
-			ids.append(ticket.ticket_id)
-	for id in ids:
-		yield(_account.send(_farewell(["matchmaking", "tickets", id]), scope), "completed")
-	_calls.erase(scope)
-
-
-# Returns a request that stops what was given up, and does not take long.
-func _farewell(segments: Array):
-	var request = Request.new("DELETE", segments)
-	request.wait_ms = int(min(0, _GIVE_UP_MS - timeout_ms))
-	return request
-
-
-# Follows a ticket or placement to its end, and answers proposed matches unless accept is null.
-func _follow(call, name: String, id: String, accept):
-	var follower = Follower.new(_push, _account, _clock)
-	if name == "ticket":
-		follower.begin(name, Types.Ticket, ["matchmaking", "tickets", id])
-	else:
-		follower.begin(name, Types.Placement, ["placements", id])
-	var answered = ""
-	var answer = Answer.new()
-	while answer.error == null and not _has_ended(answer.body):
-		var row = follower.take()
-		if row == null:
-			answer.error = yield(call._hold(follower.wait()), "completed").error
-			continue
-		answer.body = row
-		call.emit_signal("changed", row)
-		if accept != null and row.state == Types.Ticket.STATE_REQUIRES_ACCEPTANCE and row.match_id != answered and row.acceptance != null and row.acceptance.mine == null:
-			answered = row.match_id
-			answer.error = yield(_answer(call, row, accept), "completed")
-	follower.end()
-	return answer
-
-
-func _has_ended(row) -> bool:
-	if row is Types.Placement:
-		return row.state != Types.Placement.STATE_PENDING
-	return row is Types.Ticket and row.state in [
-		Types.Ticket.STATE_COMPLETED, Types.Ticket.STATE_FAILED, Types.Ticket.STATE_CANCELLED, Types.Ticket.STATE_TIMED_OUT,
-	]
-
-
-# Answers a proposed match; answering again does no harm. Returns a MusterError, or null.
-func _answer(call, ticket, accept):
-	if accept is FuncRef:
-		var end = yield(call._until(accept.call_func(ticket)), "completed")
-		if end.error != null:
-			return end.error
-		accept = end.value
-	for failures in range(1, 5):
-		var request = Request.new("POST", ["matchmaking", "tickets", ticket.ticket_id, "acceptance"]).with_body({"accept": bool(accept)})
-		var answer = yield(_account.send(request, call), "completed")
-		if answer.error == null or answer.error.is_problem(["not-awaiting-acceptance", "ticket-ended"]):
-			return null # the ticket shows what became of it
-		if not answer.error.is_temporary() or failures == 4:
-			return answer.error
-		yield(_clock.sleep(_clock.backoff(failures), call), "completed")
-
-
-func _follow_placement(call, id: String):
-	var answer = yield(_follow(call, "placement", id, null), "completed")
-	if answer.error == null and answer.body.state != Types.Placement.STATE_FULFILLED:
-		return Answer.of_error(Failure.of_placement(answer.body))
-	return answer
-
-
-func _host_session(call, request):
-	var answer = _perform(call, Request.new("POST", ["sessions"]).with_body(request), Types.Placement)
-	if answer is GDScriptFunctionState:
-		answer = yield(answer, "completed")
-	if answer.error != null:
-		return answer
-	var id = answer.body.placement_id
-	answer = yield(_follow_placement(call, id), "completed")
-	if call._given_up != null and _closed == null:
-		var scope = Call.new()
-		_calls.append(scope)
-		yield(_account.send(_farewell(["placements", id]), scope), "completed")
-		_calls.erase(scope)
-		return Answer.of_error(call._given_up)
-	if answer.error == null:
-		answer.body = answer.body.connection
-	return answer
-
-
 func _on_login(is_other: bool):
 	if is_other:
 		_known.clear()
@@ -591,18 +457,21 @@ func _on_login(is_other: bool):
 			_push.restart()
 		else:
 			_push.stop()
-	emit_signal("session_changed", _account.player_id(), _account.is_logged_in())
+	call_deferred("emit_signal", "session_changed", _account.player_id(), _account.is_logged_in())
+
+
+# Signals are emitted at the end of the frame, when no function of the client is under way.
 
 
 func _on_ticket(ticket):
 	if _is_news(ticket.ticket_id, ticket.seq):
-		emit_signal("ticket_changed", ticket)
+		call_deferred("emit_signal", "ticket_changed", ticket)
 
 
 func _on_placement(placement):
 	_note(placement)
 	if _is_news(placement.placement_id, placement.seq):
-		emit_signal("placement_changed", placement)
+		call_deferred("emit_signal", "placement_changed", placement)
 
 
 func _on_party(party):
@@ -610,17 +479,17 @@ func _on_party(party):
 	var text = Wire.write(party.to_dictionary())
 	if text != _party_text:
 		_party_text = text
-		emit_signal("party_changed", party)
+		call_deferred("emit_signal", "party_changed", party)
 
 
 func _on_party_left():
 	_party_id = ""
 	_party_text = ""
-	emit_signal("party_left")
+	call_deferred("emit_signal", "party_left")
 
 
 func _on_push(state: String, code: int):
-	emit_signal("push_changed", state, code)
+	call_deferred("emit_signal", "push_changed", state, code)
 
 
 # Remembers a row, and reports whether it was not seen before.
@@ -635,7 +504,7 @@ func _is_news(id: String, seq: int) -> bool:
 
 
 func _note(placement):
-	if _has_ended(placement):
+	if Matches.has_ended(placement):
 		_pending.erase(placement.placement_id)
 	else:
 		_pending[placement.placement_id] = true
@@ -646,7 +515,7 @@ func _poll(scope):
 	var answer = yield(_account.send(Request.new("GET", ["matchmaking", "tickets"]), scope), "completed")
 	var tickets = Types.Tickets.from_dictionary(answer.body) if answer.error == null else null
 	for ticket in tickets.items if tickets != null else []:
-		if _known.has(ticket.ticket_id) or not _has_ended(ticket):
+		if _known.has(ticket.ticket_id) or not Matches.has_ended(ticket):
 			_push.emit_signal("ticket", ticket)
 	for id in _pending.keys():
 		if scope._given_up != null:

@@ -51,6 +51,8 @@ var ticket = null
 ## Of the kind PLACEMENT: the placement as it ended.
 var placement = null
 
+const Wire = preload("internal/wire.gd")
+
 const _NAMED = [
 	"type", "title", "status", "detail", "instance", "code", "retry_after_seconds", "until", "ticket_id", "conflict_token",
 ]
@@ -79,15 +81,19 @@ static func problem(http_status: int, body, retry_after: String):
 	var colon = it.detail.find(":")
 	if it.detail.begins_with("/") and colon > 0 and not " " in it.detail.substr(0, colon):
 		it.member = it.detail.substr(0, colon)
-	var seconds = given.get("retry_after_seconds")
-	if seconds is float or seconds is int:
-		it.retry_after_seconds = float(seconds)
-	elif retry_after.strip_edges().is_valid_float():
-		it.retry_after_seconds = max(0.0, retry_after.to_float())
+	it.retry_after_seconds = Wire.number(given, "retry_after_seconds", _retry_after(retry_after.strip_edges()))
 	for name in given:
 		if not name in _NAMED:
 			it.extensions[name] = given[name]
 	return it
+
+
+# Returns the seconds of a header Retry-After, which has them or a time; below 0: neither.
+static func _retry_after(header: String) -> float:
+	if header.is_valid_integer():
+		return max(0.0, header.to_float())
+	var time = Wire.http_time(header)
+	return max(0.0, time - OS.get_unix_time()) if time > 0 else -1.0
 
 
 ## Returns the error of a ticket that ended without a match.

@@ -5,7 +5,6 @@ extends Reference
 
 ## Another player is logged in, or none; without is_other, the same one has proven more or less.
 signal changed(is_other)
-signal _unlocked()
 
 const Answer = preload("answer.gd")
 const Call = preload("../muster_call.gd")
@@ -26,6 +25,7 @@ var _given := "" # the access token that the server gave to this client last
 var _is_loaded := false
 var _is_unsaved := false # the store has a login that was used up
 var _is_locked := false
+var _turns := [] # Pendings of those who wait until it is not locked
 var _renewal = null # Pending of the renewal under way
 var _scope = Call.new() # of what is done for all calls
 
@@ -170,8 +170,10 @@ func load_login():
 
 # Waits until nobody else changes the login. Returns at once if nobody does.
 func _lock():
-	while _is_locked:
-		yield(self, "_unlocked")
+	if _is_locked:
+		var turn = Pending.new()
+		_turns.append(turn)
+		yield(turn, "completed")
 	_is_locked = true
 
 
@@ -184,8 +186,11 @@ func _is_closed() -> bool:
 
 
 func _unlock():
-	_is_locked = false
-	emit_signal("_unlocked")
+	var next = _turns.pop_front()
+	if next != null:
+		next.finish() # it remains locked
+	else:
+		_is_locked = false
 
 
 func _is_usable(stale: String) -> bool:

@@ -13,6 +13,8 @@ const _LONGEST_ANSWER = 4 << 20 # bytes
 const _MOST_IDLE = 4
 const _IDLE_MS = 15000
 const _MOST_RETRIES = 3
+# A frame that takes longer, as when a scene is loaded, is not the server's delay.
+const _STALL_MS = 500
 # The longest Retry-After that a request waits for, in seconds.
 const _PATIENCE = 10.0
 
@@ -26,6 +28,7 @@ var _tls := false
 var _base := ""
 var _running := []
 var _idle := [] # of [HTTPClient, since when]
+var _ticked_ms := OS.get_ticks_msec()
 
 
 func _init(clock):
@@ -78,7 +81,11 @@ func send(request, call, token := ""):
 
 ## Goes on with what is under way.
 func tick():
+	var stalled_ms = OS.get_ticks_msec() - _ticked_ms
+	_ticked_ms += stalled_ms
 	for exchange in _running.duplicate():
+		if stalled_ms > _STALL_MS:
+			exchange.deadline_ms += stalled_ms
 		exchange.tick()
 		if not exchange.is_done:
 			continue
@@ -150,6 +157,7 @@ class Exchange extends Pending:
 	var deadline_ms := 0
 	var _sent := false
 	var _body := PoolByteArray()
+	var _head = null # Answer
 	var _until_end := false # the body ends with the connection
 
 	const _METHODS = {
@@ -177,15 +185,10 @@ class Exchange extends Pending:
 					lose("the connection was closed")
 			HTTPClient.STATUS_BODY:
 				_read()
-			HTTPClient.STATUS_DISCONNECTED:
-				if _until_end:
-					_answer()
-				else:
-					lose("the connection was closed")
 			HTTPClient.STATUS_SSL_HANDSHAKE_ERROR:
 				lose("the server's certificate was refused")
 			_:
-				lose("the connection was closed" if _sent else "the server was not reached")
+				_closed()
 
 	## Ends it because there is no answer.
 	func lose(why: String):
@@ -203,8 +206,8 @@ class Exchange extends Pending:
 		client.close()
 
 	func _read():
+		_note_head()
 		while client.get_status() == HTTPClient.STATUS_BODY:
-			_until_end = client.get_response_body_length() < 0 and not client.is_response_chunked()
 			var chunk = client.read_response_body_chunk()
 			if chunk.size() == 0:
 				break
@@ -214,13 +217,29 @@ class Exchange extends Pending:
 				return
 		if client.get_status() == HTTPClient.STATUS_CONNECTED:
 			_answer()
+		elif client.get_status() != HTTPClient.STATUS_BODY:
+			_closed()
 
-	func _answer():
-		var answer = Answer.new()
-		answer.status = client.get_response_code()
+	func _closed():
+		if _until_end:
+			_answer()
+		else:
+			lose("the connection was closed" if _sent else "the server was not reached")
+
+	# Keeps the status and headers, which the client forgets at the end of the connection.
+	func _note_head():
+		if _head != null:
+			return
+		_until_end = client.get_response_body_length() < 0 and not client.is_response_chunked()
+		_head = Answer.new()
+		_head.status = client.get_response_code()
 		for header in client.get_response_headers():
 			var colon = header.find(":")
-			answer.headers[header.substr(0, colon).to_lower()] = header.substr(colon + 1).strip_edges()
+			_head.headers[header.substr(0, colon).to_lower()] = header.substr(colon + 1).strip_edges()
+
+	func _answer():
+		_note_head()
+		var answer = _head
 		# Godot's parser prints an error for what is not JSON, such as a page of a hotel's network.
 		var is_json = "json" in answer.headers.get("content-type", "").to_lower()
 		var read = Wire.read(_body.get_string_from_utf8()) if is_json and _body.size() > 0 else []

@@ -123,6 +123,8 @@ class Measurement extends Pending:
 	# Returns how long datagrams took that came back, in microseconds, but for the first.
 	func _datagrams(address: String) -> Array:
 		var colon = address.find_last(":")
+		if colon < 0:
+			return []
 		var ip = _look_up(address.substr(0, colon).lstrip("[").rstrip("]"))
 		var socket = PacketPeerUDP.new()
 		if ip == "" or socket.set_dest_address(ip, int(address.substr(colon + 1))) != OK:
@@ -189,7 +191,8 @@ class Measurement extends Pending:
 			return ""
 		while IP.get_resolve_item_status(item) == IP.RESOLVER_STATUS_WAITING and not _is_late(_deadline_usec):
 			OS.delay_usec(1000)
-		var ip = IP.get_resolve_item_address(item)
+		var is_found = IP.get_resolve_item_status(item) == IP.RESOLVER_STATUS_DONE
+		var ip = IP.get_resolve_item_address(item) if is_found else ""
 		IP.erase_resolve_item(item)
 		return ip
 

@@ -1,10 +1,12 @@
 extends Reference
 
 ## What is between JSON and objects. Godot 3 itself writes numbers with six decimals and some
-## characters as no JSON has them, and reads a character of two \u escapes as none.
+## characters as no JSON has them, and reads a character of two \u escapes as none. Its float(x)
+## keeps seven digits; x * 1.0 keeps all.
 
 # 2^53: a whole number below is exact.
 const _EXACT = 9007199254740992.0
+const _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
 ## Returns a member that is text; otherwise if it is none.
@@ -22,7 +24,7 @@ static func integer(given: Dictionary, name: String, otherwise = 0):
 ## Returns a member that is a number.
 static func number(given: Dictionary, name: String, otherwise = 0.0):
 	var value = given.get(name)
-	return float(value) if value is float or value is int else otherwise
+	return value * 1.0 if value is float or value is int else otherwise
 
 
 ## Returns a member that is true or false.
@@ -217,8 +219,29 @@ static func split_url(url: String) -> Dictionary:
 static func unix_time(moment: String) -> float:
 	if moment.length() < 20 or not moment.ends_with("Z") or moment[10] != "T":
 		return 0.0
-	var seconds = OS.get_unix_time_from_datetime({
-		"year": int(moment.substr(0, 4)), "month": int(moment.substr(5, 2)), "day": int(moment.substr(8, 2)),
-		"hour": int(moment.substr(11, 2)), "minute": int(moment.substr(14, 2)), "second": int(moment.substr(17, 2)),
-	})
-	return float(seconds) + ("0" + moment.substr(19, moment.length() - 20)).to_float()
+	var days = _days(int(moment.substr(0, 4)), int(moment.substr(5, 2)), int(moment.substr(8, 2)))
+	return days * 86400 + _seconds(moment.substr(11, 8)) + ("0" + moment.substr(19, moment.length() - 20)).to_float()
+
+
+## Returns the seconds since 1970 of a time of HTTP such as Mon, 23 Nov 2026 15:04:05 GMT; 0 if it
+## is none.
+static func http_time(text: String) -> float:
+	var parts = text.strip_edges().split(" ")
+	var month = _MONTHS.find(parts[2]) + 1 if parts.size() == 6 and parts[5] == "GMT" else 0
+	if month == 0:
+		return 0.0
+	return _days(int(parts[3]), month, int(parts[1])) * 86400.0 + _seconds(parts[4])
+
+
+# Returns the days from 1970 on. Godot's own conversion is wrong by some seconds.
+static func _days(year: int, month: int, day: int) -> int:
+	month -= 3 # years begin in March, so that leap days end them
+	if month < 0:
+		month += 12
+		year -= 1
+	return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719469
+
+
+# Returns the seconds of HH:MM:SS.
+static func _seconds(time: String) -> int:
+	return int(time.substr(0, 2)) * 3600 + int(time.substr(3, 2)) * 60 + int(time.substr(6, 2))
