@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/test/document"
+	"github.com/musterhq/muster/test/node"
 )
 
 const tenMinutes = "docs/ten-minutes.md"
@@ -29,8 +30,8 @@ type part struct {
 	inspect []string // after the game
 }
 
-// parts returns the sections of the guide with commands. The comment at the beginning of a
-// block says to the reader, and here, where it is typed.
+// parts returns the sections of the guide with commands. The line before a block says to the
+// reader, and here, where it is typed.
 func parts(t *testing.T) map[string]*part {
 	t.Helper()
 	all := map[string]*part{}
@@ -43,20 +44,19 @@ func parts(t *testing.T) map[string]*part {
 			p = &part{}
 			all[block.Section] = p
 		}
-		where, _, _ := strings.Cut(block.Text, "\n")
-		switch where {
-		case "# terminal 1":
+		switch block.Lead {
+		case "**Terminal 1:**":
 			p.server = block.Text
-		case "# terminals 2 and 3":
+		case "**Terminals 2 and 3:**":
 			p.player = block.Text
-		case "# terminal 2":
+		case "**Terminal 2:**":
 			p.pages = block.Text
-		case "# afterwards":
+		case "**Afterwards:**":
 			p.inspect = append(p.inspect, block.Text)
-		case "# once":
+		case "**Once:**":
 			p.builds = append(p.builds, block.Text)
 		default:
-			t.Fatalf("%s:%d: the block does not begin with where it is typed: %q", tenMinutes, block.Line, where)
+			t.Fatalf("%s:%d: the line before the block does not say where it is typed: %q", tenMinutes, block.Line, block.Lead)
 		}
 	}
 	return all
@@ -91,12 +91,7 @@ func TestTenMinutes(t *testing.T) {
 			d.build(p)
 			seen := d.server(p.server)
 			d.play(p.player, p.player)
-			for _, code := range []string{
-				"PLAYER_SESSION_ACCEPTED", "PLAYER_SESSION_ACCEPTED", "PLAYER_SESSION_REMOVED", "PLAYER_SESSION_REMOVED",
-				"SERVER_PROCESS_ENDED", "GAME_SESSION_TERMINATED", "SERVER_PROCESS_ACTIVE",
-			} {
-				seen.Code(t, code)
-			}
+			orderly(t, seen)
 		})
 	}
 	for section := range languages {
@@ -104,6 +99,22 @@ func TestTenMinutes(t *testing.T) {
 			t.Errorf("%s has no section %q", tenMinutes, section)
 		}
 	}
+}
+
+// orderly waits until a game of two players has ended in order: both were let in and have left,
+// the process has said that it ends, and another game server is ready.
+func orderly(t *testing.T, seen *node.Events) {
+	t.Helper()
+	count := map[string]int{}
+	seen.Until(t, "SERVER_PROCESS_ENDED", func(e node.Event) bool {
+		count[e.Code]++
+		return e.Code == "SERVER_PROCESS_ENDED"
+	})
+	if count["PLAYER_SESSION_ACCEPTED"] != 2 || count["PLAYER_SESSION_REMOVED"] != 2 {
+		t.Errorf("of two players %d were let in and %d have left", count["PLAYER_SESSION_ACCEPTED"], count["PLAYER_SESSION_REMOVED"])
+	}
+	seen.Code(t, "GAME_SESSION_TERMINATED")
+	seen.Code(t, "SERVER_PROCESS_ACTIVE")
 }
 
 const (
@@ -175,7 +186,7 @@ func TestTenMinutes_Build(t *testing.T) {
 	needs(t, "make")
 	d := &desk{T: t, dir: document.Top(t)}
 	for _, text := range parts(t)[firstSection].builds {
-		for line := range strings.Lines(uncommented(text)) {
+		for line := range strings.Lines(text) {
 			target, is := strings.CutPrefix(strings.TrimSpace(line), "make ")
 			if !is {
 				t.Fatalf("%q is typed by no test", line)

@@ -87,7 +87,7 @@ func (d *desk) link(to, name string) {
 // ready. Later blocks find this Muster.
 func (d *desk) server(text string) *node.Events {
 	d.Helper()
-	command := strings.TrimSpace(uncommented(text))
+	command := strings.TrimSpace(text)
 	if !strings.HasPrefix(command, "bin/muster local ") || strings.Contains(command, "\n") {
 		d.Fatalf("no command that starts Muster: %q", command)
 	}
@@ -108,17 +108,6 @@ func (d *desk) server(text string) *node.Events {
 	seen := node.Follow(d.T, p.URL)
 	seen.Code(d.T, "SERVER_PROCESS_ACTIVE")
 	return seen
-}
-
-// uncommented returns the commands of a block.
-func uncommented(text string) string {
-	var commands strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "#") {
-			commands.WriteString(line)
-		}
-	}
-	return commands.String()
 }
 
 func (d *desk) shell(text string) *exec.Cmd {
