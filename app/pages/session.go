@@ -34,21 +34,60 @@ type SessionRow struct {
 // SessionList is the page of all game sessions: those that have not ended, and those that
 // ended a short time ago.
 type SessionList struct {
-	Sessions []SessionRow   `json:"sessions"` // newest first, at most 10,000
-	All      int            `json:"all"`
-	Counts   map[string]int `json:"counts"` // by status
+	Sessions []SessionRow   `json:"sessions"`
+	Found    int            `json:"found"`  // how many the filter finds; Sessions has the first of them
+	All      int            `json:"all"`    // without the filter
+	Counts   map[string]int `json:"counts"` // of all, by status
 }
 
-// sessionsMost bounds how many game sessions a page gets.
-const sessionsMost = 10_000
+const (
+	sessionsUsual = 500    // game sessions that a page gets
+	sessionsMost  = 10_000 // if it asks for more
+)
 
-// GameSessions returns the game sessions of a fleet, or of all if fleetID is "", in the
-// places that the caller reaches.
-func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, fleetID string) (*SessionList, error) {
+// SessionQuery says which game sessions a page shows, and in what order.
+type SessionQuery struct {
+	FleetID string
+	Status  session.Status // "" means all
+	Text    string         // in the id, name, location or address; "" means all
+	Sort    string         // created, status, players, location, address or fleet; after "-" the other way round. "" means the newest first
+	Limit   int            // 0 means 500; at most 10,000
+}
+
+// sessionOrders are the orders of game sessions, by the column that shows what they compare.
+var sessionOrders = map[string]func(p *Pages, a, b *session.GameSession) int{
+	"created": func(_ *Pages, a, b *session.GameSession) int { return a.Created.Compare(b.Created) },
+	"status": func(_ *Pages, a, b *session.GameSession) int {
+		return strings.Compare(string(a.Status), string(b.Status))
+	},
+	"location": func(_ *Pages, a, b *session.GameSession) int { return strings.Compare(a.Location, b.Location) },
+	"address":  func(_ *Pages, a, b *session.GameSession) int { return strings.Compare(a.IPAddress, b.IPAddress) },
+	"fleet":    func(_ *Pages, a, b *session.GameSession) int { return strings.Compare(a.FleetID, b.FleetID) },
+	"players": func(p *Pages, a, b *session.GameSession) int {
+		view := p.Store.View()
+		return p.Sessions.Players.Count(view, a.ID) - p.Sessions.Players.Count(view, b.ID)
+	},
+}
+
+// GameSessions returns the game sessions that a query selects, in the places that the caller
+// reaches. Errors: InvalidRequest.
+func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, q SessionQuery) (*SessionList, error) {
+	order, down := sessionOrders["created"], true
+	if q.Sort != "" {
+		name, other := strings.CutPrefix(q.Sort, "-")
+		if order, down = sessionOrders[name], other; order == nil {
+			return nil, fault.Invalid("sort: %.40q is no column that game sessions are sorted by", q.Sort)
+		}
+	}
+	if q.Limit == 0 {
+		q.Limit = sessionsUsual
+	}
 	view := p.Store.View()
 	out := &SessionList{Sessions: []SessionRow{}, Counts: map[string]int{}}
+	text := strings.ToLower(q.Text)
+	var found []*session.GameSession
 	for f := range p.Fleets.All(view, "") {
-		if fleetID != "" && f.ID != p.Home.FleetID(fleetID) || !caller.Reaches(p.Home.OfFleet(f.ID)) {
+		if q.FleetID != "" && f.ID != p.Home.FleetID(q.FleetID) || !caller.Reaches(p.Home.OfFleet(f.ID)) {
 			continue
 		}
 		for g := range p.Sessions.All(view, f.ID) {
@@ -57,17 +96,27 @@ func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, fleetID st
 			}
 			out.All++
 			out.Counts[string(g.Status)]++
-			out.Sessions = append(out.Sessions, p.sessionRow(g))
+			if (q.Status == "" || g.Status == q.Status) && (text == "" || has(text, g.ID, g.Name, g.Location, g.IPAddress)) {
+				found = append(found, g)
+			}
 		}
 	}
-	slices.SortFunc(out.Sessions, func(a, b SessionRow) int {
-		if d := b.Created.Compare(a.Created); d != 0 {
-			return d
+	slices.SortStableFunc(found, func(a, b *session.GameSession) int {
+		if down {
+			a, b = b, a
 		}
-		return strings.Compare(a.ID, b.ID)
+		return order(p, a, b)
 	})
-	out.Sessions = out.Sessions[:min(len(out.Sessions), sessionsMost)]
+	out.Found = len(found)
+	for _, g := range found[:min(len(found), q.Limit, sessionsMost)] {
+		out.Sessions = append(out.Sessions, p.sessionRow(g))
+	}
 	return out, ctx.Err()
+}
+
+// has reports whether one of the names contains text, which is in lower case.
+func has(text string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), text) })
 }
 
 func (p *Pages) sessionRow(g *session.GameSession) SessionRow {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/session"
 )
 
 // Gate has the functions that check callers.
@@ -87,7 +90,15 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 				return caller, err
 			},
 			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				return p.GameSessions(ctx, c, q.Get("fleet"))
+				in := SessionQuery{FleetID: q.Get("fleet"), Status: session.Status(q.Get("state")), Text: q.Get("text"), Sort: q.Get("sort")}
+				if text := q.Get("limit"); text != "" {
+					n, err := strconv.Atoi(text)
+					if err != nil || n < 1 || n > sessionsMost {
+						return nil, fault.Invalid("limit: %.40q is no number from 1 to %d", text, sessionsMost)
+					}
+					in.Limit = n
+				}
+				return p.GameSessions(ctx, c, in)
 			},
 		},
 		"session": {

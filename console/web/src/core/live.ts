@@ -1,7 +1,7 @@
 // One stream to the server: what the page shows, whenever it has changed.
 
 import { batch, computed, effect, signal, type ReadonlySignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure, lines } from "./api";
 
 interface Frame {
@@ -43,16 +43,21 @@ export interface Live<T> {
 
 const hiddenFor = 10_000; // before a tab that nobody sees gives up its stream
 
-/** Follows a view of the server while the component is shown. */
+/** Follows a view of the server while the component is shown. When its parameters change, what
+ *  was known stays until the new answer comes. */
 export function useLive<T>(name: string, params: Record<string, string> = {}, every = 500): Live<T> {
+  const first = useRef(true);
   const key = `${name}?${new URLSearchParams({ ...params, every: String(every) })}`;
-  const live = useMemo(() => {
-    const data = signal<T | undefined>(undefined);
-    const error = signal("");
-    const gone = signal(false);
-    return { data, error, gone };
+  const live = useMemo(() => ({ data: signal<T | undefined>(undefined), error: signal(""), gone: signal(false) }), [name]);
+  useEffect(() => {
+    const wait = setTimeout(() => (end = follow(key, live)), first.current ? 0 : 150); // while one types a filter
+    let end = (): void => {};
+    first.current = false;
+    return () => {
+      clearTimeout(wait);
+      end();
+    };
   }, [key]);
-  useEffect(() => follow(key, live), [key]);
   return live;
 }
 
@@ -80,13 +85,15 @@ function follow(key: string, cells: Cells): () => void {
     });
   };
   let pending: Frame | undefined;
+  let any = false; // the first frame is shown even while paused
   const take = (frame: Frame): void => {
     heard.value = Date.now();
-    if (paused.peek() && cells.data.value !== undefined) {
+    if (paused.peek() && any) {
       held = frame;
       behind.value++;
       return;
     }
+    any = true;
     if (!pending) requestAnimationFrame(() => {
       const next = pending;
       pending = undefined;

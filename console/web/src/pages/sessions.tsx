@@ -1,6 +1,6 @@
 // Sessions: what is going on in this game? (Temporal's timelines, one row a player.)
 
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call, may } from "../core/api";
 import { clock, useLive } from "../core/live";
 import { param, setParams, to } from "../core/route";
@@ -45,18 +45,16 @@ export function Sessions() {
 }
 
 function List() {
-  const fleet = param("fleet");
-  const live = useLive<{ sessions: Row[]; all: number; counts: Record<string, number> }>("sessions", fleet ? { fleet } : {}, 1000);
-  const filter = param("filter"), state = param("state");
-  const data = live.data.value;
-  const rows = useMemo(() => {
-    const text = filter.toLowerCase();
-    return (data?.sessions ?? []).filter((s) => (!state || s.status === state) && (!text || `${s.id} ${s.name ?? ""} ${s.location} ${s.address}`.toLowerCase().includes(text)));
-  }, [data, filter, state]);
+  const fleet = param("fleet"), state = param("state"), text = param("filter"), sort = param("sort"), all = param("all") === "yes";
+  const live = useLive<{ sessions: Row[]; found: number; all: number; counts: Record<string, number> }>(
+    "sessions",
+    Object.fromEntries(Object.entries({ fleet, state, text, sort, limit: all ? "10000" : "" }).filter(([, v]) => v)),
+    all ? 5000 : 1000,
+  );
   return (
     <>
       <Head title="Sessions" question="Which games are being played?">
-        <input class="input small" type="search" aria-label="Filter by id, name, location or address" placeholder="filter" value={filter} onInput={(e) => setParams({ filter: e.currentTarget.value })} />
+        <input class="input small" type="search" aria-label="Filter by id, name, location or address" placeholder="filter" value={text} onInput={(e) => setParams({ filter: e.currentTarget.value })} />
       </Head>
       {fleet && <p class="soft">Of the fleet <A to={to("/fleets", { id: fleet })}>{fleet}</A>. <A to="/sessions">Show all</A></p>}
       <Show live={live} what="The list of game sessions">
@@ -77,8 +75,14 @@ function List() {
               </div>
               <Panel bare>
                 <Table
-                  label="Game sessions" rows={rows} id={(s) => s.id} to={(s) => to("/sessions", { id: s.id })} ended={(s) => s.status === "TERMINATED"}
-                  foot={`${many(rows.length, "game session")}${v.all > v.sessions.length ? `, the newest ${count(v.sessions.length)} of ${count(v.all)}` : ""}; those that ended are shown for some minutes`}
+                  label="Game sessions" rows={v.sessions} sorted id={(s) => s.id} to={(s) => to("/sessions", { id: s.id })} ended={(s) => s.status === "TERMINATED"}
+                  foot={
+                    <span>
+                      {v.found > v.sessions.length ? `The first ${count(v.sessions.length)} of ${many(v.found, "game session")}. ` : `${many(v.found, "game session")}${v.found < v.all ? ` of ${count(v.all)}` : ""}. `}
+                      {v.found > v.sessions.length && !all && <><button type="button" class="chip" onClick={() => setParams({ all: "yes" })}>Show {count(Math.min(v.found, 10_000))}</button> </>}
+                      Those that ended are shown for some minutes.
+                    </span>
+                  }
                   columns={[
                     { key: "id", title: "Game session", cell: (s) => <ID id={s.id} to={to("/sessions", { id: s.id })} text={s.name || shortID(s.id).slice(-18)} /> },
                     { key: "status", title: "Status", value: (s) => s.status, cell: (s) => <Status of={s.status}>{s.protected ? `${s.status}, protected` : s.status}</Status> },

@@ -19,8 +19,9 @@ export interface Column<T> {
 const rowHeight = 33;
 const spare = 10;
 
-/** A table of rows, sorted by the query of the page: sort=key or sort=-key. */
-export function Table<T>(p: { rows: T[]; columns: Column<T>[]; id: (row: T) => string; to?: (row: T) => string; label: string; ended?: (row: T) => boolean; most?: number; foot?: ComponentChildren }) {
+/** A table of rows, sorted by the query of the page: sort=key or sort=-key. If they are sorted
+ *  already, by the server, their order stays. */
+export function Table<T>(p: { rows: T[]; columns: Column<T>[]; id: (row: T) => string; to?: (row: T) => string; label: string; ended?: (row: T) => boolean; most?: number; sorted?: boolean; foot?: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   const [from, setFrom] = useState(0);
   const [height, setHeight] = useState(p.most ?? 640);
@@ -31,7 +32,7 @@ export function Table<T>(p: { rows: T[]; columns: Column<T>[]; id: (row: T) => s
   const down = sort.startsWith("-");
   const by = columns.find((c) => c.key === sort.replace(/^-/, "") && c.value);
   const rows = useMemo(() => {
-    if (!by) return p.rows;
+    if (!by || p.sorted) return p.rows;
     const f = by.value!;
     const sorted = [...p.rows].sort((a, b) => {
       const x = f(a), y = f(b);
