@@ -1,14 +1,11 @@
 package typescript
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/node"
@@ -31,14 +28,10 @@ func TestLatency_Receipts(t *testing.T) {
 	if err != nil {
 		t.Skip("Node.js is missing; install nodejs to run this")
 	}
-	muster, dir := node.Path(t), t.TempDir()
-	key := filepath.Join(dir, "beacon-key")
-	if err := os.WriteFile(key, []byte("sixteen letters or more"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	udp, http := startBeacon(t, muster, key)
+	muster, dir, beacon := node.Path(t), t.TempDir(), node.StartBeacon(t)
 	players := filepath.Join(dir, "players.yaml")
-	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: custom-local, udp: %q, https: %q}, {name: custom-away, udp: 127.0.0.1:1, https: 'http://127.0.0.1:1/'}]\n", key, udp, "http://"+http+"/")
+	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: %s, udp: %q, https: %q}, {name: custom-away, udp: 127.0.0.1:1, https: 'http://127.0.0.1:1/'}]\n",
+		beacon.Key, node.BeaconLocation, beacon.UDP, beacon.HTTPS)
 	if err := os.WriteFile(players, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -68,38 +61,14 @@ func TestLatency_Receipts(t *testing.T) {
 			if err := json.Unmarshal(text, &out); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			if len(out.Samples) != 1 || out.Samples[0].Location != "custom-local" || out.Samples[0].Method != transport || out.Samples[0].Receipt == "" || out.Samples[0].RTTMs <= 0 {
+			if len(out.Samples) != 1 || out.Samples[0].Location != node.BeaconLocation || out.Samples[0].Method != transport || out.Samples[0].Receipt == "" || out.Samples[0].RTTMs <= 0 {
 				t.Errorf("measured %s", text)
 			}
-			if out.Result.Accepted["custom-local"] < 1 || len(out.Result.Rejected) != 0 {
+			if out.Result.Accepted[node.BeaconLocation] < 1 || len(out.Result.Rejected) != 0 {
 				t.Errorf("the server took %s", text)
 			}
 		})
 	}
-}
-
-var ready = regexp.MustCompile(`^ready custom-local .*udp=(\S+).* http=(\S+)`)
-
-// startBeacon starts a beacon, which ends with the test, and returns its addresses.
-func startBeacon(t *testing.T, muster, key string) (udp, http string) {
-	t.Helper()
-	cmd := exec.Command(muster, "beacon", "--location", "custom-local", "--udp", "127.0.0.1:0", "--tcp", "", "--http", "127.0.0.1:0", "--key-file", key)
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	m := ready.FindStringSubmatch(line)
-	if err != nil || m == nil {
-		t.Fatalf("the beacon printed %q, %v\n%s", line, err, &log)
-	}
-	return m[1], m[2]
 }
 
 // stop stops a server with the demo, whose game servers outlive one that is killed.

@@ -40,6 +40,7 @@ bool set_nonblocking(Socket socket) { return fcntl(socket, F_SETFL, O_NONBLOCK) 
 
 constexpr std::size_t tag_size = 8;  // so that answers to somebody else do not count
 constexpr auto last_answer = std::chrono::seconds(1);
+constexpr std::size_t ask_size = 64, datagram_size = 300;  // a beacon never answers with more than it was sent
 
 // Opens a socket to HOST:PORT.
 Socket open_to(const std::string& address) {
@@ -86,14 +87,76 @@ struct Beacon {
   }
 };
 
+// Has the beacons that were measured sign what they measure themselves. Each is asked for the time,
+// which it signs, and then, with that, for a receipt.
+class Receipts {
+ public:
+  Receipts(std::vector<Beacon>& beacons, std::vector<Trip>& trips) : nonce_(random_nonce()) {
+    for (std::size_t i = 0; i < beacons.size(); i++) {
+      if (trips[i].ms >= 0) asked_.push_back({beacons[i].socket, false, &trips[i].receipt});
+    }
+  }
+
+  void get(Clock::time_point end, const std::atomic<bool>& stop) {
+    for (const Asked& one : asked_) say(one.socket, "GLB1" + nonce_, ask_size);
+    end = std::min<Clock::time_point>(end, Clock::now() + last_answer);
+    while (!asked_.empty() && !stop) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+      if (left <= 0) return;
+      std::vector<pollfd> sockets;
+      for (const Asked& one : asked_) sockets.push_back({one.socket, POLLIN, 0});
+      wait_for(sockets.data(), sockets.size(), static_cast<int>(std::min<std::int64_t>(left, 50)));
+      asked_.erase(std::remove_if(asked_.begin(), asked_.end(), [this](Asked& one) { return hear(one); }), asked_.end());
+    }
+  }
+
+ private:
+  struct Asked {
+    Socket socket;
+    bool has_time;
+    std::string* receipt;
+  };
+
+  static void say(Socket socket, std::string text, std::size_t size) {
+    text.resize(size);
+    send(socket, text.data(), static_cast<int>(text.size()), 0);
+  }
+
+  // Reads what a beacon has answered, and reports whether that is all.
+  bool hear(Asked& one) {
+    char answer[datagram_size];
+    for (;;) {
+      const auto size = recv(one.socket, answer, sizeof answer, 0);
+      if (size < 0) return false;
+      const std::string text(answer, static_cast<std::size_t>(size));
+      const std::string begin = (one.has_time ? "GLB4" : "GLB2") + nonce_;
+      if (text.size() <= begin.size() || text.compare(0, begin.size(), begin) != 0) continue;
+      if (one.has_time) {
+        *one.receipt = text.substr(begin.size());
+        return true;
+      }
+      one.has_time = true;
+      say(one.socket, "GLB3" + text.substr(4), datagram_size);
+    }
+  }
+
+  const std::string nonce_;
+  std::vector<Asked> asked_;
+};
+
 }  // namespace
 
-std::vector<double> measure_by_datagrams(const Datagrams& what, const std::atomic<bool>& stop) {
+std::string random_nonce() {
+  std::random_device random;
+  std::string out(tag_size, '\0');
+  for (char& one : out) one = static_cast<char>(random());
+  return out;
+}
+
+std::vector<Trip> measure_by_datagrams(const Datagrams& what, const std::atomic<bool>& stop) {
   const auto begun = Clock::now();
   const auto end = begun + what.deadline;
-  char datagram[tag_size + 1];
-  std::random_device random;
-  for (char& one : datagram) one = static_cast<char>(random());
+  std::string datagram = random_nonce() + '\0';
   std::vector<Beacon> beacons(what.to.size());
   for (std::size_t i = 0; i < beacons.size(); i++) {
     beacons[i].socket = open_to(what.to[i]);
@@ -108,7 +171,7 @@ std::vector<double> measure_by_datagrams(const Datagrams& what, const std::atomi
       next = now + (round < what.samples ? what.interval : std::chrono::milliseconds(last_answer));
       for (Beacon& one : beacons) {
         one.sent.push_back(Clock::now());
-        if (one.socket != no_socket) send(one.socket, datagram, sizeof datagram, 0);
+        if (one.socket != no_socket) send(one.socket, datagram.data(), static_cast<int>(datagram.size()), 0);
       }
     }
     bool complete = round == what.samples;
@@ -122,17 +185,20 @@ std::vector<double> measure_by_datagrams(const Datagrams& what, const std::atomi
     const auto until = std::chrono::duration_cast<std::chrono::milliseconds>(std::min(next, end) - now).count();
     wait_for(sockets.data(), sockets.size(), static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(until, 50))));
     for (Beacon& one : beacons) {
-      if (one.socket != no_socket) one.hear(datagram);
+      if (one.socket != no_socket) one.hear(datagram.data());
     }
   }
-  std::vector<double> medians;
-  for (Beacon& one : beacons) {
-    if (one.socket != no_socket) close_socket(one.socket);
-    std::sort(one.trips.begin(), one.trips.end());
-    const bool is_good = static_cast<int>(one.trips.size()) * 2 > what.samples - 1;
-    medians.push_back(is_good ? one.trips[one.trips.size() / 2] : -1);
+  std::vector<Trip> trips(beacons.size());
+  for (std::size_t i = 0; i < beacons.size(); i++) {
+    std::vector<double>& all = beacons[i].trips;
+    std::sort(all.begin(), all.end());
+    if (static_cast<int>(all.size()) * 2 > what.samples - 1) trips[i].ms = all[all.size() / 2];
   }
-  return medians;
+  if (what.receipts) Receipts(beacons, trips).get(end, stop);
+  for (const Beacon& one : beacons) {
+    if (one.socket != no_socket) close_socket(one.socket);
+  }
+  return trips;
 }
 
 }  // namespace muster

@@ -116,6 +116,7 @@ class Client::Core {
   void by_datagrams(std::shared_ptr<Measuring> measuring);
   void by_http(std::shared_ptr<Measuring> measuring, std::vector<bool> measured);
   void request_beacon(std::shared_ptr<Measuring> measuring, const Location& location, std::shared_ptr<std::vector<double>> trips, int number);
+  void request_receipt(std::shared_ptr<Measuring> measuring, const std::string& location, const std::string& url, const std::string& stamp);
   void see(const Ticket& ticket);
   void see(const Placement& placement);
   void see(const Party& party);

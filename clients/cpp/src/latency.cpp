@@ -14,6 +14,17 @@ double median(std::vector<double> trips) {
   return trips[trips.size() / 2];
 }
 
+std::string hex_of(const std::string& bytes) {
+  static const char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const char one : bytes) {
+    const auto value = static_cast<unsigned char>(one);
+    out += digits[value >> 4];
+    out += digits[value & 15];
+  }
+  return out;
+}
+
 }  // namespace
 
 /// A measurement under way.
@@ -73,19 +84,21 @@ void Client::Core::by_datagrams(std::shared_ptr<Measuring> measuring) {
   }
   if (what.to.empty()) return by_http(measuring, {});
   what.samples = measuring->options.samples;
+  what.receipts = measuring->options.receipts;
   what.interval = measuring->options.interval;
   what.deadline = measuring->options.deadline;
   datagrams_.emplace_back([this, what, which, measuring] {
-    const std::vector<double> trips = measure_by_datagrams(what, stopping_);
+    const std::vector<Trip> trips = measure_by_datagrams(what, stopping_);
     loop.post([this, which, trips, measuring] {
       std::vector<bool> measured(measuring->locations.size());
       for (std::size_t i = 0; i < which.size(); i++) {
-        if (trips[i] < 0) continue;
+        if (trips[i].ms < 0) continue;
         measured[which[i]] = true;
         LatencySample sample;
         sample.location = measuring->locations[which[i]].name;
-        sample.rtt_ms = trips[i];
+        sample.rtt_ms = trips[i].ms;
         sample.method = LatencySampleMethod::udp;
+        sample.receipt = trips[i].receipt;
         measuring->found.push_back(std::move(sample));
       }
       by_http(measuring, measured);
@@ -125,6 +138,28 @@ void Client::Core::request_beacon(std::shared_ptr<Measuring> measuring, const Lo
       sample.rtt_ms = median(*trips);
       sample.method = LatencySampleMethod::https;
       measuring->found.push_back(std::move(sample));
+      if (measuring->options.receipts) {
+        const std::string url = location.https + (location.https.find('?') == std::string::npos ? "?nonce=" : "&nonce=") + hex_of(random_nonce());
+        return request_receipt(measuring, location.name, url, "");
+      }
+    }
+    if (--measuring->left == 0) measuring->finish();
+  });
+}
+
+// request_receipt requests the time that a beacon signs and then, with that as the stamp, a receipt
+// for the sample of its location.
+void Client::Core::request_receipt(std::shared_ptr<Measuring> measuring, const std::string& location, const std::string& url, const std::string& stamp) {
+  HttpCall call;
+  call.method = "GET";
+  call.url = stamp.empty() ? url : url + "&stamp=" + escape(stamp);
+  loop.request(call, [this, measuring, location, url, stamp](HttpReply reply) {
+    if (measuring->over) return;
+    if (reply.status == 200 && !reply.body.empty()) {
+      if (stamp.empty()) return request_receipt(measuring, location, url, reply.body);
+      for (LatencySample& one : measuring->found) {
+        if (one.location == location) one.receipt = reply.body;
+      }
     }
     if (--measuring->left == 0) measuring->finish();
   });

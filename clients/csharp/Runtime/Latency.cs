@@ -5,6 +5,7 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Security.Cryptography;
+using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -15,6 +16,9 @@ namespace Muster
     {
         /// <summary>Measures by HTTP only, as browsers must.</summary>
         public bool HttpOnly;
+
+        /// <summary>Has beacons sign what they measure, for matchmakers that require receipts.</summary>
+        public bool Receipts;
 
         /// <summary>Measurements of a location; the first does not count; default 6.</summary>
         public int Samples;
@@ -73,9 +77,9 @@ namespace Muster
                 var samples = options.Samples > 1 ? options.Samples : 6;
                 LatencySample sample = null;
                 if (!options.HttpOnly && !string.IsNullOrEmpty(location.Udp))
-                    sample = await Beacon.UdpAsync(location.Udp, samples, options.Interval > TimeSpan.Zero ? options.Interval : TimeSpan.FromMilliseconds(350), cancel).ConfigureAwait(false);
+                    sample = await Beacon.UdpAsync(location.Udp, samples, options.Interval > TimeSpan.Zero ? options.Interval : TimeSpan.FromMilliseconds(350), options.Receipts, cancel).ConfigureAwait(false);
                 if (sample == null && !string.IsNullOrEmpty(location.Https))
-                    sample = await Beacon.HttpAsync(caller.Http, location.Https, samples, cancel).ConfigureAwait(false);
+                    sample = await Beacon.HttpAsync(caller.Http, location.Https, samples, options.Receipts, cancel).ConfigureAwait(false);
                 if (sample == null) return;
                 sample.Location = location.Name;
                 lock (found) found.Add(sample);
@@ -90,17 +94,45 @@ namespace Muster
     // Beacon measures the way to one beacon. Its methods return null if that fails.
     internal static class Beacon
     {
-        private const int Tag = 8; // bytes, so that answers to somebody else do not count
+        private const int Tag = 8;                      // bytes, so that answers to somebody else do not count
+        private const int AskSize = 64, MaxSize = 300;  // of datagrams: a beacon never answers with more than it was sent
+        private static readonly TimeSpan lastAnswer = TimeSpan.FromSeconds(1);
 
-        internal static async Task<LatencySample> UdpAsync(string at, int samples, TimeSpan interval, CancellationToken cancel)
+        internal static async Task<LatencySample> UdpAsync(string at, int samples, TimeSpan interval, bool receipt, CancellationToken cancel)
+        {
+            var sample = await MeasureAsync(at, samples, interval, cancel).ConfigureAwait(false);
+            if (sample != null && receipt) sample.Receipt = await ReceiptAsync(at, cancel).ConfigureAwait(false);
+            return sample;
+        }
+
+        private static UdpClient Open(string at)
+        {
+            var colon = at.LastIndexOf(':');
+            var udp = new UdpClient(at.StartsWith("[", StringComparison.Ordinal) ? AddressFamily.InterNetworkV6 : AddressFamily.InterNetwork);
+            try
+            {
+                udp.Connect(at.Substring(0, colon).Trim('[', ']'), int.Parse(at.Substring(colon + 1), CultureInfo.InvariantCulture));
+            }
+            catch
+            {
+                udp.Close();
+                throw;
+            }
+            return udp;
+        }
+
+        private static bool Failed(Exception e)
+        {
+            return e is SocketException || e is ObjectDisposedException || e is OperationCanceledException || e is FormatException || e is ArgumentException;
+        }
+
+        private static async Task<LatencySample> MeasureAsync(string at, int samples, TimeSpan interval, CancellationToken cancel)
         {
             try
             {
-                var colon = at.LastIndexOf(':');
-                using (var udp = new UdpClient(at.StartsWith("[", StringComparison.Ordinal) ? AddressFamily.InterNetworkV6 : AddressFamily.InterNetwork))
+                using (var udp = Open(at))
                 using (cancel.Register(udp.Close))
                 {
-                    udp.Connect(at.Substring(0, colon).Trim('[', ']'), int.Parse(at.Substring(colon + 1), CultureInfo.InvariantCulture));
                     var datagram = new byte[Tag + 1];
                     using (var random = RandomNumberGenerator.Create()) random.GetBytes(datagram);
                     var clock = Stopwatch.StartNew();
@@ -114,13 +146,56 @@ namespace Muster
                         await udp.SendAsync(datagram, datagram.Length).ConfigureAwait(false);
                         if (i < samples - 1) await Task.Delay(interval, cancel).ConfigureAwait(false);
                     }
-                    await Task.WhenAny(hearing, Task.Delay(TimeSpan.FromSeconds(1), cancel)).ConfigureAwait(false);
+                    await Task.WhenAny(hearing, Task.Delay(lastAnswer, cancel)).ConfigureAwait(false);
                     lock (sent) return trips.Count * 2 <= samples - 1 ? null : Sample(trips, LatencySampleMethod.Udp);
                 }
             }
-            catch (Exception e) when (e is SocketException || e is ObjectDisposedException || e is OperationCanceledException || e is FormatException || e is ArgumentException)
+            catch (Exception e) when (Failed(e))
             {
                 return null;
+            }
+        }
+
+        // ReceiptAsync has the beacon measure and sign; null if it does not. It asks for the time,
+        // which the beacon signs, and then, with that, for the receipt.
+        private static async Task<string> ReceiptAsync(string at, CancellationToken cancel)
+        {
+            try
+            {
+                using (var udp = Open(at))
+                using (cancel.Register(udp.Close))
+                {
+                    var nonce = new byte[Tag];
+                    using (var random = RandomNumberGenerator.Create()) random.GetBytes(nonce);
+                    var time = await ExchangeAsync(udp, "GLB1", nonce, AskSize, "GLB2", nonce).ConfigureAwait(false);
+                    var answer = time == null ? null : await ExchangeAsync(udp, "GLB3", time, MaxSize, "GLB4", nonce).ConfigureAwait(false);
+                    return answer == null ? null : Encoding.UTF8.GetString(answer, Tag, answer.Length - Tag);
+                }
+            }
+            catch (Exception e) when (Failed(e))
+            {
+                return null;
+            }
+        }
+
+        // ExchangeAsync sends a datagram, and returns what follows the kind of the answer, which
+        // begins with the nonce; null if none comes.
+        private static async Task<byte[]> ExchangeAsync(UdpClient udp, string kind, byte[] body, int size, string wanted, byte[] nonce)
+        {
+            var datagram = new byte[size];
+            Encoding.ASCII.GetBytes(kind).CopyTo(datagram, 0);
+            body.CopyTo(datagram, kind.Length);
+            await udp.SendAsync(datagram, size).ConfigureAwait(false);
+            var late = Task.Delay(lastAnswer);
+            for (;;)
+            {
+                var hearing = udp.ReceiveAsync();
+                if (await Task.WhenAny(hearing, late).ConfigureAwait(false) == late) return null;
+                var answer = (await hearing.ConfigureAwait(false)).Buffer;
+                if (answer.Length <= wanted.Length + Tag || Encoding.ASCII.GetString(answer, 0, wanted.Length) != wanted) continue;
+                var rest = new byte[answer.Length - wanted.Length];
+                Array.Copy(answer, wanted.Length, rest, 0, rest.Length);
+                if (Same(rest, nonce)) return rest;
             }
         }
 
@@ -155,9 +230,10 @@ namespace Muster
             return true;
         }
 
-        internal static async Task<LatencySample> HttpAsync(IHttpTransport http, string url, int samples, CancellationToken cancel)
+        internal static async Task<LatencySample> HttpAsync(IHttpTransport http, string url, int samples, bool receipt, CancellationToken cancel)
         {
             var trips = new List<double>();
+            LatencySample sample = null;
             try
             {
                 for (var i = 0; i < Math.Min(samples, 4); i++)
@@ -167,13 +243,13 @@ namespace Muster
                     if (reply.Status >= 300) return null;
                     if (i > 0) trips.Add(clock.Elapsed.TotalMilliseconds); // the first one opens the connection
                 }
-                var sample = Sample(trips, LatencySampleMethod.Https);
-                sample.Receipt = await ReceiptAsync(http, url, cancel).ConfigureAwait(false);
+                sample = Sample(trips, LatencySampleMethod.Https);
+                if (receipt) sample.Receipt = await ReceiptAsync(http, url, cancel).ConfigureAwait(false);
                 return sample;
             }
             catch (Exception e) when (e is NetworkException || e is OperationCanceledException)
             {
-                return null;
+                return sample; // null, or without a receipt
             }
         }
 

@@ -56,6 +56,7 @@ struct MatchOptions {
 /// How latency is measured.
 struct LatencyOptions {
   bool http_only = false;                    ///< without datagrams
+  bool receipts = false;                     ///< has beacons sign what they measure, for matchmakers that require it
   int samples = 6;                           ///< for each location; the first does not count
   std::chrono::milliseconds interval{350};   ///< between datagrams: beacons answer 10 a second
   std::chrono::milliseconds deadline{4000};  ///< for all
