@@ -119,8 +119,8 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c.People(d.people(o, at))
 	c.Views(d.pages.Views(pages.Gate{
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,
-		Who: func(r *http.Request) (auth.Caller, error) {
-			caller, _, _, err := d.callers.who(r)
+		Who: func(r *http.Request, action auth.Action) (auth.Caller, error) {
+			caller, _, _, err := d.callers.who(r, action)
 			return caller, err
 		},
 	}))

@@ -30,15 +30,13 @@ func (d *domain) people(o *Options, at *site) console.People {
 		Region: o.Region, Account: o.home().Account, Actions: actions, Cookie: d.master.LoginCookie(),
 		Secure: func(r *http.Request) bool { return r.TLS != nil || strings.HasPrefix(at.URL(), "https:") },
 		LogIn: func(r *http.Request, keyID, secret string) (string, auth.Login, error) {
-			token, l, err := d.keys.LogIn(r.Context(), keyID, secret)
+			caller, err := d.keys.Prove(keyID, secret)
 			if err != nil {
-				return "", l, d.callers.failed(r, auth.LogIn, err)
+				return "", auth.Login{}, d.callers.failed(r, auth.LogIn, err)
 			}
-			if caller, err := d.keys.Caller(keyID); err == nil {
-				audit.From(r.Context()).SetCaller(caller, auth.LogIn)
-			}
+			audit.From(r.Context()).SetCaller(caller, auth.LogIn)
 			door.Known(r)
-			return token, l, nil
+			return d.keys.LogIn(r.Context(), caller)
 		},
 		LogOut:     func(ctx context.Context, token string) error { return d.keys.LogOut(ctx, token) },
 		Who:        d.callers.who,
@@ -48,8 +46,8 @@ func (d *domain) people(o *Options, at *site) console.People {
 
 // who returns the sender of a request whatever its role is. csrf and expires are of its
 // login to the console, if it has one.
-func (c *callers) who(r *http.Request) (caller auth.Caller, csrf string, expires time.Time, err error) {
-	p, proof, err := c.authenticate(r, auth.LogIn)
+func (c *callers) who(r *http.Request, action auth.Action) (caller auth.Caller, csrf string, expires time.Time, err error) {
+	p, proof, err := c.authenticate(r, action)
 	if err == nil {
 		err = proof(nil)
 	}
@@ -57,7 +55,7 @@ func (c *callers) who(r *http.Request) (caller auth.Caller, csrf string, expires
 		return auth.Caller{}, "", time.Time{}, err
 	}
 	caller = callerOf(p)
-	audit.From(r.Context()).SetCaller(caller, auth.LogIn)
+	audit.From(r.Context()).SetCaller(caller, action)
 	door.Known(r)
 	if token, err := c.master.FromCookie(r); err == nil && token != "" {
 		if l, _, err := c.signed.keys.LoggedIn(token); err == nil {

@@ -153,6 +153,18 @@ func TestConsole_LogIn(t *testing.T) {
 	if b.cookie.MaxAge >= 0 {
 		t.Errorf("the cookie stays: %+v", b.cookie)
 	}
+	admin := firstKey(t, a)
+	seen := map[string]int{}
+	if err := admin.Audit(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
+		seen[r.Action+" "+r.Outcome]++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// Reading is not recorded; what changes is, with who tried.
+	if seen["muster:LogIn ok"] != 2 || seen["muster:LogOut ok"] != 1 || seen["muster:UseConsole ok"] != 0 || seen["CreateLocation ok"] != 1 {
+		t.Errorf("the audit log has %v", seen)
+	}
 }
 
 // A login ends with its key, at once and for good.

@@ -19,7 +19,9 @@ const (
 	ReadPlayerData       Action = "muster:ReadPlayerData"       // read the stored data of players, in every namespace
 	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
 	BanPlayer            Action = "muster:BanPlayer"            // ban players
-	LogIn                Action = "muster:LogIn"                // log in to the console; every role may
+	LogIn                Action = "muster:LogIn"                // log in to the console; every role may, like the next two
+	LogOut               Action = "muster:LogOut"               // log out of it
+	UseConsole           Action = "muster:UseConsole"           // see who one is, the API's operations, and search
 	OpenShell            Action = "muster:OpenShell"            // open a shell with the credentials of GetComputeAccess
 )
 

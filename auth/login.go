@@ -35,32 +35,30 @@ type Login struct {
 	Expires time.Time `json:"expires"`
 }
 
-// LogIn begins a login for a person who knows a key's secret, and returns the token for the
-// cookie. Every login has a token of its own, so that one that was known before is worth
-// nothing. Errors: UnrecognizedClient.
-func (s *Service) LogIn(ctx context.Context, keyID, secret string) (token string, l Login, err error) {
+// Prove returns the caller of a key for a person who knows its secret. Errors:
+// UnrecognizedClient.
+func (s *Service) Prove(keyID, secret string) (Caller, error) {
 	want, known := s.Secret(keyID)
 	if same := hmac.Equal(digest(want), digest(secret)); !same || !known {
-		return "", l, fault.New(fault.UnrecognizedClient, "the access key id or the secret access key is wrong")
+		return Caller{}, fault.New(fault.UnrecognizedClient, "the access key id or the secret access key is wrong")
 	}
-	k, err := s.Caller(keyID)
-	if err != nil {
-		return "", l, err
-	}
+	return s.Caller(keyID)
+}
+
+// LogIn begins a login of a caller with a key, and returns the token for the cookie. Every
+// login has a token of its own, so that one that was known before is worth nothing.
+func (s *Service) LogIn(ctx context.Context, c Caller) (token string, l Login, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	token = base64.RawURLEncoding.EncodeToString(raw)
 	now := time.Now()
-	l = Login{ID: loginID(token), KeyID: k.KeyID, Created: now, Expires: now.Add(LoginLifetime)}
-	if err := s.begin.Do(WithActor(ctx, k), l); err != nil {
+	l = Login{ID: loginID(token), KeyID: c.KeyID, Created: now, Expires: now.Add(LoginLifetime)}
+	if err := s.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
 		return "", l, err
 	}
-	s.Used(keyID)
+	s.Used(c.KeyID)
 	return token, l, nil
 }
-
-// WithActor returns a context whose commands are recorded as the caller's.
-func WithActor(ctx context.Context, c Caller) context.Context { return store.WithActor(ctx, c.Actor()) }
 
 func digest(s string) []byte {
 	sum := sha256.Sum256([]byte(s))

@@ -25,8 +25,8 @@ type People struct {
 	// LogOut ends the login with a token, if there is one.
 	LogOut func(ctx context.Context, token string) error
 	// Who returns the sender of a request, whatever its role, and what it must send with
-	// changes; expires is zero without a login.
-	Who func(r *http.Request) (caller auth.Caller, csrf string, expires time.Time, err error)
+	// changes; expires is zero without a login. action is for the audit log.
+	Who func(r *http.Request, action auth.Action) (caller auth.Caller, csrf string, expires time.Time, err error)
 	// Operations returns a description of the API's operations, sent as JSON.
 	Operations func() any
 }
@@ -57,7 +57,7 @@ type me struct {
 //	GET    /console/api/operations   describes the API's operations
 func (c *Console) People(p People) {
 	c.mux.HandleFunc("GET /console/api/me", func(w http.ResponseWriter, r *http.Request) {
-		caller, csrf, expires, err := p.Who(r)
+		caller, csrf, expires, err := p.Who(r, auth.UseConsole)
 		if c.denied(w, err) {
 			return
 		}
@@ -76,13 +76,13 @@ func (c *Console) People(p People) {
 		c.answer(w, m, nil)
 	})
 	c.mux.HandleFunc("GET /console/api/operations", func(w http.ResponseWriter, r *http.Request) {
-		if _, _, _, err := p.Who(r); !c.denied(w, err) {
+		if _, _, _, err := p.Who(r, auth.UseConsole); !c.denied(w, err) {
 			c.answer(w, p.Operations(), nil)
 		}
 	})
 	c.mux.HandleFunc("POST /console/api/login", func(w http.ResponseWriter, r *http.Request) { c.logIn(w, r, &p) })
 	c.mux.HandleFunc("DELETE /console/api/login", func(w http.ResponseWriter, r *http.Request) {
-		if _, _, _, err := p.Who(r); c.denied(w, err) {
+		if _, _, _, err := p.Who(r, auth.LogOut); c.denied(w, err) {
 			return
 		}
 		if cookie, err := r.Cookie(p.Cookie); err == nil {

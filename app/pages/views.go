@@ -20,8 +20,8 @@ type Gate struct {
 	// AllowOf is like Allow for a resource that is looked up once the sender is
 	// authenticated.
 	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
-	// Who returns the sender of a request whatever its role.
-	Who func(r *http.Request) (auth.Caller, error)
+	// Who returns the sender of a request whatever its role. action is for the audit log.
+	Who func(r *http.Request, action auth.Action) (auth.Caller, error)
 	// TicketOf returns the name of a ticket's configuration, "" if the ticket does not exist.
 	TicketOf func(ctx context.Context, id string) (string, error)
 }
@@ -30,6 +30,13 @@ type Gate struct {
 func (p *Pages) Views(g Gate) map[string]console.View {
 	account := func(action auth.Action) func(*http.Request, url.Values) (auth.Caller, error) {
 		return func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Allow(r, action) }
+	}
+	some := func(r *http.Request, action auth.Action) (auth.Caller, error) { // who may see at least a part
+		caller, err := g.Who(r, action)
+		if err == nil {
+			err = caller.Has(action)
+		}
+		return caller, err
 	}
 	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
 	return map[string]console.View{
@@ -83,11 +90,7 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 				if q.Get("fleet") != "" {
 					return g.Allow(r, "DescribeGameSessions", p.Home.OfFleet(p.Home.FleetID(q.Get("fleet"))))
 				}
-				caller, err := g.Who(r)
-				if err == nil {
-					err = caller.Has("DescribeGameSessions")
-				}
-				return caller, err
+				return some(r, "DescribeGameSessions")
 			},
 			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
 				in := SessionQuery{FleetID: q.Get("fleet"), Status: session.Status(q.Get("state")), Text: q.Get("text"), Sort: q.Get("sort")}
@@ -111,11 +114,7 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 		},
 		"player": {
 			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
-				caller, err := g.Who(r)
-				if err == nil {
-					err = caller.Has("DescribePlayerSessions")
-				}
-				return caller, err
+				return some(r, "DescribePlayerSessions")
 			},
 			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
 				return p.Player(ctx, c, q.Get("id"))
@@ -126,7 +125,7 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Crashes(), nil },
 		},
 		"search": {
-			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r) },
+			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r, auth.UseConsole) },
 			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
 				return p.Search(ctx, c, q.Get("text"))
 			},

@@ -48,7 +48,7 @@ export function Crashes() {
                     { key: "lived", title: "Ran for", num: true, value: (c) => c.lived_ms, cell: (c) => seconds(c.lived_ms / 1000) },
                     { key: "where", title: "Location", wide: true, cell: (c) => c.location },
                     { key: "compute", title: "Compute", wide: true, cell: (c) => <span class="mono">{c.compute}</span> },
-                    { key: "session", title: "Game session", cell: (c) => (c.session ? <A to={to("/sessions", { id: c.session })} class="mono">{shortID(c.session).slice(-18)}</A> : <span class="dim">none</span>) },
+                    { key: "session", title: "Game session", cell: (c) => (c.session ? <A to={to("/sessions", { id: c.session })} class="mono">{shortID(c.session).slice(-12)}</A> : <span class="dim">none</span>) },
                   ]}
                 />
               </Panel>

@@ -108,7 +108,7 @@ function Tail() {
             columns={[
               { key: "time", title: "Time", value: (e) => e.seq, cell: (e) => <time class="mono" title={moment(e.time)}>{time(e.time)}</time> },
               { key: "code", title: "What", value: (e) => e.code, cell: (e) => words(e.code) },
-              { key: "about", title: "About", cell: (e) => (e.game_session_id ? <A to={to("/sessions", { id: e.game_session_id })} class="mono">{e.game_session_id.slice(-18)}</A> : e.fleet_id ? <A to={to("/fleets", { id: e.fleet_id })} class="mono">{e.fleet_id.slice(-12)}</A> : <span class="mono">{(e.resource ?? "").slice(-36)}</span>) },
+              { key: "about", title: "About", cell: (e) => (e.game_session_id ? <A to={to("/sessions", { id: e.game_session_id })} class="mono">{e.game_session_id.slice(-12)}</A> : e.fleet_id ? <A to={to("/fleets", { id: e.fleet_id })} class="mono">{e.fleet_id.slice(-12)}</A> : <span class="mono">{(e.resource ?? "").slice(-36)}</span>) },
               { key: "message", title: "", cell: (e) => <span class="soft" title={e.message}>{e.message}</span> },
               { key: "who", title: "By", wide: true, value: (e) => e.principal, cell: (e) => <span class="soft">{e.principal}</span> },
               { key: "seq", title: "Seq", num: true, wide: true, value: (e) => e.seq, cell: (e) => <span class="dim">{e.seq}</span> },

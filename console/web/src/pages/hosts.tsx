@@ -97,9 +97,9 @@ function One({ id }: { id: string }) {
       {h && (
         <>
           <div class="cols4">
-            <Panel><Figure value={percent(h.Resources.CPUMillisUsed, h.CPUMillis)} label={`of ${h.CPUMillis / 1000} processors`} /></Panel>
-            <Panel><Figure value={percent(h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB)} label={`of ${gib(h.Resources.MemoryMiB)} of memory`} /></Panel>
-            <Panel><Figure value={gib(h.Resources.DiskFreeMiB)} label={`free of ${gib(h.Resources.DiskMiB)} of disk`} /></Panel>
+            <Panel><Figure value={percent(h.Resources.CPUMillisUsed, h.CPUMillis)} label={`processors in use, of ${h.CPUMillis / 1000}`} /></Panel>
+            <Panel><Figure value={percent(h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB)} label={`memory in use, of ${gib(h.Resources.MemoryMiB)}`} /></Panel>
+            <Panel><Figure value={gib(h.Resources.DiskFreeMiB)} label={`disk free, of ${gib(h.Resources.DiskMiB)}`} /></Panel>
             <Panel><Figure value={count(h.Processes)} label={`processes in ${many(h.Instances, "instance")}`} /></Panel>
           </div>
           <Panel title="Machine">

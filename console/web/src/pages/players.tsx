@@ -73,7 +73,7 @@ function One({ id }: { id: string }) {
                       label="Games" rows={v.stays} id={(s) => s.session + s.created} to={(s) => to("/sessions", { id: s.session })} most={420}
                       columns={[
                         { key: "status", title: "", cell: (s) => <Status of={s.status} /> },
-                        { key: "session", title: "Game session", cell: (s) => <A to={to("/sessions", { id: s.session })} class="mono">{shortID(s.session).slice(-18)}</A> },
+                        { key: "session", title: "Game session", cell: (s) => <A to={to("/sessions", { id: s.session })} class="mono">{shortID(s.session).slice(-12)}</A> },
                         { key: "created", title: "Came", value: (s) => Date.parse(s.created), cell: (s) => moment(s.created) },
                         { key: "stayed", title: "Stayed", num: true, cell: (s) => (s.ended ? seconds((Date.parse(s.ended) - Date.parse(s.created)) / 1000) : <Ago at={s.created} />) },
                       ]}

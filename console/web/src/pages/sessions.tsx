@@ -84,7 +84,7 @@ function List() {
                     </span>
                   }
                   columns={[
-                    { key: "id", title: "Game session", cell: (s) => <ID id={s.id} to={to("/sessions", { id: s.id })} text={s.name || shortID(s.id).slice(-18)} /> },
+                    { key: "id", title: "Game session", cell: (s) => <ID id={s.id} to={to("/sessions", { id: s.id })} text={s.name || shortID(s.id).slice(-12)} /> },
                     { key: "status", title: "Status", value: (s) => s.status, cell: (s) => <Status of={s.status}>{s.protected ? `${s.status}, protected` : s.status}</Status> },
                     { key: "players", title: "Players", num: true, value: (s) => s.players, cell: (s) => `${s.players} of ${s.max_players}` },
                     { key: "location", title: "Location", wide: true, value: (s) => s.location, cell: (s) => s.location },
@@ -127,7 +127,7 @@ function One({ id }: { id: string }) {
             <Panel title="Players">{s.lanes.length ? <Lanes v={s} /> : <p class="dim">Nobody has joined.</p>}</Panel>
             <div class="cols2">
               <Panel title="Game session">
-                <Facts of={[
+                <div class="stack"><Facts of={[
                   ["ARN", <ID id={s.id} most={64} />], ["fleet", <ID id={s.fleet_id} to={to("/fleets", { id: s.fleet_id })} most={40} />], ["created by", s.creator_id], ["joining", s.join_policy === "ACCEPT_ALL" ? "open" : "closed"],
                   ["properties", s.properties?.map((p) => <div><code>{p.key}</code> {p.value}</div>)], ["data", s.data && <pre>{s.data}</pre>],
                   ["host", s.host && (s.process?.host_id ? <A to={to("/hosts", { id: s.process.host_id })}>{s.host}</A> : s.host)],
@@ -135,7 +135,7 @@ function One({ id }: { id: string }) {
                   ["process state", s.process && <Status of={s.process.status}>{`${s.process.status}${s.process.connected ? "" : ", not connected"}`}</Status>],
                   ["server SDK", s.process?.sdk && `${s.process.sdk.language ?? ""} ${s.process.sdk.version ?? ""}`.trim()],
                 ]} />
-                {s.matchmaker_data && <Match text={s.matchmaker_data} />}
+                {s.matchmaker_data && <Match text={s.matchmaker_data} />}</div>
               </Panel>
               <Panel title="Story">
                 <div class="events">
