@@ -12,11 +12,13 @@ import (
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/api"
+	"github.com/musterhq/muster/app/lab"
 	"github.com/musterhq/muster/app/pages"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/autoscaling"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/console"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/internal/awsrpc"
@@ -100,7 +102,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c := console.New(console.Options{
 		Home: o.home(), Events: d.events, Logger: o.Logger, Streams: o.MaxStreams,
 		Last:  func() uint64 { return d.events.Last(d.store.View()) },
-		Allow: d.callers.allow, AllowOf: d.callers.allowOf,
+		Allow: d.callers.allow, AllowBody: d.callers.allowBody, AllowOf: d.callers.allowOf,
 	})
 	c.Placements(console.Placements{
 		Explain: func(ctx context.Context, id string) (any, error) { return d.placements.Explain(ctx, id) },
@@ -116,6 +118,8 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 		Overview: func(ctx context.Context, name string) (any, error) { return d.matches.Overview(ctx, name) },
 		Trace:    d.trace, ConfigurationOf: d.configurationOf,
 	})
+	bench := lab.New(d.matches.Trace)
+	c.Rules(console.Rules{Check: func(body string) any { return lab.Check(body) }, Simulate: bench.Simulate})
 	c.People(d.people(o, at))
 	c.Views(d.pages.Views(pages.Gate{
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,
@@ -129,7 +133,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 
 // trace returns a configuration's tickets, each for one line of output.
 func (d *domain) trace(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error) {
-	tickets, err := d.matches.Trace(ctx, configuration, since)
+	tickets, err := d.matches.Trace(ctx, configuration, since, flexmatch.MaxTraced)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,9 @@ func newBundle(t *testing.T, may func(auth.Action) error) *bundle {
 		return auth.Anybody(), may(action)
 	}
 	b.console = console.New(console.Options{
-		Events: b.events, Allow: allow, AllowOf: func(r *http.Request, action auth.Action, _ func(context.Context) (string, error)) (auth.Caller, error) {
+		Events: b.events, Allow: allow, AllowBody: func(r *http.Request, _ []byte, action auth.Action, _ ...string) (auth.Caller, error) {
+			return allow(r, action)
+		}, AllowOf: func(r *http.Request, action auth.Action, _ func(context.Context) (string, error)) (auth.Caller, error) {
 			return allow(r, action)
 		}, Logger: slog.New(slog.DiscardHandler),
 		Last: func() uint64 { return b.events.Last(b.store.View()) },

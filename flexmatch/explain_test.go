@@ -75,7 +75,7 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 			At, Patience float64
 		}
 		trace := func(since time.Time) (out []told) {
-			all, err := c.matches.Trace(c.Ctx, "mm", since)
+			all, err := c.matches.Trace(c.Ctx, "mm", since, MaxTraced)
 			c.Must(err)
 			for _, k := range all {
 				out = append(out, told{k.TicketID, k.At, k.Patience})
@@ -89,7 +89,7 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		if diff := cmp.Diff([]told{{"late", 0, 0}}, trace(begin)); diff != "" {
 			t.Error(diff)
 		}
-		if _, err := c.matches.Trace(c.Ctx, "nosuch", begin); !fault.Is(err, fault.NotFound) {
+		if _, err := c.matches.Trace(c.Ctx, "nosuch", begin, MaxTraced); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of no configuration: %v", err)
 		}
 	})

@@ -22,10 +22,10 @@ const MaxTraced = 200_000
 
 // Trace returns the tickets of a configuration started since a time, oldest first: those
 // in memory and, for Retention, those that ended. Backfill tickets are left out, because
-// a replay of the trace plays the game sessions too. Of more than MaxTraced tickets,
-// Trace returns the oldest. Errors: NotFound.
-func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) ([]trace.Ticket, error) {
-	return s.trace(ctx, nameOrARN, since, MaxTraced)
+// a replay of the trace plays the game sessions too. Of more than most tickets, which is
+// at most MaxTraced, Trace returns the oldest. Errors: NotFound.
+func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]trace.Ticket, error) {
+	return s.trace(ctx, nameOrARN, since, min(most, MaxTraced))
 }
 
 func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]trace.Ticket, error) {

@@ -6,6 +6,7 @@
 //	arrivals.go, trace.go    the tickets: drawn from a Spec, or read from a trace
 //	run.go, match.go, ticket.go, game.go   the simulation: passes, answers, simulated placements, game sessions, backfill
 //	quality.go, tally.go     the measurements
+//	batch.go, compare.go, versus.go   two rule sets on the same tickets, with intervals
 //	report.go … html.go      the report
 //
 // The rule set, the Spec or trace, and the seed determine the report, byte for byte. Two

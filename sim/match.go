@@ -34,6 +34,7 @@ func (r *run) Notify(n life.Notice) {
 	switch {
 	case n.Type == life.AcceptanceEndedNotice && n.Result != life.AllAccepted:
 		r.tally.refused++
+		r.tally.batch(r.now).refused++
 	case n.Type == life.SucceededNotice:
 		r.complete(r.proposals[n.Match.ID])
 	}

@@ -9,7 +9,9 @@ import (
 )
 
 func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location string) {
+	b := t.batch(p.formed)
 	t.formed++
+	b.formed++
 	if p.game != nil {
 		t.filled++
 	}
@@ -19,16 +21,20 @@ func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location strin
 	}
 	if size == r.RuleSet.Level(0).Capacity()-r.opts.AdditionalPlayerCount {
 		t.full++
+		b.full++
 	}
 	t.sizes[size]++
 	t.levels[p.Level]++
 	waits := t.waited(r, p, location)
-	t.latencies(p, location)
-	t.judge(r, p, l, waits)
+	t.latencies(b, p, location)
+	t.judge(r, b, p, l, waits)
 	for i := range t.attributes {
 		a := &t.attributes[i]
-		a.spread.add(spread(l, a.attribute))
-		a.teams.add(search.Spread(l, a.attribute))
+		players, teams := spread(l, a.attribute), search.Spread(l, a.attribute)
+		a.spread.add(players)
+		a.teams.add(teams)
+		b.spreads[i].add(players)
+		b.teams[i].add(teams)
 	}
 }
 
@@ -40,6 +46,7 @@ func (t *tally) waited(r *run, p *proposal, location string) []float64 {
 		wait := (p.formed - in.come.at).Seconds()
 		waits = append(waits, wait)
 		t.wait.add(wait)
+		t.batch(in.come.at).wait.add(wait)
 		t.waits.add(wait)
 		t.populations.of(in.come.population).match(wait, len(in.Players))
 		t.parties.of(strconv.Itoa(len(in.Players))).match(wait, len(in.Players))
@@ -64,13 +71,14 @@ func named(location string) string {
 	return location
 }
 
-func (t *tally) latencies(p *proposal, location string) {
+func (t *tally) latencies(b *batch, p *proposal, location string) {
 	at := t.locations.of(named(location))
 	for _, in := range p.newcomers() {
 		of := t.populations.of(in.come.population)
 		for _, player := range in.Players {
 			if ms, ok := player.Latency[location]; ok {
 				t.latency.add(ms)
+				b.latency.add(ms)
 				at.latency.add(ms)
 				of.latency.add(ms)
 			}
@@ -80,7 +88,7 @@ func (t *tally) latencies(p *proposal, location string) {
 
 // judge measures the numbers that the rules limit, and which rules an expansion had to
 // relax for the match.
-func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
+func (t *tally) judge(r *run, b *batch, p *proposal, l *ruleset.Lineup, waits []float64) {
 	base, level := r.RuleSet.Levels()[0], r.RuleSet.Levels()[p.Level]
 	for i, rule := range level.Rules {
 		if !rule.Enforced {
@@ -89,6 +97,7 @@ func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
 		of := &t.rules[i]
 		if m, ok := rule.Measured(l); ok && m.Value >= 0 && !math.IsInf(m.Value, 0) {
 			of.value.add(m.Value)
+			b.values[i].add(m.Value)
 		}
 		relaxed := !r.RuleSet.Same(i, base, level) && !base.Holds(i, l)
 		into := &of.waitStrict

@@ -28,6 +28,9 @@ type Report struct {
 	Timeline   []Moment    `json:"timeline"`
 	Effort     Effort      `json:"effort"`
 	Played     PlayedTimes `json:"player_minutes"`
+
+	batches []*batch
+	tail    bool // the last moment of Timeline is shorter than the others
 }
 
 // Fates counts tickets or players by result. Arrived is the sum of the others.
@@ -87,6 +90,8 @@ type RuleUse struct {
 
 	Value *Quantiles `json:"value,omitzero"` // the number that the rule limits, over the matches
 	Limit *float64   `json:"limit,omitzero"` // before any expansion
+
+	index int // of the rule
 }
 
 // Spread is the spread of a number attribute over the matches.

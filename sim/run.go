@@ -21,6 +21,17 @@ type Options struct {
 	Trace   *trace.Trace // tickets to replay; nil draws them from Spec
 	For     time.Duration
 	Seed    uint64
+
+	// Stretches is into how many parts with about as many tickets a Trace is divided, so
+	// that a comparison can tell how much its figures vary. It does not affect a report's
+	// own figures.
+	Stretches int
+	// Workers is how many goroutines form matches, without effect on the report; default
+	// one per processor, at most 8.
+	Workers int
+	// Step, if set, is called often, with the simulated time and the number of tickets in
+	// play. It may take its time; an error ends the simulation, and Run returns it.
+	Step func(at time.Duration, tickets int) error
 }
 
 // MaxFor is the longest time that a simulation may play.
@@ -75,7 +86,7 @@ func newRun(o Options) *run {
 	m := o.Spec.Matchmaking
 	r.settings = life.Settings{AcceptanceRequired: m.AcceptanceRequired, AcceptanceTimeout: seconds(m.AcceptanceTimeout), Queue: true}
 	r.timeout = seconds(m.RequestTimeout)
-	r.pool = pool.New(o.RuleSet, r.opts, pool.Limits{})
+	r.pool = pool.New(o.RuleSet, r.opts, pool.Limits{Workers: o.Workers})
 	r.tally = newTally(r)
 	return r
 }
@@ -88,6 +99,9 @@ func (r *run) play() error {
 	for due := pass; due <= r.For; due += pass {
 		for {
 			if err != nil {
+				return err
+			}
+			if err := r.step(); err != nil {
 				return err
 			}
 			at := r.next()
@@ -110,6 +124,14 @@ func (r *run) play() error {
 	r.now = r.For
 	r.tally.end(r)
 	return nil
+}
+
+// step lets the caller pace or end the simulation.
+func (r *run) step() error {
+	if r.Step == nil {
+		return nil
+	}
+	return r.Step(r.now, len(r.tickets))
 }
 
 // time returns the current time of the simulation, as the search sees it.

@@ -311,7 +311,7 @@ func TestExamples(t *testing.T) {
 		}
 		reports = append(reports, r)
 	}
-	both := sim.Compare(reports[0], reports[1])
+	both := sim.Compare(reports[:1], reports[1:])
 	var text, page, pair bytes.Buffer
 	if err := errors.Join(both.WriteText(&text), reports[0].WriteHTML(&page), both.WriteHTML(&pair)); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -79,6 +80,26 @@ func (r *Rates) UnmarshalJSON(data []byte) error {
 
 // at returns the rate of an hour, counted from midnight.
 func (r Rates) at(hour int) float64 { return r[hour%len(r)] }
+
+// Players returns how many players are expected to come in a time.
+func (s *Spec) Players(in time.Duration) float64 {
+	sum := 0.0
+	for i := range s.Populations {
+		p := &s.Populations[i]
+		players, weights := 0.0, 0.0
+		for size, weight := range p.Parties {
+			n, _ := strconv.Atoi(size)
+			players, weights = players+float64(n)*weight, weights+weight
+		}
+		begin := time.Duration(s.StartHour * float64(time.Hour))
+		for at := begin; at < begin+in; {
+			next := min((at/time.Hour+1)*time.Hour, begin+in)
+			sum += p.PerMinute.at(int(at/time.Hour)) * (next - at).Minutes() * players / weights
+			at = next
+		}
+	}
+	return sum
+}
 
 // Attribute says how a player attribute is drawn. Exactly one of its first four members
 // is set and determines the type.

@@ -52,10 +52,39 @@ func tables(r *Report) []section {
 
 func (c *Comparison) table() section {
 	s := section{Title: "A and B", Head: []string{"", "A", "B", "B - A", "change", "B is"}}
+	if c.Runs > 1 {
+		s.Text = fmt.Sprintf("Means of %d %s, with 95 %% intervals. Where that of the difference includes 0, there is no clear difference.", c.Runs, c.parts())
+	}
 	for _, r := range c.Rows {
-		s.Rows = append(s.Rows, []string{r.Name, short(r.A), short(r.B), signed(r.Delta), change(r), r.Verdict()})
+		s.Rows = append(s.Rows, []string{r.label(), ranged(r.A, r.RangeA, short), ranged(r.B, r.RangeB, short), ranged(r.Delta, r.Range, signed), change(r), verdicts[r.Is]})
 	}
 	return s
+}
+
+// verdicts are the words for what B is.
+var verdicts = map[string]string{IsBetter: "better", IsWorse: "worse", IsSame: "the same", IsUnclear: "no clear difference"}
+
+// parts returns what the figures are means of.
+func (c *Comparison) parts() string {
+	if len(c.A.batches) > 1 {
+		return "stretches of the trace"
+	}
+	return "runs"
+}
+
+func (r *Row) label() string {
+	if r.Unit == "" {
+		return r.Name
+	}
+	return r.Name + ", " + r.Unit
+}
+
+// ranged formats a number and how far its interval reaches to both sides.
+func ranged(v float64, i *Interval, format func(float64) string) string {
+	if i == nil {
+		return format(v)
+	}
+	return format(v) + " ± " + short((i.High-i.Low)/2)
 }
 
 func ruleRow(u RuleUse) []string {

@@ -31,10 +31,12 @@ type tally struct {
 	attributes []spreadTally
 	latency    sketch
 
+	batches  []*batch
 	why      whys
 	stretch  time.Duration
 	moments  []Moment
 	moment   Moment
+	tail     bool   // the last moment is shorter than the others
 	waits    sketch // of the current moment
 	waitTime time.Duration
 	playTime time.Duration
@@ -58,6 +60,7 @@ const moments = 120
 
 func newTally(r *run) tally {
 	t := tally{populations: parts{}, parties: parts{}, locations: parts{}, steps: parts{}, sizes: map[int]int{}, levels: map[int]int{}}
+	t.batches = newBatches(&r.Options)
 	t.rules = make([]ruleTally, len(r.RuleSet.Level(0).Rules))
 	for i, a := range r.RuleSet.Attributes {
 		if a.Type == ruleset.Number {
@@ -107,13 +110,14 @@ func (t *tally) arrived(a *arrival) {
 	t.moment.Arrived++
 	t.populations.of(a.population).tickets.Arrived++
 	t.parties.of(strconv.Itoa(len(a.players))).tickets.Arrived++
+	t.batch(a.at).tickets.Arrived++
 	t.waiting++
 }
 
 // ended counts a player ticket that has ended or, at the end of the simulation, is still
 // in play.
 func (t *tally) ended(r *run, in *ticket, why life.Cause) {
-	for _, tickets := range []*Fates{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets} {
+	for _, tickets := range []*Fates{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets, &t.batch(in.come.at).tickets} {
 		*tickets.of(&in.row, why)++
 	}
 	*t.players.of(&in.row, why) += len(in.Players)
@@ -148,6 +152,7 @@ func (t *tally) endMoment(r *run) {
 
 // end counts what is still in play.
 func (t *tally) end(r *run) {
+	t.tail = len(t.moments) > 0 && r.now < t.stretch*time.Duration(len(t.moments)+1)
 	t.endMoment(r)
 	left := slices.SortedFunc(maps.Values(r.tickets), func(a, b *ticket) int { return cmp.Compare(a.Arrival, b.Arrival) })
 	for _, in := range left {
@@ -191,12 +196,15 @@ func (r *run) report() *Report {
 		},
 		Rules: []RuleUse{}, Attributes: []Spread{}, Latency: t.latency.quantiles(),
 		Unmatched: t.why.list(), Examined: len(t.why.kept), Timeline: t.moments,
-		Effort: Effort{Passes: t.passes, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
-		Played: PlayedTimes{Waiting: round(t.waitTime.Minutes()), Playing: round(t.playTime.Minutes())},
+		Effort:  Effort{Passes: t.passes, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
+		Played:  PlayedTimes{Waiting: round(t.waitTime.Minutes()), Playing: round(t.playTime.Minutes())},
+		batches: t.batches, tail: t.tail,
 	}
 	for i, rule := range r.RuleSet.Level(0).Rules {
 		if rule.Enforced {
-			out.Rules = append(out.Rules, t.rules[i].told(rule))
+			use := t.rules[i].told(rule)
+			use.index = i
+			out.Rules = append(out.Rules, use)
 		}
 	}
 	for i := range t.attributes {

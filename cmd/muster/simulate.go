@@ -24,6 +24,7 @@ type simulateCommand struct {
 	Players string        `placeholder:"SPEC" type:"existingfile" help:"What the players are like: YAML or JSON (docs/simulation.md)."`
 	Trace   string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
 	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
+	Runs    int           `default:"5" help:"With --compare, how often to play with players of another seed (${default}), or into how many stretches to divide a trace: the figures are their means, with 95 % intervals."`
 	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
 	Format  string        `enum:"text,json,html" default:"text" help:"text, json or html (${default})."`
 	Output  string        `short:"o" placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
@@ -51,32 +52,43 @@ type report interface {
 
 // Run plays the simulation and writes its report.
 func (c *simulateCommand) Run(t *streams, options sim.Options) error {
-	files := []string{c.Ruleset}
-	if c.Compare.A != "" {
-		files = []string{c.Compare.A, c.Compare.B}
-	}
 	begun := time.Now()
-	var reports []*sim.Report
-	minutes := 0.0
-	for _, file := range files {
-		var err error
-		if options.RuleSet, err = readRuleSet(file); err != nil {
-			return err
+	if c.Compare.A != "" {
+		var sides [2]sim.Side
+		for i, file := range []string{c.Compare.A, c.Compare.B} {
+			rs, err := readRuleSet(file)
+			if err != nil {
+				return err
+			}
+			sides[i] = sim.Side{Label: label(file), RuleSet: rs}
 		}
-		options.Label = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-		r, err := sim.Run(options)
+		both, err := sim.Versus(options, sides[0], sides[1], c.Runs, nil)
 		if err != nil {
 			return err
 		}
-		minutes += r.Played.Waiting + r.Played.Playing
-		reports = append(reports, r)
+		c.note(t, begun, both.Played)
+		return c.write(t.out, both)
 	}
-	took := time.Since(begun)
+	var err error
+	if options.RuleSet, err = readRuleSet(c.Ruleset); err != nil {
+		return err
+	}
+	options.Label = label(c.Ruleset)
+	r, err := sim.Run(options)
+	if err != nil {
+		return err
+	}
+	c.note(t, begun, r.Played)
+	return c.write(t.out, r)
+}
+
+// label returns the name of a rule set in a report: that of its file without the ending.
+func label(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }
+
+// note tells how fast the simulation was.
+func (c *simulateCommand) note(t *streams, begun time.Time, played sim.PlayedTimes) {
+	took, minutes := time.Since(begun), played.Waiting+played.Playing
 	fmt.Fprintf(t.err, "%.0f player-minutes simulated in %s: %.0f a second\n", minutes, took.Round(time.Millisecond), minutes/took.Seconds())
-	if len(reports) == 2 {
-		return c.write(t.out, sim.Compare(reports[0], reports[1]))
-	}
-	return c.write(t.out, reports[0])
 }
 
 // ProvideOptions reads players and trace. It is called by kong for Run.
@@ -85,6 +97,8 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 	switch {
 	case (c.Ruleset == "") == (c.Compare.A == ""):
 		return o, errors.New("one of --ruleset FILE and --compare A B is required")
+	case c.Runs < 1 || c.Runs > sim.MaxRuns:
+		return o, fmt.Errorf("--runs must be from 1 to %d", sim.MaxRuns)
 	case c.Players == "" && c.Trace == "":
 		return o, errors.New("--players SPEC or --trace FILE is required")
 	}

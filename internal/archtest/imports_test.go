@@ -94,7 +94,7 @@ var rows = []row{
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/container build/object certificate fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
-	{"console", ground + " internal/limit auth event console/web", "people's pages and endpoints; what the API has, they get from the API"},
+	{"console", ground + " internal/door internal/limit auth event console/web", "people's pages and endpoints; what the API has, they get from the API"},
 	{"console/web", "", "files for browsers"},
 
 	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
@@ -130,6 +130,7 @@ var rows = []row{
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
+	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
 	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
