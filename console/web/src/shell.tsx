@@ -104,11 +104,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
           ))}
         </nav>
         <header class="top">
-          <button type="button" class="find" onClick={() => (finding.value = true)} aria-label="Search">
+          <button type="button" class="find" onClick={() => (finding.value = true)} aria-label="Search any id, name or player">
             <Icon name="search" size={14} />
             <span>Search any id, name or player</span>
             <span class="grow" />
-            <kbd>/</kbd>
+            <kbd aria-hidden="true">/</kbd>
           </button>
           <span class="grow" />
           <Connection />

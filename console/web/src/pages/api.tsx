@@ -118,7 +118,7 @@ function Form({ o }: { o: Operation }) {
         </div>
       </Panel>
       <Panel title="Members" bare>
-        <div class="tablebox">
+        <div class="tablebox" tabIndex={0} role="region" aria-label="Members of the input">
           <table>
             <thead><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Rule</th></tr></thead>
             <tbody>

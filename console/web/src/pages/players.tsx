@@ -106,7 +106,7 @@ function Days({ stays }: { stays: Stay[] }) {
   const x = (at: number): number => ((Math.max(at, from) - from) / 86_400_000) * 1000;
   const seen = stays.filter((s) => !s.ended || Date.parse(s.ended) > from);
   return (
-    <div class="hero"><svg viewBox="0 0 1000 40" width="100%" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
+    <div class="hero" tabIndex={0} role="region" aria-label="The last 24 hours"><svg viewBox="0 0 1000 40" width="100%" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
       <rect x="0" y="6" width="1000" height="14" fill="var(--sunken)" />
       {seen.map((s) => (
         <rect key={s.session + s.created} class={`f-${s.ended ? "idle" : "ok"}`} x={x(Date.parse(s.created))} y="6" width={Math.max(2, x(s.ended ? Date.parse(s.ended) : now) - x(Date.parse(s.created)))} height="14" />

@@ -162,7 +162,7 @@ function Waterfall({ waiting, ended, queue, chosen }: { waiting: Bar[]; ended: B
   const ticks = [0.25, 0.5, 0.75, 1].map((f) => from + f * span);
   const height = shown.length * rowH + 22;
   return (
-    <div class="hero">
+    <div class="hero" tabIndex={0} role="region" aria-label="Placements over time">
       <svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={`${many(waiting.length, "waiting placement")}, ${many(ended.length, "ended one")}`}>
         <defs>
           <pattern id="hatch-a" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch-line" y2="6" /></pattern>
@@ -186,11 +186,12 @@ function Waterfall({ waiting, ended, queue, chosen }: { waiting: Bar[]; ended: B
 function Lane({ bar, y, x, now, width, queue, on }: { bar: Bar; y: number; x: (at: number) => number; now: number; width: number; queue: string; on: boolean }) {
   const start = Date.parse(bar.started), end = bar.ended ? Date.parse(bar.ended) : now;
   const parts = bar.spans.map((s, i) => ({ ...s, from: start + s.from_ms, to: bar.spans[i + 1] ? start + bar.spans[i + 1]!.from_ms : end }));
+  const name = bar.id.length > 24 ? `${bar.id.slice(0, 10)}…${bar.id.slice(-12)}` : bar.id, lasted = seconds((end - start) / 1000);
   const text = `${bar.id}\n${bar.status.toLowerCase()} ${bar.ended ? `after ${seconds((end - start) / 1000)}` : `for ${seconds((end - start) / 1000)}`}${bar.location ? `, ${bar.location}` : ""}\n${parts.map((p) => `${reasons[p.held]?.text ?? p.held}${p.cap ? ` (cap ${p.cap} ms)` : ""}: ${seconds((p.to - p.from) / 1000)}`).join("\n")}${bar.reason ? `\n${bar.reason}` : ""}`;
   return (
-    <a href={`/console${to("/queues", { name: queue, placement: bar.id })}`} class={`lane ${on ? "sel" : ""}`} aria-label={text.replaceAll("\n", ", ")} onMouseMove={(e) => hint(e, text)} onMouseLeave={() => hint(null)} onClick={() => hint(null)}>
+    <a href={`/console${to("/queues", { name: queue, placement: bar.id })}`} class={`lane ${on ? "sel" : ""}`} aria-label={`${name} ${lasted}, ${text.split("\n").slice(1).join(", ")}`} onMouseMove={(e) => hint(e, text)} onMouseLeave={() => hint(null)} onClick={() => hint(null)}>
       <rect class="hit" x="0" y={y} width={width} height={rowH} fill="transparent" />
-      <text class="lane-label" x="4" y={y + 15}>{bar.id.length > 24 ? `${bar.id.slice(0, 10)}…${bar.id.slice(-12)}` : bar.id}</text>
+      <text class="lane-label" x="4" y={y + 15}>{name}</text>{" "}
       {parts.map((p, i) => {
         const r = reasons[p.held] ?? reasons["no process"]!;
         const w = Math.max(1.5, x(p.to) - x(p.from));
@@ -206,7 +207,7 @@ function Lane({ bar, y, x, now, width, queue, on }: { bar: Bar; y: number; x: (a
       ) : (
         <path class="f-busy" d={`M${x(end)} ${y + 5}l7 6-7 6Z`} />
       )}
-      <text class="axis" x={x(end) + 20} y={y + 15}>{bar.ended ? seconds((end - start) / 1000) : `${seconds((end - start) / 1000)}`}</text>
+      <text class="axis" x={x(end) + 20} y={y + 15}>{lasted}</text>
     </a>
   );
 }
@@ -225,7 +226,7 @@ interface Round {
 
 interface Explained {
   placement: { id: string; status: string; started: string; ended?: string; deadline: string; game_session_id?: string; location?: string; reason?: string };
-  request: { max_players: number; name?: string; players?: { player_id: string }[] };
+  request: { max_players: number; name?: string; players?: { PlayerID: string }[] };
   rounds: Round[];
   now?: Round;
 }
@@ -257,7 +258,7 @@ function Placement({ id }: { id: string }) {
           ["game session", p.game_session_id && <ID id={p.game_session_id} to={to("/sessions", { id: p.game_session_id })} text={shortID(p.game_session_id)} />],
           ["location", p.location],
           ["why", p.reason],
-          ["players", told.request.players?.length ? told.request.players.slice(0, 16).map((w) => <><A to={to("/players", { id: w.player_id })}>{w.player_id}</A> </>) : undefined],
+          ["players", told.request.players?.length ? told.request.players.slice(0, 16).map((w) => <><A to={to("/players", { id: w.PlayerID })}>{w.PlayerID}</A> </>) : undefined],
           ["decided", round && <span>{round.result} (<Ago at={round.at} /> ago{round.cap ? `, cap ${round.cap} ms` : ""})</span>],
         ]} />
         {round?.candidates && (

@@ -187,7 +187,7 @@ function Lanes({ v }: { v: SessionView }) {
   const height = lanes.length * rowH + 20;
   return (
     <>
-      <div class="hero"><svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={many(v.lanes.length, "player")}>
+      <div class="hero" tabIndex={0} role="region" aria-label="Players over time"><svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={many(v.lanes.length, "player")}>
         {[0, 0.5, 1].map((f) => (
           <g key={f}>
             <line class="grid" x1={x(from + f * span)} x2={x(from + f * span)} y1="0" y2={height - 18} />
@@ -196,17 +196,16 @@ function Lanes({ v }: { v: SessionView }) {
         ))}
         {lanes.map((l, i) => {
           const start = Date.parse(l.created), stop = l.ended ? Date.parse(l.ended) : now, inside = l.accepted ? Date.parse(l.accepted) : l.status === "RESERVED" || l.status === "TIMEDOUT" ? undefined : start;
-          const y = i * rowH;
+          const y = i * rowH, name = l.player_id.length > 30 ? `${l.player_id.slice(0, 14)}…${l.player_id.slice(-14)}` : l.player_id;
+          const how = l.status === "RESERVED" ? `reserved, ${seconds((Date.parse(l.until ?? "") - now) / 1000)} left` : l.status === "TIMEDOUT" ? "never came" : l.ended ? `left ${time(l.ended)}` : "playing";
           return (
-            <a key={l.player_id + l.created} class="lane" href={`/console${to("/players", { id: l.player_id })}`} aria-label={`${l.player_id} ${l.status.toLowerCase()}`}>
+            <a key={l.player_id + l.created} class="lane" href={`/console${to("/players", { id: l.player_id })}`} aria-label={`${name} ${how}`}>
               <rect class="hit" x="0" y={y} width={width} height={rowH} fill="transparent" />
-              <text class="lane-label" x="4" y={y + 16}>{l.player_id.length > 30 ? `${l.player_id.slice(0, 14)}…${l.player_id.slice(-14)}` : l.player_id}</text>
+              <text class="lane-label" x="4" y={y + 16}>{name}</text>{" "}
               <line x1={x(start)} x2={x(inside ?? stop)} y1={y + 12} y2={y + 12} stroke="var(--hold)" stroke-width="2" stroke-dasharray="3 3" />
               {inside !== undefined && <rect class={l.status === "ACTIVE" ? "f-ok" : "f-idle"} x={x(inside)} y={y + 7} width={Math.max(2, x(stop) - x(inside))} height="10" rx="1" />}
               <svg x={x(stop) + 4} y={y + 6} width="12" height="12" viewBox="0 0 12 12"><Glyph tone={toneOf(l.status)} /></svg>
-              <text class="axis" x={x(stop) + 20} y={y + 16}>
-                {l.status === "RESERVED" ? `reserved, ${seconds((Date.parse(l.until ?? "") - now) / 1000)} left` : l.status === "TIMEDOUT" ? "never came" : l.ended ? `left ${time(l.ended)}` : "playing"}
-              </text>
+              <text class="axis" x={x(stop) + 20} y={y + 16}>{how}</text>
             </a>
           );
         })}

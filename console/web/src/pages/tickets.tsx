@@ -153,7 +153,7 @@ function Steps({ v }: { v: TicketView }) {
   const step = v.waiting?.next_step;
   if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}` });
   return (
-    <div class="hero"><svg viewBox="0 0 1000 52" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
+    <div class="hero" tabIndex={0} role="region" aria-label="Its steps"><svg viewBox="0 0 1000 52" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
       <line x1={x(start)} x2={x(end)} y1="14" y2="14" stroke="var(--busy)" stroke-width="3" />
       {step && <line x1={x(end)} x2={x(clock.value + step.in_ms)} y1="14" y2="14" stroke="var(--control)" stroke-width="2" stroke-dasharray="4 4" />}
       {marks.map((m, i) => (
