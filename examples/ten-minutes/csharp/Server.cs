@@ -11,7 +11,7 @@ using Muster;
 
 public static class Server
 {
-    private static readonly HttpClient http = new HttpClient();
+    private static readonly HttpClient http = new HttpClient(new HttpClientHandler { UseProxy = false });
     private static readonly int secret = new Random().Next(1, 101);
     private static readonly HashSet<string> players = new HashSet<string>();
     private static string winner;
@@ -63,20 +63,23 @@ public static class Server
     {
         while (true)
         {
-            var request = await listener.GetContextAsync();
-            request.Response.AddHeader("Access-Control-Allow-Origin", "*"); // for players in browsers
-            var text = "you are not in this game";
+            var context = await listener.GetContextAsync();
             try
             {
                 // A guess: the player session, a space, the number.
-                var words = (await new StreamReader(request.Request.InputStream).ReadToEndAsync()).Trim().Split(' ');
-                text = await Guess(words[0], int.Parse(words[1]));
+                var body = await new StreamReader(context.Request.InputStream).ReadToEndAsync();
+                var words = body.Trim().Split(' ');
+                var text = "send your player session and a number";
+                int number;
+                if (words.Length == 2 && int.TryParse(words[1], out number)) text = await Guess(words[0], number);
+                context.Response.AddHeader("Access-Control-Allow-Origin", "*"); // for players in browsers
+                context.Response.Close(Encoding.UTF8.GetBytes(text), true);
             }
-            catch (Exception)
+            catch (Exception e) // such as a player who is gone
             {
-                request.Response.StatusCode = 403;
+                Console.Error.WriteLine(e.Message);
+                context.Response.Abort();
             }
-            request.Response.Close(Encoding.UTF8.GetBytes(text), true);
         }
     }
 
@@ -85,8 +88,14 @@ public static class Server
     {
         if (!players.Contains(player))
         {
-            // An error if nobody expects this player.
-            await Say("POST", "/players", JsonValue.Object().Set("player_session_id", JsonValue.Of(player)).ToString());
+            try
+            {
+                await Say("POST", "/players", JsonValue.Object().Set("player_session_id", JsonValue.Of(player)).ToString());
+            }
+            catch (HttpRequestException)
+            {
+                return "you are not in this game"; // nobody expects this player
+            }
             players.Add(player);
         }
         lastGuess = DateTime.UtcNow;

@@ -50,7 +50,9 @@ func read(peer):
 			length = int(line)
 	if parts.size() == 2 and parts[1].length() >= length:
 		var words = parts[1].strip_edges().split(" ")
-		var text = guess(words[0], int(words[words.size() - 1]))
+		var text = "send your player session and a number"
+		if words.size() == 2:
+			text = guess(words[0], int(words[1]))
 		peer.put_data(("HTTP/1.1 200 OK\r\nConnection: close\r\nAccess-Control-Allow-Origin: *\r\n" +
 			"Content-Length: %d\r\n\r\n%s" % [text.length(), text]).to_utf8())
 		peer.disconnect_from_host()

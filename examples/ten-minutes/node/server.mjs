@@ -37,14 +37,14 @@ async function over() {
 }
 
 const server = createServer(async (request, answer) => {
-  let body = ""; // a guess: the player session, a space, the number
-  for await (const part of request) body += part;
-  const [player, number] = body.trim().split(" ");
   answer.setHeader("Access-Control-Allow-Origin", "*"); // for players in browsers
   try {
-    answer.end(await guess(player, Number(number)));
+    let body = ""; // a guess: the player session, a space, the number
+    for await (const part of request) body += part;
+    const [player, number] = body.trim().split(" ");
+    answer.end(number ? await guess(player, Number(number)) : "send your player session and a number");
   } catch {
-    answer.writeHead(403).end("you are not in this game");
+    answer.end("you are not in this game");
   }
 });
 server.listen(Number(GAME_PORT), async () => {
