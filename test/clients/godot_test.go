@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -8,7 +9,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -19,10 +22,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -73,6 +79,79 @@ func TestGodot_TLS(t *testing.T) {
 	if err != nil || !strings.Contains(text, "push: connected") || scriptFailed(text) {
 		t.Errorf("with the authority: %v\n%s", err, text)
 	}
+}
+
+// What beacons sign for the library, by datagrams and by HTTP, is what the server accepts.
+func TestGodot_Receipts(t *testing.T) {
+	godot.available(t)
+	muster, folder := node.Path(t), t.TempDir()
+	key := filepath.Join(folder, "beacon-key")
+	if err := os.WriteFile(key, []byte("sixteen letters or more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	udp, web := startBeacon(t, muster, key)
+	players := filepath.Join(folder, "players.yaml")
+	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: custom-local, udp: %q, https: %q}]\n", key, udp, "http://"+web+"/")
+	if err := os.WriteFile(players, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := node.Run(muster, "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(folder, "data"), "--players-file", players, "--demo-players", "0", "--log-level", "warn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	out, err := runGodot(t, filepath.Join(top, "clients/godot"), "test/latency.gd", server.URL)
+	if err != nil || scriptFailed(out) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var methods []string
+	for line := range strings.Lines(out) {
+		var measured struct {
+			Samples []protocol.LatencySample
+			Result  protocol.LatencyResult
+		}
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &measured); err != nil {
+			t.Fatalf("%v\n%s", err, line)
+		}
+		if len(measured.Samples) != 1 || measured.Samples[0].Receipt == "" || measured.Result.Accepted["custom-local"] < 1 || len(measured.Result.Rejected) != 0 {
+			t.Fatalf("measured and reported %s", line)
+		}
+		methods = append(methods, string(measured.Samples[0].Method))
+	}
+	if !slices.Equal(methods, []string{"udp", "https"}) {
+		t.Errorf("measured by %q:\n%s", methods, out)
+	}
+}
+
+var beaconReady = regexp.MustCompile(`^ready custom-local .*udp=(\S+).* http=(\S+)`)
+
+// startBeacon starts a beacon, which ends with the test, and returns its addresses.
+func startBeacon(t *testing.T, muster, key string) (udp, web string) {
+	t.Helper()
+	cmd := exec.Command(muster, "beacon", "--location", "custom-local", "--udp", "127.0.0.1:0", "--tcp", "", "--http", "127.0.0.1:0", "--key-file", key)
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	m := beaconReady.FindStringSubmatch(line)
+	if err != nil || m == nil {
+		t.Fatalf("the beacon printed %q, %v\n%s", line, err, &log)
+	}
+	return m[1], m[2]
 }
 
 // scriptFailed reports whether what Godot printed has an error of a script, after which it goes

@@ -191,7 +191,10 @@ func test_a_login_that_cannot_be_saved_is_an_error():
 
 func test_calls_that_cannot_be_made():
 	var client = MusterClient.new()
-	same(yield(client.config(), "completed").error.kind, MusterError.USAGE, "a client outside the tree")
+	client.url = _server.url()
+	same([yield(client.config(), "completed").error.kind, client.player_id()], [MusterError.USAGE, ""], "a client outside the tree")
+	client.free()
+	client = MusterClient.new()
 	root.add_child(client)
 	for url in ["", "play.example.com", "http://a?b=c"]:
 		client.url = url
@@ -324,6 +327,7 @@ func test_closing_ends_calls():
 		if not call.is_done:
 			yield(call, "completed")
 		same(call.error.kind, MusterError.CLOSED, "the kind")
+	same([client.player_id(), client.is_logged_in()], ["p-1", true], "the login of a closed client")
 	client.free()
 
 

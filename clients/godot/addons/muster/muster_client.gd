@@ -70,7 +70,7 @@ var token_store = MemoryTokenStore.new()
 
 var _clock = null
 var _http
-var _account
+var _account = null
 var _push
 var _latency
 var _matches
@@ -118,17 +118,17 @@ func close():
 
 ## Returns who is logged in, or was last; "" before the first login.
 func player_id() -> String:
-	return "" if _prepare() != null else _account.player_id()
+	return _account.player_id() if _has_account() else ""
 
 
 ## Reports whether there is a login. A login that the server has refused is over.
 func is_logged_in() -> bool:
-	return _prepare() == null and _account.is_logged_in()
+	return _has_account() and _account.is_logged_in()
 
 
-## Returns what the player has proven: guest or authenticated.
+## Returns what the player has proven: guest or authenticated; "" before the first login.
 func scope() -> String:
-	return "" if _prepare() != null else _account.scope()
+	return _account.scope() if _has_account() else ""
 
 
 ## Returns how changes are received, one of the PUSH constants.
@@ -221,7 +221,8 @@ func delete_data(namespace: String, key: String, version = null):
 ## Measures the way to the locations where games can be, in a thread. Pass the result on:
 ## report_latency({"samples": call.value}). A location that is not reached is left out.
 ## options: samples (5), timeout_ms of one round trip (1000), deadline_ms of all (6000),
-## http_only (false). Its value is an Array of LatencySample.
+## http_only (false), receipts (false): beacons sign what they measure, which some matchmakers
+## require. Its value is an Array of LatencySample.
 func measure_latency(options := {}):
 	return _start("_measure", [options])
 
@@ -270,7 +271,9 @@ func follow_placement(placement_id: String):
 ## Receives changes, which the signals report, until disconnect_push. Without it they come while
 ## something is followed.
 func connect_push():
-	if _prepare() != null:
+	var error = _prepare()
+	if error != null:
+		push_error(str(error))
 		return
 	if not _is_push_held:
 		_is_push_held = true
@@ -292,8 +295,6 @@ func disconnect_push():
 func _prepare():
 	if _closed != null:
 		return _closed
-	if not is_inside_tree():
-		return Failure.of(Failure.USAGE, "the client is not in the tree: add it as a child of a node first")
 	if _clock != null:
 		return null
 	var clock = Clock.new()
@@ -320,11 +321,18 @@ func _prepare():
 	return null
 
 
+# Reports whether it is known who is logged in: the URL is right, or was before the client was closed.
+func _has_account() -> bool:
+	return _account != null or _prepare() == null
+
+
 # Starts a method that takes a MusterCall and returns an Answer, at the end of the frame: a call
 # never ends before it was returned. It is a method of Matches if its name has no _ ahead.
 func _start(method: String, arguments := []):
 	var call = Call.new()
 	var error = _prepare()
+	if error == null and not is_inside_tree():
+		error = Failure.of(Failure.USAGE, "the client is not in the tree: add it as a child of a node first")
 	if error != null:
 		call._settle(Answer.of_error(error))
 		return call

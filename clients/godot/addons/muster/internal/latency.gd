@@ -37,10 +37,16 @@ class Measurement extends Pending:
 	const _INTERVAL_USEC = 120000
 	const _LOOK_USEC = 200
 	const _MOST_THREADS = 4
+	const _LONGEST_ANSWER = 4096 # bytes
+	# Of the exchange for a receipt.
+	const _NONCE_SIZE = 8
+	const _ASK_SIZE = 64
+	const _DATAGRAM_SIZE = 300
 
 	var _samples := 5
 	var _timeout_usec := 1000000
 	var _http_only := false
+	var _receipts := false
 	var _deadline_usec := 0
 	var _names := []
 	var _todo := []
@@ -53,6 +59,7 @@ class Measurement extends Pending:
 		_samples = int(clamp(options.get("samples", 5), 1, 32))
 		_timeout_usec = int(options.get("timeout_ms", 1000)) * 1000
 		_http_only = options.get("http_only", false)
+		_receipts = options.get("receipts", false)
 		_deadline_usec = OS.get_ticks_usec() + int(options.get("deadline_ms", 6000)) * 1000
 		_todo = locations.duplicate()
 		for location in locations:
@@ -106,22 +113,23 @@ class Measurement extends Pending:
 
 	# Returns a LatencySample, or null.
 	func _one(location):
-		var trips = [] if _http_only or location.udp == "" else _datagrams(location.udp)
-		var method = Types.LatencySample.METHOD_UDP
+		var sample = Types.LatencySample.new()
+		var trips = []
+		if not _http_only and location.udp != "":
+			sample.method = Types.LatencySample.METHOD_UDP
+			trips = _datagrams(location.udp, sample)
 		if trips.size() * 2 <= _samples and location.https != "":
-			trips = _requests(location.https)
-			method = Types.LatencySample.METHOD_HTTPS
+			sample.method = Types.LatencySample.METHOD_HTTPS
+			trips = _requests(location.https, sample)
 		if trips.size() * 2 <= _samples:
 			return null # an invented figure would invite a match there
 		trips.sort()
-		var sample = Types.LatencySample.new()
 		sample.location = location.name
 		sample.rtt_ms = max(0.001, trips[trips.size() / 2] / 1000.0)
-		sample.method = method
 		return sample
 
 	# Returns how long datagrams took that came back, in microseconds, but for the first.
-	func _datagrams(address: String) -> Array:
+	func _datagrams(address: String, sample) -> Array:
 		var colon = address.find_last(":")
 		if colon < 0:
 			return []
@@ -129,27 +137,48 @@ class Measurement extends Pending:
 		var socket = PacketPeerUDP.new()
 		if ip == "" or socket.set_dest_address(ip, int(address.substr(colon + 1))) != OK:
 			return []
-		var nonce = Crypto.new().generate_random_bytes(8)
+		var nonce = Crypto.new().generate_random_bytes(_NONCE_SIZE)
 		var trips = []
 		for number in _samples + 1:
 			var datagram = nonce + PoolByteArray([number])
 			var begun = OS.get_ticks_usec()
-			socket.put_packet(datagram)
-			var is_back = false
-			while not is_back and not _is_late(begun + _timeout_usec):
-				while not is_back and socket.get_available_packet_count() > 0:
-					is_back = socket.get_packet() == datagram
-				if not is_back:
-					OS.delay_usec(_LOOK_USEC)
-			if is_back and number > 0:
+			if not _exchange(socket, datagram, datagram).empty() and number > 0:
 				trips.append(OS.get_ticks_usec() - begun)
 			while number < _samples and not _is_late(begun + _INTERVAL_USEC):
 				OS.delay_usec(_LOOK_USEC)
+		if _receipts and not trips.empty():
+			var begin = "GLB2".to_ascii() + nonce
+			var stamped = _exchange(socket, _padded("GLB1".to_ascii() + nonce, _ASK_SIZE), begin)
+			begin = "GLB4".to_ascii() + nonce
+			if stamped.size() > 4:
+				var signed = _exchange(socket, _padded("GLB3".to_ascii() + stamped.subarray(4, -1), _DATAGRAM_SIZE), begin)
+				sample.receipt = signed.subarray(begin.size(), -1).get_string_from_ascii() if signed.size() > begin.size() else ""
 		socket.close()
 		return trips
 
+	# Sends a datagram and returns the answer that begins as is said; an empty one if none comes
+	# in time.
+	func _exchange(socket, datagram: PoolByteArray, begin: PoolByteArray) -> PoolByteArray:
+		var limit = OS.get_ticks_usec() + _timeout_usec
+		socket.put_packet(datagram)
+		while not _is_late(limit):
+			while socket.get_available_packet_count() > 0:
+				var answer = socket.get_packet()
+				if answer.size() >= begin.size() and answer.subarray(0, begin.size() - 1) == begin:
+					return answer
+			OS.delay_usec(_LOOK_USEC)
+		return PoolByteArray()
+
+	# Beacons answer with no more than they were sent.
+	func _padded(datagram: PoolByteArray, size: int) -> PoolByteArray:
+		var from = datagram.size()
+		datagram.resize(size)
+		for i in range(from, size):
+			datagram[i] = 0
+		return datagram
+
 	# Returns how long requests took, in microseconds, but for the first, which opens the way.
-	func _requests(url: String) -> Array:
+	func _requests(url: String, sample) -> Array:
 		var parts = Wire.split_url(url)
 		var trips = []
 		var client = HTTPClient.new()
@@ -158,30 +187,40 @@ class Measurement extends Pending:
 		var path = parts["path"] if parts["path"] != "" else "/"
 		for number in _samples + 1:
 			var begun = OS.get_ticks_usec()
-			if not _reaches(client, HTTPClient.STATUS_CONNECTED, begun) or client.request(HTTPClient.METHOD_GET, path, []) != OK:
-				break
-			if number > 0:
-				begun = OS.get_ticks_usec()
-			if not _reaches(client, HTTPClient.STATUS_CONNECTED, begun) or client.get_response_code() / 100 != 2:
+			if _request(client, path) == null:
 				break
 			if number > 0:
 				trips.append(OS.get_ticks_usec() - begun)
+		if _receipts and not trips.empty():
+			path += "?nonce=" + Crypto.new().generate_random_bytes(_NONCE_SIZE).hex_encode()
+			var stamp = _request(client, path)
+			if stamp != null and stamp != "":
+				var signed = _request(client, path + "&stamp=" + stamp.percent_encode())
+				sample.receipt = signed if signed != null else ""
 		client.close()
 		return trips
 
-	# Goes on with a request until it has a status; reports whether it reaches that in time.
-	func _reaches(client, status: int, begun: int) -> bool:
-		while not _is_late(begun + _timeout_usec):
+	# Returns what a beacon answers; null if it does not in time.
+	func _request(client, path: String):
+		var limit = OS.get_ticks_usec() + _timeout_usec
+		var body = PoolByteArray()
+		var is_sent = false
+		while not _is_late(limit):
 			client.poll()
-			if client.get_status() == status:
-				return true
-			if client.get_status() == HTTPClient.STATUS_BODY:
-				client.read_response_body_chunk()
-			elif not client.get_status() in [HTTPClient.STATUS_RESOLVING, HTTPClient.STATUS_CONNECTING, HTTPClient.STATUS_REQUESTING]:
-				return false
-			else:
-				OS.delay_usec(_LOOK_USEC)
-		return false
+			match client.get_status():
+				HTTPClient.STATUS_CONNECTED:
+					if is_sent:
+						return body.get_string_from_ascii() if client.get_response_code() / 100 == 2 else null
+					is_sent = client.request(HTTPClient.METHOD_GET, path, []) == OK
+				HTTPClient.STATUS_BODY:
+					body.append_array(client.read_response_body_chunk())
+					if body.size() > _LONGEST_ANSWER:
+						return null
+				HTTPClient.STATUS_RESOLVING, HTTPClient.STATUS_CONNECTING, HTTPClient.STATUS_REQUESTING:
+					OS.delay_usec(_LOOK_USEC)
+				_:
+					return null
+		return null
 
 	func _look_up(host: String) -> String:
 		if host.is_valid_ip_address():
