@@ -85,6 +85,10 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 				return p.Fleet(ctx, q.Get("id"), func(location string) bool { return c.ReachesBeside(p.Home.Of("location", location)) })
 			},
 		},
+		"host": {
+			Allow: account(auth.ReadHosts),
+			Data:  func(_ context.Context, _ auth.Caller, q url.Values) (any, error) { return p.Host(q.Get("id")) },
+		},
 		"sessions": {
 			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
 				if q.Get("fleet") != "" {

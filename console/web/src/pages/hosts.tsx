@@ -2,8 +2,9 @@
 
 import { may, read, send } from "../core/api";
 import { useAsked } from "../core/asked";
+import { useLive } from "../core/live";
 import { param, to } from "../core/route";
-import { count, many, quote } from "../core/text";
+import { count, many, quote, shortID } from "../core/text";
 import { ask } from "../ui/act";
 import { Glyph, Status, Toned, type Tone } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Figure, Head, ID, Panel } from "../ui/parts";
@@ -108,6 +109,7 @@ function One({ id }: { id: string }) {
               ["system", `${h.OS} ${h.Arch}`], ["isolation", h.Isolation], ["agent", h.Version], ["joined", <span><Ago at={h.Joined} /> ago</span>],
             ]} />
           </Panel>
+          <Processes id={id} />
           <Panel title="Instances" bare>
             {h.Instance?.length ? (
               <Table
@@ -126,6 +128,46 @@ function One({ id }: { id: string }) {
         </>
       )}
     </>
+  );
+}
+
+interface Process {
+  id: string;
+  fleet_id: string;
+  compute: string;
+  status: string;
+  connected: boolean;
+  session?: string;
+  players: number;
+  since: string;
+  sdk?: string;
+  port?: number;
+}
+
+/** The game servers of the machine. */
+function Processes({ id }: { id: string }) {
+  const live = useLive<{ processes: Process[] }>("host", { id }, 1000);
+  const all = live.data.value?.processes ?? [];
+  return (
+    <Panel title="Game servers" note={all.length ? many(all.filter((p) => p.session).length, "game is", "games are") + " being played" : undefined} bare>
+      {all.length ? (
+        <Table
+          label="Game servers" rows={all} id={(p) => p.id} to={(p) => (p.session ? to("/sessions", { id: p.session }) : to("/fleets", { id: p.fleet_id }))} most={420}
+          columns={[
+            { key: "status", title: "Status", value: (p) => p.status, cell: (p) => <Status of={p.status}>{p.connected ? p.status : `${p.status}, not connected`}</Status> },
+            { key: "session", title: "Game session", cell: (p) => (p.session ? <A to={to("/sessions", { id: p.session })} class="mono">{shortID(p.session).slice(-12)}</A> : <span class="dim">free</span>) },
+            { key: "players", title: "Players", num: true, value: (p) => p.players, cell: (p) => count(p.players) },
+            { key: "fleet", title: "Fleet", value: (p) => p.fleet_id, cell: (p) => <A to={to("/fleets", { id: p.fleet_id })} class="mono">{p.fleet_id.slice(-12)}</A> },
+            { key: "id", title: "Process", wide: true, cell: (p) => <ID id={p.id} /> },
+            { key: "port", title: "Port", num: true, wide: true, value: (p) => p.port, cell: (p) => p.port ?? "–" },
+            { key: "sdk", title: "Server SDK", wide: true, value: (p) => p.sdk, cell: (p) => p.sdk ?? "" },
+            { key: "since", title: "Runs for", num: true, value: (p) => Date.parse(p.since), cell: (p) => <Ago at={p.since} /> },
+          ]}
+        />
+      ) : (
+        <Empty>No game server of a managed fleet is connected from this machine.</Empty>
+      )}
+    </Panel>
   );
 }
 
