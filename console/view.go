@@ -19,7 +19,7 @@ type View struct {
 	// Allow returns the sender of a request, or a fault if it may not see the view with
 	// these parameters.
 	Allow func(r *http.Request, q url.Values) (auth.Caller, error)
-	// Data returns the view for a caller. Callers with the same scope get the same.
+	// Data returns the view for a caller. Callers with the same role and scope get the same.
 	Data func(ctx context.Context, caller auth.Caller, q url.Values) (any, error)
 }
 
@@ -47,7 +47,7 @@ type frame struct {
 //	GET /console/api/live/NAME?every=MS&…  follows it: a JSON line now and whenever it has
 //	                                       changed, at most every 100 ms (default 500)
 //
-// However many follow a view, it is computed once for all whose scope is the same.
+// However many follow a view, it is computed once for all whose role and scope are the same.
 func (c *Console) Views(views map[string]View) {
 	shared := &sharedViews{of: map[string]*sharedView{}}
 	find := func(w http.ResponseWriter, r *http.Request) (View, auth.Caller, bool) {
@@ -92,7 +92,7 @@ func (c *Console) Views(views map[string]View) {
 		q.Del("every")
 		f := follower{
 			console: c, view: v, caller: caller, query: q, every: every, request: r, out: newLineWriter(w),
-			shared: shared, key: r.PathValue("name") + "?" + q.Encode() + "\x00" + caller.Scope.String(),
+			shared: shared, key: r.PathValue("name") + "?" + q.Encode() + "\x00" + string(caller.Role) + "\x00" + caller.Scope.String(),
 		}
 		if err := f.run(r.Context()); err != nil && r.Context().Err() == nil {
 			c.opts.Logger.Info("a page's stream ended early", "error", err)

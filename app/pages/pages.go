@@ -35,6 +35,7 @@ type Services struct {
 	Identity   *identity.Service
 	Lobby      *lobby.Service
 	States     func() []client.Fleet // every fleet with its load
+	Tags       func(resourceARN string) map[string]string
 }
 
 // Pages computes the pages of one node.
@@ -42,9 +43,10 @@ type Pages struct {
 	Services
 	begun time.Time // when the recording began
 
-	whole    hour
-	crashes  newest[Crash]
-	notables notables
+	whole     hour
+	distances distances
+	crashes   newest[Crash]
+	notables  notables
 
 	mu             sync.Mutex
 	queues         map[string]*queueHistory
@@ -82,7 +84,10 @@ func New(s Services) *Pages {
 			})
 		}
 	})
-	s.Placements.OnEnded(func(tx *store.Tx, e *placement.Placement) { tx.OnCommit(func() { p.placementEnded(e) }) })
+	s.Placements.OnEnded(func(tx *store.Tx, e *placement.Placement) {
+		tx.OnCommit(func() { p.placementEnded(e) })
+		p.recordDistances(tx, e)
+	})
 	s.Matches.OnChanged(func(tx *store.Tx, t *life.Ticket) {
 		if !t.Backfill {
 			tx.OnCommit(func() { p.ticketChanged(t) })

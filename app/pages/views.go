@@ -44,6 +44,18 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 			Allow: account("DescribeFleetUtilization"),
 			Data:  func(ctx context.Context, c auth.Caller, _ url.Values) (any, error) { return p.Now(ctx, c) },
 		},
+		"world": {
+			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
+				caller, err := g.Allow(r, "DescribeFleetUtilization")
+				if err == nil {
+					err = caller.Has("DescribeGameSessionQueues") // caps are of queues
+				}
+				return caller, err
+			},
+			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+				return p.World(ctx, c, q.Get("location"))
+			},
+		},
 		"queues": {
 			Allow: account("DescribeGameSessionQueues"),
 			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Queues(), nil },

@@ -17,11 +17,13 @@ import { Players } from "./pages/players";
 import { Queues } from "./pages/queues";
 import { Sessions } from "./pages/sessions";
 import { Tickets } from "./pages/tickets";
+import { World } from "./pages/world";
 import { groups, restoreTheme, Shell } from "./shell";
 import { Empty, Head } from "./ui/parts";
 
 const pages: Record<string, ComponentType> = {
   "/": Now,
+  "/world": World,
   "/queues": Queues,
   "/matchmaking": Matchmaking,
   "/tickets": Tickets,

@@ -26,7 +26,10 @@ export interface Entry {
 
 /** The pages in groups. */
 export const groups: Entry[][] = [
-  [{ to: "/", title: "Now", icon: "now", key: "n", action: "DescribeFleetUtilization" }],
+  [
+    { to: "/", title: "Now", icon: "now", key: "n", action: "DescribeFleetUtilization" },
+    { to: "/world", title: "World", icon: "world", key: "w", action: "DescribeFleetUtilization" },
+  ],
   [
     { to: "/queues", title: "Queues", icon: "queues", key: "q", action: "DescribeGameSessionQueues" },
     { to: "/matchmaking", title: "Matchmaking", icon: "matchmaking", key: "m", action: "DescribeMatchmaking", under: ["/tickets"] },

@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/gameserver"
+)
+
+// worldView is the part of the view that tests read.
+type worldView struct {
+	Locations []struct {
+		Location, City string
+		At             *struct{ Lat, Lon float64 }
+		Known          int
+		Median         *float64 `json:"median_ms"`
+		Players        int      `json:"current_player_sessions"`
+	}
+	Flows []struct {
+		From, To string
+		Players  int
+	}
+	Chosen *struct {
+		Playing, Measured []int
+		Queues            []struct {
+			Name string
+			Caps []struct{ Max int }
+		}
+	}
+}
+
+// hosting is a server with a game server process in each location.
+func hosting(t *testing.T, locations ...map[string]any) (c *client.Client, fleetARN string) {
+	t.Helper()
+	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
+	c = &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}}
+	var at []any
+	for _, l := range locations {
+		answered(t, c, "CreateLocation", l)
+		at = append(at, map[string]any{"Location": l["LocationName"]})
+	}
+	made := answered(t, c, "CreateFleet", map[string]any{
+		"Name": "f", "ComputeType": "ANYWHERE", "Locations": at, "AnywhereConfiguration": map[string]any{"Cost": "1"},
+	})["FleetAttributes"].(map[string]any)
+	id := made["FleetId"].(string)
+	for _, l := range locations {
+		name := l["LocationName"].(string)
+		joined := answered(t, c, "RegisterCompute", map[string]any{"FleetId": id, "ComputeName": "in-" + name, "Location": name, "IpAddress": "127.0.0.1"})
+		token := answered(t, c, "GetComputeAuthToken", map[string]any{"FleetId": id, "ComputeName": "in-" + name})
+		s, err := gameserver.Start(t.Context(), gameserver.Options{
+			Endpoint: joined["Compute"].(map[string]any)["GameLiftServiceSdkEndpoint"].(string),
+			Token:    token["AuthToken"].(string), FleetID: id, ComputeName: "in-" + name,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Kill)
+	}
+	return c, made["FleetArn"].(string)
+}
+
+// answered calls an operation, which must succeed.
+func answered(t *testing.T, c *client.Client, operation string, in map[string]any) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := c.Call(t.Context(), operation, in, &out); err != nil {
+		t.Fatalf("%s: %v", operation, err)
+	}
+	return out
+}
+
+// viewOf reads a view of the console.
+func viewOf(t *testing.T, c *client.Client, path string, data any) {
+	t.Helper()
+	answer, err := http.Get(c.Endpoint + "/console/api/views/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	frame := struct {
+		Data    any
+		Message string
+	}{Data: data}
+	if err := json.NewDecoder(answer.Body).Decode(&frame); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("view %s: %s %s, %v", path, answer.Status, frame.Message, err)
+	}
+}
+
+// The world shows where the players of a placement are, how far away, and where they would
+// have been nearer.
+func TestConsole_World(t *testing.T) {
+	t.Parallel()
+	c, fleetARN := hosting(t,
+		map[string]any{"LocationName": "custom-far", "Tags": []any{map[string]any{"Key": "muster:coordinates", "Value": "52.5 13.4"}, map[string]any{"Key": "muster:city", "Value": "Berlin"}}},
+		map[string]any{"LocationName": "custom-nowhere"})
+	answered(t, c, "CreateGameSessionQueue", map[string]any{
+		"Name": "q", "Destinations": []any{map[string]any{"DestinationArn": fleetARN}},
+		"FilterConfiguration":   map[string]any{"AllowedLocations": []any{"custom-far"}},
+		"PlayerLatencyPolicies": []any{map[string]any{"MaximumIndividualPlayerLatencyMilliseconds": 200}, map[string]any{"MaximumIndividualPlayerLatencyMilliseconds": 120, "PolicyDurationSeconds": 60}},
+	})
+	players, latencies := []any{}, []any{}
+	for i, name := range []string{"a", "b", "c"} {
+		players = append(players, map[string]any{"PlayerId": name})
+		latencies = append(latencies,
+			map[string]any{"PlayerId": name, "RegionIdentifier": "custom-far", "LatencyInMilliseconds": 61 + 20*i},
+			map[string]any{"PlayerId": name, "RegionIdentifier": "custom-nowhere", "LatencyInMilliseconds": 90})
+	}
+	answered(t, c, "StartGameSessionPlacement", map[string]any{
+		"PlacementId": "p", "GameSessionQueueName": "q", "MaximumPlayerSessionCount": 4, "DesiredPlayerSessions": players, "PlayerLatencies": latencies,
+	})
+	var v worldView
+	until(t, "the placement is on the map", func() bool {
+		v = worldView{}
+		viewOf(t, c, "world?location=custom-far", &v)
+		return len(v.Locations) == 2 && v.Locations[0].Known+v.Locations[1].Known > 0
+	})
+	for _, l := range v.Locations {
+		switch l.Location {
+		case "custom-far":
+			if l.City != "Berlin" || l.At == nil || l.At.Lat != 52.5 || l.At.Lon != 13.4 || l.Known != 3 || l.Median == nil || math.Abs(*l.Median-81) > 5 || l.Players != 3 {
+				t.Errorf("far: %+v", l)
+			}
+		default:
+			if l.At != nil || l.Known != 0 || l.Median != nil || l.Players != 0 {
+				t.Errorf("nowhere: %+v", l)
+			}
+		}
+	}
+	if len(v.Flows) != 1 || v.Flows[0].From != "custom-nowhere" || v.Flows[0].To != "custom-far" || v.Flows[0].Players != 1 {
+		t.Errorf("flows: %+v", v.Flows)
+	}
+	d := v.Chosen
+	if d == nil || d.Playing[61/5] != 1 || d.Playing[81/5] != 1 || d.Playing[101/5] != 1 {
+		t.Fatalf("chosen: %+v", d)
+	}
+	if len(d.Queues) != 1 || d.Queues[0].Name != "q" || len(d.Queues[0].Caps) != 2 || d.Queues[0].Caps[0].Max != 120 || d.Queues[0].Caps[1].Max != 200 {
+		t.Errorf("queues: %+v", d.Queues)
+	}
+	v = worldView{}
+	viewOf(t, c, "world?location=custom-nowhere", &v)
+	if v.Chosen == nil || v.Chosen.Measured[90/5] != 3 || len(v.Chosen.Queues) != 0 {
+		t.Errorf("nowhere: %+v", v.Chosen)
+	}
+	answer, err := http.Get(c.Endpoint + "/console/api/views/world?location=custom-other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusNotFound {
+		t.Errorf("another location: %s", answer.Status)
+	}
+}
