@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -158,7 +159,7 @@ func (d *desk) player(text string) (last, all string, err error) {
 	return guesser.last, printed.String() + complaints.String(), err
 }
 
-// guesser guesses by halves.
+// guesser guesses by halves, after it has pressed return without a number.
 type guesser struct {
 	low, high, guess int
 	last             string // the answer to the last guess
@@ -168,9 +169,11 @@ type guesser struct {
 var ending = regexp.MustCompile(`^(?:\d+ )?(you .*)$`)
 
 // next returns what is typed after a line of a player's program, if something is.
-func (g *guesser) next(line string) (guess int, more bool) {
+func (g *guesser) next(line string) (typed string, more bool) {
 	switch line {
 	case "guess a number from 1 to 100":
+		return "", true
+	case "send your player session and a number": // the answer to nothing
 	case "higher":
 		g.low = g.guess + 1
 	case "lower":
@@ -179,10 +182,10 @@ func (g *guesser) next(line string) (guess int, more bool) {
 		if m := ending.FindStringSubmatch(line); m != nil {
 			g.last = m[1]
 		}
-		return 0, false
+		return "", false
 	}
 	g.guess = (g.low + g.high) / 2
-	return g.guess, true
+	return strconv.Itoa(g.guess), true
 }
 
 // play has players play, each with a block of its own, until all know how it ended: one has
