@@ -10,11 +10,16 @@ import (
 	"github.com/musterhq/muster/placement"
 )
 
-// rules match any players, two to four at a time.
+// rules match players of about the same skill, two to four at a time. Who says none has 10.
 const rules = `{
-  "name": "anybody",
+  "name": "alike",
   "ruleLanguageVersion": "1.0",
-  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}]
+  "playerAttributes": [{"name": "skill", "type": "number", "default": 10}],
+  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}],
+  "rules": [{
+    "name": "AlikeSkill", "type": "distance", "measurements": ["flatten(teams[*].players.attributes[skill])"],
+    "referenceValue": "avg(flatten(teams[*].players.attributes[skill]))", "maxDistance": 20
+  }]
 }`
 
 // matchTimeout is the time limit of a request for a match on this machine.

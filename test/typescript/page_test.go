@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,15 +42,28 @@ func TestPage_GameIsPlayed(t *testing.T) {
 			if result.Ending != "left" || result.Players != 2 || result.Place < 1 || result.Snapshots < 20 {
 				t.Errorf("played: %+v", result)
 			}
-			var steps []string
-			tab.Await("[...document.querySelectorAll('#steps li')].map(l => l.innerText)", &steps)
-			shown := strings.Join(steps, "\n")
-			for _, want := range []string{"guest ", "custom-local", "completed", "you (", "ACTIVE", "psess-"} {
-				if !strings.Contains(shown, want) {
-					t.Errorf("the page does not show %q:\n%s", want, shown)
-				}
+			shows(tab, "#steps", "Account\nguest ", "Latency\ncustom-local", "Bots\n")
+			shows(tab, "#match", "Ticket\n.* for demo: .*completed", "Match\n.*you \\(", "Rules met\nAlikeSkill \\(met [1-9]",
+				"Placement\n.* by queue demo: FULFILLED, placed on fleet-", "Game session\n.*ACTIVE", "Game server\n.*psess-")
+			var above bool
+			tab.Await("document.querySelector('#field').getBoundingClientRect().bottom <= document.querySelector('#match').getBoundingClientRect().top", &above)
+			if !above {
+				t.Error("the match is not shown beneath the game")
 			}
 		})
+	}
+}
+
+// shows fails the test unless a list of the page has these items, which are regular
+// expressions.
+func shows(tab *chromium.Tab, list string, want ...string) {
+	tab.Helper()
+	var items []string
+	tab.Await("[...document.querySelectorAll('"+list+" li')].map(l => l.innerText)", &items)
+	for _, w := range want {
+		if !slices.ContainsFunc(items, regexp.MustCompile("^"+w).MatchString) {
+			tab.Errorf("the page's %s does not show %q: %q", list, w, items)
+		}
 	}
 }
 

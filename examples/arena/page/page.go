@@ -6,6 +6,7 @@ package page
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -45,6 +46,19 @@ func Handler(s Settings, bots func() error) http.Handler {
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /matches/{ticket}", func(w http.ResponseWriter, r *http.Request) {
+		m, err := look(r.Context(), s.URL, r.PathValue("ticket"))
+		switch {
+		case errors.Is(err, errUntold):
+			http.Error(w, err.Error(), http.StatusNotFound)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "no-store")
+			_ = json.NewEncoder(w).Encode(m) // fails if the browser has gone
+		}
 	})
 	return http.NewCrossOriginProtection().Handler(mux) // pages of other sites have no bots start
 }

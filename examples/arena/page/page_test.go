@@ -61,3 +61,27 @@ func TestHandler(t *testing.T) {
 		t.Errorf("/bots, full: %d, %s", status, text)
 	}
 }
+
+// What Muster does not tell is not there, and a Muster that is not reached is another matter.
+func TestHandler_Untold(t *testing.T) {
+	t.Parallel()
+	muster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("id"); got != "a/b?c" {
+			t.Errorf("asked for ticket %q", got)
+		}
+		http.Error(w, "an access key is required", http.StatusForbidden)
+	}))
+	site := httptest.NewServer(page.Handler(page.Settings{URL: muster.URL}, func() error { return nil }))
+	defer site.Close()
+	for _, want := range []int{http.StatusNotFound, http.StatusBadGateway} {
+		answer, err := http.Get(site.URL + "/matches/a%2Fb%3Fc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("answered %s, want %d", answer.Status, want)
+		}
+		muster.Close()
+	}
+}

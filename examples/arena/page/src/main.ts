@@ -19,19 +19,20 @@ const canvas = element<HTMLCanvasElement>("field");
 const play = element<HTMLButtonElement>("play");
 const stop = element<HTMLButtonElement>("stop");
 const steps = element("steps");
+const match = element("match");
 const scores = element("scores");
 const status = element("status");
 const pilot = controls(canvas);
 const automatic = Number(new URLSearchParams(location.search).get("auto") ?? 0);
 
-/** Shows a step, or replaces the text of the step of that name. */
-function step(name: string, text: string): void {
-  let row = [...steps.children].find((r) => (r as HTMLElement).dataset["name"] === name) as HTMLElement | undefined;
+/** Shows a step, or replaces the text of the step of that name. What a match consists of is beneath the game. */
+function step(name: string, text: string, list: HTMLElement = steps): void {
+  let row = [...list.children].find((r) => (r as HTMLElement).dataset["name"] === name) as HTMLElement | undefined;
   if (!row) {
     row = document.createElement("li");
     row.dataset["name"] = name;
     row.append(document.createElement("b"), document.createElement("span"));
-    steps.append(row);
+    list.append(row);
   }
   (row.firstChild as HTMLElement).textContent = name;
   (row.lastChild as HTMLElement).textContent = text;
@@ -59,24 +60,45 @@ async function findMatch(signal: AbortSignal): Promise<Connection> {
   status.textContent = "Finding a match …";
   const begun = performance.now();
   const shown: string[] = [];
+  let ticketId = "";
   const onTicket = (t: Ticket): void => {
     const now = `${t.state.replace("_", " ")} ${((performance.now() - begun) / 1000).toFixed(1)} s`;
     shown.push(now);
-    step("Ticket", `${t.ticketId} for ${t.matchmaker}: ${shown.join(" → ")}`);
+    step("Ticket", `${t.ticketId} for ${t.matchmaker}: ${shown.join(" → ")}`, match);
+    ticketId = t.ticketId;
     if (t.matchId !== undefined) {
-      step("Match", `${t.matchId}: ${t.players.map((p) => `${p.playerId === client.session.playerId ? "you" : p.playerId.slice(-6)} (${p.team ?? "no team"})`).join(", ")}`);
+      step("Match", `${t.matchId}: ${t.players.map((p) => `${p.playerId === client.session.playerId ? "you" : p.playerId.slice(-6)} (${p.team ?? "no team"})`).join(", ")}`, match);
     }
   };
   const found = client.findMatch({ matchmaker: settings.matchmaker }, { signal, onTicket });
   const bots = await fetch("bots", { method: "POST", signal }); // so that nobody waits alone
   step("Bots", bots.ok ? "one looks for a match too" : `none comes: ${await bots.text()}`);
-  return found;
+  const to = await found;
+  await explain(ticketId, signal);
+  return to;
+}
+
+interface Explained {
+  readonly rules: readonly { readonly rule: string; readonly passed: number; readonly failed: number }[];
+  readonly placement: { readonly id: string; readonly queue: string; readonly status: string; readonly result: string };
+}
+
+/** Shows the rules that the match meets, and how it was placed, which the game's operator knows. */
+async function explain(ticketId: string, signal: AbortSignal): Promise<void> {
+  const answer = await fetch(`matches/${encodeURIComponent(ticketId)}`, { signal });
+  if (!answer.ok) {
+    step("Rules met", await answer.text(), match);
+    return;
+  }
+  const { rules, placement } = (await answer.json()) as Explained;
+  step("Rules met", rules.map((r) => `${r.rule} (met ${r.passed} of the ${r.passed + r.failed} times it was judged)`).join(", ") || "the sizes of teams; there are no others", match);
+  step("Placement", `${placement.id} by queue ${placement.queue}: ${placement.status}, ${placement.result}`, match);
 }
 
 async function enter(to: Connection): Promise<Result> {
   const session = await client.getSession(to.sessionId);
-  step("Game session", `${to.sessionId} at ${session.location}, ${session.status}, ${session.players} of ${session.maxPlayers} players`);
-  step("Game server", `${to.host}:${to.port}, as ${to.playerSessionId.slice(0, 14)}…`);
+  step("Game session", `${to.sessionId} at ${session.location}, ${session.status}, ${session.players} of ${session.maxPlayers} players`, match);
+  step("Game server", `${to.host}:${to.port}, as ${to.playerSessionId.slice(0, 14)}…`, match);
   status.textContent = automatic ? "Playing by itself." : "Arrows or WASD to move, space to shoot. On a phone: left half moves, right half shoots.";
   const game = new Game(to, (view, me) => (automatic ? autopilot(view, me) : pilot()), (view, welcome) => {
     draw(canvas, view, welcome);
@@ -106,6 +128,7 @@ async function run(): Promise<Result> {
   stop.textContent = "Cancel";
   stop.onclick = () => cancel.abort(new Error("cancelled"));
   steps.replaceChildren();
+  match.replaceChildren();
   try {
     const to = (await prepare(cancel.signal)) ?? (await findMatch(cancel.signal));
     const result = await enter(to);
