@@ -7,14 +7,13 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -75,22 +74,10 @@ func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // visit loads a page in a browser, and waits until the page is done.
 func (b *between) visit(t *testing.T, page string) {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is missing (Debian package chromium), so no page can try")
-	}
-	sockets, err := os.MkdirTemp("", "chromium") // a socket's path has at most 107 bytes, fewer than t.TempDir may take
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(sockets) })
+	chromium.Needs(t, "no page can try")
 	var out strings.Builder
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-		"--host-resolver-rules=MAP rebind.example 127.0.0.1, MAP foreign.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
+	cmd, _ := chromium.Command(t, page, "--host-resolver-rules=MAP rebind.example 127.0.0.1, MAP foreign.example 127.0.0.1")
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "TMPDIR="+sockets)     // where it creates its sockets
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill all its processes
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -32,17 +31,7 @@ type Tab struct {
 // loaded a page. It ends with the test.
 func Open(t *testing.T, ctx context.Context, url, size string) *Tab {
 	t.Helper()
-	profile := t.TempDir()
-	short, err := os.MkdirTemp("", "chromium") // a socket's path has at most 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(short) })
-	cmd := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
-		"--window-size="+size, "--user-data-dir="+profile, "--remote-debugging-port=0", "about:blank")
-	cmd.Env = append(os.Environ(), "TMPDIR="+short)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill all its processes
+	cmd, profile := Command(t, "about:blank", "--window-size="+size)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

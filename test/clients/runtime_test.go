@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/test/chromium"
 )
 
 // runtimeRow is a runtime in which the stories are played. In its commands {source} stands
@@ -231,16 +233,7 @@ func startPage(t *testing.T, r *runtimeRow, host string) *driver {
 	server := &http.Server{Handler: mux}
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	sockets, err := os.MkdirTemp("", "chromium") // a socket's path has at most 107 bytes, fewer than t.TempDir may take
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(sockets) })
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	cmd := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--enable-logging=stderr", "--log-level=0",
-		"--disable-background-timer-throttling", "--disable-renderer-backgrounding",
-		"--host-resolver-rules=MAP "+foreign+" 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", "http://"+net.JoinHostPort(host, port)+"/")
-	cmd.Env = append(os.Environ(), "TMPDIR="+sockets) // where it creates its sockets
+	cmd, _ := chromium.Command(t, "http://"+net.JoinHostPort(host, port)+"/", "--enable-logging=stderr", "--log-level=0", "--host-resolver-rules=MAP "+foreign+" 127.0.0.1")
 	return connected(t, cmd, arrived)
 }

@@ -2,7 +2,6 @@ package typescript
 
 import (
 	"context"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +15,7 @@ import (
 // Headless Chromium plays the demo game from the page that `muster local` names, with nobody
 // else there, by real sockets, to its end.
 func TestPage_GameIsPlayed(t *testing.T) {
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("chromium is missing (Debian package chromium), so no page can play")
-	}
+	chromium.Needs(t, "no page can play")
 	server, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo-players", "0", "--log-level", "warn")
 	if err != nil {
 		t.Fatal(err)

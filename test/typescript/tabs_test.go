@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -48,9 +47,7 @@ if (parent === window) {
 
 // Two tabs share one login: neither uses up the other's refresh token, which would end it.
 func TestTabs_ShareALogin(t *testing.T) {
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("chromium is missing (Debian package chromium), so there are no tabs")
-	}
+	chromium.Needs(t, "there are no tabs")
 	server := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir())
 	mux := http.NewServeMux()
 	mux.Handle("GET /dist/", http.FileServer(http.Dir("../../clients/typescript")))
