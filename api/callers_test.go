@@ -134,7 +134,7 @@ func callers(t *testing.T, root, document string) map[string][]string {
 					if chosen[op.Name] == nil {
 						chosen[op.Name] = map[string]string{}
 					}
-					if chosen[op.Name][folder] == "" || linked(document, op.Name, name) { // files come in their order
+					if chosen[op.Name][folder] == "" || inRow(document, op.Name, "](../"+name+")") { // files come in their order
 						chosen[op.Name][folder] = name
 					}
 				}
@@ -154,11 +154,11 @@ func callers(t *testing.T, root, document string) map[string][]string {
 	return found
 }
 
-// linked reports whether a document has a link to a file in the row of an operation.
-func linked(document, op, file string) bool {
+// inRow reports whether a document has a text in the row of an operation.
+func inRow(document, op, text string) bool {
 	_, row, _ := strings.Cut(document, "\n| "+op+" | ")
 	row, _, _ = strings.Cut(row, "\n")
-	return strings.Contains(row, "](../"+file+")")
+	return strings.Contains(row, text)
 }
 
 // Requests count; names in comments and types of parameters do not.
