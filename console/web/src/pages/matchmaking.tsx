@@ -114,7 +114,7 @@ function One({ name }: { name: string }) {
           <>
             <Panel title="From ticket to game, in the last hour"><Funnel v={v} /></Panel>
             <div class="cols2">
-              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} /></Panel>
+              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} /></Panel>
               <Panel title="Wait until matched"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
             </div>
             <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
@@ -161,8 +161,9 @@ function Funnel({ v }: { v: Matchmaker }) {
   );
 }
 
-function Why({ v }: { v: Overview }) {
-  if (v.waiting === 0) return <p class="dim">No ticket waits.</p>;
+function Why({ v, placing, queue }: { v: Overview; placing: number; queue?: string }) {
+  if (v.waiting === 0 && placing > 0) return <p>{many(placing, "ticket has a match and waits", "tickets have a match and wait")} for a place: {queue && <A to={to("/queues", { name: shortID(queue) })}>the queue tells why</A>}.</p>;
+  if (v.waiting === 0) return <p class="dim">No ticket waits for a match.</p>;
   const rules = (v.rules ?? []).slice(0, 8);
   const top = Math.max(1, ...rules.map((r) => r.pairs ?? 0));
   const next = v.coming?.[0];

@@ -63,7 +63,7 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
           height,
           cursor: { sync: { key: "page" }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
           legend: { show: false },
-          padding: [10, 12, 0, 0],
+          padding: [10, 20, 0, 0],
           scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
           axes: [
             { ...axis, size: 24, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
