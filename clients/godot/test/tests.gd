@@ -7,7 +7,11 @@ const Server = preload("server.gd")
 const Types = preload("res://addons/muster/generated/types.gd")
 const Wire = preload("res://addons/muster/internal/wire.gd")
 
+# How long a test may take, on a busy machine.
+const _LONGEST_MS = 60000
+
 var _server
+var _begun_ms := 0
 var _failures := 0
 var _name := ""
 
@@ -19,6 +23,7 @@ func _initialize():
 		if not method["name"].begins_with("test_") or only.begins_with("test_") and only != method["name"]:
 			continue
 		_name = method["name"].substr(5).replace("_", " ")
+		_begun_ms = OS.get_ticks_msec()
 		_server = Server.new()
 		var before = _failures
 		var state = call(method["name"])
@@ -32,6 +37,9 @@ func _initialize():
 func _idle(_delta):
 	if _server != null:
 		_server.tick()
+	if OS.get_ticks_msec() - _begun_ms > _LONGEST_MS: # such as after an error of the script
+		print("not ok - %s: it does not end" % _name)
+		quit(1)
 
 
 func same(got, want, what := ""):
@@ -408,6 +416,23 @@ func test_nothing_is_left_of_what_was_followed():
 	same(left < 10, true, "that %d objects are left" % left)
 	same(client.push_state(), MusterClient.PUSH_CLOSED, "the push")
 	client.free()
+
+
+class Ticking extends Node:
+	var clock = preload("res://addons/muster/internal/clock.gd").new()
+
+	func _process(_delta):
+		clock.tick()
+
+
+func test_hosts_are_looked_up():
+	var node = Ticking.new()
+	root.add_child(node)
+	var resolver = preload("res://addons/muster/internal/resolver.gd").new(node.clock)
+	for pair in [["127.0.0.1", true], ["localhost", true], ["nowhere.invalid", false]]:
+		var call = MusterCall.new()
+		same(yield(call._until(resolver.look_up(pair[0], call)), "completed").value, pair[1], pair[0])
+	node.free()
 
 
 # Latency

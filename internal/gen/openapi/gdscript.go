@@ -265,7 +265,7 @@ func (b *gdScript) call(o *operation) {
 		b.line(0, "## body: %s.", o.Body.Object.Name)
 	}
 	if answer != "null" {
-		b.line(0, "## Its value is a %s.", o.Answer.Object.Name)
+		b.line(0, "## Its value: %s.", o.Answer.Object.Name)
 	}
 	b.line(0, "func %s(%s):", snake(o.ID), strings.Join(params, ", "))
 	b.line(1, "return _call(%s, %s)", request, answer)

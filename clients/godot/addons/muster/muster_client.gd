@@ -191,7 +191,7 @@ func forget():
 # Data
 
 
-## Reads a value of the player's data. Its value is a DataItem, without updated_at.
+## Reads a value of the player's data. Its value: DataItem, without updated_at.
 func get_data(namespace: String, key: String):
 	return _start("_get_data", [Request.new("GET", ["players", "me", "data", namespace, key])])
 
@@ -234,7 +234,7 @@ func measure_latency(options := {}):
 ## the ticket is stopped. The error's kind is MATCH if there was no match.
 ## request: TicketRequest. accept: whether to accept a proposed match: a bool; a FuncRef that
 ## takes the Ticket and returns one, perhaps after a yield; null: the game calls accept_match.
-## The call emits changed with each Ticket; its value is a Connection.
+## The call emits changed with each Ticket; its value: Connection.
 func find_match(request, accept = true):
 	return _start("find_match", [Wire.plain(request), accept])
 

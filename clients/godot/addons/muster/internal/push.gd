@@ -168,7 +168,11 @@ func _run(scope):
 		if scope._given_up != null:
 			return
 		if token.error == null:
-			ended = yield(_connect(token.body, scope), "completed")
+			var is_known = _resolver.look_up(_http.host(), scope)
+			if is_known is GDScriptFunctionState:
+				is_known = yield(is_known, "completed")
+			if is_known and scope._given_up == null:
+				ended = yield(_connect(token.body, scope), "completed")
 			if scope._given_up != null:
 				return
 		elif token.error.kind == Failure.LOGGED_OUT or (token.error.kind == Failure.PROBLEM and not token.error.is_temporary()):
@@ -189,9 +193,6 @@ func _run(scope):
 
 
 func _connect(token: String, scope):
-	var looked = _resolver.look_up(_http.host(), scope)
-	if looked is GDScriptFunctionState:
-		yield(looked, "completed")
 	if _account.player_id() != _player:
 		_player = _account.player_id()
 		_cursor = "" # it is another player's
