@@ -56,7 +56,9 @@ func (c *callers) loggedIn(r *http.Request, token string, action auth.Action) (a
 	if err != nil {
 		return awsrpc.Principal{}, nil, c.failed(r, action, err)
 	}
-	c.signed.keys.Used(caller.KeyID)
+	if !caller.Person {
+		c.signed.keys.Used(caller.KeyID)
+	}
 	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.region, Identity: caller}, awsrpc.NoProof, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/app/pages"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/container"
@@ -50,6 +51,7 @@ type domain struct {
 	tags       *tag.Service
 	keys       *auth.Service
 	callers    *callers
+	oidc       *oidc.Provider // of people at the console; nil: none
 	objects    *object.Service
 	builds     *build.Service
 	containers *container.Service
@@ -130,6 +132,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	})
 	if f != nil {
 		metrics.MustRegister(gauges{d})
+	}
+	if err := d.addProvider(o, f); err != nil {
+		return nil, err
 	}
 	if err := d.addNotices(o, f); err != nil {
 		return nil, err

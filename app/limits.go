@@ -24,6 +24,7 @@ const (
 	limitCredentials    = "credentials"    // requests with wrong credentials from one address
 	limitJoins          = "joins"          // requests to join from one address
 	limitAgents         = "agents"         // requests of one host
+	limitLogins         = "logins"         // steps of logins with an identity provider, from one address
 )
 
 // DefaultLimits returns the limits for names that Options.Limits does not contain. One key
@@ -43,16 +44,18 @@ func DefaultLimits() map[string]limit.Rate {
 		limitCredentials:         {PerSecond: 20, Burst: 200},
 		limitJoins:               {PerSecond: 100, Burst: 5000},
 		limitAgents:              {PerSecond: 200, Burst: 5000},
+		limitLogins:              {PerSecond: 2, Burst: 100},
 	}
 }
 
 // limits are the limits of requests, for all doors.
 type limits struct {
-	keys           map[auth.Role]*bounded[string] // by access key id
-	administration *bounded[string]               // by access key id
+	keys           map[auth.Role]*bounded[string] // by access key id or person's id
+	administration *bounded[string]               // the same
 	credentials    *bounded[netip.Prefix]
 	joins          *bounded[netip.Prefix]
 	agents         *bounded[string] // by host id
+	logins         *bounded[netip.Prefix]
 }
 
 // bounded is one limit. A nil one limits nothing.
@@ -111,6 +114,7 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 		credentials:    sites(limitCredentials, "it sends wrong credentials or none (right ones are taken as ever): correct what sends them"),
 		joins:          sites(limitJoins, "have machines join later"),
 		agents:         named(limitAgents, "see in its agent's log why it asks so often"),
+		logins:         sites(limitLogins, "log in later"),
 	}
 	for _, role := range auth.Roles() {
 		l.keys[role] = named(string(role), "send less, or spread the work over several keys")
@@ -120,7 +124,7 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 
 // Key counts a request of an access key. The zero Caller has no key and is not counted.
 func (l *limits) Key(caller auth.Caller) error {
-	return l.keys[caller.Role].take(caller.KeyID, func() string { return "access key " + caller.KeyID })
+	return l.keys[caller.Role].take(caller.KeyID, caller.Who)
 }
 
 // call is Key for the API's callers.
@@ -128,7 +132,7 @@ func (l *limits) call(p awsrpc.Principal, _ string) error { return l.Key(callerO
 
 // administer counts a request below /admin/.
 func (l *limits) administer(caller auth.Caller) error {
-	return l.administration.take(caller.KeyID, func() string { return "access key " + caller.KeyID })
+	return l.administration.take(caller.KeyID, caller.Who)
 }
 
 // Failed counts a request with wrong credentials, and returns the error to answer with:
@@ -159,4 +163,10 @@ func (l *limits) Join(r *http.Request) error {
 // Agent counts a request of a host.
 func (l *limits) Agent(hostID string) error {
 	return l.agents.take(hostID, func() string { return "host " + hostID })
+}
+
+// login counts a step of a login with the identity provider, which asks that provider.
+func (l *limits) login(r *http.Request) error {
+	from := door.Client(r)
+	return l.logins.take(door.Site(from), from.String)
 }

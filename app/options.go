@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
@@ -134,6 +135,10 @@ type Options struct {
 	// every matchmaking configuration and queue by its name.
 	Players backend.Config
 
+	// OIDC lets people log in to the console with the account of an identity provider. It
+	// excludes AcceptAny.
+	OIDC oidc.Config
+
 	// Sinks receive the events of queues and matchmaking. Default: none.
 	Sinks []notify.SinkConfig
 
@@ -223,6 +228,9 @@ func (o *Options) validate() error {
 	}
 	if _, _, err := net.SplitHostPort(o.MetricsListen); err != nil && o.MetricsListen != "" {
 		return fmt.Errorf("metrics-listen: %q is no HOST:PORT", o.MetricsListen)
+	}
+	if err := o.validateOIDC(); err != nil {
+		return err
 	}
 	if err := o.validateLimits(); err != nil {
 		return err

@@ -4,11 +4,12 @@ import "github.com/musterhq/muster/internal/fault"
 
 // Caller is the sender of a request. The zero Caller may do nothing.
 type Caller struct {
-	KeyID string // access key id; "" for Local
-	Name  string // of the key
-	Role  Role
-	Scope Scope
-	Local bool // the server does not require credentials
+	KeyID  string // access key id, or a person's id; "" for Local
+	Name   string // of the key or person
+	Role   Role
+	Scope  Scope
+	Local  bool // the server does not require credentials
+	Person bool // has no key, but an account of an identity provider
 
 	tags func(resource string) map[string]string // tags of existing resources
 }
@@ -18,12 +19,20 @@ type Caller struct {
 func Anybody() Caller { return Caller{Name: "local", Role: Admin, Local: true} }
 
 // Actor returns the caller's name in the audit log and as the actor of commands: the
-// access key id, or "local".
+// access key id, a person's id, or "local".
 func (c Caller) Actor() string {
 	if c.KeyID != "" {
 		return c.KeyID
 	}
 	return c.Name
+}
+
+// Who returns the caller in words, for messages.
+func (c Caller) Who() string {
+	if c.Person {
+		return c.Name + " (" + c.KeyID + ")"
+	}
+	return "access key " + c.KeyID
 }
 
 // Scoped reports whether the caller has a scope.
@@ -35,7 +44,7 @@ func (c Caller) Has(action Action) error {
 	if c.Role.Allows(action) {
 		return nil
 	}
-	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", c.KeyID, c.Role, action)
+	return fault.New(fault.AccessDenied, "%s has the role %s, which may not call %s", c.Who(), c.Role, action)
 }
 
 // May returns nil if the caller may perform the action on all of the resources, which
@@ -47,13 +56,13 @@ func (c Caller) May(action Action, resources ...string) error {
 		return err
 	}
 	if len(resources) == 0 {
-		return fault.New(fault.AccessDenied, "access key %s has a scope (%s), and %s concerns the whole account; name a resource in the scope, or use a key without a scope",
-			c.KeyID, c.Scope, action)
+		return fault.New(fault.AccessDenied, "%s has a scope (%s), and %s concerns the whole account; name a resource in the scope, or use a key without a scope",
+			c.Who(), c.Scope, action)
 	}
 	for _, resource := range resources {
 		if !c.Reaches(resource) {
-			return fault.New(fault.AccessDenied, "access key %s has a scope (%s), and %s is not in it: the key may not call %s there",
-				c.KeyID, c.Scope, resource, action)
+			return fault.New(fault.AccessDenied, "%s has a scope (%s), and %s is not in it: %s may not be called there",
+				c.Who(), c.Scope, resource, action)
 		}
 	}
 	return nil

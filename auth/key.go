@@ -47,14 +47,22 @@ func (s *Spec) validate(now time.Time) error {
 	switch {
 	case s.Name == "" || len(s.Name) > maxName || !printable(s.Name):
 		return fault.Invalid("name: must have 1 to %d bytes of printable UTF-8; it says what the key is for", maxName)
-	case !s.Role.Valid():
-		return fault.Invalid("role: %q is none of %v", s.Role, Roles())
-	case !s.Scope.IsZero() && !s.Role.scopable():
-		return fault.Invalid("scope: keys of role %s cannot have one: what the role is for concerns the whole account", s.Role)
 	case !s.Expires.IsZero() && !s.Expires.After(now):
 		return fault.Invalid("expires: %s is not in the future", s.Expires.UTC().Format(time.RFC3339))
 	}
-	return s.Scope.validate()
+	return CheckRole(s.Role, s.Scope)
+}
+
+// CheckRole returns a fault if nobody can have the role with the scope. Errors:
+// InvalidRequest.
+func CheckRole(role Role, scope Scope) error {
+	switch {
+	case !role.Valid():
+		return fault.Invalid("role: %q is none of %v", role, Roles())
+	case !scope.IsZero() && !role.scopable():
+		return fault.Invalid("scope: the role %s cannot have one: what it is for concerns the whole account", role)
+	}
+	return scope.validate()
 }
 
 func newKeyID() string {

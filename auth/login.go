@@ -19,20 +19,22 @@ import (
 const (
 	// LoginLifetime is how long a login to the console is valid.
 	LoginLifetime = 12 * time.Hour
-	// loginsEach is how many logins one key has; another ends the oldest.
+	// loginsEach is how many logins one key or person has; another ends the oldest.
 	loginsEach = 16
 	// CSRFHeader is the header with which a page shows that it has read its own login, in
 	// every request that is not a GET.
 	CSRFHeader = "X-Muster-Csrf"
 )
 
-// Login is a person's login to the console with an access key. Requests with its cookie may
-// do what the key may, as long as both are valid.
+// Login is a login to the console, with an access key or an account of an identity
+// provider. Requests with its cookie may do what the key or the account may, as long as
+// both are valid.
 type Login struct {
-	ID      string    `json:"id"` // hash of the token in the cookie
-	KeyID   string    `json:"key_id"`
+	ID      string    `json:"id"`     // hash of the token in the cookie
+	KeyID   string    `json:"key_id"` // or the id of the person
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
+	Person  *Person   `json:"person,omitempty"` // nil: the login is a key's
 }
 
 // Prove returns the caller of a key for a person who knows its secret. Errors:
@@ -48,16 +50,21 @@ func (s *Service) Prove(keyID, secret string) (Caller, error) {
 // LogIn begins a login of a caller with a key, and returns the token for the cookie. Every
 // login has a token of its own, so that one that was known before is worth nothing.
 func (s *Service) LogIn(ctx context.Context, c Caller) (token string, l Login, err error) {
-	raw := make([]byte, 32)
-	rand.Read(raw)
-	token = base64.RawURLEncoding.EncodeToString(raw)
-	now := time.Now()
-	l = Login{ID: loginID(token), KeyID: c.KeyID, Created: now, Expires: now.Add(LoginLifetime)}
+	token, l = newLogin(c.KeyID, LoginLifetime)
 	if err := s.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
 		return "", l, err
 	}
 	s.Used(c.KeyID)
 	return token, l, nil
+}
+
+// newLogin returns a login with a new token.
+func newLogin(keyID string, lifetime time.Duration) (token string, l Login) {
+	raw := make([]byte, 32)
+	rand.Read(raw)
+	token = base64.RawURLEncoding.EncodeToString(raw)
+	now := time.Now()
+	return token, Login{ID: loginID(token), KeyID: keyID, Created: now, Expires: now.Add(lifetime)}
 }
 
 func digest(s string) []byte {
@@ -67,9 +74,12 @@ func digest(s string) []byte {
 
 func loginID(token string) string { return hex.EncodeToString(digest("muster login v1 " + token)) }
 
-// runBegin adds a login. Those that have expired, and the key's oldest if there are too
-// many, end.
+// runBegin adds a login. Those that have expired, and the oldest of the key or person if
+// there are too many, end.
 func (s *Service) runBegin(tx *store.Tx, l Login) error {
+	if err := s.answered(tx, &l); err != nil {
+		return err
+	}
 	var own []*Login
 	var over []string
 	for old := range s.logins.All(tx) {
@@ -98,6 +108,9 @@ func (s *Service) LogOut(ctx context.Context, token string) error {
 }
 
 func (s *Service) runEnd(tx *store.Tx, id string) error {
+	if l := s.logins.Get(tx, id); l != nil && l.Person != nil {
+		s.revoke(tx, l.KeyID)
+	}
 	s.logins.Delete(tx, id)
 	return nil
 }
@@ -115,12 +128,16 @@ func (s *Service) endLogins(tx *store.Tx, keyID string) {
 	}
 }
 
-// LoggedIn returns the login with a token, and its caller as the key is now. Errors:
+// LoggedIn returns the login with a token, and its caller as the key or the rule is now. Errors:
 // UnrecognizedClient.
 func (s *Service) LoggedIn(token string) (Login, Caller, error) {
 	l := s.logins.Get(s.st.View(), loginID(token))
 	if l == nil || !time.Now().Before(l.Expires) {
 		return Login{}, Caller{}, fault.New(fault.UnrecognizedClient, "the login to the console has ended; log in again")
+	}
+	if l.Person != nil {
+		c, err := s.personOf(l)
+		return *l, c, err
 	}
 	c, err := s.Caller(l.KeyID)
 	return *l, c, err

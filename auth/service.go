@@ -21,6 +21,7 @@ type Service struct {
 	tagsOf func(resource string) map[string]string // nil: nothing has tags
 	use    use
 	opened opened
+	rules  func(rule string) (Role, Scope, bool) // for persons; nil: none
 
 	onRevoked []func(keyID string)
 
@@ -166,8 +167,8 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 	return &k, nil
 }
 
-// OnRevoked registers f to be called, after commit, when a key was deleted or disabled. It
-// must be called before traffic.
+// OnRevoked registers f to be called, after commit, when a key was deleted or disabled, or
+// a person has logged out. It must be called before traffic.
 func (s *Service) OnRevoked(f func(keyID string)) { s.onRevoked = append(s.onRevoked, f) }
 
 func (s *Service) revoke(tx *store.Tx, id string) {
@@ -281,8 +282,12 @@ func (s *Service) Secret(id string) (secret string, ok bool) {
 	return secret, true
 }
 
-// Caller returns the caller that a key belongs to. Errors: UnrecognizedClient.
+// Caller returns the caller that a key belongs to, or the person with an id, as long as
+// that person has a login. Errors: UnrecognizedClient.
 func (s *Service) Caller(id string) (Caller, error) {
+	if isPerson(id) {
+		return s.present(id)
+	}
 	now := time.Now()
 	k := s.keys.Get(s.st.View(), id)
 	switch {

@@ -22,6 +22,8 @@ type People struct {
 	Secure func(r *http.Request) bool
 	// LogIn begins a login with an access key; it counts wrong ones.
 	LogIn func(r *http.Request, keyID, secret string) (token string, l auth.Login, err error)
+	// Provider is the identity provider with which people may log in instead; nil: none.
+	Provider *Provider
 	// LogOut ends the login with a token, if there is one.
 	LogOut func(ctx context.Context, token string) error
 	// Who returns the sender of a request, whatever its role, and what it must send with
@@ -36,8 +38,9 @@ const maxLogin = 4 << 10
 
 // me is the answer to a page that asks whose console it is.
 type me struct {
-	Local   bool          `json:"local"` // the server requires no credentials
-	KeyID   string        `json:"key_id,omitempty"`
+	Local   bool          `json:"local"`            // the server requires no credentials
+	KeyID   string        `json:"key_id,omitempty"` // or the id of a person
+	Person  bool          `json:"person,omitempty"` // has no key, but an account of the identity provider
 	Name    string        `json:"name"`
 	Role    auth.Role     `json:"role"`
 	Scope   string        `json:"scope,omitempty"`
@@ -53,7 +56,10 @@ type me struct {
 //
 //	GET    /console/api/me       returns whose console it is, and what the caller may do
 //	POST   /console/api/login    {"key_id", "secret"}: sets the cookie of a login
+//	GET    /console/api/login    returns how one can log in, and why the last attempt failed
 //	DELETE /console/api/login    ends the login
+//	POST   /console/api/login/provider   {"to"}: returns the URL at the identity provider
+//	GET    /console/api/login/callback   where that sends people back to
 //	GET    /console/api/operations   describes the API's operations
 func (c *Console) People(p People) {
 	c.mux.HandleFunc("GET /console/api/me", func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +68,7 @@ func (c *Console) People(p People) {
 			return
 		}
 		m := me{
-			Local: caller.Local, KeyID: caller.KeyID, Name: caller.Name, Role: caller.Role, Region: p.Region, Account: p.Account,
+			Local: caller.Local, KeyID: caller.KeyID, Person: caller.Person, Name: caller.Name, Role: caller.Role, Region: p.Region, Account: p.Account,
 			Expires: expires, CSRF: csrf, May: []auth.Action{}, Now: time.Now(),
 		}
 		if caller.Scoped() {
@@ -81,6 +87,11 @@ func (c *Console) People(p People) {
 		}
 	})
 	c.mux.HandleFunc("POST /console/api/login", func(w http.ResponseWriter, r *http.Request) { c.logIn(w, r, &p) })
+	c.mux.HandleFunc("GET /console/api/login", func(w http.ResponseWriter, r *http.Request) { c.ways(w, r, &p) })
+	if p.Provider != nil {
+		c.mux.HandleFunc("POST /console/api/login/provider", func(w http.ResponseWriter, r *http.Request) { c.leave(w, r, &p) })
+		c.mux.HandleFunc("GET "+Callback, func(w http.ResponseWriter, r *http.Request) { c.comeBack(w, r, &p) })
+	}
 	c.mux.HandleFunc("DELETE /console/api/login", func(w http.ResponseWriter, r *http.Request) {
 		if _, _, _, err := p.Who(r, auth.LogOut); c.denied(w, err) {
 			return
@@ -98,17 +109,13 @@ func (c *Console) People(p People) {
 // logIn begins a login. Only a page of this server can send such a request: others cannot
 // set the type of its body.
 func (c *Console) logIn(w http.ResponseWriter, r *http.Request, p *People) {
-	if r.Header.Get("Content-Type") != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "Content-Type: must be application/json")
-		return
-	}
 	var in struct {
 		KeyID  string `json:"key_id"`
 		Secret string `json:"secret"`
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
-	if err == nil {
-		err = json.Unmarshal(body, &in)
+	typed, err := readLogin(w, r, &in)
+	if !typed {
+		return
 	}
 	if err != nil || in.KeyID == "" || in.Secret == "" {
 		refuse(w, http.StatusBadRequest, `the body must be {"key_id": "…", "secret": "…"}: an access key of this server`)
@@ -122,6 +129,20 @@ func (c *Console) logIn(w http.ResponseWriter, r *http.Request, p *People) {
 	http.SetCookie(w, p.cookie(r, token, int(time.Until(l.Expires).Seconds())))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// readLogin decodes the body of a request to log in. If its type is wrong, it answers, and
+// typed is false.
+func readLogin(w http.ResponseWriter, r *http.Request, in any) (typed bool, err error) {
+	if r.Header.Get("Content-Type") != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, "Content-Type: must be application/json")
+		return false, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	if err == nil {
+		err = json.Unmarshal(body, in)
+	}
+	return true, err
 }
 
 // cookie returns the cookie of a login; a negative age removes it.

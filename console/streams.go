@@ -45,7 +45,7 @@ func (s *streams) enter(caller auth.Caller) error {
 	case s.all >= most:
 		return limit.Refuse(streamWait, "%d event streams are open, which is the limit; close some, or raise --max-streams", s.all)
 	case !caller.Local && s.of[caller.KeyID] >= s.each:
-		return limit.Refuse(streamWait, "access key %s has %d event streams open, which is the limit for one key; close some, use another key, or raise --max-streams", caller.KeyID, s.each)
+		return limit.Refuse(streamWait, "%s has %d event streams open, which is the limit for one key; close some, use another key, or raise --max-streams", caller.Who(), s.each)
 	}
 	s.all++
 	s.of[caller.KeyID]++

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
@@ -57,6 +56,9 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 	case []any:
 		return joined(value), nil
 	case config:
+		if flag.Name == "oidc-rules" {
+			return nil, fmt.Errorf("oidc-rules: must be a list, such as [platform-team=admin, %s]: the first rule that fits decides, and the fields of a map have no order", `"*=read-only"`)
+		}
 		return pairs(value), nil
 	}
 	return fmt.Sprint(value), nil
@@ -76,5 +78,5 @@ func joined(list []any) string {
 	for i, v := range list {
 		parts[i] = fmt.Sprint(v)
 	}
-	return strings.Join(parts, ",")
+	return kong.JoinEscaped(parts, ',')
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/registry"
@@ -29,6 +30,7 @@ import (
 // serverFlags are shared by local and serve.
 type serverFlags struct {
 	stateFlags
+	OIDC           oidcFlags     `embed:""`
 	Listen         string        `default:"127.0.0.1:9080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
 	TLSCert        string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
@@ -62,6 +64,34 @@ type serverFlags struct {
 	AuditSink      string        `name:"audit-sink" placeholder:"URL|FILE" help:"Where records of the audit log are kept besides, each as a line of JSON: in a file, or wherever the URL takes them."`
 	AuditSecret    string        `name:"audit-sink-secret" placeholder:"TEXT" help:"Secret that signs the requests to the URL of --audit-sink; better given as MUSTER_AUDIT_SINK_SECRET or in a file, where other users cannot see it."`
 	AuditFile      string        `name:"audit-sink-secret-file" placeholder:"FILE" help:"File with the secret of --audit-sink-secret."`
+}
+
+// oidcFlags say with which identity provider people log in to the console.
+type oidcFlags struct {
+	Issuer     string        `name:"oidc-issuer" placeholder:"URL" help:"Let people log in to the console with their accounts of this OpenID Connect provider; exactly as it writes its issuer (docs/console.md)."`
+	ClientID   string        `name:"oidc-client-id" placeholder:"ID" help:"Id with which that provider knows this server."`
+	Secret     string        `name:"oidc-client-secret" placeholder:"TEXT" help:"Secret of that id, none for a public client; better given as MUSTER_OIDC_CLIENT_SECRET or in a file, where other users cannot see it."`
+	SecretFile string        `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of --oidc-client-secret."`
+	Scopes     []string      `name:"oidc-scopes" placeholder:"SCOPE,…" help:"Scopes to ask for besides openid (profile,email)."`
+	Claim      string        `name:"oidc-claim" default:"groups" placeholder:"NAME" help:"Claim of the ID token that says what somebody may do; dots lead into claims with members (${default})."`
+	Rules      []string      `name:"oidc-rules" placeholder:"VALUE=ROLE,…" help:"Role for each value of the claim, the first that fits; * is everybody. A scope follows after spaces, as with keys: 'eu=operator arn:aws:gamelift:*:*:fleet/* team=red'."`
+	Domains    []string      `name:"oidc-email-domains" placeholder:"DOMAIN,…" help:"Let in nobody but verified email addresses of these domains."`
+	Name       string        `name:"oidc-name" placeholder:"TEXT" help:"Name of the provider on the button of the login form (its host)."`
+	Lifetime   time.Duration `name:"oidc-lifetime" default:"12h" help:"How long such a login is valid, at most 12h; what the provider says later counts from the next login (${default})."`
+}
+
+// config reads the flags and the secret.
+func (f *oidcFlags) config(log *slog.Logger) (c oidc.Config, err error) {
+	c = oidc.Config{Issuer: f.Issuer, ClientID: f.ClientID, Scopes: f.Scopes, Claim: f.Claim, EmailDomains: f.Domains, Name: f.Name, Lifetime: f.Lifetime}
+	for _, text := range f.Rules {
+		r, err := oidc.ParseRule(text)
+		if err != nil {
+			return c, err
+		}
+		c.Rules = append(c.Rules, r)
+	}
+	c.ClientSecret, err = secret{"oidc-client-secret", f.Secret, f.SecretFile}.read(log)
+	return c, err
 }
 
 // stateFlags say which state a command works on.
@@ -123,6 +153,9 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Registries = registry.Options{Credentials: f.RegistryAuth, Plain: f.RegistryPlain}
 	o.MaxStreams, o.MetricsListen = f.MaxStreams, f.MetricsListen
 	if o.Limits, err = readLimits(f.Limits); err != nil {
+		return o, err
+	}
+	if o.OIDC, err = f.OIDC.config(o.Logger); err != nil {
 		return o, err
 	}
 	o.Record, o.DrainTimeout, o.RemoteAccess = f.Record, f.DrainTimeout, f.RemoteAccess

@@ -1,0 +1,625 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/auth/oidc"
+	"github.com/musterhq/muster/auth/oidc/oidctest"
+	"github.com/musterhq/muster/internal/limit"
+)
+
+const callback = "/console/api/login/callback"
+
+// rule returns a rule from its text.
+func rule(t *testing.T, text string) oidc.Rule {
+	t.Helper()
+	r, err := oidc.ParseRule(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// startWith starts an app whose people log in with a provider, which knows it.
+func startWith(t *testing.T, p *oidctest.Provider, change func(*app.Options)) *app.App {
+	t.Helper()
+	a := start(t, func(o *app.Options) {
+		o.AcceptAny = false
+		o.OIDC = oidc.Config{
+			Issuer: p.URL, ClientID: "muster", ClientSecret: "s3cret", Name: "Example",
+			Rules: []oidc.Rule{rule(t, "ops=operator"), rule(t, "eu=operator arn:aws:gamelift:*:*:location/custom-eu"), rule(t, "support=read-only")},
+		}
+		if change != nil {
+			change(o)
+		}
+	})
+	p.Register(oidctest.Client{ID: "muster", Secret: "s3cret", Redirect: a.URL() + callback})
+	return a
+}
+
+// visitor is a browser with cookies, in which redirects are followed by hand.
+type visitor struct {
+	*testing.T
+	url    string
+	jar    *cookiejar.Jar
+	csrf   string
+	header http.Header // of the last answer
+}
+
+func newVisitor(t *testing.T, url string) *visitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &visitor{T: t, url: url, jar: jar}
+}
+
+// send sends a request to an address, or to a path of the app.
+func (v *visitor) send(method, at, body string, header map[string]string) (status int, text string) {
+	v.Helper()
+	if strings.HasPrefix(at, "/") {
+		at = v.url + at
+	}
+	r, err := http.NewRequestWithContext(v.Context(), method, at, strings.NewReader(body))
+	if err != nil {
+		v.Fatal(err)
+	}
+	if v.csrf != "" {
+		r.Header.Set("X-Muster-Csrf", v.csrf)
+	}
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	c := http.Client{Jar: v.jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := c.Do(r)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	v.header = answer.Header
+	return answer.StatusCode, string(content)
+}
+
+// begin begins a login, and returns the address at the provider.
+func (v *visitor) begin(to string) string {
+	v.Helper()
+	body, _ := json.Marshal(map[string]string{"to": to})
+	status, text := v.send(http.MethodPost, "/console/api/login/provider", string(body), map[string]string{"Content-Type": "application/json", "Origin": v.url})
+	var out struct{ URL string }
+	if err := json.Unmarshal([]byte(text), &out); err != nil || status != http.StatusOK || out.URL == "" {
+		v.Fatalf("begin: %d %s", status, text)
+	}
+	return out.URL
+}
+
+// authorize logs in at the provider, and returns the address to which it sends the browser
+// back.
+func (v *visitor) authorize(at string) string {
+	v.Helper()
+	status, text := v.send(http.MethodGet, at, "", nil)
+	if status != http.StatusFound {
+		v.Fatalf("the provider: %d %s", status, text)
+	}
+	return v.header.Get("Location")
+}
+
+// comeBack follows the way back, and returns the page that the login leads to, and why it
+// failed, "" if it did not.
+func (v *visitor) comeBack(at string) (to, problem string) {
+	v.Helper()
+	if status, text := v.send(http.MethodGet, at, "", nil); status != http.StatusSeeOther {
+		v.Fatalf("the way back: %d %s", status, text)
+	}
+	to = v.header.Get("Location")
+	return to, v.problem()
+}
+
+// problem asks why the last login failed.
+func (v *visitor) problem() string {
+	v.Helper()
+	status, text := v.send(http.MethodGet, "/console/api/login", "", nil)
+	var out struct{ Problem string }
+	if err := json.Unmarshal([]byte(text), &out); err != nil || status != http.StatusOK {
+		v.Fatalf("ways to log in: %d %s", status, text)
+	}
+	return out.Problem
+}
+
+// whole logs in from the form to the first page.
+func (v *visitor) whole() (problem string) {
+	v.Helper()
+	_, problem = v.comeBack(v.authorize(v.begin("/console/")))
+	return problem
+}
+
+// stateOf returns the state in an address at the provider.
+func stateOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("state")
+}
+
+// person is what the app says of a visitor.
+type person struct {
+	Key, Name, Role, Scope, CSRF string
+	Person                       bool
+	Expires                      time.Time
+}
+
+// me asks who the visitor is.
+func (v *visitor) me() (p person, status int) {
+	v.Helper()
+	status, text := v.send(http.MethodGet, "/console/api/me", "", nil)
+	var out struct {
+		Key string `json:"key_id"`
+		person
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		v.Fatal(err)
+	}
+	out.person.Key = out.Key
+	v.csrf = out.CSRF
+	return out.person, status
+}
+
+func (v *visitor) call(operation, input string) (status int, text string) {
+	v.Helper()
+	return v.send(http.MethodPost, "/", input, map[string]string{"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "GameLift." + operation})
+}
+
+var ada = map[string]any{"sub": "1815", "email": "ada@example.com", "email_verified": true, "groups": []string{"all", "ops"}}
+
+// and returns claims with others in addition.
+func and(claims map[string]any, more map[string]any) map[string]any {
+	all := map[string]any{}
+	for _, from := range []map[string]any{claims, more} {
+		for name, value := range from {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// A person logs in with an account, may do what the rule gives, and stands in the audit log.
+func TestOIDC_LogIn(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	a := startWith(t, p, nil)
+	v := newVisitor(t, a.URL())
+	if status, text := v.send(http.MethodGet, "/console/api/login", "", nil); status != http.StatusOK || !strings.Contains(text, `"provider":{"name":"Example"}`) {
+		t.Errorf("ways to log in: %d %s", status, text)
+	}
+	if _, status := v.me(); status != http.StatusUnauthorized {
+		t.Fatalf("nobody is let in with %d", status)
+	}
+	at := v.begin("/console/fleets?id=fleet-1")
+	kept := v.header.Get("Set-Cookie")
+	if !strings.Contains(kept, "HttpOnly") || !strings.Contains(kept, "SameSite=Lax") || !strings.Contains(kept, "Max-Age=600") || strings.Contains(kept, stateOf(at)) {
+		t.Errorf("kept meanwhile: %s", kept)
+	}
+	to, problem := v.comeBack(v.authorize(at))
+	if problem != "" || to != "/console/fleets?id=fleet-1" {
+		t.Fatalf("back at %q: %s", to, problem)
+	}
+	me, _ := v.me()
+	if me.Name != "ada@example.com" || me.Role != "operator" || !me.Person || !strings.HasPrefix(me.Key, "oidc-") {
+		t.Fatalf("logged in as %+v", me)
+	}
+	if left := time.Until(me.Expires); left > auth.LoginLifetime || left < auth.LoginLifetime-time.Minute {
+		t.Errorf("the login lasts %v", left)
+	}
+	if status, text := v.call("CreateLocation", `{"LocationName":"custom-a"}`); status != http.StatusOK {
+		t.Errorf("a change by an operator: %d %s", status, text)
+	}
+	if status, text := v.send(http.MethodGet, "/admin/v1/keys", "", nil); status != http.StatusForbidden || !strings.Contains(text, "ada@example.com ("+me.Key+")") {
+		t.Errorf("keys for an operator: %d %s", status, text)
+	}
+	lines := strings.Join(audited(t, firstKey(t, a), "admin muster:ManageKeys"), "\n")
+	for _, want := range []string{"console muster:LogIn ada@example.com ok", "api CreateLocation ada@example.com ok", "admin muster:ManageKeys ada@example.com AccessDeniedException"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("the audit log lacks %q:\n%s", want, lines)
+		}
+	}
+	if status, text := v.send(http.MethodDelete, "/console/api/login", "", nil); status != http.StatusNoContent {
+		t.Fatalf("log out: %d %s", status, text)
+	}
+	if _, status := v.me(); status != http.StatusUnauthorized {
+		t.Errorf("still logged in: %d", status)
+	}
+}
+
+// The cookie of a login is for the console's own pages, and worth nothing after a log-out.
+func TestOIDC_Cookie(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	a := startWith(t, p, nil)
+	v := newVisitor(t, a.URL())
+	back := v.authorize(v.begin("/console/"))
+	v.send(http.MethodGet, back, "", nil)
+	var login string
+	for _, c := range v.header.Values("Set-Cookie") {
+		if strings.Contains(c, "SameSite=Strict") {
+			login = c
+		}
+	}
+	if !strings.Contains(login, "HttpOnly") || !strings.Contains(login, "Path=/") || v.header.Get("Referrer-Policy") != "no-referrer" || v.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the answer with the login: %v", v.header)
+	}
+	me, _ := v.me()
+	thief := newVisitor(t, a.URL())
+	u, _ := url.Parse(a.URL())
+	thief.jar.SetCookies(u, v.jar.Cookies(u))
+	thief.csrf = me.CSRF
+	if _, status := thief.me(); status != http.StatusOK {
+		t.Fatalf("the copy of the cookie: %d", status)
+	}
+	v.send(http.MethodDelete, "/console/api/login", "", nil)
+	if _, status := thief.me(); status != http.StatusUnauthorized {
+		t.Errorf("a login that has ended: %d", status)
+	}
+}
+
+// An answer is accepted only from the provider, for this server and this login, in the
+// browser that began it, and once.
+func TestOIDC_Threats(t *testing.T) {
+	t.Parallel()
+	edit := func(at string, change func(url.Values)) string {
+		u, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		change(q)
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
+	forged := func(change func(map[string]any)) func(*visitor, *visitor, *oidctest.Provider) string {
+		return func(v, _ *visitor, p *oidctest.Provider) string {
+			p.Forge(change)
+			return v.authorize(v.begin("/console/"))
+		}
+	}
+	for name, c := range map[string]struct {
+		back func(v, other *visitor, p *oidctest.Provider) string
+		want string
+	}{
+		"somebody else's answer, where nothing was begun": {func(_, other *visitor, _ *oidctest.Provider) string {
+			return other.authorize(other.begin("/console/"))
+		}, "not begun in this browser"},
+		"somebody else's answer, where a login was begun": {func(v, other *visitor, _ *oidctest.Provider) string {
+			v.begin("/console/")
+			return other.authorize(other.begin("/console/"))
+		}, "not begun in this browser"},
+		"somebody else's code": {func(v, other *visitor, _ *oidctest.Provider) string {
+			stolen, _ := url.Parse(other.authorize(other.begin("/console/")))
+			return edit(v.authorize(v.begin("/console/")), func(q url.Values) { q.Set("code", stolen.Query().Get("code")) })
+		}, "does not accept the code"},
+		"no state": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			return edit(v.authorize(v.begin("/console/")), func(q url.Values) { q.Del("state") })
+		}, "not begun in this browser"},
+		"no code": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			return edit(v.authorize(v.begin("/console/")), func(q url.Values) { q.Del("code") })
+		}, "no code"},
+		"a code that was used": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			u, _ := url.Parse(v.url)
+			at := v.begin("/console/")
+			kept := v.jar.Cookies(u)
+			back := v.authorize(at)
+			if _, problem := v.comeBack(back); problem != "" {
+				t.Fatal(problem)
+			}
+			v.send(http.MethodDelete, "/console/api/login", "", nil)
+			v.jar, _ = cookiejar.New(nil)
+			v.jar.SetCookies(u, kept)
+			return back
+		}, "does not accept the code"},
+		"a code that the provider lets be used twice": {func(v, _ *visitor, p *oidctest.Provider) string {
+			p.Lax()
+			u, _ := url.Parse(v.url)
+			at := v.begin("/console/")
+			kept := v.jar.Cookies(u)
+			back := v.authorize(at)
+			if _, problem := v.comeBack(back); problem != "" {
+				t.Fatal(problem)
+			}
+			v.jar, _ = cookiejar.New(nil)
+			v.jar.SetCookies(u, kept)
+			return back
+		}, "used before"},
+		"the same way back again": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			back := v.authorize(v.begin("/console/"))
+			v.comeBack(back)
+			u, _ := url.Parse(v.url)
+			for _, c := range v.jar.Cookies(u) {
+				if !strings.HasSuffix(c.Name, "_away") && !strings.HasSuffix(c.Name, "_problem") {
+					v.jar.SetCookies(u, []*http.Cookie{{Name: c.Name, MaxAge: -1, Path: "/"}})
+				}
+			}
+			return back
+		}, "not begun in this browser"},
+		"an answer of another provider": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			return edit(v.authorize(v.begin("/console/")), func(q url.Values) { q.Set("iss", "https://elsewhere.example") })
+		}, "is not from"},
+		"an answer that names no provider": {func(v, _ *visitor, _ *oidctest.Provider) string {
+			return edit(v.authorize(v.begin("/console/")), func(q url.Values) { q.Del("iss") })
+		}, "is not from"},
+		"a token for another application":        {forged(func(c map[string]any) { c["aud"] = "another" }), "not valid"},
+		"a token for several applications":       {forged(func(c map[string]any) { c["aud"] = []string{"muster", "another"} }), "another application"},
+		"a token that another application asked": {forged(func(c map[string]any) { c["azp"] = "another" }), "another application"},
+		"a token of another issuer":              {forged(func(c map[string]any) { c["iss"] = "https://elsewhere.example" }), "not valid"},
+		"a token that has expired":               {forged(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() }), "not valid"},
+		"a token for another login":              {forged(func(c map[string]any) { c["nonce"] = "another" }), "another login"},
+		"a token for no login":                   {forged(func(c map[string]any) { delete(c, "nonce") }), "another login"},
+		"a token with another access token":      {forged(func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }), "belong together"},
+		"a token of nobody":                      {forged(func(c map[string]any) { c["sub"] = "" }), "does not name"},
+		"a page that is asked for elsewhere": {func(v, _ *visitor, p *oidctest.Provider) string {
+			p.Deny("access_denied", "no <b>way</b>\x00")
+			return v.authorize(v.begin("/console/"))
+		}, `did not let you in, or you declined (access_denied). It says: "no <b>way</b>"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := oidctest.New(t)
+			p.Account(ada, nil)
+			a := startWith(t, p, nil)
+			v, other := newVisitor(t, a.URL()), newVisitor(t, a.URL())
+			to, problem := v.comeBack(c.back(v, other, p))
+			if !strings.Contains(problem, c.want) || !strings.HasPrefix(to, "/console/") {
+				t.Errorf("at %q: %q, want %q", to, problem, c.want)
+			}
+			if _, status := v.me(); status != http.StatusUnauthorized {
+				t.Errorf("logged in: %d", status)
+			}
+			if again := v.problem(); again != "" {
+				t.Errorf("the problem is shown again: %q", again)
+			}
+		})
+	}
+}
+
+// A login leads to a page of the console, whatever it was asked for.
+func TestOIDC_LeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	a := startWith(t, p, nil)
+	for _, to := range []string{
+		"https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example/", "/console/../elsewhere", "/console/%2e%2e/x", "javascript:alert(1)", "",
+		"/console//elsewhere.example", "/console/\r\nX: y", "/console/api/me", "/console/" + strings.Repeat("a", 2000), "/consolex",
+	} {
+		v := newVisitor(t, a.URL())
+		if got, problem := v.comeBack(v.authorize(v.begin(to))); got != "/console/" || problem != "" {
+			t.Errorf("%q leads to %q: %s", to, got, problem)
+		}
+	}
+	v := newVisitor(t, a.URL())
+	for what, header := range map[string]map[string]string{
+		"a form of another page":       {"Content-Type": "application/x-www-form-urlencoded"},
+		"a page at another address":    {"Content-Type": "application/json", "Origin": "http://localhost:1"},
+		"a page that names no address": {"Content-Type": "application/json", "Origin": "null"},
+	} {
+		if status, text := v.send(http.MethodPost, "/console/api/login/provider", `{"to":"/console/"}`, header); status < 400 {
+			t.Errorf("%s begins a login: %d %s", what, status, text)
+		}
+	}
+}
+
+// Who gets which role, and what those are told who get none.
+func TestOIDC_Rules(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims, info map[string]any
+		change       func(*oidc.Config)
+		role, scope  string
+		problem      string
+	}{
+		"the first rule that fits": {claims: and(ada, map[string]any{"groups": []string{"support", "ops"}}), role: "operator"},
+		"with a scope":             {claims: and(ada, map[string]any{"groups": []string{"eu"}}), role: "operator", scope: "arn:aws:gamelift:*:*:location/custom-eu"},
+		"one text":                 {claims: and(ada, map[string]any{"groups": "support"}), role: "read-only"},
+		"only UserInfo has it": {claims: map[string]any{"sub": "7"}, info: map[string]any{"sub": "7", "groups": []string{"support"}, "email": "b@example.com", "email_verified": true},
+			role: "read-only"},
+		"UserInfo of another account": {claims: map[string]any{"sub": "7"}, info: map[string]any{"sub": "8", "groups": []string{"support"}}, problem: `sends no claim "groups"`},
+		"inside another claim": {claims: map[string]any{"sub": "7", "realm_access": map[string]any{"roles": []string{"ops"}}}, role: "operator",
+			change: func(o *oidc.Config) { o.Claim = "realm_access.roles" }},
+		"a claim with dots in its name": {claims: map[string]any{"sub": "7", "https://example.com/roles": []string{"ops"}}, role: "operator",
+			change: func(o *oidc.Config) { o.Claim = "https://example.com/roles" }},
+		"an address": {claims: ada, role: "admin",
+			change: func(o *oidc.Config) {
+				o.Claim, o.Rules = "email", []oidc.Rule{{Value: "ada@example.com", Role: auth.Admin}}
+			}},
+		"an address that is not verified": {claims: and(ada, map[string]any{"email_verified": false}), problem: "email_verified",
+			change: func(o *oidc.Config) {
+				o.Claim, o.Rules = "email", []oidc.Rule{{Value: "ada@example.com", Role: auth.Admin}}
+			}},
+		"an address that UserInfo verified for another": {claims: map[string]any{"sub": "7", "email": "ada@example.com"}, problem: "email_verified",
+			info: map[string]any{"sub": "7", "email": "b@example.com", "email_verified": true, "groups": "x"},
+			change: func(o *oidc.Config) {
+				o.Claim, o.Rules = "email", []oidc.Rule{{Value: "ada@example.com", Role: auth.Admin}}
+			}},
+		"anybody of a domain": {claims: and(ada, map[string]any{"groups": nil}), role: "read-only",
+			change: func(o *oidc.Config) {
+				o.Rules, o.EmailDomains = []oidc.Rule{{Value: oidc.Anyone, Role: auth.ReadOnly}}, []string{"Example.com"}
+			}},
+		"another domain": {claims: and(ada, map[string]any{"email": "ada@example.com.evil.example"}), problem: "no address of example.com",
+			change: func(o *oidc.Config) { o.EmailDomains = []string{"example.com"} }},
+		"a domain, not verified": {claims: and(ada, map[string]any{"email_verified": "false"}), problem: "verified",
+			change: func(o *oidc.Config) { o.EmailDomains = []string{"example.com"} }},
+		"no rule":         {claims: and(ada, map[string]any{"groups": []string{"all", "sales"}}), problem: `ada@example.com is logged in to the provider, but has no role here: the claim "groups" has "all", "sales"`},
+		"the rule's name": {claims: and(ada, map[string]any{"groups": []string{"*"}}), problem: `has "*"`},
+		"no groups":       {claims: and(ada, map[string]any{"groups": []string{}}), problem: `has no values`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := oidctest.New(t)
+			p.Account(c.claims, c.info)
+			a := startWith(t, p, func(o *app.Options) {
+				if c.change != nil {
+					c.change(&o.OIDC)
+				}
+			})
+			v := newVisitor(t, a.URL())
+			if problem := v.whole(); !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") {
+				t.Fatalf("problem %q, want %q", problem, c.problem)
+			}
+			if me, _ := v.me(); me.Role != c.role || me.Scope != c.scope {
+				t.Errorf("logged in as %+v, want %s, %s", me, c.role, c.scope)
+			}
+			if c.problem != "" {
+				audited(t, firstKey(t, a), "console muster:LogIn")
+			}
+		})
+	}
+}
+
+// A login lasts as long as the rule that gave it, and those before, over restarts; and a
+// login that has begun can end at another node.
+func TestOIDC_RulesChange(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	dir := t.TempDir()
+	var last *app.App
+	restart := func(rules ...string) *app.App {
+		t.Helper()
+		address := "127.0.0.1:0"
+		if last != nil {
+			address = last.Addr().String()
+			stop(t, last)
+		}
+		a, err := app.New(options(t, func(o *app.Options) {
+			o.AcceptAny, o.Store, o.DataDir, o.Listen = false, "sqlite", dir, address
+			o.OIDC = oidc.Config{Issuer: p.URL, ClientID: "muster"}
+			for _, text := range rules {
+				o.OIDC.Rules = append(o.OIDC.Rules, rule(t, text))
+			}
+			if rules == nil {
+				o.OIDC = oidc.Config{}
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		last = a
+		return a
+	}
+	defer func() { stop(t, last) }()
+	a := restart("ops=operator")
+	p.Register(oidctest.Client{ID: "muster", Redirect: a.URL() + callback})
+	v := newVisitor(t, a.URL())
+	back := v.authorize(v.begin("/console/"))
+	restart("ops=operator")
+	if _, problem := v.comeBack(back); problem != "" {
+		t.Fatalf("the login that began before: %s", problem)
+	}
+	for _, step := range []struct {
+		rules  []string
+		status int
+	}{
+		{[]string{"ops=operator"}, http.StatusOK},
+		{[]string{"ops=operator", "all=read-only"}, http.StatusOK},
+		{[]string{"ops=read-only"}, http.StatusUnauthorized},
+		{[]string{"all=read-only", "ops=operator"}, http.StatusUnauthorized},
+		{[]string{"ops=operator team=red"}, http.StatusUnauthorized},
+		{nil, http.StatusUnauthorized},
+		{[]string{"ops=operator"}, http.StatusOK},
+	} {
+		restart(step.rules...)
+		if me, status := v.me(); status != step.status || (status == http.StatusOK && me.Role != "operator") {
+			t.Errorf("with the rules %q: %d, %+v", step.rules, status, me)
+		}
+	}
+}
+
+// The provider may be away when the server starts, and change its keys while it runs.
+func TestOIDC_ProviderComesAndGoes(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	p.Down(true)
+	a := startWith(t, p, nil)
+	v := newVisitor(t, a.URL())
+	start := map[string]string{"Content-Type": "application/json"}
+	status, text := v.send(http.MethodPost, "/console/api/login/provider", `{}`, start)
+	if status != http.StatusInternalServerError || !strings.Contains(text, "cannot be reached") || !strings.Contains(text, "access key") {
+		t.Errorf("while it is away: %d %s", status, text)
+	}
+	p.Down(false)
+	for status != http.StatusOK { // it is asked once a second
+		if status, text = v.send(http.MethodPost, "/console/api/login/provider", `{}`, start); t.Context().Err() != nil {
+			t.Fatal(text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if problem := v.whole(); problem != "" {
+		t.Fatal(problem)
+	}
+	p.Rotate()
+	if problem := newVisitor(t, a.URL()).whole(); problem != "" {
+		t.Errorf("with a new key: %s", problem)
+	}
+}
+
+// One address can begin only so many logins, since each asks the provider.
+func TestOIDC_Limited(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	a := startWith(t, p, func(o *app.Options) {
+		o.Limits = map[string]limit.Rate{"logins": {PerSecond: 0.001, Burst: 3}, "operator": {PerSecond: 0.001, Burst: 2}}
+	})
+	v := newVisitor(t, a.URL())
+	if problem := v.whole(); problem != "" {
+		t.Fatal(problem)
+	}
+	back := v.authorize(v.begin("/console/"))
+	if _, problem := v.comeBack(back); !strings.Contains(problem, `"logins"`) {
+		t.Errorf("the fourth step: %q", problem)
+	}
+	me, _ := v.me()
+	v.me()
+	if status, text := v.call("ListFleets", `{}`); status != http.StatusBadRequest || !strings.Contains(text, me.Name) || !strings.Contains(text, "Throttling") {
+		t.Errorf("the third request of an operator: %d %s", status, text)
+	}
+}
+
+// What is misconfigured keeps the server from starting.
+func TestOIDC_Refused(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*app.Options){
+		"oidc-issuer: nobody logs in":           func(o *app.Options) { o.AcceptAny = true },
+		"oidc-issuer: is missing":               func(o *app.Options) { o.OIDC.Issuer = "" },
+		"oidc-client-id":                        func(o *app.Options) { o.OIDC.ClientID = "" },
+		"oidc-rules: are missing":               func(o *app.Options) { o.OIDC.Rules = nil },
+		"oidc-issuer: \"http://login.example\"": func(o *app.Options) { o.OIDC.Issuer = "http://login.example" },
+	} {
+		_, err := app.New(options(t, func(o *app.Options) {
+			o.AcceptAny = false
+			o.OIDC = oidc.Config{Issuer: "https://login.example", ClientID: "muster", Rules: []oidc.Rule{{Value: "a", Role: auth.Admin}}}
+			change(o)
+		}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
