@@ -26,6 +26,7 @@ type lives struct {
 	waits          *waits
 	deadlines      *wake.Loop
 	linger         time.Duration
+	matched        []func(*store.Tx, *Matched)
 }
 
 // change is a change of tickets in a transaction. It implements life.Effects.
@@ -79,6 +80,7 @@ func (c *change) AwaitAnswers(m *Match) {
 }
 
 func (c *change) Close(m *Match) {
+	c.tellMatched(m)
 	c.t.matches.Put(c.tx, m)
 	c.t.matches.Archive(c.tx, m.ID)
 }
@@ -129,7 +131,7 @@ func (l *lives) runPass(tx *store.Tx, a passArgs) ([]string, error) {
 			refused = append(refused, p.Tickets...)
 			continue
 		}
-		m := Match{ID: tx.ID(""), Configuration: conf.Name, Level: p.Level, Rules: p.Rules}
+		m := Match{ID: tx.ID(""), Configuration: conf.Name, RuleSet: conf.RuleSet, Level: p.Level, Rules: p.Rules}
 		c.Propose(conf.settings(), m, tickets, p.Teams)
 	}
 	return refused, nil

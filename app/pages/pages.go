@@ -47,6 +47,7 @@ type Pages struct {
 	distances distances
 	crashes   newest[Crash]
 	notables  notables
+	toJudge   chan *flexmatch.Matched
 
 	mu             sync.Mutex
 	queues         map[string]*queueHistory
@@ -63,7 +64,8 @@ type queueHistory struct {
 // matchHistory is what is remembered of a matchmaking configuration.
 type matchHistory struct {
 	hour
-	ended newest[*life.Ticket]
+	ended  newest[*life.Ticket]
+	scales scales
 }
 
 // most bounds how many queues and configurations are remembered.
@@ -71,7 +73,7 @@ const most = 512
 
 // New returns Pages that record from now on. It must be called before the store is opened.
 func New(s Services) *Pages {
-	p := &Pages{Services: s, begun: time.Now(), queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}, fleets: map[string]*hour{}}
+	p := &Pages{Services: s, begun: time.Now(), queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}, fleets: map[string]*hour{}, toJudge: make(chan *flexmatch.Matched, judgedAtOnce)}
 	s.Sessions.OnActivated(func(tx *store.Tx, _ *session.GameSession) {
 		at := tx.Now()
 		tx.OnCommit(func() { p.whole.add(at, "starts", 1, -1) })
@@ -93,19 +95,23 @@ func New(s Services) *Pages {
 			tx.OnCommit(func() { p.ticketChanged(t) })
 		}
 	})
+	s.Matches.OnMatched(func(tx *store.Tx, m *flexmatch.Matched) { tx.OnCommit(func() { p.judge(m) }) })
 	return p
 }
 
-// Run samples what is in use until ctx ends.
+// Run samples what is in use, and measures matches, until ctx ends.
 func (p *Pages) Run(ctx context.Context) {
 	tick := time.NewTicker(step)
 	defer tick.Stop()
+	p.sample(time.Now())
 	for {
-		p.sample(time.Now())
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			p.sample(time.Now())
+		case m := <-p.toJudge:
+			p.measure(m)
 		}
 	}
 }

@@ -80,6 +80,14 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 				return p.Matchmaker(ctx, q.Get("name"))
 			},
 		},
+		"quality": {
+			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
+				return g.Allow(r, "DescribeMatchmaking", p.Home.Of("matchmakingconfiguration", q.Get("name")))
+			},
+			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
+				return p.Quality(ctx, q.Get("name"))
+			},
+		},
 		"ticket": {
 			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
 				return g.AllowOf(r, "DescribeMatchmaking", func(ctx context.Context) (string, error) {

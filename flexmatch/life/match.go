@@ -14,6 +14,7 @@ import (
 type Match struct {
 	ID            string             `json:"id"`
 	Configuration string             `json:"configuration"`
+	RuleSet       string             `json:"rule_set,omitzero"` // that it follows
 	Created       time.Time          `json:"created"`
 	Tickets       []string           `json:"tickets"`            // in order of arrival
 	Backfill      string             `json:"backfill,omitzero"`  // the backfill ticket among them

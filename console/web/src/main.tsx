@@ -14,6 +14,7 @@ import { Hosts } from "./pages/hosts";
 import { Matchmaking } from "./pages/matchmaking";
 import { Now } from "./pages/now";
 import { Players } from "./pages/players";
+import { Quality } from "./pages/quality";
 import { Queues } from "./pages/queues";
 import { Sessions } from "./pages/sessions";
 import { Tickets } from "./pages/tickets";
@@ -26,6 +27,7 @@ const pages: Record<string, ComponentType> = {
   "/world": World,
   "/queues": Queues,
   "/matchmaking": Matchmaking,
+  "/quality": Quality,
   "/tickets": Tickets,
   "/fleets": Fleets,
   "/hosts": Hosts,

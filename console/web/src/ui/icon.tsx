@@ -5,6 +5,7 @@ const paths = {
   world: "M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 1 0 0-13ZM1.5 8h13M8 1.5c4 4 4 9 0 13M8 1.5c-4 4-4 9 0 13",
   queues: "M2 4h9M2 8h12M2 12h6",
   matchmaking: "M5.5 7a2.5 2.5 0 1 0 0-5 2.5 2.5 0 1 0 0 5ZM10.5 14a2.5 2.5 0 1 0 0-5 2.5 2.5 0 1 0 0 5ZM7.2 6.5l1.8 3",
+  quality: "M2 14V9h3v5M6.500 14V3h3v11M11 14V7h3v7",
   fleets: "M2 2h5v5H2ZM9 2h5v5H9ZM2 9h5v5H2ZM9 9h5v5H9Z",
   sessions: "M2 5h12v6a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2ZM5 8v2M4 9h2M11 9h.01",
   players: "M8 7.5a3 3 0 1 0 0-6 3 3 0 1 0 0 6ZM2.5 14.5a5.5 5.5 0 0 1 11 0",
