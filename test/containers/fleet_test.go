@@ -334,3 +334,46 @@ func tryFleet(t *testing.T, d daemon) {
 		t.Error("a game port is still taken")
 	}
 }
+
+// A game server whose port of the machine another program holds gets another one, where
+// players reach it, and does not count as crashed.
+func TestFleet_PortHeld(t *testing.T) { tryPortHeld(t, startDocker(t)) }
+
+func TestFleet_PortHeldPodman(t *testing.T) { tryPortHeld(t, startPodman(t)) }
+
+func tryPortHeld(t *testing.T, d daemon) {
+	other, err := net.ListenPacket("udp4", "0.0.0.0:31000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	w := build(d)
+	w.define(w.push("/arena", "server", "--port", "7777"))
+	fleetID := w.create(2)
+	w.seen.Until(t, "the event of the port", func(e node.Event) bool {
+		return e.Code == "GENERIC_EVENT" && strings.Contains(e.Message, "holds port 31000")
+	})
+	for range 2 {
+		g := w.session(fleetID)
+		if port := aws.ToInt32(g.Port); port == 31000 {
+			t.Errorf("players are sent to port %d", port)
+		}
+		play(t, w.program, w.c, g)
+	}
+	events, err := w.c.DescribeFleetEvents(t.Context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleetID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, e := range events.Events {
+		if strings.Contains(string(e.EventCode), "CRASHED") {
+			t.Errorf("%s: %s", e.EventCode, aws.ToString(e.Message))
+		}
+		if strings.Contains(aws.ToString(e.Message), "holds port 31000") {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("the taken port is reported %d times", said)
+	}
+}
