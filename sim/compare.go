@@ -82,12 +82,11 @@ func Compare(a, b []*Report) *Comparison {
 			c.Rows = append(c.Rows, row)
 		}
 	}
-	cut := Row{Name: "searches cut short", Better: "lower"}
+	cut := Row{Name: "searches cut short"}
 	for i := range a {
 		cut.A, cut.B = cut.A+float64(a[i].Effort.Cut), cut.B+float64(b[i].Effort.Cut)
 	}
 	cut.Delta = cut.B - cut.A
-	cut.Is = cut.verdict()
 	c.Rows = append(c.Rows, cut)
 	c.Charts = pairs(a[0], b[0], whole(left), whole(right))
 	return c

@@ -43,7 +43,9 @@ func whole(list []*batch) *batch {
 func pairs(ra, rb *Report, a, b *batch) []Pair {
 	out := []Pair{}
 	add := func(name, unit string, x, y *sketch, limit ...*float64) {
-		if p, ok := pair(name, unit, x, y); ok {
+		p, ok := pair(name, unit, x, y)
+		same := func(o Pair) bool { return o.Count == p.Count && slices.Equal(o.A, p.A) && slices.Equal(o.B, p.B) }
+		if ok && !slices.ContainsFunc(out, same) { // a rule may limit just what is measured
 			p.Limit = limit
 			out = append(out, p)
 		}

@@ -100,9 +100,8 @@ func Check(body string) *Checked {
 		}
 		out.Rules = append(out.Rules, rule)
 	}
-	words := t.constants()
 	for _, a := range rs.Attributes {
-		out.Attributes = append(out.Attributes, Attribute{Name: a.Name, Type: string(a.Type), Default: defaultOf(a), Words: words})
+		out.Attributes = append(out.Attributes, Attribute{Name: a.Name, Type: string(a.Type), Default: defaultOf(a), Words: t.constants(a.Name)})
 	}
 	out.levels(rs, t)
 	out.unused(rs, t)
@@ -225,11 +224,12 @@ func (t text) named(name string) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
 }
 
-// constants returns the strings with which rules compare.
-func (t text) constants() []string {
+// constants returns the strings with which rules compare an attribute.
+func (t text) constants(attribute string) []string {
 	var root struct {
 		Rules []struct {
-			ReferenceValue any `json:"referenceValue"`
+			Measurements   json.RawMessage `json:"measurements"`
+			ReferenceValue any             `json:"referenceValue"`
 		} `json:"rules"`
 	}
 	out := []string{}
@@ -242,6 +242,9 @@ func (t text) constants() []string {
 		}
 	}
 	for _, r := range root.Rules {
+		if !strings.Contains(string(r.Measurements), attribute) {
+			continue
+		}
 		if list, ok := r.ReferenceValue.([]any); ok {
 			for _, v := range list {
 				add(v)

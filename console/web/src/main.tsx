@@ -16,6 +16,7 @@ import { Now } from "./pages/now";
 import { Players } from "./pages/players";
 import { Quality } from "./pages/quality";
 import { Queues } from "./pages/queues";
+import { Rules } from "./pages/rules";
 import { Sessions } from "./pages/sessions";
 import { Tickets } from "./pages/tickets";
 import { World } from "./pages/world";
@@ -29,6 +30,7 @@ const pages: Record<string, ComponentType> = {
   "/matchmaking": Matchmaking,
   "/quality": Quality,
   "/tickets": Tickets,
+  "/rules": Rules,
   "/fleets": Fleets,
   "/hosts": Hosts,
   "/sessions": Sessions,

@@ -34,6 +34,7 @@ export const groups: Entry[][] = [
     { to: "/queues", title: "Queues", icon: "queues", key: "q", action: "DescribeGameSessionQueues" },
     { to: "/matchmaking", title: "Matchmaking", icon: "matchmaking", key: "m", action: "DescribeMatchmaking", under: ["/tickets"] },
     { to: "/quality", title: "Quality", icon: "quality", key: "u", action: "DescribeMatchmaking" },
+    { to: "/rules", title: "Rules", icon: "rules", key: "r", action: "DescribeMatchmakingRuleSets" },
   ],
   [
     { to: "/fleets", title: "Fleets", icon: "fleets", key: "f", action: "DescribeFleetAttributes" },

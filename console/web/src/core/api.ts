@@ -92,6 +92,17 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await (await checked(await fetch(path, { signal, headers: { Accept: "application/json" } }))).json()) as T;
 }
 
+/** Calls an operation until its answers have no more pages, and returns a list of all of them. */
+export async function all<T>(operation: string, list: string, input: Record<string, unknown> = {}): Promise<T[]> {
+  const out: T[] = [];
+  for (let token: string | undefined; ; ) {
+    const page = await call<Record<string, unknown>>(operation, token ? { ...input, NextToken: token } : input);
+    out.push(...((page[list] as T[] | undefined) ?? []));
+    token = page["NextToken"] as string | undefined;
+    if (!token || out.length > 5000) return out;
+  }
+}
+
 /** Sends a request to one of Muster's own paths. */
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const r = await checked(
@@ -122,9 +133,9 @@ export async function view<T>(name: string, params: Record<string, string> = {},
   return frame.data;
 }
 
-/** Opens a stream of JSON lines, and calls f with each. It returns when the stream ends. */
-export async function lines(path: string, signal: AbortSignal, f: (line: unknown) => void): Promise<void> {
-  const r = await checked(await fetch(path, { signal }));
+/** Opens a stream of JSON lines, by POST if it has a body, and calls f with each. It returns when the stream ends. */
+export async function lines(path: string, signal: AbortSignal, f: (line: unknown) => void, body?: unknown): Promise<void> {
+  const r = await checked(await fetch(path, body === undefined ? { signal } : { signal, method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) }));
   const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -87,7 +87,7 @@ function List() {
                 label="Matchmaking configurations" rows={v.matchmakers} id={(m) => m.name} to={(m) => to("/matchmaking", { name: m.name })}
                 columns={[
                   { key: "name", title: "Configuration", value: (m) => m.name, cell: (m) => <A to={to("/matchmaking", { name: m.name })}>{m.name}</A> },
-                  { key: "rules", title: "Rule set", wide: true, value: (m) => m.rule_set, cell: (m) => m.rule_set },
+                  { key: "rules", title: "Rule set", wide: true, value: (m) => m.rule_set, cell: (m) => <A to={to("/rules", { name: m.rule_set })}>{m.rule_set}</A> },
                   { key: "open", title: "Tickets open", num: true, value: (m) => m.open, cell: (m) => count(m.open) },
                   { key: "done", title: "Matched in 1 h", num: true, value: (m) => m.done, cell: (m) => count(m.done) },
                   { key: "failed", title: "Without a match", num: true, value: (m) => m.failed, cell: (m) => (m.failed ? <span class="c-fail">{count(m.failed)}</span> : "0") },
@@ -114,7 +114,7 @@ function One({ name }: { name: string }) {
           <>
             <Panel title="From ticket to game, in the last hour"><Funnel v={v} /></Panel>
             <div class="cols2">
-              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} /></Panel>
+              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} rules={v.rule_set} /></Panel>
               <Panel title="Wait until matched"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
             </div>
             <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
@@ -123,7 +123,7 @@ function One({ name }: { name: string }) {
             {v.ended.length > 0 && <Panel title="Ended tickets" note="the newest 100" bare><Tickets rows={v.ended} label="Ended tickets" ended /></Panel>}
             <Panel title="Configuration">
               <Facts of={[
-                ["rule set", v.rule_set], ["mode", v.mode], ["times out after", seconds(v.timeout_ms / 1000)], ["acceptance", v.acceptance ? "required" : "not required"],
+                ["rule set", <A to={to("/rules", { name: v.rule_set })}>{v.rule_set}</A>], ["mode", v.mode], ["times out after", seconds(v.timeout_ms / 1000)], ["acceptance", v.acceptance ? "required" : "not required"],
                 ["queue", v.queues?.map((q) => <A to={to("/queues", { name: shortID(q) })}>{shortID(q)}</A>)],
               ]} />
             </Panel>
@@ -161,7 +161,7 @@ function Funnel({ v }: { v: Matchmaker }) {
   );
 }
 
-function Why({ v, placing, queue }: { v: Overview; placing: number; queue?: string }) {
+function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: number; queue?: string; rules: string }) {
   if (v.waiting === 0 && placing > 0) return <p>{many(placing, "ticket has a match and waits", "tickets have a match and wait")} for a place: {queue && <A to={to("/queues", { name: shortID(queue) })}>the queue tells why</A>}.</p>;
   if (v.waiting === 0) return <p class="dim">No ticket waits for a match.</p>;
   const rules = (v.rules ?? []).slice(0, 8);
@@ -180,7 +180,7 @@ function Why({ v, placing, queue }: { v: Overview; placing: number; queue?: stri
         <div class="loads">
           {rules.map((r) => (
             <>
-              <span>{r.rule ?? r.reason}</span>
+              <span>{r.rule ? <A to={to("/rules", { name: ruleSet, rule: r.rule })} title="the rule in its rule set">{r.rule}</A> : r.reason}</span>
               <div class="track" role="img" aria-label={`${r.pairs ?? 0} pairs kept apart, ${r.only ?? 0} by nothing else`}>
                 <div class="only" style={{ width: `${((r.only ?? 0) / top) * 100}%` }} />
                 <div class="also" style={{ width: `${(((r.pairs ?? 0) - (r.only ?? 0)) / top) * 100}%` }} />
