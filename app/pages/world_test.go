@@ -17,8 +17,8 @@ import (
 func TestDistances(t *testing.T) {
 	t.Parallel()
 	type told struct {
-		at                 time.Time
-		player, from, here float32
+		at         time.Time
+		from, here float32
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	start := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
