@@ -144,6 +144,31 @@ func (b *Tab) Await(expression string, value any) {
 	}
 }
 
+// Until waits until an expression is true, in this page or one that comes in its place.
+func (b *Tab) Until(ctx context.Context, expression string) {
+	b.Helper()
+	for b.Context().Err() == nil {
+		b.last++
+		ask := map[string]any{"id": b.last, "method": "Runtime.evaluate", "params": map[string]any{"expression": "Boolean(" + expression + ")", "returnByValue": true}}
+		if err := b.ws.WriteJSON(ask); err != nil {
+			b.Fatal(err)
+		}
+		m := b.read()
+		for m.ID != b.last {
+			m = b.read()
+		}
+		var out struct{ Result struct{ Value any } }
+		if m.Error == nil && json.Unmarshal(m.Result, &out) == nil && out.Result.Value == true { // an error: the page goes
+			return
+		}
+		select {
+		case <-ctx.Done():
+			b.Fatalf("it is never true in the page: %s", expression)
+		case <-time.After(20 * time.Millisecond): // nothing tells of changes in a page
+		}
+	}
+}
+
 // Screenshot takes a picture of the page, and keeps it if there is a folder for it.
 func (b *Tab) Screenshot(name string) {
 	b.Helper()

@@ -1,7 +1,7 @@
-// Logging in with an access key.
+// Logging in with an account of the identity provider, if there is one, or an access key.
 
-import { useState } from "preact/hooks";
-import { logIn } from "./core/api";
+import { useEffect, useState } from "preact/hooks";
+import { leave, logIn, ways, type Ways } from "./core/api";
 import { Glyph } from "./ui/glyph";
 import { Icon } from "./ui/icon";
 
@@ -11,25 +11,49 @@ export function Login() {
   const [secret, setSecret] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const submit = async (e: Event): Promise<void> => {
-    e.preventDefault();
+  const [how, setHow] = useState<Ways>({});
+  useEffect(() => {
+    ways()
+      .then((w) => {
+        setHow(w);
+        setProblem(w.problem ?? "");
+      })
+      .catch(() => undefined); // a key is always asked for
+  }, []);
+  const attempt = async (f: () => Promise<void>): Promise<void> => {
     setBusy(true);
     setProblem("");
     try {
-      await logIn(key.trim(), secret.trim());
+      await f();
     } catch (failure) {
       setProblem((failure as Error).message);
       setBusy(false);
     }
   };
+  const submit = (e: Event): void => {
+    e.preventDefault();
+    void attempt(() => logIn(key.trim(), secret.trim()));
+  };
+  const alert = problem && (
+    <div class="alert b-fail" role="alert">
+      <Glyph tone="fail" />
+      <span>{problem}</span>
+    </div>
+  );
   return (
     <main class="login">
-      <form onSubmit={(e) => void submit(e)} aria-label="Log in">
+      <form onSubmit={submit} aria-label="Log in">
         <h1 class="brand">
           <Icon name="logo" size={24} />
           <span>Muster</span>
         </h1>
-        <p class="soft">Log in with an access key of this server. What you may see and do is what the key may.</p>
+        {how.provider && (
+          <>
+            {alert}
+            <button type="button" class="btn first" disabled={busy} onClick={() => void attempt(leave)}>Log in with {how.provider.name}</button>
+          </>
+        )}
+        <p class="soft">{how.provider ? "Or log" : "Log"} in with an access key of this server. What you may see and do is what the key may.</p>
         <label class="field">
           <span>Access key id</span>
           <input class="input mono" autocomplete="username" spellcheck={false} required value={key} onInput={(e) => setKey(e.currentTarget.value)} autofocus />
@@ -38,15 +62,10 @@ export function Login() {
           <span>Secret access key</span>
           <input class="input mono" type="password" autocomplete="current-password" required value={secret} onInput={(e) => setSecret(e.currentTarget.value)} />
         </label>
-        {problem && (
-          <div class="alert b-fail" role="alert">
-            <Glyph tone="fail" />
-            <span>{problem}</span>
-          </div>
-        )}
-        <button type="submit" class="btn first" disabled={busy}>Log in</button>
+        {!how.provider && alert}
+        <button type="submit" class={how.provider ? "btn" : "btn first"} disabled={busy}>Log in</button>
         <p class="dim">
-          The first key is in the file <code>admin-credentials</code> of the server's data folder; <code>muster keys create</code> makes more.
+          The first key is in the file <code>admin-credentials</code> of the server's data folder; <code>muster admin keys create</code> makes more.
         </p>
       </form>
     </main>

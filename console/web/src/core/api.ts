@@ -6,6 +6,7 @@ import { signal } from "@preact/signals";
 export interface Me {
   local: boolean;
   key_id?: string;
+  person?: boolean;
   name: string;
   role: string;
   scope?: string;
@@ -79,6 +80,31 @@ export async function logIn(keyID: string, secret: string): Promise<void> {
   });
   if (!r.ok) throw await failure(r);
   await whoami();
+}
+
+/** How one can log in. */
+export interface Ways {
+  provider?: { name: string };
+  /** Why the last attempt with the provider failed; it is told once. */
+  problem?: string;
+}
+
+/** Asks how one can log in. */
+export async function ways(): Promise<Ways> {
+  const r = await fetch("/console/api/login", { headers: { Accept: "application/json" } });
+  if (!r.ok) throw await failure(r);
+  return (await r.json()) as Ways;
+}
+
+/** Goes to the identity provider, which sends the browser back to this page. */
+export async function leave(): Promise<void> {
+  const r = await fetch("/console/api/login/provider", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ to: location.pathname + location.search }),
+  });
+  if (!r.ok) throw await failure(r);
+  location.assign(((await r.json()) as { url: string }).url);
 }
 
 /** Logs out. */
