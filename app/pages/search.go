@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/musterhq/muster/auth"
@@ -51,30 +52,30 @@ func (p *Pages) Search(ctx context.Context, caller auth.Caller, text string) ([]
 	view := p.Store.View()
 	for fl := range p.Fleets.All(view, "") {
 		if arn := p.Home.OfFleet(fl.ID); caller.Reaches(arn) && may(caller, "DescribeFleetAttributes") {
-			f.try(Hit{Kind: "fleet", Name: fl.Name, Note: fl.ID, To: "/fleets?id=" + fl.ID}, fl.ID, arn)
+			f.try(Hit{Kind: "fleet", Name: fl.Name, Note: fl.ID, To: to("/fleets?id=", fl.ID)}, fl.ID, arn)
 		}
 	}
 	if may(caller, "DescribeGameSessionQueues") {
 		for _, q := range p.Placements.Overview() {
 			if caller.Reaches(q.ARN) {
-				f.try(Hit{Kind: "queue", Name: q.Name, To: "/queues?name=" + q.Name}, q.ARN)
+				f.try(Hit{Kind: "queue", Name: q.Name, To: to("/queues?name=", q.Name)}, q.ARN)
 			}
 		}
 	}
 	for c := range p.Matches.Configurations.After(view, "") {
 		if caller.Reaches(p.Matches.Configurations.ARN(c.Name)) && may(caller, "DescribeMatchmakingConfigurations") {
-			f.try(Hit{Kind: "matchmaker", Name: c.Name, To: "/matchmaking?name=" + c.Name})
+			f.try(Hit{Kind: "matchmaker", Name: c.Name, To: to("/matchmaking?name=", c.Name)})
 			for t := range p.Matches.Open(view, c.Name) {
 				if f.full() {
 					break
 				}
-				f.try(Hit{Kind: "ticket", Name: t.ID, Note: string(t.Status), To: "/tickets?id=" + t.ID})
+				f.try(Hit{Kind: "ticket", Name: t.ID, Note: string(t.Status), To: to("/tickets?id=", t.ID)})
 			}
 		}
 	}
 	if may(caller, auth.ReadHosts) && !caller.Scoped() {
 		for h := range p.Instances.Hosts(view) {
-			f.try(Hit{Kind: "host", Name: h.Name, Note: h.Location, To: "/hosts?id=" + h.ID}, h.ID, h.IPAddress, h.DNSName)
+			f.try(Hit{Kind: "host", Name: h.Name, Note: h.Location, To: to("/hosts?id=", h.ID)}, h.ID, h.IPAddress, h.DNSName)
 		}
 	}
 	if may(caller, "DescribeGameSessions") {
@@ -83,9 +84,12 @@ func (p *Pages) Search(ctx context.Context, caller auth.Caller, text string) ([]
 	if err := p.findByID(ctx, f, caller, text); err != nil {
 		return nil, err
 	}
-	hits := append(f.exact, f.other...)
+	hits := append(append([]Hit{}, f.exact...), f.other...) // none is an empty list, not null
 	return hits[:min(len(hits), hitsMost)], nil
 }
+
+// to returns the address of a page; ids of players may have any character.
+func to(page, id string) string { return page + url.QueryEscape(id) }
 
 func may(caller auth.Caller, action auth.Action) bool { return caller.Has(action) == nil }
 
@@ -101,9 +105,9 @@ func (p *Pages) findSessions(f *finder, caller auth.Caller) {
 				return
 			}
 			short := g.ID[strings.LastIndex(g.ID, "/")+1:]
-			f.try(Hit{Kind: "session", Name: short, Note: g.Name, To: "/sessions?id=" + g.ID}, g.ID, g.Name, g.IPAddress)
+			f.try(Hit{Kind: "session", Name: short, Note: g.Name, To: to("/sessions?id=", g.ID)}, g.ID, g.Name, g.IPAddress)
 			for s := range p.Sessions.Players.Of(view, g.ID) {
-				f.try(Hit{Kind: "player", Name: s.PlayerID, Note: string(s.Status), To: "/players?id=" + s.PlayerID})
+				f.try(Hit{Kind: "player", Name: s.PlayerID, Note: string(s.Status), To: to("/players?id=", s.PlayerID)})
 			}
 		}
 	}
@@ -120,7 +124,7 @@ func (p *Pages) findByID(ctx context.Context, f *finder, caller auth.Caller, tex
 			return err
 		}
 		if d != nil && caller.Reaches(p.Matches.Configurations.ARN(d.Ticket.Configuration)) {
-			f.exact = append(f.exact, Hit{Kind: "ticket", Name: d.Ticket.ID, Note: string(d.Ticket.Status), To: "/tickets?id=" + d.Ticket.ID})
+			f.exact = append(f.exact, Hit{Kind: "ticket", Name: d.Ticket.ID, Note: string(d.Ticket.Status), To: to("/tickets?id=", d.Ticket.ID)})
 		}
 	}
 	if may(caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && caller.Reaches(p.fleetOf(text)) {
@@ -129,7 +133,7 @@ func (p *Pages) findByID(ctx context.Context, f *finder, caller auth.Caller, tex
 			return err
 		}
 		if g != nil {
-			f.exact = append(f.exact, Hit{Kind: "session", Name: g.ID[strings.LastIndex(g.ID, "/")+1:], Note: g.Name, To: "/sessions?id=" + g.ID})
+			f.exact = append(f.exact, Hit{Kind: "session", Name: g.ID[strings.LastIndex(g.ID, "/")+1:], Note: g.Name, To: to("/sessions?id=", g.ID)})
 		}
 	}
 	return nil

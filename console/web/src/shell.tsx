@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { logOut, me, view } from "./core/api";
 import { behind, clock, heard, offlineFor, paused } from "./core/live";
 import { base, go, href, path, query } from "./core/route";
@@ -135,7 +135,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <main class="main" id="main" tabIndex={-1}>
           {offline > 0 && (
             <div class="offline" role="alert">
-              No connection for {offline} s. What is shown is of {time(heard.value)}.
+              No connection for {offline} s.{heard.value > 0 && ` What is shown is of ${time(heard.value)}.`}
             </div>
           )}
           <div class={offline > 0 ? "stale stack" : "stack"} key={at + (query.value.get("id") ?? query.value.get("name") ?? "")}>{children}</div>
@@ -180,7 +180,7 @@ function Finder() {
   const [hits, setHits] = useState<Hit[]>([]);
   const [at, setAt] = useState(0);
   const [told, setTold] = useState("");
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   useEffect(() => {
     const stop = new AbortController();
     const wait = setTimeout(() => {
@@ -240,7 +240,7 @@ function Finder() {
 /** The list of keys. */
 function Keys() {
   const box = useTrap(() => (helping.value = false));
-  useEffect(() => box.current?.querySelector("button")?.focus(), []);
+  useLayoutEffect(() => box.current?.querySelector("button")?.focus(), []);
   const list: [string, string][] = [
     ["/", "search"], ["Space", "pause or go on"], ["j k", "next, previous row"], ["Enter", "open the row"], ["c", "copy the row's id"], ["Esc", "close"], ["?", "this list"],
     ...groups.flat().map((e) => [`g ${e.key}`, e.title] as [string, string]),
@@ -271,7 +271,8 @@ function useKeys(): void {
     let g = 0;
     const key = (e: KeyboardEvent): void => {
       const el = e.target as HTMLElement;
-      if (e.ctrlKey || e.metaKey || e.altKey || el.closest("input, textarea, select, [contenteditable]") || finding.peek() || helping.peek()) return;
+      if (e.key === "Escape" && el.matches("input, textarea") && !el.closest("[role=dialog]")) el.blur(); // letters are keys again
+      if (e.ctrlKey || e.metaKey || e.altKey || el.closest("input, textarea, select, [contenteditable]") || document.querySelector("[role=dialog]")) return;
       const now = Date.now();
       if (now - g < 1200) {
         const to = groups.flat().find((entry) => entry.key === e.key);

@@ -1,7 +1,8 @@
 // What is asked for again and again, for paths that have no view.
 
 import { useEffect, useState } from "preact/hooks";
-import { paused } from "./live";
+import { Failure } from "./api";
+import { heard, offlineSince, paused } from "./live";
 
 /** Asks again every so often while the component is shown and the console is not paused. */
 export function useAsked<T>(ask: () => Promise<T>, key: string, every: number): { data: T | undefined; problem: string; again: () => void } {
@@ -16,10 +17,14 @@ export function useAsked<T>(ask: () => Promise<T>, key: string, every: number): 
         try {
           const next = await ask();
           if (over) return;
+          heard.value = Date.now();
+          offlineSince.value = 0;
           setData((old) => (old !== undefined && JSON.stringify(old) === JSON.stringify(next) ? old : next));
           setProblem("");
         } catch (e) {
-          if (!over) setProblem((e as Error).message);
+          if (over) return;
+          if (e instanceof Failure) setProblem(e.message);
+          else if (!offlineSince.peek()) offlineSince.value = Date.now();
         }
       }
       if (!over && every > 0) timer = window.setTimeout(() => void once(), every);
@@ -28,6 +33,7 @@ export function useAsked<T>(ask: () => Promise<T>, key: string, every: number): 
     return () => {
       over = true;
       clearTimeout(timer);
+      offlineSince.value = 0;
     };
   }, [key, turn]);
   return { data, problem, again: () => setTurn(turn + 1) };

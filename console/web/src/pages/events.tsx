@@ -150,7 +150,7 @@ function Audit() {
               { key: "time", title: "Time", value: (r) => r.seq, cell: (r) => <time class="mono">{moment(r.time)}</time> },
               { key: "who", title: "Who", value: (r) => r.key_name ?? r.claimed_key_id, cell: (r) => r.key_name ?? <span class="soft">{r.claimed_key_id ? `claims ${r.claimed_key_id}` : "nobody known"}</span> },
               { key: "action", title: "Action", value: (r) => r.action, cell: (r) => r.action + (r.count ? ` × ${r.count}` : "") },
-              { key: "what", title: "On", cell: (r) => <span class="mono" title={r.resources?.join(" ")}>{(r.resources ?? []).map((o) => o.slice(-32)).join(" ")}</span> },
+              { key: "what", title: "On", cell: (r) => <span class="mono" title={r.resources?.join(" ")}>{(r.resources ?? []).map((o) => o.split(":").slice(5).join(":") || o).join(" ")}</span> },
               { key: "outcome", title: "Outcome", value: (r) => r.outcome, cell: (r) => <span class="st"><Glyph tone={r.outcome === "ok" ? "ok" : "fail"} />{r.outcome}</span> },
               { key: "source", title: "From", wide: true, value: (r) => r.source, cell: (r) => <span class="mono">{r.source}</span> },
             ]}

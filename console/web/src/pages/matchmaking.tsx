@@ -174,7 +174,7 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
           ? `Players are the limit: around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`
           : rules.length
             ? `Rules are the limit: they keep ${count(v.pairs - v.free)} of ${count(v.pairs)} pairs of tickets apart.`
-            : "Nothing keeps these tickets apart; the next pass can match them."}
+            : next && !next.in_ms ? "Nothing keeps these tickets apart; the next pass can match them." : "No rule keeps two of these tickets apart, but no teams of them keep all rules."}
       </p>
       {rules.length > 0 && (
         <div class="loads">

@@ -8,6 +8,7 @@ import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
 import { Tickets, type TicketRow } from "./matchmaking";
+import { useWidth } from "../ui/width";
 
 interface Stay {
   session: string;
@@ -45,6 +46,7 @@ function Ask() {
           <button type="submit" class="btn first">Show</button>
         </form>
       </Panel>
+      <p class="soft">It shows the games and tickets of a player, the party and the account. With a part of the id, <kbd>/</kbd> finds those who play or wait.</p>
     </>
   );
 }
@@ -102,17 +104,19 @@ function One({ id }: { id: string }) {
 
 /** The last 24 hours as a strip: one mark a game. */
 function Days({ stays }: { stays: Stay[] }) {
+  const { box, width: wide } = useWidth<HTMLDivElement>();
+  const width = Math.max(240, wide || 1000);
   const now = Date.now(), from = now - 86_400_000;
-  const x = (at: number): number => ((Math.max(at, from) - from) / 86_400_000) * 1000;
+  const x = (at: number): number => ((Math.max(at, from) - from) / 86_400_000) * width;
   const seen = stays.filter((s) => !s.ended || Date.parse(s.ended) > from);
   return (
-    <div class="hero" tabIndex={0} role="region" aria-label="The last 24 hours"><svg viewBox="0 0 1000 40" width="100%" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
-      <rect x="0" y="6" width="1000" height="14" fill="var(--sunken)" />
+    <div class="hero" ref={box} tabIndex={0} role="region" aria-label="The last 24 hours"><svg width={width} height="40" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
+      <rect x="0" y="6" width={width} height="14" fill="var(--sunken)" />
       {seen.map((s) => (
         <rect key={s.session + s.created} class={`f-${s.ended ? "idle" : "ok"}`} x={x(Date.parse(s.created))} y="6" width={Math.max(2, x(s.ended ? Date.parse(s.ended) : now) - x(Date.parse(s.created)))} height="14" />
       ))}
       {[0, 6, 12, 18, 24].map((h) => (
-        <text key={h} class="axis" x={(h / 24) * 1000} y="36" text-anchor={h === 0 ? "start" : h === 24 ? "end" : "middle"}>{h === 24 ? "now" : time(from + h * 3_600_000).slice(0, 5)}</text>
+        <text key={h} class="axis" x={(h / 24) * width} y="36" text-anchor={h === 0 ? "start" : h === 24 ? "end" : "middle"}>{h === 24 ? "now" : time(from + h * 3_600_000).slice(0, 5)}</text>
       ))}
     </svg></div>
   );

@@ -12,6 +12,7 @@ import { Glyph, shapes, Status, toneOf, type Tone } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Figure, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
 import { hint } from "../ui/tip";
+import { useWidth } from "../ui/width";
 
 interface QueueState {
   name: string;
@@ -158,12 +159,13 @@ function Waterfall({ waiting, ended, queue, chosen }: { waiting: Bar[]; ended: B
   const earliest = Math.min(...shown.map((b) => Date.parse(b.started)));
   const from = Math.max(earliest, now - 15 * 60_000) - 1000;
   const span = Math.max(20_000, now - from);
-  const label = 176, width = 1200, x = (at: number): number => label + ((Math.max(at, from) - from) / span) * (width - label - 90);
+  const { box, width: seen } = useWidth<HTMLDivElement>();
+  const label = 176, width = Math.max(640, seen || 1200), x = (at: number): number => label + ((Math.max(at, from) - from) / span) * (width - label - 90);
   const ticks = [0.25, 0.5, 0.75, 1].map((f) => from + f * span);
   const height = shown.length * rowH + 22;
   return (
-    <div class="hero" tabIndex={0} role="region" aria-label="Placements over time">
-      <svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={`${many(waiting.length, "waiting placement")}, ${many(ended.length, "ended one")}`}>
+    <div class="hero" ref={box} tabIndex={0} role="region" aria-label="Placements over time">
+      <svg width={width} height={height} role="group" aria-label={`${many(waiting.length, "waiting placement")}, ${many(ended.length, "ended one")}`}>
         <defs>
           <pattern id="hatch-a" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch-line" y2="6" /></pattern>
           <pattern id="hatch-b" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><line class="hatch-line" y2="6" /></pattern>

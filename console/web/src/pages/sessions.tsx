@@ -9,6 +9,7 @@ import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Copy, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
+import { useWidth } from "../ui/width";
 
 interface Row {
   id: string;
@@ -182,12 +183,13 @@ function Match({ text }: { text: string }) {
 /** One row a player: reserved, in the game, gone. */
 function Lanes({ v }: { v: SessionView }) {
   const now = v.ended ? Date.parse(v.ended) : clock.value, from = Date.parse(v.created), span = Math.max(5000, now - from);
-  const left = 220, width = 1200, rowH = 24, lanes = v.lanes.slice(0, 200);
+  const { box, width: seen } = useWidth<HTMLDivElement>();
+  const left = 220, width = Math.max(640, seen || 1200), rowH = 24, lanes = v.lanes.slice(0, 200);
   const x = (at: number): number => left + ((at - from) / span) * (width - left - 160);
   const height = lanes.length * rowH + 20;
   return (
     <>
-      <div class="hero" tabIndex={0} role="region" aria-label="Players over time"><svg viewBox={`0 0 ${width} ${height}`} width="100%" role="group" aria-label={many(v.lanes.length, "player")}>
+      <div class="hero" ref={box} tabIndex={0} role="region" aria-label="Players over time"><svg width={width} height={height} role="group" aria-label={many(v.lanes.length, "player")}>
         {[0, 0.5, 1].map((f) => (
           <g key={f}>
             <line class="grid" x1={x(from + f * span)} x2={x(from + f * span)} y1="0" y2={height - 18} />

@@ -7,6 +7,7 @@ import { many, quote, seconds, shortID } from "../core/text";
 import { ask } from "../ui/act";
 import { Glyph, Status } from "../ui/glyph";
 import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
+import { useWidth } from "../ui/width";
 
 interface Blocking {
   rule?: string;
@@ -144,8 +145,10 @@ function Body({ v }: { v: TicketView }) {
 /** The steps that the ticket has taken, as a line of glyphs. */
 function Steps({ v }: { v: TicketView }) {
   const t = v.ticket;
-  const start = Date.parse(t.started), end = t.ended ? Date.parse(t.ended) : clock.value, total = Math.max(1000, (t.ended ? end : Math.max(end, v.waiting?.next_step ? clock.value + v.waiting.next_step.in_ms : end)) - start);
-  const x = (at: number): number => 8 + ((at - start) / total) * 984;
+  const start = Date.parse(t.started), end = t.ended ? Date.parse(t.ended) : clock.value, total = Math.max(t.ended ? 1 : 1000, (t.ended ? end : Math.max(end, v.waiting?.next_step ? clock.value + v.waiting.next_step.in_ms : end)) - start);
+  const { box, width: seen } = useWidth<HTMLDivElement>();
+  const width = Math.max(480, seen || 1000);
+  const x = (at: number): number => 8 + ((at - start) / total) * (width - 16);
   const marks: { at: number; tone: "ok" | "busy" | "hold" | "warn" | "fail" | "idle"; text: string }[] = [{ at: start, tone: "busy", text: "created" }];
   if (v.match) marks.push({ at: Date.parse(v.match.created), tone: "hold", text: "matched" });
   if (t.ended) marks.push({ at: end, tone: t.status === "COMPLETED" ? "ok" : t.status === "CANCELLED" ? "idle" : "fail", text: t.status === "COMPLETED" ? "in a game" : t.status.toLowerCase().replaceAll("_", " ") });
@@ -153,13 +156,13 @@ function Steps({ v }: { v: TicketView }) {
   const step = v.waiting?.next_step;
   if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}` });
   return (
-    <div class="hero" tabIndex={0} role="region" aria-label="Its steps"><svg viewBox="0 0 1000 52" width="100%" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
+    <div class="hero" ref={box} tabIndex={0} role="region" aria-label="Its steps"><svg width={width} height="52" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
       <line x1={x(start)} x2={x(end)} y1="14" y2="14" stroke="var(--busy)" stroke-width="3" />
       {step && <line x1={x(end)} x2={x(clock.value + step.in_ms)} y1="14" y2="14" stroke="var(--control)" stroke-width="2" stroke-dasharray="4 4" />}
       {marks.map((m, i) => (
         <g key={i}>
-          <svg x={Math.max(0, Math.min(984, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" fill="var(--panel)" /><Glyph tone={m.tone} /></svg>
-          <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > 800 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
+          <svg x={Math.max(0, Math.min(width - 16, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" fill="var(--panel)" /><Glyph tone={m.tone} /></svg>
+          <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > width - 200 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
         </g>
       ))}
     </svg></div>

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Failure } from "../core/api";
 import { Command } from "./parts";
 import { Glyph } from "./glyph";
@@ -67,7 +67,7 @@ export const ask = (a: Action): void => {
 /** Keeps the focus within an element, and gives it back afterwards. */
 export function useTrap(close: () => void): { current: HTMLDivElement | null } {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const key = (e: KeyboardEvent): void => {
       if (e.key === "Escape") {
@@ -108,7 +108,7 @@ function Dialog({ action }: { action: Action }) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const input = box.current?.querySelector<HTMLElement>("input, textarea, select");
     (action.destroys ? cancel.current : (input ?? cancel.current))?.focus();
   }, []);

@@ -135,7 +135,7 @@ export function Show<T>({ live, what, children, height = 320 }: { live: Live<T>;
           </span>
         </div>
       )}
-      {data === undefined ? !live.error.value && <div class="skel" ref={(e) => { if (e) e.style.height = `${height}px`; }} /> : children(data)}
+      {data === undefined ? !live.error.value && <div class="skel" style={{ height: `${height}px` }} /> : children(data)}
     </>
   );
 }

@@ -110,7 +110,7 @@ export function Table<T>(p: { rows: T[]; columns: Column<T>[]; id: (row: T) => s
           </tbody>
         </table>
       </div>
-      {p.foot !== undefined ? <div class="tfoot">{p.foot}</div> : rows.length > 20 && <div class="tfoot">{count(rows.length)} rows</div>}
+      {p.foot !== undefined ? p.foot !== null && <div class="tfoot">{p.foot}</div> : rows.length > 20 && <div class="tfoot">{count(rows.length)} rows</div>}
     </>
   );
 }

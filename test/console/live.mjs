@@ -1,0 +1,47 @@
+// A page over time: it follows, stands still while paused, says when the server is away, keeps
+// what it shows, and goes on by itself when the server is back.
+
+import { accessible, ask, check, fits, log, open, picture, show, view, withBrowser } from "./browser.mjs";
+
+await withBrowser(async (browser) => {
+  const page = await open(browser, { expected: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/ });
+  const clock = page.locator(".livebtn .mono");
+  const text = () => page.locator(".main").innerText();
+
+  // Paused.
+  await show(page, "/", "paused");
+  await page.keyboard.press("Space");
+  const then = [await clock.innerText(), await text()];
+  await page.getByText(/paused, \d+ behind/).waitFor();
+  await picture(page, "paused");
+  const still = [await clock.innerText(), await text()];
+  check(still.join() === then.join(), "paused", `changes: ${then.join()} became ${still.join()}`);
+  await page.keyboard.press("Space");
+  await page.waitForFunction((at) => document.querySelector(".livebtn .mono").innerText !== at, then[0]);
+
+  // Another server process on the same address.
+  page.where = "offline";
+  const before = await text();
+  await ask("kill");
+  await page.getByText(/No connection for \d+ s/).waitFor();
+  await page.getByText("offline").waitFor();
+  const rows = (t) => t.split("\n").filter((l) => !/No connection|What is shown/.test(l)).length;
+  check(rows(await text()) === rows(before), "offline", `shows ${await text()} instead of ${before}`);
+  await accessible(page, "offline");
+  await fits(page, "offline");
+  await picture(page, "offline");
+  await page.keyboard.press("g");
+  await page.keyboard.press("f");
+  await page.getByText(/No connection/).waitFor(); // a page that is opened now has nothing to show but says why
+  await picture(page, "offline-other");
+  await page.keyboard.press("g");
+  await page.keyboard.press("n");
+  await page.getByText(/No connection/).waitFor();
+  await ask("start");
+  const begun = Date.now();
+  await page.getByText(/No connection/).waitFor({ state: "detached" });
+  await page.getByText("Can players play?").waitFor();
+  const now = await view("now");
+  await page.waitForFunction((n) => [...document.querySelectorAll("a.figure")].some((f) => f.innerText.includes("tickets") && f.innerText.includes(String(n))), now.totals.waiting);
+  log(`shown again ${Date.now() - begun} ms after the server was ready`);
+});
