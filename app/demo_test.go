@@ -5,6 +5,7 @@ package app_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -70,6 +71,34 @@ func events(t *testing.T, base, code string, n int, after uint64) client.Event {
 		t.Fatalf("%d events %s are missing, %v", n, code, err)
 	}
 	return last
+}
+
+// awaitFree waits until n game server processes can take a game session: each has its answer
+// to ProcessReady.
+func awaitFree(t *testing.T, base string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/console/api/live/now?every=100", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	for frames := json.NewDecoder(answer.Body); ; {
+		var frame struct {
+			Data struct{ Totals struct{ Free int } }
+		}
+		if err := frames.Decode(&frame); err != nil {
+			t.Fatalf("%d processes are not free: %v", n, err)
+		}
+		if frame.Data.Totals.Free == n {
+			return
+		}
+	}
 }
 
 func TestDemo_SessionWithBots(t *testing.T) {
@@ -229,6 +258,7 @@ func TestDemo_SurvivesKill(t *testing.T) {
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	before := pids(t, dir)
 	last := events(t, base, "PLAYER_SESSION_ACCEPTED", 3, 0)
+	awaitFree(t, base, 1) // a process without its answer to ProcessReady would end, as the SDK has it
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
