@@ -93,15 +93,12 @@ func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
 		if !wake.Sleep(ctx, k.rest(try, err)) {
 			return nil
 		}
-		err = k.sender.send(ctx, n)
-		if ctx.Err() != nil {
+		givesUp := func(err error) bool { return try >= k.cfg.MaxAttempts || isRefusal(err) && try >= maxRefusals }
+		err = k.attempt(ctx, n, try, false, givesUp)
+		if ctx.Err() != nil || err == nil {
 			return nil
 		}
-		k.note(err)
-		if err == nil {
-			return nil
-		}
-		if try >= k.cfg.MaxAttempts || isRefusal(err) && try >= maxRefusals {
+		if givesUp(err) {
 			return k.giveUp(n, try, err)
 		}
 	}

@@ -29,6 +29,7 @@ func (h handler) routes() *http.ServeMux {
 	mux.HandleFunc("GET /notify/{certificate}", h.serveCertificate)
 	mux.HandleFunc("GET /notify/recent", h.guard(mayTell, h.serveRecent))
 	mux.HandleFunc("GET /notify/sinks", h.guard(mayRead, h.serveSinks))
+	mux.HandleFunc("GET /notify/deliveries", h.guard(mayRead, h.serveDeliveries))
 	mux.HandleFunc("GET /notify/dead-letters", h.guard(mayTell, h.serveDeadLetters))
 	mux.HandleFunc("POST /notify/replay", h.guard(mayChange, h.serveReplay))
 	mux.HandleFunc("POST /notify/redeliver", h.guard(mayChange, h.serveRedeliver))

@@ -117,6 +117,7 @@ type SinkStatus struct {
 	Seq           uint64               `json:"seq"`         // of the event log; everything up to it is delivered or dead
 	LagSeconds    float64              `json:"lag_seconds"` // age of the oldest notice that waits
 	Failures      int                  `json:"failures"`    // consecutive
+	Attempts      Attempts             `json:"attempts"`
 	DeadLetters   int                  `json:"dead_letters"`
 	Subscriptions []SubscriptionStatus `json:"subscriptions,omitzero"` // of kind sns
 }
@@ -134,7 +135,7 @@ func (s *Service) Status() []SinkStatus {
 	view := s.st.View()
 	all := []SinkStatus{}
 	for _, k := range s.current() {
-		st := SinkStatus{SinkConfig: k.cfg, LagSeconds: k.lag(time.Now()).Seconds(), Failures: k.inTrouble()}
+		st := SinkStatus{SinkConfig: k.cfg, LagSeconds: k.lag(time.Now()).Seconds(), Failures: k.inTrouble(), Attempts: k.made.counted()}
 		st.URL = bareURL(k.cfg.URL)
 		if c := s.t.cursors.Get(view, k.cfg.Name); c != nil {
 			st.Seq = c.Seq

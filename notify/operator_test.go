@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/notify"
 )
@@ -47,6 +49,9 @@ func TestOperator(t *testing.T) {
 		}{
 			{"GET", "/notify/sinks", 200, `"dead_letters":1`},
 			{"GET", "/notify/sinks", 200, `"url":"https://receiver.example/hook"`},
+			{"GET", "/notify/sinks", 200, `"attempts":{"delivered":2,"failed":0,"refused":3,"dead":1}`},
+			{"GET", "/notify/deliveries?sink=a", 200, `"seq":3,`},
+			{"GET", "/notify/deliveries?sink=b", 404, `no sink \"b\"`},
 			{"GET", "/notify/dead-letters?sink=a", 200, `"seq":2`},
 			{"GET", "/notify/dead-letters?sink=a&after=2", 200, `"dead_letters":[]`},
 			{"GET", "/notify/dead-letters?sink=b", 404, `no sink \"b\"`},
@@ -70,6 +75,18 @@ func TestOperator(t *testing.T) {
 			if strings.Contains(body, "hidden") || strings.Contains(body, "password") {
 				t.Errorf("%s %s tells secrets: %s", c.method, c.target, body)
 			}
+		}
+		var told []string
+		all, err := h.svc.Deliveries("a")
+		for _, d := range all {
+			told = append(told, fmt.Sprintf("%d try %d %s dead %t", d.Seq, d.Try, d.Result, d.Dead))
+			if d.Code != event.PlacementFulfilled || d.DetailType == "" || d.At.IsZero() || (d.Error == "") != (d.Result == "delivered") {
+				t.Errorf("a delivery is %+v", d)
+			}
+		}
+		want := []string{"3 try 1 delivered dead false", "2 try 3 refused dead true", "2 try 2 refused dead false", "2 try 1 refused dead false", "1 try 1 delivered dead false"}
+		if diff := cmp.Diff(want, told); err != nil || diff != "" {
+			t.Errorf("the deliveries, newest first: %v (-want +got):\n%s", err, diff)
 		}
 		_, lines := h.ask("GET", "/notify/recent")
 		var got []string
@@ -97,7 +114,7 @@ func TestOperator_Allow(t *testing.T) {
 		actions = append(actions, action)
 		return auth.Caller{}, fault.New(fault.AccessDenied, "not you")
 	}
-	targets := []string{"GET /notify/recent", "GET /notify/sinks", "GET /notify/dead-letters", "POST /notify/replay", "POST /notify/redeliver", "POST /notify/subscribe"}
+	targets := []string{"GET /notify/recent", "GET /notify/sinks", "GET /notify/deliveries", "GET /notify/dead-letters", "POST /notify/replay", "POST /notify/redeliver", "POST /notify/subscribe"}
 	in(t, &inbox{}, notify.Options{Allow: deny}, func(t *testing.T, h *house) {
 		for _, target := range targets {
 			method, path, _ := strings.Cut(target, " ")
@@ -107,7 +124,7 @@ func TestOperator_Allow(t *testing.T) {
 		}
 	})
 	const read, change, tell auth.Action = "DescribeGameSessionQueues", "UpdateGameSessionQueue", auth.ReadPlayerSessionIDs
-	if diff := cmp.Diff([]auth.Action{tell, read, tell, change, change, change}, actions); diff != "" {
+	if diff := cmp.Diff([]auth.Action{tell, read, read, tell, change, change, change}, actions); diff != "" {
 		t.Errorf("asked for leave to (-want +got):\n%s", diff)
 	}
 	in(t, &inbox{}, notify.Options{}, func(t *testing.T, h *house) {

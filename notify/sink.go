@@ -28,6 +28,7 @@ type sink struct {
 	wakeup wake.Nudge
 	resend wake.Nudge // nudges keepSubscribing
 
+	made   deliveries
 	oldest atomic.Int64 // Unix nanoseconds of the oldest notice not delivered; 0 for none
 
 	mu       sync.Mutex
@@ -124,9 +125,7 @@ func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
 	if !wake.Sleep(ctx, k.rest(1, nil)) {
 		return ctx.Err()
 	}
-	err = k.sender.send(ctx, &n)
-	k.note(err)
-	return err
+	return k.attempt(ctx, &n, 1, true, func(error) bool { return false })
 }
 
 func (k *sink) wants(n *notice) bool {

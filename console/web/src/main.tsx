@@ -19,6 +19,7 @@ import { Queues } from "./pages/queues";
 import { Rules } from "./pages/rules";
 import { Sessions } from "./pages/sessions";
 import { Tickets } from "./pages/tickets";
+import { Webhooks } from "./pages/webhooks";
 import { World } from "./pages/world";
 import { groups, restoreTheme, Shell } from "./shell";
 import { Empty, Head } from "./ui/parts";
@@ -37,6 +38,7 @@ const pages: Record<string, ComponentType> = {
   "/players": Players,
   "/crashes": Crashes,
   "/events": Events,
+  "/webhooks": Webhooks,
   "/access": Access,
   "/operations": API,
 };

@@ -45,6 +45,7 @@ export const groups: Entry[][] = [
   ],
   [
     { to: "/events", title: "Events", icon: "events", key: "e", action: "DescribeFleetEvents" },
+    { to: "/webhooks", title: "Webhooks", icon: "webhooks", key: "k", action: "DescribeGameSessionQueues" },
     { to: "/access", title: "Access", icon: "access", key: "a", action: "muster:ManageKeys" },
     { to: "/operations", title: "API", icon: "api", key: "i" },
   ],
