@@ -51,6 +51,7 @@ func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id st
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { ws.NetConn().Close() })
+			synctest.Wait() // until the relay serves it: the order of connections counts
 			return ws
 		})
 	})
