@@ -580,6 +580,29 @@ func TestOIDC_ProviderComesAndGoes(t *testing.T) {
 	}
 }
 
+// The secret can be replaced while the server runs.
+func TestOIDC_NewSecret(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	now := "s3cret"
+	a := startWith(t, p, func(o *app.Options) {
+		o.Reread = func() (app.Files, error) { return app.Files{OIDCSecret: now}, nil }
+	})
+	p.Register(oidctest.Client{ID: "muster", Secret: "another", Redirect: a.URL() + callback})
+	v := newVisitor(t, a.URL())
+	if problem := v.whole(); !strings.Contains(problem, "--oidc-client-secret-file") {
+		t.Errorf("with the old secret: %q", problem)
+	}
+	now = "another"
+	if err := a.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if problem := v.whole(); problem != "" {
+		t.Errorf("with the new secret: %q", problem)
+	}
+}
+
 // One address can begin only so many logins, since each asks the provider.
 func TestOIDC_Limited(t *testing.T) {
 	t.Parallel()

@@ -17,13 +17,15 @@ type Files struct {
 	Sinks   []notify.SinkConfig
 	// AuditSinkSecret is as in Options.
 	AuditSinkSecret string
+	// OIDCSecret is the ClientSecret of Options.OIDC.
+	OIDCSecret string
 }
 
 // reloads records the outcome of reloads, for the metrics.
 type reloads struct{ fine *prometheus.GaugeVec }
 
 // What can be reloaded.
-var reloaded = []string{"certificate", "players", "sinks", "audit-sink"}
+var reloaded = []string{"certificate", "players", "sinks", "audit-sink", "oidc"}
 
 func newReloads(r prometheus.Registerer) *reloads {
 	m := &reloads{prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -46,7 +48,8 @@ func (m *reloads) note(what string, err error) error {
 	return err
 }
 
-// Reload reads the certificate, the players file, and the sinks with their secrets again.
+// Reload reads the certificate, the players file, the sinks with their secrets, and the
+// secret for the identity provider again.
 // What is invalid stays as it was; the error is logged and returned. The rest takes effect.
 func (a *App) Reload(ctx context.Context) error {
 	certificate := a.reloads.note("certificate", a.site.certificate.reload())
@@ -65,12 +68,16 @@ func (a *App) reloadFiles(ctx context.Context) error {
 	}
 	files, err := a.opts.Reread()
 	if err != nil {
-		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err), a.reloads.note("audit-sink", err))
+		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err), a.reloads.note("audit-sink", err), a.reloads.note("oidc", err))
+	}
+	if a.domain.oidc != nil {
+		a.domain.oidc.SetSecret(files.OIDCSecret)
 	}
 	files.Players.Open = a.opts.AcceptAny
 	return errors.Join(
 		a.reloads.note("players", a.domain.players.Reload(files.Players, a.domain.identity, a.domain.lobby)),
 		a.reloads.note("sinks", a.domain.notices.Reload(ctx, files.Sinks)),
 		a.reloads.note("audit-sink", a.domain.signAudit(files.AuditSinkSecret)),
+		a.reloads.note("oidc", nil),
 	)
 }

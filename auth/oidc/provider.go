@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -46,6 +47,8 @@ type Provider struct {
 	client *http.Client
 	calls  chan struct{} // holds a token for each login that asks the provider
 
+	secret atomic.Pointer[string] // with which the provider knows this server
+
 	mu    sync.Mutex // held while the description is being read: all that need it wait for one read
 	found *found
 	tried time.Time
@@ -68,14 +71,19 @@ func New(c Config, o Options) (*Provider, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: callTimeout, Control: outgoing.Control}).DialContext
-	return &Provider{
+	p := &Provider{
 		config: c, opts: o, rules: newRules(&c), calls: make(chan struct{}, maxCalls),
 		client: &http.Client{
 			Transport: bounded{transport}, Timeout: callTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-	}, nil
+	}
+	p.SetSecret(c.ClientSecret)
+	return p, nil
 }
+
+// SetSecret replaces the secret with which the provider knows this server.
+func (p *Provider) SetSecret(secret string) { p.secret.Store(&secret) }
 
 // Name returns the provider's name for people.
 func (p *Provider) Name() string { return p.config.Name }
@@ -169,7 +177,7 @@ func (p *Provider) discover(ctx context.Context) (*found, error) {
 		}
 	}
 	f.endpoint.AuthStyle = oauth2.AuthStyleInHeader
-	if p.config.ClientSecret == "" || (len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic")) {
+	if len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
 		f.endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	return f, nil
@@ -177,7 +185,11 @@ func (p *Provider) discover(ctx context.Context) (*found, error) {
 
 // oauth returns the configuration of the flow.
 func (p *Provider) oauth(f *found) *oauth2.Config {
-	return &oauth2.Config{
-		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: f.endpoint, RedirectURL: p.opts.Redirect(), Scopes: p.config.Scopes,
+	c := &oauth2.Config{
+		ClientID: p.config.ClientID, ClientSecret: *p.secret.Load(), Endpoint: f.endpoint, RedirectURL: p.opts.Redirect(), Scopes: p.config.Scopes,
 	}
+	if c.ClientSecret == "" { // a public client has nothing to put in the header
+		c.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return c
 }

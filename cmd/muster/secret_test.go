@@ -68,6 +68,7 @@ func TestSecrets_Refused(t *testing.T) {
 		{[]string{"--notify-secret-file", good, "--notify-secret", "s3cret"}, "both given"},
 		{[]string{"--store-file", good, "--store", "postgres://u:s3cret@db/d"}, "store and store-file are both given"},
 		{[]string{"--store-password-file", empty}, "store-password-file: the first line"},
+		{[]string{"--oidc-client-secret-file", two}, "oidc-client-secret-file: "},
 	} {
 		args := append([]string{"serve", "--notify-url", "http://127.0.0.1:1/"}, tt.args...)
 		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Serve.ProvideOptions(s); return err })

@@ -71,7 +71,7 @@ type oidcFlags struct {
 	Issuer     string        `name:"oidc-issuer" placeholder:"URL" help:"Let people log in to the console with their accounts of this OpenID Connect provider; exactly as it writes its issuer (docs/console.md)."`
 	ClientID   string        `name:"oidc-client-id" placeholder:"ID" help:"Id with which that provider knows this server."`
 	Secret     string        `name:"oidc-client-secret" placeholder:"TEXT" help:"Secret of that id, none for a public client; better given as MUSTER_OIDC_CLIENT_SECRET or in a file, where other users cannot see it."`
-	SecretFile string        `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of --oidc-client-secret."`
+	SecretFile string        `name:"oidc-client-secret-file" placeholder:"FILE" help:"File with the secret of --oidc-client-secret; SIGHUP has it read again."`
 	Scopes     []string      `name:"oidc-scopes" placeholder:"SCOPE,…" help:"Scopes to ask for besides openid (profile,email)."`
 	Claim      string        `name:"oidc-claim" default:"groups" placeholder:"NAME" help:"Claim of the ID token that says what somebody may do; dots lead into claims with members (${default})."`
 	Rules      []string      `name:"oidc-rules" placeholder:"VALUE=ROLE,…" help:"Role for each value of the claim, the first that fits; * is everybody. A scope follows after spaces, as with keys: 'eu=operator arn:aws:gamelift:*:*:fleet/* team=red'."`
@@ -90,8 +90,12 @@ func (f *oidcFlags) config(log *slog.Logger) (c oidc.Config, err error) {
 		}
 		c.Rules = append(c.Rules, r)
 	}
-	c.ClientSecret, err = secret{"oidc-client-secret", f.Secret, f.SecretFile}.read(log)
+	c.ClientSecret, err = f.secret(log)
 	return c, err
+}
+
+func (f *oidcFlags) secret(log *slog.Logger) (string, error) {
+	return secret{"oidc-client-secret", f.Secret, f.SecretFile}.read(log)
 }
 
 // stateFlags say which state a command works on.
@@ -180,6 +184,9 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 		return files, err
 	}
 	if files.AuditSinkSecret, err = (secret{"audit-sink-secret", f.AuditSecret, f.AuditFile}).read(log); err != nil {
+		return files, err
+	}
+	if files.OIDCSecret, err = f.OIDC.secret(log); err != nil {
 		return files, err
 	}
 	files.Players, err = readYAML[backend.Config]("players", f.Players)
