@@ -3,6 +3,9 @@ package sim
 import (
 	"math"
 	"testing"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
 // measured returns a batch in which one wait is known.
@@ -68,5 +71,30 @@ func TestHistogram(t *testing.T) {
 	cut, over := a.histogram(10)
 	if math.Abs(over-76) > 1 || cut[bins-1] < over {
 		t.Errorf("%v beyond the end, of which the last bin has %v", over, cut[bins-1])
+	}
+}
+
+// A stretch of time that the end cuts short is not drawn: its counts are of less time.
+func TestOver_WithoutTail(t *testing.T) {
+	for _, c := range []struct {
+		length         time.Duration
+		moments, drawn int
+	}{{10 * time.Second, 10, 10}, {10500 * time.Millisecond, 11, 10}, {1000 * time.Second, 120, 120}} {
+		spec, err := ReadSpec([]byte("populations: [{tickets_per_minute: 60}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","teams":[{"name":"duel","minPlayers":2,"maxPlayers":2}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(Options{RuleSet: rs, Spec: spec, For: c.length})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := over(r, waitOf)
+		if len(r.Timeline) != c.moments || len(points) != c.drawn {
+			t.Errorf("%s: %d moments, %d of them drawn; want %d and %d", c.length, len(r.Timeline), len(points), c.moments, c.drawn)
+		}
 	}
 }

@@ -320,8 +320,8 @@ func TestExamples(t *testing.T) {
 		t.Errorf("comparison does not tell of %q:\n%s", want, text.String())
 	}
 	for name, p := range map[string]string{"report": page.String(), "comparison": pair.String()} {
-		if strings.Count(p, "<svg") != 6 || !strings.Contains(p, "CloseSkill") || strings.Contains(p, "NaN") {
-			t.Errorf("%s has %d charts, or lacks a rule, or a number", name, strings.Count(p, "<svg"))
+		if strings.Count(p, "<svg") != 12 || !strings.Contains(p, "CloseSkill") || strings.Contains(p, "NaN") || strings.Count(p, `class="value"`) < 3 || strings.Count(p, `<line class="limit"`) < 3 {
+			t.Errorf("%s has %d charts, or lacks a rule, a number, values of bars or limits", name, strings.Count(p, "<svg"))
 		}
 		for _, drawing := range strings.Split(p, "<svg")[1:] {
 			wellFormed(t, "<svg"+drawing[:strings.Index(drawing, "</svg>")]+"</svg>")

@@ -152,8 +152,10 @@ func (t *tally) endMoment(r *run) {
 
 // end counts what is still in play.
 func (t *tally) end(r *run) {
-	t.tail = len(t.moments) > 0 && r.now < t.stretch*time.Duration(len(t.moments)+1)
-	t.endMoment(r)
+	if last := len(t.moments) - 1; last < 0 || t.moments[last].At < round(r.now.Seconds()) {
+		t.tail = last >= 0 && r.now < t.stretch*time.Duration(last+2)
+		t.endMoment(r)
+	}
 	left := slices.SortedFunc(maps.Values(r.tickets), func(a, b *ticket) int { return cmp.Compare(a.Arrival, b.Arrival) })
 	for _, in := range left {
 		if in.come != nil {
