@@ -24,7 +24,7 @@ async function pages() {
   }
   return {
     now: "/", world: "/world", queues: "/queues", queue: of("/queues", { name: busiest }), placement: of("/queues", { name: busiest, placement: "waits-1" }),
-    matchmaking: "/matchmaking", matchmaker: of("/matchmaking", { name: matched.configuration ?? matchmakers[0].name }), waits: of("/matchmaking", { name: "duels" }),
+    matchmaking: "/matchmaking", matchmaker: of("/matchmaking", { name: matched.configuration ?? matchmakers[0].name }), waits: of("/matchmaking", { name: "duels" }), rules: "/rules", "rule-set": of("/rules", { name: "duels" }),
     ticket: of("/tickets", { id: waiting.id }), matched: of("/tickets", { id: matched.id }), fleets: "/fleets", fleet: of("/fleets", { id: fleets[0].id }), hosts: "/hosts", host: of("/hosts", { id: hosts[0].HostID }),
     sessions: "/sessions", session: of("/sessions", { id: playing.id }), players: "/players", player: of("/players", { id: matched.players[0] }), crashes: "/crashes", events: "/events", audit: "/events?show=audit",
     access: "/access", api: "/operations", operation: "/operations?operation=CreateGameSession", nowhere: "/nowhere", "no-fleet": "/fleets?id=fleet-00000000-0000-0000-0000-000000000000",

@@ -29,7 +29,7 @@ export function Rules() {
       .catch((e: Error) => setProblem(e.message));
   }, [name]);
   if (problem) return <><Head title="Rules" question="What would this change do?" /><div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>The rule sets cannot be shown: {problem}</span></div></>;
-  if (!sets) return <Head title="Rules" question="What would this change do?" />;
+  if (!sets) return <><Head title="Rules" question="What would this change do?" /><div class="skel" /></>;
   const chosen = sets.find((s) => s.RuleSetName === name);
   if (chosen) return <Lab key={name} set={chosen} names={sets.map((s) => s.RuleSetName)} configurations={configurations} />;
   return <List sets={sets} configurations={configurations} missing={name} />;
@@ -132,7 +132,7 @@ function Lab({ set, names, configurations }: { set: RuleSet; names: string[]; co
   return (
     <>
       <Head title={name} question="What would this change do?">
-        <span class="soft">{users.length ? <>used by {users.map((u, i) => <>{i > 0 && ", "}<A to={to("/matchmaking", { name: u.Name })}>{u.Name}</A></>)}</> : "used by no configuration"}</span>
+        <span class="soft by">{users.length ? <>used by {users.map((u, i) => <>{i > 0 && ", "}<A to={to("/matchmaking", { name: u.Name })}>{u.Name}</A></>)}</> : "used by no configuration"}</span>
       </Head>
       <div class="lab">
         <div class="stack">

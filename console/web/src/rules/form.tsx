@@ -100,7 +100,7 @@ function Slider({ title, unit, value, from, to, log, set }: { title: string; uni
   return (
     <label class="slider">
       <span class="soft">{title}</span>
-      <output class="num">{value}{unit && ` ${unit}`}</output>
+      <span class="num">{value}{unit && ` ${unit}`}</span>
       <input
         type="range" min={log ? 0 : from} max={log ? steps : to} step={log ? 1 : Math.max(1, Math.round((to - from) / 200))} value={place} aria-valuetext={`${value}${unit ? ` ${unit}` : ""}`}
         onInput={(e) => set(log ? Math.min(to, round(from * (to / from) ** (Number(e.currentTarget.value) / steps))) : Number(e.currentTarget.value))}
