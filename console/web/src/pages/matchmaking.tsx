@@ -174,8 +174,19 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
           ? `Players are the limit: around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`
           : rules.length
             ? `Rules are the limit: they keep ${count(v.pairs - v.free)} of ${count(v.pairs)} pairs of tickets apart.`
-            : next && !next.in_ms ? "Nothing keeps these tickets apart; the next pass can match them." : "No rule keeps two of these tickets apart, but no teams of them keep all rules."}
+            : next && !next.in_ms ? "Nothing keeps these tickets apart; the next pass can match them." : "Rules are the limit: any two of these tickets could play, but no teams of enough players keep all rules."}
       </p>
+      {rules.length === 0 && (v.broken ?? []).length > 0 && (
+        <div class="loads">
+          {v.broken!.map((b) => (
+            <>
+              <span>{b.rule ? <A to={to("/rules", { name: ruleSet, rule: b.rule })} title="the rule in its rule set">{b.rule}</A> : b.reason}</span>
+              <div class="track" role="img" aria-label={`${b.tickets} tickets`}><div class="only" style={{ width: `${(b.tickets / Math.max(1, v.looked_at)) * 100}%` }} /></div>
+              <span class="num">refuses the best teams of <b>{count(b.tickets)}</b> of {many(v.looked_at, "ticket")}</span>
+            </>
+          ))}
+        </div>
+      )}
       {rules.length > 0 && (
         <div class="loads">
           {rules.map((r) => (
