@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -79,8 +80,8 @@ func (d *demo) start(t *testing.T, path, listen string) {
 }
 
 // play lets bots play one game after the other until the test ends, through the player API
-// and a matchmaker, and returns when some have played.
-func (d *demo) play(t *testing.T) {
+// and a matchmaker, and returns when some have played. end sends them away.
+func (d *demo) play(t *testing.T) (end func()) {
 	t.Helper()
 	events := node.FollowNew(t, d.server.URL)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +92,8 @@ func (d *demo) play(t *testing.T) {
 		})
 		over <- err
 	}()
-	t.Cleanup(func() { cancel(); <-over })
+	end = sync.OnceFunc(func() { cancel(); <-over })
+	t.Cleanup(end)
 	events.Until(t, "game that is over", func(e node.Event) bool {
 		select {
 		case err := <-over:
@@ -101,6 +103,7 @@ func (d *demo) play(t *testing.T) {
 		}
 		return e.Code == "GAME_SESSION_TERMINATED"
 	})
+	return end
 }
 
 // duels is a match of two players of like skill; the rule relaxes slowly.
@@ -132,8 +135,11 @@ func (d *demo) waitInVain(t *testing.T) {
 		}})
 		must(err)
 	}
+	if _, err = d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-crowded")}); err != nil {
+		t.Fatal(err)
+	}
 	fleet, err := d.aws.CreateFleet(ctx, &gamelift.CreateFleetInput{
-		Name: aws.String("crowded"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-local")}},
+		Name: aws.String("crowded"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-crowded")}},
 	})
 	must(err)
 	_, err = d.aws.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{
@@ -146,7 +152,7 @@ func (d *demo) waitInVain(t *testing.T) {
 		_, err = d.aws.StartGameSessionPlacement(ctx, &gamelift.StartGameSessionPlacementInput{
 			GameSessionQueueName: aws.String("crowded"), PlacementId: aws.String(fmt.Sprintf("waits-%d", i+1)), MaximumPlayerSessionCount: aws.Int32(4), GameSessionName: aws.String("a game that waits"),
 			DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: &player}},
-			PlayerLatencies:       []types.PlayerLatency{{PlayerId: &player, RegionIdentifier: aws.String("custom-local"), LatencyInMilliseconds: aws.Float32(latency)}},
+			PlayerLatencies:       []types.PlayerLatency{{PlayerId: &player, RegionIdentifier: aws.String("custom-crowded"), LatencyInMilliseconds: aws.Float32(latency)}},
 		})
 		must(err)
 	}

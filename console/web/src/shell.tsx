@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { logOut, me, view } from "./core/api";
-import { behind, clock, heard, offlineFor, paused } from "./core/live";
+import { behind, clock, heard, offlineFor, paused, shownSeq } from "./core/live";
 import { base, go, href, path, query } from "./core/route";
 import { moment, time, utc } from "./core/text";
 import { Ask, tell, Toasts, useTrap } from "./ui/act";
@@ -133,7 +133,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             </button>
           )}
         </header>
-        <main class="main" id="main" tabIndex={-1}>
+        <main class="main" id="main" tabIndex={-1} data-seq={shownSeq.value}>
           {offline > 0 && (
             <div class="offline" role="alert">
               No connection for {offline} s.{heard.value > 0 && ` What is shown is of ${time(heard.value)}.`}

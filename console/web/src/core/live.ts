@@ -21,6 +21,9 @@ export const behind = signal(0);
 /** The server's clock minus this machine's, in milliseconds. */
 export const offset = signal(0);
 
+/** The number of the last event that is part of what is shown. */
+export const shownSeq = signal(0);
+
 /** When the last frame came, in this machine's time; 0 before. */
 export const heard = signal(0);
 
@@ -79,6 +82,7 @@ function follow(key: string, cells: Cells): () => void {
   const apply = (frame: Frame): void => {
     batch(() => {
       offset.value = Date.parse(frame.at) - Date.now();
+      shownSeq.value = frame.seq;
       cells.error.value = frame.error ?? "";
       cells.gone.value = frame.gone ?? false;
       if (frame.data !== undefined) cells.data.value = frame.data;

@@ -1,6 +1,6 @@
 // Access: who may do what?
 
-import { me, read, send } from "../core/api";
+import { may, me, read, send } from "../core/api";
 import { useAsked } from "../core/asked";
 import { to } from "../core/route";
 import { quote } from "../core/text";
@@ -37,7 +37,7 @@ export function Access() {
   return (
     <>
       <Head title="Access" question="Who may do what?">
-        <button type="button" class="btn first" onClick={() => create(again)}>Create a key …</button>
+        {may("muster:ManageKeys") && <button type="button" class="btn first" onClick={() => create(again)}>Create a key …</button>}
       </Head>
       {who.local && <div class="alert"><Glyph tone="hold" /><span>This is <code>muster local</code>: whoever is on this machine may do everything, with or without a key.</span></div>}
       {problem && <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>{problem}</span></div>}

@@ -1,0 +1,81 @@
+// What a page shows is what the API says: of a live server at the event that the page is
+// paused at, and of a still one from AWS's operations.
+
+import { ask, call, check, log, open, settled, show, task, view, withBrowser } from "./browser.mjs";
+
+const figures = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll(".figure")].map((f) => [f.querySelector("span").textContent, f.querySelector("b").textContent])));
+const number = (n) => n.toLocaleString("en-US");
+const sum = (values, last) => (values ?? []).slice(-last).reduce((a, b) => a + (b ?? 0), 0);
+
+/** Follows a view as pages do, and keeps its frames by event. */
+function follow(name) {
+  const frames = new Map(), stop = new AbortController();
+  const over = (async () => {
+    const r = await fetch(`${task.base}/console/api/live/${name}?every=500`, { signal: stop.signal });
+    let rest = "";
+    for await (const part of r.body.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + part).split("\n");
+      rest = lines.pop();
+      for (const line of lines) if (line) {
+        const frame = JSON.parse(line);
+        frames.set(frame.seq, [...(frames.get(frame.seq) ?? []), frame.data]);
+      }
+    }
+  })().catch(() => {});
+  return { frames, end: () => { stop.abort(); return over; } };
+}
+
+await withBrowser(async (browser) => {
+  const page = await open(browser);
+  await show(page, "/", "live figures");
+  const stream = follow("now");
+  let compared = 0;
+  for (let turn = 0; compared < 3 && turn < 20; turn++) {
+    await page.waitForFunction((seq) => document.querySelector("#main").dataset.seq !== seq, await page.locator("#main").getAttribute("data-seq"));
+    await page.keyboard.press("Space");
+    const seq = Number(await page.locator("#main").getAttribute("data-seq"));
+    const shown = await figures(page);
+    const rows = await page.locator(".tablebox tbody tr").allInnerTexts();
+    const same = stream.frames.get(seq) ?? []; // none if only the page's own request was answered at this event
+    const told = same.map((d) => ({
+      "players in game sessions": number(d.totals.players), "tickets that wait for a match": number(d.totals.waiting),
+      "game sessions started in a minute": number(sum(d.series.values.starts, 6)), "crashes in the last hour": number(sum(d.series.values.crashes, 360)),
+    }));
+    if (told.length) {
+      compared++;
+      check(told.some((t) => JSON.stringify(t) === JSON.stringify(shown)), `event ${seq}`, `the page shows ${JSON.stringify(shown)}, the API said ${JSON.stringify(told)}`);
+      check(same.some((d) => d.locations.every((l) => rows.some((r) => [l.location, l.current_player_sessions, l.available_game_sessions].every((v) => r.split(/\s+/).includes(String(v)))))), `event ${seq}`, `the locations are ${rows}`);
+    }
+    await page.keyboard.press("Space");
+  }
+  await stream.end();
+  check(compared === 3, "live figures", `were compared ${compared} times`);
+
+  await ask("still"); // nobody plays any more
+  await show(page, "/", "still figures");
+  const fleets = (await call("ListFleets")).FleetIds;
+  const used = (await call("DescribeFleetUtilization", { FleetIds: fleets })).FleetUtilization;
+  const players = used.reduce((n, u) => n + u.CurrentPlayerSessionCount, 0);
+  await page.waitForFunction((n) => document.querySelector(".figure b").textContent === n, number(players), { timeout: 10_000 }).catch(() => {});
+  check((await figures(page))["players in game sessions"] === number(players), "Now", `shows ${JSON.stringify(await figures(page))}; AWS's API says ${players} players`);
+  const tickets = (await call("DescribeMatchmaking", { TicketIds: ["lonely", "apart", "close"] })).TicketList.filter((t) => t.Status === "SEARCHING").length;
+  check((await figures(page))["tickets that wait for a match"] === number(tickets), "Now", `AWS's API says ${tickets} tickets wait`);
+
+  let active = 0;
+  for (const FleetId of fleets) active += (await call("DescribeGameSessions", { FleetId, StatusFilter: "ACTIVE" })).GameSessions.length;
+  await show(page, "/sessions", "still sessions");
+  const chip = await page.locator(".chip", { hasText: " active" }).allInnerTexts();
+  check(Number(chip[0]?.match(/\d+/)?.[0] ?? 0) === active, "Sessions", `shows ${chip}; AWS's API says ${active} are active`);
+
+  await show(page, "/queues?name=crowded", "still queue");
+  let pending = 0;
+  for (const PlacementId of ["waits-1", "waits-2", "waits-3"]) pending += (await call("DescribeGameSessionPlacement", { PlacementId })).GameSessionPlacement.Status === "PENDING" ? 1 : 0;
+  check((await figures(page))["placements wait"] === String(pending), "Queue", `shows ${JSON.stringify(await figures(page))}; AWS's API says ${pending} are pending`);
+
+  await show(page, "/fleets", "still fleets");
+  for (const u of used) {
+    const row = (await page.locator("tr", { has: page.locator(`a[href$="${u.FleetId}"]`) }).locator("td").allInnerTexts()).join(" ");
+    check(row.includes(String(u.ActiveServerProcessCount)), "Fleets", `shows ${row}; AWS's API says ${JSON.stringify(u)}`);
+  }
+  log(`compared ${compared} live pages, ${players} players, ${active} game sessions, ${tickets} tickets, ${pending} placements`);
+});

@@ -1,0 +1,86 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// hostile are names that would be run, that turn around what follows them, and that are long.
+var hostile = []string{
+	`<img src=x onerror="ran=1;alert(1)">`, "a\u202egnirts \u2066\u202d b", `"><script>alert(2)</script>&#x26;?id=1#/../`, strings.Repeat("W", 1000),
+}
+
+// What strangers call themselves and their games runs nowhere, and disturbs no page.
+func TestNames(t *testing.T) {
+	needs(t)
+	d := startDemo(t)
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := node.Follow(t, d.server.URL)
+	var demo string
+	for range hostile {
+		demo = events.Code(t, "SERVER_PROCESS_ACTIVE").FleetID
+	}
+	operator := &client.Client{Endpoint: d.server.URL}
+	for _, name := range hostile {
+		_, err := d.aws.CreateFleet(ctx, &gamelift.CreateFleetInput{
+			Name: &name, Description: &name, ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-local")}},
+		})
+		must(err)
+		_, err = operator.CreateKey(ctx, client.KeySpec{Name: name[:min(len(name), 60)], Role: "read-only"})
+		if err != nil {
+			t.Logf("a key called %.20q is refused: %v", name, err) // which is well, too
+		}
+		made, err := d.aws.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
+			FleetId: &demo, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(8), Name: &name, CreatorId: &name, GameSessionData: &name,
+			GameProperties: []types.GameProperty{{Key: aws.String(name[:min(len(name), 32)]), Value: aws.String(name[:min(len(name), 96)])}},
+		})
+		must(err)
+		events.Until(t, "active game session", func(e node.Event) bool {
+			return e.Code == "GAME_SESSION_ACTIVATED" && e.GameSessionID == *made.GameSession.GameSessionId
+		})
+		_, err = d.aws.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: made.GameSession.GameSessionId, PlayerId: &name, PlayerData: &name})
+		must(err)
+	}
+	// The longest names that the API allows where it allows few characters.
+	long := strings.Repeat("a", 128)
+	_, err := d.aws.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: &long, CustomEventData: aws.String(hostile[0])})
+	must(err)
+	_, err = d.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: &long, RuleSetBody: aws.String(duels)})
+	must(err)
+	_, err = d.aws.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
+		Name: &long, RuleSetName: &long, FlexMatchMode: types.FlexMatchModeStandalone, RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), CustomEventData: aws.String(hostile[0][:36]),
+	})
+	must(err)
+	ticket := strings.Repeat("t", 128)
+	_, err = d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: &long, TicketId: &ticket, Players: []types.Player{{PlayerId: &hostile[0]}}})
+	must(err)
+	if _, err := d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-" + strings.Repeat("l", 57))}); err != nil {
+		t.Fatal(err)
+	}
+	node.Join(t, operator, strings.Repeat("h", 63), "custom-"+strings.Repeat("l", 57))
+	run(t, "hostile.mjs", task{Base: d.server.URL, About: map[string]any{"names": hostile, "fleet": demo, "tickets": []string{ticket}}}, nil)
+}
+
+// Figures are those of the API at the same event.
+func TestFigures(t *testing.T) {
+	needs(t)
+	d := startDemo(t)
+	d.waitInVain(t)
+	end := d.play(t)
+	run(t, "figures.mjs", task{Base: d.server.URL}, map[string]func(string) any{
+		"still": func(string) any { end(); return nil },
+	})
+}
