@@ -85,7 +85,9 @@ func TestInstance_PortHeldForTheEngine(t *testing.T) {
 		if len(s.exits) != 1 || s.exits[0].Reason != codeStopped || !strings.Contains(s.exits[0].Cause, "already allocated") {
 			t.Errorf("the ends are %+v", s.exits)
 		}
+		s.mu.Lock()
 		s.trouble = nil
+		s.mu.Unlock()
 		for s.group("0").Phase != protocol.GroupStarting {
 			pass(100 * time.Millisecond)
 		}

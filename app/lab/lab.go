@@ -171,6 +171,9 @@ func (w *worker) step(at time.Duration, tickets int) error {
 	if worked < slice {
 		return nil
 	}
+	if err := w.ctx.Err(); err != nil {
+		return w.fail(err)
+	}
 	if tickets > MaxInPlay {
 		return w.fail(fault.New(fault.LimitExceeded, "more than %d tickets are in play at the same time, which is the bound: with these rules they come faster than they are matched; simulate fewer players or minutes", MaxInPlay))
 	}
