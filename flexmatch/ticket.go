@@ -120,6 +120,9 @@ func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
 // nil.
 func (s *Service) Live(r store.Reader, id string) *Ticket { return s.t.tickets.Get(r, id) }
 
+// RequestOf returns the request of a ticket in memory as of r, or nil.
+func (s *Service) RequestOf(r store.Reader, id string) *Request { return s.t.requests.Get(r, id) }
+
 // Active returns the number of tickets of a configuration that have not ended
 // (CurrentTickets).
 func (s *Service) Active(r store.Reader, configuration string) int {

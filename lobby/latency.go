@@ -120,6 +120,17 @@ func (l *Latencies) put(player string, r report, now time.Time) {
 	l.of[player] = r
 }
 
+// Of returns the last report of a player, in milliseconds by location; nil if there is none
+// that still counts.
+func (l *Latencies) Of(player string) map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.of[player]; r.until.After(time.Now()) {
+		return maps.Clone(r.ms)
+	}
+	return nil
+}
+
 // forRequest returns the latencies for a player's request: those in the request, or else
 // the reported ones. If m requires receipts, only reported ones with a receipt count.
 func (l *Latencies) forRequest(player string, given map[string]float64, m *Matchmaker) (map[string]int, error) {

@@ -3,9 +3,13 @@ package pages
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
 
@@ -26,6 +30,9 @@ type PlayerPage struct {
 	Tickets []TicketRow    `json:"tickets"`
 	Account *PlayerAccount `json:"account,omitempty"` // of the player API
 	Party   *PlayerParty   `json:"party,omitempty"`
+	// Latencies are what the player last reported, in milliseconds by location: to the
+	// player API, or with a ticket that is still in memory.
+	Latencies map[string]int `json:"latencies,omitempty"`
 }
 
 // PlayerAccount is what the player API knows of a player.
@@ -77,6 +84,7 @@ func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*Pla
 	}
 	slices.SortFunc(out.Tickets, func(a, b TicketRow) int { return b.Started.Compare(a.Started) })
 	p.addAccount(out, id)
+	out.Latencies = p.latenciesOf(view, id, out.Tickets)
 	return out, nil
 }
 
@@ -99,4 +107,61 @@ func (p *Pages) addAccount(out *PlayerPage, id string) {
 			out.Party.Members = append(out.Party.Members, m.PlayerID)
 		}
 	}
+}
+
+// latenciesOf returns the latencies that a player last reported.
+func (p *Pages) latenciesOf(view store.Reader, id string, tickets []TicketRow) map[string]int {
+	if reported := p.Lobby.Latencies.Of(id); reported != nil {
+		return reported
+	}
+	for _, t := range tickets { // newest first
+		r := p.Matches.RequestOf(view, t.ID)
+		if r == nil {
+			continue
+		}
+		for i := range r.Players {
+			if r.Players[i].ID == id && len(r.Players[i].Latency) > 0 {
+				return r.Players[i].Latency
+			}
+		}
+	}
+	return nil
+}
+
+// StoredValue is a value that is stored for a player.
+type StoredValue struct {
+	Namespace identity.Namespace `json:"namespace"`
+	Key       string             `json:"key"`
+	Value     string             `json:"value"` // JSON, at most the first storedMost bytes
+	Size      int                `json:"size"`  // of all of it, in bytes
+	Version   int64              `json:"version"`
+	Updated   time.Time          `json:"updated"`
+}
+
+// PlayerData is what is stored for a player.
+type PlayerData struct {
+	Values []StoredValue `json:"values"` // by namespace and key
+}
+
+// storedMost bounds how much of a value a page gets.
+const storedMost = 4 << 10
+
+// PlayerData returns what is stored for a player of the player API. Errors: NotFound.
+func (p *Pages) PlayerData(id string) (*PlayerData, error) {
+	if _, err := p.Identity.Accounts.Get(id); err != nil {
+		return nil, fault.Missing("id: player %.128q has no account", id)
+	}
+	out := &PlayerData{Values: []StoredValue{}}
+	for _, ns := range []identity.Namespace{identity.Private, identity.Public, identity.Secret, identity.Server} {
+		all, err := p.Identity.Data.All(id, ns)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range all {
+			v := StoredValue{Namespace: ns, Key: d.Key, Value: d.Value, Size: len(d.Value), Version: d.Version, Updated: d.Updated}
+			v.Value = strings.ToValidUTF8(v.Value[:min(len(v.Value), storedMost)], "")
+			out.Values = append(out.Values, v)
+		}
+	}
+	return out, nil
 }

@@ -144,6 +144,12 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 				return p.Player(ctx, c, q.Get("id"))
 			},
 		},
+		"player-data": {
+			Allow: account(auth.ReadPlayerData),
+			Data: func(_ context.Context, _ auth.Caller, q url.Values) (any, error) {
+				return p.PlayerData(q.Get("id"))
+			},
+		},
 		"crashes": {
 			Allow: account("DescribeFleetEvents"),
 			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Crashes(), nil },

@@ -1,9 +1,11 @@
 // Players: where was this person?
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { may, me, send } from "../core/api";
 import { useLive } from "../core/live";
 import { go, param, to } from "../core/route";
-import { seconds, shortID, time, moment } from "../core/text";
+import { count, moment, quote, seconds, shortID, time } from "../core/text";
+import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
@@ -25,6 +27,16 @@ interface PlayerView {
   tickets: TicketRow[];
   account?: { name?: string; created: string; links: string[]; banned: boolean; reason?: string; until?: string };
   party?: { id: string; leader: string; members: string[] };
+  latencies?: Record<string, number>;
+}
+
+interface Stored {
+  namespace: string;
+  key: string;
+  value: string;
+  size: number;
+  version: number;
+  updated: string;
 }
 
 export function Players() {
@@ -55,7 +67,9 @@ function One({ id }: { id: string }) {
   const live = useLive<PlayerView>("player", { id }, 1000);
   return (
     <>
-      <Head title={<ID id={id} most={48} />} question="Where was this person?" />
+      <Head title={<ID id={id} most={48} />} question="Where was this person?">
+        {live.data.value?.account && may("muster:BanPlayer") && <Ban id={id} account={live.data.value.account} />}
+      </Head>
       <Show live={live} what="This player">
         {(v) => {
           const here = v.stays.find((s) => !s.ended);
@@ -86,6 +100,8 @@ function One({ id }: { id: string }) {
                   {v.tickets.length ? <Tickets rows={v.tickets} label="Tickets" one /> : <Empty>This player looks for no match.</Empty>}
                 </Panel>
               </div>
+              {v.latencies && <Panel title="Latency, ms" note="as the player reported it last"><Latencies of={v.latencies} /></Panel>}
+              {v.account && may("muster:ReadPlayerData") && <Data id={id} />}
               {(v.account || v.party) && (
                 <Panel title="Account">
                   <Facts of={[
@@ -119,5 +135,90 @@ function Days({ stays }: { stays: Stay[] }) {
         <text key={h} class="axis" x={(h / 24) * width} y="36" text-anchor={h === 0 ? "start" : h === 24 ? "end" : "middle"}>{h === 24 ? "now" : time(from + h * 3_600_000).slice(0, 5)}</text>
       ))}
     </svg></div>
+  );
+}
+
+const until: [string, number][] = [["1 hour", 1], ["1 day", 24], ["7 days", 168], ["30 days", 720], ["for good", 24 * 365 * 100]];
+
+/** Bans a player, or lifts the ban. */
+function Ban({ id, account }: { id: string; account: NonNullable<PlayerView["account"]> }) {
+  const path = `/player/v1/server/players/${encodeURIComponent(id)}/ban`;
+  const command = (body: object): string =>
+    `curl -X PUT --aws-sigv4 aws:amz:${me.value!.region}:gamelift --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -H 'Content-Type: application/json' ${quote(location.origin + path)} --data ${quote(JSON.stringify(body))}`;
+  const form = useRef({ reason: "", hours: 24 });
+  const ban = (): void => {
+    form.current = { reason: "", hours: 24 };
+    const body = () => ({ until: new Date(Date.now() + form.current.hours * 3_600_000).toISOString(), reason: form.current.reason });
+    ask({
+      title: `Ban ${account.name || id}`,
+      effect: "The player is logged out everywhere, leaves party and tickets, and cannot log in until the ban ends. A game that is being played goes on.",
+      command: command({ until: "2030-01-01T00:00:00Z", reason: "…" }), verb: "Ban", destroys: true,
+      form: (
+        <div class="stack">
+          <label class="field"><span>Until</span>
+            <select class="input" onChange={(e) => (form.current.hours = Number(e.currentTarget.value))}>
+              {until.map(([text, hours]) => <option key={text} value={hours} selected={hours === 24}>{text}</option>)}
+            </select>
+          </label>
+          <label class="field"><span>Reason, for other operators</span><input class="input" maxLength={500} onInput={(e) => (form.current.reason = e.currentTarget.value)} /></label>
+        </div>
+      ),
+      run: async () => { await send("PUT", path, body()); return `${account.name || id} is banned.`; },
+    });
+  };
+  const lift = (): void => {
+    const body = { until: new Date(Date.now() - 1000).toISOString() };
+    ask({ title: `Lift the ban of ${account.name || id}`, effect: "The player can log in again at once.", command: command(body), verb: "Lift the ban", run: async () => { await send("PUT", path, body); return "The ban is lifted."; } });
+  };
+  return account.banned ? <button type="button" class="btn" onClick={lift}>Lift the ban …</button> : <button type="button" class="btn ends" onClick={ban}>Ban …</button>;
+}
+
+/** Latencies as bars, the nearest location first. */
+function Latencies({ of }: { of: Record<string, number> }) {
+  const rows = Object.entries(of).sort((a, b) => a[1] - b[1]).slice(0, 16);
+  const top = Math.max(1, ...rows.map((r) => r[1]));
+  return (
+    <div class="loads">
+      {rows.map(([name, ms]) => (
+        <>
+          <A to={to("/world", { location: name })}>{name}</A>
+          <div class="track" aria-hidden="true"><div class="bg-accent" ref={(e) => { if (e) e.style.width = `${(ms / top) * 100}%`; }} /></div>
+          <span class="num">{ms} ms</span>
+        </>
+      ))}
+    </div>
+  );
+}
+
+/** What is stored for the player. */
+function Data({ id }: { id: string }) {
+  const live = useLive<{ values: Stored[] }>("player-data", { id }, 2000);
+  const [open, setOpen] = useState("");
+  return (
+    <Panel title="Stored data" note="by namespace; server and secret are written by game servers" bare>
+      <Show live={live} what="The stored data" height={80}>
+        {(v) => v.values.length === 0 ? <Empty>Nothing is stored for this player.</Empty> : (
+          <>
+            <Table
+              label="Stored data" rows={v.values} id={(d) => `${d.namespace}/${d.key}`} most={320}
+              columns={[
+                { key: "namespace", title: "Namespace", value: (d) => d.namespace, cell: (d) => d.namespace },
+                { key: "key", title: "Key", value: (d) => d.key, cell: (d) => <button type="button" class="link mono" aria-expanded={open === `${d.namespace}/${d.key}`} onClick={() => setOpen(open === `${d.namespace}/${d.key}` ? "" : `${d.namespace}/${d.key}`)}>{d.key}</button> },
+                { key: "value", title: "Value", wide: true, cell: (d) => <span class="mono">{d.value.slice(0, 80)}</span> },
+                { key: "size", title: "Bytes", num: true, wide: true, value: (d) => d.size, cell: (d) => count(d.size) },
+                { key: "version", title: "Version", num: true, wide: true, value: (d) => d.version, cell: (d) => d.version },
+                { key: "updated", title: "Written", num: true, value: (d) => d.updated, cell: (d) => <Ago at={d.updated} /> },
+              ]}
+            />
+            {v.values.filter((d) => `${d.namespace}/${d.key}` === open).map((d) => (
+              <div class="value" key={d.key}>
+                <pre>{d.value}</pre>
+                {d.size > d.value.length && <p class="dim">The first {count(d.value.length)} of {count(d.size)} bytes.</p>}
+              </div>
+            ))}
+          </>
+        )}
+      </Show>
+    </Panel>
   );
 }

@@ -97,7 +97,7 @@ function stateOf(s: Sink): { tone: Tone; text: string } {
   if (s.failures >= 3) return { tone: "fail", text: `does not answer: ${many(s.failures, "failure")} in a row, ${seconds(s.lag_seconds)} behind` };
   if (s.failures > 0) return { tone: "warn", text: `${many(s.failures, "failure")} in a row, ${seconds(s.lag_seconds)} behind` };
   if (open.length) return { tone: "hold", text: `${many(open.length, "subscription")} not confirmed` };
-  if (s.dead_letters > 0) return { tone: "warn", text: "answers; some messages were given up" };
+  if (s.dead_letters > 0) return { tone: "warn", text: `answers; some messages were given up${s.lag_seconds > 2 ? `, ${seconds(s.lag_seconds)} behind` : ""}` };
   if (s.lag_seconds > 2) return { tone: "busy", text: `${seconds(s.lag_seconds)} behind` };
   return s.attempts.delivered ? { tone: "ok", text: "hears everything" } : { tone: "idle", text: "nothing was sent yet" };
 }
@@ -153,7 +153,7 @@ function One({ sink, again }: { sink: Sink; again: () => void }) {
   return (
     <>
       <Panel
-        title={<Toned tone={state.tone}>{sink.name}: {state.text}</Toned>}
+        title={<Toned tone={state.tone}>{sink.name}</Toned>} note={state.text}
         right={
           <span class="row wrap">
             {mayChange() && sink.kind === "sns" && <button type="button" class="btn" onClick={subscribe}>Subscribe anew …</button>}
