@@ -45,10 +45,11 @@ func (o *Options) validateOIDC() error {
 const problemLabel = "console login problem"
 
 // provider returns what the console needs of the identity provider; nil if there is none.
-func (d *domain) provider(at *site) *console.Provider {
+func (d *domain) provider(o *Options, at *site) *console.Provider {
 	if d.oidc == nil {
 		return nil
 	}
+	o.Logger.Info("people log in to the console with an identity provider, which must know the redirect URI", "issuer", o.OIDC.Issuer, "redirect_uri", at.URL()+console.Callback)
 	return &console.Provider{
 		Name: d.oidc.Name(), Patience: oidc.Patience,
 		Begin: func(r *http.Request, to string) (string, string, error) {

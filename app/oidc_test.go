@@ -580,6 +580,36 @@ func TestOIDC_ProviderComesAndGoes(t *testing.T) {
 	}
 }
 
+// Behind a proxy that speaks TLS, the browser sends the cookies by TLS only, and what it keeps
+// meanwhile it takes from no other host.
+func TestOIDC_BehindTLS(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	const public = "https://muster.example"
+	a := startWith(t, p, func(o *app.Options) { o.PublicURL = public })
+	v := newVisitor(t, "http://"+a.Addr().String())
+	status, text := v.send(http.MethodPost, "/console/api/login/provider", `{"to":"/console/"}`, map[string]string{"Content-Type": "application/json", "Origin": public + ":443"})
+	var out struct{ URL string }
+	if err := json.Unmarshal([]byte(text), &out); err != nil || status != http.StatusOK {
+		t.Fatalf("begin: %d %s", status, text)
+	}
+	kept := v.header.Get("Set-Cookie")
+	name, _, _ := strings.Cut(kept, ";")
+	if !strings.HasPrefix(kept, "__Host-") || !strings.Contains(kept, "; Secure") || !strings.Contains(kept, "Path=/;") || strings.Contains(kept, "Domain") {
+		t.Errorf("kept meanwhile: %s", kept)
+	}
+	back := v.authorize(out.URL)
+	if !strings.HasPrefix(back, public+callback+"?") {
+		t.Fatalf("sent back to %s", back)
+	}
+	v.send(http.MethodGet, strings.TrimPrefix(back, public), "", map[string]string{"Cookie": name})
+	set := strings.Join(v.header.Values("Set-Cookie"), "\n")
+	if !strings.Contains(set, "Secure; SameSite=Strict") || strings.Contains(set, "_problem") {
+		t.Errorf("after the login: %s", set)
+	}
+}
+
 // The secret can be replaced while the server runs.
 func TestOIDC_NewSecret(t *testing.T) {
 	t.Parallel()

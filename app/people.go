@@ -38,7 +38,7 @@ func (d *domain) people(o *Options, at *site) console.People {
 			door.Known(r)
 			return d.keys.LogIn(r.Context(), caller)
 		},
-		Provider:   d.provider(at),
+		Provider:   d.provider(o, at),
 		LogOut:     func(ctx context.Context, token string) error { return d.keys.LogOut(ctx, token) },
 		Who:        d.callers.who,
 		Operations: func() any { return described() },
