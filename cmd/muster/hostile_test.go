@@ -27,6 +27,8 @@ var texts = map[string]string{
 	"/admin/v1/audit":                 `{"records":[{"seq":1,"door":"TEXT","action":"TEXT","resources":["TEXT"],"key_id":"TEXT","key_name":"TEXT","source":"TEXT","user_agent":"TEXT","outcome":"TEXT"}]}`,
 	"/admin/v1/audit/verify":          `{"records":1,"from":1,"last":1,"hash":"TEXT"}`,
 	"/agent/v1/hosts":                 `[{"HostID":"TEXT","Name":"TEXT","Location":"TEXT","IPAddress":"TEXT"}]`,
+	"/notify/sinks":                   `{"sinks":[{"name":"TEXT","kind":"TEXT","url":"TEXT","topics":["TEXT"]}]}`,
+	"/notify/dead-letters":            `{"dead_letters":[{"seq":1,"detail_type":"TEXT","error":"TEXT"}]}`,
 	"/console/api/tickets/refused":    "",
 	"/console/api/placements/refused": "",
 }
@@ -65,7 +67,7 @@ func TestHostileText(t *testing.T) {
 	const hostile = "a\x1b]0;title\a\x1b[2J\u009b1A\x1b]52;c;bHM=\x1b\\\u202e\u2028\r\n  1  00:00:00.000  ACCESS_KEY_DELETED\tb\x7f"
 	calm, evil := answering(t, "a"), answering(t, hostile)
 	for _, command := range []string{
-		"fleets", "sessions", "queues", "events", "hosts", "placements explain x", "placements explain refused",
+		"fleets", "sessions", "queues", "events", "hosts", "webhooks", "webhooks dead x", "placements explain x", "placements explain refused",
 		"tickets explain x", "tickets explain accepting", "tickets explain never", "tickets explain waiting", "tickets explain refused", "tickets overview x", "admin audit", "admin audit verify",
 	} {
 		for _, format := range []string{"table", "json"} {

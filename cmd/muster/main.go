@@ -43,6 +43,8 @@ type commands struct {
 	Placements placementsCommand `cmd:"" help:"Look into placements."`
 	Tickets    ticketsCommand    `cmd:"" help:"Look into matchmaking tickets."`
 
+	Webhooks webhooksCommand `cmd:"" help:"Receivers of notifications: what they took, and what they did not."`
+
 	Ruleset  rulesetCommand  `cmd:"" help:"Matchmaking rule sets, without a server."`
 	Simulate simulateCommand `cmd:"" help:"Play matchmaking in virtual time: wait, quality, and why not; compare two rule sets."`
 

@@ -136,7 +136,7 @@ function One({ sink, again }: { sink: Sink; again: () => void }) {
     ask({
       title: d ? `Deliver message ${d.seq} again` : `Deliver all dead letters of ${sink.name} again`,
       effect: d ? `${sink.name} is sent the message once more. If it takes it, the dead letter is gone.` : `${sink.name} is sent ${many(sink.dead_letters, "message")} once more each, beside what is new. Those that it takes are gone from here.`,
-      command: curl(path), verb: "Deliver again", type: !d && sink.dead_letters > 1 ? sink.name : undefined,
+      command: `muster webhooks again ${quote(sink.name)}${d ? ` ${d.seq}` : ""} --endpoint ${location.origin}`, verb: "Deliver again", type: !d && sink.dead_letters > 1 ? sink.name : undefined,
       run: async () => {
         const r = await send<{ redelivering: number }>("POST", path);
         dead.again();

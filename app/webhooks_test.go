@@ -1,0 +1,68 @@
+package app_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/notify"
+)
+
+// An operator sees what a receiver refuses, and why, and has it delivered again.
+func TestClient_Webhooks(t *testing.T) {
+	t.Parallel()
+	var takes atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !takes.Load() {
+			http.Error(w, "not in the mood", http.StatusGone)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	a := start(t, func(o *app.Options) {
+		o.Store = "sqlite"
+		o.Sinks = []notify.SinkConfig{{Name: "backend", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}, MaxAttempts: 1}}
+	})
+	c := &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}}
+	answered(t, c, "CreateGameSessionQueue", map[string]any{"Name": "q"})
+	for _, id := range []string{"one", "two"} {
+		answered(t, c, "StartGameSessionPlacement", map[string]any{"PlacementId": id, "GameSessionQueueName": "q", "MaximumPlayerSessionCount": 2})
+		answered(t, c, "StopGameSessionPlacement", map[string]any{"PlacementId": id})
+	}
+	dead := func(want int) (all []client.DeadLetter) {
+		t.Helper()
+		until(t, "the dead letters are as many as expected", func() bool {
+			var err error
+			if all, err = c.DeadLetters(t.Context(), "backend"); err != nil {
+				t.Fatal(err)
+			}
+			return len(all) == want
+		})
+		return all
+	}
+	all := dead(2)
+	if !strings.Contains(all[0].Error, "not in the mood") || all[0].Attempts != 1 || all[0].Seq >= all[1].Seq {
+		t.Errorf("dead letters: %+v", all)
+	}
+	takes.Store(true)
+	if n, err := c.Redeliver(t.Context(), "backend", all[1].Seq); n != 1 || err != nil {
+		t.Fatalf("one again: %d, %v", n, err)
+	}
+	if left := dead(1); left[0].Seq != all[0].Seq {
+		t.Errorf("left are %+v", left)
+	}
+	if n, err := c.Redeliver(t.Context(), "backend"); n != 1 || err != nil {
+		t.Fatalf("all again: %d, %v", n, err)
+	}
+	dead(0)
+	sinks, err := c.Sinks(t.Context())
+	if err != nil || len(sinks) != 1 || sinks[0].Attempts.Delivered != 2 || sinks[0].Attempts.Refused != 2 || sinks[0].Attempts.Dead != 2 || sinks[0].DeadLetters != 0 {
+		t.Errorf("sinks: %+v, %v", sinks, err)
+	}
+	if _, err := c.Redeliver(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
+		t.Errorf("again to a sink that does not exist: %v", err)
+	}
+}
