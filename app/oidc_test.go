@@ -370,7 +370,7 @@ func TestOIDC_Threats(t *testing.T) {
 		"a token for no login":                   {forged(func(c map[string]any) { delete(c, "nonce") }), "another login"},
 		"a token with another access token":      {forged(func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }), "belong together"},
 		"a token of nobody":                      {forged(func(c map[string]any) { c["sub"] = "" }), "does not name"},
-		"a page that is asked for elsewhere": {func(v, _ *visitor, p *oidctest.Provider) string {
+		"a refusal of the provider": {func(v, _ *visitor, p *oidctest.Provider) string {
 			p.Deny("access_denied", "no <b>way</b>\x00")
 			return v.authorize(v.begin("/console/"))
 		}, `did not let you in, or you declined (access_denied). It says: "no <b>way</b>"`},
@@ -458,6 +458,9 @@ func TestOIDC_Rules(t *testing.T) {
 			change: func(o *oidc.Config) {
 				o.Rules, o.EmailDomains = []oidc.Rule{{Value: oidc.Anyone, Role: auth.ReadOnly}}, []string{"Example.com"}
 			}},
+		"a domain, verified for another address": {claims: map[string]any{"sub": "7", "email": "ada@example.com"}, problem: "verified",
+			info:   map[string]any{"sub": "7", "email": "b@elsewhere.example", "email_verified": true, "groups": "ops"},
+			change: func(o *oidc.Config) { o.EmailDomains = []string{"example.com"} }},
 		"another domain": {claims: and(ada, map[string]any{"email": "ada@example.com.evil.example"}), problem: "no address of example.com",
 			change: func(o *oidc.Config) { o.EmailDomains = []string{"example.com"} }},
 		"a domain, not verified": {claims: and(ada, map[string]any{"email_verified": "false"}), problem: "verified",
