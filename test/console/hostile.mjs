@@ -6,7 +6,7 @@ await withBrowser(async (browser) => {
   const of = (page, values) => `${page}?${new URLSearchParams(values)}`;
   const { names, fleet } = task.about;
   const { sessions } = await view("sessions");
-  const pages = ["/", "/world", "/queues", of("/queues", { name: "a".repeat(128) }), "/matchmaking", "/fleets", of("/fleets", { id: fleet }), "/hosts", "/sessions", "/events", "/events?show=audit", "/access", "/crashes"];
+  const pages = ["/", "/world", "/quality", "/rules", of("/quality", { name: "a".repeat(128) }), of("/rules", { name: "a".repeat(128) }), "/queues", of("/queues", { name: "a".repeat(128) }), "/matchmaking", "/fleets", of("/fleets", { id: fleet }), "/hosts", "/sessions", "/events", "/events?show=audit", "/access", "/crashes"];
   for (const host of await get("/agent/v1/hosts")) pages.push(of("/hosts", { id: host.HostID }));
   for (const s of sessions) pages.push(of("/sessions", { id: s.id }));
   for (const name of names) pages.push(of("/players", { id: name }), of("/sessions", { filter: name }), of("/fleets", { id: name }), of("/queues", { name }), of("/tickets", { id: name }));

@@ -88,6 +88,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const at = path.value;
   const current = (e: Entry): boolean => e.to === at || (e.under?.includes(at) ?? false);
   const offline = offlineFor.value;
+  useEffect(() => document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [at]); // of a phone's bar
   return (
     <>
       <div class="shell">
