@@ -41,7 +41,7 @@ func TestRun_ReadyLineAndStop(t *testing.T) {
 func TestStart_Paths(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
-	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/console/x": 404, "/nothing": 404} {
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/console/x": 200, "/console/api/x": 404, "/nothing": 404} {
 		if status, body := get(t, a.URL()+path); status != want || (want == 404 && decode(t, body)["message"] == "") {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}

@@ -198,7 +198,7 @@ func (p *preflight) look() bool {
 // play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 	places := a.domain.places()
-	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
+	if p.place, err = places.Make(ctx, "preflight", "A build being tried", host.Anybody); err != nil {
 		return false, err
 	}
 	runner, err := agent.New(agent.Options{

@@ -67,7 +67,7 @@ func New(o Options, s Services) *Demo {
 		if err := os.MkdirAll(s.Dir, 0o750); err != nil {
 			return host.Place{}, fmt.Errorf("make the demo's folder: %w", err)
 		}
-		return s.Places.Make(store.WithActor(context.Background(), name), name, "The demo of muster local")
+		return s.Places.Make(store.WithActor(context.Background(), name), name, "The demo of muster local", rules)
 	})
 	return d
 }

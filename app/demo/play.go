@@ -151,3 +151,16 @@ func (d *Demo) until(ctx context.Context, every time.Duration, holds func() bool
 		}
 	}
 }
+
+// rules match players of about the same skill, two to four at a time, so that the page has a
+// rule to show. Who says none has 10.
+const rules = `{
+  "name": "alike",
+  "ruleLanguageVersion": "1.0",
+  "playerAttributes": [{"name": "skill", "type": "number", "default": 10}],
+  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}],
+  "rules": [{
+    "name": "AlikeSkill", "type": "distance", "measurements": ["flatten(teams[*].players.attributes[skill])"],
+    "referenceValue": "avg(flatten(teams[*].players.attributes[skill]))", "maxDistance": 20
+  }]
+}`

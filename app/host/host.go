@@ -152,7 +152,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	}
 	if p.Place == nil {
 		p.Place = func(ctx context.Context) (Place, error) {
-			return h.s.Make(ctx, execName, "The game server of muster local --exec")
+			return h.s.Make(ctx, execName, "The game server of muster local --exec", Anybody)
 		}
 	}
 	place, err := p.Place(ctx)

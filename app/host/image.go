@@ -37,7 +37,7 @@ const imageName = "image"
 
 // image creates the place of the developer's image and returns how to run it.
 func (h *Host) image(ctx context.Context, im Image) (*group.Own, error) {
-	place, err := h.s.Make(ctx, imageName, "The game server of muster local --image")
+	place, err := h.s.Make(ctx, imageName, "The game server of muster local --image", Anybody)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ type Places struct {
 
 // Make returns the place with a name, and creates what is missing of it: the location, the
 // fleet, its alias and its compute, and the queue and the matchmaking configuration for
-// its players.
-func (s Places) Make(ctx context.Context, name, description string) (Place, error) {
+// its players, with a rule set.
+func (s Places) Make(ctx context.Context, name, description, rules string) (Place, error) {
 	_, err := s.Fleets.Locations.Create(ctx, Location, nil)
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return Place{}, fmt.Errorf("make location %s: %w", Location, err)
@@ -56,7 +56,7 @@ func (s Places) Make(ctx context.Context, name, description string) (Place, erro
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return Place{}, fmt.Errorf("register compute %s: %w", ComputeName, err)
 	}
-	if err := s.makePlayable(ctx, name, alias); err != nil {
+	if err := s.makePlayable(ctx, name, alias, rules); err != nil {
 		return Place{}, err
 	}
 	return Place{f.ID, alias}, nil

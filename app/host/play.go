@@ -10,16 +10,12 @@ import (
 	"github.com/musterhq/muster/placement"
 )
 
-// rules match players of about the same skill, two to four at a time. Who says none has 10.
-const rules = `{
-  "name": "alike",
+// Anybody is a rule set that matches any players, two to four at a time: nothing is known of
+// whose game it is for.
+const Anybody = `{
+  "name": "anybody",
   "ruleLanguageVersion": "1.0",
-  "playerAttributes": [{"name": "skill", "type": "number", "default": 10}],
-  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}],
-  "rules": [{
-    "name": "AlikeSkill", "type": "distance", "measurements": ["flatten(teams[*].players.attributes[skill])"],
-    "referenceValue": "avg(flatten(teams[*].players.attributes[skill]))", "maxDistance": 20
-  }]
+  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}]
 }`
 
 // matchTimeout is the time limit of a request for a match on this machine.
@@ -27,7 +23,7 @@ const matchTimeout = 5 * time.Minute
 
 // makePlayable creates the queue, the rule set and the matchmaking configuration of a
 // place if they are missing; later changes by its owner stay.
-func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
+func (s Places) makePlayable(ctx context.Context, name, aliasID, rules string) error {
 	view := s.Store.View()
 	if s.Placements.Queues.Get(view, name) == nil {
 		_, err := s.Placements.Queues.Create.Do(ctx, placement.QueueInput{
