@@ -26,11 +26,10 @@ type Options struct {
 	// that a comparison can tell how much its figures vary. It does not affect a report's
 	// own figures.
 	Stretches int
-	// Workers is how many goroutines form matches, without effect on the report; default
-	// one per processor, at most 8.
-	Workers int
 	// Step, if set, is called often, with the simulated time and the number of tickets in
-	// play. It may take its time; an error ends the simulation, and Run returns it.
+	// play. It may take its time; an error ends the simulation, and Run returns it. The
+	// simulation then uses one goroutine, that of its caller; without, matches are formed
+	// by several. The report is the same.
 	Step func(at time.Duration, tickets int) error
 }
 
@@ -74,6 +73,7 @@ type run struct {
 	arrivals  uint64
 	sessions  int
 	proposed  int
+	ended     error                // by Step
 	tickets   map[string]*ticket   // all tickets in play
 	proposals map[string]*proposal // by id of the match
 	games     map[string]*game     // those that are backfilled
@@ -86,7 +86,7 @@ func newRun(o Options) *run {
 	m := o.Spec.Matchmaking
 	r.settings = life.Settings{AcceptanceRequired: m.AcceptanceRequired, AcceptanceTimeout: seconds(m.AcceptanceTimeout), Queue: true}
 	r.timeout = seconds(m.RequestTimeout)
-	r.pool = pool.New(o.RuleSet, r.opts, pool.Limits{Workers: o.Workers})
+	r.pool = pool.New(o.RuleSet, r.opts, r.limits())
 	r.tally = newTally(r)
 	return r
 }
@@ -126,12 +126,26 @@ func (r *run) play() error {
 	return nil
 }
 
-// step lets the caller pace or end the simulation.
-func (r *run) step() error {
+// limits returns the limits of the search. With a Step its clock stands still, and calls
+// Step: so searches are paced too.
+func (r *run) limits() pool.Limits {
 	if r.Step == nil {
-		return nil
+		return pool.Limits{}
 	}
-	return r.Step(r.now, len(r.tickets))
+	return pool.Limits{Workers: 1, Time: time.Hour, Clock: func() time.Time {
+		if r.step() != nil {
+			return epoch.Add(2 * time.Hour) // ends the pass
+		}
+		return epoch
+	}}
+}
+
+// step lets the caller pace or end the simulation. It returns the error that ended it.
+func (r *run) step() error {
+	if r.Step != nil && r.ended == nil {
+		r.ended = r.Step(r.now, len(r.tickets))
+	}
+	return r.ended
 }
 
 // time returns the current time of the simulation, as the search sees it.

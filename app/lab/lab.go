@@ -80,7 +80,7 @@ func (l *Lab) Simulate(ctx context.Context, in *console.Simulation, tell func(co
 		return nil, err
 	}
 	w.span = o.For
-	o.Step, o.Workers = w.step, 1
+	o.Step = w.step
 	w.resumed = time.Now()
 	both, err := sim.Versus(*o, sides[0], sides[1], runs, func(done, all int) { w.done, w.all = done, all })
 	switch {
