@@ -41,7 +41,7 @@ await withBrowser(async (browser) => {
   // Letters lead to all pages, and on each Tab leads to everything while it stands still.
   await show(page, "/");
   let all = 0;
-  for (const [key, to] of Object.entries({ q: "/queues", m: "/matchmaking", w: "/world", u: "/quality", r: "/rules", f: "/fleets", h: "/hosts", s: "/sessions", p: "/players", c: "/crashes", e: "/events", a: "/access", i: "/operations", n: "/" })) {
+  for (const [key, to] of Object.entries({ q: "/queues", m: "/matchmaking", w: "/world", u: "/quality", r: "/rules", k: "/webhooks", f: "/fleets", h: "/hosts", s: "/sessions", p: "/players", c: "/crashes", e: "/events", a: "/access", i: "/operations", n: "/" })) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await settled(page);
