@@ -174,7 +174,9 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
           ? `Players are the limit: around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`
           : rules.length
             ? `Rules are the limit: they keep ${count(v.pairs - v.free)} of ${count(v.pairs)} pairs of tickets apart.`
-            : next && !next.in_ms ? "Nothing keeps these tickets apart; the next pass can match them." : "Rules are the limit: any two of these tickets could play, but no teams of enough players keep all rules."}
+            : next && !next.in_ms && v.left < next.tickets
+              ? "Nothing keeps these tickets apart; the next pass can match them."
+              : `Rules are the limit: any two of these tickets could play, but ${next ? "few" : "no"} teams of enough players keep all rules.`}
       </p>
       {rules.length === 0 && (v.broken ?? []).length > 0 && (
         <div class="loads">
