@@ -219,7 +219,7 @@ function Map({ places, flows, chosen }: { places: Place[]; flows: Flow[]; chosen
           })}
           {marks.map((p) => (
             <a
-              key={p.location} class={`mark f-${p.state}`} href={href(to("/world", { location: p.location }))} aria-label={`${called(p)}: ${many(p.current_player_sessions, "player")}, ${p.reason ?? "well"}${p.known ? `, median latency ${millis(p.median_ms)}` : ""}`} aria-current={p.location === chosen ? "true" : undefined}
+              key={p.location} class={`mark f-${p.state}`} href={href(to("/world", { location: p.location }))} aria-label={`${called(p)} ${many(p.current_player_sessions, "player")}, ${p.reason ?? "well"}${p.known ? `, median latency ${millis(p.median_ms)}` : ""}`} aria-current={p.location === chosen ? "true" : undefined}
               onClick={(e) => { e.preventDefault(); setParams({ location: p.location === chosen ? "" : p.location }); }}
               onMouseMove={(e) => hint(e, `${called(p)}, ${p.location}\n${many(p.current_player_sessions, "player")}, ${many(p.active_game_sessions, "game session")}, ${p.available_game_sessions} free${p.known ? `\nmedian latency ${millis(p.median_ms)} of ${p.known}` : ""}${p.reason ? `\n${p.reason}` : ""}`)} onMouseLeave={() => hint(null)}
             >
@@ -228,8 +228,8 @@ function Map({ places, flows, chosen }: { places: Place[]; flows: Flow[]; chosen
               <path d={shapes[p.state]} fill-rule="evenodd" transform={`translate(${p.x - 5} ${p.y - 5}) scale(.8333)`} />
               {p.label && (
                 <text x={p.label.x} y={p.label.y} text-anchor={p.label.anchor}>
-                  <tspan>{called(p)}</tspan>
-                  <tspan class="n" dx="5">{count(p.current_player_sessions)}</tspan>
+                  <tspan>{called(p)}</tspan>{" "}
+                  <tspan class="n" dx="1">{count(p.current_player_sessions)}</tspan>
                 </text>
               )}
             </a>
