@@ -5,7 +5,7 @@ import { accessible, check, fits, open, picture, show, task, withBrowser } from 
 await withBrowser(async (browser) => {
   for (const { scheme, width } of task.passes) {
     const page = await open(browser, { scheme, width });
-    for (const to of ["/", "/world", "/quality", "/rules", "/webhooks", "/queues", "/matchmaking", "/fleets", "/hosts", "/sessions", "/players", "/crashes", "/events", "/access", "/tickets"]) {
+    for (const to of ["/", "/world", "/quality", "/rules", "/webhooks", "/queues", "/matchmaking", "/fleets", "/hosts", "/sessions", "/players", "/crashes", "/events", "/webhooks", "/access", "/tickets"]) {
       const where = `empty-${to.slice(1) || "now"}-${scheme}-${width}`;
       await show(page, to, where);
       await fits(page, where);
