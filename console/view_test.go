@@ -121,3 +121,34 @@ func TestViews_Refuses(t *testing.T) {
 		}
 	})
 }
+
+// Those who may see different parts of a view never get each other's.
+func TestViews_ByRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, nil)
+		b.console.Views(map[string]console.View{"mine": {
+			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
+				role := r.Header.Get("Role")
+				return auth.Caller{KeyID: role, Role: auth.Role(role)}, nil
+			},
+			Data: func(_ context.Context, c auth.Caller, _ url.Values) (any, error) { return c.Role, nil },
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		followers := map[auth.Role]*recorder{}
+		for _, role := range []auth.Role{auth.Operator, auth.ReadOnly} {
+			w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+			r := httptest.NewRequest(http.MethodGet, "/console/api/live/mine", nil).WithContext(ctx)
+			r.Header.Set("Role", string(role))
+			go b.console.ServeHTTP(w, r)
+			followers[role] = w
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		for role, w := range followers {
+			if got := strings.Join(frames(t, w), ","); got != `"`+string(role)+`"` {
+				t.Errorf("%s got %s", role, got)
+			}
+		}
+	})
+}
