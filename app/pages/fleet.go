@@ -28,13 +28,15 @@ const (
 
 // HostCells are the processes of a fleet on one machine, in the order in which they came.
 type HostCells struct {
-	ID        string   `json:"id,omitempty"` // of the host; empty: a compute of an Anywhere fleet
-	Name      string   `json:"name"`
-	Location  string   `json:"location"`
-	Connected bool     `json:"connected"`
-	Draining  bool     `json:"draining,omitempty"`
-	Cells     string   `json:"cells"`    // a letter for each process
-	Sessions  []string `json:"sessions"` // of each process the id of its game session after "gamesession/", or its own id after "!"
+	ID        string `json:"id,omitempty"` // of the host; empty: a compute of an Anywhere fleet
+	Name      string `json:"name"`
+	Location  string `json:"location"`
+	Connected bool   `json:"connected"`
+	Draining  bool   `json:"draining,omitempty"`
+	Cells     string `json:"cells"` // a letter for each process
+	// Sessions has, of each process, the id of its game session after "gamesession/", or its own
+	// id after "!". Fleets with more than 1,500 processes go without.
+	Sessions  []string `json:"sessions,omitempty"`
 	Instances int      `json:"instances,omitempty"`
 	Starting  int      `json:"starting,omitempty"` // instances without a process
 }
@@ -87,6 +89,9 @@ func (p *Pages) Fleet(ctx context.Context, id string, reaches func(location stri
 	return out, nil
 }
 
+// namedMost is how many processes of a fleet lead to their game sessions one by one.
+const namedMost = 1500
+
 // hostCells returns the machines on which a fleet runs, by location and name.
 func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string) bool) []HostCells {
 	of := map[string]*HostCells{} // by host id or compute name
@@ -97,7 +102,7 @@ func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string
 		}
 		h := of[key]
 		if h == nil {
-			h = &HostCells{ID: hostID, Name: computeName, Location: location, Connected: true, Sessions: []string{}}
+			h = &HostCells{ID: hostID, Name: computeName, Location: location, Connected: true}
 			if host := p.Instances.Host(view, hostID); host != nil {
 				h.Name, h.Connected, h.Draining = host.Name, host.Connected, host.Draining
 			}
@@ -118,11 +123,14 @@ func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string
 		}
 		return strings.Compare(a.Key, b.Key)
 	})
+	letters := map[*HostCells][]byte{}
 	for _, c := range processes {
 		h := get(c.HostID, c.ComputeName, c.Location)
 		cell, what := p.cell(view, c)
-		h.Cells += string(cell)
-		h.Sessions = append(h.Sessions, what)
+		letters[h] = append(letters[h], byte(cell))
+		if len(processes) <= namedMost {
+			h.Sessions = append(h.Sessions, what)
+		}
 		computes[c.ComputeName] = true
 	}
 	for i := range p.Instances.Instances(view, fleetID, "") {
@@ -136,6 +144,7 @@ func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string
 	}
 	out := []HostCells{}
 	for _, h := range of {
+		h.Cells = string(letters[h])
 		out = append(out, *h)
 	}
 	slices.SortFunc(out, func(a, b HostCells) int {

@@ -104,6 +104,8 @@ export async function fits(page, where) {
 
 /** Checks a page with axe; serious and critical findings are faults. */
 export async function accessible(page, where) {
+  // What is fading in has not its colors yet.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((a) => a.effect?.getComputedTiming().endTime !== Infinity).map((a) => a.finished)));
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   for (const v of violations) {

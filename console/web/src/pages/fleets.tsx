@@ -83,7 +83,7 @@ function List() {
 }
 
 function One({ id }: { id: string }) {
-  const live = useLive<FleetView>("fleet", { id }, 500);
+  const live = useLive<FleetView>("fleet", { id }, 1000);
   const [only, setOnly] = useState("");
   const v = live.data.value;
   const managed = v && v.compute_type !== "ANYWHERE";
@@ -163,7 +163,7 @@ function One({ id }: { id: string }) {
 
 /** Returns a game session's id as the API has it. */
 function arnOf(f: FleetView, id: string): string {
-  const where = id.includes("/custom-") ? me.value!.region : f.hosts.find((o) => o.sessions.includes(id))?.location;
+  const where = id.includes("/custom-") ? me.value!.region : f.hosts.find((o) => o.sessions?.includes(id))?.location;
   return `arn:aws:gamelift:${where}::gamesession/${id}`;
 }
 

@@ -15,7 +15,7 @@ export interface Host {
   connected: boolean;
   draining?: boolean;
   cells: string;
-  sessions: string[];
+  sessions?: string[]; // not of fleets with many processes
   instances?: number;
   starting?: number;
 }
@@ -64,14 +64,14 @@ export function Heat({ hosts, only, session, host }: { hosts: Host[]; only: stri
   };
   const said = (s: Spot): string => {
     if (s.cell < 0) return `${s.host.name}, ${s.host.location}\n${s.host.connected ? "connected" : "away"}${s.host.draining ? ", draining" : ""}\n${many(s.host.cells.length, "process", "processes")}`;
-    const id = s.host.sessions[s.cell] ?? "";
-    return `${cells[s.host.cells[s.cell]!]?.text ?? ""}\n${s.host.name}, ${s.host.location}\n${id.startsWith("!") ? `process ${id.slice(1)}` : `game session ${id}`}`;
+    const id = s.host.sessions?.[s.cell] ?? "";
+    return `${cells[s.host.cells[s.cell]!]?.text ?? ""}\n${s.host.name}, ${s.host.location}\n${id === "" ? "its host has the list" : id.startsWith("!") ? `process ${id.slice(1)}` : `game session ${id}`}`;
   };
   const open = (s: Spot | undefined): void => {
     if (!s) return;
     hint(null);
-    const id = s.cell < 0 ? "" : (s.host.sessions[s.cell] ?? "");
-    const to = s.cell < 0 || id.startsWith("!") ? host(s.host) : session(id);
+    const id = s.cell < 0 ? "" : (s.host.sessions?.[s.cell] ?? "");
+    const to = id === "" || id.startsWith("!") ? host(s.host) : session(id);
     if (to) go(to);
   };
   const key = (e: KeyboardEvent): void => {
