@@ -343,7 +343,15 @@ func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		for _, pid := range pids(t, dir) { // they outlive it, also where the test fails
+			if lives(pid) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	})
 	lines := make(chan string, 100)
 	go func() {
 		defer close(lines)

@@ -130,6 +130,28 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 	if gone, err := c.RemoveHost(ctx, host["red"], true); err != nil || !gone {
 		t.Errorf("remove a host in its scope: %v", err)
 	}
+	pages := &browser{T: t, url: a.URL()}
+	pages.logIn(c.Credentials)
+	for view, want := range map[string]int{
+		"queue?name=red": 200, "queue?name=blue": 403, "matchmaker?name=red": 200, "matchmaker?name=blue": 403, "quality?name=blue": 403,
+		"ticket?id=ticket-red": 200, "ticket?id=ticket-blue": 403, "fleet?id=" + fleet["red"]: 200, "fleet?id=" + fleet["blue"]: 403,
+		"sessions": 200, "sessions?fleet=" + fleet["blue"]: 403, "now": 403, "world": 403, "queues": 403, "matchmakers": 403, "crashes": 403,
+		"host?id=" + host["blue"]: 403, "player-data?id=p": 403,
+	} {
+		if status, text := pages.send(http.MethodGet, "/console/api/views/"+view, "", nil); status != want {
+			t.Errorf("view %s: %d %s, want %d", view, status, text, want)
+		}
+	}
+	// What is shown of a player, and found, is what the scope allows of it.
+	for _, view := range []string{"player?id=p", "search?text=ticket-", "search?text=ticket-blue", "search?text=red", "search?text=blue"} {
+		_, text := pages.send(http.MethodGet, "/console/api/views/"+view, "", nil)
+		if strings.Contains(text, "blue") || strings.Contains(text, fleet["blue"]) {
+			t.Errorf("view %s tells of what is not in its scope: %s", view, text)
+		}
+		if view == "player?id=p" && !strings.Contains(text, "ticket-red") {
+			t.Errorf("view %s lacks the ticket in its scope: %s", view, text)
+		}
+	}
 	if _, _, err := admin.Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("without a scope an unknown placement is answered with %v", err)
 	}

@@ -52,11 +52,12 @@ type PlayerParty struct {
 	Members []string `json:"members"`
 }
 
-// Player returns a player's page. A player of whom nothing is known has an empty one.
+// Player returns a player's page: what the caller's scope allows of it. A player of whom
+// nothing is known has an empty one.
 func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*PlayerPage, error) {
 	out := &PlayerPage{ID: id, Stays: []Stay{}, Tickets: []TicketRow{}}
 	view := p.Store.View()
-	reaches := func(gameSessionID string) bool { return caller.Reaches(p.fleetOf(gameSessionID)) }
+	reaches := func(gameSessionID string) bool { return p.reachesSession(caller, gameSessionID) }
 	stays, more, err := p.Sessions.Players.List(ctx, session.PlayerQuery{PlayerID: id, Games: reaches, Limit: 500})
 	if err != nil {
 		return nil, err
@@ -67,12 +68,16 @@ func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*Pla
 	}
 	slices.Reverse(out.Stays)
 	for t := range p.Matches.OfPlayer(view, id) {
-		out.Tickets = append(out.Tickets, ticketRow(t))
+		if caller.Reaches(p.Matches.Configurations.ARN(t.Configuration)) {
+			out.Tickets = append(out.Tickets, ticketRow(t))
+		}
 	}
 	p.mu.Lock()
 	histories := make([]*matchHistory, 0, len(p.configurations))
-	for _, h := range p.configurations {
-		histories = append(histories, h)
+	for name, h := range p.configurations {
+		if caller.Reaches(p.Matches.Configurations.ARN(name)) {
+			histories = append(histories, h)
+		}
 	}
 	p.mu.Unlock()
 	for _, h := range histories {
@@ -83,8 +88,10 @@ func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*Pla
 		}
 	}
 	slices.SortFunc(out.Tickets, func(a, b TicketRow) int { return b.Started.Compare(a.Started) })
-	p.addAccount(out, id)
-	out.Latencies = p.latenciesOf(view, id, out.Tickets)
+	if !caller.Scoped() { // an account concerns everything
+		p.addAccount(out, id)
+		out.Latencies = p.latenciesOf(view, id, out.Tickets)
+	}
 	return out, nil
 }
 

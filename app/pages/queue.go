@@ -47,8 +47,7 @@ type Bar struct {
 // Queue is a queue's page.
 type Queue struct {
 	placement.QueueState
-	Held      map[Held]int        `json:"held"` // pending placements by what holds them
-	Policies  []placement.Cap     `json:"caps,omitempty"`
+	Held      map[Held]int        `json:"held"`    // pending placements by what holds them
 	Waiting   []Bar               `json:"waiting"` // the longest waiting, at most 200
 	Ended     []Bar               `json:"ended"`   // newest first
 	Counts    map[string]int      `json:"counts"`  // of the last hour

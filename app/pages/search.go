@@ -104,8 +104,14 @@ func (p *Pages) findSessions(f *finder, caller auth.Caller) {
 			if f.full() {
 				return
 			}
+			if !caller.ReachesBeside(p.Home.Of("location", g.Location)) {
+				continue
+			}
 			short := g.ID[strings.LastIndex(g.ID, "/")+1:]
 			f.try(Hit{Kind: "session", Name: short, Note: g.Name, To: to("/sessions?id=", g.ID)}, g.ID, g.Name, g.IPAddress)
+			if !may(caller, "DescribePlayerSessions") {
+				continue
+			}
 			for s := range p.Sessions.Players.Of(view, g.ID) {
 				f.try(Hit{Kind: "player", Name: s.PlayerID, Note: string(s.Status), To: to("/players?id=", s.PlayerID)})
 			}
@@ -127,7 +133,7 @@ func (p *Pages) findByID(ctx context.Context, f *finder, caller auth.Caller, tex
 			f.exact = append(f.exact, Hit{Kind: "ticket", Name: d.Ticket.ID, Note: string(d.Ticket.Status), To: to("/tickets?id=", d.Ticket.ID)})
 		}
 	}
-	if may(caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && caller.Reaches(p.fleetOf(text)) {
+	if may(caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && p.reachesSession(caller, text) {
 		g, err := p.Sessions.Get(ctx, text)
 		if err != nil {
 			return err

@@ -206,3 +206,8 @@ func (p *Pages) GameSession(ctx context.Context, caller auth.Caller, id string) 
 func (p *Pages) fleetOf(gameSessionID string) string {
 	return p.Home.OfFleet(arn.SessionFleet(gameSessionID))
 }
+
+// reachesSession reports whether a game session is in a caller's scope.
+func (p *Pages) reachesSession(caller auth.Caller, gameSessionID string) bool {
+	return caller.Reaches(p.fleetOf(gameSessionID)) && caller.ReachesBeside(p.Home.Of("location", arn.SessionLocation(gameSessionID)))
+}
