@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
@@ -75,11 +74,11 @@ type Notable struct {
 }
 
 // Now returns the first page.
-func (p *Pages) Now(ctx context.Context, _ auth.Caller) (*Now, error) {
+func (p *Pages) Now(ctx context.Context) (*Now, error) {
 	view, now := p.Store.View(), time.Now()
 	n := &Now{Totals: p.totals(view), Locations: p.locations()}
 	n.Series = p.whole.series(now, p.begun, []string{"starts", "crashes"}, []string{"players", "sessions", "waiting", "pending", "free"})
-	n.Lights = []Light{p.matchLight(now, n.Totals), p.placeLight(now, n.Totals, n.Locations), p.connectLight(view, now, n.Totals)}
+	n.Lights = []Light{p.matchLight(now, n.Totals), p.placeLight(now, n.Totals, n.Locations), p.connectLight(now, n.Totals)}
 	n.First = n.Totals.Fleets == 0
 	var err error
 	n.Notable, err = p.notable(ctx)
@@ -215,7 +214,7 @@ func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 }
 
 // connectLight judges whether game servers stay.
-func (p *Pages) connectLight(_ store.Reader, now time.Time, t Totals) Light {
+func (p *Pages) connectLight(now time.Time, t Totals) Light {
 	l := Light{Name: "Connect", State: Idle, Text: "no game server runs", To: "/fleets"}
 	counts, _ := p.whole.since(now, recent)
 	starts, crashes := counts["starts"], counts["crashes"]

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -137,14 +136,14 @@ type measured struct {
 }
 
 // judge takes a match for Run to measure; it never waits.
-func (p *Pages) judge(m *flexmatch.Matched) {
+func (r *recorder) judge(m *flexmatch.Matched) {
 	if m.Backfill != "" {
 		return
 	}
 	select {
-	case p.toJudge <- m:
+	case r.toJudge <- m:
 	default:
-		if c := p.configuration(m.Configuration); c != nil {
+		if c := r.configuration(m.Configuration); c != nil {
 			c.scales.mu.Lock()
 			c.scales.skipped++
 			c.scales.mu.Unlock()
@@ -153,9 +152,9 @@ func (p *Pages) judge(m *flexmatch.Matched) {
 }
 
 // measure measures a match.
-func (p *Pages) measure(m *flexmatch.Matched) {
-	c := p.configuration(m.Configuration)
-	rs, err := p.Matches.RuleSets.Compiled(p.Store.View(), m.RuleSet)
+func (r *recorder) measure(m *flexmatch.Matched) {
+	c := r.configuration(m.Configuration)
+	rs, err := r.of.Matches.RuleSets.Compiled(r.of.Store.View(), m.RuleSet)
 	if c == nil || err != nil {
 		return // the rule set was deleted
 	}
@@ -166,7 +165,7 @@ func (p *Pages) measure(m *flexmatch.Matched) {
 	found := rulesOf(rs, m.Level, lineup)
 	found = append(found, attributesOf(rs, lineup)...)
 	location := ""
-	if g := p.Sessions.Live(p.Store.View(), m.GameSessionID); g != nil {
+	if g := r.of.Sessions.Live(r.of.Store.View(), m.GameSessionID); g != nil {
 		location = g.Location
 	}
 	if worst, ok := slowest(m, location); ok {
@@ -251,7 +250,7 @@ func slowest(m *flexmatch.Matched, location string) (millis float64, ok bool) {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Quality returns how fair the matches of a configuration are. Errors: NotFound.
-func (p *Pages) Quality(_ context.Context, name string) (*Quality, error) {
+func (p *Pages) Quality(name string) (*Quality, error) {
 	view, now := p.Store.View(), time.Now()
 	c := p.Matches.Configurations.Get(view, name)
 	if c == nil {

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -100,7 +99,7 @@ func pointer(v float64, ok bool) *float64 {
 }
 
 // Queue returns a queue's page. Errors: NotFound.
-func (p *Pages) Queue(_ context.Context, name string) (*Queue, error) {
+func (p *Pages) Queue(name string) (*Queue, error) {
 	view, now := p.Store.View(), time.Now()
 	out := &Queue{Held: map[Held]int{}, Waiting: []Bar{}, Ended: []Bar{}, Counts: map[string]int{}, Quantiles: map[string]*float64{}, Since: p.begun}
 	all := p.Placements.Overview()

@@ -21,6 +21,8 @@ const hitsMost = 8
 
 // finder collects the hits of a search; exact ones come first.
 type finder struct {
+	*Pages
+	caller       auth.Caller
 	text         string // in lower case
 	exact, other []Hit
 }
@@ -48,7 +50,7 @@ func (p *Pages) Search(ctx context.Context, caller auth.Caller, text string) ([]
 	if text == "" {
 		return []Hit{}, nil
 	}
-	f := &finder{text: strings.ToLower(text)}
+	f := &finder{Pages: p, caller: caller, text: strings.ToLower(text)}
 	view := p.Store.View()
 	for fl := range p.Fleets.All(view, "") {
 		if arn := p.Home.OfFleet(fl.ID); caller.Reaches(arn) && may(caller, "DescribeFleetAttributes") {
@@ -79,9 +81,9 @@ func (p *Pages) Search(ctx context.Context, caller auth.Caller, text string) ([]
 		}
 	}
 	if may(caller, "DescribeGameSessions") {
-		p.findSessions(f, caller)
+		f.sessions()
 	}
-	if err := p.findByID(ctx, f, caller, text); err != nil {
+	if err := f.byID(ctx, text); err != nil {
 		return nil, err
 	}
 	hits := append(append([]Hit{}, f.exact...), f.other...) // none is an empty list, not null
@@ -93,48 +95,48 @@ func to(page, id string) string { return page + url.QueryEscape(id) }
 
 func may(caller auth.Caller, action auth.Action) bool { return caller.Has(action) == nil }
 
-// findSessions looks for game sessions by id, name and address, and for their players.
-func (p *Pages) findSessions(f *finder, caller auth.Caller) {
-	view := p.Store.View()
-	for fl := range p.Fleets.All(view, "") {
-		if !caller.Reaches(p.Home.OfFleet(fl.ID)) {
+// sessions looks for game sessions by id, name and address, and for their players.
+func (f *finder) sessions() {
+	view := f.Store.View()
+	for fl := range f.Fleets.All(view, "") {
+		if !f.caller.Reaches(f.Home.OfFleet(fl.ID)) {
 			continue
 		}
-		for g := range p.Sessions.All(view, fl.ID) {
+		for g := range f.Sessions.All(view, fl.ID) {
 			if f.full() {
 				return
 			}
-			if !caller.ReachesBeside(p.Home.Of("location", g.Location)) {
+			if !f.caller.ReachesBeside(f.Home.Of("location", g.Location)) {
 				continue
 			}
 			short := g.ID[strings.LastIndex(g.ID, "/")+1:]
 			f.try(Hit{Kind: "session", Name: short, Note: g.Name, To: to("/sessions?id=", g.ID)}, g.ID, g.Name, g.IPAddress)
-			if !may(caller, "DescribePlayerSessions") {
+			if !may(f.caller, "DescribePlayerSessions") {
 				continue
 			}
-			for s := range p.Sessions.Players.Of(view, g.ID) {
+			for s := range f.Sessions.Players.Of(view, g.ID) {
 				f.try(Hit{Kind: "player", Name: s.PlayerID, Note: string(s.Status), To: to("/players?id=", s.PlayerID)})
 			}
 		}
 	}
 }
 
-// findByID looks for what is no longer in memory, by its exact id.
-func (p *Pages) findByID(ctx context.Context, f *finder, caller auth.Caller, text string) error {
+// byID looks for what is no longer in memory, by its exact id.
+func (f *finder) byID(ctx context.Context, text string) error {
 	if len(f.exact) > 0 {
 		return nil
 	}
-	if may(caller, "DescribeMatchmaking") {
-		d, err := p.Matches.Get(ctx, text)
+	if may(f.caller, "DescribeMatchmaking") {
+		d, err := f.Matches.Get(ctx, text)
 		if err != nil {
 			return err
 		}
-		if d != nil && caller.Reaches(p.Matches.Configurations.ARN(d.Ticket.Configuration)) {
+		if d != nil && f.caller.Reaches(f.Matches.Configurations.ARN(d.Ticket.Configuration)) {
 			f.exact = append(f.exact, Hit{Kind: "ticket", Name: d.Ticket.ID, Note: string(d.Ticket.Status), To: to("/tickets?id=", d.Ticket.ID)})
 		}
 	}
-	if may(caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && p.reachesSession(caller, text) {
-		g, err := p.Sessions.Get(ctx, text)
+	if may(f.caller, "DescribeGameSessions") && strings.Contains(text, "gamesession/") && f.reachesSession(f.caller, text) {
+		g, err := f.Sessions.Get(ctx, text)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,139 +27,133 @@ type Gate struct {
 	TicketOf func(ctx context.Context, id string) (string, error)
 }
 
-// Views returns the views of the console, by name.
-func (p *Pages) Views(g Gate) map[string]console.View {
-	account := func(action auth.Action) func(*http.Request, url.Values) (auth.Caller, error) {
-		return func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Allow(r, action) }
-	}
-	some := func(r *http.Request, action auth.Action) (auth.Caller, error) { // who may see at least a part
+// allowing returns the sender of a request for a view with parameters, or a fault.
+type allowing = func(r *http.Request, q url.Values) (auth.Caller, error)
+
+// account lets those see a view who may perform an action in the whole account.
+func (g Gate) account(action auth.Action) allowing {
+	return func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Allow(r, action) }
+}
+
+// resource is like account for the resource that the parameters name.
+func (g Gate) resource(action auth.Action, of func(q url.Values) (arn string)) allowing {
+	return func(r *http.Request, q url.Values) (auth.Caller, error) { return g.Allow(r, action, of(q)) }
+}
+
+// part lets those see a view whose role allows an action; the view has what is in their scope.
+func (g Gate) part(action auth.Action) allowing {
+	return func(r *http.Request, _ url.Values) (auth.Caller, error) {
 		caller, err := g.Who(r, action)
 		if err == nil {
 			err = caller.Has(action)
 		}
 		return caller, err
 	}
+}
+
+// show returns a view of what depends on the parameters alone.
+func show[T any](allow allowing, data func(ctx context.Context, q url.Values) (T, error)) console.View {
+	return showTo(allow, func(ctx context.Context, _ auth.Caller, q url.Values) (T, error) { return data(ctx, q) })
+}
+
+// showTo returns a view of what depends on the caller, too.
+func showTo[T any](allow allowing, data func(ctx context.Context, c auth.Caller, q url.Values) (T, error)) console.View {
+	return console.View{Allow: allow, Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) { return data(ctx, c, q) }}
+}
+
+// Views returns the views of the console, by name.
+func (p *Pages) Views(g Gate) map[string]console.View {
+	all := p.hostingViews(g)
+	maps.Copy(all, p.matchViews(g))
+	maps.Copy(all, p.peopleViews(g))
+	return all
+}
+
+// hostingViews are the views of what runs, and where.
+func (p *Pages) hostingViews(g Gate) map[string]console.View {
 	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
 	return map[string]console.View{
-		"now": {
-			Allow: account("DescribeFleetUtilization"),
-			Data:  func(ctx context.Context, c auth.Caller, _ url.Values) (any, error) { return p.Now(ctx, c) },
-		},
-		"world": {
-			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
-				caller, err := g.Allow(r, "DescribeFleetUtilization")
-				if err == nil {
-					err = caller.Has("DescribeGameSessionQueues") // caps are of queues
-				}
-				return caller, err
-			},
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				return p.World(ctx, c, q.Get("location"))
-			},
-		},
-		"queues": {
-			Allow: account("DescribeGameSessionQueues"),
-			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Queues(), nil },
-		},
-		"queue": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.Allow(r, "DescribeGameSessionQueues", p.Home.Of("gamesessionqueue", q.Get("name")))
-			},
-			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
-				return p.Queue(ctx, q.Get("name"))
-			},
-		},
-		"matchmakers": {
-			Allow: account("DescribeMatchmakingConfigurations"),
-			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Matchmakers(), nil },
-		},
-		"matchmaker": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.Allow(r, "DescribeMatchmaking", p.Home.Of("matchmakingconfiguration", q.Get("name")))
-			},
-			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
-				return p.Matchmaker(ctx, q.Get("name"))
-			},
-		},
-		"quality": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.Allow(r, "DescribeMatchmaking", p.Home.Of("matchmakingconfiguration", q.Get("name")))
-			},
-			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) {
-				return p.Quality(ctx, q.Get("name"))
-			},
-		},
-		"ticket": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.AllowOf(r, "DescribeMatchmaking", func(ctx context.Context) (string, error) {
-					name, err := g.TicketOf(ctx, q.Get("id"))
-					return p.Home.Of("matchmakingconfiguration", name), err
-				})
-			},
-			Data: func(ctx context.Context, _ auth.Caller, q url.Values) (any, error) { return p.Ticket(ctx, q.Get("id")) },
-		},
-		"fleet": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.Allow(r, "DescribeGameSessions", fleet(q))
-			},
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				return p.Fleet(ctx, q.Get("id"), func(location string) bool { return c.ReachesBeside(p.Home.Of("location", location)) })
-			},
-		},
-		"host": {
-			Allow: account(auth.ReadHosts),
-			Data:  func(_ context.Context, _ auth.Caller, q url.Values) (any, error) { return p.Host(q.Get("id")) },
-		},
-		"sessions": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				if q.Get("fleet") != "" {
-					return g.Allow(r, "DescribeGameSessions", p.Home.OfFleet(p.Home.FleetID(q.Get("fleet"))))
-				}
-				return some(r, "DescribeGameSessions")
-			},
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				in := SessionQuery{FleetID: q.Get("fleet"), Status: session.Status(q.Get("state")), Text: q.Get("text"), Sort: q.Get("sort")}
-				if text := q.Get("limit"); text != "" {
-					n, err := strconv.Atoi(text)
-					if err != nil || n < 1 || n > sessionsMost {
-						return nil, fault.Invalid("limit: %.40q is no number from 1 to %d", text, sessionsMost)
-					}
-					in.Limit = n
-				}
-				return p.GameSessions(ctx, c, in)
-			},
-		},
-		"session": {
-			Allow: func(r *http.Request, q url.Values) (auth.Caller, error) {
-				return g.Allow(r, "DescribeGameSessions", p.fleetOf(q.Get("id")))
-			},
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
+		"now":   show(g.account("DescribeFleetUtilization"), func(ctx context.Context, _ url.Values) (*Now, error) { return p.Now(ctx) }),
+		"world": show(g.world, func(_ context.Context, q url.Values) (*World, error) { return p.World(q.Get("location")) }),
+		"fleet": showTo(g.resource("DescribeGameSessions", fleet), func(ctx context.Context, c auth.Caller, q url.Values) (*FleetPage, error) {
+			return p.Fleet(ctx, q.Get("id"), func(location string) bool { return c.ReachesBeside(p.Home.Of("location", location)) })
+		}),
+		"host":    show(g.account(auth.ReadHosts), func(_ context.Context, q url.Values) (*HostPage, error) { return p.Host(q.Get("id")) }),
+		"crashes": show(g.account("DescribeFleetEvents"), func(context.Context, url.Values) (*Crashes, error) { return p.Crashes(), nil }),
+		"sessions": showTo(func(r *http.Request, q url.Values) (auth.Caller, error) {
+			if fleet := q.Get("fleet"); fleet != "" {
+				return g.Allow(r, "DescribeGameSessions", p.Home.OfFleet(p.Home.FleetID(fleet)))
+			}
+			return g.part("DescribeGameSessions")(r, q)
+		}, func(ctx context.Context, c auth.Caller, q url.Values) (*SessionList, error) {
+			in, err := sessionQuery(q)
+			if err != nil {
+				return nil, err
+			}
+			return p.GameSessions(ctx, c, in)
+		}),
+		"session": showTo(g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) }),
+			func(ctx context.Context, c auth.Caller, q url.Values) (*SessionPage, error) {
 				return p.GameSession(ctx, c, q.Get("id"))
-			},
-		},
-		"player": {
-			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) {
-				return some(r, "DescribePlayerSessions")
-			},
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				return p.Player(ctx, c, q.Get("id"))
-			},
-		},
-		"player-data": {
-			Allow: account(auth.ReadPlayerData),
-			Data: func(_ context.Context, _ auth.Caller, q url.Values) (any, error) {
-				return p.PlayerData(q.Get("id"))
-			},
-		},
-		"crashes": {
-			Allow: account("DescribeFleetEvents"),
-			Data:  func(context.Context, auth.Caller, url.Values) (any, error) { return p.Crashes(), nil },
-		},
-		"search": {
-			Allow: func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r, auth.UseConsole) },
-			Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) {
-				return p.Search(ctx, c, q.Get("text"))
-			},
-		},
+			}),
+	}
+}
+
+// world lets those see the world who may also see queues, whose latency caps are part of it.
+func (g Gate) world(r *http.Request, _ url.Values) (auth.Caller, error) {
+	caller, err := g.Allow(r, "DescribeFleetUtilization")
+	if err == nil {
+		err = caller.Has("DescribeGameSessionQueues")
+	}
+	return caller, err
+}
+
+// sessionQuery returns the query of the parameters. Errors: InvalidRequest.
+func sessionQuery(q url.Values) (SessionQuery, error) {
+	in := SessionQuery{FleetID: q.Get("fleet"), Status: session.Status(q.Get("state")), Text: q.Get("text"), Sort: q.Get("sort")}
+	text := q.Get("limit")
+	if text == "" {
+		return in, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > sessionsMost {
+		return in, fault.Invalid("limit: %.40q is no number from 1 to %d", text, sessionsMost)
+	}
+	in.Limit = n
+	return in, nil
+}
+
+// matchViews are the views of queues and matchmaking.
+func (p *Pages) matchViews(g Gate) map[string]console.View {
+	queue := func(q url.Values) string { return p.Home.Of("gamesessionqueue", q.Get("name")) }
+	configuration := func(name string) string { return p.Home.Of("matchmakingconfiguration", name) }
+	named := g.resource("DescribeMatchmaking", func(q url.Values) string { return configuration(q.Get("name")) })
+	ticket := func(r *http.Request, q url.Values) (auth.Caller, error) {
+		return g.AllowOf(r, "DescribeMatchmaking", func(ctx context.Context) (string, error) {
+			name, err := g.TicketOf(ctx, q.Get("id"))
+			return configuration(name), err
+		})
+	}
+	return map[string]console.View{
+		"queues":      show(g.account("DescribeGameSessionQueues"), func(context.Context, url.Values) (*QueueList, error) { return p.Queues(), nil }),
+		"queue":       show(g.resource("DescribeGameSessionQueues", queue), func(_ context.Context, q url.Values) (*Queue, error) { return p.Queue(q.Get("name")) }),
+		"matchmakers": show(g.account("DescribeMatchmakingConfigurations"), func(context.Context, url.Values) (*MatchmakerList, error) { return p.Matchmakers(), nil }),
+		"matchmaker":  show(named, func(ctx context.Context, q url.Values) (*Matchmaker, error) { return p.Matchmaker(ctx, q.Get("name")) }),
+		"quality":     show(named, func(_ context.Context, q url.Values) (*Quality, error) { return p.Quality(q.Get("name")) }),
+		"ticket":      show(ticket, func(ctx context.Context, q url.Values) (*Ticket, error) { return p.Ticket(ctx, q.Get("id")) }),
+	}
+}
+
+// peopleViews are the views of players, and the search.
+func (p *Pages) peopleViews(g Gate) map[string]console.View {
+	anybody := func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r, auth.UseConsole) }
+	return map[string]console.View{
+		"player": showTo(g.part("DescribePlayerSessions"), func(ctx context.Context, c auth.Caller, q url.Values) (*PlayerPage, error) {
+			return p.Player(ctx, c, q.Get("id"))
+		}),
+		"player-data": show(g.account(auth.ReadPlayerData), func(_ context.Context, q url.Values) (*PlayerData, error) { return p.PlayerData(q.Get("id")) }),
+		"search": showTo(anybody, func(ctx context.Context, c auth.Caller, q url.Values) ([]Hit, error) {
+			return p.Search(ctx, c, q.Get("text"))
+		}),
 	}
 }

@@ -1,13 +1,11 @@
 package pages
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
@@ -233,18 +231,18 @@ func (d *distances) busiest(now time.Time) []Flow {
 }
 
 // recordDistances remembers how far away the players of a placement are.
-func (p *Pages) recordDistances(tx *store.Tx, e *placement.Placement) {
+func (r *recorder) recordDistances(tx *store.Tx, e *placement.Placement) {
 	if e.Status != placement.Fulfilled {
 		return
 	}
-	if r := p.Placements.RequestOf(tx, e.ID); r != nil {
-		tx.OnCommit(func() { p.distances.add(e.Ended, e.Location, r.Latencies) })
+	if in := r.of.Placements.RequestOf(tx, e.ID); in != nil {
+		tx.OnCommit(func() { r.distances.add(e.Ended, e.Location, in.Latencies) })
 	}
 }
 
 // World returns the page of the world. location is what is looked at more closely, or "".
 // Errors: NotFound (no fleet is in the location).
-func (p *Pages) World(_ context.Context, _ auth.Caller, location string) (*World, error) {
+func (p *Pages) World(location string) (*World, error) {
 	now := time.Now()
 	out := &World{Since: p.begun, Locations: []WorldLocation{}, Flows: p.distances.busiest(now)}
 	for _, l := range p.locations() {
