@@ -196,7 +196,7 @@ func and(claims map[string]any, more map[string]any) map[string]any {
 	return all
 }
 
-// A person logs in with an account, may do what the rule gives, and stands in the audit log.
+// A person logs in with an account, may do what the role of the rule allows, and is named in the audit log.
 func TestOIDC_LogIn(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
@@ -583,8 +583,8 @@ func TestOIDC_ProviderComesAndGoes(t *testing.T) {
 	}
 }
 
-// Behind a proxy that speaks TLS, the browser sends the cookies by TLS only, and what it keeps
-// meanwhile it takes from no other host.
+// Behind a proxy that speaks TLS, the browser sends the cookies by TLS only, and
+// accepts that of a login that has begun from no other host.
 func TestOIDC_BehindTLS(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)

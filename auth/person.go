@@ -34,7 +34,7 @@ func (p *Person) ID() string {
 	return personPrefix + hex.EncodeToString(sum[:12])
 }
 
-// SetRules sets the function that returns the role and scope which a rule gives, as long
+// SetRules sets the function that returns the role and scope that a rule grants, as long
 // as the rule exists. It must be called before traffic; without it no person has a login.
 func (s *Service) SetRules(of func(rule string) (Role, Scope, bool)) { s.rules = of }
 

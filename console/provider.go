@@ -37,10 +37,10 @@ const (
 	maxProblem = 2000
 )
 
-// away and problem return the names of the cookies of a login with the provider: of what is
-// kept meanwhile, and of why the last one failed. With TLS a browser takes the first from
-// nobody but this very host, so that no neighbor can have somebody end a login that the
-// neighbor began.
+// away and problem return the names of the cookies of a login with the provider: of the state
+// kept until its answer, and of why the last one failed. With TLS a browser accepts the first
+// from this host only, so that no other host of the domain can make somebody complete a login
+// that it began.
 func (p *People) away(r *http.Request) string {
 	if p.Secure(r) {
 		return "__Host-" + p.Cookie + "_away"

@@ -253,7 +253,7 @@ func (f *follower) write(next frame) error {
 	return f.out.ctl.Flush()
 }
 
-// refuse tells the page why the stream ends.
+// refuse writes why the stream ends.
 func (f *follower) refuse(err error) error {
 	text, _ := f.console.told(err)
 	return f.write(frame{At: time.Now().UTC(), Error: text})

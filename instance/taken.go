@@ -24,9 +24,8 @@ func (h *Host) free(now time.Time) {
 	h.Taken = slices.DeleteFunc(slices.Clone(h.Taken), func(t TakenPort) bool { return wake.Passed(t.Until, now) })
 }
 
-// movePorts gives a group, which is part of i, other ports of its host if another program
-// holds some of those that it has, which is why it does not run. It keeps them as long as the
-// instance lives.
+// movePorts assigns a group of i other ports of its host, if it does not run because another
+// program holds some of those that it has. It keeps them until the instance ends.
 func (rs *reports) movePorts(tx *store.Tx, i *Instance, g *Group, taken []int) {
 	var held []int
 	all := i.Ports(g)
@@ -82,8 +81,8 @@ func (r *room) usePorts(i *Instance) {
 }
 
 // without returns the ports that a new instance cannot have, in ascending order. Those that
-// other programs hold are in the way of container groups only: an agent gives a process of a
-// build another port of its instance.
+// other programs hold matter for container groups only: an agent assigns a process of a build
+// another port of its instance.
 func (r *room) without(d demand) []ports {
 	if !d.containers || len(r.Taken) == 0 {
 		return r.taken

@@ -15,7 +15,7 @@ func measured(wait float64) *batch {
 	return b
 }
 
-// Known numbers have the interval that a table of Student's distribution gives, and what
+// Known numbers have the interval in a table of Student's distribution, and what
 // differs less than it varies is unclear.
 func TestCompare_Intervals(t *testing.T) {
 	m := measure{name: "wait", better: "lower", of: func(b *batch) float64 {

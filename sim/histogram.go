@@ -39,7 +39,7 @@ func whole(list []*batch) *batch {
 }
 
 // pairs returns the distributions of waits, of the numbers that rules of both sets limit,
-// and of what else tells the quality of matches.
+// and of the other measures of the quality of matches.
 func pairs(ra, rb *Report, a, b *batch) []Pair {
 	out := []Pair{}
 	add := func(name, unit string, x, y *sketch, limit ...*float64) {

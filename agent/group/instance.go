@@ -29,7 +29,7 @@ type Machine struct {
 	KeepLogs  time.Duration // how long an instance's folder outlives it, so that logs can be fetched
 
 	Full func() bool // reports whether the disk is too full to launch anything
-	// Free reports whether no program holds a port of this machine; nil: binding it tells.
+	// Free reports whether no program holds a port of this machine; nil: a port is free if it can be bound.
 	Free    func(port int, protocol string) bool
 	Exited  func(protocol.Exited) // stores the report of a process's end, and sends it
 	Changed func()                // called when Report or Over has changed; does not block

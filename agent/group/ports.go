@@ -12,9 +12,9 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// A port that another program seems to hold is looked at several times, since an engine may
-// take a moment to let go of those of containers that have ended. Then Muster is told, which
-// gives the group others; until it does, the port is looked at now and then.
+// A port that another program seems to hold is checked several times, since an engine may take a
+// moment to release the ports of containers that have ended. Then it is reported to Muster, which
+// assigns the group other ports; until it does, the port is checked from time to time.
 const (
 	looks     = 3
 	lookPause = time.Second

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// withPort gives the first group a port of the machine.
+// withPort publishes a port of the machine for the first group.
 func (s *stage) withPort(port int) func(*protocol.Desired) {
 	return func(d *protocol.Desired) {
 		d.Groups[0].Containers = slices.Clone(d.Groups[0].Containers)

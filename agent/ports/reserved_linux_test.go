@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Ports of root are used by whoever may use them, each once.
+// A process that may use the ports of root uses them, each once.
 func TestListenReserved(t *testing.T) {
 	t.Parallel()
 	probe, err := net.Listen("tcp4", "127.0.0.1:1022")

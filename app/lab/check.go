@@ -126,7 +126,7 @@ func defaultOf(a ruleset.Attribute) any {
 	return nil
 }
 
-// levels tells of the levels, and warns of steps that change nothing or make a rule
+// levels describes the levels, and warns of steps that change nothing or make a rule
 // stricter.
 func (c *Checked) levels(rs *ruleset.RuleSet, t text) {
 	levels := rs.Levels()
@@ -210,7 +210,7 @@ func seconds(s float64) string {
 // text is the body of a rule set.
 type text string
 
-// named returns where the text gives something a name; the first character if it does not.
+// named returns the position at which the text names something, or that of the first character.
 func (t text) named(name string) (line, column int) {
 	quoted, err := json.Marshal(name)
 	if err != nil {

@@ -148,7 +148,7 @@ func checkSize(o *sim.Options) error {
 	return nil
 }
 
-// worker paces a simulation, and tells of its state.
+// worker paces a simulation, and reports its state.
 type worker struct {
 	lab       *Lab
 	ctx       context.Context
@@ -160,10 +160,10 @@ type worker struct {
 	failed    error // what ended it, if not the bound on time
 }
 
-// slice is how long a simulation works before it gives way.
+// slice is how long a simulation works before it rests.
 const slice = 2 * time.Millisecond
 
-// step gives way after each slice of work, so that the simulation uses no more than its
+// step rests after each slice of work, so that the simulation uses no more than its
 // share of a processor.
 func (w *worker) step(at time.Duration, tickets int) error {
 	now := time.Now()

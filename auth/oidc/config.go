@@ -1,6 +1,6 @@
 // Package oidc lets people log in to the console with the account of an OpenID Connect
 // provider: the authorization code flow with PKCE (OpenID Connect Core, RFC 7636, RFC 9700).
-// It says who somebody is and which rule gives that person a role; logins are kept by
+// It says who somebody is and which rule grants that person a role; logins are kept by
 // package auth. Nothing is kept here between the beginning of a login and its end: what
 // belongs to it is sealed in a cookie, so that another node can end it.
 package oidc
@@ -46,7 +46,7 @@ type Config struct {
 	Lifetime time.Duration
 }
 
-// Rule gives a role, and maybe a scope, to those whose claim has a value.
+// Rule grants a role, and optionally a scope, to those whose claim has a value.
 type Rule struct {
 	Value string
 	Role  auth.Role
@@ -176,7 +176,7 @@ func newRules(c *Config) *rules {
 	return r
 }
 
-// of returns what the rule with a fingerprint gives.
+// of returns what the rule with a fingerprint grants.
 func (r *rules) of(fingerprint string) (auth.Role, auth.Scope, bool) {
 	if i := slices.Index(r.prints, fingerprint); i >= 0 {
 		return r.all[i].Role, r.all[i].Scope, true

@@ -91,7 +91,7 @@ func (p *Provider) Name() string { return p.config.Name }
 // Lifetime returns how long a login is valid.
 func (p *Provider) Lifetime() time.Duration { return p.config.Lifetime }
 
-// Rule returns the role and scope that the rule with a fingerprint gives, as long as there
+// Rule returns the role and scope that the rule with a fingerprint grants, as long as there
 // is one.
 func (p *Provider) Rule(fingerprint string) (auth.Role, auth.Scope, bool) {
 	return p.rules.of(fingerprint)

@@ -85,7 +85,7 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 // label returns the name of a rule set in a report: that of its file without the ending.
 func label(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }
 
-// note tells how fast the simulation was.
+// note reports how fast the simulation was.
 func (c *simulateCommand) note(t *streams, begun time.Time, played sim.PlayedTimes) {
 	took, minutes := time.Since(begun), played.Waiting+played.Playing
 	fmt.Fprintf(t.err, "%.0f player-minutes simulated in %s: %.0f a second\n", minutes, took.Round(time.Millisecond), minutes/took.Seconds())

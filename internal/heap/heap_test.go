@@ -91,7 +91,7 @@ func deep(n int, there *sync.WaitGroup, until chan struct{}) byte {
 }
 
 // The heap may grow by the headroom, whatever the goroutines' stacks are. It changes the
-// collector of the whole process, so no other test may run meanwhile.
+// collector of the whole process, so no other test may run at the same time.
 func TestPace_Stacks(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(normal))
 	keep := make([]byte, 12<<20)
@@ -178,7 +178,7 @@ func TestAmount(t *testing.T) {
 
 var sink []byte
 
-// It changes the collector of the whole process, so no other test may run meanwhile.
+// It changes the collector of the whole process, so no other test may run at the same time.
 func TestCollector(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -220,7 +220,7 @@ func TestCollector(t *testing.T) {
 }
 
 // What was allocated before the first collection is free soon after. It frees memory of the
-// whole process, so no other test may run meanwhile.
+// whole process, so no other test may run at the same time.
 func TestCollector_Burst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -212,7 +212,7 @@ func writes(n, size int) (each time.Duration, err error) {
 	return (processor() - begin) / time.Duration(n), nil
 }
 
-// outage kills the server while it tells the players of their match, until that has come
+// outage kills the server while it notifies the players of their match, until that has come
 // before it had told all of them.
 func (c *assembly) outage() error {
 	fmt.Println("\n| killed after were told | ready again after | all resumed after | all told after | changes lost | sent twice |\n|---|---|---|---|---|---|")

@@ -64,7 +64,7 @@ const (
 	straight     = 1.2  // how far a point may be beside the line that replaces it, in tenths of a degree
 )
 
-// write writes the map that a topology gives.
+// write writes the map of a topology.
 func write(w io.Writer, text []byte) error {
 	var t topology
 	if err := json.Unmarshal(text, &t); err != nil {

@@ -34,8 +34,8 @@ type Placement struct {
 	Result string `json:"result"` // of the last round, for people; "" before it
 }
 
-// errUntold reports that a ticket has no match yet, or that Muster tells nothing of it without
-// an access key.
+// errUntold reports that a ticket has no match yet, or that Muster describes it only to
+// callers with an access key.
 var errUntold = errors.New("nothing is known of this match")
 
 const mostAnswer = 1 << 20 // bytes

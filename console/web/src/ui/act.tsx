@@ -64,7 +64,7 @@ export const ask = (a: Action): void => {
   open.value = a;
 };
 
-/** Keeps the focus within an element, and gives it back afterwards. */
+/** Keeps the focus within an element, and restores it afterwards. */
 export function useTrap(close: () => void): { current: HTMLDivElement | null } {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
