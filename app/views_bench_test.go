@@ -15,7 +15,7 @@ import (
 
 // BenchmarkViews measures what one computation of a console's page costs, with 10,000 game
 // sessions of 2 players, as many processes, and 2,000 open tickets. A page that is open is
-// computed at most once a second (fleet, session and queue twice), however many have it open.
+// computed at most once a second (a game session and a queue twice), however many have it open.
 func BenchmarkViews(b *testing.B) {
 	t := newBench(b)
 	ids := t.games(10_000)

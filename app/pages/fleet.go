@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -94,23 +95,6 @@ const namedMost = 1500
 
 // hostCells returns the machines on which a fleet runs, by location and name.
 func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string) bool) []HostCells {
-	of := map[string]*HostCells{} // by host id or compute name
-	get := func(hostID, computeName, location string) *HostCells {
-		key := hostID
-		if key == "" {
-			key = "compute " + computeName
-		}
-		h := of[key]
-		if h == nil {
-			h = &HostCells{ID: hostID, Name: computeName, Location: location, Connected: true}
-			if host := p.Instances.Host(view, hostID); host != nil {
-				h.Name, h.Connected, h.Draining = host.Name, host.Connected, host.Draining
-			}
-			of[key] = h
-		}
-		return h
-	}
-	computes := map[string]bool{}
 	var processes []*compute.Process
 	for c := range p.Computes.Processes(view, fleetID, "") {
 		if reaches(c.Location) {
@@ -118,16 +102,14 @@ func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string
 		}
 	}
 	slices.SortFunc(processes, func(a, b *compute.Process) int {
-		if d := a.Initialized.Compare(b.Initialized); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Key, b.Key)
+		return cmp.Or(a.Initialized.Compare(b.Initialized), strings.Compare(a.Key, b.Key))
 	})
-	letters := map[*HostCells][]byte{}
+	m := machines{}
+	computes := map[string]bool{}
 	for _, c := range processes {
-		h := get(c.HostID, c.ComputeName, c.Location)
+		h := m.of(c.HostID, c.ComputeName, c.Location)
 		cell, what := p.cell(view, c)
-		letters[h] = append(letters[h], byte(cell))
+		h.letters = append(h.letters, cell)
 		if len(processes) <= namedMost {
 			h.Sessions = append(h.Sessions, what)
 		}
@@ -137,30 +119,55 @@ func (p *Pages) hostCells(view store.Reader, fleetID string, reaches func(string
 		if !reaches(i.Location) {
 			continue
 		}
-		h := get(i.HostID, i.ID, i.Location)
+		h := m.of(i.HostID, i.ID, i.Location)
 		if h.Instances++; !computes[i.ID] {
 			h.Starting++
 		}
 	}
+	for _, h := range m {
+		if host := p.Instances.Host(view, h.ID); host != nil {
+			h.Name, h.Connected, h.Draining = host.Name, host.Connected, host.Draining
+		}
+	}
+	return m.list()
+}
+
+// machine is a machine whose cells are being collected.
+type machine struct {
+	HostCells
+	letters []byte
+}
+
+// machines are the machines of a fleet by host id, or by the name of the compute in an
+// Anywhere fleet.
+type machines map[string]*machine
+
+// of returns a machine, which is added if it is new.
+func (m machines) of(hostID, computeName, location string) *machine {
+	key := cmp.Or(hostID, "compute "+computeName)
+	h := m[key]
+	if h == nil {
+		h = &machine{HostCells: HostCells{ID: hostID, Name: computeName, Location: location, Connected: true}}
+		m[key] = h
+	}
+	return h
+}
+
+// list returns the machines by location and name.
+func (m machines) list() []HostCells {
 	out := []HostCells{}
-	for _, h := range of {
-		h.Cells = string(letters[h])
-		out = append(out, *h)
+	for _, h := range m {
+		h.Cells = string(h.letters)
+		out = append(out, h.HostCells)
 	}
 	slices.SortFunc(out, func(a, b HostCells) int {
-		if d := strings.Compare(a.Location, b.Location); d != 0 {
-			return d
-		}
-		if d := strings.Compare(a.Name, b.Name); d != 0 {
-			return d
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(strings.Compare(a.Location, b.Location), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
 // cell returns the letter of a process, and what it leads to.
-func (p *Pages) cell(view store.Reader, c *compute.Process) (cell rune, what string) {
+func (p *Pages) cell(view store.Reader, c *compute.Process) (cell byte, what string) {
 	what = "!" + c.ID
 	var g *session.GameSession
 	if c.GameSessionID != "" {

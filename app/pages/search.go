@@ -97,7 +97,7 @@ func may(caller auth.Caller, action auth.Action) bool { return caller.Has(action
 
 // sessions looks for game sessions by id, name and address, and for their players.
 func (f *finder) sessions() {
-	view := f.Store.View()
+	view, reaches := f.Store.View(), f.locationsOf(f.caller)
 	for fl := range f.Fleets.All(view, "") {
 		if !f.caller.Reaches(f.Home.OfFleet(fl.ID)) {
 			continue
@@ -106,7 +106,7 @@ func (f *finder) sessions() {
 			if f.full() {
 				return
 			}
-			if !f.caller.ReachesBeside(f.Home.Of("location", g.Location)) {
+			if !reaches(g.Location) {
 				continue
 			}
 			short := g.ID[strings.LastIndex(g.ID, "/")+1:]

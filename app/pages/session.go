@@ -86,12 +86,13 @@ func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, q SessionQ
 	out := &SessionList{Sessions: []SessionRow{}, Counts: map[string]int{}}
 	text := strings.ToLower(q.Text)
 	var found []*session.GameSession
+	reaches := p.locationsOf(caller)
 	for f := range p.Fleets.All(view, "") {
 		if q.FleetID != "" && f.ID != p.Home.FleetID(q.FleetID) || !caller.Reaches(p.Home.OfFleet(f.ID)) {
 			continue
 		}
 		for g := range p.Sessions.All(view, f.ID) {
-			if !caller.ReachesBeside(p.Home.Of("location", g.Location)) {
+			if !reaches(g.Location) {
 				continue
 			}
 			out.All++
@@ -205,6 +206,23 @@ func (p *Pages) GameSession(ctx context.Context, caller auth.Caller, id string) 
 // fleetOf returns the ARN of a game session's fleet.
 func (p *Pages) fleetOf(gameSessionID string) string {
 	return p.Home.OfFleet(arn.SessionFleet(gameSessionID))
+}
+
+// locationsOf returns a function that reports whether a location is in a caller's scope. It is
+// for many calls by one goroutine.
+func (p *Pages) locationsOf(caller auth.Caller) func(location string) bool {
+	known := map[string]bool{}
+	return func(location string) bool {
+		if !caller.Scoped() {
+			return true
+		}
+		reaches, ok := known[location]
+		if !ok {
+			reaches = caller.ReachesBeside(p.Home.Of("location", location))
+			known[location] = reaches
+		}
+		return reaches
+	}
 }
 
 // reachesSession reports whether a game session is in a caller's scope.

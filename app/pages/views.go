@@ -76,7 +76,7 @@ func (p *Pages) hostingViews(g Gate) map[string]console.View {
 		"now":   show(g.account("DescribeFleetUtilization"), func(ctx context.Context, _ url.Values) (*Now, error) { return p.Now(ctx) }),
 		"world": show(g.world, func(_ context.Context, q url.Values) (*World, error) { return p.World(q.Get("location")) }),
 		"fleet": showTo(g.resource("DescribeGameSessions", fleet), func(ctx context.Context, c auth.Caller, q url.Values) (*FleetPage, error) {
-			return p.Fleet(ctx, q.Get("id"), func(location string) bool { return c.ReachesBeside(p.Home.Of("location", location)) })
+			return p.Fleet(ctx, q.Get("id"), p.locationsOf(c))
 		}),
 		"host":    show(g.account(auth.ReadHosts), func(_ context.Context, q url.Values) (*HostPage, error) { return p.Host(q.Get("id")) }),
 		"crashes": show(g.account("DescribeFleetEvents"), func(context.Context, url.Values) (*Crashes, error) { return p.Crashes(), nil }),
