@@ -128,9 +128,18 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 	return caller, proof, nil
 }
 
-// allowOf is like allow, for resources that must be looked up. It does so only once the
+// allowOf is like allow, for a resource that must be looked up. It does so only once the
 // sender is authenticated, and its role allows the action.
 func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error) {
+	return c.allowBodyOf(r, nil, action, func(ctx context.Context) ([]string, error) {
+		resource, err := look(ctx)
+		return []string{resource}, err
+	})
+}
+
+// allowBodyOf is like allowOf, for a request whose body has been read, and any number of
+// resources.
+func (c *callers) allowBodyOf(r *http.Request, body []byte, action auth.Action, look func(context.Context) (resources []string, err error)) (auth.Caller, error) {
 	request := audit.From(r.Context())
 	p, proof, err := c.authenticate(r, action)
 	caller := callerOf(p)
@@ -139,19 +148,19 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 		err = caller.Has(action)
 	}
 	if err == nil {
-		err = proof(nil)
+		err = proof(body)
 	}
-	var resource string
+	var resources []string
 	if err == nil {
 		door.Known(r)
 		if err := c.limits.Key(caller); err != nil {
 			return auth.Caller{}, err
 		}
-		if resource, err = look(r.Context()); err != nil {
+		if resources, err = look(r.Context()); err != nil {
 			return auth.Caller{}, err
 		}
-		request.SetCaller(caller, action, resource)
-		err = caller.May(action, resource)
+		request.SetCaller(caller, action, resources...)
+		err = caller.May(action, resources...)
 	}
 	if err != nil {
 		request.SetRefused(action, err)

@@ -102,7 +102,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c := console.New(console.Options{
 		Home: o.home(), Events: d.events, Logger: o.Logger, Streams: o.MaxStreams,
 		Last:  func() uint64 { return d.events.Last(d.store.View()) },
-		Allow: d.callers.allow, AllowBody: d.callers.allowBody, AllowOf: d.callers.allowOf,
+		Allow: d.callers.allow, AllowOf: d.callers.allowOf, AllowBodyOf: d.callers.allowBodyOf,
 	})
 	c.Placements(console.Placements{
 		Explain: func(ctx context.Context, id string) (any, error) { return d.placements.Explain(ctx, id) },

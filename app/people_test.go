@@ -89,6 +89,10 @@ func TestConsole_LogIn(t *testing.T) {
 	}
 	status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil)
 	refused("a view for nobody", http.StatusUnauthorized, status, text)
+	for _, path := range []string{"/console/api/rules/check", "/console/api/simulations"} { // who asks comes before what
+		status, text = b.send(http.MethodPost, path, `no JSON`, asJSON)
+		refused(path+" for nobody", http.StatusUnauthorized, status, text)
+	}
 	status, text = b.send(http.MethodPost, "/console/api/login", `{"key_id":"`+keys["operator"].Credentials.AccessKeyID+`","secret":"guess"}`, asJSON)
 	refused("a wrong secret", http.StatusUnauthorized, status, text)
 	if b.cookie != nil {

@@ -36,7 +36,7 @@ func TestClient_Webhooks(t *testing.T) {
 		t.Helper()
 		until(t, "the dead letters are as many as expected", func() bool {
 			var err error
-			if all, err = c.DeadLetters(t.Context(), "backend"); err != nil {
+			if all, err = c.Webhooks().DeadLetters(t.Context(), "backend"); err != nil {
 				t.Fatal(err)
 			}
 			return len(all) == want
@@ -48,21 +48,21 @@ func TestClient_Webhooks(t *testing.T) {
 		t.Errorf("dead letters: %+v", all)
 	}
 	takes.Store(true)
-	if n, err := c.Redeliver(t.Context(), "backend", all[1].Seq); n != 1 || err != nil {
+	if n, err := c.Webhooks().Redeliver(t.Context(), "backend", all[1].Seq); n != 1 || err != nil {
 		t.Fatalf("one again: %d, %v", n, err)
 	}
 	if left := dead(1); left[0].Seq != all[0].Seq {
 		t.Errorf("left are %+v", left)
 	}
-	if n, err := c.Redeliver(t.Context(), "backend"); n != 1 || err != nil {
+	if n, err := c.Webhooks().Redeliver(t.Context(), "backend"); n != 1 || err != nil {
 		t.Fatalf("all again: %d, %v", n, err)
 	}
 	dead(0)
-	sinks, err := c.Sinks(t.Context())
+	sinks, err := c.Webhooks().Sinks(t.Context())
 	if err != nil || len(sinks) != 1 || sinks[0].Attempts.Delivered != 2 || sinks[0].Attempts.Refused != 2 || sinks[0].Attempts.Dead != 2 || sinks[0].DeadLetters != 0 {
 		t.Errorf("sinks: %+v, %v", sinks, err)
 	}
-	if _, err := c.Redeliver(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
+	if _, err := c.Webhooks().Redeliver(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("again to a sink that does not exist: %v", err)
 	}
 }

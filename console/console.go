@@ -38,11 +38,12 @@ type Options struct {
 	// Allow returns the sender of a request, or a fault if it may not perform action on
 	// the resources.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
-	// AllowBody is like Allow for a request whose body has been read.
-	AllowBody func(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error)
 	// AllowOf is like Allow for a resource that is looked up once the sender is
 	// authenticated.
 	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
+	// AllowBodyOf is like AllowOf for a request whose body has been read, and any number of
+	// resources.
+	AllowBodyOf func(r *http.Request, body []byte, action auth.Action, look func(context.Context) (resources []string, err error)) (auth.Caller, error)
 }
 
 // Console serves everything under /console/.

@@ -45,8 +45,12 @@ func newBundle(t *testing.T, may func(auth.Action) error) *bundle {
 		return auth.Anybody(), may(action)
 	}
 	b.console = console.New(console.Options{
-		Events: b.events, Allow: allow, AllowBody: func(r *http.Request, _ []byte, action auth.Action, _ ...string) (auth.Caller, error) {
-			return allow(r, action)
+		Events: b.events, Allow: allow, AllowBodyOf: func(r *http.Request, _ []byte, action auth.Action, look func(context.Context) ([]string, error)) (auth.Caller, error) {
+			if caller, err := allow(r, action); err != nil {
+				return caller, err
+			}
+			_, err := look(r.Context())
+			return auth.Anybody(), err
 		}, AllowOf: func(r *http.Request, action auth.Action, _ func(context.Context) (string, error)) (auth.Caller, error) {
 			return allow(r, action)
 		}, Logger: slog.New(slog.DiscardHandler),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // Rules has the functions of the rules lab.
@@ -86,8 +87,9 @@ func (c *Console) Rules(rules Rules) {
 	})
 }
 
-// readJSON reads the body of a request to read about matchmaking, and checks its sender. It
-// returns false after refusing it. of returns the resources, once the body is read.
+// readJSON reads the body of a request to read about matchmaking. It returns false after
+// refusing it. The body is decoded once the sender is authenticated; then of returns the
+// resources.
 func (c *Console) readJSON(w http.ResponseWriter, r *http.Request, into any, of func() []string) bool {
 	var body bytes.Buffer
 	if err := door.ReadBody(r, &body, maxRules); err != nil {
@@ -98,17 +100,15 @@ func (c *Console) readJSON(w http.ResponseWriter, r *http.Request, into any, of 
 		refuse(w, http.StatusBadRequest, "the body was not received: "+err.Error())
 		return false
 	}
-	d := json.NewDecoder(bytes.NewReader(body.Bytes()))
-	d.DisallowUnknownFields()
-	wrong := d.Decode(into)
-	if _, err := c.opts.AllowBody(r, body.Bytes(), "DescribeMatchmaking", of()...); c.denied(w, err) {
-		return false
-	}
-	if wrong != nil {
-		refuse(w, http.StatusBadRequest, "the body is not what is expected: "+wrong.Error())
-		return false
-	}
-	return true
+	_, err := c.opts.AllowBodyOf(r, body.Bytes(), "DescribeMatchmaking", func(context.Context) ([]string, error) {
+		d := json.NewDecoder(bytes.NewReader(body.Bytes()))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil {
+			return nil, fault.Invalid("the body is not what is expected: %s", err)
+		}
+		return of(), nil
+	})
+	return !c.denied(w, err)
 }
 
 // simulate sends the progress and the result of a simulation. It ends with the request.

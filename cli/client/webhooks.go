@@ -38,22 +38,28 @@ type DeadLetter struct {
 	Again      bool      `json:"again,omitempty"` // is being delivered again
 }
 
+// Webhooks reads and repeats what is delivered to sinks.
+type Webhooks struct{ client *Client }
+
+// Webhooks returns what is known of deliveries.
+func (c *Client) Webhooks() Webhooks { return Webhooks{c} }
+
 // Sinks returns all sinks, in the order of the server's configuration.
-func (c *Client) Sinks(ctx context.Context) ([]Sink, error) {
+func (w Webhooks) Sinks(ctx context.Context) ([]Sink, error) {
 	var all struct{ Sinks []Sink }
-	_, err := c.read(ctx, "/notify/sinks", &all)
+	_, err := w.client.read(ctx, "/notify/sinks", &all)
 	return all.Sinks, err
 }
 
 // DeadLetters returns the dead letters of a sink, oldest first.
-func (c *Client) DeadLetters(ctx context.Context, sink string) (all []DeadLetter, err error) {
+func (w Webhooks) DeadLetters(ctx context.Context, sink string) (all []DeadLetter, err error) {
 	const page = 1000
 	for after := uint64(0); ; after = all[len(all)-1].Seq {
 		var next struct {
 			DeadLetters []DeadLetter `json:"dead_letters"`
 		}
 		q := url.Values{"sink": {sink}, "after": {strconv.FormatUint(after, 10)}, "limit": {strconv.Itoa(page)}}
-		if _, err := c.read(ctx, "/notify/dead-letters?"+q.Encode(), &next); err != nil {
+		if _, err := w.client.read(ctx, "/notify/dead-letters?"+q.Encode(), &next); err != nil {
 			return nil, err
 		}
 		all = append(all, next.DeadLetters...)
@@ -63,14 +69,14 @@ func (c *Client) DeadLetters(ctx context.Context, sink string) (all []DeadLetter
 	}
 }
 
-// Redeliver has a sink sent dead letters again, once each; without numbers, all of them. It
+// Redeliver delivers dead letters of a sink again, once each; without numbers, all of them. It
 // returns how many there are.
-func (c *Client) Redeliver(ctx context.Context, sink string, seqs ...uint64) (n int, err error) {
+func (w Webhooks) Redeliver(ctx context.Context, sink string, seqs ...uint64) (n int, err error) {
 	q := url.Values{"sink": {sink}}
 	for _, seq := range seqs {
 		q.Add("seq", strconv.FormatUint(seq, 10))
 	}
 	var answer struct{ Redelivering int }
-	err = c.change(ctx, http.MethodPost, "/notify/redeliver?"+q.Encode(), nil, &answer)
+	err = w.client.change(ctx, http.MethodPost, "/notify/redeliver?"+q.Encode(), nil, &answer)
 	return answer.Redelivering, err
 }

@@ -22,7 +22,7 @@ type listSinksCommand struct{ watchFlags }
 // Run lists the sinks.
 func (c *listSinksCommand) Run(t *streams, view *terminal.Terminal) error {
 	head := []string{"SINK", "KIND", "URL", "DELIVERED", "FAILED", "REFUSED", "DEAD LETTERS", "BEHIND"}
-	return terminal.List(t.ctx, view, (*client.Client).Sinks, head, func(s client.Sink) []string {
+	return terminal.List(t.ctx, view, func(c *client.Client, ctx context.Context) ([]client.Sink, error) { return c.Webhooks().Sinks(ctx) }, head, func(s client.Sink) []string {
 		return []string{
 			s.Name, s.Kind, s.URL, strconv.Itoa(s.Attempts.Delivered), strconv.Itoa(s.Attempts.Failed), strconv.Itoa(s.Attempts.Refused),
 			strconv.Itoa(s.DeadLetters), fmt.Sprintf("%.0f s", s.LagSeconds),
@@ -38,7 +38,7 @@ type deadLettersCommand struct {
 // Run lists the dead letters of a sink.
 func (c *deadLettersCommand) Run(t *streams, view *terminal.Terminal) error {
 	read := func(server *client.Client, ctx context.Context) ([]client.DeadLetter, error) {
-		return server.DeadLetters(ctx, c.Sink)
+		return server.Webhooks().DeadLetters(ctx, c.Sink)
 	}
 	return terminal.List(t.ctx, view, read, []string{"EVENT", "MESSAGE", "LAST", "ATTEMPTS", "WHY"}, func(d client.DeadLetter) []string {
 		why := d.Error
@@ -57,7 +57,7 @@ type redeliverCommand struct {
 
 // Run has dead letters delivered again.
 func (c *redeliverCommand) Run(t *streams, view *terminal.Terminal) error {
-	n, err := view.Client.Redeliver(t.ctx, c.Sink, c.Events...)
+	n, err := view.Client.Webhooks().Redeliver(t.ctx, c.Sink, c.Events...)
 	if err != nil {
 		return err
 	}

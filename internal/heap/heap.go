@@ -4,7 +4,8 @@
 // and that allocates much collects many times per second then. Once it does, the heap may
 // grow by more before a collection, until collections are far apart or little is
 // allocated. Then the default applies again, and free memory is returned to the operating
-// system. So is what a burst has left that was too short for a collection. GOMEMLIMIT stays in force; if GOGC is set, nothing is changed.
+// system. So is the garbage of a burst that was too short for a collection. GOMEMLIMIT stays
+// in force; if GOGC is set, nothing is changed.
 package heap
 
 import (
