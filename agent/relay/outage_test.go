@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -87,36 +84,8 @@ func (w *wire) dialer() *websocket.Dialer { return &websocket.Dialer{NetDialCont
 // that sends a heartbeat each minute is answered each time on its one connection; Muster
 // then receives the last heartbeat that it missed, and no more.
 func TestRelay_TenMinutes(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up, loopback := newWire(), newWire()
-		m := &muster{t: t, heard: make(chan protocol.Relayed, 100)}
-		server := &http.Server{Handler: m}
-		go server.Serve(up)
-		r, err := listenOn(loopback, Options{Dir: dir, Dial: func(ctx context.Context) (*websocket.Conn, error) {
-			ws, _, err := up.dialer().DialContext(ctx, "ws://muster/", nil)
-			return ws, err
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { r.Run(ctx) })
-		defer func() {
-			up.set(true)
-			server.Close()
-			cancel()
-			running.Wait()
-		}()
-		r.Admit("p1", "own", func() string { return "compute-token" })
-		synctest.Wait()
-		q := url.Values{"pID": {"p1"}, "ComputeId": {"i-1"}, "FleetId": {"fleet-1"}, "Authorization": {"own"}}
-		game, _, err := loopback.dialer().Dial("ws://relay/?"+q.Encode(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer game.NetConn().Close()
+	in(t, func(t *testing.T, m *muster, _ *Relay, visit func(string) *websocket.Conn, up *wire) {
+		game := visit("p1")
 		m.next(protocol.RelayOpen)
 		say(t, game, "ActivateServerProcess", "ready")
 		m.answer(m.next(protocol.RelayFrame))

@@ -17,8 +17,9 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// in runs f with a relay in virtual time. visit connects a process to it.
-func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id string) *websocket.Conn)) {
+// in runs f with a relay in virtual time. visit connects a process to it; up is its way to
+// Muster.
+func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id string) *websocket.Conn, up *wire)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +54,7 @@ func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id st
 			t.Cleanup(func() { ws.NetConn().Close() })
 			synctest.Wait() // until the relay serves it: the order of connections counts
 			return ws
-		})
+		}, up)
 	})
 }
 
@@ -61,7 +62,7 @@ func in(t *testing.T, f func(t *testing.T, m *muster, r *Relay, visit func(id st
 func TestRelay_ProcessThatDoesNotRead(t *testing.T) {
 	for name, frames := range map[string]struct{ number, size int }{"one message": {1, 100}, "many bytes": {17, 1 << 19}, "many messages": {maxUnread + 2, 10}} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn) {
+			in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn, _ *wire) {
 				deaf := visit("deaf")
 				stream := m.next(protocol.RelayOpen).Stream
 				other := visit("other")
@@ -103,7 +104,7 @@ func TestRelay_ProcessThatDoesNotRead(t *testing.T) {
 // The requests of a process that wait for the link have a limited size; more are refused,
 // and those that waited are sent.
 func TestRelay_WaitingBytes(t *testing.T) {
-	in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn) {
+	in(t, func(t *testing.T, m *muster, r *Relay, visit func(string) *websocket.Conn, _ *wire) {
 		game := visit("p1")
 		m.next(protocol.RelayOpen)
 		m.leave(true)
@@ -140,7 +141,7 @@ func TestRelay_WaitingBytes(t *testing.T) {
 // A process has a limited number of connections; the oldest is dropped, and others are not
 // affected.
 func TestRelay_ConnectionsOfOneProcess(t *testing.T) {
-	in(t, func(t *testing.T, m *muster, _ *Relay, visit func(string) *websocket.Conn) {
+	in(t, func(t *testing.T, m *muster, _ *Relay, visit func(string) *websocket.Conn, _ *wire) {
 		other := visit("other")
 		m.next(protocol.RelayOpen)
 		first := visit("many")

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -22,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -84,14 +82,9 @@ func TestGodot_TLS(t *testing.T) {
 // What beacons sign for the library, by datagrams and by HTTP, is what the server accepts.
 func TestGodot_Receipts(t *testing.T) {
 	godot.available(t)
-	muster, folder := node.Path(t), t.TempDir()
-	key := filepath.Join(folder, "beacon-key")
-	if err := os.WriteFile(key, []byte("sixteen letters or more"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	udp, web := startBeacon(t, muster, key)
+	muster, folder, beacon := node.Path(t), t.TempDir(), node.StartBeacon(t)
 	players := filepath.Join(folder, "players.yaml")
-	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: custom-local, udp: %q, https: %q}]\n", key, udp, "http://"+web+"/")
+	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: %s, udp: %q, https: %q}]\n", beacon.Key, node.BeaconLocation, beacon.UDP, beacon.HTTPS)
 	if err := os.WriteFile(players, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +113,7 @@ func TestGodot_Receipts(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &measured); err != nil {
 			t.Fatalf("%v\n%s", err, line)
 		}
-		if len(measured.Samples) != 1 || measured.Samples[0].Receipt == "" || measured.Result.Accepted["custom-local"] < 1 || len(measured.Result.Rejected) != 0 {
+		if len(measured.Samples) != 1 || measured.Samples[0].Receipt == "" || measured.Result.Accepted[node.BeaconLocation] < 1 || len(measured.Result.Rejected) != 0 {
 			t.Fatalf("measured and reported %s", line)
 		}
 		methods = append(methods, string(measured.Samples[0].Method))
@@ -128,30 +121,6 @@ func TestGodot_Receipts(t *testing.T) {
 	if !slices.Equal(methods, []string{"udp", "https"}) {
 		t.Errorf("measured by %q:\n%s", methods, out)
 	}
-}
-
-var beaconReady = regexp.MustCompile(`^ready custom-local .*udp=(\S+).* http=(\S+)`)
-
-// startBeacon starts a beacon, which ends with the test, and returns its addresses.
-func startBeacon(t *testing.T, muster, key string) (udp, web string) {
-	t.Helper()
-	cmd := exec.Command(muster, "beacon", "--location", "custom-local", "--udp", "127.0.0.1:0", "--tcp", "", "--http", "127.0.0.1:0", "--key-file", key)
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	m := beaconReady.FindStringSubmatch(line)
-	if err != nil || m == nil {
-		t.Fatalf("the beacon printed %q, %v\n%s", line, err, &log)
-	}
-	return m[1], m[2]
 }
 
 // scriptFailed reports whether what Godot printed has an error of a script, after which it goes
