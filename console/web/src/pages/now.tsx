@@ -6,17 +6,7 @@ import { Spark, type Series } from "../ui/chart";
 import { Glyph, Toned, type Tone } from "../ui/glyph";
 import { A, Ago, Empty, Figure, Head, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
-
-interface Load {
-  active_server_processes: number;
-  available_game_sessions: number;
-  active_game_sessions: number;
-  activating_game_sessions: number;
-  current_player_sessions: number;
-  maximum_player_sessions: number;
-  desired_instances: number;
-  active_instances: number;
-}
+import type { Load } from "./fleets";
 
 interface NowView {
   lights: { name: string; state: Tone; text: string; to: string }[];
