@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/notify"
 )
 
 // audited returns the records of an app as lines of door, action, key, outcome and
@@ -108,6 +110,39 @@ func TestAudit(t *testing.T) {
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s without a signature is answered with %d", path, answer.StatusCode)
+		}
+	}
+}
+
+// Requests about notifications are recorded with the name of the sink, whether they are
+// served or refused.
+func TestAudit_Sinks(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	a := start(t, func(o *app.Options) {
+		o.Store, o.AcceptAny = "sqlite", false
+		o.Sinks = []notify.SinkConfig{{Name: "billing", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}}
+	})
+	admin := firstKey(t, a)
+	reader := with(t, a, admin, client.KeySpec{Name: "reader", Role: "read-only"})
+	if n, err := admin.Webhooks().Redeliver(t.Context(), "billing"); n != 0 || err != nil {
+		t.Errorf("delivered again: %d, %v", n, err)
+	}
+	if _, err := admin.Webhooks().Redeliver(t.Context(), "payments"); err == nil {
+		t.Error("a sink that does not exist gets its dead letters again")
+	}
+	if _, err := reader.Webhooks().Redeliver(t.Context(), "billing"); err == nil {
+		t.Error("a read-only key has dead letters delivered again")
+	}
+	lines := audited(t, admin, "notify UpdateGameSessionQueue reader")
+	for _, want := range []string{
+		"notify UpdateGameSessionQueue first ok [billing]",
+		"notify UpdateGameSessionQueue first HTTP 404 [payments]",
+		"notify UpdateGameSessionQueue reader AccessDeniedException [billing]",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("there is no record %q:\n%s", want, strings.Join(lines, "\n"))
 		}
 	}
 }

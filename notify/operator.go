@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -25,7 +26,8 @@ const (
 	mayTell   = auth.ReadPlayerSessionIDs // notices contain these
 )
 
-// guard serves requests whose sender is allowed the action, in the sender's name.
+// guard serves requests whose sender is allowed the action, in the sender's name. The audit
+// log gets the name of the sink.
 func (h handler) guard(action auth.Action, serve func(*http.Request, url.Values) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.allow == nil {
@@ -33,6 +35,7 @@ func (h handler) guard(action auth.Action, serve func(*http.Request, url.Values)
 			return
 		}
 		caller, err := h.allow(r, action)
+		audit.From(r.Context()).AddResources(func() []string { return r.URL.Query()["sink"] })
 		if err != nil {
 			h.fail(w, err)
 			return

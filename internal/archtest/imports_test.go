@@ -86,7 +86,7 @@ var rows = []row{
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
-	{"notify", ground + " internal/outgoing internal/atomicfile internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
+	{"notify", ground + " internal/outgoing internal/atomicfile internal/limit internal/wake audit auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
