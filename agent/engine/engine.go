@@ -61,8 +61,9 @@ type Engine struct {
 	cancel  context.CancelFunc // ends what runs in the background
 	done    sync.WaitGroup
 
-	pulls  pulls
-	asking semaphore // limits how many containers are inspected at once
+	pulls   pulls
+	asking  semaphore // limits how many containers are inspected at once
+	bridges bridges
 
 	mu       sync.Mutex
 	running  map[groupKey]*Running
@@ -120,7 +121,7 @@ func connect(ctx context.Context, host string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{api: api, log: o.Log, running: map[groupKey]*Running{}}
+	e := &Engine{api: api, log: o.Log, running: map[groupKey]*Running{}, bridges: bridges{fixed: map[int]bool{}}}
 	e.asking = make(semaphore, 8)
 	e.pulls.init(o.PullsAtOnce)
 	asking, cancel := context.WithTimeout(ctx, answerWithin)

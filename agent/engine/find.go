@@ -79,6 +79,7 @@ func (e *Engine) adopt(ctx context.Context, key groupKey, containers []found) (*
 	if !e.claim(r) {
 		return nil, nil
 	}
+	e.steady(r)
 	r.nudge() // the group may have ended
 	return r, nil
 }

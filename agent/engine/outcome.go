@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -58,6 +59,7 @@ type state struct {
 	reason   string
 	finished time.Time
 	ip       string
+	gateway  netip.Addr // of its network
 }
 
 // member is a container of a group that was created.

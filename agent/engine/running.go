@@ -310,7 +310,7 @@ func stateFrom(c container.InspectResponse) state {
 	if n := c.NetworkSettings; n != nil {
 		for _, endpoint := range n.Networks {
 			if endpoint != nil && endpoint.IPAddress.IsValid() {
-				s.ip = endpoint.IPAddress.String()
+				s.ip, s.gateway = endpoint.IPAddress.String(), endpoint.Gateway
 			}
 		}
 	}

@@ -117,6 +117,7 @@ func (r *Running) launch(ctx context.Context, g Group, wanted []client.Container
 	if err := r.refresh(ctx); err != nil {
 		return &StartError{Err: err}
 	}
+	r.engine.steady(r)
 	return nil
 }
 
