@@ -2,6 +2,7 @@ package backend
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -247,6 +248,15 @@ func (h *accounts) lookUpPlayers(rq *request, in *protocol.PlayerLookup) (answer
 	return ok(out, nil)
 }
 
+// mostReason bounds the reason for a ban, in bytes.
+const mostReason = 1000
+
 func (h *accounts) ban(rq *request, in *protocol.BanRequest) (answer, error) {
+	switch {
+	case in.Until.IsZero():
+		return answer{}, refuse("validation-failed", "until: is required: when the ban ends; a time that has passed lifts it")
+	case len(in.Reason) > mostReason:
+		return answer{}, refuse("validation-failed", fmt.Sprintf("reason: has %d bytes, at most %d", len(in.Reason), mostReason))
+	}
 	return done(h.Identity.Accounts.Ban(rq.context(), rq.param("player"), in.Reason, in.Until))
 }

@@ -120,10 +120,12 @@ func (s *Accounts) runBan(tx *store.Tx, a banArgs) error {
 	p.TokenVersion++
 	s.players.table.Put(tx, &p)
 	s.families.end(tx, p.ID, "")
+	what := "the ban was lifted"
 	if p.Banned(tx.Now()) {
 		s.players.notifyOut(tx, p.ID)
+		what = "until " + a.Until.Format(time.RFC3339) + ": " + a.Reason
 	}
-	s.events.Append(tx, event.Event{Code: event.PlayerBanned, Resource: p.ID, Message: "until " + a.Until.Format(time.RFC3339) + ": " + a.Reason})
+	s.events.Append(tx, event.Event{Code: event.PlayerBanned, Resource: p.ID, Message: what})
 	return nil
 }
 

@@ -95,7 +95,7 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any, hea
 }
 
 // open sends a request to a path, with in as its body unless in is nil, and returns the
-// response, whose body the caller must close. Any status but 200 yields an *Error.
+// response, whose body the caller must close. Any status but 200 and 204 yields an *Error.
 func (c *Client) open(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {
 	var body []byte
 	if in != nil {
@@ -122,7 +122,7 @@ func (c *Client) open(ctx context.Context, method, path string, in any, header h
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNoContent {
 		defer answer.Body.Close()
 		return nil, refusal(answer)
 	}
@@ -145,10 +145,13 @@ func refusal(answer *http.Response) error {
 	var body struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
+		Problem string `json:"code"` // of the player API (RFC 9457), with detail
+		Detail  string `json:"detail"`
 	}
 	if json.Unmarshal(text, &body) != nil {
 		body.Message = strings.TrimSpace(string(text))
 	}
-	e.Code, e.Message = plain.Line(body.Type[strings.LastIndex(body.Type, "#")+1:]), plain.Line(body.Message)
+	e.Code = plain.Line(cmp.Or(body.Type[strings.LastIndex(body.Type, "#")+1:], body.Problem))
+	e.Message = plain.Line(cmp.Or(body.Message, body.Detail))
 	return e
 }

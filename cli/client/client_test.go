@@ -38,6 +38,7 @@ func TestCall_Refused(t *testing.T) {
 	for body, want := range map[string]client.Error{
 		`{"__type":"NotFoundException","message":"gone"}`:                       {Status: 400, Code: "NotFoundException", Message: "gone"},
 		`{"__type":"com.amazonaws.gamelift#ConflictException","message":"two"}`: {Status: 400, Code: "ConflictException", Message: "two"},
+		`{"code":"not-found","detail":"no player","title":"not found"}`:         {Status: 400, Code: "not-found", Message: "no player"},
 		"a proxy says no\n": {Status: 400, Message: "a proxy says no"},
 		"":                  {Status: 400},
 	} {

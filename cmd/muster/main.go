@@ -42,6 +42,7 @@ type commands struct {
 
 	Placements placementsCommand `cmd:"" help:"Look into placements."`
 	Tickets    ticketsCommand    `cmd:"" help:"Look into matchmaking tickets."`
+	Players    playersCommand    `cmd:"" help:"Look into players, and keep them out."`
 
 	Webhooks webhooksCommand `cmd:"" help:"Receivers of notifications: what they took, and what they did not."`
 

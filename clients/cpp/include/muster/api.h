@@ -587,7 +587,7 @@ struct Reservations {
 /// Keeps a player out.
 struct BanRequest {
   Time until;  ///< A time that has passed lifts the ban.
-  std::string reason;  ///< For the operator.
+  std::string reason;  ///< For other operators; at most 1000 bytes.
 
   static BanRequest from_json(const Json& json);
   Json to_json() const;

@@ -2056,7 +2056,7 @@ namespace Muster
         /// <summary>A time that has passed lifts the ban.</summary>
         public DateTime Until { get; set; }
 
-        /// <summary>For the operator.</summary>
+        /// <summary>For other operators; at most 1000 bytes.</summary>
         public string Reason { get; set; }
 
         /// <summary>Reads it from JSON. Members that are not known are ignored.</summary>

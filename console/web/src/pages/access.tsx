@@ -42,7 +42,7 @@ export function Access() {
       {who.local && <div class="alert"><Glyph tone="hold" /><span>This is <code>muster local</code>: whoever is on this machine may do everything, with or without a key.</span></div>}
       {problem && <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>{problem}</span></div>}
       {data && (data.keys.length === 0 ? (
-        <div class="panel"><Empty command="muster keys create --name backend --role game-backend">There is no access key.</Empty></div>
+        <div class="panel"><Empty command="muster admin keys create --name backend --role game-backend">There is no access key.</Empty></div>
       ) : (
         <Panel bare>
           <Table
@@ -101,7 +101,7 @@ function enable(k: Key, on: boolean, then: () => void): void {
   ask({
     title: on ? `Enable ${k.name}?` : `Disable ${k.name}?`, verb: on ? "Enable" : "Disable", destroys: !on,
     effect: on ? "Requests signed with it are accepted again." : "Requests signed with it are refused from then on, and whoever logged in with it is logged out.",
-    command: `muster keys ${on ? "enable" : "disable"} ${quote(k.id)}`,
+    command: `muster admin keys ${on ? "enable" : "disable"} ${quote(k.id)}`,
     run: async () => {
       await send("POST", `/admin/v1/keys/${encodeURIComponent(k.id)}/${on ? "enable" : "disable"}`);
       then();
@@ -113,7 +113,7 @@ function enable(k: Key, on: boolean, then: () => void): void {
 function remove(k: Key, then: () => void): void {
   ask({
     title: `Delete ${k.name}?`, verb: "Delete the key", destroys: true, type: k.name,
-    effect: "It cannot be brought back. Whatever uses it is refused from then on.", command: `muster keys delete ${quote(k.id)}`,
+    effect: "It cannot be brought back. Whatever uses it is refused from then on.", command: `muster admin keys delete ${quote(k.id)}`,
     run: async () => {
       await send("DELETE", `/admin/v1/keys/${encodeURIComponent(k.id)}`);
       then();

@@ -1,7 +1,7 @@
 // Players: where was this person?
 
 import { useRef, useState } from "preact/hooks";
-import { may, me, send } from "../core/api";
+import { may, send } from "../core/api";
 import { useLive } from "../core/live";
 import { go, param, to } from "../core/route";
 import { count, moment, quote, seconds, shortID, time } from "../core/text";
@@ -143,8 +143,6 @@ const until: [string, number][] = [["1 hour", 1], ["1 day", 24], ["7 days", 168]
 /** Bans a player, or lifts the ban. */
 function Ban({ id, account }: { id: string; account: NonNullable<PlayerView["account"]> }) {
   const path = `/player/v1/server/players/${encodeURIComponent(id)}/ban`;
-  const command = (body: object): string =>
-    `curl -X PUT --aws-sigv4 aws:amz:${me.value!.region}:gamelift --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" -H 'Content-Type: application/json' ${quote(location.origin + path)} --data ${quote(JSON.stringify(body))}`;
   const form = useRef({ reason: "", hours: 24 });
   const ban = (): void => {
     form.current = { reason: "", hours: 24 };
@@ -152,7 +150,7 @@ function Ban({ id, account }: { id: string; account: NonNullable<PlayerView["acc
     ask({
       title: `Ban ${account.name || id}`,
       effect: "The player is logged out everywhere, leaves party and tickets, and cannot log in until the ban ends. A game that is being played goes on.",
-      command: command({ until: "2030-01-01T00:00:00Z", reason: "…" }), verb: "Ban", destroys: true,
+      command: `muster players ban ${quote(id)} --until 24h --reason '…'`, verb: "Ban", destroys: true,
       form: (
         <div class="stack">
           <label class="field"><span>Until</span>
@@ -160,15 +158,15 @@ function Ban({ id, account }: { id: string; account: NonNullable<PlayerView["acc
               {until.map(([text, hours]) => <option key={text} value={hours} selected={hours === 24}>{text}</option>)}
             </select>
           </label>
-          <label class="field"><span>Reason, for other operators</span><input class="input" maxLength={500} onInput={(e) => (form.current.reason = e.currentTarget.value)} /></label>
+          <label class="field"><span>Reason, for other operators</span><input class="input" maxLength={250} onInput={(e) => (form.current.reason = e.currentTarget.value)} /></label>
         </div>
       ),
       run: async () => { await send("PUT", path, body()); return `${account.name || id} is banned.`; },
     });
   };
   const lift = (): void => {
-    const body = { until: new Date(Date.now() - 1000).toISOString() };
-    ask({ title: `Lift the ban of ${account.name || id}`, effect: "The player can log in again at once.", command: command(body), verb: "Lift the ban", run: async () => { await send("PUT", path, body); return "The ban is lifted."; } });
+    const body = { until: new Date(0).toISOString() };
+    ask({ title: `Lift the ban of ${account.name || id}`, effect: "The player can log in again at once.", command: `muster players unban ${quote(id)}`, verb: "Lift the ban", run: async () => { await send("PUT", path, body); return "The ban is lifted."; } });
   };
   return account.banned ? <button type="button" class="btn" onClick={lift}>Lift the ban …</button> : <button type="button" class="btn ends" onClick={ban}>Ban …</button>;
 }

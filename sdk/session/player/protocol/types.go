@@ -445,7 +445,7 @@ type Reservations struct {
 // BanRequest: Keeps a player out.
 type BanRequest struct {
 	Until  time.Time `json:"until"`           // A time that has passed lifts the ban
-	Reason string    `json:"reason,omitzero"` // For the operator
+	Reason string    `json:"reason,omitzero"` // For other operators; at most 1000 bytes
 }
 
 // Message: A text frame of the WebSocket, either way.
