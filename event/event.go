@@ -51,7 +51,10 @@ type Notice struct {
 type Entry = store.Entry[Event]
 
 // Log is the event log of a cell.
-type Log struct{ log *store.Log[Event] }
+type Log struct {
+	log       *store.Log[Event]
+	onNotable []func(tx *store.Tx, e Entry)
+}
 
 // New registers the log on the store.
 func New(st *store.Store) *Log {
@@ -62,6 +65,7 @@ func New(st *store.Store) *Log {
 			{Name: "fleet", Value: publishedFleet},
 			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }},
 			{Name: "feed", Value: feed},
+			{Name: "notable", Value: notable},
 		},
 	})}
 }
@@ -72,7 +76,13 @@ func (l *Log) Append(tx *store.Tx, e Event) {
 	e.Time = tx.Now()
 	e.Principal = tx.Actor()
 	tx.Concerns(cmp.Or(e.Resource, e.GameSessionID, e.FleetID))
-	l.log.Append(tx, &e)
+	seq := l.log.Append(tx, &e)
+	if notable(&e) == "" {
+		return
+	}
+	for _, f := range l.onNotable {
+		f(tx, Entry{Seq: seq, Time: e.Time, Value: &e})
+	}
 }
 
 // Query selects events.
@@ -80,6 +90,7 @@ type Query struct {
 	FleetID       string    // only published events of this fleet
 	GameSessionID string    // only events of this game session
 	Notices       bool      // only events that external subscribers receive
+	Notable       Code      // only events of this code, which must be notable
 	After         uint64    // only events after this sequence number, in reading direction; 0 = from the beginning
 	From, To      time.Time // only events with From <= time < To; zero = open
 	NewestFirst   bool
@@ -97,6 +108,9 @@ func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 	}
 	if q.Notices {
 		where = append(where, store.Eq{Column: "feed", Value: noticed})
+	}
+	if q.Notable != "" {
+		where = append(where, store.Eq{Column: "notable", Value: string(q.Notable)})
 	}
 	return l.log.Read(ctx, store.LogQuery{
 		Where: where, AfterSeq: q.After, From: q.From, To: q.To, Desc: q.NewestFirst, Limit: q.Limit,

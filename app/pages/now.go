@@ -1,14 +1,11 @@
 package pages
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 )
@@ -63,26 +60,15 @@ type Location struct {
 	client.FleetLoad
 }
 
-// Notable is something worth knowing; alike ones that follow each other are one.
-type Notable struct {
-	At    time.Time  `json:"at"`
-	State State      `json:"state"`
-	Code  event.Code `json:"code"`
-	Text  string     `json:"text"`
-	Times int        `json:"times"`
-	To    string     `json:"to,omitempty"`
-}
-
 // Now returns the first page.
-func (p *Pages) Now(ctx context.Context) (*Now, error) {
+func (p *Pages) Now() *Now {
 	view, now := p.Store.View(), time.Now()
 	n := &Now{Totals: p.totals(view), Locations: p.locations()}
 	n.Series = p.whole.series(now, p.begun, []string{"starts", "crashes"}, []string{"players", "sessions", "waiting", "pending", "free"})
 	n.Lights = []Light{p.matchLight(now, n.Totals), p.placeLight(now, n.Totals, n.Locations), p.connectLight(now, n.Totals)}
 	n.First = n.Totals.Fleets == 0
-	var err error
-	n.Notable, err = p.notable(ctx)
-	return n, err
+	n.Notable = p.notables.lines()
+	return n
 }
 
 func (p *Pages) totals(view store.Reader) Totals {
@@ -252,87 +238,4 @@ func seconds(s float64) string {
 		return fmt.Sprintf("%.0f s", s)
 	}
 	return fmt.Sprintf("%.0f min", s/60)
-}
-
-// troubles are the events worth knowing on the first page.
-var troubles = map[event.Code]State{
-	event.GameSessionActivationTimeout: Warn, event.ServerProcessCrashed: Bad, event.ServerProcessForceTerminated: Warn,
-	event.ServerProcessReadyTimeout: Bad, event.ServerProcessUnhealthy: Bad, event.ServerProcessExitTimeout: Warn,
-	event.ServerProcessInvalidPath: Bad, event.ServerProcessSDKInitTimeout: Bad, event.GameGroupCrashed: Bad,
-	event.GameGroupReplaced: Warn, event.InstanceGroupCrashed: Bad, event.FleetStateError: Bad, event.FleetStateActive: Well,
-	event.FleetBinaryDownloadFailed: Bad, event.FleetLaunchPathNotFound: Bad, event.FleetExecutableFailed: Bad,
-	event.FleetValidationTimedOut: Bad, event.FleetActivationFailed: Bad, event.LocationStateError: Bad, event.FleetScaling: Idle,
-	event.InstanceReplaced: Warn, event.LogUploadFailed: Warn, event.HostJoined: Well, event.HostDisconnected: Warn,
-	event.HostConnected: Well, event.HostImpaired: Bad, event.HostLost: Bad, event.HostDraining: Idle, event.HostDrained: Idle,
-	event.HostUsedElsewhere: Bad, event.PlacementTimedOut: Warn, event.PlacementFailed: Bad, event.MatchmakingTimedOut: Warn,
-	event.MatchmakingFailed: Bad, event.BuildFailed: Bad, event.ContainerGroupFailed: Bad, event.RuleSetCreated: Idle,
-	event.ConfigurationUpdated: Idle, event.QueueUpdated: Idle, event.KeyCreated: Idle, event.KeyDeleted: Idle, event.PlayerBanned: Idle,
-	event.PlayerTokenReused: Warn,
-}
-
-// notableAge is how old the notable events may be that are shown: reading them is the most
-// expensive part of the page.
-const notableAge = 2 * time.Second
-
-// notables are the last notable events that were read.
-type notables struct {
-	mu  sync.Mutex
-	at  time.Time
-	seq uint64
-	all []Notable
-}
-
-// notable returns the last things worth knowing, newest first.
-func (p *Pages) notable(ctx context.Context) ([]Notable, error) {
-	n := &p.notables
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	seq := p.Events.Last(p.Store.View())
-	if n.all != nil && (n.seq == seq || time.Since(n.at) < notableAge) {
-		return n.all, nil
-	}
-	all, err := p.readNotable(ctx)
-	if err == nil {
-		n.at, n.seq, n.all = time.Now(), seq, all
-	}
-	return all, err
-}
-
-// readNotable returns what is worth knowing of the newest events, newest first.
-func (p *Pages) readNotable(ctx context.Context) ([]Notable, error) {
-	entries, err := p.Events.Read(ctx, event.Query{NewestFirst: true, Limit: 500})
-	if err != nil {
-		return nil, err
-	}
-	out := []Notable{}
-	for _, e := range entries {
-		state, ok := troubles[e.Value.Code]
-		if !ok {
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1].Code == e.Value.Code && out[n-1].To == placeOf(e.Value) {
-			out[n-1].Times++
-			continue
-		}
-		if len(out) == 20 {
-			break
-		}
-		text := e.Value.Message
-		if text == "" {
-			text = e.Value.Resource
-		}
-		out = append(out, Notable{At: e.Value.Time, State: state, Code: e.Value.Code, Text: text, Times: 1, To: placeOf(e.Value)})
-	}
-	return out, nil
-}
-
-// placeOf returns the page of what an event is about.
-func placeOf(e *event.Event) string {
-	switch {
-	case e.GameSessionID != "":
-		return "/sessions?id=" + e.GameSessionID
-	case e.FleetID != "":
-		return "/fleets?id=" + e.FleetID
-	}
-	return ""
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -33,18 +35,23 @@ type Services struct {
 	Lobby      *lobby.Service
 	States     func() []client.Fleet // every fleet with its load
 	Tags       func(resourceARN string) map[string]string
+	Logger     *slog.Logger
 }
 
 // Pages computes the pages of one node.
 type Pages struct {
 	Services
 	*recorder
-	notables notables
+	notables *notables
+	reread   wake.Nudge // the notable events in the log must be read
 }
 
 // New returns Pages that record from now on. It must be called before the store is opened.
 func New(s Services) *Pages {
-	return &Pages{Services: s, recorder: newRecorder(s)}
+	p := &Pages{Services: s, recorder: newRecorder(s), notables: newNotables(s.Events), reread: wake.NewNudge()}
+	p.reread.Send()
+	s.Store.OnReload(p.reread.Send) // an event may have become durable without its OnCommit
+	return p
 }
 
 // Run samples what is in use, and measures matches, until ctx ends.
@@ -52,12 +59,21 @@ func (p *Pages) Run(ctx context.Context) {
 	tick := time.NewTicker(step)
 	defer tick.Stop()
 	p.sample(time.Now())
+	unread := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			p.sample(time.Now())
+			if unread {
+				p.reread.Send()
+			}
+		case <-p.reread:
+			err := p.notables.read(ctx, p.Events)
+			if unread = err != nil; unread && ctx.Err() == nil {
+				p.Logger.Info("notable events not read; trying again", "error", err)
+			}
 		case m := <-p.toJudge:
 			p.measure(m)
 		}

@@ -73,7 +73,7 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 func (p *Pages) hostingViews(g Gate) map[string]console.View {
 	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
 	return map[string]console.View{
-		"now":   show(g.account("DescribeFleetUtilization"), func(ctx context.Context, _ url.Values) (*Now, error) { return p.Now(ctx) }),
+		"now":   show(g.account("DescribeFleetUtilization"), func(context.Context, url.Values) (*Now, error) { return p.Now(), nil }),
 		"world": show(g.world, func(_ context.Context, q url.Values) (*World, error) { return p.World(q.Get("location")) }),
 		"fleet": showTo(g.resource("DescribeGameSessions", fleet), func(ctx context.Context, c auth.Caller, q url.Values) (*FleetPage, error) {
 			return p.Fleet(ctx, q.Get("id"), p.locationsOf(c))

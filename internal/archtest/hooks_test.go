@@ -18,7 +18,7 @@ import (
 // hookOwners are the packages behind the names of fields and variables at which hooks
 // are registered.
 var hookOwners = map[string]string{
-	"keys": "auth", "fleets": "fleet", "computes": "compute", "sessions": "session", "instances": "instance", "hosts": "instance", "placements": "placement",
+	"events": "event", "keys": "auth", "fleets": "fleet", "computes": "compute", "sessions": "session", "instances": "instance", "hosts": "instance", "placements": "placement",
 	"queues": "placement", "accounts": "identity", "matches": "flexmatch", "builds": "build", "containers": "build/container", "identity": "identity", "lobby": "lobby", "store": "internal/store", "st": "internal/store", "blobs": "internal/blob",
 }
 

@@ -13,7 +13,7 @@ interface NowView {
   totals: Record<"players" | "sessions" | "waiting" | "pending" | "free" | "processes" | "fleets" | "hosts" | "hosts_away", number>;
   series: Series;
   locations: ({ location: string; state: Tone; reason?: string } & Load)[];
-  notable: { at: string; state: Tone; code: string; text: string; times: number; to?: string }[];
+  notable: { at: string; state: Tone; code: string; text: string; times: number; more?: boolean; to?: string }[];
   first: boolean;
 }
 
@@ -82,7 +82,7 @@ function Board({ v }: { v: NowView }) {
       </Panel>
       <Panel title="Worth knowing" right={<A to="/events">all events</A>}>
         {v.notable.length === 0 ? (
-          <p class="dim">Nothing has gone wrong, and nothing has changed, in the newest 500 events.</p>
+          <p class="dim">Nothing has gone wrong, and nothing has changed, in the events that are kept.</p>
         ) : (
           <div class="notable">
             {v.notable.map((n) => (
@@ -92,7 +92,7 @@ function Board({ v }: { v: NowView }) {
                 <span class="text">
                   {n.to ? <A to={n.to}>{words(n.code)}</A> : words(n.code)} <span class="soft">{n.text}</span>
                 </span>
-                <span class="dim">{n.times > 1 ? `× ${n.times}` : ""}</span>
+                <span class="dim">{n.times > 1 ? `× ${n.times}${n.more ? "+" : ""}` : ""}</span>
               </>
             ))}
           </div>
