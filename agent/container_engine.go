@@ -49,6 +49,7 @@ func (e *containerEngine) Close() error {
 func (e *containerEngine) Facts() protocol.Engine         { return e.engine.Facts() }
 func (e *containerEngine) Ping(ctx context.Context) error { return e.engine.Ping(ctx) }
 func (e *containerEngine) Address() netip.Addr            { return e.address }
+func (e *containerEngine) ProcessOf(pid int) string       { return e.engine.ProcessOf(pid) }
 
 // away reports whether a request failed because no engine answers.
 func (e *containerEngine) away(ctx context.Context) bool {

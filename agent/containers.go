@@ -78,6 +78,9 @@ func (a *Agent) openEndpoints(engine group.Engine) *group.Endpoints {
 			e.Game = door
 		}
 	}
+	if s := a.machine.Legacy; s != nil && a.opts.Containers.HostNetwork {
+		e.Legacy = s
+	}
 	a.forwards = &forwards{at: at, tls: a.opts.TLS, log: a.log, open: map[string]*http.Server{}, urls: map[string]string{}}
 	e.Forward = a.forwards.URL
 	var err error

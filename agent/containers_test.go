@@ -66,6 +66,8 @@ func (s *shed) Ping(context.Context) error {
 
 func (s *shed) Address() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
 
+func (s *shed) ProcessOf(int) string { return "" }
+
 func (s *shed) Pull(_ context.Context, image string, _ func(int)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

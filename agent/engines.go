@@ -61,6 +61,14 @@ func (e *engines) engine() group.Engine {
 	return e.known
 }
 
+// last returns the engine that answered last, whether or not it answers now; nil before one
+// has.
+func (e *engines) last() group.Engine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.known
+}
+
 // of returns the engine for Facts, or nil.
 func (e *engines) of() *protocol.Engine {
 	e.mu.Lock()

@@ -21,7 +21,7 @@ func (a *Agent) startLegacy() (stop func()) {
 	if a.opts.Legacy == nil {
 		return func() {}
 	}
-	s := legacy.Open(legacy.Options{Ports: *a.opts.Legacy, TLS: a.opts.TLS, Log: a.opts.Log})
+	s := legacy.Open(legacy.Options{Ports: *a.opts.Legacy, TLS: a.opts.TLS, Contained: a.contained, Log: a.opts.Log})
 	a.machine.Legacy = s
 	ports := *a.opts.Legacy
 	if s.Why() == "" {
@@ -33,4 +33,12 @@ func (a *Agent) startLegacy() (stop func()) {
 		}
 	}
 	return s.Close
+}
+
+// contained returns the id of the game server in whose container a process runs, or "".
+func (a *Agent) contained(pid int) string {
+	if e := a.engines.last(); e != nil {
+		return e.ProcessOf(pid)
+	}
+	return ""
 }

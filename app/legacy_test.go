@@ -3,14 +3,13 @@
 package app_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/legacygame"
 )
 
 // freePorts returns ports on which old SDKs connect in a test.
@@ -53,70 +53,13 @@ func oldGame(t *testing.T, form string, p legacy.Ports) string {
 	return path
 }
 
-// directed is a game server that a test directs.
-type directed struct {
-	t *testing.T
-	c net.Conn
-	r *bufio.Reader
-}
-
-func direct(t *testing.T, port int) *directed {
-	t.Helper()
-	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+// playLegacy is a game server with an old SDK.
+func playLegacy(ctx context.Context, form, ports, port string) error {
+	n, err := strconv.Atoi(port)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Cleanup(func() { c.Close() })
-	return &directed{t, c, bufio.NewReader(c)}
-}
-
-func (d *directed) say(line string) string {
-	d.t.Helper()
-	fmt.Fprintln(d.c, line)
-	d.c.SetReadDeadline(time.Now().Add(time.Minute))
-	answer, err := d.r.ReadString('\n')
-	if err != nil {
-		d.t.Fatalf("%s: %v", line, err)
-	}
-	return strings.TrimSuffix(answer, "\n")
-}
-
-// call makes a request, which succeeds or not, and returns its answer.
-func (d *directed) call(want bool, name string, body message) (answer map[string]any) {
-	d.t.Helper()
-	text := d.say("call " + name + " " + hex.EncodeToString(body))
-	ok, rest, _ := strings.Cut(text, " ")
-	if ok != fmt.Sprint(want) {
-		d.t.Errorf("%s: %s, want %v", name, text, want)
-	}
-	if err := json.Unmarshal([]byte(rest), &answer); err != nil {
-		d.t.Errorf("%s: the answer %s is no JSON", name, rest)
-	}
-	if status := answer["status"]; !want && status != "ERROR_400" {
-		d.t.Errorf("%s: the status is %v, want ERROR_400", name, status)
-	}
-	return answer
-}
-
-// pushed waits for a push.
-func (d *directed) pushed(name string, n int) map[string]any {
-	d.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		var all []map[string]any
-		if err := json.Unmarshal([]byte(d.say("pushes")), &all); err != nil {
-			d.t.Fatal(err)
-		}
-		left := n
-		for _, p := range all {
-			if p["push"] == name {
-				if left--; left == 0 {
-					return p
-				}
-			}
-		}
-	}
-	d.t.Fatalf("there was no %s", name)
-	return nil
+	return legacygame.Game{Form: form, Ports: strings.Split(ports, ","), Host: "127.0.0.1", Port: n}.Run(ctx)
 }
 
 // TestLegacy plays the whole life of game servers with Server SDK 3 and 4, in each form in
@@ -153,8 +96,8 @@ func playOld(t *testing.T, form string) {
 		"GameProperties": []map[string]any{{"Key": "map", "Value": "dust"}},
 	})
 	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
-	g := direct(t, made.Port)
-	start := g.pushed("StartGameSession", 1)["gameSession"].(map[string]any)
+	g := legacygame.Direct(t, "127.0.0.1", made.Port)
+	start := g.Pushed("StartGameSession", 1)["gameSession"].(map[string]any)
 	for member, want := range map[string]any{
 		"gameSessionId": made.GameSessionID, "fleetId": first.FleetID, "name": "friday", "maxPlayers": 4.0, "ipAddress": "127.0.0.1",
 		"port": float64(made.Port), "matchmakerData": "", "gameProperties": []any{map[string]any{"key": "map", "value": "dust"}},
@@ -164,21 +107,21 @@ func playOld(t *testing.T, form string) {
 		}
 	}
 	playPlayers(t, c, g, made.GameSessionID)
-	g.call(false, "GetInstanceCertificate", nil)
-	if text := g.say("call NoSuchRequest "); !strings.HasPrefix(text, "false ") {
+	g.Call(false, "GetInstanceCertificate", nil)
+	if text := g.Say("call NoSuchRequest "); !strings.HasPrefix(text, "false ") {
 		t.Errorf("an unknown request: %s", text)
 	}
 	if form != "csharp4" { // it never reconnects
-		if g.say("drop") != "true" {
+		if g.Say("drop") != "true" {
 			t.Error("the game server does not come back")
 		}
-		g.call(true, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, made.GameSessionID).text(2, "DENY_ALL"))
+		g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, made.GameSessionID).Text(2, "DENY_ALL"))
 	}
 
 	// The process ends its game session, and hosts another one.
-	g.call(true, "GameSessionTerminate", message(nil).text(1, made.GameSessionID))
+	g.Call(true, "GameSessionTerminate", legacygame.Message(nil).Text(1, made.GameSessionID))
 	events(t, base, "GAME_SESSION_TERMINATED", 1, active.Seq)
-	if g.say("again") != "true" {
+	if g.Say("again") != "true" {
 		t.Error("the process is not ready again")
 	}
 	matched := map[string]any{"ConfigurationName": "exec", "Players": []map[string]any{{"PlayerId": "ada"}, {"PlayerId": "ben"}}}
@@ -186,7 +129,7 @@ func playOld(t *testing.T, form string) {
 		t.Fatal(err)
 	}
 	second := events(t, base, "GAME_SESSION_ACTIVATED", 1, active.Seq).GameSessionID
-	if got := g.pushed("StartGameSession", 2)["gameSession"].(map[string]any)["gameSessionId"]; got != second || second == made.GameSessionID {
+	if got := g.Pushed("StartGameSession", 2)["gameSession"].(map[string]any)["gameSessionId"]; got != second || second == made.GameSessionID {
 		t.Errorf("the same process was to host %v, and %s is active", got, second)
 	}
 	playBackfill(t, g, second)
@@ -217,7 +160,7 @@ func playOld(t *testing.T, form string) {
 	}
 }
 
-func playPlayers(t *testing.T, c *client.Client, g *directed, gameSessionID string) {
+func playPlayers(t *testing.T, c *client.Client, g *legacygame.Directed, gameSessionID string) {
 	t.Helper()
 	create := func() (id string, err error) {
 		var out struct {
@@ -232,43 +175,43 @@ func playPlayers(t *testing.T, c *client.Client, g *directed, gameSessionID stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	player := func(id string) message { return message(nil).text(1, gameSessionID).text(2, id) }
-	g.call(false, "AcceptPlayerSession", player("psess-none"))
-	g.call(true, "AcceptPlayerSession", player(ada))
-	for _, ask := range []message{
-		message(nil).text(4, "ACTIVE").number(6, 10), // GridMate's
-		message(nil).text(1, gameSessionID),
-		message(nil).text(3, ada),
+	player := func(id string) legacygame.Message { return legacygame.Message(nil).Text(1, gameSessionID).Text(2, id) }
+	g.Call(false, "AcceptPlayerSession", player("psess-none"))
+	g.Call(true, "AcceptPlayerSession", player(ada))
+	for _, ask := range []legacygame.Message{
+		legacygame.Message(nil).Text(4, "ACTIVE").Number(6, 10), // GridMate's
+		legacygame.Message(nil).Text(1, gameSessionID),
+		legacygame.Message(nil).Text(3, ada),
 	} {
-		found, _ := g.call(true, "DescribePlayerSessionsRequest", ask)["playerSessions"].([]any)
+		found, _ := g.Call(true, "DescribePlayerSessionsRequest", ask)["playerSessions"].([]any)
 		if len(found) != 1 || found[0].(map[string]any)["playerSessionId"] != ada || found[0].(map[string]any)["status"] != "ACTIVE" {
 			t.Errorf("by %q: the player sessions are %v", ask, found)
 		}
 	}
-	none := g.call(true, "DescribePlayerSessionsRequest", message(nil).text(3, "psess-none"))
+	none := g.Call(true, "DescribePlayerSessionsRequest", legacygame.Message(nil).Text(3, "psess-none"))
 	if found, ok := none["playerSessions"].([]any); !ok || len(found) != 0 {
 		t.Errorf("a player session that is not there: %v", none)
 	}
-	g.call(true, "RemovePlayerSession", player(ada))
-	g.call(false, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, gameSessionID).text(2, "NOT_SET"))
-	g.call(true, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, gameSessionID).text(2, "DENY_ALL"))
+	g.Call(true, "RemovePlayerSession", player(ada))
+	g.Call(false, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, gameSessionID).Text(2, "NOT_SET"))
+	g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, gameSessionID).Text(2, "DENY_ALL"))
 	if id, err := create(); err == nil {
 		t.Errorf("player session %s was created in a closed game session", id)
 	}
-	g.call(true, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, gameSessionID).text(2, "ACCEPT_ALL"))
+	g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, gameSessionID).Text(2, "ACCEPT_ALL"))
 }
 
 // playBackfill starts a backfill, and stops it without its ticket, as the O3DE gem does.
-func playBackfill(t *testing.T, g *directed, gameSessionID string) {
+func playBackfill(t *testing.T, g *legacygame.Directed, gameSessionID string) {
 	t.Helper()
-	attribute := message(nil).text(1, "skill").text(2, string(message(nil).number(1, 1).text(2, "high")))
-	player := message(nil).text(1, "ada").text(2, string(attribute)).text(3, "players").text(4, string(message(nil).text(1, "us-east-1").number(2, 20)))
-	ticket := g.call(true, "BackfillMatchmakingRequest", message(nil).text(2, gameSessionID).text(4, string(player)))["ticketId"]
+	attribute := legacygame.Message(nil).Text(1, "skill").Text(2, string(legacygame.Message(nil).Number(1, 1).Text(2, "high")))
+	player := legacygame.Message(nil).Text(1, "ada").Text(2, string(attribute)).Text(3, "players").Text(4, string(legacygame.Message(nil).Text(1, "us-east-1").Number(2, 20)))
+	ticket := g.Call(true, "BackfillMatchmakingRequest", legacygame.Message(nil).Text(2, gameSessionID).Text(4, string(player)))["ticketId"]
 	if ticket == nil || ticket == "" {
 		t.Fatalf("the backfill's ticket is %v", ticket)
 	}
-	g.call(true, "StopMatchmakingRequest", message(nil).text(2, gameSessionID))
-	update := g.pushed("UpdateGameSession", 1)
+	g.Call(true, "StopMatchmakingRequest", legacygame.Message(nil).Text(2, gameSessionID))
+	update := g.Pushed("UpdateGameSession", 1)
 	if update["updateReason"] != "BACKFILL_CANCELLED" || update["backfillTicketId"] != ticket {
 		t.Errorf("the backfill %v ended with %v", ticket, update)
 	}
@@ -297,9 +240,9 @@ func TestLegacy_NextAgent(t *testing.T) {
 	first.end()
 	join(t, a, root, 28000, func(o *agent.Options) { change(o); o.KeepRunning = false })
 	events(t, base, "SERVER_PROCESS_RECONNECTED", 1, active.Seq)
-	g := direct(t, made.Port)
-	if g.say("drop") != "true" { // what its SDK does by itself
+	g := legacygame.Direct(t, "127.0.0.1", made.Port)
+	if g.Say("drop") != "true" { // what its SDK does by itself
 		t.Error("the game server does not come back")
 	}
-	g.call(true, "UpdatePlayerSessionCreationPolicy", message(nil).text(1, made.GameSessionID).text(2, "DENY_ALL"))
+	g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, made.GameSessionID).Text(2, "DENY_ALL"))
 }

@@ -26,6 +26,9 @@ type Engine interface {
 	// Start creates and starts the containers of a group, in the order of their
 	// dependencies. If it fails, nothing is left of them.
 	Start(ctx context.Context, l Launch) (Containers, error)
+	// ProcessOf returns the id of the run in whose game server container a process of this
+	// machine runs, or "". It does not ask the engine.
+	ProcessOf(pid int) string
 	// Find returns the groups that a former agent left, ended ones included.
 	Find(ctx context.Context) ([]Containers, error)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/musterhq/muster/agent/gameapi"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
@@ -126,23 +127,30 @@ func (g *group) admit(r run) {
 		text, _ := token.(string)
 		return text
 	}
+	// endpoint returns where the agent connects the game server to Muster, and with which token.
+	endpoint := func() (string, string, error) {
+		switch at := i.Desired().SDKURL; {
+		case r.Pass != "" && ours.Relay != nil:
+			return ours.Relay.URL(), r.Pass, nil
+		case i.own != nil && i.own.Token != nil:
+			token, err := i.own.Token()
+			return at, token, err
+		default:
+			return at, current(), nil
+		}
+	}
 	if ours.Relay != nil && r.Pass != "" {
 		ours.Relay.Admit(r.ProcessID, r.Pass, current)
 	}
 	if ours.Game != nil && r.Game != "" {
 		ours.Game.Admit(gameapi.Admission{
 			FleetID: i.desired.FleetID, HostID: g.desired.Compute, ProcessID: r.ProcessID, Token: r.Game, Port: gamePort(g.desired), State: i.home.gameState(name),
-			Endpoint: func() (string, string, error) {
-				switch at := i.Desired().SDKURL; {
-				case r.Pass != "" && ours.Relay != nil:
-					return ours.Relay.URL(), r.Pass, nil
-				case i.own != nil && i.own.Token != nil:
-					token, err := i.own.Token()
-					return at, token, err
-				default:
-					return at, current(), nil
-				}
-			},
+			Endpoint: endpoint,
+		})
+	}
+	if ours.Legacy != nil && g.labels.isGame() {
+		ours.Legacy.Admit(legacy.Admission{
+			FleetID: i.desired.FleetID, HostID: g.desired.Compute, ProcessID: r.ProcessID, State: i.home.legacyState(name), Endpoint: endpoint,
 		})
 	}
 	if ours.Discovery != nil && r.Key != "" {
@@ -469,6 +477,9 @@ func (i *Instance) forgetRun(processID string, clean bool) (left bool) {
 		ours.Discovery.forget(processID)
 	}
 	left = ours.Game != nil && ours.Game.Forget(processID, clean) // before the relay, by which it says the end
+	if ours.Legacy != nil && ours.Legacy.Forget(processID) {
+		left = true
+	}
 	if ours.Relay != nil && ours.Relay.Forget(processID) {
 		left = true
 	}
@@ -511,7 +522,8 @@ func (g *group) missed() {
 	if !ok {
 		return
 	}
-	left := g.i.forgetRun(last.ProcessID, false) || gameapi.HadEnded(g.i.home.gameState(g.name), last.ProcessID)
+	left := g.i.forgetRun(last.ProcessID, false) || gameapi.HadEnded(g.i.home.gameState(g.name), last.ProcessID) ||
+		legacy.HadEnded(g.i.home.legacyState(g.name), last.ProcessID)
 	g.i.exited(protocol.Exited{
 		Group: g.name, ProcessID: last.ProcessID, Code: -1, Cause: "was gone when the container engine answered again", ProcessEnding: left,
 	})

@@ -128,6 +128,8 @@ func (a actors) Facts() protocol.Engine { return protocol.Engine{Name: "docker"}
 
 func (a actors) Address() netip.Addr { return netip.Addr{} }
 
+func (a actors) ProcessOf(int) string { return "" }
+
 func (a actors) Ping(ctx context.Context) error { return a.fails(ctx, 0) }
 
 // fails returns the error of a request that takes a while.

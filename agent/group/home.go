@@ -18,6 +18,7 @@ import (
 //
 //	groups/NAME.game            the state of its game server at the HTTP interface
 //	groups/NAME.game.ill        its game server says that it is unhealthy
+//	groups/NAME.legacy          the state of its game server with Server SDK 3 or 4
 //	groups/NAME.json            what the next agent must know about a group's last run
 //	logs/NAME/ID.CONTAINER.log  output of a container, by the id of the run
 //	logs/NAME/ID.exit.txt       how the run ended
@@ -38,6 +39,8 @@ func (h home) groups() string { return filepath.Join(h.dir, "groups") }
 func (h home) file(group string) string { return filepath.Join(h.groups(), group+".json") }
 
 func (h home) gameState(group string) string { return filepath.Join(h.groups(), group+".game") }
+
+func (h home) legacyState(group string) string { return filepath.Join(h.groups(), group+".legacy") }
 
 func (h home) logs(group string) string { return filepath.Join(h.dir, "logs", group) }
 
@@ -74,8 +77,10 @@ func (h home) forgetRun(group string) error {
 	if err := gameapi.RemoveState(h.gameState(group)); err != nil {
 		return err
 	}
-	if err := os.Remove(h.file(group)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, file := range []string{h.legacyState(group), h.file(group)} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

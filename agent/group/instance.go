@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/gameapi"
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -42,6 +43,7 @@ type Endpoints struct {
 	Relay     Relay      // nil: game servers connect directly
 	Discovery *Discovery // nil: containers cannot ask for their neighbors
 	Game      Game       // nil: there is no HTTP interface for programs without a Server SDK
+	Legacy    Legacy     // nil: containers do not reach the ports of Server SDK 3 and 4
 	// Forward returns the URL at which containers reach an endpoint that only this machine
 	// reaches; nil if they reach none.
 	Forward func(endpoint string) (string, error)
@@ -67,6 +69,12 @@ type Game interface {
 	URL() string // as containers reach it
 	Admit(gameapi.Admission) *gameapi.Process
 	Forget(processID string, clean bool) (left bool)
+}
+
+// Legacy are the ports of Server SDK 3 and 4.
+type Legacy interface {
+	Admit(legacy.Admission)
+	Forget(processID string) (left bool)
 }
 
 // Own is an instance with an image on this machine, of a developer's own game server. It

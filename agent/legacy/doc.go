@@ -7,8 +7,13 @@
 //
 // The ports are fixed in the SDKs, and nothing is authenticated. What a process is, is
 // known from who owns the other end of its connection: a process that the agent has
-// started, or a descendant of it. So no process can speak for another one. Systems without
-// /proc have only the process's word for it.
+// started, or a descendant of it, or one in the game server's container that the agent has
+// had started. So no process can speak for another one. Systems without /proc have only the
+// process's word for it.
+//
+// The ports are on the machine's loopback interface, which containers with its network
+// share. Where they have a network of their own, muster wrap serves these ports beside the
+// game (Options.Ports of its own Server).
 //
 // A process that connects (InitSDK) is connected to Muster (package gamelink) as one with
 // Server SDK 5, and every call is translated. What Muster must not miss is kept in a file,

@@ -29,6 +29,7 @@ func (s *Server) remember(ctx context.Context, c net.Conn) context.Context {
 
 var (
 	errStranger = errors.New("the program that connects was not started by this agent")
+	errHidden   = errors.New("nothing shows who owns the connection: an agent sees the game servers of other users, and those in containers, if it runs as root")
 	errBusy     = errors.New("too many programs connect at once")
 )
 
@@ -53,6 +54,9 @@ func (c *caller) process(ctx context.Context, claimed int) (*process, error) {
 		select {
 		case <-more:
 		case <-ctx.Done():
+			if pids, known := c.owners(claimed); known && len(pids) == 0 {
+				return nil, errHidden
+			}
 			return nil, errStranger
 		case <-c.s.life.Done():
 			return nil, errStranger
@@ -67,9 +71,9 @@ func (c *caller) among(all []*process, claimed int) *process {
 		return byWord(all, claimed)
 	}
 	for _, pid := range pids {
-		above := lineage(pid)
+		above, container := lineage(pid), c.s.o.Contained(pid)
 		for _, p := range all {
-			if above[p.a.PID] {
+			if above[p.a.PID] || container != "" && p.a.PID == 0 && p.a.ProcessID == container {
 				return p
 			}
 		}
@@ -97,7 +101,7 @@ func (c *caller) owners(claimed int) ([]int, bool) {
 // who owns a connection.
 func byWord(all []*process, claimed int) *process {
 	for _, p := range all {
-		if p.a.PID == claimed || p.claims(claimed) {
+		if p.a.PID == claimed || p.claims(claimed) { // the least claimed id is 1
 			return p
 		}
 	}

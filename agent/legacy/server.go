@@ -39,7 +39,10 @@ const (
 type Options struct {
 	Ports Ports
 	TLS   *tls.Config // for connections to Muster; default: the system's root certificates
-	Log   *slog.Logger
+	// Contained returns the id of the game server in whose container a process of this machine
+	// runs, or "". It may be nil: there are no containers.
+	Contained func(pid int) (processID string)
+	Log       *slog.Logger
 }
 
 // Server serves the processes that are admitted.
@@ -68,6 +71,9 @@ type Server struct {
 func Open(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Contained == nil {
+		o.Contained = func(int) string { return "" }
 	}
 	s := &Server{
 		o: o, log: o.Log.With("component", "legacy"), admitted: make(chan struct{}), opened: make(chan struct{}),
@@ -203,7 +209,7 @@ func (s *Server) At() Ports {
 // Admission is a process that may connect.
 type Admission struct {
 	FleetID, HostID, ProcessID string
-	PID                        int    // of the process that was started; its descendants speak for it too
+	PID                        int    // of the process that was started; its descendants speak for it too. 0: it runs in a container
 	State                      string // file that keeps what the next agent must know; "": nothing is kept
 	// Endpoint returns where the process is connected to Muster (gamelink.Options).
 	Endpoint func() (url, token string, err error)

@@ -105,6 +105,9 @@ func (w Way) URL() string { return fmt.Sprintf("ws://%s/", w.at) }
 // Also makes the relay listen on another address of this machine too, for processes that
 // have a loopback interface of their own. The port is the same unless it is taken there.
 func (r *Relay) Also(on netip.Addr) (Way, error) {
+	if here := r.listener.Addr(); on == here.(*net.TCPAddr).AddrPort().Addr() {
+		return Way{r, here}, nil // containers use the machine's network
+	}
 	l, err := ports.Listen(netip.AddrPortFrom(on, uint16(r.Port())).String())
 	if err != nil {
 		r.log.Warn("the relay has another port at this address; game servers of a former agent may not come back", "address", on, "error", err)

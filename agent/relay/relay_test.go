@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -312,5 +313,15 @@ func waitFor(t *testing.T, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain")
 		}
+	}
+}
+
+// Containers that use the machine's network reach the relay where it listens already.
+func TestRelay_AlsoWhereItIs(t *testing.T) {
+	t.Parallel()
+	r := start(t, play(t))
+	w, err := r.Also(netip.MustParseAddr("127.0.0.1"))
+	if err != nil || w.URL() != r.URL() {
+		t.Errorf("containers are given %s, %v; want %s", w.URL(), err, r.URL())
 	}
 }

@@ -108,7 +108,7 @@ var rows = []row{
 	{"agent/engine", "hosts/protocol internal/registry", "container groups on the engine of a machine, whoever asks"},
 	{"agent/engine/enginetest", "", "starts engines for tests; knows nothing of Muster"},
 	{"agent/engine/enginetest/puppet", "", "a program in images of tests"},
-	{"agent/group", "agent/diagnose agent/disk agent/engine agent/gameapi agent/logs agent/ports agent/relay agent/shell agent/supervise hosts/protocol hosts/shell internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
+	{"agent/group", "agent/diagnose agent/disk agent/engine agent/gameapi agent/legacy agent/logs agent/ports agent/relay agent/shell agent/supervise hosts/protocol hosts/shell internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
 	{"agent/logs", "hosts/protocol", "archives of logs, whatever wrote them"},
 	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},

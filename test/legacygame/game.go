@@ -1,6 +1,6 @@
-//go:build unix
-
-package app_test
+// Package legacygame is a game server with Server SDK 3 or 4, written from what the SDKs in
+// each language send. Tests direct it by lines on its port.
+package legacygame
 
 import (
 	"bufio"
@@ -23,16 +23,18 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// message is a protobuf message that is being written.
-type message []byte
+// Message is a protobuf message that is being written.
+type Message []byte
 
-func (m message) text(number int, s string) message {
+// Text appends a field with a text, or with a message.
+func (m Message) Text(number int, s string) Message {
 	m = binary.AppendUvarint(m, uint64(number)<<3|2)
 	m = binary.AppendUvarint(m, uint64(len(s)))
 	return append(m, s...)
 }
 
-func (m message) number(number, v int) message {
+// Number appends a field with a number.
+func (m Message) Number(number, v int) Message {
 	return binary.AppendUvarint(binary.AppendUvarint(m, uint64(number)<<3), uint64(v))
 }
 
@@ -225,7 +227,7 @@ func (o *oldSDK) took(name string, content []byte) {
 	switch name {
 	case "StartGameSession":
 		id, _ := push["gameSession"].(map[string]any)["gameSessionId"].(string)
-		go o.call("GameSessionActivate", message(nil).text(1, id))
+		go o.call("GameSessionActivate", Message(nil).Text(1, id))
 	case "TerminateProcess":
 		go func() {
 			o.call("ProcessEnding", nil)
@@ -237,7 +239,7 @@ func (o *oldSDK) took(name string, content []byte) {
 
 // call sends a request as the form does, and returns whether it succeeded and the text of
 // its answer.
-func (o *oldSDK) call(name string, body message) (bool, string) {
+func (o *oldSDK) call(name string, body Message) (bool, string) {
 	if o.form == "csharp4" {
 		return o.post(name, body)
 	}
@@ -273,7 +275,7 @@ func (o *oldSDK) call(name string, body message) (bool, string) {
 	return ok, text
 }
 
-func (o *oldSDK) post(name string, body message) (bool, string) {
+func (o *oldSDK) post(name string, body Message) (bool, string) {
 	r, err := http.NewRequest("POST", "http://localhost:"+o.ports[1]+"/", strings.NewReader(string(body)))
 	if err != nil {
 		return false, err.Error()
@@ -293,21 +295,25 @@ func (o *oldSDK) post(name string, body message) (bool, string) {
 	return res.StatusCode/100 == 2, string(text)
 }
 
-// playLegacy is a game server with an old SDK. Tests direct it by lines on its port.
-func playLegacy(ctx context.Context, form, ports, port string) error {
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		return err
-	}
-	o := &oldSDK{form: form, ports: strings.Split(ports, ","), port: n}
-	control, err := net.Listen("tcp", "127.0.0.1:"+port)
+// Game is how the game server runs.
+type Game struct {
+	Form  string   // whose messages it sends: cpp, csharp, node, java, csharp4
+	Ports []string // where its SDK connects: socket.io, HTTP, WebSocket
+	Host  string   // where it listens for those who direct it
+	Port  int
+}
+
+// Run calls InitSDK and ProcessReady, and then does what it is told, until ctx ends.
+func (g Game) Run(ctx context.Context) error {
+	o := &oldSDK{form: g.Form, ports: g.Ports, port: g.Port}
+	control, err := net.Listen("tcp", net.JoinHostPort(g.Host, strconv.Itoa(g.Port)))
 	if err != nil {
 		return err
 	}
 	if err := o.initialize(); err != nil {
 		return err
 	}
-	o.ready(n)
+	o.ready(g.Port)
 	go func() {
 		for {
 			c, err := control.Accept()
@@ -323,11 +329,11 @@ func playLegacy(ctx context.Context, form, ports, port string) error {
 
 // ready is ProcessReady with the first report of health.
 func (o *oldSDK) ready(port int) {
-	if ok, text := o.call("ProcessReady", message(nil).text(1, "/tmp/a.log").number(2, port)); !ok {
+	if ok, text := o.call("ProcessReady", Message(nil).Text(1, "/tmp/a.log").Number(2, port)); !ok {
 		fmt.Println("ProcessReady:", text)
 		os.Exit(4)
 	}
-	o.call("ReportHealth", message(nil).number(1, 1))
+	o.call("ReportHealth", Message(nil).Number(1, 1))
 }
 
 // obey answers each line by a line.

@@ -1,0 +1,27 @@
+// Command oldgame is a game server with Server SDK 3 or 4 in a container: oldgame FORM. It
+// listens on GAME_PORT.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/musterhq/muster/test/legacygame"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	port, err := strconv.Atoi(os.Getenv("GAME_PORT"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	g := legacygame.Game{Form: os.Args[1], Ports: []string{"5757", "5758", "5759"}, Port: port}
+	if err := g.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
