@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -217,10 +219,19 @@ func TestConsole_Pages(t *testing.T) {
 	if answer := get("/", "*/*"); answer.StatusCode != http.StatusNotFound || answer.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("/ for programs: %d, %s", answer.StatusCode, answer.Header.Get("Content-Type"))
 	}
-	for path, kind := range map[string]string{
-		"/console/": "text/html", "/console/fleets": "text/html", "/console/assets/console.js": "text/javascript",
-		"/console/assets/console.css": "text/css", "/console/assets/icon.svg": "image/svg+xml",
-	} {
+	kinds := map[string]string{"/console/": "text/html", "/console/fleets": "text/html", "/console/assets/icon.svg": "image/svg+xml"}
+	page, err := os.ReadFile("../console/web/dist/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := regexp.MustCompile(`"(/console/assets/\w+-\w+\.(js|css))"`).FindAllStringSubmatch(string(page), -1)
+	for _, name := range loaded {
+		kinds[name[1]] = map[string]string{"js": "text/javascript", "css": "text/css"}[name[2]]
+	}
+	if len(loaded) < 3 {
+		t.Fatalf("the page loads %v", loaded)
+	}
+	for path, kind := range kinds {
 		answer := get(path, "*/*")
 		h := answer.Header
 		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), kind) {
@@ -235,5 +246,11 @@ func TestConsole_Pages(t *testing.T) {
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: %v", path, h)
 		}
+		if keeps, want := strings.Contains(h.Get("Cache-Control"), "immutable"), strings.Contains(path, "-"); keeps != want {
+			t.Errorf("%s: browsers keep it: %v, want %v", path, keeps, want)
+		}
+	}
+	if answer := get("/console/assets/sessions-OLD.js", "*/*"); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("a chunk of another version: %d", answer.StatusCode)
 	}
 }

@@ -1,7 +1,8 @@
 // Package web is the console's pages, as one program for browsers.
 //
-// static is sent as it is. dist is bundled from src, with the libraries in vendor, by make console; it needs no
-// Node.js. The program asks the server it came from, and nobody else.
+// static is sent as it is. dist is bundled from src, with the libraries in vendor, by make typescript; it needs
+// no Node.js. The program of Now is loaded first, those of other pages as they are needed. The program asks the
+// server it came from, and nobody else.
 package web
 
 import (
@@ -37,6 +38,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // asset is a file as it is sent.
 type asset struct {
 	kind, tag   string
+	named       bool // its name has a hash of it
 	plain, gzip []byte
 }
 
@@ -79,7 +81,10 @@ func Handler(prefix string) http.Handler {
 
 func newAsset(name string, text []byte) *asset {
 	sum := sha256.Sum256(text)
-	a := &asset{kind: kinds[path.Ext(name)], tag: `"` + hex.EncodeToString(sum[:12]) + `"`, plain: text}
+	a := &asset{
+		kind: kinds[path.Ext(name)], tag: `"` + hex.EncodeToString(sum[:12]) + `"`, plain: text,
+		named: strings.HasPrefix(name, "dist/assets/"),
+	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err == nil {
@@ -104,7 +109,11 @@ func (a *asset) send(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache")
+	if a.named {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		h.Set("Cache-Control", "no-cache")
+	}
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", a.tag)
 	if r.Header.Get("If-None-Match") == a.tag {

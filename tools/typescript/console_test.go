@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,27 +20,89 @@ import (
 
 const consoleFolder = top + "/console/web"
 
-// mostFirstLoad is what the console may cost before its first page, in bytes gzipped: all
-// pages are in it.
-const mostFirstLoad = 120_000
+// What the console may cost, in bytes gzipped: before the first page has its program, for the
+// program of any other page with all that only some pages need, and as a whole.
+const (
+	mostFirstLoad = 31_000
+	mostOfPage    = 32_000
+	mostOfAll     = 112_000
+)
+
+var (
+	loadedAtOnce = regexp.MustCompile(`(?:href|src)="/console/(assets/[^"]+)"`)
+	imported     = regexp.MustCompile(`(?:from|import)"\./([^"]+)"`)
+	onDemand     = regexp.MustCompile(`import\("\./([^"]+)"\)`)
+)
 
 func TestConsole_Size(t *testing.T) {
 	t.Parallel()
-	sum := 0
-	for _, name := range []string{"dist/assets/console.js", "dist/assets/console.css", "static/index.html", "static/assets/icon.svg"} {
-		text, err := os.ReadFile(filepath.Join(consoleFolder, name))
-		if err != nil {
-			t.Fatal(err)
+	sizes := map[string]int{}
+	texts := map[string]string{}
+	read := func(name string) {
+		for _, folder := range []string{"dist", "static"} {
+			text, err := os.ReadFile(filepath.Join(consoleFolder, folder, name))
+			if err != nil {
+				continue
+			}
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			w.Write(text)
+			w.Close()
+			sizes[name], texts[name] = b.Len(), string(text)
 		}
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		w.Write(text)
-		w.Close()
-		sum += b.Len()
+		if texts[name] == "" {
+			t.Fatalf("there is no %s", name)
+		}
 	}
-	t.Logf("first load: %d bytes gzipped", sum)
-	if sum > mostFirstLoad {
-		t.Errorf("the console has %d bytes gzipped, more than %d", sum, mostFirstLoad)
+	read("index.html")
+	first := []string{"index.html"}
+	for _, m := range loadedAtOnce.FindAllStringSubmatch(texts["index.html"], -1) {
+		read(m[1])
+		first = append(first, m[1])
+	}
+	var pages []string
+	for _, name := range first {
+		for _, m := range imported.FindAllStringSubmatch(texts[name], -1) {
+			if !slices.Contains(first, "assets/"+m[1]) {
+				t.Errorf("%s imports %s, which the page does not name", name, m[1])
+			}
+		}
+		for _, m := range onDemand.FindAllStringSubmatch(texts[name], -1) {
+			pages = append(pages, "assets/"+m[1])
+		}
+	}
+	if len(pages) < 10 {
+		t.Errorf("%d pages are loaded on demand", len(pages))
+	}
+	sum := func(names []string) (n int) {
+		for _, name := range names {
+			n += sizes[name]
+		}
+		return n
+	}
+	t.Logf("first load: %d bytes gzipped", sum(first))
+	if got := sum(first); got > mostFirstLoad {
+		t.Errorf("the console has %d bytes gzipped at first, more than %d", got, mostFirstLoad)
+	}
+	for _, page := range pages {
+		needs := []string{page}
+		for i := 0; i < len(needs); i++ {
+			read(needs[i])
+			for _, m := range imported.FindAllStringSubmatch(texts[needs[i]], -1) {
+				if name := "assets/" + m[1]; !slices.Contains(first, name) && !slices.Contains(needs, name) {
+					needs = append(needs, name)
+				}
+			}
+		}
+		t.Logf("%s: %d bytes gzipped, %d with what it shares", page, sizes[page], sum(needs))
+		if got := sum(needs); got > mostOfPage {
+			t.Errorf("%s has %d bytes gzipped, more than %d", page, got, mostOfPage)
+		}
+	}
+	all := sum(slices.Collect(maps.Keys(sizes)))
+	t.Logf("all: %d bytes gzipped", all)
+	if all > mostOfAll {
+		t.Errorf("the console has %d bytes gzipped, more than %d", all, mostOfAll)
 	}
 }
 

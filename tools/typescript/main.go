@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,19 +21,19 @@ import (
 
 func main() {
 	top := flag.String("top", ".", "top of the repository, a `folder`")
-	bundle := flag.String("bundle", "", "a `file` to bundle, from top, instead of writing the committed bundles")
+	source := flag.String("bundle", "", "a `file` to bundle, from top, instead of writing the committed bundles")
 	to := flag.String("to", "", "the `folder` for the bundle")
 	flag.Parse()
-	if err := run(*top, *bundle, *to); err != nil {
+	if err := run(*top, *source, *to); err != nil {
 		fmt.Fprintln(os.Stderr, "typescript:", err)
 		os.Exit(1)
 	}
 }
 
-func run(top, bundle, to string) error {
-	if bundle != "" {
-		name := filepath.Base(bundle)
-		text, err := build(top, bundle, api.PlatformNode, false)
+func run(top, source, to string) error {
+	if source != "" {
+		name := filepath.Base(source)
+		text, err := build(top, source, api.PlatformNode, false)
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,11 @@ func run(top, bundle, to string) error {
 			return err
 		}
 	}
-	return nil
+	old, err := outdated(top, files)
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(filepath.Join(top, name)))
+	}
+	return err
 }
 
 // committed are the bundles in the repository.
@@ -60,8 +65,6 @@ var committed = []struct {
 	{"clients/typescript/dist/muster.min.js", "clients/typescript/src/index.ts", api.PlatformBrowser, true},
 	{"clients/typescript/dist/node.js", "clients/typescript/src/node.ts", api.PlatformNode, false},
 	{"examples/arena/page/page.js", "examples/arena/page/src/main.ts", api.PlatformBrowser, true},
-	{"console/web/dist/assets/console.js", "console/web/src/main.tsx", api.PlatformBrowser, true},
-	{"console/web/dist/assets/console.css", "console/web/src/style/console.css", api.PlatformBrowser, true},
 }
 
 // bundles returns the committed bundles as the sources give them, by file.
@@ -74,21 +77,34 @@ func bundles(top string) (map[string][]byte, error) {
 		}
 		files[f.file] = text
 	}
+	pages, err := console(top)
+	if err != nil {
+		return nil, fmt.Errorf("the console: %w", err)
+	}
+	maps.Copy(files, pages)
 	return files, nil
 }
 
 // build bundles a source file, whose name is relative to top, with what it imports.
 func build(top, source string, platform api.Platform, minified bool) ([]byte, error) {
+	result, err := bundle(top, api.BuildOptions{EntryPoints: []string{source}, Platform: platform}, minified)
+	if err != nil {
+		return nil, err
+	}
+	return result.OutputFiles[0].Contents, nil
+}
+
+// bundle runs esbuild in the folder top with options beside those that all bundles have.
+func bundle(top string, options api.BuildOptions, minified bool) (*api.BuildResult, error) {
 	folder, err := filepath.Abs(top)
 	if err != nil {
 		return nil, err
 	}
-	result := api.Build(api.BuildOptions{
-		AbsWorkingDir: folder, EntryPoints: []string{source}, Bundle: true, Platform: platform, Format: api.FormatESModule,
-		Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
-		JSX: api.JSXAutomatic, JSXImportSource: "preact", NodePaths: []string{filepath.Join(folder, "console/web/vendor")},
-		MinifyWhitespace: minified, MinifyIdentifiers: minified, MinifySyntax: minified,
-	})
+	options.AbsWorkingDir, options.Bundle, options.Format = folder, true, api.FormatESModule
+	options.Target, options.Charset, options.LegalComments = api.ES2022, api.CharsetUTF8, api.LegalCommentsNone
+	options.JSX, options.JSXImportSource, options.NodePaths = api.JSXAutomatic, "preact", []string{filepath.Join(folder, "console/web/vendor")}
+	options.MinifyWhitespace, options.MinifyIdentifiers, options.MinifySyntax = minified, minified, minified
+	result := api.Build(options)
 	var all error
 	for _, m := range append(result.Errors, result.Warnings...) {
 		at := ""
@@ -97,8 +113,5 @@ func build(top, source string, platform api.Platform, minified bool) ([]byte, er
 		}
 		all = errors.Join(all, errors.New(at+m.Text))
 	}
-	if all != nil {
-		return nil, all
-	}
-	return result.OutputFiles[0].Contents, nil
+	return &result, all
 }

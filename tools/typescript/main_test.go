@@ -27,12 +27,13 @@ func TestBundles_AreUpToDate(t *testing.T) {
 	}
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(top, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
+		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what the sources give: run make typescript", name)
 		}
+	}
+	old, err := outdated(top, files)
+	if err != nil || len(old) > 0 {
+		t.Errorf("the sources do not give %v, %v: run make typescript", old, err)
 	}
 }
 

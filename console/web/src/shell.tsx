@@ -8,7 +8,7 @@ import { behind, clock, heard, offlineFor, paused, shownSeq } from "./core/live"
 import { base, go, href, path, query } from "./core/route";
 import { moment, time, utc } from "./core/text";
 import { Ask, tell, Toasts, useTrap } from "./ui/act";
-import { themed } from "./ui/chart";
+import { themed } from "./ui/theme";
 import { Glyph } from "./ui/glyph";
 import { Icon, type IconName } from "./ui/icon";
 import { copy } from "./ui/parts";

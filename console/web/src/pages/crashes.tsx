@@ -3,9 +3,10 @@
 import { useLive } from "../core/live";
 import { to } from "../core/route";
 import { count, many, moment, seconds, shortID, words } from "../core/text";
-import { Chart, type Series } from "../ui/chart";
+import { Chart } from "../ui/chart";
 import { Glyph } from "../ui/glyph";
 import { A, Ago, Empty, Head, Panel, Show } from "../ui/parts";
+import { type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 
 interface Crash {

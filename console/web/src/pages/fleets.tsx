@@ -6,10 +6,11 @@ import { useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { count, many, quote, words } from "../core/text";
 import { ask } from "../ui/act";
-import { Chart, type Series } from "../ui/chart";
+import { Chart } from "../ui/chart";
 import { Glyph, Status } from "../ui/glyph";
 import { cells, Heat, type Host } from "../ui/heat";
 import { A, Ago, Empty, Figure, Head, ID, Panel, Show } from "../ui/parts";
+import { type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { useAsked } from "../core/asked";
 

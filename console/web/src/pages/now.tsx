@@ -2,7 +2,7 @@
 
 import { useLive } from "../core/live";
 import { count, many, words } from "../core/text";
-import { Spark, type Series } from "../ui/chart";
+import { Spark, type Series } from "../ui/spark";
 import { Glyph, Toned, type Tone } from "../ui/glyph";
 import { A, Ago, Empty, Figure, Head, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";

@@ -9,7 +9,7 @@ import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
-import { Tickets, type TicketRow } from "./matchmaking";
+import { Tickets, type TicketRow } from "../ui/tickets";
 import { useWidth } from "../ui/width";
 
 interface Stay {

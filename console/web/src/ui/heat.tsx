@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../core/route";
 import { many } from "../core/text";
-import { themed, token } from "./chart";
+import { themed, token } from "./theme";
 import { shapes, type Tone } from "./glyph";
 import { hint } from "./tip";
 
