@@ -33,6 +33,9 @@ func (g *registry) Uninitialized(ctx context.Context, ref Ref, closed string) er
 	return g.notice.Do(ctx, noticeArgs{ref, uninitialized(ref, closed)})
 }
 
+// LegacyContained is why a process with Server SDK 3 or 4 may not connect in a container.
+const LegacyContained = "in a container, it connects only if containers use the machine's network (--engine-network host), or if the image's command begins with muster wrap --legacy-sdk --"
+
 // RecordUninitialized is like Uninitialized inside a transaction of a package above.
 func (g *registry) RecordUninitialized(tx *store.Tx, ref Ref, closed string) {
 	g.runNotice(tx, noticeArgs{ref, uninitialized(ref, closed)})

@@ -168,6 +168,9 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	if h := ls.host(tx, i.HostID); h != nil {
 		closed = h.LegacyNo
 	}
+	if len(i.Groups) > 0 && closed == "" {
+		closed = compute.LegacyContained
+	}
 	ls.Computes.RecordUninitialized(tx, ref, closed)
 }
 

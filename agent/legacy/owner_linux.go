@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,11 @@ func ownersOf(from, to netip.AddrPort, first int) (pids []int, known bool) {
 	if first > 0 && holds(first, link) {
 		return []int{first}, true
 	}
+	return holdersOf(link)
+}
+
+// holdersOf returns the processes that have a file open, by what the link to it says.
+func holdersOf(link string) (pids []int, known bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, false
@@ -33,6 +39,34 @@ func ownersOf(from, to netip.AddrPort, first int) (pids []int, known bool) {
 		}
 	}
 	return pids, true
+}
+
+// listenerOf returns which program listens on a port of the loopback interface, for people;
+// "" if the system does not say.
+func listenerOf(port int) string {
+	four, six := netip.IPv4Unspecified(), netip.IPv6Unspecified()
+	for _, at := range []struct{ local, remote netip.Addr }{{netip.AddrFrom4([4]byte{127, 0, 0, 1}), four}, {four, four}, {six, six}} {
+		inode := inodeOf(netip.AddrPortFrom(at.local, uint16(port)), netip.AddrPortFrom(at.remote, 0))
+		if inode == "" {
+			continue
+		}
+		if pids, _ := holdersOf("socket:[" + inode + "]"); len(pids) > 0 {
+			return programOf(pids[0])
+		}
+	}
+	return ""
+}
+
+// programOf returns the name of a process's program with its id, and of our own its command.
+// Arguments are left out, since they may hold secrets.
+func programOf(pid int) string {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty if it has ended
+	words := strings.Split(string(line), "\x00")
+	name := filepath.Base(words[0])
+	if name == "muster" && len(words) > 1 && (words[1] == "agent" || words[1] == "local" || words[1] == "preflight" || words[1] == "wrap") {
+		name += " " + words[1]
+	}
+	return fmt.Sprintf("%s (process %d)", name, pid)
 }
 
 // inodeOf returns the inode of the socket of a connection, or "".

@@ -89,14 +89,19 @@ func Open(o Options) *Server {
 		return s
 	}
 	s.setWhy(err)
-	s.log.Warn("game servers with Server SDK 3 and 4 cannot connect", "error", err)
+	s.log.Warn("game servers with Server SDK 3 and 4 cannot connect", "error", s.Why())
+	told := err
 	s.work.Go(func() {
 		for wake.Sleep(s.life, retrying) {
 			if err = s.listen(); err == nil {
 				s.log.Info("game servers with Server SDK 3 and 4 can connect now")
 				return
 			}
-			s.setWhy(err)
+			var now, before *taken
+			if !errors.As(err, &now) || !errors.As(told, &before) || now.port != before.port {
+				s.setWhy(err) // it is looked up once who has a port
+				told = err
+			}
 		}
 	})
 	return s
@@ -119,7 +124,7 @@ func (s *Server) listen() (err error) {
 	}{{s.o.Ports.SocketIO, &at.SocketIO}, {s.o.Ports.HTTP, &at.HTTP}, {s.o.Ports.WebSocket, &at.WebSocket}} {
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", one.port))
 		if err != nil {
-			return fmt.Errorf("port %d of this machine, which is fixed in these SDKs, is taken: end the program that listens on it, such as another agent or GameLift Local (%w)", one.port, err)
+			return &taken{one.port, err}
 		}
 		open = append(open, l)
 		*one.to = l.Addr().(*net.TCPAddr).Port
@@ -159,6 +164,23 @@ func (s *Server) listen() (err error) {
 	}
 	return nil
 }
+
+// taken is the error of a port that another program has.
+type taken struct {
+	port int
+	err  error
+}
+
+func (t *taken) Error() string {
+	holder := listenerOf(t.port)
+	if holder == "" {
+		holder = "another program, such as an agent of another user or GameLift Local"
+	}
+	return fmt.Sprintf("port %d of this machine, which is fixed in these SDKs, is taken by %s. Only one agent of a machine serves these game servers: "+
+		"host them with that one, or end it, or run them in containers with muster wrap --legacy-sdk; --no-legacy-sdk leaves the ports alone (%v)", t.port, holder, t.err)
+}
+
+func (t *taken) Unwrap() error { return t.err }
 
 // begin counts a request, unless the server is closed.
 func (s *Server) begin() bool {
@@ -236,6 +258,14 @@ func (s *Server) find(processID string) *process {
 		}
 	}
 	return nil
+}
+
+// HasConnected reports whether an admitted process has ever connected.
+func (s *Server) HasConnected(processID string) bool {
+	s.mu.Lock()
+	p := s.find(processID)
+	s.mu.Unlock()
+	return p != nil && p.known()
 }
 
 // Forget ends everything about a process that has exited, and reports whether it had called

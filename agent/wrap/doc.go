@@ -3,6 +3,9 @@
 // by the HTTP interface that the wrapper serves (package gameapi). With Options.HTTP it must:
 // then it is started at once.
 //
+// With Options.Legacy it serves the ports of Server SDK 3 and 4 to the program (package
+// legacy): for programs that no agent starts, and containers with a network of their own.
+//
 //	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ it lives for a second ─▶ ActivateGameSession
 //	the program exits, or TerminateProcess and its end ─▶ ProcessEnding ─▶ exit
 //	the program crashes ─▶ exit with its code, which the agent reports

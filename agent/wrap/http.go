@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"time"
 
 	"github.com/musterhq/muster/agent/gameapi"
@@ -24,9 +23,7 @@ func runHTTP(ctx context.Context, o Options) (code int, err error) {
 		Endpoint: func() (string, string, error) { return o.URL, o.Token, nil },
 	})
 	w := &wrapper{o: o, exited: make(chan error, 1)}
-	w.cmd = exec.Command(o.Program, expand(o.Args, map[string]string{
-		"GamePort": strconv.Itoa(o.Port), "FleetId": o.FleetID, "ProcessId": o.ProcessID, "LogDirectory": os.Getenv("GAME_LOG_DIR"),
-	})...)
+	w.cmd = exec.Command(o.Program, o.placed()...)
 	w.cmd.Stdout, w.cmd.Stderr = os.Stdout, os.Stderr
 	w.cmd.Env = append(os.Environ(), gameapi.URLVariable+"="+s.URL(), gameapi.TokenVariable+"="+token)
 	if err := w.cmd.Start(); err != nil {

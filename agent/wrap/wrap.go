@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/gamelink"
+	"github.com/musterhq/muster/agent/legacy"
 )
 
 // Options configures a wrapper.
@@ -33,6 +34,9 @@ type Options struct {
 	Watched bool
 	// HTTP starts the program at once: it says over HTTP when it is ready.
 	HTTP bool
+	// Legacy are the ports at which a program with Server SDK 3 or 4 connects, which is
+	// started at once; nil: it has none of these SDKs.
+	Legacy *legacy.Ports
 	// GamePort is where the program's HTTP interface (package gameapi) listens on
 	// loopback; 0 picks a port.
 	GamePort int
@@ -59,6 +63,13 @@ func FromEnvironment() (Options, error) {
 		o.Port = port
 	}
 	return o, nil
+}
+
+// placed returns the arguments of a program that is started before it has a game session.
+func (o Options) placed() []string {
+	return expand(o.Args, map[string]string{
+		"GamePort": strconv.Itoa(o.Port), "FleetId": o.FleetID, "ProcessId": o.ProcessID, "LogDirectory": os.Getenv("GAME_LOG_DIR"),
+	})
 }
 
 // message is a message from Muster, as far as a wrapper needs it.
@@ -99,8 +110,11 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.HTTP {
+	switch {
+	case o.HTTP:
 		return runHTTP(ctx, o)
+	case o.Legacy != nil:
+		return runLegacy(ctx, o)
 	}
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()

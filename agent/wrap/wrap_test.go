@@ -5,6 +5,7 @@ package wrap
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/agent/legacy"
 )
 
 // muster plays the other end for a test: it answers every request with 200.
@@ -207,5 +210,36 @@ func TestWrap_EndsWithoutAGame(t *testing.T) {
 	m.next("TerminateServerProcess")
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d, want 0: no game came", code)
+	}
+}
+
+// A program with Server SDK 3 or 4 is started at once, and its exit code is the wrapper's;
+// where its ports are taken, it is not started.
+func TestRun_Legacy(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	started := filepath.Join(t.TempDir(), "started")
+	o := Options{
+		URL: m.url, Token: "token", FleetID: "fleet-1", HostID: "host-1", ProcessID: "p1", Port: 7777, Legacy: &legacy.Ports{},
+		Program: "/bin/sh", Args: []string{"-c", "echo $0 > " + started + "; exit 3", "{{.GamePort}}"},
+	}
+	if code, err := Run(t.Context(), o); code != 3 || err != nil {
+		t.Errorf("it ends with %d, %v; want 3", code, err)
+	}
+	if port, err := os.ReadFile(started); strings.TrimSpace(string(port)) != "7777" {
+		t.Errorf("the program is given port %q, %v", port, err)
+	}
+	os.Remove(started)
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	o.Legacy = &legacy.Ports{HTTP: taken.Addr().(*net.TCPAddr).Port}
+	if code, err := Run(t.Context(), o); code == 0 || err == nil || !strings.Contains(err.Error(), "is taken") {
+		t.Errorf("without its ports it ends with %d, %v", code, err)
+	}
+	if _, err := os.Stat(started); err == nil {
+		t.Error("the program was started without its ports")
 	}
 }

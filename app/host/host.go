@@ -218,6 +218,9 @@ func (h *Host) watch(ctx context.Context, id string) {
 		}
 		h.hint.Do(func() {
 			why := h.agent.Load().LegacyClosed()
+			if h.opts.Image != nil && !h.opts.Containers.HostNetwork {
+				why = compute.LegacyContained
+			}
 			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, call ready of the HTTP interface (MUSTER_GAME_URL), or use --no-sdk.", compute.InitHint)
 			if why != "" {
 				text += " If it has Server SDK 3 or 4, it cannot connect: " + why + "."

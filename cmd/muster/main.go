@@ -28,7 +28,7 @@ type commands struct {
 
 	Authority authorityCommand `cmd:"" name:"ca" help:"Print the certificate that game clients trust, on fleets with CertificateType GENERATED."`
 
-	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK: agents start this in its place."`
+	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
 	Hosts     hostsCommand     `cmd:"" help:"The machines that have joined: see them, take them out of service."`
 	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/wrap"
 )
 
@@ -10,7 +11,8 @@ import (
 type wrapCommand struct {
 	logFlags
 	Logs     []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
-	HTTP     bool     `name:"http" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
+	HTTP     bool     `name:"http" xor:"way" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
+	Legacy   bool     `name:"legacy-sdk" xor:"way" help:"Start the program at once: it connects with Server SDK 3 or 4, on ports 5757 to 5759 of the loopback interface."`
 	Watched  bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
 	GamePort int      `hidden:"" help:"The port of the program's HTTP interface on loopback; 0 picks one."`
 	Command  []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
@@ -23,6 +25,9 @@ func (c *wrapCommand) Run(t *streams) error {
 		return err
 	}
 	o.Program, o.Args, o.LogPaths, o.Watched, o.HTTP, o.GamePort, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.HTTP, c.GamePort, c.logger(t.err)
+	if c.Legacy {
+		o.Legacy = &legacy.Standard
+	}
 	code, err := wrap.Run(t.ctx, o)
 	if err != nil {
 		return err

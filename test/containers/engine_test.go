@@ -80,24 +80,31 @@ func (d daemon) running() []string { return strings.Fields(d.run("ps", "--quiet"
 // image makes an image that has one static program and nothing else.
 func (d daemon) image(tag, program string, entrypoint ...string) {
 	d.t.Helper()
-	content, err := os.ReadFile(program)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	d.imageOf(tag, []string{program}, entrypoint...)
+}
+
+// imageOf makes an image that has static programs and nothing else.
+func (d daemon) imageOf(tag string, programs []string, entrypoint ...string) {
+	d.t.Helper()
 	archive, err := os.Create(filepath.Join(d.t.TempDir(), "image.tar"))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	defer archive.Close()
 	w := tar.NewWriter(archive)
-	err = w.WriteHeader(&tar.Header{Name: filepath.Base(program), Mode: 0o755, Size: int64(len(content))})
-	if err == nil {
-		_, err = w.Write(content)
+	for _, program := range programs {
+		content, err := os.ReadFile(program)
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: filepath.Base(program), Mode: 0o755, Size: int64(len(content))})
+		}
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
 	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
+	if err := w.Close(); err != nil {
 		d.t.Fatal(err)
 	}
 	quoted := make([]string, len(entrypoint))

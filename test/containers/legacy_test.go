@@ -98,3 +98,41 @@ func playOld(t *testing.T, form string) {
 		seen.Code(t, "SERVER_PROCESS_ENDED")
 	}
 }
+
+// In containers with a network of their own, muster wrap serves these game servers.
+func TestLocal_LegacySDKWrapped(t *testing.T) {
+	for _, form := range []string{"cpp", "csharp4"} {
+		t.Run(form, func(t *testing.T) { playWrapped(t, form) })
+	}
+}
+
+func playWrapped(t *testing.T, form string) {
+	d := startDocker(t)
+	programs := []string{static(t, "cmd/muster"), static(t, "test/containers/oldgame")}
+	d.imageOf("wrapped:dev", programs, "/muster", "wrap", "--legacy-sdk", "--", "/oldgame", form)
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.Host, "--image", "wrapped:dev", "--copies", "2")
+	c, seen := node.Client(s.URL), node.Follow(t, s.URL)
+	fleet := seen.Code(t, "SERVER_PROCESS_ACTIVE").FleetID
+	seen.Code(t, "SERVER_PROCESS_ACTIVE")
+	for range 2 {
+		g := session(t, c, gamelift.CreateGameSessionInput{FleetId: &fleet, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)})
+		game := legacygame.Direct(t, *g.IpAddress, int(*g.Port))
+		if start := game.Pushed("StartGameSession", 1)["gameSession"].(map[string]any); start["gameSessionId"] != *g.GameSessionId {
+			t.Errorf("the process on port %d is told of %v, not of %s", *g.Port, start, *g.GameSessionId)
+		}
+		made, err := c.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("ann")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		game.Call(true, "AcceptPlayerSession", legacygame.Message(nil).Text(1, *g.GameSessionId).Text(2, *made.PlayerSession.PlayerSessionId))
+		game.Call(false, "AcceptPlayerSession", legacygame.Message(nil).Text(1, *g.GameSessionId).Text(2, "psess-none"))
+		in := &gamelift.TerminateGameSessionInput{GameSessionId: g.GameSessionId, TerminationMode: "TRIGGER_ON_PROCESS_TERMINATE"}
+		if _, err := c.TerminateGameSession(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		seen.Code(t, "SERVER_PROCESS_ENDED")
+	}
+	if err := s.Stop(); err != nil {
+		t.Errorf("it ends with %v\n%s", err, s.Log())
+	}
+}
