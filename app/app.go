@@ -64,6 +64,7 @@ func New(o Options) (*App, error) {
 		return nil, err
 	}
 	a.site.origins = a.domain.players.Sites
+	a.measureLevel(a.metrics.registry)
 	a.health = &health{member: a.member, store: a.domain.store, patience: o.LeaseTTL}
 	return a, nil
 }

@@ -32,6 +32,7 @@ type readiness struct {
 	Owner  string `json:"owner,omitzero"`
 	Reason string `json:"reason,omitzero"` // why the node is not ready
 	Clock  string `json:"clock,omitzero"`  // the error of the node's clock, if it is too large to own the cell
+	Aside  string `json:"aside,omitzero"`  // why the node's release must not own the cell
 }
 
 // ready answers whether the node accepts work.
@@ -55,6 +56,9 @@ func (h *health) readiness() readiness {
 		return ready
 	}
 	_, ready.Clock = h.member.keeper.Skew()
+	if aside := h.member.keeper.Aside(); aside != nil {
+		ready.Aside = aside.Error()
+	}
 	route, _ := h.member.keeper.Route()
 	switch {
 	case route.Mine:
@@ -62,6 +66,8 @@ func (h *health) readiness() readiness {
 		if ready.Reason = h.unwritable(); ready.Reason == "" && !h.member.gate.Serves() {
 			ready.Role, ready.Reason = "", "this node owns the cell and reads its state, or could not renew its lease in time"
 		}
+	case !route.Live && ready.Aside != "":
+		ready.Reason = "no node owns the cell; " + ready.Aside + "; this node does not take it"
 	case !route.Live && ready.Clock != "":
 		ready.Reason = "no node owns the cell; " + ready.Clock + ", so this one does not take it"
 	case !route.Live:

@@ -101,6 +101,9 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.work(ctx); err != nil {
 		return err
 	}
+	if err := a.domain.store.Raise(ctx, a.opts.level()); err != nil { // no other node shares the state
+		return err
+	}
 	a.serve(a.routes())
 	return nil
 }

@@ -63,7 +63,7 @@ func (m *member) options(s *site) (cell.Options, error) {
 	}
 	host, _ := os.Hostname()
 	return cell.Options{
-		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
+		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, Level: o.level(), BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
 		Node: cell.Node{Name: host + "/" + m.address + "/" + id, Address: m.address, Certificate: cell.Fingerprint(s.certificate.first.Certificate[0])},
 	}, nil
 }
@@ -108,6 +108,8 @@ func (m *member) measure(metrics prometheus.Registerer) {
 		func() float64 { return either(m.keeper.Holds()) })
 	gauge("muster_cell_owner_reachable", "Whether this node reaches the owner of its cell: 1, or not: 0.",
 		func() float64 { return either(m.gate.Unreachable() == nil) })
+	gauge("muster_cell_stands_aside", "Whether this node does not take the cell because its release is older than what the cell stores: 1, or not: 0.",
+		func() float64 { return either(m.keeper.Aside() != nil) })
 	gauge("muster_cell_clock_ahead_seconds", "How far this node's clock is ahead of the database's.",
 		func() float64 { ahead, _ := m.keeper.Skew(); return ahead.Seconds() })
 }
@@ -216,6 +218,7 @@ func (a *App) own(ctx context.Context) error {
 	if err := a.work(ctx); err != nil {
 		return err
 	}
+	a.running.Go(func() { a.raiseLevel(a.standing) })
 	// The next write would end a node without its lease anyway, but later.
 	a.running.Go(func() { a.endWhenLost(a.standing, a.member.keeper.Lost()) })
 	a.member.gate.Own(a.routes())

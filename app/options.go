@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
@@ -74,6 +75,10 @@ type Options struct {
 	// LeaseTTL is how long after the death of the node that owns the cell another one takes
 	// over. Default 5 s, at least 0.5 s.
 	LeaseTTL time.Duration
+	// FeatureLevel is the highest feature level to which this node lets the cell be raised;
+	// 0 means the highest that it knows. While it is lower, an earlier release can take the
+	// cell back.
+	FeatureLevel int
 	// MasterKeyFile contains the key that seals secrets and signs tokens; it is created at
 	// the first start. All nodes on one PostgreSQL need the same key. Default
 	// DataDir/master.key.
@@ -245,6 +250,9 @@ func (o *Options) validate() error {
 func (o *Options) hasTLS() bool { return o.TLSCert != "" || o.TLSSelfSigned }
 
 func (o *Options) validateStore() error {
+	if known := int(feature.Known()); o.FeatureLevel < 0 || o.FeatureLevel > known {
+		return fmt.Errorf("feature-level: %d is not one of 1 to %d, which this program knows; leave it out for the highest", o.FeatureLevel, known)
+	}
 	if o.Store == "sqlite" || o.Store == "memory" || o.usesPostgres() {
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/internal/feature"
 )
 
 // DefaultTTL is how long a lease lasts unless it is renewed.
@@ -34,7 +36,9 @@ type Options struct {
 	// BodyTimeout limits how long a body that a standby passes on may make no
 	// progress. Default 30 s.
 	BodyTimeout time.Duration
-	Logger      *slog.Logger // nil discards
+	// Level is the highest feature level that this node agrees to; default feature.Known.
+	Level  feature.Level
+	Logger *slog.Logger // nil discards
 
 	clock func() time.Time // this node's; nil is time.Now
 }
@@ -53,6 +57,8 @@ type Keeper struct {
 	sighted time.Time // when a read succeeded again; only the loop uses it
 	ends    time.Time // when the lease seen last ends; only the loop uses it
 
+	registered time.Time // when this node last told that it is there; only the loop uses it
+
 	mu      sync.Mutex
 	route   Route
 	changed chan struct{} // closed at the next change of route
@@ -60,6 +66,7 @@ type Keeper struct {
 	epoch   uint64        // of our lease; 0 while we have none
 	renewed time.Time     // when the last successful renewal began
 	skew    skew          // of this node's clock
+	levels  levels
 }
 
 // Route says where requests of the cell go.
@@ -79,6 +86,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	if o.TTL < MinTTL {
 		return nil, fmt.Errorf("lease: %s is shorter than %s", o.TTL, MinTTL)
 	}
+	o.Level = cmp.Or(o.Level, feature.Known())
 	if o.clock == nil {
 		o.clock = time.Now
 	}
@@ -90,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	k := &Keeper{
 		opts: o, log: o.Logger.With("component", "cell", "cell", o.Cell), lease: l,
 		owned: make(chan struct{}), lost: make(chan struct{}), done: make(chan struct{}),
-		changed: make(chan struct{}), over: make(chan struct{}),
+		changed: make(chan struct{}), over: make(chan struct{}), levels: levels{raised: make(chan struct{})},
 	}
 	if err := k.begin(ctx); err != nil {
 		l.close()
@@ -110,6 +118,9 @@ func (k *Keeper) begin(ctx context.Context) error {
 	if s.left > 0 && s.owner.Check != k.opts.Node.Check {
 		return fmt.Errorf("this node's master key is not that of %s, which owns the cell; all nodes of a cell need the same", s.owner.Name)
 	}
+	if err := k.register(ctx); err != nil {
+		return fmt.Errorf("register node: %w", err)
+	}
 	if err := k.take(ctx); err != nil {
 		return fmt.Errorf("take lease: %w", err)
 	}
@@ -126,6 +137,8 @@ func (k *Keeper) run(ctx context.Context) {
 		}
 		if err := k.standBy(ctx); err != nil && ctx.Err() == nil {
 			k.log.Warn("the lease cannot be read; trying again", "error", err)
+		} else if err == nil && !k.isOwner() {
+			k.announce(ctx)
 		}
 	}
 	k.lease.deafen()
@@ -171,9 +184,17 @@ func (k *Keeper) untilLook() time.Duration {
 	return k.interval()
 }
 
+// announce registers this node if it is time to. What fails is tried again at the next look
+// or renewal.
+func (k *Keeper) announce(ctx context.Context) {
+	if err := k.register(ctx); err != nil && ctx.Err() == nil {
+		k.log.Warn("this node was not registered; trying again", "error", err)
+	}
+}
+
 // take takes the lease if possible, and otherwise learns who has it.
 func (k *Keeper) take(ctx context.Context) error {
-	if _, wrong := k.Skew(); wrong != "" {
+	if _, wrong := k.Skew(); wrong != "" || k.Aside() != nil {
 		_, err := k.look(ctx)
 		return err
 	}
@@ -215,6 +236,7 @@ func (k *Keeper) read(ctx context.Context) (state, error) {
 	s, err := k.lease.read(ctx)
 	if err == nil {
 		k.compare(skewOf(asked, s.now, k.opts.clock()))
+		k.weigh(s.level, s.needs)
 	}
 	return s, err
 }
@@ -246,6 +268,8 @@ func (k *Keeper) keep(ctx context.Context) {
 	next := time.NewTimer(k.interval())
 	defer next.Stop()
 	failing := false
+	k.registered = time.Time{}
+	k.announce(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -271,6 +295,8 @@ func (k *Keeper) keep(ctx context.Context) {
 			k.log.Warn("the lease was not renewed; trying again", "error", err)
 		case err == nil && failing:
 			k.log.Info("the lease is renewed again")
+		case err == nil:
+			k.announce(ctx)
 		}
 		failing = err != nil
 	}

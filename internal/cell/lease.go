@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/musterhq/muster/internal/feature"
 )
 
 // Node is a member of a cell as the other nodes see it.
@@ -24,6 +26,8 @@ type state struct {
 	epoch uint64
 	left  time.Duration // until it ends, by the database's clock; not positive: it is free
 	now   time.Time     // by the database's clock
+	level feature.Level // of the cell
+	needs string        // the first release that knows it
 	ends  time.Time     // by this node's clock: when to send a statement that shall find the lease ended
 }
 
@@ -78,7 +82,7 @@ func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// migrate creates the table, in one transaction and one round trip.
+// migrate creates the tables, in one transaction and one round trip.
 func (l *lease) migrate(ctx context.Context) error {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -88,12 +92,16 @@ func (l *lease) migrate(ctx context.Context) error {
 		CREATE SCHEMA IF NOT EXISTS "muster";
 		CREATE TABLE IF NOT EXISTS "muster"."lease" (
 			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,
-			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL)`).ReadAll()
+			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL);
+		ALTER TABLE "muster"."lease" ADD COLUMN IF NOT EXISTS "level" bigint NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '';
+		CREATE TABLE IF NOT EXISTS "muster"."node" (
+			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"))`).ReadAll()
 	return err
 }
 
 // take takes the lease if it is free, has ended, or belongs to this node from before
-// its restart, and returns its new epoch; otherwise it returns errTaken.
+// its restart, and this program knows the cell's feature level. It returns the lease's new
+// epoch, or errTaken.
 func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint64, err error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -105,10 +113,10 @@ func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint
 			ON CONFLICT ("cell") DO UPDATE SET "node" = excluded."node", "address" = excluded."address",
 				"certificate" = excluded."certificate", "secret_check" = excluded."secret_check",
 				"epoch" = l."epoch" + 1, "until" = excluded."until"
-			WHERE l."until" <= clock_timestamp() OR l."node" = excluded."node"
+			WHERE (l."until" <= clock_timestamp() OR l."node" = excluded."node") AND l."level" <= $8
 			RETURNING "epoch")
 		SELECT "epoch" FROM taken, pg_notify($7, $1)`,
-		l.cell, n.Name, n.Address, n.Certificate, n.Check, ttl.Seconds(), channel).Scan(&epoch)
+		l.cell, n.Name, n.Address, n.Certificate, n.Check, ttl.Seconds(), channel, int64(feature.Known())).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, errTaken
 	}
@@ -161,9 +169,9 @@ func (l *lease) read(ctx context.Context) (state, error) {
 	o := &s.owner
 	err = conn.QueryRow(ctx, `SELECT coalesce("node", ''), coalesce("address", ''), coalesce("certificate", ''), coalesce("secret_check", ''),
 			coalesce("epoch", 0), CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END,
-			clock_timestamp()
+			clock_timestamp(), coalesce("level", 1), coalesce("release", '')
 		FROM (SELECT 1) AS one LEFT JOIN "muster"."lease" ON "cell" = $1`, l.cell).
-		Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds, &s.now)
+		Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds, &s.now, &s.level, &s.needs)
 	s.left = time.Duration(seconds * float64(time.Second))
 	s.ends = endOf(asked, time.Now(), s.left)
 	return s, err

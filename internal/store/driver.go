@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/musterhq/muster/internal/feature"
 )
 
 // Driver opens a database. Its value is configuration only; it may be opened
@@ -30,6 +32,12 @@ type connector interface {
 type DB interface {
 	// Take makes owner the cell's owner and returns its fence, in the next epoch.
 	Take(ctx context.Context, owner string) (Fence, error)
+
+	// Level returns the cell's feature level, and Raise raises it. If this program does not
+	// know the level, the error of Level, Take and Dump is a *feature.Newer, and Take takes
+	// nothing.
+	Level(ctx context.Context) (feature.Level, error)
+	Raise(ctx context.Context, level feature.Level) error
 
 	// Renew advances to the next epoch if owner still has the cell; otherwise it
 	// returns ErrFenced. No commit begun in the earlier epoch takes effect after it,
@@ -156,6 +164,7 @@ type Fence struct {
 
 // State is the durable state besides the rows.
 type State struct {
+	Level feature.Level // only in a dump
 	Fence Fence
 	Now   time.Time // of the last command committed
 	Last  []uint64  // last number of each log

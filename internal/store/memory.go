@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/internal/feature"
 )
 
 // Memory is a driver without a disk: its state lasts as long as the value. A second
@@ -21,6 +23,7 @@ type Memory struct {
 func NewMemory() *Memory { return &Memory{cells: map[string]*memoryCell{}} }
 
 type memoryCell struct {
+	level  feature.Level
 	grown  string // signature of the schema whose columns all rows have
 	fence  Fence
 	now    time.Time
@@ -61,7 +64,7 @@ func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error)
 	defer m.mu.Unlock()
 	c := m.cells[cell]
 	if c == nil {
-		c = &memoryCell{tables: map[string]*memoryTable{}, logs: map[string]*memoryLog{}}
+		c = &memoryCell{level: feature.First, tables: map[string]*memoryTable{}, logs: map[string]*memoryLog{}}
 		m.cells[cell] = c
 	}
 	for _, t := range schema.Tables {
@@ -91,6 +94,19 @@ func (db *memoryDB) Take(_ context.Context, owner string) (Fence, error) {
 	db.cell.fence.Owner = owner
 	db.cell.fence.Epoch++
 	return db.cell.fence, nil
+}
+
+func (db *memoryDB) Level(context.Context) (feature.Level, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.cell.level, nil
+}
+
+func (db *memoryDB) Raise(_ context.Context, level feature.Level) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.cell.level = max(db.cell.level, level)
+	return nil
 }
 
 func (db *memoryDB) Renew(_ context.Context, owner string) (Fence, error) {

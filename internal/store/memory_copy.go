@@ -10,6 +10,7 @@ func (db *memoryDB) Dump(_ context.Context, item func(Item) error) (State, error
 	db.mu.Lock()
 	items := db.items()
 	state := db.state()
+	state.Level = db.cell.level
 	db.mu.Unlock()
 	for _, it := range items {
 		if err := item(it); err != nil {
@@ -59,6 +60,7 @@ func (db *memoryDB) Fill(_ context.Context, items func(add func(Item) error) (St
 			return err
 		}
 	}
+	db.cell.level = max(db.cell.level, state.Level)
 	db.cell.fence, db.cell.now = state.Fence, state.Now
 	for i := range db.schema.Logs {
 		db.log(i).last = state.Last[i]

@@ -83,7 +83,10 @@ func (s *Store) Inspect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("inspect store: %w", err)
 	}
-	sn, _, err := s.catalog.load(ctx, db)
+	var sn *Snapshot
+	if _, err = db.Level(ctx); err == nil {
+		sn, _, err = s.catalog.load(ctx, db)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("inspect store: %w", err), db.Close())
 	}
@@ -100,6 +103,11 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("take cell %s: %w", s.opts.Cell, err)
 	}
+	level, err := db.Level(ctx)
+	if err != nil {
+		return fmt.Errorf("read feature level: %w", err)
+	}
+	s.level.Store(int64(level))
 	if err := s.catalog.grow(ctx, db); err != nil {
 		return err
 	}

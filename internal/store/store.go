@@ -37,6 +37,7 @@ type Store struct {
 	attest     func(*Tx, jsontext.Value) // or nil
 
 	published atomic.Pointer[Snapshot]
+	level     atomic.Int64 // feature.Level of the cell; 0 before Open
 	outage    outage
 	lost      chan struct{}
 	wake      wake.Nudge    // for the journal

@@ -2,30 +2,34 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Take stores owner in the fence. In the same query it reads which columns all rows
-// have.
+// Take stores owner in the fence, if this program knows the cell's feature level. In the
+// same query it reads that level and which columns all rows have.
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	return again(func() (store.Fence, error) {
 		fence := store.Fence{Owner: owner}
-		var found int
 		var settled string
 		err := db.writer.QueryRow(ctx, `WITH taken AS (
-				INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, 1, 0, 0)
+				INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now")
+				SELECT $1, $2, 1, 0, 0 FROM "muster_schema" WHERE "version" <= $3
 				ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = c."epoch" + 1 RETURNING "epoch", "seq")
 			SELECT "epoch", "seq", "version", "columns" FROM taken, "muster_schema"`,
-			pgx.QueryExecModeExec, db.Name, owner).Scan(&fence.Epoch, &fence.Seq, &found, &settled)
-		if err != nil {
-			return fence, err
+			pgx.QueryExecModeExec, db.Name, owner, int64(feature.Known())).Scan(&fence.Epoch, &fence.Seq, &db.level, &settled)
+		if errors.Is(err, pgx.ErrNoRows) {
+			_, err = db.Cell.Level(query(ctx, db.reader))
 		}
-		db.settled = &settled
-		return fence, sqltext.CheckVersion(found)
+		if err == nil {
+			db.settled = &settled
+		}
+		return fence, err
 	})
 }
 

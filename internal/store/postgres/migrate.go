@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
@@ -41,6 +41,9 @@ func (db *db) made(ctx context.Context) (bool, error) {
 	return found == db.layout(), nil
 }
 
+// layoutVersion changes when all cells have to be migrated again though their tables are the same.
+const layoutVersion = 1
+
 // layout returns a hash of everything that migrate creates.
 func (db *db) layout() string {
 	h := sha256.New()
@@ -55,7 +58,7 @@ func (db *db) layout() string {
 		write(slices.Sorted(maps.Keys(table.Columns))...)
 		write(table.Indexes...)
 	}
-	return fmt.Sprintf("muster layout %d %x", sqltext.Version, h.Sum(nil)[:8])
+	return fmt.Sprintf("muster layout %d %x", layoutVersion, h.Sum(nil)[:8])
 }
 
 // makeTables creates what is missing, in two round trips. A cell whose tables are new
@@ -80,14 +83,15 @@ func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	begin := append([]string{
 		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
 	}, dialect().System()...)
-	begin = append(begin, db.Begin(), `SELECT "version" FROM "muster_schema"`)
+	begin = append(begin, db.Begin(), sqltext.AskLevel)
 	results, err := wire.Exec(ctx, strings.Join(begin, ";\n")).ReadAll()
 	if err != nil {
 		return err
 	}
-	found, err := strconv.Atoi(string(results[len(results)-1].Rows[0][0]))
+	answer := results[len(results)-1].Rows[0]
+	level, err := number(answer[0], nil)
 	if err == nil {
-		err = sqltext.CheckVersion(found)
+		err = feature.Check(feature.Level(level), string(answer[1]))
 	}
 	if err != nil {
 		return err
@@ -126,6 +130,20 @@ func (db *db) Grown(ctx context.Context) (bool, error) {
 		db.settled = &settled
 	}
 	return *db.settled != db.Schema.Signature(), nil
+}
+
+// Level returns the feature level, which Take has read.
+func (db *db) Level(ctx context.Context) (feature.Level, error) {
+	if db.level != 0 {
+		return db.level, nil
+	}
+	return db.Cell.Level(query(ctx, db.reader))
+}
+
+// Raise raises the feature level. It need not be one transaction: the release is stored first.
+func (db *db) Raise(ctx context.Context, level feature.Level) error {
+	db.level = 0
+	return db.Cell.Raise(db.exec(ctx), level)
 }
 
 func (db *db) Settle(ctx context.Context) error {

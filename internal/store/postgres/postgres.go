@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -47,7 +48,8 @@ type db struct {
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
 
-	settled *string // the columns that all rows have, as last read; nil if unknown
+	level   feature.Level // as Take read it; 0 if it may have changed
+	settled *string       // the columns that all rows have, as last read; nil if unknown
 }
 
 func dialect() sqltext.Dialect {

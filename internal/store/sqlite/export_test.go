@@ -10,10 +10,16 @@ import (
 // checkpoint.
 const CheckpointInline = checkpointInline
 
-// SetVersion simulates a database written by another release.
-func SetVersion(t *testing.T, opened store.DB, version int) {
+// SetLevel simulates a database whose feature level a later release raised.
+func SetLevel(t *testing.T, opened store.DB, level int, release string) {
 	d := opened.(*db)
-	if err := d.write(t.Context(), func() error { return d.exec(`UPDATE "muster_schema" SET "version" = ?1`, version) }); err != nil {
+	err := d.write(t.Context(), func() error {
+		if err := d.exec(`UPDATE "muster_schema" SET "version" = ?1`, level); err != nil {
+			return err
+		}
+		return d.exec(`INSERT INTO "muster_release" ("level", "release") VALUES (?1, ?2)`, level, release)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -16,11 +17,7 @@ func (db *db) migrate(ctx context.Context) error {
 				return err
 			}
 		}
-		var found int
-		if err := db.conn.QueryRowContext(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found); err != nil {
-			return err
-		}
-		if err := sqltext.CheckVersion(found); err != nil {
+		if _, err := db.Cell.Level(query(ctx, db.conn)); err != nil {
 			return err
 		}
 		for _, table := range dialect().Tables(db.Schema) {
@@ -76,6 +73,12 @@ func (db *db) Grown(ctx context.Context) (bool, error) {
 
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	return db.write(ctx, func() error { return db.Cell.SetColumns(db.run, items) })
+}
+
+func (db *db) Level(ctx context.Context) (feature.Level, error) { return db.Cell.Level(db.ask(ctx)) }
+
+func (db *db) Raise(ctx context.Context, level feature.Level) error {
+	return db.write(ctx, func() error { return db.Cell.Raise(db.run, level) })
 }
 
 func (db *db) Settle(ctx context.Context) error {

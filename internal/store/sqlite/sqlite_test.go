@@ -122,17 +122,27 @@ func TestAsk_LimitIsNoNewQuestion(t *testing.T) {
 	}
 }
 
-func TestOpen_NewerLayout(t *testing.T) {
+// A program that does not know the feature level of a database does not open it, nor reads
+// it for a backup, and names the release that does.
+func TestOpen_NewerLevel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sqlite.SetVersion(t, db, 99)
+	sqlite.SetLevel(t, db, 99, "v9.0.0")
 	db.Close()
-	if _, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{}); err == nil || !strings.Contains(err.Error(), "newer release") {
-		t.Errorf("Open of a newer layout: %v", err)
+	if _, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{}); err == nil || !strings.Contains(err.Error(), "use Muster v9.0.0, or a newer release") {
+		t.Errorf("Open of a newer feature level: %v", err)
+	}
+	seen, err := sqlite.New(dir).Inspect(t.Context(), "default", store.Schema{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Close()
+	if _, err := seen.Dump(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "use Muster v9.0.0") {
+		t.Errorf("Dump of a newer feature level: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -37,22 +38,39 @@ type Cell struct {
 	Schema store.Schema
 }
 
-// Version is the version of the layout that both engines share.
-const Version = 1
-
-// CheckVersion returns an error if the layout found is that of a newer release.
-func CheckVersion(found int) error {
-	if found > Version {
-		return fmt.Errorf("the database has layout %d, this program knows %d: it was written by a newer release", found, Version)
-	}
-	return nil
-}
-
-// Begin returns the statement that stores the version of a new database and the signature
-// of its columns, as Settle does: a new database has no rows that could lack columns.
+// Begin returns the statement that stores the feature level of a new database and the
+// signature of its columns, as Settle does: a new database has no rows that could lack
+// columns.
 func (c Cell) Begin() string {
 	return fmt.Sprintf(`INSERT INTO "muster_schema" SELECT %d, %s WHERE NOT EXISTS (SELECT 1 FROM "muster_schema")`,
-		Version, Literal(c.Schema.Signature()))
+		feature.First, Literal(c.Schema.Signature()))
+}
+
+// AskLevel is the query for a cell's feature level and the first release that knows it.
+const AskLevel = `SELECT "version", coalesce((SELECT "release" FROM "muster_release" WHERE "level" = "version"), '') FROM "muster_schema"`
+
+// Level returns the cell's feature level; the error is a *feature.Newer if this program does
+// not know it. Databases of earlier builds have no table of releases.
+func (c Cell) Level(query Query) (level feature.Level, err error) {
+	err = query(func(row Row) error { return row.Scan(&level) }, `SELECT "version" FROM "muster_schema"`)
+	if err != nil || level <= feature.Known() {
+		return level, err
+	}
+	var release string
+	err = query(func(row Row) error { return row.Scan(&level, &release) }, AskLevel)
+	if err == nil {
+		err = feature.Check(level, release)
+	}
+	return level, err
+}
+
+// Raise raises the cell's feature level, which never becomes lower.
+func (c Cell) Raise(exec Exec, level feature.Level) error {
+	if _, err := exec(`INSERT INTO "muster_release" ("level", "release") VALUES ($1, $2) ON CONFLICT ("level") DO NOTHING`, int64(level), level.Release()); err != nil {
+		return err
+	}
+	_, err := exec(`UPDATE "muster_schema" SET "version" = $1 WHERE "version" < $1`, int64(level))
+	return err
 }
 
 // Renew moves the owner's fence to the next epoch.
@@ -206,7 +224,13 @@ func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error
 			return store.State{}, fmt.Errorf("read %s: %w", p.name, err)
 		}
 	}
-	return c.State(query)
+	level, err := c.Level(query)
+	if err != nil {
+		return store.State{}, err
+	}
+	state, err := c.State(query)
+	state.Level = level
+	return state, err
 }
 
 // Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already.
@@ -227,6 +251,11 @@ func (c Cell) Fill(query Query, exec Exec, items func(add func(store.Item) error
 	})
 	if err != nil {
 		return err
+	}
+	if state.Level > feature.First {
+		if err := c.Raise(exec, state.Level); err != nil {
+			return err
+		}
 	}
 	return c.setState(exec, state)
 }

@@ -20,6 +20,7 @@ type SQLTable struct {
 func (d Dialect) System() []string {
 	return []string{
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_schema" ("version" %s NOT NULL, "columns" %s NOT NULL)`, d.Int, d.Text),
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_release" ("level" %s PRIMARY KEY, "release" %s NOT NULL)`, d.Int, d.Text),
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_cell" ("name" %s PRIMARY KEY, "owner" %s NOT NULL, "epoch" %s NOT NULL, "seq" %s NOT NULL, "now" %s NOT NULL)`,
 			d.Text, d.Text, d.Int, d.Int, d.Int),
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_log" ("name" %s PRIMARY KEY, "last" %s NOT NULL)`, d.Text, d.Int),

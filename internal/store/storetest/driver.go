@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -34,6 +35,7 @@ func TestDriver(t *testing.T, open Opened) {
 		"InspectBesideOwner": testInspectBesideOwner,
 		"LargeBatch":         testLargeBatch,
 		"SchemaGrows":        testSchemaGrows,
+		"Level":              testLevel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			driver, cell := open(t)
@@ -230,6 +232,39 @@ func testInspectBesideOwner(t *testing.T, b *bench) {
 		t.Errorf("seen beside the owner: %s", cmp.Diff(want, got))
 	}
 	b.commit(t, []store.TableBatch{{Table: plain, Deletes: []string{"a"}}})
+}
+
+// testLevel raises the feature level, which a copy keeps.
+func testLevel(t *testing.T, b *bench) {
+	level := func(db store.DB, want feature.Level) {
+		t.Helper()
+		if got, err := db.Level(t.Context()); got != want || err != nil {
+			t.Errorf("the level is %d, %v; want %d", got, err, want)
+		}
+	}
+	level(b.db, feature.First)
+	for _, to := range []feature.Level{feature.Known(), feature.First} { // it never becomes lower
+		if err := b.db.Raise(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+		level(b.db, feature.Known())
+	}
+	take(t, b.db, "second")
+	level(b.db, feature.Known())
+	state, err := b.db.Dump(t.Context(), func(store.Item) error { return nil })
+	if err != nil || state.Level != feature.Known() {
+		t.Errorf("the dump has level %d, %v", state.Level, err)
+	}
+	driver, cell := b.open(t)
+	copied, err := driver.Open(t.Context(), cell, schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if err := copied.Fill(t.Context(), func(func(store.Item) error) (store.State, error) { return state, nil }); err != nil {
+		t.Fatal(err)
+	}
+	level(copied, feature.Known())
 }
 
 func testLargeBatch(t *testing.T, b *bench) {

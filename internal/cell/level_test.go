@@ -1,0 +1,127 @@
+package cell_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/feature"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// brief is a lease after which nodes soon register again.
+const brief = time.Second
+
+// agrees makes a node one of a release that knows a level.
+func agrees(level feature.Level) func(*cell.Options) {
+	return func(o *cell.Options) { o.Level, o.TTL = level, brief }
+}
+
+// agreed waits until the owner knows that all nodes of the cell know a level.
+func (n *node) agreed(want feature.Level) {
+	n.Helper()
+	late := time.After(time.Minute)
+	for {
+		got, changed := n.keeper.Agreed()
+		if got == want {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			n.Fatalf("the nodes agree on level %d, want %d", got, want)
+		}
+	}
+}
+
+// run runs a statement on the nodes' database.
+func run(t *testing.T, url, text string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The level waits for the node that knows least, until that is replaced or has been gone
+// for long.
+func TestLevel_WaitsForAll(t *testing.T) {
+	url := pgtest.URL(t)
+	owner := join(t, url, "level-owner", agrees(feature.Known()))
+	owner.agreed(feature.Known())
+	older := join(t, url, "level-older", agrees(feature.First))
+	owner.agreed(feature.First)
+	if owner.keeper.Level() != feature.Known() || older.keeper.Aside() != nil {
+		t.Errorf("the level was lowered to %d, or a node that knows it stands aside: %v", owner.keeper.Level(), older.keeper.Aside())
+	}
+	older.leave()
+	join(t, url, "level-older", agrees(feature.Known())).agreedNothing()
+	owner.agreed(feature.Known())
+	join(t, url, "level-away", agrees(feature.First)).leave()
+	owner.agreed(feature.First)
+	run(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'level-away'`)
+	owner.agreed(feature.Known())
+}
+
+// agreedNothing checks that a node that does not own the cell says nothing about levels.
+func (n *node) agreedNothing() {
+	n.Helper()
+	if level, _ := n.keeper.Agreed(); level != 0 {
+		n.Errorf("a standby says that the nodes agree on level %d", level)
+	}
+}
+
+// A node that does not know the cell's level does not take the cell, and forwards to who
+// does.
+func TestLevel_OlderStandsAside(t *testing.T) {
+	url := pgtest.URL(t)
+	owner := join(t, url, "aside-owner", func(o *cell.Options) { o.TTL = brief })
+	older := join(t, url, "aside-older", func(o *cell.Options) { o.TTL = brief })
+	run(t, url, `UPDATE "muster"."lease" SET "level" = 99, "release" = 'v9.0.0'`)
+	for until := time.Now().Add(time.Minute); older.keeper.Aside() == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the node does not stand aside")
+		}
+	}
+	if why := older.keeper.Aside().Error(); !strings.Contains(why, "use Muster v9.0.0") {
+		t.Errorf("it does not say which release is needed: %s", why)
+	}
+	if _, body := older.ask(); !strings.HasPrefix(body, "aside-owner ") {
+		t.Errorf("the node that stands aside does not forward: %s", body)
+	}
+	owner.leave()
+	run(t, url, `UPDATE "muster"."node" SET "seen" = '-infinity' WHERE "node" = 'aside-older'`)
+	again(t, url) // several looks and an expired lease later
+	if older.owns() {
+		t.Error("a node that does not know the cell's level took it")
+	}
+	if late := join(t, url, "aside-late", func(o *cell.Options) { o.TTL = brief }); late.owns() || late.keeper.Aside() == nil {
+		t.Error("a node that starts then takes the cell")
+	}
+}
+
+// again waits until the older node has registered anew, which it does after looking at the
+// lease many times.
+func again(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for until, seen := time.Now().Add(time.Minute), false; !seen; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the node is not heard of any more")
+		}
+		if err := conn.QueryRow(t.Context(), `SELECT "seen" > '-infinity' FROM "muster"."node" WHERE "node" = 'aside-older'`).Scan(&seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
