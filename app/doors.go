@@ -119,7 +119,10 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 		Trace:    d.trace, ConfigurationOf: d.configurationOf,
 	})
 	bench := lab.New(d.matches.Trace)
-	c.Rules(console.Rules{Check: func(body string) any { return lab.Check(body) }, Simulate: bench.Simulate})
+	c.Rules(console.Rules{
+		Check:     func(body string) any { return lab.Check(body) },
+		Templates: func() any { return lab.Templates() }, Simulate: bench.Simulate,
+	})
 	c.People(d.people(o, at))
 	c.Views(d.pages.Views(pages.Gate{
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,

@@ -69,4 +69,9 @@ func TestConsole_Rules(t *testing.T) {
 	if status, got := host.send(http.MethodPost, "/console/api/rules/check", check, asJSON); status != http.StatusForbidden {
 		t.Errorf("a role that may not read matchmaking: %d %s", status, got)
 	}
+	for who, want := range map[*browser]int{{T: t, url: a.URL()}: http.StatusUnauthorized, host: http.StatusForbidden, b: http.StatusOK} {
+		if status, got := who.send(http.MethodGet, "/console/api/rules/templates", "", nil); status != want || want == http.StatusOK && !strings.Contains(got, `"kind":"duel"`) {
+			t.Errorf("templates: %d %.300s, want %d", status, got, want)
+		}
+	}
 }

@@ -17,14 +17,16 @@ type Rules struct {
 	// Check returns what is wrong with the body of a rule set and what it does, sent as
 	// JSON.
 	Check func(body string) any
+	// Templates returns rule sets to begin with, sent as JSON.
+	Templates func() any
 	// Simulate plays two rule sets. It calls tell often, and ends if tell or ctx does. Calls
 	// are never concurrent.
 	Simulate func(ctx context.Context, in *Simulation, tell func(Progress) error) (any, error)
 }
 
-// Simulation is a request to play two rule sets on the same tickets.
+// Simulation is a request to play two rule sets on the same tickets, or one alone.
 type Simulation struct {
-	A             string          `json:"a"`             // body of a rule set
+	A             string          `json:"a"`             // body of a rule set; without it B is played alone
 	B             string          `json:"b"`             // body of the other
 	Configuration string          `json:"configuration"` // whose tickets are played; without Since it is not used
 	Since         *time.Time      `json:"since"`         // tickets from that time on are played; nil draws them from Players
@@ -52,6 +54,7 @@ const (
 // Rules adds these routes, and must be called before the console serves requests:
 //
 //	POST /console/api/rules/check   {"body"}: requires DescribeMatchmaking
+//	GET  /console/api/rules/templates   rule sets to begin with: requires DescribeMatchmaking
 //	POST /console/api/simulations   a Simulation: the same, on its configuration; JSON lines,
 //	                                {"progress"} twice a second and {"result"} or {"error"} at the end
 func (c *Console) Rules(rules Rules) {
@@ -61,6 +64,11 @@ func (c *Console) Rules(rules Rules) {
 		}
 		if c.readJSON(w, r, &in, func() []string { return nil }) {
 			c.answer(w, rules.Check(in.Body), nil)
+		}
+	})
+	c.mux.HandleFunc("GET /console/api/rules/templates", func(w http.ResponseWriter, r *http.Request) {
+		if !c.refused(w, r, "DescribeMatchmaking") {
+			c.answer(w, rules.Templates(), nil)
 		}
 	})
 	running := make(chan struct{}, 1) // holds a token while a simulation runs

@@ -33,7 +33,8 @@ func TestRules(t *testing.T) {
 		return fault.New(fault.AccessDenied, "not %s", action)
 	})
 	b.console.Rules(console.Rules{
-		Check: func(body string) any { return map[string]string{"checked": body} },
+		Check:     func(body string) any { return map[string]string{"checked": body} },
+		Templates: func() any { return []string{"duel"} },
 		Simulate: func(_ context.Context, in *console.Simulation, tell func(console.Progress) error) (any, error) {
 			switch in.A {
 			case "wrong":

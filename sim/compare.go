@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -72,7 +73,11 @@ func Compare(a, b []*Report) *Comparison {
 	for i := range a {
 		left, right = append(left, a[i].batches...), append(right, b[i].batches...)
 	}
-	for _, r := range append(append([]*Report{}, a...), b...) {
+	played := a
+	if a[0] != b[0] {
+		played = slices.Concat(a, b)
+	}
+	for _, r := range played {
 		c.Played.Waiting += r.Played.Waiting
 		c.Played.Playing += r.Played.Playing
 	}

@@ -21,19 +21,23 @@ var ErrEnough = errors.New("stopped early")
 
 // Versus plays two rule sets on the same tickets and compares them. Drawn tickets are drawn
 // runs times, with seeds from o.Seed on; a trace is played once and divided into as many
-// stretches. begin, if it is not nil, is called before each of all runs with the number of
-// those done.
+// stretches. If both sides have the same rule set, it is played once. begin, if it is not nil,
+// is called before each of all runs with the number of those done.
 func Versus(o Options, a, b Side, runs int, begin func(done, all int)) (*Comparison, error) {
 	seeds := max(1, min(runs, MaxRuns))
 	if o.Trace != nil {
 		o.Stretches, seeds = seeds, 1
 	}
+	sides := []Side{a, b}
+	if a.RuleSet == b.RuleSet {
+		sides = sides[1:]
+	}
 	var reports [2][]*Report
 	for i := range seeds {
 		var both [2]*Report
-		for n, side := range []Side{a, b} {
+		for n, side := range sides {
 			if begin != nil {
-				begin(2*i+n, 2*seeds)
+				begin(len(sides)*i+n, len(sides)*seeds)
 			}
 			o.RuleSet, o.Label = side.RuleSet, side.Label
 			r, err := Run(o)
@@ -45,7 +49,7 @@ func Versus(o Options, a, b Side, runs int, begin func(done, all int)) (*Compari
 			}
 			both[n] = r
 		}
-		reports[0], reports[1] = append(reports[0], both[0]), append(reports[1], both[1])
+		reports[0], reports[1] = append(reports[0], both[0]), append(reports[1], both[len(sides)-1])
 		o.Seed++
 	}
 	return Compare(reports[0], reports[1]), nil

@@ -53,7 +53,7 @@ type Result struct {
 	Cut     bool    `json:"cut"`   // the configuration had more tickets than MaxTraced
 }
 
-// Simulate plays two rule sets on the same tickets. It calls tell often, with the state of
+// Simulate plays two rule sets on the same tickets, or one alone. It calls tell often, with the state of
 // the work. Errors: InvalidRequest, NotFound (configuration), LimitExceeded, ctx's.
 func (l *Lab) Simulate(ctx context.Context, in *console.Simulation, tell func(console.Progress) error) (any, error) {
 	o, runs, err := l.options(in)
@@ -63,11 +63,17 @@ func (l *Lab) Simulate(ctx context.Context, in *console.Simulation, tell func(co
 	var sides [2]sim.Side
 	for i, body := range []string{in.A, in.B} {
 		side := sim.Side{Label: [2]string{"a", "b"}[i]}
+		if i == 0 && (body == "" || body == in.B) {
+			continue // one rule set alone
+		}
 		var wrong ruleset.Errors
 		if side.RuleSet, err = ruleset.Parse(body); errors.As(err, &wrong) {
 			return nil, fault.Invalid("%s: is no rule set: %s", side.Label, wrong)
 		}
 		sides[i] = side
+	}
+	if sides[0].RuleSet == nil {
+		sides[0] = sides[1]
 	}
 	w := &worker{lab: l, ctx: ctx, tell: tell, begun: time.Now()}
 	cut := false

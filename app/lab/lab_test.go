@@ -62,6 +62,32 @@ func TestSimulate_AsTheCommand(t *testing.T) {
 	}
 }
 
+// A rule set alone has the figures that it has beside another.
+func TestSimulate_Alone(t *testing.T) {
+	t.Parallel()
+	in := console.Simulation{B: wide, Players: []byte(players), Minutes: 5, Seed: 9, Runs: 3}
+	var runs int
+	got, err := newLab().Simulate(t.Context(), &in, func(p console.Progress) error { runs = p.Runs; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.A = duel
+	both, err := newLab().Simulate(t.Context(), &in, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, beside := got.(*lab.Result), both.(*lab.Result)
+	if runs != 3 || alone.Runs != 3 || alone.Gains != "" || alone.Losses != "" || alone.Played.Playing <= alone.B.Played.Playing || alone.Played.Playing >= beside.Played.Playing {
+		t.Errorf("%d and %d runs, %+v; gains %q, losses %q", runs, alone.Runs, alone.Played, alone.Gains, alone.Losses)
+	}
+	same(t, alone.B, beside.B)
+	for i, row := range alone.Rows {
+		if other := beside.Rows[i]; row.Name != other.Name || row.B != other.B || row.A != row.B || row.Delta != 0 {
+			t.Errorf("alone %+v, beside another %+v", row, other)
+		}
+	}
+}
+
 func side(t *testing.T, label, body string) sim.Side {
 	t.Helper()
 	rs, err := ruleset.Parse(body)

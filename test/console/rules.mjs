@@ -68,4 +68,54 @@ await withBrowser(async (browser) => {
   check(used.RuleSetName === "lab-2", "the configuration", `uses ${used.RuleSetName}`);
   const { RuleSets: [made] } = await call("DescribeMatchmakingRuleSets", { Names: ["lab-2"] });
   check(made.RuleSetBody === body.replace('"maxDistance": 20', '"maxDistance": 400'), "the rule set", made.RuleSetBody);
+
+  // From nothing: a kind of game, a rule of one's own, a simulation, and a configuration that uses it.
+  await show(page, "/rules", "the rule sets");
+  await page.getByRole("link", { name: "New rule set …" }).click();
+  await page.getByRole("link", { name: /Two even teams/ }).waitFor();
+  page.where = "kinds of game";
+  await fits(page, "kinds of game");
+  await accessible(page, "kinds of game");
+  await picture(page, "rules-kinds");
+  for (const name of [/An empty page/, /Two even teams/]) {
+    await page.getByRole("link", { name }).click();
+    await verdict.getByText("Valid").waitFor();
+    check(await page.getByRole("button", { name: "Create …" }).isEnabled(), `${name}`, "cannot be created as it is");
+    if (`${name}`.includes("empty")) await page.getByRole("link", { name: "choose another" }).click();
+  }
+  const begun = await text.inputValue();
+  await text.fill("");
+  await verdict.getByText("error").waitFor();
+  for (const name of ["Simulate", "Create …"]) check(await page.getByRole("button", { name }).isDisabled(), "an empty text", `${name} can be clicked`);
+  await page.getByRole("button", { name: "Begin again" }).click();
+  check((await text.inputValue()) === begun, "Begin again", "does not bring back the template");
+  const mine = begun.replaceAll(/(minPlayers|maxPlayers)": 4/g, '$1": 2');
+  await text.fill(mine);
+  await verdict.getByText("Valid: 3 rules, 4 players").waitFor();
+  await page.getByLabel("minutes of play").fill("0");
+  for (const end = Date.now() + 60_000; !(await done.count()) && Date.now() < end; ) {
+    await page.getByRole("button", { name: "Simulate" }).click();
+    await page.locator(".figures, .alert").first().waitFor({ timeout: 60_000 });
+  }
+  check((await done.locator("th").allInnerTexts()).join() === "Measure,Mean,95 % interval", "the result", (await done.locator("th").allInnerTexts()).join());
+  check((await page.locator(".histograms").count()) > 2, "the result", "has no distributions");
+  await fits(page, "a new rule set with a result");
+  await accessible(page, "a new rule set with a result");
+  await picture(page, "rules-new");
+  await page.getByRole("button", { name: "Create …" }).click();
+  await dialog.getByLabel("Name of the rule set").fill("pairs");
+  await dialog.getByLabel("Name of the configuration").fill("pairing");
+  await dialog.getByLabel("Seconds until a ticket times out").fill("45");
+  check(/create-matchmaking-configuration --name pairing --rule-set-name pairs --request-timeout-seconds 45 --no-acceptance-required --flex-match-mode STANDALONE/.test(await dialog.innerText()), "the dialog", await dialog.innerText());
+  await fits(page, "create");
+  await accessible(page, "create");
+  await picture(page, "rules-create");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await page.waitForURL(/matchmaking\?name=pairing/);
+  const { Configurations: [fresh] } = await call("DescribeMatchmakingConfigurations", { Names: ["pairing"] });
+  check(fresh.RuleSetName === "pairs" && fresh.RequestTimeoutSeconds === 45 && fresh.FlexMatchMode === "STANDALONE", "the new configuration", JSON.stringify(fresh));
+  const { RuleSets: [own] } = await call("DescribeMatchmakingRuleSets", { Names: ["pairs"] });
+  check(own.RuleSetBody === mine, "the new rule set", own.RuleSetBody);
+  await show(page, "/rules?new=teams", "after it was created");
+  check((await text.inputValue()) === begun, "a new draft", "has the text of the last");
 });

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/node"
@@ -30,6 +32,25 @@ func TestLive(t *testing.T) {
 		"kill":  func(string) any { d.server.Kill(); return nil },
 		"start": func(string) any { d.start(t, node.Path(t), at.Host); return nil },
 	})
+}
+
+// A page for which the server has no stream left says so, and goes on when there is one.
+func TestFull(t *testing.T) {
+	needs(t)
+	server := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--max-streams", "2")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	for range 2 {
+		stream, err := follow(ctx, server.URL+"/console/api/live/now")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+	}
+	if _, err := follow(ctx, server.URL+"/console/api/live/now"); err == nil || !strings.Contains(err.Error(), "429") {
+		t.Errorf("a third stream: %v", err)
+	}
+	run(t, "full.mjs", task{Base: server.URL}, map[string]func(string) any{"end": func(string) any { end(); return nil }})
 }
 
 // A server on which nothing was made yet has no page that fails or says nothing.

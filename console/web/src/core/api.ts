@@ -28,6 +28,8 @@ export class Failure extends Error {
     message: string,
     readonly request = "",
     readonly code = "",
+    /** After how many seconds the server may say something else; 0 if it is not known. */
+    readonly wait = 0,
   ) {
     super(message);
   }
@@ -51,7 +53,7 @@ async function failure(r: Response): Promise<Failure> {
   } catch {
     // not JSON: the status is all there is to say
   }
-  return new Failure(r.status, message, r.headers.get("X-Amzn-Requestid") ?? "", code);
+  return new Failure(r.status, message, r.headers.get("X-Amzn-Requestid") ?? "", code, Number(r.headers.get("Retry-After")) || 0);
 }
 
 async function checked(r: Response): Promise<Response> {

@@ -116,12 +116,13 @@ function follow(key: string, cells: Cells): () => void {
       });
     } catch (e) {
       if (over || stop.signal.aborted) return;
-      if (e instanceof Failure && e.status < 500 && e.status !== 429) {
+      if (e instanceof Failure && e.status < 500) {
         batch(() => {
           cells.error.value = e.message;
           cells.gone.value = e.status === 404;
         });
-        return; // asking again would not help
+        if (e.status === 429) retry = window.setTimeout(open, Math.max(pause, 1000 * e.wait) * (1 + Math.random() / 4)); // too many pages are open
+        return; // otherwise asking again would not help
       }
     }
     if (over || stop.signal.aborted) return;

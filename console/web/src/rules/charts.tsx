@@ -25,31 +25,29 @@ function useWidth(): [{ current: HTMLDivElement | null }, number] {
 
 const tall = 60, foot = 20, head = 22;
 
-/** The distributions of one number: above as it is, below as it would be. */
-export function Histograms({ of: p }: { of: Pair }) {
+/** The distributions of one number: above as it is, below as it would be; that alone if there is nothing to compare. */
+export function Histograms({ of: p, alone }: { of: Pair; alone: boolean }) {
   const [box, width] = useWidth();
   const top = Math.max(0.1, ...p.a, ...p.b);
   const bins = p.a.length;
   const x = (v: number): number => Math.min(width, (v / (p.step * bins)) * width);
   const every = [1, 2, 3, 4, 6, 8, 12].find((n) => (width / bins) * n >= 48) ?? 12;
-  const sides: ["now" | "edited", number[], number, number | null, number][] = [
-    ["now", p.a, p.count[0], p.limit?.[0] ?? null, p.over[0]],
-    ["edited", p.b, p.count[1], p.limit?.[1] ?? null, p.over[1]],
-  ];
+  const edited: [string, number[], number, number | null, number] = [alone ? "new" : "edited", p.b, p.count[1], p.limit?.[1] ?? null, p.over[1]];
+  const sides = alone ? [edited] : [["now", p.a, p.count[0], p.limit?.[0] ?? null, p.over[0]] as typeof edited, edited];
   const row = tall + head;
   return (
     <div ref={box} class="histograms">
       <h3>{p.name}{p.unit && <span class="dim">, {p.unit}</span>}</h3>
       {width > 0 && (
-        <svg width={width} height={2 * row + foot} role="img" aria-label={`Distribution of ${p.name}: ${sides.map(([who, , n, limit]) => `${who} ${count(n)} values${limit === null ? "" : `, limit ${digits(limit)}`}`).join("; ")}`}>
+        <svg width={width} height={sides.length * row + foot} role="img" aria-label={`Distribution of ${p.name}: ${sides.map(([who, , n, limit]) => `${who} ${count(n)} values${limit === null ? "" : `, limit ${digits(limit)}`}`).join("; ")}`}>
           {sides.map(([who, shares, n, limit, over], i) => {
             const base = (i + 1) * row;
             return (
               <g key={who}>
-                <text x="0" y={base - tall - 6} class="axis">{who}, n = {count(n)}{over >= 0.1 ? `, ${digits(over)} % beyond` : ""}{limit !== null && <tspan class="limit-text" dx="10">limit {digits(limit)}</tspan>}</text>
+                <text x="0" y={base - tall - 6} class="axis">{alone ? "" : `${who}, `}n = {count(n)}{over >= 0.1 ? `, ${digits(over)} % beyond` : ""}{limit !== null && <tspan class="limit-text" dx="10">limit {digits(limit)}</tspan>}</text>
                 {shares.map((v, k) => {
                   const h = (v / top) * tall;
-                  return <rect key={k} class={i ? "after" : "before"} x={(k * width) / bins + 0.5} width={Math.max(1, width / bins - 1)} y={base - h} height={h} />;
+                  return <rect key={k} class={i === sides.length - 1 ? "after" : "before"} x={(k * width) / bins + 0.5} width={Math.max(1, width / bins - 1)} y={base - h} height={h} />;
                 })}
                 {shares.map((v, k) => (
                   <rect
@@ -65,7 +63,7 @@ export function Histograms({ of: p }: { of: Pair }) {
             );
           })}
           {Array.from({ length: Math.floor(bins / every) + 1 }, (_, k) => k * every).map((k) => (
-            <text key={k} class="axis" x={(k * width) / bins} y={2 * row + 14} text-anchor={k === 0 ? "start" : k === bins ? "end" : "middle"}>{digits(k * p.step)}</text>
+            <text key={k} class="axis" x={(k * width) / bins} y={sides.length * row + 14} text-anchor={k === 0 ? "start" : k === bins ? "end" : "middle"}>{digits(k * p.step)}</text>
           ))}
         </svg>
       )}
@@ -95,8 +93,9 @@ const verdicts: Record<string, preact.ComponentChildren> = {
   unclear: <span class="dim">no clear difference</span>,
 };
 
-/** What is compared, side by side. */
-export function Figures({ rows }: { rows: Row[] }) {
+/** What is compared, side by side; with alone, the figures of one rule set. */
+export function Figures({ rows, alone }: { rows: Row[]; alone: boolean }) {
+  if (alone) return <Alone rows={rows} />;
   const several = rows.some((r) => r.a_interval);
   const half = (i: Interval | undefined): preact.ComponentChildren => i && <span class="dim"> ± {digits((i.high - i.low) / 2)}</span>;
   return (
@@ -113,6 +112,26 @@ export function Figures({ rows }: { rows: Row[] }) {
             <td class="num">{r.delta > 0 ? "+" : ""}{r.unit === "%" || r.a === 0 ? digits(r.delta) : `${digits((100 * r.delta) / r.a)} %`}</td>
             {several && <td class="wide">{r.delta_interval && r.delta !== 0 && <Difference row={r} />}</td>}
             <td>{verdicts[r.b_is ?? ""]}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Alone({ rows }: { rows: Row[] }) {
+  const several = rows.some((r) => r.b_interval);
+  return (
+    <table class="figures">
+      <thead>
+        <tr><th scope="col">Measure</th><th scope="col" class="num">Mean</th>{several && <th scope="col" class="num">95 % interval</th>}</tr>
+      </thead>
+      <tbody>
+        {rows.map((r) => (
+          <tr key={r.name}>
+            <td>{r.name}{r.unit && <span class="dim">, {r.unit}</span>}</td>
+            <td class="num">{digits(r.b)}</td>
+            {several && <td class="num">{r.b_interval && <span class="dim">{digits(r.b_interval.low)} to {digits(r.b_interval.high)}</span>}</td>}
           </tr>
         ))}
       </tbody>

@@ -15,7 +15,7 @@ export interface Chosen {
 
 const spans: [string, number][] = [["last hour", 1], ["last 6 h", 6], ["last 24 h", 24]];
 
-/** The choice of tickets. It calls set with each. */
+/** The choice of tickets for the rule set name, "" for a new one. It calls set with each. */
 export function Players({ name, checked, configurations, set }: { name: string; checked: Checked; configurations: Configuration[]; set: (c: Chosen) => void }) {
   const users = configurations.filter((c) => c.RuleSetName === name);
   const [traced, setTraced] = useState(0); // hours back; 0 draws players
@@ -37,7 +37,7 @@ export function Players({ name, checked, configurations, set }: { name: string; 
     wrong = (e as Error).message;
   }
   useEffect(() => {
-    const line = `muster simulate --compare now.json edited.json --players players.json --runs ${runs} --seed 1`;
+    const line = name ? `muster simulate --compare now.json edited.json --players players.json --runs ${runs} --seed 1` : "muster simulate --ruleset rules.json --players players.json --seed 1";
     set({
       request: { players: spec, runs, seed: 1, ...(traced ? { configuration, since: new Date(Date.now() - traced * 3_600_000).toISOString() } : { minutes: s.minutes, ...(configuration ? { configuration } : {}) }) },
       players: text,
@@ -56,10 +56,11 @@ export function Players({ name, checked, configurations, set }: { name: string; 
           <button key={hours} type="button" class="chip" aria-pressed={traced === hours} onClick={() => { setTraced(hours); setTyped(null); }}>{title} of {configuration}</button>
         ))}
       </div>
-      {configurations.length > 1 && (
+      {configurations.length > (name ? 1 : 0) && (
         <label class="field">
           <span>Timeout and acceptance as in configuration</span>
           <select class="input" value={configuration} onChange={(e) => { setConfiguration(e.currentTarget.value); setTyped(null); }}>
+            {!users.length && <option value="">none of them</option>}
             {configurations.map((o) => <option key={o.Name} value={o.Name}>{o.Name}{o.RuleSetName === name ? "" : ` (uses ${o.RuleSetName})`}</option>)}
           </select>
         </label>

@@ -6,6 +6,14 @@ export interface RuleSet {
   CreationTime: number;
 }
 
+/** A rule set to begin with. */
+export interface Template {
+  kind: string;
+  title: string;
+  text: string;
+  body: string;
+}
+
 export interface Configuration {
   Name: string;
   RuleSetName: string;
