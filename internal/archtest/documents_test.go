@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,6 +74,61 @@ func TestDocuments_LinksLead(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
 				t.Errorf("%s links to %s, which does not exist", filepath.Base(document), m[1])
 			}
+		}
+	}
+}
+
+var comment = regexp.MustCompile(`(^|\s)#`)
+
+// Commands are pasted into zsh too, which by default takes a comment for more words.
+func TestDocuments_CommandsWithoutComments(t *testing.T) {
+	err := filepath.WalkDir(root(t), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || path != root(t) && strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		language, open, number := "", false, 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			if fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```"); ok {
+				language, open = fence, !open
+			} else if open && language == "sh" && comment.MatchString(line) {
+				t.Errorf("%s:%d: a command has a comment; say it in the text before the block", path, number)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What cannot be run where Muster is tested is said of each library in the same words.
+func TestClients_SayWhatIsNotRun(t *testing.T) {
+	const words = "Unity, Unreal Engine, O3DE and Godot 4 cannot be installed where Muster is tested: what is made for them is compiled or read, not run."
+	documents, err := filepath.Glob(filepath.Join(root(t), "clients", "*", "README.md"))
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("the libraries have no README.md: %v", err)
+	}
+	for _, path := range append(documents, filepath.Join(root(t), "clients", "README.md"), filepath.Join(root(t), "docs", "ten-minutes.md")) {
+		if filepath.Base(filepath.Dir(path)) == "stories" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), words) {
+			t.Errorf("%s does not say: %s", path, words)
 		}
 	}
 }

@@ -27,19 +27,21 @@ func TestGuide_Players(t *testing.T) {
 	}
 	server, _ := startWithDemo(t)
 	node.Follow(t, server).Code(t, "SERVER_PROCESS_ACTIVE") // the demo has created what players need
-	commands := document.Find(t, "docs/players.md", "sh", "/auth/guest")
-	if commands.Section != "Try it" {
-		t.Fatalf("docs/players.md logs in a guest in %q first", commands.Section)
+	blocks := document.Blocks(t, "docs/players.md")
+	blocks = slices.DeleteFunc(blocks, func(b document.Block) bool { return b.Section != "Try it" || b.Language != "sh" })
+	if len(blocks) == 0 || !strings.Contains(blocks[0].Text, "/auth/guest") {
+		t.Fatal("docs/players.md does not log in a guest first, under Try it")
 	}
-	block := strings.ReplaceAll(commands.Text, "http://127.0.0.1:9080", server)
 	first, second := &typist{T: t}, &typist{T: t}
 	for _, player := range []*typist{first, second} {
-		for line := range strings.Lines(block) {
-			player.types(line)
+		for _, block := range blocks {
+			for line := range strings.Lines(strings.ReplaceAll(block.Text, "http://127.0.0.1:9080", server)) {
+				player.types(line, block.Lead)
+			}
 		}
 	}
 	for _, player := range []*typist{first, second} { // the last command waits for changes
-		for patience := time.Now().Add(time.Minute); player.answer["state"] != "completed"; player.types(player.last) {
+		for patience := time.Now().Add(time.Minute); player.answer["state"] != "completed"; player.types(player.last, "") {
 			if time.Now().After(patience) {
 				t.Fatalf("a minute after both have asked, a ticket is %v", player.answer)
 			}
@@ -113,15 +115,16 @@ type typist struct {
 	answer map[string]any
 }
 
-// types types a line. NAME=… takes the member that its comment names from the
+// types types a line. NAME=… takes the member that the line before the block names from the
 // previous answer.
-func (p *typist) types(line string) {
+func (p *typist) types(line, lead string) {
 	p.Helper()
-	name, rest, taken := strings.Cut(line, "=…")
+	name, _, taken := strings.Cut(line, "=…")
 	switch {
 	case taken:
-		_, member, _ := strings.Cut(rest, "its ")
-		value, ok := p.answer[strings.TrimSpace(member)].(string)
+		_, member, _ := strings.Cut(lead, "its `")
+		member, _, _ = strings.Cut(member, "`")
+		value, ok := p.answer[member].(string)
 		if !ok {
 			p.Fatalf("%q: the answer before was %v", line, p.answer)
 		}
