@@ -7,6 +7,8 @@
 //	POST   /admin/v1/keys/ID/disable      disable a key
 //	POST   /admin/v1/keys/ID/enable       enable a disabled key
 //	DELETE /admin/v1/keys/ID              delete a key
+//	GET    /admin/v1/logins               list who is logged in to the console
+//	DELETE /admin/v1/logins/ID            end a login, or all of the person or key with an ID
 //
 // An error is {"message": …} with status 400, 401 (no valid signature), 403 (not
 // allowed), 404, 409 or 429 (too many requests; Retry-After says when to try again).
@@ -49,11 +51,12 @@ type Door struct {
 	mux  *http.ServeMux
 }
 
-// New returns the door with its routes for keys.
+// New returns the door with its routes for keys and logins.
 func New(o Options) *Door {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	d := &Door{opts: o, mux: http.NewServeMux()}
 	d.keyRoutes()
+	d.loginRoutes()
 	d.mux.HandleFunc("/admin/", func(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, fault.Missing("there is nothing at %s %s", r.Method, r.URL.Path))
 	})

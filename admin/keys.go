@@ -37,7 +37,7 @@ type rotateInput struct {
 
 func (d *Door) keyRoutes() {
 	const keys, key = prefix + "keys", prefix + "keys/{id}"
-	d.Handle("GET "+keys, auth.ManageKeys, d.listKeys)
+	d.Handle("GET "+keys, auth.ReadKeys, d.listKeys)
 	d.Handle("POST "+keys, auth.ManageKeys, d.createKey)
 	d.Handle("POST "+key+"/rotate", auth.ManageKeys, d.rotateKey)
 	d.Handle("POST "+key+"/disable", auth.ManageKeys, d.setEnabled(false))

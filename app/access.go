@@ -52,14 +52,29 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 
 // loggedIn returns the principal of a login to the console, as authenticate does.
 func (c *callers) loggedIn(r *http.Request, token string, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
-	_, caller, err := c.signed.keys.LoggedIn(token)
+	l, caller, err := c.signed.keys.LoggedIn(token)
 	if err != nil {
 		return awsrpc.Principal{}, nil, c.failed(r, action, err)
 	}
-	if !caller.Person {
-		c.signed.keys.Used(caller.KeyID)
-	}
+	c.signed.keys.UsedLogin(&l)
 	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.region, Identity: caller}, awsrpc.NoProof, nil
+}
+
+// still returns a fault if the sender of a request, which lasts, may not send requests any
+// more: its login to the console was ended, or its key deleted or disabled.
+func (c *callers) still(r *http.Request, caller auth.Caller) error {
+	if caller.Local {
+		return nil
+	}
+	token, err := c.master.FromCookie(r)
+	switch {
+	case err != nil:
+	case token != "":
+		_, _, err = c.signed.keys.LoggedIn(token)
+	default:
+		_, err = c.signed.keys.Caller(caller.KeyID)
+	}
+	return err
 }
 
 // failed records that the sender of a request was not authenticated, and returns the error

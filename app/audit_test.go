@@ -203,7 +203,7 @@ func TestAudit_Bans(t *testing.T) {
 	if err := json.NewDecoder(guest.Body).Decode(&login); err != nil || login.PlayerID == "" {
 		t.Fatalf("a guest is answered with %d, %v", guest.StatusCode, err)
 	}
-	const body = `{"reason":"cheats"}`
+	const body = `{"until":"2000-01-01T00:00:00Z","reason":"cheats"}`
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut,
 		a.URL()+"/player/v1/server/players/"+login.PlayerID+"/ban", strings.NewReader(body))
 	if err != nil {

@@ -103,6 +103,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 		Home: o.home(), Events: d.events, Logger: o.Logger, Streams: o.MaxStreams,
 		Last:  func() uint64 { return d.events.Last(d.store.View()) },
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, AllowBodyOf: d.callers.allowBodyOf,
+		Still: d.callers.still,
 	})
 	c.Placements(console.Placements{
 		Explain: func(ctx context.Context, id string) (any, error) { return d.placements.Explain(ctx, id) },
@@ -127,7 +128,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c.Views(d.pages.Views(pages.Gate{
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,
 		Who: func(r *http.Request, action auth.Action) (auth.Caller, error) {
-			caller, _, _, err := d.callers.who(r, action)
+			caller, _, err := d.callers.who(r, action)
 			return caller, err
 		},
 	}))

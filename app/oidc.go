@@ -95,7 +95,7 @@ func (d *domain) admit(r *http.Request, a *oidc.Answer, err error) (string, auth
 	var token string
 	var l auth.Login
 	if err == nil {
-		token, l, err = d.keys.LogInPerson(r.Context(), a.Person, d.oidc.Lifetime())
+		token, l, err = d.keys.LogInPerson(r.Context(), a.Person, d.oidc.Lifetime(), addressOf(r))
 	}
 	if err != nil {
 		return "", l, d.callers.failed(r, auth.LogIn, err)

@@ -231,8 +231,8 @@ func TestOIDC_LogIn(t *testing.T) {
 	if status, text := v.send(http.MethodGet, "/admin/v1/keys", "", nil); status != http.StatusForbidden || !strings.Contains(text, "ada@example.com ("+me.Key+")") {
 		t.Errorf("keys for an operator: %d %s", status, text)
 	}
-	lines := strings.Join(audited(t, firstKey(t, a), "admin muster:ManageKeys"), "\n")
-	for _, want := range []string{"console muster:LogIn ada@example.com ok", "api CreateLocation ada@example.com ok", "admin muster:ManageKeys ada@example.com AccessDeniedException"} {
+	lines := strings.Join(audited(t, firstKey(t, a), "admin muster:ReadKeys"), "\n")
+	for _, want := range []string{"console muster:LogIn ada@example.com ok", "api CreateLocation ada@example.com ok", "admin muster:ReadKeys ada@example.com AccessDeniedException"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, lines)
 		}
@@ -551,6 +551,37 @@ func TestOIDC_RulesChange(t *testing.T) {
 		if me, status := v.me(); status != step.status || (status == http.StatusOK && me.Role != "operator") {
 			t.Errorf("with the rules %q: %d, %+v", step.rules, status, me)
 		}
+	}
+}
+
+// All logins of a person end at once, and the person may log in again.
+func TestOIDC_EndLogins(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	p.Account(ada, nil)
+	a := startWith(t, p, nil)
+	admin := firstKey(t, a)
+	visitors := []*visitor{newVisitor(t, a.URL()), newVisitor(t, a.URL())}
+	for _, v := range visitors {
+		if problem := v.whole(); problem != "" {
+			t.Fatal(problem)
+		}
+	}
+	me, _ := visitors[0].me()
+	all, err := admin.Logins(t.Context())
+	if err != nil || len(all) != 2 || all[0].KeyID != me.Key || all[0].Issuer != p.URL || all[0].Name != "ada@example.com" || all[0].Role != "operator" || all[0].From != "127.0.0.1" {
+		t.Fatalf("logged in are %+v, %v", all, err)
+	}
+	if n, err := admin.EndLogins(t.Context(), me.Key); n != 2 || err != nil {
+		t.Errorf("ended: %d, %v", n, err)
+	}
+	for i, v := range visitors {
+		if _, status := v.me(); status != http.StatusUnauthorized {
+			t.Errorf("login %d: %d", i, status)
+		}
+	}
+	if problem := visitors[0].whole(); problem != "" {
+		t.Errorf("again: %s", problem)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
@@ -20,7 +19,7 @@ var described = sync.OnceValue(operations)
 // people returns what the console needs for those who use it.
 func (d *domain) people(o *Options, at *site) console.People {
 	actions := []auth.Action{
-		auth.JoinHost, auth.ReadHosts, auth.ManageHosts, auth.ManageKeys, auth.ReadAudit,
+		auth.JoinHost, auth.ReadHosts, auth.ManageHosts, auth.ReadKeys, auth.ManageKeys, auth.EndLogins, auth.ReadAudit,
 		auth.ReadPlayerData, auth.WritePlayerData, auth.ReadPlayerSessionIDs, auth.BanPlayer, auth.OpenShell,
 	}
 	for _, op := range gamelift.API().Operations {
@@ -36,7 +35,7 @@ func (d *domain) people(o *Options, at *site) console.People {
 			}
 			audit.From(r.Context()).SetCaller(caller, auth.LogIn)
 			door.Known(r)
-			return d.keys.LogIn(r.Context(), caller)
+			return d.keys.LogIn(r.Context(), caller, addressOf(r))
 		},
 		Provider:   d.provider(o, at),
 		LogOut:     func(ctx context.Context, token string) error { return d.keys.LogOut(ctx, token) },
@@ -45,23 +44,31 @@ func (d *domain) people(o *Options, at *site) console.People {
 	}
 }
 
-// who returns the sender of a request whatever its role is. csrf and expires are of its
-// login to the console, if it has one.
-func (c *callers) who(r *http.Request, action auth.Action) (caller auth.Caller, csrf string, expires time.Time, err error) {
+// addressOf returns the address that a request came from, "" if it is not known.
+func addressOf(r *http.Request) string {
+	if at := door.Client(r); at.IsValid() {
+		return at.String()
+	}
+	return ""
+}
+
+// who returns the sender of a request whatever its role is, with its login to the console,
+// if it has one.
+func (c *callers) who(r *http.Request, action auth.Action) (caller auth.Caller, login console.Login, err error) {
 	p, proof, err := c.authenticate(r, action)
 	if err == nil {
 		err = proof(nil)
 	}
 	if err != nil {
-		return auth.Caller{}, "", time.Time{}, err
+		return auth.Caller{}, login, err
 	}
 	caller = callerOf(p)
 	audit.From(r.Context()).SetCaller(caller, action)
 	door.Known(r)
 	if token, err := c.master.FromCookie(r); err == nil && token != "" {
 		if l, _, err := c.signed.keys.LoggedIn(token); err == nil {
-			csrf, expires = c.master.CSRF(token), l.Expires
+			login = console.Login{Name: l.Name(), CSRF: c.master.CSRF(token), Expires: l.Expires}
 		}
 	}
-	return caller, csrf, expires, c.limits.Key(caller)
+	return caller, login, c.limits.Key(caller)
 }

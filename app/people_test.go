@@ -2,14 +2,17 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/cli/client"
 )
 
@@ -192,6 +195,73 @@ func TestConsole_LogInEndsWithKey(t *testing.T) {
 	}
 	if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("the login came back: %d %s", status, text)
+	}
+}
+
+// An administrator sees who is logged in and ends a login; nobody else may. What the login
+// had open ends, too.
+func TestConsole_Logins(t *testing.T) {
+	t.Parallel()
+	a, keys, _ := serve(t, "admin", "operator", "read-only")
+	admin, user := &browser{T: t, url: a.URL()}, &browser{T: t, url: a.URL()}
+	admin.logIn(keys["admin"].Credentials)
+	user.logIn(keys["operator"].Credentials)
+	for _, role := range []string{"operator", "read-only"} {
+		if all, err := keys[role].Logins(t.Context()); err == nil {
+			t.Errorf("%s sees %v", role, all)
+		}
+		if n, err := keys[role].EndLogins(t.Context(), keys["admin"].Credentials.AccessKeyID); err == nil {
+			t.Errorf("%s has ended %d logins", role, n)
+		}
+	}
+	all, err := keys["admin"].Logins(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("logged in are %+v, %v", all, err)
+	}
+	own, other := all[0], all[1]
+	if want := (client.Login{ID: other.ID, KeyID: keys["operator"].Credentials.AccessKeyID, Name: "test operator", Role: "operator", From: "127.0.0.1",
+		Created: other.Created, Expires: other.Created.Add(auth.LoginLifetime), LastSeen: other.LastSeen}); other != want || other.LastSeen.Before(other.Created) {
+		t.Errorf("the login is %+v, want %+v", other, want)
+	}
+	_, text := admin.send(http.MethodGet, "/console/api/me", "", nil)
+	var me struct{ Login string }
+	if err := json.Unmarshal([]byte(text), &me); err != nil || me.Login != own.ID {
+		t.Errorf("my login is %q, want %q: %v", me.Login, own.ID, err)
+	}
+
+	ended := make(chan error, 1)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/console/api/events?follow=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(user.cookie)
+	stream, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || stream.StatusCode != http.StatusOK {
+		t.Fatalf("follow events: %v, %v", stream, err)
+	}
+	go func() {
+		_, err := io.Copy(io.Discard, stream.Body)
+		ended <- errors.Join(err, stream.Body.Close())
+	}()
+	if n, err := keys["admin"].EndLogins(t.Context(), other.ID); n != 1 || err != nil {
+		t.Errorf("ended: %d, %v", n, err)
+	}
+	if status, text := user.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
+		t.Errorf("the login that was ended: %d %s", status, text)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the stream of events: %v", err)
+	}
+	if status, text := admin.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusOK {
+		t.Errorf("the login of the administrator: %d %s", status, text)
+	}
+	if _, err := keys["admin"].EndLogins(t.Context(), other.ID); err == nil || !strings.Contains(err.Error(), "has no login") {
+		t.Errorf("ended again: %v", err)
+	}
+	lines := audited(t, keys["admin"], "admin muster:EndLogins test operator")
+	want := "admin muster:EndLogins test admin ok [" + other.ID + " " + other.KeyID + " test operator]"
+	if !slices.Contains(lines, want) || slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "ReadKeys test admin") }) {
+		t.Errorf("there is no record %q, or one for looking:\n%s", want, strings.Join(lines, "\n"))
 	}
 }
 

@@ -63,6 +63,45 @@ func TestPostgres_RestartAndTakeOver(t *testing.T) {
 	}
 }
 
+// A login to the console that is ended through one node is ended on every node, and stays so
+// when another takes over.
+func TestPostgres_EndLogins(t *testing.T) {
+	t.Parallel()
+	url, dir := pgtest.Database(t), t.TempDir()
+	node := func() *app.App {
+		return start(t, func(o *app.Options) {
+			o.Store, o.AcceptAny, o.DataDir = url, false, dir
+		})
+	}
+	first := node()
+	second := node()
+	admin := firstKey(t, first)
+	through := &client.Client{Endpoint: second.URL(), Credentials: admin.Credentials}
+	b := &browser{T: t, url: first.URL()}
+	b.logIn(admin.Credentials)
+	expect := func(node string, want int) {
+		t.Helper()
+		b.url = node
+		if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != want {
+			t.Errorf("/console/api/me: %d %s, want %d", status, text, want)
+		}
+	}
+	expect(second.URL(), http.StatusOK)
+	all, err := through.Logins(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("logged in are %+v, %v", all, err)
+	}
+	if n, err := through.EndLogins(t.Context(), all[0].ID); n != 1 || err != nil {
+		t.Errorf("ended: %d, %v", n, err)
+	}
+	expect(first.URL(), http.StatusUnauthorized)
+	expect(second.URL(), http.StatusUnauthorized)
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(second.URL(), http.StatusUnauthorized)
+}
+
 // A password given separately from the URL opens the state, the lease and a backup.
 func TestPostgres_PasswordBesideTheURL(t *testing.T) {
 	t.Parallel()

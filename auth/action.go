@@ -11,7 +11,9 @@ const (
 	JoinHost             Action = "muster:JoinHost"             // create tokens with which machines join
 	ReadHosts            Action = "muster:ReadHosts"            // show the machines, their addresses and load
 	ManageHosts          Action = "muster:ManageHosts"          // drain, resume and remove machines, replace their credentials
-	ManageKeys           Action = "muster:ManageKeys"           // show, create and change access keys
+	ReadKeys             Action = "muster:ReadKeys"             // show access keys, and who is logged in to the console
+	ManageKeys           Action = "muster:ManageKeys"           // create and change access keys
+	EndLogins            Action = "muster:EndLogins"            // end logins of others to the console
 	ReadAudit            Action = "muster:ReadAudit"            // read the audit log
 	ConnectGameServer    Action = "muster:ConnectGameServer"    // connect game server processes with a signature (SigV4)
 	ManageFiles          Action = "muster:ManageFiles"          // read and write objects in buckets
@@ -41,6 +43,9 @@ var serverActions = set(
 	"RegisterGameServer", "UpdateGameServer",
 	ConnectGameServer,
 )
+
+// adminActions are the actions about those who may call.
+var adminActions = set(ReadKeys, ManageKeys, EndLogins, ReadAudit)
 
 // shellActions are the actions that let people onto the machines of game servers.
 var shellActions = set("GetComputeAccess", "GetInstanceAccess", OpenShell)

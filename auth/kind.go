@@ -60,7 +60,7 @@ func (a Action) Kind(r Role) Kind {
 		return Plays
 	case reveal[a]:
 		return Reveals
-	case a == ReadHosts || a == ListObjects || a == UseConsole || a.reads():
+	case a == ReadHosts || a == ReadKeys || a == ListObjects || a == UseConsole || a.reads():
 		return Reads
 	}
 	return Changes

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,8 +35,15 @@ type Login struct {
 	KeyID   string    `json:"key_id"` // or the id of the person
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
+	From    string    `json:"from,omitempty"`   // address of the browser, as far as known
 	Person  *Person   `json:"person,omitempty"` // nil: the login is a key's
 }
+
+// loginPrefix begins the names of logins.
+const loginPrefix = "login-"
+
+// Name returns what administrators call the login. The cookie cannot be computed from it.
+func (l *Login) Name() string { return loginPrefix + l.ID[:16] }
 
 // Prove returns the caller of a key for a person who knows its secret. Errors:
 // UnrecognizedClient.
@@ -47,10 +55,11 @@ func (s *Service) Prove(keyID, secret string) (Caller, error) {
 	return s.Caller(keyID)
 }
 
-// LogIn begins a login of a caller with a key, and returns the token for the cookie. Every
-// login has a token of its own, so that one that was known before is worth nothing.
-func (s *Service) LogIn(ctx context.Context, c Caller) (token string, l Login, err error) {
+// LogIn begins a login of a caller with a key, from an address, and returns the token for the
+// cookie. Every login has a token of its own, so that one that was known before is worth nothing.
+func (s *Service) LogIn(ctx context.Context, c Caller, from string) (token string, l Login, err error) {
 	token, l = newLogin(c.KeyID, LoginLifetime)
+	l.From = from
 	if err := s.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
 		return "", l, err
 	}
@@ -96,10 +105,16 @@ func (s *Service) runBegin(tx *store.Tx, l Login) error {
 		own = own[1:]
 	}
 	for _, id := range over {
-		s.logins.Delete(tx, id)
+		s.drop(tx, id)
 	}
 	s.logins.Put(tx, &l)
 	return nil
+}
+
+// drop deletes a login.
+func (s *Service) drop(tx *store.Tx, id string) {
+	s.logins.Delete(tx, id)
+	s.used.Delete(tx, id)
 }
 
 // LogOut ends the login with a token, if there is one.
@@ -111,8 +126,40 @@ func (s *Service) runEnd(tx *store.Tx, id string) error {
 	if l := s.logins.Get(tx, id); l != nil && l.Person != nil {
 		s.revoke(tx, l.KeyID)
 	}
-	s.logins.Delete(tx, id)
+	s.drop(tx, id)
 	return nil
+}
+
+// Logins returns the logins that let somebody in now, oldest first, with their callers.
+func (s *Service) Logins(r store.Reader) iter.Seq2[*Login, Caller] {
+	all := slices.SortedFunc(s.logins.All(r), func(a, b *Login) int { return a.Created.Compare(b.Created) })
+	return func(yield func(*Login, Caller) bool) {
+		for _, l := range all {
+			c, err := s.callerOf(l)
+			if err == nil && !yield(l, c) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Service) runEndLogins(tx *store.Tx, of string) (int, error) {
+	var over []*Login
+	for l := range s.logins.All(tx) {
+		if l.KeyID == of || l.Name() == of {
+			over = append(over, l)
+		}
+	}
+	if len(over) == 0 {
+		return 0, fault.Missing("%.60q has no login to the console; 'muster admin logins list' shows the ids of logins, persons and access keys that have", of)
+	}
+	for _, l := range over {
+		s.drop(tx, l.ID)
+		if l.Person != nil {
+			s.revoke(tx, l.KeyID)
+		}
+	}
+	return len(over), nil
 }
 
 // endLogins ends the logins of a key that is deleted or disabled.
@@ -124,7 +171,7 @@ func (s *Service) endLogins(tx *store.Tx, keyID string) {
 		}
 	}
 	for _, id := range over {
-		s.logins.Delete(tx, id)
+		s.drop(tx, id)
 	}
 }
 
@@ -132,15 +179,25 @@ func (s *Service) endLogins(tx *store.Tx, keyID string) {
 // UnrecognizedClient.
 func (s *Service) LoggedIn(token string) (Login, Caller, error) {
 	l := s.logins.Get(s.st.View(), loginID(token))
-	if l == nil || !time.Now().Before(l.Expires) {
-		return Login{}, Caller{}, fault.New(fault.UnrecognizedClient, "the login to the console has ended; log in again")
+	if l == nil {
+		return Login{}, Caller{}, errLoggedOut
 	}
-	if l.Person != nil {
-		c, err := s.personOf(l)
-		return *l, c, err
-	}
-	c, err := s.Caller(l.KeyID)
+	c, err := s.callerOf(l)
 	return *l, c, err
+}
+
+var errLoggedOut = fault.New(fault.UnrecognizedClient, "the login to the console has ended; log in again")
+
+// callerOf returns the caller of a login as the key or the rule is now. Errors:
+// UnrecognizedClient.
+func (s *Service) callerOf(l *Login) (Caller, error) {
+	switch {
+	case !time.Now().Before(l.Expires):
+		return Caller{}, errLoggedOut
+	case l.Person != nil:
+		return s.personOf(l)
+	}
+	return s.Caller(l.KeyID)
 }
 
 // LoginCookie is the name of the cookie with a login's token. It differs from deployment to

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ func (h *house) login(id, secret string) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	token, l, err := h.LogIn(context.Background(), c)
+	token, l, err := h.LogIn(context.Background(), c, "192.0.2.1")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -104,6 +105,119 @@ func TestLogin_Bounded(t *testing.T) {
 			if _, _, err := h.LoggedIn(token); (err == nil) != (i > 0) {
 				t.Errorf("login %d: %v", i, err)
 			}
+		}
+	})
+}
+
+// An administrator sees who is logged in, and ends a login, or all of a key or a person.
+func TestEndLogins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.Operator, auth.Scope{}, true })
+		var revoked []string
+		h.OnRevoked(func(id string) { revoked = append(revoked, id) })
+		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := map[string]string{}
+		for _, name := range []string{"key 1", "key 2", "key 3"} {
+			tokens[name] = h.login(key.AccessKeyID, key.SecretAccessKey)
+			time.Sleep(time.Second)
+		}
+		for i, name := range []string{"ada 1", "ada 2"} {
+			if tokens[name], _, err = h.LogInPerson(t.Context(), ada(i), time.Hour, ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		names := map[string]string{} // of logins
+		for name, token := range tokens {
+			l, _, err := h.LoggedIn(token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names[name] = l.Name()
+		}
+		expect := func(when string, want ...string) {
+			t.Helper()
+			var got []string
+			for l, c := range h.Logins(h.st.View()) {
+				for name := range names {
+					if names[name] == l.Name() {
+						got = append(got, name)
+					}
+				}
+				if c.Role == "" || c.KeyID != l.KeyID {
+					t.Errorf("%s: the caller of %s is %+v", when, l.Name(), c)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: logged in are %q, want %q", when, got, want)
+			}
+			for name, token := range tokens {
+				if _, _, err := h.LoggedIn(token); (err == nil) != slices.Contains(want, name) {
+					t.Errorf("%s: %s: %v", when, name, err)
+				}
+			}
+		}
+		expect("at first", "key 1", "key 2", "key 3", "ada 1", "ada 2")
+		end := func(id string, want int) {
+			t.Helper()
+			if n, err := h.EndLogins.Do(t.Context(), id); n != want || err != nil {
+				t.Errorf("ending those of %s: %d, %v", id, n, err)
+			}
+		}
+		end(names["key 2"], 1)
+		expect("one of the key ended", "key 1", "key 3", "ada 1", "ada 2")
+		end(names["ada 1"], 1)
+		expect("one of the person ended", "key 1", "key 3", "ada 2")
+		end(key.AccessKeyID, 2)
+		expect("those of the key ended", "ada 2")
+		_, err = h.EndLogins.Do(t.Context(), key.AccessKeyID)
+		h.refused("ending none", err, fault.NotFound, "muster admin logins list")
+		if c, err := h.Caller(key.AccessKeyID); err != nil || c.KeyID != key.AccessKeyID {
+			t.Errorf("the key itself: %+v, %v", c, err)
+		}
+		person := ada(0)
+		end(person.ID(), 1)
+		expect("those of the person ended")
+		if want := []string{person.ID(), person.ID()}; !slices.Equal(revoked, want) {
+			t.Errorf("told of %q, want %q", revoked, want)
+		}
+	})
+}
+
+// When a login was last used is kept as long as the login.
+func TestLogin_LastUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go h.Service.Run(ctx)
+		l, _, err := h.LoggedIn(h.login(key.AccessKeyID, key.SecretAccessKey))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		used := time.Now()
+		h.UsedLogin(&l)
+		time.Sleep(time.Hour)
+		for _, id := range []string{l.ID, key.AccessKeyID} {
+			if got := h.LastUse(h.st.View(), id); !got.Equal(used) {
+				t.Errorf("%s was last used at %v, want %v", id, got, used)
+			}
+		}
+		if _, err := h.EndLogins.Do(t.Context(), l.Name()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := h.LastUse(h.st.View(), l.ID); !got.IsZero() {
+			t.Errorf("a login that has ended was last used at %v", got)
 		}
 	})
 }

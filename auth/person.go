@@ -38,15 +38,15 @@ func (p *Person) ID() string {
 // as the rule exists. It must be called before traffic; without it no person has a login.
 func (s *Service) SetRules(of func(rule string) (Role, Scope, bool)) { s.rules = of }
 
-// LogInPerson begins a login for a person whom the identity provider has confirmed, and
-// returns the token for the cookie. The login ends after its lifetime, at most
+// LogInPerson begins a login for a person whom the identity provider has confirmed, from an
+// address, and returns the token for the cookie. The login ends after its lifetime, at most
 // LoginLifetime, and as soon as its rule no longer exists. Errors: UnrecognizedClient.
-func (s *Service) LogInPerson(ctx context.Context, p Person, lifetime time.Duration) (token string, l Login, err error) {
+func (s *Service) LogInPerson(ctx context.Context, p Person, lifetime time.Duration, from string) (token string, l Login, err error) {
 	if p.Name == "" || len(p.Name) > maxName || !printable(p.Name) {
 		return "", l, fault.New(fault.UnrecognizedClient, "the account has no name of 1 to %d bytes of printable UTF-8", maxName)
 	}
 	token, l = newLogin(p.ID(), min(lifetime, LoginLifetime))
-	l.Person = &p
+	l.From, l.Person = from, &p
 	c, err := s.personOf(&l)
 	if err != nil {
 		return "", l, err

@@ -18,7 +18,7 @@ func ada(n int) auth.Person {
 func TestLogInPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		_, _, err := h.LogInPerson(t.Context(), ada(0), time.Hour)
+		_, _, err := h.LogInPerson(t.Context(), ada(0), time.Hour, "")
 		h.refused("without rules", err, fault.UnrecognizedClient, "rules")
 
 		rules := map[string]auth.Role{"r1": auth.Operator}
@@ -30,7 +30,7 @@ func TestLogInPerson(t *testing.T) {
 		var revoked []string
 		h.OnRevoked(func(id string) { revoked = append(revoked, id) })
 		p := ada(1)
-		token, l, err := h.LogInPerson(t.Context(), p, time.Hour)
+		token, l, err := h.LogInPerson(t.Context(), p, time.Hour, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestLogInPerson(t *testing.T) {
 		if _, known := h.Secret(p.ID()); known {
 			t.Error("a person has a secret, so could sign requests")
 		}
-		_, _, err = h.LogInPerson(t.Context(), p, time.Hour)
+		_, _, err = h.LogInPerson(t.Context(), p, time.Hour, "")
 		h.refused("the same answer again", err, fault.UnrecognizedClient, "used before")
 
 		delete(rules, "r1")
@@ -69,7 +69,7 @@ func TestLogInPerson(t *testing.T) {
 		_, err = h.Caller(p.ID())
 		h.refused("its id, logged out", err, fault.UnrecognizedClient, "no login")
 
-		token, l, err = h.LogInPerson(t.Context(), ada(2), 48*time.Hour)
+		token, l, err = h.LogInPerson(t.Context(), ada(2), 48*time.Hour, "")
 		if err != nil || l.Expires.Sub(l.Created) != auth.LoginLifetime {
 			t.Errorf("a long one: %+v, %v", l, err)
 		}
@@ -88,13 +88,13 @@ func TestLogInPerson_Bounded(t *testing.T) {
 		h.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.ReadOnly, auth.Scope{}, true })
 		other := ada(0)
 		other.Subject = "1816"
-		others, _, err := h.LogInPerson(t.Context(), other, time.Hour)
+		others, _, err := h.LogInPerson(t.Context(), other, time.Hour, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var tokens []string
 		for i := range 17 {
-			token, _, err := h.LogInPerson(t.Context(), ada(i+1), time.Hour)
+			token, _, err := h.LogInPerson(t.Context(), ada(i+1), time.Hour, "")
 			if err != nil {
 				t.Fatal(err)
 			}

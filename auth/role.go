@@ -33,7 +33,7 @@ func (r Role) Allows(action Action) bool {
 	case Admin:
 		return true
 	case Operator:
-		return action != ManageKeys && action != ReadAudit && !shellActions[action]
+		return !adminActions[action] && !shellActions[action]
 	case GameBackend:
 		return backendActions[action] || action.reads()
 	case GameServer:

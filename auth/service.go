@@ -34,6 +34,10 @@ type Service struct {
 	// on. Errors: NotFound, Conflict (the last admin key).
 	Delete *store.Action[string]
 
+	// EndLogins ends the login with a name, or all logins of the access key or person with
+	// an id, and returns how many those were. Errors: NotFound.
+	EndLogins *store.Command[string, int]
+
 	create *store.Action[Key]
 	enable *store.Command[enableArgs, *Key]
 	rotate *store.Command[rotateArgs, *Key]
@@ -73,6 +77,7 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.note = store.NewAction(st, "key.note_use", s.runNote)
 	s.begin = store.NewAction(st, "login.begin", s.runBegin)
 	s.end = store.NewAction(st, "login.end", s.runEnd)
+	s.EndLogins = store.NewCommand(st, "login.end_of", s.runEndLogins)
 	return s
 }
 
@@ -168,7 +173,7 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 }
 
 // OnRevoked registers f to be called, after commit, when a key was deleted or disabled, or
-// a person has logged out. It must be called before traffic.
+// a login of a person was ended. It must be called before traffic.
 func (s *Service) OnRevoked(f func(keyID string)) { s.onRevoked = append(s.onRevoked, f) }
 
 func (s *Service) revoke(tx *store.Tx, id string) {

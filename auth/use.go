@@ -2,13 +2,16 @@ package auth
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Use is when a key was last used. It is kept in memory and written periodically.
+// Use is when a key, or a login to the console, was last used. It is kept in memory and
+// written periodically.
 type Use struct {
 	ID   string    `json:"id"`
 	Last time.Time `json:"last"`
@@ -17,7 +20,7 @@ type Use struct {
 // keepUse is how often uses are written; a server that crashes loses those since.
 const keepUse = 15 * time.Minute
 
-// use records when each key was last used since the server started.
+// use records when each key and login was last used since the server started.
 type use struct {
 	mu   sync.Mutex
 	last map[string]time.Time
@@ -38,11 +41,37 @@ func (u *use) of(id string) time.Time {
 	return u.last[id]
 }
 
+// all returns the uses, ordered by id.
+func (u *use) all() []Use {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := make([]Use, 0, len(u.last))
+	for id, last := range u.last {
+		all = append(all, Use{id, last})
+	}
+	slices.SortFunc(all, func(a, b Use) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+func (u *use) forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.last, id)
+}
+
 // Used records that a key was used just now. Call it after the signature has been
 // verified.
 func (s *Service) Used(id string) { s.use.touch(id, time.Now()) }
 
-// LastUse returns when a key was last used, or the zero time if never.
+// UsedLogin records that a login was used just now, and the key that it was begun with.
+func (s *Service) UsedLogin(l *Login) {
+	s.Used(l.ID)
+	if l.Person == nil {
+		s.Used(l.KeyID)
+	}
+}
+
+// LastUse returns when the key or login with an id was last used, or the zero time if never.
 func (s *Service) LastUse(r store.Reader, id string) time.Time {
 	last := s.use.of(id)
 	if kept := s.used.Get(r, id); kept != nil && kept.Last.After(last) {
@@ -51,7 +80,7 @@ func (s *Service) LastUse(r store.Reader, id string) time.Time {
 	return last
 }
 
-// Run writes the uses of keys periodically until ctx ends.
+// Run writes the uses of keys and logins periodically until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(keepUse)
 	defer tick.Stop()
@@ -65,14 +94,18 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// keepUses writes the uses of existing keys that are newer than those written.
+// keepUses writes the uses of existing keys and logins that are newer than those written, and
+// forgets those of others.
 func (s *Service) keepUses(ctx context.Context) {
 	view := s.st.View()
 	var uses []Use
-	for k := range s.keys.All(view) {
-		last, kept := s.use.of(k.ID), s.used.Get(view, k.ID)
-		if !last.IsZero() && (kept == nil || last.After(kept.Last)) {
-			uses = append(uses, Use{k.ID, last})
+	for _, u := range s.use.all() {
+		kept := s.used.Get(view, u.ID)
+		switch {
+		case !s.usable(view, u.ID):
+			s.use.forget(u.ID)
+		case kept == nil || u.Last.After(kept.Last):
+			uses = append(uses, u)
 		}
 	}
 	if len(uses) > 0 {
@@ -82,9 +115,14 @@ func (s *Service) keepUses(ctx context.Context) {
 
 func (s *Service) runNote(tx *store.Tx, uses []Use) error {
 	for _, u := range uses {
-		if s.keys.Get(tx, u.ID) != nil {
+		if s.usable(tx, u.ID) {
 			s.used.Put(tx, &u)
 		}
 	}
 	return nil
+}
+
+// usable reports whether there is a key or a login with an id.
+func (s *Service) usable(r store.Reader, id string) bool {
+	return s.keys.Get(r, id) != nil || s.logins.Get(r, id) != nil
 }

@@ -44,6 +44,9 @@ type Options struct {
 	// AllowBodyOf is like AllowOf for a request whose body has been read, and any number of
 	// resources.
 	AllowBodyOf func(r *http.Request, body []byte, action auth.Action, look func(context.Context) (resources []string, err error)) (auth.Caller, error)
+	// Still returns a fault if the sender of a request, which Allow returned before, may not
+	// send requests any more; nil: all may.
+	Still func(r *http.Request, caller auth.Caller) error
 }
 
 // Console serves everything under /console/.

@@ -67,7 +67,13 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	if err := c.stream(r.Context(), newLineWriter(w), q); err != nil && r.Context().Err() == nil {
+	still := func() error {
+		if c.opts.Still == nil {
+			return nil
+		}
+		return c.opts.Still(r, caller)
+	}
+	if err := c.stream(r.Context(), newLineWriter(w), q, still); err != nil && r.Context().Err() == nil {
 		c.opts.Logger.Info("event stream ended early", "error", err)
 	}
 }
@@ -104,12 +110,13 @@ func (c *Console) parse(v url.Values) (query, error) {
 }
 
 // stream writes the events that q requests, until there are no more or, with follow,
-// until ctx ends.
-func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
+// until ctx ends or still returns an error.
+func (c *Console) stream(ctx context.Context, out *lineWriter, q query, still func() error) error {
 	nudge, end := c.opts.Events.Watch()
 	defer end()
-	tick := time.NewTicker(heartbeat)
+	tick, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer tick.Stop()
+	defer check.Stop()
 	defer out.end()
 	for {
 		more, err := c.page(ctx, out, &q)
@@ -125,6 +132,10 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
 		case <-c.closing:
 			return nil
 		case <-nudge:
+		case <-check.C:
+			if err := still(); err != nil {
+				return err
+			}
 		case <-tick.C:
 			if err := out.heartbeat(); err != nil {
 				return err

@@ -26,11 +26,18 @@ type People struct {
 	Provider *Provider
 	// LogOut ends the login with a token, if there is one.
 	LogOut func(ctx context.Context, token string) error
-	// Who returns the sender of a request, whatever its role, and what it must send with
-	// changes; expires is zero without a login. action is for the audit log.
-	Who func(r *http.Request, action auth.Action) (caller auth.Caller, csrf string, expires time.Time, err error)
+	// Who returns the sender of a request, whatever its role, and its login, if it has one.
+	// action is for the audit log.
+	Who func(r *http.Request, action auth.Action) (auth.Caller, Login, error)
 	// Operations returns a description of the API's operations, sent as JSON.
 	Operations func() any
+}
+
+// Login is what a page may know of its own login; the zero Login is none.
+type Login struct {
+	Name    string // as administrators see it
+	CSRF    string // for auth.CSRFHeader
+	Expires time.Time
 }
 
 // maxLogin is the most bytes of a request to log in.
@@ -46,6 +53,7 @@ type me struct {
 	Scope   string        `json:"scope,omitempty"`
 	Region  string        `json:"region"`
 	Account string        `json:"account"`
+	Login   string        `json:"login,omitempty"`  // the name of the login
 	Expires time.Time     `json:"expires,omitzero"` // of the login
 	CSRF    string        `json:"csrf,omitempty"`   // for auth.CSRFHeader
 	May     []auth.Action `json:"may"`
@@ -63,13 +71,13 @@ type me struct {
 //	GET    /console/api/operations   describes the API's operations
 func (c *Console) People(p People) {
 	c.mux.HandleFunc("GET /console/api/me", func(w http.ResponseWriter, r *http.Request) {
-		caller, csrf, expires, err := p.Who(r, auth.UseConsole)
+		caller, login, err := p.Who(r, auth.UseConsole)
 		if c.denied(w, err) {
 			return
 		}
 		m := me{
 			Local: caller.Local, KeyID: caller.KeyID, Person: caller.Person, Name: caller.Name, Role: caller.Role, Region: p.Region, Account: p.Account,
-			Expires: expires, CSRF: csrf, May: []auth.Action{}, Now: time.Now(),
+			Login: login.Name, Expires: login.Expires, CSRF: login.CSRF, May: []auth.Action{}, Now: time.Now(),
 		}
 		if caller.Scoped() {
 			m.Scope = caller.Scope.String()
@@ -82,7 +90,7 @@ func (c *Console) People(p People) {
 		c.answer(w, m, nil)
 	})
 	c.mux.HandleFunc("GET /console/api/operations", func(w http.ResponseWriter, r *http.Request) {
-		if _, _, _, err := p.Who(r, auth.UseConsole); !c.denied(w, err) {
+		if _, _, err := p.Who(r, auth.UseConsole); !c.denied(w, err) {
 			c.answer(w, p.Operations(), nil)
 		}
 	})
@@ -93,7 +101,7 @@ func (c *Console) People(p People) {
 		c.mux.HandleFunc("GET "+Callback, func(w http.ResponseWriter, r *http.Request) { c.comeBack(w, r, &p) })
 	}
 	c.mux.HandleFunc("DELETE /console/api/login", func(w http.ResponseWriter, r *http.Request) {
-		if _, _, _, err := p.Who(r, auth.LogOut); c.denied(w, err) {
+		if _, _, err := p.Who(r, auth.LogOut); c.denied(w, err) {
 			return
 		}
 		if cookie, err := r.Cookie(p.Cookie); err == nil {

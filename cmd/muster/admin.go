@@ -12,6 +12,7 @@ import (
 // adminCommand is `muster admin`: work on keys, tokens and the state.
 type adminCommand struct {
 	Keys       keysCommand            `cmd:"" help:"Access keys of a running server, or with --offline of a stopped one."`
+	Logins     loginsCommand          `cmd:"" help:"Logins to the console of a running server: see them, end them."`
 	JoinToken  createJoinTokenCommand `cmd:"" help:"Short for 'join-tokens create'."`
 	JoinTokens joinTokensCommand      `cmd:"" help:"Tokens with which machines join; on a running server."`
 	Backup     backupCommand          `cmd:"" help:"Write the state to a new file; the server may be running."`

@@ -200,7 +200,7 @@ func TestRoles(t *testing.T) {
 			return signed(ctx, at.Credentials, "gamelift", http.MethodGet, at.Endpoint+"/player/v1/server/players/"+player+"/data/server/skill", "")
 		}},
 		{"bans players", "admin, operator, game-backend", "", func(_ *gamelift.Client, at *client.Client) error {
-			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/ban", `{"reason":"cheats"}`)
+			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/ban", `{"until":"2000-01-01T00:00:00Z","reason":"cheats"}`)
 		}},
 		{"sees keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
 			_, err := at.Keys(ctx)

@@ -63,6 +63,8 @@ await withBrowser(async (browser) => {
     "a change by AWS's API": await own(page, "POST", "/", target, `{"LocationName":"custom-evil"}`),
     "a key": await own(page, "POST", "/admin/v1/keys", asJSON, `{"name":"evil","role":"admin"}`),
     "the keys": await own(page, "GET", "/admin/v1/keys"),
+    "the logins": await own(page, "GET", "/admin/v1/logins"),
+    "ending logins": await own(page, "DELETE", `/admin/v1/logins/${admin.id}`),
     "the audit log": await own(page, "GET", "/admin/v1/audit"),
     "a join token": await own(page, "POST", "/agent/v1/tokens", asJSON, `{"location":"custom-evil"}`),
   })) check(/^(403|400.*AccessDenied)/s.test(answer), `read-only, ${what}`, `gets ${answer}`);
@@ -137,4 +139,50 @@ await withBrowser(async (browser) => {
   check((await page.locator(".main button:visible", { hasText: "…" }).count()) > 1, "an administrator", "has no buttons");
   await accessible(page, "access as administrator");
   await picture(page, "access-keys");
+
+  // Who is logged in: one's own login is marked, and those of others can be ended, one or all.
+  await ask("enable", reader.id);
+  const others = [];
+  for (let i = 0; i < 3; i++) {
+    const other = await open(browser, { expected: /status of (401|403|400)/ });
+    other.where = `reader ${i}`;
+    await other.goto(`${task.base}/console/queues`);
+    await logIn(other, reader.id, reader.secret);
+    await other.locator(".main h1").waitFor();
+    others.push(other);
+  }
+  page.where = "logins";
+  const rows = page.getByRole("table", { name: "Logins" }).locator("tbody tr");
+  const readers = rows.filter({ hasText: "support" });
+  await readers.nth(2).waitFor();
+  const texts = await rows.allInnerTexts();
+  check(texts.length === 4 && texts.filter((t) => t.includes("this login")).length === 1, page.where, `has the rows ${texts.join(" | ")}`);
+  check(texts.every((t) => t.includes("127.0.0.1")), page.where, `does not tell the address: ${texts.join(" | ")}`);
+  check((await readers.filter({ hasText: "this login" }).count()) === 0, page.where, "marks the login of somebody else");
+  await accessible(page, "logins");
+  await picture(page, "logins");
+  await readers.nth(0).getByRole("button", { name: "End …" }).click();
+  await accessible(page, "end a login");
+  await picture(page, "logins-end");
+  await page.getByRole("button", { name: "End the login" }).click();
+  await others[0].getByRole("button", { name: "Log in" }).waitFor();
+  await readers.nth(2).waitFor({ state: "detached" });
+  check((await others[1].locator(".main h1").count()) === 1, "the other logins", "ended, too");
+  await readers.nth(0).getByRole("button", { name: "End all 2 …" }).click();
+  await page.getByLabel("Type support to go on").fill("support");
+  await picture(page, "logins-end-all");
+  await page.getByRole("button", { name: "End them all" }).click();
+  for (const other of others) await other.getByRole("button", { name: "Log in" }).waitFor();
+  await readers.nth(0).waitFor({ state: "detached" });
+  if (task.pictures) {
+    for (const [scheme, width] of [["dark", 1440], ["light", 390], ["dark", 390]]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 900 });
+      await fits(page, "logins");
+      await picture(page, `logins-${scheme}-${width}`);
+    }
+  }
+  await rows.filter({ hasText: "this login" }).getByRole("button", { name: "End …" }).click();
+  await page.getByRole("button", { name: "End the login" }).click();
+  await page.getByRole("button", { name: "Log in" }).waitFor();
 });

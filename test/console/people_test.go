@@ -80,6 +80,12 @@ func TestPeople(t *testing.T) {
 			}
 			return names
 		},
+		"enable": func(id string) any {
+			if _, err := operator.EnableKey(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		},
 		"disable": func(id string) any {
 			if _, err := operator.DisableKey(t.Context(), id); err != nil {
 				t.Fatal(err)

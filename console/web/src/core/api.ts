@@ -10,6 +10,8 @@ export interface Me {
   name: string;
   role: string;
   scope?: string;
+  /** The name of one's own login. */
+  login?: string;
   region: string;
   account: string;
   expires?: string;

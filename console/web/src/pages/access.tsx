@@ -21,6 +21,19 @@ interface Key {
   secret?: string;
 }
 
+interface Login {
+  id: string;
+  key_id: string;
+  name: string;
+  issuer?: string;
+  role: string;
+  scope?: string;
+  from?: string;
+  created: string;
+  expires: string;
+  last_seen: string;
+}
+
 const roles: [string, string][] = [
   ["admin", "everything"],
   ["operator", "everything except managing keys, reading the audit log and remote access"],
@@ -65,10 +78,68 @@ export function Access() {
           />
         </Panel>
       ))}
+      {!who.local && may("muster:ReadKeys") && <Logins />}
       <Panel title="Roles"><Facts of={roles} /></Panel>
       <p class="soft">What keys were used for is in the <A to={to("/events", { show: "audit" })}>audit log</A>.</p>
     </>
   );
+}
+
+/** Who is logged in to the console. */
+function Logins() {
+  const { data, problem, again } = useAsked(() => read<{ logins: Login[] }>("/admin/v1/logins"), "logins", 3000);
+  if (problem) return <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>{problem}</span></div>;
+  if (!data) return null;
+  const own = me.value!.login, of = (l: Login): number => data.logins.filter((o) => o.key_id === l.key_id).length;
+  return (
+    <Panel title="Logins" note="to the console; they end after 12 hours at the latest" bare>
+      {data.logins.length === 0 ? <Empty command="muster admin logins list">Nobody is logged in to the console.</Empty> : (
+        <Table
+          label="Logins" rows={data.logins} id={(l) => l.id} most={420}
+          columns={[
+            { key: "name", title: "Name", value: (l) => l.name, cell: (l) => <span>{l.name}{l.id === own && <span class="dim"> · this login</span>}</span> },
+            { key: "role", title: "Role", value: (l) => l.role, cell: (l) => <span title={l.scope}>{l.role}{l.scope && ", scoped"}</span> },
+            { key: "by", title: "By", wide: true, value: (l) => l.issuer ?? "", cell: (l) => (l.issuer ? <span title={`${l.issuer}, ${l.key_id}`}>{host(l.issuer)}</span> : <ID id={l.key_id} />) },
+            { key: "from", title: "From", wide: true, value: (l) => l.from ?? "", cell: (l) => <span class="mono">{l.from ?? "not known"}</span> },
+            { key: "since", title: "Since", num: true, wide: true, value: (l) => Date.parse(l.created), cell: (l) => <Ago at={l.created} /> },
+            { key: "seen", title: "Last seen", num: true, value: (l) => Date.parse(l.last_seen), cell: (l) => <Ago at={l.last_seen} /> },
+            { key: "act", title: "", cell: (l) => may("muster:EndLogins") && (
+              <span class="row">
+                <button type="button" class="chip" onClick={() => end(l, l.id, 1, again)}>End …</button>
+                {of(l) > 1 && <button type="button" class="chip" onClick={() => end(l, l.key_id, of(l), again)}>End all {of(l)} …</button>}
+              </span>
+            ) },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Returns the host in a URL. */
+function host(url: string): string {
+  try {
+    return new URL(url).host;
+  } catch {
+    return url;
+  }
+}
+
+/** Ends a login, or all of a person or key: id is what the server ends. */
+function end(l: Login, id: string, n: number, then: () => void): void {
+  const own = n > 1 ? l.key_id === me.value!.key_id : l.id === me.value!.login;
+  ask({
+    title: n > 1 ? `End all ${n} logins of ${l.name}?` : `End this login of ${l.name}?`, verb: n > 1 ? "End them all" : "End the login", destroys: true,
+    ...(n > 1 && { type: l.name }),
+    effect: (own ? "You are logged out. " : "Its pages ask to log in again. ")
+      + (l.issuer ? "The account stays as it is: to keep somebody out, remove the account or its group at the identity provider." : "The access key stays valid: to keep somebody out, disable the key."),
+    command: `muster admin logins end ${quote(id)}`,
+    run: async () => {
+      const { ended } = await send<{ ended: number }>("DELETE", `/admin/v1/logins/${encodeURIComponent(id)}`);
+      then();
+      return `${ended === 1 ? "A login" : `${ended} logins`} of ${l.name} ended.`;
+    },
+  });
 }
 
 function create(then: () => void): void {
