@@ -169,6 +169,13 @@ func (b *Tab) Until(ctx context.Context, expression string) {
 	}
 }
 
+// Close closes the tab, as a person does who has another one.
+func (b *Tab) Close() {
+	b.Helper()
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, new(struct{}))
+	b.call("Page.close", nil, new(struct{}))
+}
+
 // Screenshot takes a picture of the page, and keeps it if there is a folder for it.
 func (b *Tab) Screenshot(name string) {
 	b.Helper()

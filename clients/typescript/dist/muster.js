@@ -52,6 +52,13 @@ function unless(signal, work) {
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
+function onLeave(handler) {
+  if (typeof document === "undefined") {
+    return () => void 0;
+  }
+  addEventListener("pagehide", handler);
+  return () => removeEventListener("pagehide", handler);
+}
 
 // clients/typescript/src/errors.ts
 var MusterError = class extends Error {
@@ -241,7 +248,8 @@ var Http = class {
         signal: controller.signal,
         credentials: "omit",
         cache: "no-store",
-        redirect: "error"
+        redirect: "error",
+        keepalive: r.keepalive ?? false
       };
       if (r.body !== void 0) {
         headers["Content-Type"] = "application/json";
@@ -1374,10 +1382,12 @@ var Client = class extends Calls {
   // Matchmaking
   /**
    * Requests a match, answers what is proposed, and returns where to play. If the signal is
-   * aborted, the ticket is stopped. The error is a {@link MatchError} if there was no match.
+   * aborted, or the page is closed or left, the ticket is stopped. The error is a
+   * {@link MatchError} if there was no match.
    */
   async findMatch(request, options = {}) {
     let ticketId;
+    const end = onLeave(() => ticketId !== void 0 && this.#drop(path`/matchmaking/tickets/${ticketId}`));
     try {
       ticketId = (await this.startMatchmaking(request, options)).ticketId;
       return await this.#play(ticketId, options);
@@ -1386,7 +1396,13 @@ var Client = class extends Calls {
         await this.#giveUp(request, ticketId).catch(() => void 0);
       }
       throw error;
+    } finally {
+      end();
     }
+  }
+  /** Deletes what the player waits for, in a request that outlives the page. */
+  #drop(at) {
+    this.#send({ method: "DELETE", path: at, keepalive: true }).catch(() => void 0);
   }
   /** Follows a ticket to the connection, and answers proposed matches. */
   async #play(ticketId, o) {
@@ -1515,11 +1531,12 @@ var Client = class extends Calls {
   }
   // Game sessions
   /**
-   * Requests a new game session and returns where to play. If the signal is aborted, the
-   * request is given up. The error is a {@link PlacementError} if there was none.
+   * Requests a new game session and returns where to play. If the signal is aborted, or the
+   * page is closed or left, the request is given up. The error is a {@link PlacementError} if there was none.
    */
   async hostSession(request, options = {}) {
     const { placementId } = await this.createSession(request, options);
+    const end = onLeave(() => this.#drop(path`/placements/${placementId}`));
     try {
       const placement = await this.waitForPlacement(placementId, options);
       if (placement.connection) {
@@ -1531,6 +1548,8 @@ var Client = class extends Calls {
         await this.stopPlacement(placementId, { signal: AbortSignal.timeout(giveUpMs) }).catch(() => void 0);
       }
       throw error;
+    } finally {
+      end();
     }
   }
   /** Returns a placement that is fulfilled; the error is a {@link PlacementError} if it ends in another way. */

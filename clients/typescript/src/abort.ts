@@ -68,3 +68,17 @@ export function unless<T>(signal: AbortSignal | undefined, work: Promise<T>): Pr
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
+
+/**
+ * Calls a handler when the player leaves the page, until the function that it returns is
+ * called. Where there is no page, it never calls it.
+ *
+ * @internal
+ */
+export function onLeave(handler: () => void): () => void {
+  if (typeof document === "undefined") {
+    return () => undefined;
+  }
+  addEventListener("pagehide", handler);
+  return () => removeEventListener("pagehide", handler);
+}

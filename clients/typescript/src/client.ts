@@ -1,4 +1,4 @@
-import { linked, sleep, unless } from "./abort.js";
+import { linked, onLeave, sleep, unless } from "./abort.js";
 import { Account, type LoginState } from "./account.js";
 import {
   type AcceptRequest,
@@ -313,10 +313,12 @@ export class Client extends Calls {
 
   /**
    * Requests a match, answers what is proposed, and returns where to play. If the signal is
-   * aborted, the ticket is stopped. The error is a {@link MatchError} if there was no match.
+   * aborted, or the page is closed or left, the ticket is stopped. The error is a
+   * {@link MatchError} if there was no match.
    */
   async findMatch(request: TicketRequest, options: FindMatchOptions = {}): Promise<Connection> {
     let ticketId: string | undefined;
+    const end = onLeave(() => ticketId !== undefined && this.#drop(path`/matchmaking/tickets/${ticketId}`));
     try {
       ticketId = (await this.startMatchmaking(request, options)).ticketId;
       return await this.#play(ticketId, options);
@@ -325,7 +327,14 @@ export class Client extends Calls {
         await this.#giveUp(request, ticketId).catch(() => undefined); // it times out otherwise
       }
       throw error;
+    } finally {
+      end();
     }
+  }
+
+  /** Deletes what the player waits for, in a request that outlives the page. */
+  #drop(at: string): void {
+    this.#send({ method: "DELETE", path: at, keepalive: true }).catch(() => undefined); // nobody is there any more
   }
 
   /** Follows a ticket to the connection, and answers proposed matches. */
@@ -464,11 +473,12 @@ export class Client extends Calls {
   // Game sessions
 
   /**
-   * Requests a new game session and returns where to play. If the signal is aborted, the
-   * request is given up. The error is a {@link PlacementError} if there was none.
+   * Requests a new game session and returns where to play. If the signal is aborted, or the
+   * page is closed or left, the request is given up. The error is a {@link PlacementError} if there was none.
    */
   async hostSession(request: SessionRequest, options: CallOptions = {}): Promise<Connection> {
     const { placementId } = await this.createSession(request, options);
+    const end = onLeave(() => this.#drop(path`/placements/${placementId}`));
     try {
       const placement = await this.waitForPlacement(placementId, options);
       if (placement.connection) {
@@ -480,6 +490,8 @@ export class Client extends Calls {
         await this.stopPlacement(placementId, { signal: AbortSignal.timeout(giveUpMs) }).catch(() => undefined);
       }
       throw error;
+    } finally {
+      end();
     }
   }
 

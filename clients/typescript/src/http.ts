@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** How long the server is asked to wait, in addition to the time that an answer may take. */
   readonly waitMs?: number;
+  /** Whether it is sent even if the page is closed at once. */
+  readonly keepalive?: boolean;
 }
 
 /** What was answered. @internal */
@@ -76,6 +78,7 @@ export class Http {
         credentials: "omit",
         cache: "no-store",
         redirect: "error",
+        keepalive: r.keepalive ?? false,
       };
       if (r.body !== undefined) {
         headers["Content-Type"] = "application/json";

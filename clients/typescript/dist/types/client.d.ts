@@ -135,7 +135,8 @@ export declare class Client extends Calls {
     measureLatency(options?: MeasureOptions): Promise<LatencySample[]>;
     /**
      * Requests a match, answers what is proposed, and returns where to play. If the signal is
-     * aborted, the ticket is stopped. The error is a {@link MatchError} if there was no match.
+     * aborted, or the page is closed or left, the ticket is stopped. The error is a
+     * {@link MatchError} if there was no match.
      */
     findMatch(request: TicketRequest, options?: FindMatchOptions): Promise<Connection>;
     /** Yields a ticket and each change of it, until it has ended. */
@@ -148,8 +149,8 @@ export declare class Client extends Calls {
      */
     followParty(partyId: string, options?: CallOptions): AsyncGenerator<PartyEvent, void, undefined>;
     /**
-     * Requests a new game session and returns where to play. If the signal is aborted, the
-     * request is given up. The error is a {@link PlacementError} if there was none.
+     * Requests a new game session and returns where to play. If the signal is aborted, or the
+     * page is closed or left, the request is given up. The error is a {@link PlacementError} if there was none.
      */
     hostSession(request: SessionRequest, options?: CallOptions): Promise<Connection>;
     /** Returns a placement that is fulfilled; the error is a {@link PlacementError} if it ends in another way. */
