@@ -17,6 +17,7 @@ type health struct {
 	serves   atomic.Bool // the app has started and is not to be stopped
 	member   *member
 	store    *store.Store
+	follows  atomic.Bool   // the node keeps the state in memory while it stands by
 	patience time.Duration // requests wait out an outage of the database that is shorter
 }
 
@@ -30,6 +31,7 @@ type readiness struct {
 	Status string `json:"status"`
 	Role   string `json:"role,omitzero"`
 	Owner  string `json:"owner,omitzero"`
+	State  string `json:"state,omitzero"`  // of a standby: warm if it is in memory, otherwise cold
 	Reason string `json:"reason,omitzero"` // why the node is not ready
 	Clock  string `json:"clock,omitzero"`  // the error of the node's clock, if it is too large to own the cell
 	Aside  string `json:"aside,omitzero"`  // why the node's release must not own the cell
@@ -73,7 +75,10 @@ func (h *health) readiness() readiness {
 	case !route.Live:
 		ready.Reason = "no node owns the cell"
 	default:
-		ready.Role, ready.Owner = "standby", route.Owner.Address
+		ready.Role, ready.Owner, ready.State = "standby", route.Owner.Address, "cold"
+		if h.follows.Load() && h.store.Standby().Warm {
+			ready.State = "warm"
+		}
 		if h.member.gate.Unreachable() != nil {
 			ready.Reason = "the owner cannot be reached from here; the log has the error"
 		}

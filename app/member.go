@@ -175,6 +175,7 @@ func (a *App) join(ctx context.Context) error {
 		a.log.Warn("not connected to the database in advance; taking over would take longer", "error", err)
 	}
 	a.running.Go(func() { gate.Watch(a.standing) })
+	a.follow()
 	go a.standBy()
 	return nil
 }

@@ -79,6 +79,12 @@ type Options struct {
 	// 0 means the highest that it knows. While it is lower, an earlier release can take the
 	// cell back.
 	FeatureLevel int
+	// ColdStandby makes a standby read the state when it takes over, instead of keeping it in
+	// memory: it then needs little memory, and the takeover takes longer the more there is.
+	ColdStandby bool
+	// StandbyCheck is how often a standby compares the state that it keeps with the
+	// database's, which costs as much as reading all of it. 0 means never.
+	StandbyCheck time.Duration
 	// MasterKeyFile contains the key that seals secrets and signs tokens; it is created at
 	// the first start. All nodes on one PostgreSQL need the same key. Default
 	// DataDir/master.key.

@@ -41,6 +41,8 @@ type serverFlags struct {
 	NodeAddress    string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
 	FeatureLevel   int           `name:"feature-level" placeholder:"N" help:"Highest feature level to which the stored state is raised, so that an earlier release can still be used (the highest that this program knows)."`
 	Lease          time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
+	ColdStandby    bool          `help:"Read the state only when this server takes over: it needs little memory until then, and the takeover takes longer the more state there is."`
+	StandbyCheck   time.Duration `placeholder:"DURATION" help:"How often this server compares the state that it keeps while it stands by with the database's, as a check of Muster itself (never)."`
 	Record         string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
 	Sinks          string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
 	NotifyURL      string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
@@ -153,7 +155,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Reread, o.Hangup = reread, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
-	o.NodeAddress, o.LeaseTTL, o.FeatureLevel = f.NodeAddress, f.Lease, f.FeatureLevel
+	o.NodeAddress, o.LeaseTTL, o.FeatureLevel, o.ColdStandby, o.StandbyCheck = f.NodeAddress, f.Lease, f.FeatureLevel, f.ColdStandby, f.StandbyCheck
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
 	o.Registries = registry.Options{Credentials: f.RegistryAuth, Plain: f.RegistryPlain}
 	o.MaxStreams, o.MetricsListen = f.MaxStreams, f.MetricsListen

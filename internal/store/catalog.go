@@ -36,6 +36,7 @@ type tableMember interface {
 	keyOf(doc []byte) (string, error)
 	begin(sn *Snapshot)
 	load(sn *Snapshot, key string, doc []byte) error
+	replace(key string, doc []byte) error
 	adopt(sn *Snapshot)
 	seal(sn *Snapshot)
 }
@@ -46,6 +47,7 @@ type logMember interface {
 	schema() LogSchema
 	last() uint64
 	adopt(sn *Snapshot)
+	resume(last uint64)
 	nudge()
 }
 

@@ -27,6 +27,30 @@ type connector interface {
 	Connect(ctx context.Context, cell string, schema Schema) (DB, error)
 }
 
+// changeReader is implemented by a DB that can tell what an owner has committed since, so
+// that a standby can keep the state ready.
+type changeReader interface {
+	// Changes reads the rows that were written or removed after since, as they are now, in
+	// one consistent view. It returns ErrGap if that is not known any more.
+	Changes(ctx context.Context, since State) (Changes, error)
+}
+
+// Changes are the rows that differ between two states.
+type Changes struct {
+	State State // the newer one
+	Rows  []ChangedRow
+}
+
+// ChangedRow is a live row that was written or removed.
+type ChangedRow struct {
+	Table int
+	Key   string
+	Doc   []byte // nil: there is no such row
+}
+
+// ErrGap reports that a database does not know all changes since a state.
+var ErrGap = errors.New("the changes since then are not known any more")
+
 // DB stores one cell's state durably. Commit, Take and Renew are called by one
 // goroutine at a time, the other methods by any.
 type DB interface {
@@ -168,6 +192,10 @@ type State struct {
 	Fence Fence
 	Now   time.Time // of the last command committed
 	Last  []uint64  // last number of each log
+
+	// Mark distinguishes the last commit from others that led to its sequence: a database
+	// that lost commits gives out their sequences again. 0 if it is not known.
+	Mark uint64
 }
 
 // Batch is one group commit.

@@ -16,10 +16,16 @@ type flaky struct {
 	mu     sync.Mutex
 	commit func(do func() error) error // nil means do()
 	rest   error                       // if not nil, everything else returns it
+	loads  int                         // how often the whole state was read
 }
 
 func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
 	db, err := f.Memory.Open(ctx, cell, schema)
+	return &flakyDB{DB: db, flaky: f}, err
+}
+
+func (f *flaky) Connect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := f.Memory.Connect(ctx, cell, schema)
 	return &flakyDB{DB: db, flaky: f}, err
 }
 
@@ -71,7 +77,26 @@ func (db *flakyDB) Load(ctx context.Context, row func(int, string, []byte) error
 	if err := db.failing(); err != nil {
 		return store.State{}, err
 	}
+	db.mu.Lock()
+	db.loads++
+	db.mu.Unlock()
 	return db.DB.Load(ctx, row)
+}
+
+func (db *flakyDB) Changes(ctx context.Context, since store.State) (store.Changes, error) {
+	if err := db.failing(); err != nil {
+		return store.Changes{}, err
+	}
+	return db.DB.(interface {
+		Changes(context.Context, store.State) (store.Changes, error)
+	}).Changes(ctx, since)
+}
+
+// loaded returns how often the whole state was read.
+func (f *flaky) loaded() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loads
 }
 
 func (db *flakyDB) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {

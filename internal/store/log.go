@@ -135,4 +135,6 @@ func (l *log) schema() LogSchema {
 	return LogSchema{Name: l.label, Columns: l.fields, Retention: l.retention}
 }
 
-func (l *log) adopt(sn *Snapshot) { l.head = sn.last[l.number] }
+func (l *log) adopt(sn *Snapshot) { l.resume(sn.last[l.number]) }
+
+func (l *log) resume(last uint64) { l.head = last }

@@ -29,6 +29,10 @@ type memoryCell struct {
 	now    time.Time
 	tables map[string]*memoryTable
 	logs   map[string]*memoryLog
+
+	followed bool // commits are kept
+	commits  []memoryCommit
+	marks    uint64 // the last one given
 }
 
 type memoryTable struct {
@@ -135,6 +139,9 @@ func (db *memoryDB) Load(_ context.Context, row func(table int, key string, doc 
 
 func (db *memoryDB) state() State {
 	state := State{Fence: db.cell.fence, Now: db.cell.now}
+	if n := len(db.cell.commits); n > 0 && db.cell.commits[n-1].seq == state.Fence.Seq {
+		state.Mark = db.cell.commits[n-1].mark
+	}
 	for i := range db.schema.Logs {
 		state.Last = append(state.Last, db.log(i).last)
 	}
@@ -167,6 +174,7 @@ func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
 		l.last = lb.Entries[len(lb.Entries)-1].Seq
 	}
 	db.cell.fence.Seq, db.cell.now = b.Seq, b.Now
+	db.keep(b)
 	return nil
 }
 

@@ -28,8 +28,8 @@ const chosenPanic = "chosen panic"
 
 var errChosen = errors.New("chosen failure")
 
-// TestModel runs random commands, failures, crashes and failed commits against
-// the store and against maps.
+// TestModel runs random commands, failures, crashes, failed commits and takeovers by a
+// standby against the store and against maps.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -40,22 +40,64 @@ func TestModel(t *testing.T) {
 			"command":      r.command,
 			"failedCommit": r.failedCommit,
 			"crash":        r.open,
+			"standBy":      r.standBy,
+			"takeOver":     r.takeOver,
 			"":             r.check,
 		})
 		r.harbour.Close()
+		if r.standby != nil {
+			r.standby.Close()
+		}
 	})
 }
 
 type modelRun struct {
 	driver  *flaky
 	harbour *harbour
+	standby *harbour // nil: none
 	model   model
 }
 
 // open opens the store again without closing the previous one, as after a crash.
-func (r *modelRun) open(t *rapid.T) {
+func (r *modelRun) open(t *rapid.T) { r.replace(t, r.closed(t)) }
+
+// closed returns a store that is not open.
+func (r *modelRun) closed(t *rapid.T) *harbour {
+	return newHarbour(store.Options{Driver: r.driver, MaxBatch: rapid.IntRange(1, 3).Draw(t, "max batch")})
+}
+
+// standBy has the standby follow, and checks that it has the state.
+func (r *modelRun) standBy(t *rapid.T) {
+	if r.standby == nil {
+		r.standby = r.closed(t)
+	}
+	if err := r.standby.FollowOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.standby.CheckFollowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takeOver replaces the owner by the standby, which may have been left behind, and does not
+// read the whole state.
+func (r *modelRun) takeOver(t *rapid.T) {
+	if r.standby == nil {
+		t.Skip("nobody stands by")
+	}
+	next := r.standby
+	r.standby = nil
+	before := r.driver.loaded()
+	r.replace(t, next)
+	if n := r.driver.loaded() - before; n != 0 {
+		t.Fatalf("the whole state was read %d times", n)
+	}
+}
+
+// replace makes a store the owner.
+func (r *modelRun) replace(t *rapid.T, next *harbour) {
 	old := r.harbour
-	r.harbour = newHarbour(store.Options{Driver: r.driver, MaxBatch: rapid.IntRange(1, 3).Draw(t, "max batch")})
+	r.harbour = next
 	if err := r.harbour.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

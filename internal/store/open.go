@@ -53,8 +53,9 @@ func (s *Store) connect(ctx context.Context) (DB, error) {
 }
 
 // Open migrates the database, takes the fence (which ends any other ownership), reads
-// the state and starts the journal. ctx applies to the opening only.
+// the state, or what Follow has not read of it, and starts the journal. ctx applies to the opening only.
 func (s *Store) Open(ctx context.Context) error {
+	s.endFollowing()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != phaseNew {
@@ -111,7 +112,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if err := s.catalog.grow(ctx, db); err != nil {
 		return err
 	}
-	sn, state, err := s.catalog.load(ctx, db)
+	sn, state, err := s.newest(ctx, db)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
@@ -137,6 +138,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 // Close makes everything accepted durable, stops the store and releases the database.
 // It may be called more than once and on a store that was never opened.
 func (s *Store) Close() error {
+	s.endFollowing()
 	s.mu.Lock()
 	was := s.phase
 	if was == phaseInspected {

@@ -49,7 +49,8 @@ type Store struct {
 
 	mu       sync.Mutex // guards all below
 	db       DB
-	prepared DB // connected before Open; nil: Open connects
+	prepared DB        // connected before Open; nil: Open connects
+	followed *follower // nil before Follow
 	phase    phase
 	head     head
 	queue    queue

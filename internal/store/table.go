@@ -224,18 +224,41 @@ func (t *table) begin(sn *Snapshot) {
 
 // load decodes a stored row into sn.
 func (t *table) load(sn *Snapshot, key string, doc []byte) error {
-	row, err := t.decode(doc)
+	row, err := t.read(key, doc)
 	if err != nil {
-		return fmt.Errorf("decode %s %q: %w", t.label, key, err)
-	}
-	if got := t.key(row); got != key {
-		return fmt.Errorf("%s %q: its document says key %q", t.label, key, got)
+		return err
 	}
 	rowsIn(t, sn).Load(entry{key, row})
 	for _, d := range t.derived {
 		d.load(sn, key, row)
 	}
 	return nil
+}
+
+// replace decodes a stored row into the head; without a document, it removes the row.
+func (t *table) replace(key string, doc []byte) error {
+	if doc == nil {
+		t.set(key, nil)
+		return nil
+	}
+	row, err := t.read(key, doc)
+	if err != nil {
+		return err
+	}
+	t.set(key, row)
+	return nil
+}
+
+// read decodes the row with a key.
+func (t *table) read(key string, doc []byte) (any, error) {
+	row, err := t.decode(doc)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s %q: %w", t.label, key, err)
+	}
+	if got := t.key(row); got != key {
+		return nil, fmt.Errorf("%s %q: its document says key %q", t.label, key, got)
+	}
+	return row, nil
 }
 
 // adopt makes sn the head.

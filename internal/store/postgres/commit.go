@@ -69,6 +69,7 @@ func (db *db) statements(b *store.Batch) *statements {
 	for _, lb := range b.Logs {
 		db.queueLog(p, lb)
 	}
+	db.queueChanged(p, b)
 	return p
 }
 

@@ -70,32 +70,38 @@ func (l *loading) read(ctx context.Context, conn *pgxpool.Conn) (store.State, er
 			return store.State{}, fmt.Errorf("read %s: %w", t.Name, err)
 		}
 	}
-	state, err := l.state(results)
+	state, err := l.db.readState(results)
 	return state, errors.Join(err, results.Close())
 }
 
 // questions returns the queries of a Load, within one transaction.
 func (l *loading) questions() *pgconn.Batch {
 	batch := &pgconn.Batch{}
-	ask := func(text string, args ...[]byte) { batch.ExecParams(text, args, nil, nil, nil) }
+	ask := func(text string) { batch.ExecParams(text, nil, nil, nil, nil) }
 	ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	for _, t := range l.db.Schema.Tables {
 		ask(`SELECT "key", "doc" FROM ` + sqltext.Quote(t.Name) + ` ORDER BY "key"`)
 	}
-	ask(`SELECT "owner", "epoch", "seq", "now" FROM "muster_cell" WHERE "name" = $1`, []byte(l.db.Name))
-	ask(`SELECT "name", "last" FROM "muster_log"`)
+	askState(batch, l.db.Name)
 	ask("COMMIT")
 	return batch
 }
 
-// state reads the fence and the logs' last numbers; for a cell without an owner so far
+// askState adds the queries that readState reads.
+func askState(batch *pgconn.Batch, cell string) {
+	batch.ExecParams(`SELECT "owner", "epoch", "seq", "now", coalesce((SELECT "mark" FROM "muster_changed" AS m WHERE m."seq" = c."seq"), 0)
+		FROM "muster_cell" AS c WHERE "name" = $1`, [][]byte{[]byte(cell)}, nil, nil, nil)
+	batch.ExecParams(`SELECT "name", "last" FROM "muster_log"`, nil, nil, nil, nil)
+}
+
+// readState reads the fence and the logs' last numbers; for a cell without an owner so far
 // they are zero.
-func (l *loading) state(results *pgconn.MultiResultReader) (store.State, error) {
+func (db *db) readState(results *pgconn.MultiResultReader) (store.State, error) {
 	var state store.State
 	err := each(results, func(values [][]byte) (err error) {
 		state.Fence.Owner = string(values[0])
 		var now uint64
-		for i, to := range []*uint64{&state.Fence.Epoch, &state.Fence.Seq, &now} {
+		for i, to := range []*uint64{&state.Fence.Epoch, &state.Fence.Seq, &now, &state.Mark} {
 			*to, err = number(values[1+i], err)
 		}
 		state.Now = sqltext.Moment(int64(now))
@@ -112,8 +118,8 @@ func (l *loading) state(results *pgconn.MultiResultReader) (store.State, error) 
 	if err != nil {
 		return state, fmt.Errorf("read last numbers of logs: %w", err)
 	}
-	state.Last = make([]uint64, len(l.db.Schema.Logs))
-	for i, log := range l.db.Schema.Logs {
+	state.Last = make([]uint64, len(db.Schema.Logs))
+	for i, log := range db.Schema.Logs {
 		state.Last[i] = last[log.Name]
 	}
 	return state, nil

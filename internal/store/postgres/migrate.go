@@ -44,6 +44,9 @@ func (db *db) made(ctx context.Context) (bool, error) {
 // layoutVersion changes when all cells have to be migrated again though their tables are the same.
 const layoutVersion = 1
 
+// system returns statements that create the driver's own tables.
+func system() []string { return append(dialect().System(), makeChanged) }
+
 // layout returns a hash of everything that migrate creates.
 func (db *db) layout() string {
 	h := sha256.New()
@@ -52,7 +55,7 @@ func (db *db) layout() string {
 			fmt.Fprintf(h, "%d %s", len(text), text)
 		}
 	}
-	write(dialect().System()...)
+	write(system()...)
 	for _, table := range dialect().Tables(db.Schema) {
 		write(table.Create)
 		write(slices.Sorted(maps.Keys(table.Columns))...)
@@ -82,7 +85,7 @@ func (db *db) makeTables(ctx context.Context) error {
 func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	begin := append([]string{
 		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
-	}, dialect().System()...)
+	}, system()...)
 	begin = append(begin, db.Begin(), sqltext.AskLevel)
 	results, err := wire.Exec(ctx, strings.Join(begin, ";\n")).ReadAll()
 	if err != nil {

@@ -22,7 +22,12 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 }
 
 func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
-	return db.Cell.Prune(db.exec(ctx), now, limit)
+	n, err := db.Cell.Prune(db.exec(ctx), now, limit)
+	if err != nil {
+		return n, err
+	}
+	changed, err := db.pruneChanged(ctx, now, limit)
+	return max(n, changed), err
 }
 
 func (db *db) SetBack(ctx context.Context, now time.Time) error {

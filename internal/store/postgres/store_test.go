@@ -31,15 +31,22 @@ type book struct {
 
 func openBook(t *testing.T, url, cell string) *book {
 	t.Helper()
+	b := newBook(t, url, cell)
+	if err := b.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// newBook returns a book that is not open.
+func newBook(t *testing.T, url, cell string) *book {
+	t.Helper()
 	b := &book{Store: store.New(store.Options{Driver: postgres.New(url), Cell: cell})}
 	b.words = store.NewTable(b.Store, store.TableSpec[word]{Name: "word", Key: func(w *word) string { return w.Text }})
 	b.add = store.NewCommand(b.Store, "add", func(tx *store.Tx, text string) (uint64, error) {
 		b.words.Put(tx, &word{text})
 		return 0, nil
 	})
-	if err := b.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { b.Close() })
 	return b
 }

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// standby is the state that a node keeps in memory while another one owns the cell.
+type standby struct {
+	store   *store.Store
+	log     *slog.Logger
+	differs atomic.Bool // from the database's, when they were last compared
+}
+
+// follow keeps the state in memory until this node owns the cell or stops.
+func (a *App) follow() {
+	if a.opts.ColdStandby {
+		return
+	}
+	b := &standby{store: a.domain.store, log: a.log}
+	a.health.follows.Store(true)
+	b.measure(a.metrics.registry)
+	a.running.Go(func() { a.domain.store.Follow(a.standing) })
+	if every := a.opts.StandbyCheck; every > 0 {
+		a.running.Go(func() { b.keepChecking(a.standing, every) })
+	}
+}
+
+// measure registers the gauges of the standby.
+func (b *standby) measure(metrics prometheus.Registerer) {
+	gauge := func(name, help string, value func(store.Standby) float64) {
+		metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(b.store.Standby()) }))
+	}
+	gauge("muster_cell_standby_warm", "Whether this standby has the state in memory: 1, or reads it when it takes over: 0.", func(s store.Standby) float64 {
+		if s.Warm {
+			return 1
+		}
+		return 0
+	})
+	gauge("muster_cell_standby_behind_seconds", "How long ago the state in this standby's memory was the database's.", func(s store.Standby) float64 { return s.Behind.Seconds() })
+	gauge("muster_cell_standby_differs", "Whether the state in this standby's memory differed from the database's when they were last compared: 1, which is a fault of Muster, or not: 0.",
+		func(store.Standby) float64 {
+			if b.differs.Load() {
+				return 1
+			}
+			return 0
+		})
+}
+
+// keepChecking compares the state with the database's until ctx ends or the node takes over.
+func (b *standby) keepChecking(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if b.store.View() != nil { // it is the owner's
+			return
+		}
+		b.check(ctx)
+	}
+}
+
+func (b *standby) check(ctx context.Context) {
+	err := b.store.CheckFollowed(ctx)
+	var differs *store.DiffersError
+	switch {
+	case ctx.Err() != nil || errors.Is(err, store.ErrCold):
+	case errors.As(err, &differs):
+		b.differs.Store(true)
+		b.log.Error("the state in memory is not the database's, and is read again; please report this", "difference", err)
+	case err != nil:
+		b.log.Warn("the state in memory was not compared with the database's", "error", err)
+	default:
+		b.differs.Store(false)
+		b.log.Info("the state in memory is the database's")
+	}
+}

@@ -1,0 +1,214 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// watched is a cell seen by a standby.
+type watched struct {
+	owner *book
+	url   string
+	cell  string
+	db    interface {
+		store.DB
+		Changes(ctx context.Context, since store.State) (store.Changes, error)
+	}
+	since store.State
+}
+
+func watch(t *testing.T) *watched {
+	t.Helper()
+	url := pgtest.URL(t)
+	w := &watched{url: url, cell: pgtest.Cell(t, url)}
+	w.owner = openBook(t, url, w.cell)
+	w.add(t, "first")
+	db, err := postgres.New(url).Connect(t.Context(), w.cell, store.Schema{Tables: []store.TableSchema{{Name: "word"}}})
+	if err != nil || db == nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w.db = db.(interface {
+		store.DB
+		Changes(ctx context.Context, since store.State) (store.Changes, error)
+	})
+	if w.since, err = db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *watched) add(t *testing.T, text string) {
+	t.Helper()
+	if err := w.owner.addOnce(t, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sql runs a statement in the cell's schema.
+func (w *watched) sql(t *testing.T, text string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `SET search_path TO "muster_`+w.cell+`"`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), text, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changes returns the changed rows as text, and goes on from there.
+func (w *watched) changes(t *testing.T) (rows []string, err error) {
+	t.Helper()
+	c, err := w.db.Changes(t.Context(), w.since)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.Rows {
+		rows = append(rows, fmt.Sprintf("%s %s", r.Key, r.Doc))
+	}
+	slices.Sort(rows)
+	w.since = c.State
+	return rows, nil
+}
+
+func (w *watched) expect(t *testing.T, want ...string) {
+	t.Helper()
+	got, err := w.changes(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+// TestChanges: a standby learns of each commit what is there afterwards, once.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
+	w.expect(t)
+	w.add(t, "second")
+	w.add(t, `th"ird \ with, {marks}`)
+	w.expect(t, `second {"text":"second"}`, `th"ird \ with, {marks} {"text":"th\"ird \\ with, {marks}"}`)
+	w.expect(t)
+	if err := w.owner.Update(t.Context(), func(tx *store.Tx) error {
+		w.owner.words.Delete(tx, "second")
+		w.owner.words.Put(tx, &word{"fourth"})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.owner.Update(t.Context(), func(tx *store.Tx) error { w.owner.words.Delete(tx, "fourth"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, "fourth ", "second ")
+	openBook(t, w.url, w.cell) // another owner changes nothing
+	w.expect(t)
+}
+
+// TestChanges_Pruned: who was away for too long has to read everything.
+func TestChanges_Pruned(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
+	w.add(t, "second")
+	w.add(t, "third")
+	if _, err := w.db.Prune(t.Context(), time.Now().Add(time.Hour), 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("changes that were removed: %v", err)
+	}
+	var err error
+	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.db.Prune(t.Context(), time.Now().Add(time.Hour), 10); err != nil {
+		t.Fatal(err)
+	}
+	w.add(t, "fourth")
+	w.expect(t, `fourth {"text":"fourth"}`)
+}
+
+// TestChanges_Lost: a database that lost commits gives their sequences to others.
+func TestChanges_Lost(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
+	before := w.since
+	w.add(t, "lost")
+	w.expect(t, `lost {"text":"lost"}`)
+	w.owner.Close()
+	w.sql(t, `DELETE FROM "muster_changed" WHERE "seq" > $1`, int64(before.Fence.Seq))
+	w.sql(t, `DELETE FROM "word" WHERE "key" = 'lost'`)
+	w.sql(t, `UPDATE "muster_cell" SET "seq" = $1`, int64(before.Fence.Seq))
+	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("a state that the database does not have: %v", err)
+	}
+	w.owner = openBook(t, w.url, w.cell)
+	w.add(t, "other")
+	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("another commit with the sequence: %v", err)
+	}
+	w.add(t, "more")
+	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("commits after another one with the sequence: %v", err)
+	}
+}
+
+// TestFollow: the standby has what the owner commits, takes over without reading it, and is
+// followed in turn.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	cell := pgtest.Cell(t, url)
+	owner := openBook(t, url, cell)
+	for round := range 3 {
+		next := newBook(t, url, cell)
+		if err := next.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		go next.Follow(t.Context())
+		for i := range 50 {
+			if err := owner.addOnce(t, fmt.Sprint("word ", round, " ", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for errors.Is(next.CheckFollowed(t.Context()), store.ErrCold) {
+			time.Sleep(10 * time.Millisecond) // it has no event for this
+		}
+		if err := next.CheckFollowed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := owner.addOnce(t, "last"); err != nil {
+			t.Fatal(err)
+		}
+		if err := next.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := next.words.Len(next.View()); n != 50*(round+1)+1 {
+			t.Errorf("%d words", n)
+		}
+		if err := next.CheckReload(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if owner.addOnce(t, "ghost") == nil {
+			t.Error("the former owner writes")
+		}
+		owner = next
+	}
+}
