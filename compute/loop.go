@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -9,24 +10,81 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
+// restartAtOnce is how many connected processes Restart marks as lost. FinishRestart marks
+// the others while calls are answered, so that a takeover takes no longer the more there are.
+const restartAtOnce = 2000
+
 // Restart must be called when a node takes over the store, before traffic: the sockets
 // of the previous node are gone, and their processes get a grace period to come back.
 // Processes that were away already get one too, because they could not come back while
-// there was no node. It returns how many processes got one.
+// there was no node. It returns how many processes get one, with those that FinishRestart
+// takes care of.
 func (s *Service) Restart(ctx context.Context) (processes int, err error) {
 	return s.restart.Do(ctx, struct{}{})
 }
 
 func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 	n := 0
+	var free, busy []*Process
 	for _, p := range s.alive.Prefix(tx, "") {
-		if p.Connected || p.ReconnectBy.Before(tx.Now().Add(s.opts.RestartGrace)) {
+		switch {
+		case p.Connected && p.GameSessionID == "":
+			free = append(free, p)
+		case p.Connected:
+			busy = append(busy, p)
+		case p.ReconnectBy.Before(tx.Now().Add(s.opts.RestartGrace)):
 			s.markLost(tx, p, s.opts.RestartGrace)
 			n++
 		}
 	}
+	connected := append(free, busy...) // those without a game session could be given one
+	for _, p := range connected[:min(len(connected), restartAtOnce)] {
+		s.markLost(tx, p, s.opts.RestartGrace)
+	}
 	s.hosting.Restarted(tx)
-	return n, nil
+	return n + len(connected), nil
+}
+
+// FinishRestart marks the processes that Restart has left as lost, except those that have
+// come back meanwhile. It returns when none is left, or ctx ends.
+func (s *Service) FinishRestart(ctx context.Context) {
+	for keys := range slices.Chunk(s.unlinked(), store.DueAtOnce) {
+		for s.markUnlinked(ctx, keys) != nil {
+			select { // the database is away
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+func (s *Service) markUnlinked(ctx context.Context, keys []string) error {
+	return s.st.Update(ctx, func(tx *store.Tx) error {
+		for _, key := range keys {
+			// A process has its link before the command that connects it runs.
+			if p := s.Process(tx, key); p != nil && p.Connected && s.links.get(key) == nil {
+				s.markLost(tx, p, s.opts.RestartGrace)
+			}
+		}
+		return nil
+	})
+}
+
+// unlinked returns the keys of the processes that count as connected and have no link here,
+// first of those without a game session.
+func (s *Service) unlinked() []string {
+	var free, busy []string
+	for p := range s.Processes(s.st.View(), "", "") {
+		switch {
+		case !p.Connected || s.links.get(p.Key) != nil:
+		case p.GameSessionID == "":
+			free = append(free, p.Key)
+		default:
+			busy = append(busy, p.Key)
+		}
+	}
+	return append(free, busy...)
 }
 
 // Resync marks as lost every process that the store counts as connected but that has

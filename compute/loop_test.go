@@ -1,6 +1,7 @@
 package compute_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,43 @@ func TestRestart(t *testing.T) {
 		if p := z.process("comes"); !p.Free() {
 			t.Error("the process that came back is not free")
 		}
+		z.close()
+	})
+}
+
+// With very many processes, calls are answered before all are marked as lost. One that comes
+// back before it is marked stays connected.
+func TestRestart_Many(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := store.NewMemory()
+		y := open(t, driver, compute.Options{})
+		y.furnish()
+		for i := range 2010 {
+			y.free(fmt.Sprintf("p%04d", i))
+		}
+		y.free("z-comes")
+		y.close()
+
+		z := open(t, driver, compute.Options{})
+		z.fleet = y.fleet
+		n, err := z.Computes.Restart(z.Ctx)
+		z.Must(err)
+		if n != 2011 {
+			t.Errorf("waits for %d processes, want 2011", n)
+		}
+		if !z.process("p2009").Connected || z.process("p0000").Connected {
+			t.Error("not the first 2000 are marked")
+		}
+		z.connect("z-comes")
+		z.Computes.FinishRestart(z.Ctx)
+		for p := range z.Computes.Processes(z.Store.View(), "", "") {
+			if p.Connected != (p.ID == "z-comes") {
+				t.Errorf("%s connected: %t", p.ID, p.Connected)
+			}
+		}
+		celltest.Pass(again + moment)
+		z.want("p2009", compute.Terminated, event.ServerProcessCrashed)
+		z.want("z-comes", compute.Active, "")
 		z.close()
 	})
 }

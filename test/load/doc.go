@@ -12,6 +12,9 @@
 //	                            ACTIVE game session (needs -bin)
 //	go run ./test/load restart  W9: from a kill of the server until all its game
 //	                            servers are usable again (needs -bin)
+//	go run ./test/load takeover from a kill of the owner of a cell on PostgreSQL,
+//	                            with -n game sessions of ten players, until the
+//	                            next answer (needs -bin)
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
 //	go run ./test/load match    the workloads W3 to W6 of matchmaking, in process

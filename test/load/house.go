@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -36,7 +37,7 @@ func init() { go heap.Run(context.Background()) }
 // house is the server with everything between the socket and the disk, assembled as
 // in app, so that the transactions can also be called directly.
 type house struct {
-	dir      string
+	dir      string // of its database; "": it is another's
 	store    *store.Store
 	keys     *auth.Service
 	key      auth.Credentials
@@ -54,12 +55,22 @@ func open(ctx context.Context, n int) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
+	h, err := openOn(ctx, sqlite.New(dir), n)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	h.dir = dir
+	return h, nil
+}
+
+// openOn returns a house on an empty database, with n free processes.
+func openOn(ctx context.Context, driver store.Driver, n int) (*house, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
 	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
-	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
+	h := &house{store: store.New(store.Options{Driver: driver})}
 	events, tags := event.New(h.store), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
@@ -160,7 +171,9 @@ func (h *house) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, e
 func (h *house) close() error {
 	h.http.Close()
 	err := h.store.Close()
-	os.RemoveAll(h.dir)
+	if h.dir != "" {
+		os.RemoveAll(h.dir)
+	}
 	return err
 }
 
