@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/store/postgres"
@@ -34,11 +35,15 @@ func takeover(s settings) error {
 		return err
 	}
 	defer database.Stop()
-	c, err := fill(context.Background(), database.URL, s.n)
+	dir, err := os.MkdirTemp("", "muster-load-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(c.dir)
+	defer os.RemoveAll(dir)
+	c := &cluster{bin: s.bin, dir: dir, url: database.URL, n: s.n}
+	if err := c.fill(context.Background()); err != nil {
+		return err
+	}
 	fmt.Println("| game sessions, players | standbys | time from SIGKILL to the next answer, lease and all: p50 (least, most) | memory of a standby |")
 	fmt.Println("|---|---|---|---|")
 	for _, kind := range []struct {
@@ -60,19 +65,38 @@ type cluster struct {
 	fleetID       string
 }
 
-// fill makes a cell with n game sessions.
-func fill(ctx context.Context, url string, n int) (*cluster, error) {
-	h, err := openOn(ctx, postgres.New(url), n)
-	if err != nil {
-		return nil, err
+// fill makes the game sessions. A node creates the tables, since the house has not all of
+// them.
+func (c *cluster) fill(ctx context.Context) error {
+	if err := os.WriteFile(c.key(), []byte(strings.Repeat("00", 32)), 0o600); err != nil {
+		return err
 	}
-	dir, err := os.MkdirTemp("", "muster-load-")
+	first, err := c.start(0, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &cluster{dir: dir, url: url, n: n, access: [2]string{h.key.AccessKeyID, h.key.SecretAccessKey}, fleetID: h.fleet.ID}
-	err = errors.Join(h.crowd(ctx, n), h.close(), os.WriteFile(c.key(), []byte(strings.Repeat("00", 32)), 0o600))
-	return c, err
+	if err := first.Stop(); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, c.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var columns string
+	if err := conn.QueryRow(ctx, `SELECT "columns" FROM "muster_default"."muster_schema"`).Scan(&columns); err != nil {
+		return err
+	}
+	h, err := openOn(ctx, postgres.New(c.url), c.n)
+	if err != nil {
+		return err
+	}
+	c.access, c.fleetID = [2]string{h.key.AccessKeyID, h.key.SecretAccessKey}, h.fleet.ID
+	if err := errors.Join(h.crowd(ctx, c.n), h.close()); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `UPDATE "muster_default"."muster_schema" SET "columns" = $1`, columns)
+	return err
 }
 
 func (c *cluster) key() string { return filepath.Join(c.dir, "master.key") }
@@ -111,7 +135,6 @@ func (h *house) crowd(ctx context.Context, n int) error {
 
 // rounds starts three nodes, kills the owner again and again, and prints the times.
 func (c *cluster) rounds(kind string, s settings, args []string) error {
-	c.bin = s.bin
 	var nodes []*clusterNode
 	defer func() {
 		for _, m := range nodes {
