@@ -35,7 +35,8 @@ type SessionRow struct {
 // ended a short time ago.
 type SessionList struct {
 	Sessions []SessionRow   `json:"sessions"`
-	Found    int            `json:"found"`  // how many the filter finds; Sessions has the first of them
+	From     int            `json:"from"`   // the place of the first one in Sessions, from 0
+	Found    int            `json:"found"`  // how many the filter finds
 	All      int            `json:"all"`    // without the filter
 	Counts   map[string]int `json:"counts"` // of all, by status
 }
@@ -51,6 +52,7 @@ type SessionQuery struct {
 	Status  session.Status // "" means all
 	Text    string         // in the id, name, location or address; "" means all
 	Sort    string         // created, status, players, location, address or fleet; after "-" the other way round. "" means the newest first
+	From    int            // the place of the first one, from 0
 	Limit   int            // 0 means 500; at most 10,000
 }
 
@@ -109,7 +111,8 @@ func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, q SessionQ
 		return order(p, a, b)
 	})
 	out.Found = len(found)
-	for _, g := range found[:min(len(found), q.Limit, sessionsMost)] {
+	out.From = min(q.From, len(found))
+	for _, g := range found[out.From:min(len(found), out.From+min(q.Limit, sessionsMost))] {
 		out.Sessions = append(out.Sessions, p.sessionRow(g))
 	}
 	return out, ctx.Err()

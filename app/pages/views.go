@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -111,16 +112,26 @@ func (g Gate) world(r *http.Request, _ url.Values) (auth.Caller, error) {
 // sessionQuery returns the query of the parameters. Errors: InvalidRequest.
 func sessionQuery(q url.Values) (SessionQuery, error) {
 	in := SessionQuery{FleetID: q.Get("fleet"), Status: session.Status(q.Get("state")), Text: q.Get("text"), Sort: q.Get("sort")}
-	text := q.Get("limit")
+	var err error
+	if in.From, err = number(q, "from", 0, math.MaxInt32); err != nil {
+		return in, err
+	}
+	in.Limit, err = number(q, "limit", 1, sessionsMost)
+	return in, err
+}
+
+// number returns a parameter that is a whole number in a range, 0 if it is missing. Errors:
+// InvalidRequest.
+func number(q url.Values, name string, least, most int) (int, error) {
+	text := q.Get(name)
 	if text == "" {
-		return in, nil
+		return 0, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > sessionsMost {
-		return in, fault.Invalid("limit: %.40q is no number from 1 to %d", text, sessionsMost)
+	if err != nil || n < least || n > most {
+		return 0, fault.Invalid("%s: %.40q is no number from %d to %d", name, text, least, most)
 	}
-	in.Limit = n
-	return in, nil
+	return n, nil
 }
 
 // matchViews are the views of queues and matchmaking.

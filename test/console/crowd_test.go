@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -27,18 +26,26 @@ type crowd struct {
 	aws     *gamelift.Client
 	servers []*gameserver.Process
 	games   []string // of servers, in the same order
+	guests  chan guest
+}
+
+// guest is a player who visits a game session.
+type guest struct {
+	game int
+	id   string // of the player session
 }
 
 const (
 	perCompute = 100
 	callers    = 64
+	visits     = 100 // guests at a time
 )
 
 // newCrowd returns a server with so many game sessions and open tickets.
 func newCrowd(t *testing.T, games, tickets int) *crowd {
 	t.Helper()
 	server := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn")
-	c := &crowd{server: server, aws: node.Client(server.URL), servers: make([]*gameserver.Process, games), games: make([]string, games)}
+	c := &crowd{server: server, aws: node.Client(server.URL), servers: make([]*gameserver.Process, games), games: make([]string, games), guests: make(chan guest, visits)}
 	c.place = node.NewPlace(t, c.aws)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel) // before the server goes, so that none of them connects again
@@ -79,9 +86,12 @@ func (c *crowd) open(t *testing.T, ctx context.Context) {
 		}
 	}
 	c.together(t, len(c.games), func(i int) error {
-		_, err := c.aws.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{
+		join, err := c.aws.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{
 			GameSessionId: &c.games[i], PlayerIds: []string{fmt.Sprint("player-", 2*i), fmt.Sprint("player-", 2*i+1)},
 		})
+		for n := 0; err == nil && n < len(join.PlayerSessions); n++ {
+			err = c.servers[i].Accept(ctx, c.games[i], *join.PlayerSessions[n].PlayerSessionId)
+		}
 		return err
 	})
 }
@@ -183,7 +193,7 @@ func (c *crowd) stir(t *testing.T, rate int) {
 
 // turn makes four events.
 func (c *crowd) turn(ctx context.Context, i int) error {
-	ticket, game := fmt.Sprint("turns-", i), i%len(c.games)
+	ticket, game := fmt.Sprint("turns-", i), len(c.games)-1-i%len(c.games) // the newest first, which lists begin with
 	if err := c.look(ctx, ticket, -1000*float64(1+i)); err != nil {
 		return err
 	}
@@ -194,8 +204,15 @@ func (c *crowd) turn(ctx context.Context, i int) error {
 	if err := c.servers[game].Accept(ctx, c.games[game], *joins.PlayerSession.PlayerSessionId); err != nil {
 		return err
 	}
-	_, stopped := c.aws.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: &ticket})
-	return errors.Join(stopped, c.servers[game].Remove(ctx, c.games[game], *joins.PlayerSession.PlayerSessionId))
+	if _, err := c.aws.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: &ticket}); err != nil {
+		return err
+	}
+	select {
+	case c.guests <- guest{game, *joins.PlayerSession.PlayerSessionId}:
+		return nil
+	case leaves := <-c.guests:
+		return c.servers[leaves.game].Remove(ctx, c.games[leaves.game], leaves.id)
+	}
 }
 
 // usage is what a process has used.

@@ -20,6 +20,8 @@ await withBrowser(async (browser) => {
       const made = await page.evaluate(() => ({ images: document.querySelectorAll(".main img, .main script, .main iframe").length, ran: globalThis.ran, text: document.querySelector(".main").textContent }));
       check(made.images === 0 && made.ran === undefined, to, "has made an element of a name");
       if (made.text.includes("<img src=x")) shown++;
+      const out = await page.evaluate(() => [...document.querySelectorAll(".main .panel, .main .head, .top, .nav")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "visible").map((e) => e.className));
+      check(out.length === 0, to.slice(0, 60), `does not fit: ${out.join(", ")}`);
     }
     for (const name of names) {
       await page.keyboard.press("/");

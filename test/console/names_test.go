@@ -15,7 +15,11 @@ import (
 // hostile are names that would be run, that turn around what follows them, and that are long.
 var hostile = []string{
 	`<img src=x onerror="ran=1;alert(1)">`, "a\u202egnirts \u2066\u202d b", `"><script>alert(2)</script>&#x26;?id=1#/../`, strings.Repeat("W", 1000),
+	"\u05de\u05e9\u05d7\u05e7 7 \u0627\u0644\u0642\u0627\u0639\u0629 (2 of 8)", // letters that run to the left
 }
+
+// longest is text of 10,000 letters, which what belongs to a game session may have.
+var longest = `<b>` + strings.Repeat("\u05e9W", 4998) + `</b>`
 
 // What strangers call themselves and their games runs nowhere, and disturbs no page.
 func TestNames(t *testing.T) {
@@ -44,7 +48,7 @@ func TestNames(t *testing.T) {
 			t.Logf("a key called %.20q is refused: %v", name, err) // which is well, too
 		}
 		made, err := d.aws.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
-			FleetId: &demo, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(8), Name: &name, CreatorId: &name, GameSessionData: &name,
+			FleetId: &demo, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(8), Name: &name, CreatorId: &name, GameSessionData: aws.String(name + longest),
 			GameProperties: []types.GameProperty{{Key: aws.String(name[:min(len(name), 32)]), Value: aws.String(name[:min(len(name), 96)])}},
 		})
 		must(err)
@@ -67,7 +71,10 @@ func TestNames(t *testing.T) {
 	ticket := strings.Repeat("t", 128)
 	_, err = d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: &long, TicketId: &ticket, Players: []types.Player{{PlayerId: &hostile[0]}}})
 	must(err)
-	if _, err := d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-" + strings.Repeat("l", 57))}); err != nil {
+	if _, err := d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{
+		LocationName: aws.String("custom-" + strings.Repeat("l", 57)),
+		Tags:         []types.Tag{{Key: aws.String("muster:coordinates"), Value: aws.String("52.5 13.4")}, {Key: aws.String("muster:city"), Value: aws.String(hostile[0] + hostile[1] + strings.Repeat("W", 180))}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	node.Join(t, operator, strings.Repeat("h", 63), "custom-"+strings.Repeat("l", 57))

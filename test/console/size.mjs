@@ -8,7 +8,7 @@ const { fleet, game } = task.about;
 const of = (page, values) => `${page}?${new URLSearchParams(values)}`;
 const pages = {
   now: "/", world: "/world", queues: "/queues", matchmaking: "/matchmaking", matchmaker: of("/matchmaking", { name: "duels" }), quality: of("/quality", { name: "duels" }), ticket: of("/tickets", { id: "waits-00007" }), rules: "/rules",
-  fleets: "/fleets", fleet: of("/fleets", { id: fleet }), hosts: "/hosts", sessions: "/sessions", "all sessions": of("/sessions", { all: "yes" }), session: of("/sessions", { id: game }),
+  fleets: "/fleets", fleet: of("/fleets", { id: fleet }), hosts: "/hosts", sessions: "/sessions", session: of("/sessions", { id: game }),
   player: of("/players", { id: "player-7" }), crashes: "/crashes", events: "/events", webhooks: "/webhooks", access: "/access", api: "/operations",
 };
 const middle = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
@@ -75,7 +75,7 @@ await withBrowser(async (browser) => {
   for (const [name, w] of Object.entries(waits)) log(`to ${name.padEnd(12)} key ${middle(w.keys)} ms (at most ${most(w.keys)}), data ${middle(w.data).toFixed(0)} ms (${most(w.data).toFixed(0)})`);
 
   // Typing into the filter, moving through rows, sorting, searching.
-  for (const [name, to] of Object.entries({ sessions: pages.sessions, "all sessions": pages["all sessions"], matchmaker: pages.matchmaker, fleet: pages.fleet })) {
+  for (const [name, to] of Object.entries({ sessions: pages.sessions, matchmaker: pages.matchmaker, fleet: pages.fleet })) {
     await page.goto(`${task.base}/console${to}`);
     await settled(page);
     const took = {};
@@ -97,6 +97,12 @@ await withBrowser(async (browser) => {
         await page.keyboard.press("j");
         await note("rows");
       }
+      await page.keyboard.press("End");
+      await note("rows");
+      const all = Number(await table.locator("table").getAttribute("aria-rowcount"));
+      await page.waitForFunction((n) => document.querySelector("tr.sel")?.getAttribute("aria-rowindex") === String(n), all);
+      await page.keyboard.press("Home");
+      await note("rows");
       for (const b of (await table.locator("th button").all()).slice(0, 3)) {
         await b.click();
         await note("sorting");

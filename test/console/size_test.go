@@ -13,6 +13,26 @@ import (
 	"time"
 )
 
+// Lists stay usable when they are long. With -games the server is as large as that says.
+func TestCrowd(t *testing.T) {
+	needs(t)
+	large := max(*games, 400)
+	c := newCrowd(t, large, large/5)
+	c.stir(t, eventsPerSecond)
+	run(t, "crowd.mjs", task{
+		Base: c.server.URL, Passes: []pass{{"light", 1440, nil}, {"dark", 390, nil}},
+		About: map[string]any{"fleet": c.place.FleetID, "games": large, "tickets": large / 5},
+	}, map[string]func(string) any{"more": func(string) any {
+		c.place.Server(t)
+		made, err := c.place.Create(t.Context(), 8)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		return *made.GameSessionId
+	}})
+}
+
 // games is how large the server is that is measured.
 var games = flag.Int("games", 0, "measure the console of a server with so many `game sessions`, such as 10000")
 
@@ -38,7 +58,7 @@ func TestSize(t *testing.T) {
 // costs measures the server with 0, 1 and 50 open consoles of each page.
 func (c *crowd) costs(t *testing.T) {
 	const window = 10 * time.Second
-	pages := []string{"now?every=1000", "sessions?every=1000", "fleet?every=1000&id=" + c.place.FleetID, "matchmaker?every=1000&name=duels", "sessions?every=5000&limit=10000"}
+	pages := []string{"now?every=1000", "sessions?every=1000&limit=200", "fleet?every=1000&id=" + c.place.FleetID, "matchmaker?every=1000&name=duels"}
 	measure := func(open int, views ...string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var reading sync.WaitGroup

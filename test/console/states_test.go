@@ -34,6 +34,14 @@ func TestLive(t *testing.T) {
 	})
 }
 
+// Pages stay as clear to those who have chosen colors of their own, and to those who want no
+// motion nothing moves.
+func TestModes(t *testing.T) {
+	needs(t)
+	d := newDemo(t)
+	run(t, "modes.mjs", task{Base: d.server.URL}, nil)
+}
+
 // A page for which the server has no stream left says so, and goes on when there is one.
 func TestFull(t *testing.T) {
 	needs(t)

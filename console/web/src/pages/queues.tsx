@@ -143,7 +143,7 @@ function Legend() {
     <span class="legend">
       {Object.values(reasons).map((r) => (
         <span key={r.text}>
-          <Swatch color={r.tone} />
+          <Swatch color={r.tone} hatch={r.hatch} />
           {r.text}
         </span>
       ))}

@@ -45,13 +45,19 @@ export function Sessions() {
   return id ? <One id={id} /> : <List />;
 }
 
+const part = 200; // game sessions that the page has at a time
+
 function List() {
-  const fleet = param("fleet"), state = param("state"), text = param("filter"), sort = param("sort"), all = param("all") === "yes";
-  const live = useLive<{ sessions: Row[]; found: number; all: number; counts: Record<string, number> }>(
+  const fleet = param("fleet"), state = param("state"), text = param("filter"), sort = param("sort");
+  const [from, setFrom] = useState(0);
+  const live = useLive<{ sessions: Row[]; from: number; found: number; all: number; counts: Record<string, number> }>(
     "sessions",
-    Object.fromEntries(Object.entries({ fleet, state, text, sort, limit: all ? "10000" : "" }).filter(([, v]) => v)),
-    all ? 5000 : 1000,
+    Object.fromEntries(Object.entries({ fleet, state, text, sort, from: from ? String(from) : "", limit: String(part) }).filter(([, v]) => v)),
+    1000,
   );
+  const need = (first: number, last: number): void => {
+    if (first < from || last > from + part) setFrom(Math.max(0, Math.floor((first - part / 4) / 50) * 50));
+  };
   return (
     <>
       <Head title="Sessions" question="Which games are being played?">
@@ -77,13 +83,8 @@ function List() {
               <Panel bare>
                 <Table
                   label="Game sessions" rows={v.sessions} sorted id={(s) => s.id} to={(s) => to("/sessions", { id: s.id })} ended={(s) => s.status === "TERMINATED"}
-                  foot={
-                    <span>
-                      {v.found > v.sessions.length ? `The first ${count(v.sessions.length)} of ${many(v.found, "game session")}. ` : `${many(v.found, "game session")}${v.found < v.all ? ` of ${count(v.all)}` : ""}. `}
-                      {v.found > v.sessions.length && !all && <><button type="button" class="chip" onClick={() => setParams({ all: "yes" })}>Show {count(Math.min(v.found, 10_000))}</button> </>}
-                      Those that ended are shown for some minutes.
-                    </span>
-                  }
+                  part={{ from: v.from, of: v.found, need }}
+                  foot={`${many(v.found, "game session")}${v.found < v.all ? ` of ${count(v.all)}` : ""}. Those that ended are shown for some minutes.`}
                   columns={[
                     { key: "id", title: "Game session", cell: (s) => <ID id={s.id} to={to("/sessions", { id: s.id })} text={s.name || shortID(s.id).slice(-12)} /> },
                     { key: "status", title: "Status", value: (s) => s.status, cell: (s) => <Status of={s.status}>{s.protected ? `${s.status}, protected` : s.status}</Status> },
@@ -130,7 +131,7 @@ function One({ id }: { id: string }) {
               <Panel title="Game session">
                 <div class="stack"><Facts of={[
                   ["ARN", <ID id={s.id} most={64} />], ["fleet", <ID id={s.fleet_id} to={to("/fleets", { id: s.fleet_id })} most={40} />], ["created by", s.creator_id], ["joining", s.join_policy === "ACCEPT_ALL" ? "open" : "closed"],
-                  ["properties", s.properties?.map((p) => <div><code>{p.key}</code> {p.value}</div>)], ["data", s.data && <pre>{s.data}</pre>],
+                  ["properties", s.properties?.map((p) => <div><code>{p.key}</code> {p.value}</div>)], ["data", s.data && <pre class="long" tabIndex={0} role="region" aria-label="Data of the game session">{s.data}</pre>],
                   ["host", s.host && (s.process?.host_id ? <A to={to("/hosts", { id: s.process.host_id })}>{s.host}</A> : s.host)],
                   ["process", s.process && <ID id={s.process.id} most={40} />],
                   ["process state", s.process && <Status of={s.process.status}>{`${s.process.status}${s.process.connected ? "" : ", not connected"}`}</Status>],
@@ -175,7 +176,7 @@ function Match({ text }: { text: string }) {
         ...(m.teams ?? []).map((t) => [`team ${t.name}`, t.players.map((p) => <><A to={to("/players", { id: p.playerId })}>{p.playerId}</A> </>)] as [string, preact.ComponentChildren]),
       ]} />
       <button type="button" class="btn" aria-expanded={open} onClick={() => setOpen(!open)}>Matchmaker data</button>
-      {open && <pre>{text}</pre>}
+      {open && <pre class="long" tabIndex={0} role="region" aria-label="Matchmaker data">{text}</pre>}
     </div>
   );
 }

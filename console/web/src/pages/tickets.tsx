@@ -161,7 +161,7 @@ function Steps({ v }: { v: TicketView }) {
       {step && <line x1={x(end)} x2={x(clock.value + step.in_ms)} y1="14" y2="14" stroke="var(--control)" stroke-width="2" stroke-dasharray="4 4" />}
       {marks.map((m, i) => (
         <g key={i}>
-          <svg x={Math.max(0, Math.min(width - 16, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" fill="var(--panel)" /><Glyph tone={m.tone} /></svg>
+          <svg x={Math.max(0, Math.min(width - 16, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" class="behind" /><Glyph tone={m.tone} /></svg>
           <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > width - 200 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
         </g>
       ))}

@@ -1,9 +1,9 @@
 // Two distributions on the same axis, and two intervals.
 
-import { useEffect, useRef, useState } from "preact/hooks";
 import { count } from "../core/text";
 import { Toned } from "../ui/glyph";
 import { hint } from "../ui/tip";
+import { useWidth } from "../ui/width";
 import type { Interval, Pair, Row } from "./types";
 
 /** Returns a number with the digits that matter. */
@@ -11,23 +11,11 @@ export const digits = (v: number): string => (Math.abs(v) >= 1000 ? count(Math.r
 
 const unitOf = (unit: string | undefined): string => (unit === "%" ? " %" : unit ? ` ${unit}` : "");
 
-function useWidth(): [{ current: HTMLDivElement | null }, number] {
-  const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const watch = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
-    watch.observe(box.current!);
-    setWidth(box.current!.clientWidth);
-    return () => watch.disconnect();
-  }, []);
-  return [box, width];
-}
-
 const tall = 60, foot = 20, head = 22;
 
 /** The distributions of one number: above as it is, below as it would be; that alone if there is nothing to compare. */
 export function Histograms({ of: p, alone }: { of: Pair; alone: boolean }) {
-  const [box, width] = useWidth();
+  const { box, width } = useWidth<HTMLDivElement>();
   const top = Math.max(0.1, ...p.a, ...p.b);
   const bins = p.a.length;
   const x = (v: number): number => Math.min(width, (v / (p.step * bins)) * width);

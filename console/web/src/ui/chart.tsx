@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import { count } from "../core/text";
 import { begins, Swatch, type Series } from "./spark";
-import { themed, token } from "./theme";
+import { forced, themed, token } from "./theme";
 
 export interface Line {
   key: string;
@@ -13,10 +13,10 @@ export interface Line {
   band?: string; // fills down to the line with this key
 }
 
-const fade = (color: string, share: number): string => {
-  const n = parseInt(color.slice(1), 16);
-  return `rgba(${n >> 16},${(n >> 8) & 255},${n & 255},${share})`;
-};
+const fade = (color: string, share: number): string => `color-mix(in srgb, ${color} ${100 * share}%, transparent)`;
+
+/** Returns how a line is dashed where colors tell nothing. */
+const dash = (i: number): number[] => [6, 3 * i];
 
 /** Reports whether a series has so few values that they are drawn as points. */
 const few = (v: (number | null | undefined)[]): boolean => v.filter((x) => x !== null && x !== undefined).length < 12;
@@ -50,7 +50,7 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
             { ...axis, size: 24, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
             { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[]) => v.map((t) => show(t)), space: 32, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
           ],
-          series: [{}, ...lines.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, points: { show: (u: uPlot, i: number) => few(u.data[i] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
+          series: [{}, ...lines.map((l, i) => ({ label: l.title, stroke: token(l.color), width: 1.5, dash: forced() && i > 0 ? dash(i) : undefined, points: { show: (u: uPlot, n: number) => few(u.data[n] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
           bands: lines.flatMap((l, i) => {
             const under = lines.findIndex((o) => o.key === l.band);
             return under < 0 ? [] : [{ series: [i + 1, under + 1] as [number, number], fill: fade(token(l.color), 0.2) }];
@@ -84,9 +84,9 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
       <div class="chart" ref={box} role="img" aria-label={`${label}: ${lines.map((l) => `${l.title} ${last(l.key)}`).join(", ")}`} />
       {lines.length > 1 && (
         <div class="legend">
-          {lines.map((l) => (
+          {lines.map((l, i) => (
             <span key={l.key}>
-              <Swatch color={l.color} />
+              {forced() ? <svg width="18" height="10" aria-hidden="true"><path d="M0 5H18" stroke={`var(--${l.color})`} stroke-width="2" stroke-dasharray={i > 0 ? dash(i).join(" ") : undefined} /></svg> : <Swatch color={l.color} />}
               {l.title} {last(l.key)}
             </span>
           ))}

@@ -1,12 +1,13 @@
 // Hosts and their slots: a cell for each game server process, drawn on a canvas. (Nomad's
 // topology: host by job, grouped by place.)
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go } from "../core/route";
-import { many } from "../core/text";
-import { themed, token } from "./theme";
+import { many, middle } from "../core/text";
+import { forced, themed, token } from "./theme";
 import { shapes, type Tone } from "./glyph";
 import { hint } from "./tip";
+import { useWidth } from "./width";
 
 export interface Host {
   id?: string;
@@ -44,16 +45,10 @@ interface Spot {
 export function Heat({ hosts, only, session, host }: { hosts: Host[]; only: string; session: (id: string) => string; host: (h: Host) => string | undefined }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const spots = useRef<Spot[]>([]);
-  const [width, setWidth] = useState(0);
+  const { box, width } = useWidth<HTMLDivElement>();
   const [focus, setFocus] = useState(-1);
   const dense = hosts.length > 50 || hosts.reduce((n, h) => n + h.cells.length, 0) > 1500;
-  useEffect(() => {
-    const el = canvas.current!.parentElement!;
-    const o = new ResizeObserver(() => setWidth(el.clientWidth));
-    o.observe(el);
-    return () => o.disconnect();
-  }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (width > 0) spots.current = draw(canvas.current!, hosts, width, dense, only, focus);
   }, [hosts, width, only, focus, dense, themed.value]);
 
@@ -84,7 +79,7 @@ export function Heat({ hosts, only, session, host }: { hosts: Host[]; only: stri
   };
   const here = spots.current[focus];
   return (
-    <div>
+    <div ref={box}>
       <canvas
         ref={canvas} class="heat" tabIndex={0} role="application" aria-label={`${many(hosts.length, "host")} and what runs on them; arrow keys move, Enter opens`}
         onMouseMove={(e) => { const s = at(e); hint(e, s ? said(s) : ""); canvas.current!.style.cursor = s ? "pointer" : ""; }}
@@ -104,14 +99,15 @@ function draw(canvas: HTMLCanvasElement, hosts: Host[], width: number, dense: bo
   const labels: { text: string; x: number; y: number; dim?: boolean; bold?: boolean }[] = [];
   const locations = [...new Set(hosts.map((h) => h.location))];
   for (const location of locations) {
-    if (left < 100) { labels.push({ text: location, x: 0, y: y + 12, bold: true }); y += 18; }
-    else labels.push({ text: location, x: 0, y: y + 12, bold: true });
+    const above = left < 100; // on phones the location has a line of its own
+    labels.push({ text: middle(location, Math.floor((above ? width : left - 8) / 7)), x: 0, y: y + 12, bold: true });
+    if (above) y += 18;
     let x = left;
     let high = 0;
     for (const h of hosts.filter((o) => o.location === location)) {
       const wide = dense ? Math.max(1, Math.ceil(Math.sqrt(h.cells.length))) : Math.min(12, Math.max(1, h.cells.length));
       const rows = Math.max(1, Math.ceil(h.cells.length / wide));
-      const name = h.name.length > 22 ? `${h.name.slice(0, 10)}…${h.name.slice(-10)}` : h.name;
+      const name = middle(h.name);
       const boxW = Math.max(wide * pitch, dense ? 0 : name.length * 6.3) + 16;
       if (x + boxW > width && x > left) {
         x = left;
@@ -143,6 +139,7 @@ function draw(canvas: HTMLCanvasElement, hosts: Host[], width: number, dense: bo
     c.font = `${l.bold ? "600 " : ""}11px ${token("sans")}`;
     c.fillText(l.text, l.x, l.y);
   }
+  const plain = dense && !forced(); // squares, told apart by their color
   const colors: Record<string, string> = {};
   const paths: Record<string, Path2D> = {};
   for (const [letter, kind] of Object.entries(cells)) {
@@ -159,7 +156,7 @@ function draw(canvas: HTMLCanvasElement, hosts: Host[], width: number, dense: bo
     const letter = s.host.cells[s.cell]!;
     c.globalAlpha = only && letter !== only ? 0.15 : cells[letter]?.faint ? 0.6 : 1;
     c.fillStyle = colors[letter] ?? colors["f"]!;
-    if (dense) {
+    if (plain) {
       if (letter === "f") {
         c.globalAlpha *= 0.35;
       }

@@ -13,11 +13,12 @@ export function begins(all: (number | null)[][], n: number, least: number): numb
   return Math.max(0, Math.min(n - Math.round(least), known.length ? Math.min(...known) : n));
 }
 
-/** A small square of a token's color. */
-export function Swatch({ color }: { color: string }) {
+/** A small square of a token's color, with a pattern of the page over it. */
+export function Swatch({ color, hatch }: { color: string; hatch?: string }) {
   return (
     <svg width="10" height="10" class="glyph" aria-hidden="true">
       <rect width="10" height="10" rx="2" class={`f-${color}`} fill={`var(--${color})`} />
+      {hatch && <rect width="10" height="10" rx="2" fill={`url(#hatch-${hatch})`} />}
     </svg>
   );
 }
@@ -45,7 +46,7 @@ export function Spark({ series, name, label }: { series: Series; name: string; l
   });
   return (
     <svg class="spark" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label={label}>
-      <path d="M0 31H100" stroke="var(--line)" vector-effect="non-scaling-stroke" />
+      <path d="M0 31H100" class="grid" vector-effect="non-scaling-stroke" />
       <path d={d} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" />
     </svg>
   );

@@ -1,1 +1,0 @@
-import{c as r,d as s,f as o}from"./chunk-BYVQAT2X.js";function d(){let e=o(null),[u,c]=r(0);return s(()=>{let t=e.current,n=new ResizeObserver(()=>c(t.clientWidth));return n.observe(t),()=>n.disconnect()},[]),{box:e,width:u}}export{d as a};
