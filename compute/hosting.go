@@ -8,9 +8,9 @@ import (
 // Hosting runs processes for this Muster: it creates the computes that are instances of
 // managed fleets, and can end processes. Package instance implements it.
 type Hosting interface {
-	// Behind returns the host of an instance's compute, and whether a new process may
-	// start there.
-	Behind(r store.Reader, c *Compute) (at Host, open bool)
+	// Behind returns the host of an instance's compute as a new process shows it, and whether
+	// the process may start there.
+	Behind(r store.Reader, c *Compute, processID string) (at Host, open bool)
 	// Port returns the port at which players reach a port of a process; ok is false if it is
 	// a port of a container that its definition does not declare.
 	Port(r store.Reader, p *Process, port int) (reached int, ok bool)
@@ -37,13 +37,13 @@ type Hosting interface {
 // Host is the host of an instance, as its processes show it.
 type Host struct {
 	ID       string
-	Impaired bool // its processes get no new game sessions
+	Impaired bool // the process gets no new game sessions
 }
 
 // nobody is the Hosting of a Muster that runs no processes.
 type nobody struct{}
 
-func (nobody) Behind(store.Reader, *Compute) (Host, bool)             { return Host{}, false }
+func (nobody) Behind(store.Reader, *Compute, string) (Host, bool)     { return Host{}, false }
 func (nobody) Port(_ store.Reader, _ *Process, port int) (int, bool)  { return port, true }
 func (nobody) Connected(*store.Tx, *Process)                          {}
 func (nobody) Ready(*store.Tx, *Process)                              {}

@@ -56,7 +56,7 @@ func (ps *processes) runConnect(tx *store.Tx, in ConnectInput) (*Process, error)
 func (ps *processes) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
 	c := ps.computes.Get(tx, in.Ref.FleetID, in.Ref.ComputeName)
 	f := ps.fleets.Get(tx, in.Ref.FleetID)
-	at, open := ps.behind(tx, c)
+	at, open := ps.behind(tx, c, in.Ref.ProcessID)
 	if !open || f == nil || !f.TakesProcesses(c.Location) {
 		return nil, fault.New(fault.Unauthorized, "fleet %s takes no new process on compute %s", in.Ref.FleetID, in.Ref.ComputeName)
 	}
@@ -75,11 +75,11 @@ func (ps *processes) initialize(tx *store.Tx, in ConnectInput) (*Process, error)
 
 // behind returns the host of a compute, if it has one, and whether a new process may
 // start there.
-func (ps *processes) behind(r store.Reader, c *Compute) (at Host, open bool) {
+func (ps *processes) behind(r store.Reader, c *Compute, processID string) (at Host, open bool) {
 	if c == nil || c.InstanceID == "" {
 		return Host{}, c != nil
 	}
-	return ps.hosting.Behind(r, c)
+	return ps.hosting.Behind(r, c, processID)
 }
 
 // Disconnect records that the last socket of a process is closed. The process keeps

@@ -25,7 +25,7 @@ type Process struct {
 
 	Connected bool      `json:"connected"`         // a socket is open
 	Away      time.Time `json:"away,omitzero"`     // when its last socket was seen to close
-	Impaired  bool      `json:"impaired,omitzero"` // its host is impaired
+	Impaired  bool      `json:"impaired,omitzero"` // its host is, or players cannot be told where it is: it gets no new game sessions
 	Hearing   bool      `json:"hearing"`           // the SDK has received the answer to ProcessReady, and pushes from now on
 
 	GameSessionID string `json:"game_session_id,omitzero"` // that it hosts

@@ -98,7 +98,7 @@ func reportOf(hostID string, s protocol.Status) instance.HostReport {
 func groupReport(g protocol.GroupStatus) instance.GroupReport {
 	r := instance.GroupReport{
 		Name: g.Name, Version: g.Definition, Phase: instance.GroupPhase(g.Phase), Code: event.Code(g.Code), Cause: g.Cause,
-		IPAddress: cut(g.IPAddress), DNSName: cut(g.DNSName), Taken: g.Taken,
+		ProcessID: cut(g.ProcessID), IPAddress: cut(g.IPAddress), DNSName: cut(g.DNSName), Taken: g.Taken,
 	}
 	for _, c := range g.Containers {
 		r.Containers = append(r.Containers, instance.Container{Name: cut(c.Name), RuntimeID: cut(c.RuntimeID)})

@@ -75,7 +75,7 @@ func (pl *planner) keepGroup(tx *store.Tx, ref groupRef) {
 	g.Stop = Keep
 	h := pl.hosts.rows.Get(tx, i.HostID)
 	for p := range pl.Computes.On(tx, i.FleetID, i.computeName(g.Name)) {
-		pl.Computes.Impair(tx, p, h != nil && h.Impaired())
+		pl.Computes.Impair(tx, p, h != nil && h.impairs(i, p.Ref()))
 	}
 	pl.instances.put(tx, i)
 	pl.instances.assign(tx, i.HostID)

@@ -34,6 +34,7 @@ type Group struct {
 	Code       event.Code  `json:"code,omitzero"`
 	Cause      string      `json:"cause,omitzero"`
 	Containers []Container `json:"containers,omitzero"`
+	ProcessID  string      `json:"process_id,omitzero"` // in a cluster: of the run that has the address
 	IPAddress  string      `json:"ip_address,omitzero"` // for players, if it is not the host's
 	DNSName    string      `json:"dns_name,omitzero"`
 }

@@ -148,9 +148,13 @@ func (is *instances) recordGroup(tx *store.Tx, code event.Code, i *Instance, g *
 // reportGroups records what a host reports of an instance's groups, and returns the instance
 // as it is then.
 func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupReport) *Instance {
+	h := rs.hosts.rows.Get(tx, old.HostID)
 	i, moved := old.withGroups(), false
 	changed := false
 	for _, report := range reports {
+		if !h.Nodes {
+			report.ProcessID = "" // it does not matter which one has the host's address
+		}
 		g := i.Group(report.Name)
 		if g == nil || !report.isOf(g) {
 			continue // the next Assign has the host end it
@@ -165,15 +169,16 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 			continue
 		}
 		changed = true
-		moved = moved || g.IPAddress != report.IPAddress || g.DNSName != report.DNSName
+		moved = moved || g.ProcessID != report.ProcessID || g.IPAddress != report.IPAddress || g.DNSName != report.DNSName
 		rs.instances.reportGroup(tx, i, g, report)
 	}
 	if !changed {
 		return old
 	}
 	rs.instances.put(tx, i)
-	if h := rs.hosts.rows.Get(tx, i.HostID); moved && h != nil {
+	if moved {
 		rs.instances.locate(tx, i, h)
+		rs.hosts.markImpairedOn(tx, h, i)
 	}
 	return i
 }
@@ -182,7 +187,7 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report GroupReport) {
 	fails := report.Phase == GroupFailed && g.Phase != GroupFailed
 	g.Phase, g.Code, g.Cause = report.Phase, report.Code, report.Cause
-	g.Containers, g.IPAddress, g.DNSName = report.Containers, report.IPAddress, report.DNSName
+	g.Containers, g.ProcessID, g.IPAddress, g.DNSName = report.Containers, report.ProcessID, report.IPAddress, report.DNSName
 	switch running := report.Phase == GroupRunning; {
 	case !g.PerInstance || g.Ready == running:
 	case running:
@@ -218,5 +223,5 @@ func cannotStart(code event.Code) bool {
 // differs reports whether a report changes the group.
 func (g *Group) differs(r GroupReport) bool {
 	return g.Phase != r.Phase || g.Code != r.Code || g.Cause != r.Cause && r.Cause != "" ||
-		g.IPAddress != r.IPAddress || g.DNSName != r.DNSName || !slices.Equal(g.Containers, r.Containers)
+		g.ProcessID != r.ProcessID || g.IPAddress != r.IPAddress || g.DNSName != r.DNSName || !slices.Equal(g.Containers, r.Containers)
 }

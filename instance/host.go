@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -24,6 +25,7 @@ type Host struct {
 	Isolation  string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
 	Engine     string    `json:"engine,omitzero"`    // name and version of what runs container groups there; "": nothing does
 	NoBuilds   bool      `json:"no_builds,omitzero"` // it runs container groups only
+	Nodes      bool      `json:"nodes,omitzero"`     // it is a cluster: players reach a container group at the address of its node
 	LegacyNo   string    `json:"legacy_no,omitzero"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can
 	CPUMillis  int       `json:"cpu_millis"`         // what it offers, like the next three
 	MemoryMiB  int       `json:"memory_mib"`
@@ -86,12 +88,29 @@ func (h *Host) due() time.Time {
 	return first
 }
 
+// impairs reports whether a process on an instance of the host gets no new game sessions.
+func (h *Host) impairs(i *Instance, ref compute.Ref) bool {
+	return h.Impaired() || i.draining(ref.ComputeName) || !h.locates(i, ref)
+}
+
+// locates reports whether the address is known at which players reach a process: in a cluster
+// it is once the process has been reported, with that of its node.
+func (h *Host) locates(i *Instance, ref compute.Ref) bool {
+	if !h.Nodes {
+		return true
+	}
+	_, name := compute.InstanceOf(ref.ComputeName)
+	g := i.Group(name)
+	return g != nil && g.ProcessID == ref.ProcessID
+}
+
 // HostInfo is what a machine is and offers.
 type HostInfo struct {
 	Name, IPAddress, DNSName, OS, Arch, Version, Isolation, Engine string
 	CPUMillis, MemoryMiB, PortFrom, PortTo                         int
 
 	NoBuilds     bool
+	Nodes        bool
 	LegacyClosed string
 	Certificates bool
 }
@@ -100,6 +119,6 @@ type HostInfo struct {
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
-	h.Engine, h.NoBuilds, h.Certificates, h.LegacyNo = i.Engine, i.NoBuilds, i.Certificates, i.LegacyClosed
+	h.Engine, h.NoBuilds, h.Nodes, h.Certificates, h.LegacyNo = i.Engine, i.NoBuilds, i.Nodes, i.Certificates, i.LegacyClosed
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }

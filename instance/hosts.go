@@ -129,15 +129,15 @@ func (hs *hosts) Impaired(r store.Reader, i *Instance) bool {
 	return h == nil || h.Impaired()
 }
 
-// Behind returns the host of an instance's compute, and whether a new process may start
-// there: not on an instance that is to end (compute.Hosting).
-func (hs *hosts) Behind(r store.Reader, c *compute.Compute) (at compute.Host, open bool) {
+// Behind returns the host of an instance's compute as a new process shows it, and whether the
+// process may start there: not on an instance that is to end (compute.Hosting).
+func (hs *hosts) Behind(r store.Reader, c *compute.Compute, processID string) (at compute.Host, open bool) {
 	i := hs.instances.rows.Get(r, c.InstanceID)
 	if i == nil {
 		return compute.Host{}, false
 	}
 	if h := hs.rows.Get(r, i.HostID); h != nil {
-		at = compute.Host{ID: h.ID, Impaired: h.Impaired()}
+		at = compute.Host{ID: h.ID, Impaired: h.impairs(i, compute.Ref{FleetID: c.FleetID, ComputeName: c.Name, ProcessID: processID})}
 	}
 	return at, i.Stop == Keep && !i.draining(c.Name)
 }

@@ -61,13 +61,17 @@ func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 	hs.put(tx, &h)
 }
 
-// markImpaired copies to a host's processes whether the host is impaired. Impaired
-// processes get no new game sessions.
+// markImpaired copies to a host's processes whether they are impaired: they get no new game
+// sessions.
 func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
-		for old := range hs.Computes.OfInstance(tx, i.FleetID, i.ID) {
-			hs.Computes.Impair(tx, old, h.Impaired() || i.draining(old.ComputeName))
-		}
+		hs.markImpairedOn(tx, h, i)
+	}
+}
+
+func (hs *hosts) markImpairedOn(tx *store.Tx, h *Host, i *Instance) {
+	for old := range hs.Computes.OfInstance(tx, i.FleetID, i.ID) {
+		hs.Computes.Impair(tx, old, h.impairs(i, old.Ref()))
 	}
 }
 

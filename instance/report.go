@@ -44,6 +44,7 @@ type GroupReport struct {
 	Code       event.Code
 	Cause      string
 	Containers []Container
+	ProcessID  string // of its run
 	IPAddress  string // for players, if it is not the host's
 	DNSName    string
 	Taken      []int // ports of the host that other programs hold, which is why it does not run

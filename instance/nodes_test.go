@@ -1,0 +1,56 @@
+package instance_test
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/session"
+)
+
+// In a cluster a game server may be ready before its node is reported, and the next run of its
+// group may be on another node. It gets a game session once its own address is known.
+func TestGroups_AddressesOfNodes(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.dock()
+		m := machine
+		m.Engine, m.NoBuilds, m.Nodes = "kubernetes 1.36", true, true
+		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+		q.create(func(in *fleet.ContainerInput) { in.Copies = 1 })
+		id := q.assigned(h)[0].ID
+		report := func(process, address string) {
+			q.report(h, instance.InstanceReport{
+				InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Group: "0"}},
+				Groups: []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, IPAddress: address}},
+			})
+		}
+		for _, run := range []struct {
+			process, address string
+			reported         bool // before it connects
+		}{{"p-1", "10.0.0.1", false}, {"p-2", "10.0.0.2", false}, {"p-3", "10.0.0.2", true}} {
+			if run.reported {
+				report(run.process, run.address)
+			}
+			ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(id, "0"), ProcessID: run.process}
+			_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, &link{})
+			q.Must(err)
+			q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 7777}))
+			q.Must(q.Computes.Hearing(q.Ctx, ref))
+			in := session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region}
+			if !run.reported {
+				if g, err := q.Sessions.Create(q.Ctx, in); !fault.Is(err, fault.FleetCapacityExceeded) {
+					q.Fatalf("before the node of %s is known there is a game session: %+v, %v", run.process, g, err)
+				}
+				report(run.process, run.address)
+			}
+			g, err := q.Sessions.Create(q.Ctx, in)
+			q.Must(err)
+			if g.IPAddress != run.address {
+				q.Errorf("players of %s are sent to %s, want %s", run.process, g.IPAddress, run.address)
+			}
+			q.Must(q.Computes.End(q.Ctx, ref))
+		}
+	})
+}
