@@ -99,6 +99,7 @@ func groupReport(g protocol.GroupStatus) instance.GroupReport {
 	r := instance.GroupReport{
 		Name: g.Name, Version: g.Definition, Phase: instance.GroupPhase(g.Phase), Code: event.Code(g.Code), Cause: g.Cause,
 		ProcessID: cut(g.ProcessID), IPAddress: cut(g.IPAddress), DNSName: cut(g.DNSName), Taken: g.Taken,
+		Failed: instance.FailedRun{ID: cut(g.Failed.ID), Version: g.Failed.Definition, Cause: g.Failed.Cause},
 	}
 	for _, c := range g.Containers {
 		r.Containers = append(r.Containers, instance.Container{Name: cut(c.Name), RuntimeID: cut(c.RuntimeID)})

@@ -37,6 +37,7 @@ type Group struct {
 	ProcessID  string      `json:"process_id,omitzero"` // in a cluster: of the run that has the address
 	IPAddress  string      `json:"ip_address,omitzero"` // for players, if it is not the host's
 	DNSName    string      `json:"dns_name,omitzero"`
+	Failed     string      `json:"failed,omitzero"` // id of the last run that has failed, of a per-instance group
 }
 
 // Container is a running container of a group.

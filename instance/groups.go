@@ -160,6 +160,7 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 			continue // the next Assign has the host end it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
+		report.Failed.Cause = bounded(plain.Text(report.Failed.Cause))
 		if len(report.Taken) > 0 && g.Stop == Keep && i.Stop == Keep {
 			first := g.First
 			rs.movePorts(tx, i, g, report.Taken)
@@ -186,6 +187,15 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 // reportGroup records what a host reports of a group, which is part of i.
 func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report GroupReport) {
 	fails := report.Phase == GroupFailed && g.Phase != GroupFailed
+	cause := report.Cause
+	if g.PerInstance {
+		if report.Code == event.InstanceGroupCrashed { // its run has failed, and counts once
+			fails = false
+		}
+		if g.failsAnew(report) {
+			fails, g.Failed, cause = true, report.Failed.ID, report.Failed.Cause
+		}
+	}
 	g.Phase, g.Code, g.Cause = report.Phase, report.Code, report.Cause
 	g.Containers, g.ProcessID, g.IPAddress, g.DNSName = report.Containers, report.ProcessID, report.IPAddress, report.DNSName
 	switch running := report.Phase == GroupRunning; {
@@ -201,12 +211,18 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 	switch {
 	case g.PerInstance:
 		g.Failures++
-		is.recordGroup(tx, event.InstanceGroupCrashed, i, g, g.Cause)
+		is.recordGroup(tx, event.InstanceGroupCrashed, i, g, cause)
 	case cannotStart(g.Code): // otherwise the report of the process's end counts
 		g.Ready, g.New = false, time.Time{}
 		g.Failures++
 		is.recordGroup(tx, g.Code, i, g, g.Cause)
 	}
+}
+
+// failsAnew reports whether a report says that a run of the per-instance group has failed which
+// was not reported before. A run of the version before does not count.
+func (g *Group) failsAnew(r GroupReport) bool {
+	return r.Failed.ID != "" && r.Failed.ID != g.Failed && strings.HasSuffix(r.Failed.Version, "/"+g.Of.String())
 }
 
 // isOf reports whether a report is about the version that the group shall run. A host may
@@ -222,6 +238,6 @@ func cannotStart(code event.Code) bool {
 
 // differs reports whether a report changes the group.
 func (g *Group) differs(r GroupReport) bool {
-	return g.Phase != r.Phase || g.Code != r.Code || g.Cause != r.Cause && r.Cause != "" ||
+	return g.Phase != r.Phase || g.Code != r.Code || g.PerInstance && g.failsAnew(r) || g.Cause != r.Cause && r.Cause != "" ||
 		g.ProcessID != r.ProcessID || g.IPAddress != r.IPAddress || g.DNSName != r.DNSName || !slices.Equal(g.Containers, r.Containers)
 }

@@ -48,6 +48,15 @@ type GroupReport struct {
 	IPAddress  string // for players, if it is not the host's
 	DNSName    string
 	Taken      []int // ports of the host that other programs hold, which is why it does not run
+	Failed     FailedRun
+}
+
+// FailedRun is the last run of a per-instance group that has failed, although the next one may
+// run by now.
+type FailedRun struct {
+	ID      string // another run has another one
+	Version string // ARN
+	Cause   string
 }
 
 // reports handles what the agents of hosts report.

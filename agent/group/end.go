@@ -252,10 +252,10 @@ func (g *group) concluded(o outcome) {
 		next := restart.Next(g.crashes, o.lived, o.clean, rand.Float64())
 		g.crashes, wait = next.Crashes, next.Wait
 		if !o.clean || wait > 0 {
-			p = problem{code: g.crashCode(), cause: fmt.Sprintf("container group %s: %s", g.name, o.how)}
+			p = g.crashed(fmt.Sprintf("container group %s: %s", g.name, o.how))
 		}
 		if next.Loop {
-			p.cause = fmt.Sprintf("container group %s ended %d times in a row, and is started again every few minutes; the last time it %s", g.name, next.Crashes, o.how)
+			p = g.crashed(fmt.Sprintf("container group %s ended %d times in a row, and is started again every few minutes; the last time it %s", g.name, next.Crashes, o.how))
 		}
 	}
 	stop, _ := g.stop()

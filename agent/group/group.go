@@ -58,9 +58,10 @@ type group struct {
 	done    int                // percent of the images
 	tried   string             // definition of the last attempt
 	problem problem
-	crashes int             // in a row
-	refused int             // pulls in a row that failed
-	clashes int             // starts in a row that other programs' ports prevented
+	crashes int // in a row
+	refused int // pulls in a row that failed
+	clashes int // starts in a row that other programs' ports prevented
+	failed  protocol.FailedRun
 	taken   []int           // ports of the machine that other programs hold
 	ports   []protocol.Port // of the machine, of the start under way or the run; nil for a run that was taken over
 	retry   time.Time
@@ -458,7 +459,16 @@ func (g *group) notStarted(err error) problem {
 	if g.labels.isGame() {
 		g.i.exited(protocol.Exited{Group: g.name, ProcessID: g.labels.ProcessID, Code: -1, Reason: reason, Cause: cause})
 	}
-	return problem{code: g.crashCode(), cause: fmt.Sprintf("container group %s %s", g.name, cause)}
+	return g.crashed(fmt.Sprintf("container group %s %s", g.name, cause))
+}
+
+// crashed returns the problem that a run has failed, and notes that of a per-instance group.
+func (g *group) crashed(cause string) problem {
+	p := problem{code: g.crashCode(), cause: cause}
+	if p.code == codeBeside {
+		g.failed = protocol.FailedRun{ID: g.labels.ProcessID, Definition: g.labels.Definition, Cause: p.cause}
+	}
+	return p
 }
 
 // crashCode returns the code of the event that the group has crashed.
@@ -488,7 +498,7 @@ func (i *Instance) forgetRun(processID string, clean bool) (left bool) {
 
 // report returns the group as it is reported to Muster.
 func (g *group) report() protocol.GroupStatus {
-	r := protocol.GroupStatus{Name: g.name, Definition: g.labels.Definition, Phase: g.phase()}
+	r := protocol.GroupStatus{Name: g.name, Definition: g.labels.Definition, Phase: g.phase(), Failed: g.failed}
 	if g.started && g.labels.isGame() && !g.reported {
 		r.ProcessID, r.Started = g.labels.ProcessID, g.labels.Started
 	}

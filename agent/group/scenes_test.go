@@ -123,8 +123,17 @@ func TestInstance_SaysHowItEnded(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, g.Cause, want)
 			}
 		}
-		if g := s.group("beside"); g.Code != codeBeside || len(s.exits) != 2 {
-			t.Errorf("%s, and %d ends of game servers", g.Code, len(s.exits))
+		g := s.group("beside")
+		if g.Code != codeBeside || len(s.exits) != 2 || !strings.Contains(g.Failed.Cause, "exited with code 1") || g.Failed.Definition != g.Definition {
+			t.Errorf("%+v, and %d ends of game servers", g, len(s.exits))
+		}
+		// After a longer run the next one begins at once, and the failure is told nonetheless.
+		first := g.Failed.ID
+		pass(2 * time.Minute)
+		s.run("beside").finish(End{Code: 2})
+		pass(0)
+		if g := s.group("beside"); g.Phase == protocol.GroupFailed || g.Failed.ID == first || !strings.Contains(g.Failed.Cause, "exited with code 2") {
+			t.Errorf("after a long run it is %+v", g)
 		}
 	})
 }

@@ -98,6 +98,14 @@ type GroupStatus struct {
 	DNSName    string            `json:",omitempty"` // for players, like IPAddress
 	Containers []ContainerStatus `json:",omitempty"`
 	Usage      Usage             `json:",omitzero"`
+	Failed     FailedRun         `json:",omitzero"` // the last one, of a per-instance group; those of game servers are Exited
+}
+
+// FailedRun is a run of a group that has failed, although the next one may run by now.
+type FailedRun struct {
+	ID         string // another run has another one
+	Definition string
+	Cause      string // a sentence
 }
 
 // ContainerStatus is the current state of a container.

@@ -56,6 +56,7 @@ type memory struct {
 	counted types.UID // of the last ended pod that decided the next two
 	crashes int       // consecutive ones
 	next    time.Time // no run begins before
+	failed  protocol.FailedRun
 }
 
 // removal is a pod to delete.
@@ -201,6 +202,9 @@ func (m *memory) count(p sighting, now time.Time, chance float64) {
 		next = supervise.Next{Crashes: p.Crashes} // not its fault
 	}
 	m.counted, m.crashes, m.next = p.uid, next.Crashes, time.Time{}
+	if p.ProcessID == "" && !clean {
+		m.failed = protocol.FailedRun{ID: string(p.uid), Definition: p.Definition, Cause: p.Cause}
+	}
 	if next.Wait > 0 {
 		m.next = now.Add(next.Wait)
 	}

@@ -299,7 +299,7 @@ func report(id string, i *instance, groups []protocol.GroupStatus, about pull) p
 
 // groupStatus returns the state of a group. The caller must hold mu.
 func (c *Cluster) groupStatus(k key, g *group) (protocol.GroupStatus, pull) {
-	to := protocol.GroupStatus{Name: g.name, Phase: protocol.GroupStarting, Code: g.code, Cause: g.cause}
+	to := protocol.GroupStatus{Name: g.name, Phase: protocol.GroupStarting, Code: g.code, Cause: g.cause, Failed: g.memory.failed}
 	if g.want != nil {
 		to.Definition = g.want.group.Definition
 	}
