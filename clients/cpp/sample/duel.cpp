@@ -1,8 +1,8 @@
-// A guest finds a match and prints where to play:
+// A guest finds a match and prints where to play. With bin/muster local in one terminal, run this
+// in two others, for two players:
 //
-//   bin/muster local                                          # in one terminal
 //   g++ -std=c++17 -Iclients/cpp/include -o duel clients/cpp/src/*.cpp clients/cpp/sample/duel.cpp -lcurl -pthread
-//   ./duel                                                    # in another
+//   ./duel
 //
 // Arguments: the server's URL, the matchmaker, a file that keeps the login.
 

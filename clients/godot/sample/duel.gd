@@ -1,9 +1,9 @@
 extends SceneTree
 
-## A guest finds a match and prints where to play:
+## A guest finds a match and prints where to play. With bin/muster local in one terminal, run this
+## in two others, for two players:
 ##
-##     bin/muster local                                                        # in one terminal
-##     godot3-server --path clients/godot --script sample/duel.gd              # in another
+##     godot3-server --path clients/godot --script sample/duel.gd
 ##
 ## Arguments: the server's URL, the matchmaker, a file that keeps the login.
 

@@ -1,7 +1,7 @@
-// A guest finds a match and prints where to play:
+// A guest finds a match and prints where to play. With bin/muster local in one terminal, run this
+// in two others, for two players:
 //
-//	bin/muster local                                  # in one terminal
-//	node clients/typescript/sample/duel.mjs           # in another
+//	node clients/typescript/sample/duel.mjs
 //
 // Arguments: the server's URL, the matchmaker, a file that keeps the login.
 import { Client, FileTokenStore, MatchError, MemoryTokenStore, ProblemError } from "@muster/client";

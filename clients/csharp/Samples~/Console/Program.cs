@@ -1,8 +1,9 @@
-// A guest finds a match and prints where to play:
+// A guest finds a match and prints where to play. With bin/muster local in one terminal, run this
+// in two others, for two players:
 //
-//   bin/muster local                                          # in one terminal
 //   mcs -langversion:7.2 -out:duel.exe -r:System.Net.Http.dll -recurse:'clients/csharp/Runtime/*.cs' \
-//     clients/csharp/Samples~/Console/Program.cs && mono duel.exe   # in another
+//     'clients/csharp/Samples~/Console/Program.cs'
+//   mono duel.exe
 //
 // Arguments: the server's URL, the matchmaker, a file that keeps the login.
 using System;

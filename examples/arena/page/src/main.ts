@@ -67,7 +67,7 @@ async function findMatch(signal: AbortSignal): Promise<Connection> {
     step("Ticket", `${t.ticketId} for ${t.matchmaker}: ${shown.join(" → ")}`, match);
     ticketId = t.ticketId;
     if (t.matchId !== undefined) {
-      step("Match", `${t.matchId}: ${t.players.map((p) => `${p.playerId === client.session.playerId ? "you" : p.playerId.slice(-6)} (${p.team ?? "no team"})`).join(", ")}`, match);
+      step("Match", `${t.matchId}: ${t.players.map((p) => `${p.playerId === client.session.playerId ? "you" : p.playerId.slice(-6)} (${p.team === undefined ? "no team" : `team ${p.team}`})`).join(", ")}`, match);
     }
   };
   const found = client.findMatch({ matchmaker: settings.matchmaker }, { signal, onTicket });
