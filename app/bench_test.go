@@ -30,7 +30,7 @@ import (
 
 // bench is an app with a fleet and a matchmaking configuration, and a key that signs.
 type bench struct {
-	*testing.B
+	testing.TB
 	*App
 	key   auth.Credentials
 	fleet *fleet.Fleet
@@ -38,13 +38,13 @@ type bench struct {
 
 const benchLocation = "custom-bench"
 
-func newBench(b *testing.B) *bench {
+func newBench(b testing.TB) *bench {
 	ctx := b.Context()
 	a, err := New(Options{
 		Listen: "127.0.0.1:0", DataDir: b.TempDir(), Store: "memory",
 		Limits: map[string]limit.Rate{string(auth.GameBackend): limit.Off},
 	})
-	t := &bench{B: b, App: a}
+	t := &bench{TB: b, App: a}
 	t.must(err)
 	t.must(a.Start(ctx))
 	b.Cleanup(func() { t.must(a.Stop(context.Background())) })
@@ -125,12 +125,12 @@ func (t *bench) signed(operation string, in any) []byte {
 }
 
 // run sends each request once, on 64 connections; the time of the client counts.
-func (t *bench) run(requests [][]byte) {
+func (t *bench) run(b *testing.B, requests [][]byte) {
 	var next atomic.Int64
-	t.SetParallelism(32)
-	t.ReportAllocs()
-	t.ResetTimer()
-	t.RunParallel(func(pb *testing.PB) {
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
 		conn, err := net.Dial("tcp", t.Addr().String())
 		if err != nil {
 			t.Error(err)
@@ -188,7 +188,7 @@ func BenchmarkAPI(b *testing.B) {
 	b.Run("CreateGameSession", func(b *testing.B) {
 		t := newBench(b)
 		t.processes(b.N)
-		t.run(slices.Repeat([][]byte{t.signed("CreateGameSession", map[string]any{
+		t.run(b, slices.Repeat([][]byte{t.signed("CreateGameSession", map[string]any{
 			"FleetId": t.fleet.ID, "Location": benchLocation, "MaximumPlayerSessionCount": 10, "Name": "bench",
 			"GameProperties": []any{map[string]any{"Key": "map", "Value": "winter"}},
 		})}, b.N))
@@ -199,12 +199,12 @@ func BenchmarkAPI(b *testing.B) {
 		for i, id := range ids {
 			requests[i] = t.signed("CreatePlayerSession", map[string]any{"GameSessionId": id, "PlayerId": "ana"})
 		}
-		t.run(requests)
+		t.run(b, requests)
 	})
 	b.Run("DescribeGameSessions", func(b *testing.B) {
 		t := newBench(b)
 		id := t.games(1)[0]
-		t.run(slices.Repeat([][]byte{t.signed("DescribeGameSessions", map[string]any{"GameSessionId": id})}, b.N))
+		t.run(b, slices.Repeat([][]byte{t.signed("DescribeGameSessions", map[string]any{"GameSessionId": id})}, b.N))
 	})
 	b.Run("StartMatchmaking", func(b *testing.B) {
 		t := newBench(b)
@@ -218,7 +218,7 @@ func BenchmarkAPI(b *testing.B) {
 				}},
 			})
 		}
-		t.run(requests)
+		t.run(b, requests)
 	})
 	b.Run("DescribeMatchmaking", func(b *testing.B) {
 		t := newBench(b)
@@ -227,6 +227,6 @@ func BenchmarkAPI(b *testing.B) {
 			ID: "ana", Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
 		}}})
 		t.must(err)
-		t.run(slices.Repeat([][]byte{t.signed("DescribeMatchmaking", map[string]any{"TicketIds": []string{"ticket-1"}})}, b.N))
+		t.run(b, slices.Repeat([][]byte{t.signed("DescribeMatchmaking", map[string]any{"TicketIds": []string{"ticket-1"}})}, b.N))
 	})
 }

@@ -39,6 +39,18 @@ type frame struct {
 	Data  json.RawMessage `json:"data,omitempty"`
 	Error string          `json:"error,omitempty"` // in place of data
 	Gone  bool            `json:"gone,omitempty"`  // what was asked for does not exist (any more)
+
+	line []byte // the frame as JSON and a line break, encoded once for all followers
+}
+
+// encode returns the frame with its line.
+func (f frame) encode() frame {
+	text, err := json.Marshal(f)
+	if err != nil { // Data is no JSON, which encoding/json does not give
+		panic(err)
+	}
+	f.line = append(text, '\n')
+	return f
 }
 
 // Views adds these routes, and must be called before the console serves requests:
@@ -225,7 +237,7 @@ func (f *follower) compute(ctx context.Context) frame {
 	if err != nil {
 		out.Error, out.Gone = f.console.told(err)
 	}
-	return out
+	return out.encode()
 }
 
 // send writes a frame if it says something new, and an empty line if nothing was sent for
@@ -247,7 +259,7 @@ func (f *follower) write(next frame) error {
 	if err := f.out.begin(); err != nil {
 		return err
 	}
-	if err := f.out.line(next); err != nil {
+	if _, err := f.out.w.Write(next.line); err != nil {
 		return err
 	}
 	return f.out.ctl.Flush()
@@ -256,5 +268,5 @@ func (f *follower) write(next frame) error {
 // refuse writes why the stream ends.
 func (f *follower) refuse(err error) error {
 	text, _ := f.console.told(err)
-	return f.write(frame{At: time.Now().UTC(), Error: text})
+	return f.write(frame{At: time.Now().UTC(), Error: text}.encode())
 }

@@ -1,12 +1,12 @@
 package console
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,49 +55,67 @@ func TestSize(t *testing.T) {
 	c.costs(t)
 }
 
-// costs measures the server with 0, 1 and 50 open consoles of each page.
+// costs measures what 1 and 50 open consoles of each page cost the server, beside the same
+// server without any right before and after.
 func (c *crowd) costs(t *testing.T) {
-	const window = 10 * time.Second
 	pages := []string{"now?every=1000", "sessions?every=1000&limit=200", "fleet?every=1000&id=" + c.place.FleetID, "matchmaker?every=1000&name=duels"}
+	alone := c.cost(t, 0, nil)
 	measure := func(open int, views ...string) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var reading sync.WaitGroup
-		var received atomic.Int64
-		for i := range open {
-			stream, err := follow(ctx, c.server.URL+"/console/api/live/"+views[i%len(views)])
-			if err != nil {
-				t.Errorf("console %d: %v", i, err)
-				break
-			}
-			reading.Go(func() {
-				defer stream.Close()
-				lines := bufio.NewReader(stream)
-				for {
-					line, err := lines.ReadSlice('\n')
-					received.Add(int64(len(line)))
-					if err != nil && err != bufio.ErrBufferFull {
-						return
-					}
-				}
-			})
+		with := c.cost(t, open, views)
+		after := c.cost(t, 0, nil)
+		rest := (alone.share + after.share) / 2
+		names := make([]string, len(views))
+		for i, view := range views {
+			names[i], _, _ = strings.Cut(view, "?")
 		}
-		time.Sleep(2 * time.Second) // what the first frames cost is not measured
-		before, from := c.used(t), received.Load()
-		time.Sleep(window)
-		after := c.used(t)
-		t.Logf("%2d consoles of %v: %.1f %% of a processor, %.0f kB/s, %.0f MB resident", open, views,
-			100*(after.processor-before.processor).Seconds()/window.Seconds(), float64(received.Load()-from)/window.Seconds()/1000, float64(after.memory)/1e6)
-		cancel()
-		reading.Wait()
+		t.Logf("%2d consoles of %s: %+.1f %% of a processor (%.1f without any), %.0f kB/s, %.0f MB resident (%.0f)", open, strings.Join(names, ", "),
+			with.share-rest, rest, with.received/1000, with.memory, after.memory)
+		alone = after
 	}
-	measure(0)
 	for _, page := range pages {
 		measure(1, page)
 		measure(50, page)
-		measure(0)
 	}
 	measure(50, pages...)
-	measure(0)
+}
+
+// cost is what a server used for some seconds.
+type cost struct {
+	share    float64 // of a processor, %
+	received float64 // bytes a second, by the consoles
+	memory   float64 // MB that are resident
+}
+
+// cost measures the server while consoles are open, which have the views in turn.
+func (c *crowd) cost(t *testing.T, open int, views []string) (out cost) {
+	t.Helper()
+	const window = 10 * time.Second
+	ctx, cancel := context.WithCancel(t.Context())
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	var received atomic.Int64
+	for i := range open {
+		stream, err := follow(ctx, c.server.URL+"/console/api/live/"+views[i%len(views)])
+		if err != nil {
+			t.Errorf("console %d: %v", i, err)
+			return out
+		}
+		reading.Go(func() {
+			defer stream.Close()
+			part := make([]byte, 64<<10)
+			for err := error(nil); err == nil; {
+				var n int
+				n, err = stream.Read(part)
+				received.Add(int64(n))
+			}
+		})
+	}
+	time.Sleep(2 * time.Second) // what the first frames cost is not measured
+	before, from, began := c.used(t), received.Load(), time.Now()
+	time.Sleep(window)
+	after, took := c.used(t), time.Since(began).Seconds()
+	return cost{100 * (after.processor - before.processor).Seconds() / took, float64(received.Load()-from) / took, float64(after.memory) / 1e6}
 }
 
 // follow opens a stream as a browser does.
