@@ -213,8 +213,8 @@ func TestRecordAndReplay(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "recording")
 	a := start(t, func(o *app.Options) { o.Record = file })
 	populate(t, a)
-	digest := a.Digest()
 	stop(t, a)
+	digest := a.Digest()
 	report, err := app.Replay(t.Context(), app.Options{}, file)
 	if err != nil || report.Divergence != nil || !report.Ended {
 		t.Fatalf("replay is %+v, %v", report, err)

@@ -38,8 +38,8 @@ func BenchmarkViews(b *testing.B) {
 	anybody := func(*http.Request, auth.Action) (auth.Caller, error) { return auth.Anybody(), nil }
 	views := t.domain.pages.Views(pages.Gate{Who: anybody})
 	for _, v := range []struct{ name, query string }{
-		{"now", ""}, {"world", ""}, {"sessions", ""}, {"sessions", "limit=10000"}, {"sessions", "sort=-players"}, {"session", "id=" + ids[0]},
-		{"fleet", "id=" + t.fleet.ID}, {"matchmaker", "name=bench"}, {"matchmakers", ""}, {"player", "id=player-7"}, {"search", "text=player-19999"},
+		{"now", ""}, {"now", "range=24h"}, {"now", "range=7d"}, {"world", ""}, {"sessions", ""}, {"sessions", "limit=10000"}, {"sessions", "sort=-players"}, {"session", "id=" + ids[0]},
+		{"fleet", "id=" + t.fleet.ID}, {"matchmaker", "name=bench"}, {"matchmakers", ""}, {"matchmakers", "range=7d"}, {"player", "id=player-7"}, {"search", "text=player-19999"},
 	} {
 		b.Run(v.name+" "+v.query, func(b *testing.B) {
 			q, err := url.ParseQuery(v.query)

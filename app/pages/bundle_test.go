@@ -19,7 +19,6 @@ type studio struct {
 	queues  *placement.Service
 	matches *flexmatch.Service
 	pages   *Pages
-	states  []client.Fleet // what the pages are told of fleets
 }
 
 // newStudio returns an open cell on a driver. Loops do not run yet.
@@ -30,10 +29,18 @@ func newStudio(t *testing.T, driver store.Driver) *studio {
 	s.matches = flexmatch.New(s.Store, flexmatch.Deps{Home: celltest.Home, Events: s.Events, Tags: s.Tags, Sessions: s.Sessions, Placements: s.queues}, flexmatch.Options{})
 	s.pages = New(Services{
 		Home: celltest.Home, Store: s.Store, Events: s.Events, Fleets: s.Fleets, Computes: s.Computes, Sessions: s.Sessions, Instances: s.Instances,
-		Placements: s.queues, Matches: s.matches, States: func() []client.Fleet { return s.states }, Logger: slog.New(slog.DiscardHandler),
+		Placements: s.queues, Matches: s.matches, States: s.states, Logger: slog.New(slog.DiscardHandler),
 	})
 	s.Open()
 	return s
+}
+
+// states returns the fleets, with 5 players each.
+func (s *studio) states() (all []client.Fleet) {
+	for f := range s.Fleets.All(s.Store.View(), "") {
+		all = append(all, client.Fleet{ID: f.ID, FleetLoad: client.FleetLoad{Players: 5}})
+	}
+	return all
 }
 
 // inStudio runs f in virtual time, in a cell whose loops run.

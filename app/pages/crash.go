@@ -47,14 +47,20 @@ type CrashGroup struct {
 
 // Crashes are the newest crashes, grouped.
 type Crashes struct {
-	Since  time.Time    `json:"since"` // when this node began to record
+	Since  time.Time    `json:"since"` // from when crashes are known
+	Count  int          `json:"count"` // in the range of the series
 	Groups []CrashGroup `json:"groups"`
 	Series Series       `json:"series"`
 }
 
 // Crashes returns the crashes page.
-func (p *Pages) Crashes() *Crashes {
-	out := &Crashes{Since: p.begun, Groups: []CrashGroup{}, Series: p.whole.series(time.Now(), p.begun, []string{"crashes", "starts"}, nil)}
+func (p *Pages) Crashes(s Range) *Crashes {
+	now := time.Now()
+	counts, _ := p.whole.in(now, s)
+	out := &Crashes{
+		Since: p.since(), Count: counts["crashes"], Groups: []CrashGroup{},
+		Series: p.series(&p.whole, now, s, []string{"crashes", "starts"}, nil),
+	}
 	at := map[string]int{}
 	for _, c := range p.crashes.list() {
 		key := string(c.Cause) + c.FleetID

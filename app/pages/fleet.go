@@ -62,7 +62,7 @@ type EventRow struct {
 
 // Fleet returns a fleet's page: its processes in the locations that reaches accepts.
 // Errors: NotFound.
-func (p *Pages) Fleet(ctx context.Context, id string, reaches func(location string) bool) (*FleetPage, error) {
+func (p *Pages) Fleet(ctx context.Context, id string, s Range, reaches func(location string) bool) (*FleetPage, error) {
 	id = p.Home.FleetID(id)
 	all := p.States()
 	at := slices.IndexFunc(all, func(f client.Fleet) bool { return f.ID == id })
@@ -77,7 +77,7 @@ func (p *Pages) Fleet(ctx context.Context, id string, reaches func(location stri
 		}
 	}
 	if h := p.fleet(id); h != nil {
-		series := h.series(time.Now(), p.begun, nil, []string{"players", "sessions", "processes", "free", "wanted", "there"})
+		series := p.series(h, time.Now(), s, nil, []string{"players", "sessions", "processes", "free", "wanted", "there"})
 		out.Series = &series
 	}
 	entries, err := p.Events.Read(ctx, event.Query{FleetID: id, NewestFirst: true, Limit: 30})

@@ -46,7 +46,7 @@ type MatchmakerRow struct {
 	Name    string   `json:"name"`
 	RuleSet string   `json:"rule_set"`
 	Open    int      `json:"open"` // tickets that have not ended
-	Done    int      `json:"done"` // in the last hour
+	Done    int      `json:"done"` // in the range
 	Failed  int      `json:"failed"`
 	P50     *float64 `json:"p50"`
 	P90     *float64 `json:"p90"`
@@ -54,15 +54,15 @@ type MatchmakerRow struct {
 }
 
 // Matchmakers returns the page of all matchmaking configurations.
-func (p *Pages) Matchmakers() *MatchmakerList {
+func (p *Pages) Matchmakers(s Range) *MatchmakerList {
 	out, view, now := &MatchmakerList{Matchmakers: []MatchmakerRow{}}, p.Store.View(), time.Now()
 	for c := range p.Matches.Configurations.After(view, "") {
 		row := MatchmakerRow{Name: c.Name, RuleSet: c.RuleSet, Open: p.Matches.Active(view, c.Name)}
 		if h := p.configuration(c.Name); h != nil {
-			counts, w := h.since(now, time.Hour)
+			counts, w := h.in(now, s)
 			row.Done, row.Failed = counts[string(life.Completed)], counts[string(life.Failed)]+counts[string(life.TimedOut)]
 			row.P50, row.P90 = pointer(w.quantile(.5)), pointer(w.quantile(.9))
-			row.Spark = h.series(now, p.begun, []string{string(life.Completed)}, nil)
+			row.Spark = p.series(&h.history, now, s, []string{string(life.Completed)}, nil)
 		}
 		out.Matchmakers = append(out.Matchmakers, row)
 	}
@@ -78,18 +78,17 @@ type Matchmaker struct {
 	Timeout    int64               `json:"timeout_ms"`
 	Acceptance bool                `json:"acceptance"`
 	Why        *explain.Overview   `json:"why"`
-	Counts     map[string]int      `json:"counts"` // of the last hour
+	Counts     map[string]int      `json:"counts"` // of the range
 	Quantiles  map[string]*float64 `json:"quantiles"`
 	Series     Series              `json:"series"`
 	Waits      Series              `json:"waits"`
 	Open       []TicketRow         `json:"open"` // longest waiting first, at most 200
 	OpenAll    int                 `json:"open_all"`
 	Ended      []TicketRow         `json:"ended"` // newest first
-	Since      time.Time           `json:"since"` // when this node began to record
 }
 
 // Matchmaker returns the page of a matchmaking configuration. Errors: NotFound.
-func (p *Pages) Matchmaker(ctx context.Context, name string) (*Matchmaker, error) {
+func (p *Pages) Matchmaker(ctx context.Context, name string, s Range) (*Matchmaker, error) {
 	view, now := p.Store.View(), time.Now()
 	c := p.Matches.Configurations.Get(view, name)
 	if c == nil {
@@ -97,7 +96,7 @@ func (p *Pages) Matchmaker(ctx context.Context, name string) (*Matchmaker, error
 	}
 	out := &Matchmaker{
 		Name: c.Name, RuleSet: c.RuleSet, Mode: string(c.Mode), Queues: c.Queues, Timeout: c.RequestTimeout.Milliseconds(), Acceptance: c.AcceptanceRequired,
-		Counts: map[string]int{}, Quantiles: map[string]*float64{}, Open: []TicketRow{}, Ended: []TicketRow{}, Since: p.begun,
+		Counts: map[string]int{}, Quantiles: map[string]*float64{}, Open: []TicketRow{}, Ended: []TicketRow{},
 	}
 	var err error
 	if out.Why, err = p.Matches.Overview(ctx, c.Name); err != nil {
@@ -116,13 +115,13 @@ func (p *Pages) Matchmaker(ctx context.Context, name string) (*Matchmaker, error
 		for _, t := range h.ended.list() {
 			out.Ended = append(out.Ended, ticketRow(t))
 		}
-		counts, w := h.since(now, time.Hour)
+		counts, w := h.in(now, s)
 		out.Counts = counts
 		for label, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
 			out.Quantiles[label] = pointer(w.quantile(share))
 		}
-		out.Series = h.series(now, p.begun, []string{"created", string(life.Completed), string(life.TimedOut), string(life.Failed), string(life.Cancelled)}, nil)
-		out.Waits = h.quantiles(now)
+		out.Series = p.series(&h.history, now, s, []string{"created", string(life.Completed), string(life.TimedOut), string(life.Failed), string(life.Cancelled)}, nil)
+		out.Waits = p.waits(&h.history, now, s)
 	}
 	return out, nil
 }

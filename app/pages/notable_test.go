@@ -16,7 +16,7 @@ func TestNotables_Busy(t *testing.T) {
 	driver := store.NewMemory()
 	check := func(s *studio) {
 		t.Helper()
-		now := s.pages.Now()
+		now := s.pages.Now(Hour)
 		at := slices.IndexFunc(now.Notable, func(n Notable) bool { return n.Code == event.ServerProcessCrashed })
 		if at < 0 {
 			t.Fatalf("the crash is not among %+v", now.Notable)
@@ -58,7 +58,7 @@ func TestNotables_Lines(t *testing.T) {
 			time.Sleep(time.Second)
 			s.happened(event.Event{Code: event.GameSessionActivationTimeout, GameSessionID: fmt.Sprint("session-", i%10)})
 		}
-		lines := s.pages.Now().Notable
+		lines := s.pages.Now(Hour).Notable
 		var got []string
 		for _, n := range lines {
 			got = append(got, fmt.Sprintf("%s %s %d %q", n.State, n.To, n.Times, n.Text))

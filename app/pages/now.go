@@ -46,6 +46,8 @@ type Totals struct {
 type Now struct {
 	Lights    []Light    `json:"lights"`
 	Totals    Totals     `json:"totals"`
+	Starts    int        `json:"starts"`  // game sessions in the last minute
+	Crashes   int        `json:"crashes"` // in the range of the series
 	Series    Series     `json:"series"`
 	Locations []Location `json:"locations"`
 	Notable   []Notable  `json:"notable"`
@@ -61,10 +63,13 @@ type Location struct {
 }
 
 // Now returns the first page.
-func (p *Pages) Now() *Now {
+func (p *Pages) Now(s Range) *Now {
 	view, now := p.Store.View(), time.Now()
 	n := &Now{Totals: p.totals(view), Locations: p.locations()}
-	n.Series = p.whole.series(now, p.begun, []string{"starts", "crashes"}, []string{"players", "sessions", "waiting", "pending", "free"})
+	n.Series = p.series(&p.whole, now, s, []string{"starts", "crashes"}, []string{"players", "sessions", "waiting", "pending", "free"})
+	minute, _ := p.whole.since(now.Add(-resolutions[fine].step), fine, 5) // six steps that have ended
+	all, _ := p.whole.in(now, s)
+	n.Starts, n.Crashes = minute["starts"], all["crashes"]
 	n.Lights = []Light{p.matchLight(now, n.Totals), p.placeLight(now, n.Totals, n.Locations), p.connectLight(now, n.Totals)}
 	n.First = n.Totals.Fleets == 0
 	n.Notable = p.notables.lines()
@@ -146,12 +151,12 @@ const recent = 5 * time.Minute
 // matchLight judges matchmaking.
 func (p *Pages) matchLight(now time.Time, t Totals) Light {
 	l := Light{Name: "Match", State: Idle, Text: "nobody looks for a match", To: "/matchmaking"}
-	counts, _ := p.whole.since(now, recent)
+	counts, _ := p.whole.lately(now)
 	done, out, failed := counts["ticket COMPLETED"], counts["ticket TIMED_OUT"], counts["ticket FAILED"]
 	var w waits
 	p.mu.Lock()
 	for _, c := range p.configurations {
-		_, own := c.since(now, recent)
+		_, own := c.lately(now)
 		w.merge(&own)
 	}
 	p.mu.Unlock()
@@ -172,7 +177,7 @@ func (p *Pages) matchLight(now time.Time, t Totals) Light {
 // placeLight judges whether game sessions find a process.
 func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 	l := Light{Name: "Place", State: Idle, Text: "no game session was asked for", To: "/queues"}
-	counts, _ := p.whole.since(now, recent)
+	counts, _ := p.whole.lately(now)
 	done := counts["placement "+string(placement.Fulfilled)]
 	bad := counts["placement "+string(placement.TimedOut)] + counts["placement "+string(placement.Failed)]
 	why := ""
@@ -202,7 +207,7 @@ func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 // connectLight judges whether game servers stay.
 func (p *Pages) connectLight(now time.Time, t Totals) Light {
 	l := Light{Name: "Connect", State: Idle, Text: "no game server runs", To: "/fleets"}
-	counts, _ := p.whole.since(now, recent)
+	counts, _ := p.whole.lately(now)
 	starts, crashes := counts["starts"], counts["crashes"]
 	switch {
 	case t.HostsAway > 0 && t.HostsAway == t.Hosts:

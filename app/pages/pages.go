@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
@@ -42,30 +43,38 @@ type Services struct {
 type Pages struct {
 	Services
 	*recorder
+	saves    *saves
 	notables *notables
 	reread   wake.Nudge // the notable events in the log must be read
 }
 
 // New returns Pages that record from now on. It must be called before the store is opened.
 func New(s Services) *Pages {
-	p := &Pages{Services: s, recorder: newRecorder(s), notables: newNotables(s.Events), reread: wake.NewNudge()}
+	p := &Pages{Services: s, recorder: newRecorder(s), saves: newSaves(s.Store), notables: newNotables(s.Events), reread: wake.NewNudge()}
 	p.reread.Send()
 	s.Store.OnReload(p.reread.Send) // an event may have become durable without its OnCommit
 	return p
 }
 
-// Run samples what is in use, and measures matches, until ctx ends.
+// Run continues what earlier nodes recorded, samples what is in use, measures matches and
+// saves what is recorded, until ctx ends.
 func (p *Pages) Run(ctx context.Context) {
-	tick := time.NewTicker(step)
-	defer tick.Stop()
-	p.sample(time.Now())
+	begun := time.Now()
+	p.restore(p.Store.View(), begun)
+	p.sample(begun)
+	var saving sync.WaitGroup
+	saving.Go(func() { p.keepSaving(ctx, begun) })
+	defer saving.Wait()
+	next := time.NewTimer(untilSample(time.Now()))
+	defer next.Stop()
 	unread := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-next.C:
 			p.sample(time.Now())
+			next.Reset(untilSample(time.Now()))
 			if unread {
 				p.reread.Send()
 			}
@@ -80,6 +89,17 @@ func (p *Pages) Run(ctx context.Context) {
 	}
 }
 
+// untilSample returns the time until the next sample: in the middle of a step, so that a
+// sample that is a little late is still in it.
+func untilSample(now time.Time) time.Duration {
+	step := resolutions[fine].step
+	d := step/2 - time.Duration(now.UnixNano()%int64(step))
+	if d <= 0 {
+		d += step
+	}
+	return d
+}
+
 // sample records the figures of this moment.
 func (p *Pages) sample(now time.Time) {
 	view := p.Store.View()
@@ -87,22 +107,14 @@ func (p *Pages) sample(now time.Time) {
 		return
 	}
 	p.forget(view)
+	p.running(now)
 	t := p.totals(view)
-	p.whole.set(now, "players", t.Players)
-	p.whole.set(now, "sessions", t.Sessions)
-	p.whole.set(now, "waiting", t.Waiting)
-	p.whole.set(now, "pending", t.Pending)
-	p.whole.set(now, "free", t.Free)
+	p.whole.sample(now, map[string]int{"players": t.Players, "sessions": t.Sessions, "waiting": t.Waiting, "pending": t.Pending, "free": t.Free})
 	for _, f := range p.States() {
-		h := p.fleet(f.ID)
-		if h == nil {
-			continue
+		if h := p.fleet(f.ID); h != nil {
+			h.sample(now, map[string]int{
+				"players": f.Players, "sessions": f.Sessions + f.Activating, "processes": f.Processes, "free": f.Free, "wanted": f.Desired, "there": f.Active,
+			})
 		}
-		h.set(now, "players", f.Players)
-		h.set(now, "sessions", f.Sessions+f.Activating)
-		h.set(now, "processes", f.Processes)
-		h.set(now, "free", f.Free)
-		h.set(now, "wanted", f.Desired)
-		h.set(now, "there", f.Active)
 	}
 }

@@ -49,11 +49,10 @@ type Queue struct {
 	Held      map[Held]int        `json:"held"`    // pending placements by what holds them
 	Waiting   []Bar               `json:"waiting"` // the longest waiting, at most 200
 	Ended     []Bar               `json:"ended"`   // newest first
-	Counts    map[string]int      `json:"counts"`  // of the last hour
+	Counts    map[string]int      `json:"counts"`  // of the range
 	Quantiles map[string]*float64 `json:"quantiles"`
 	Series    Series              `json:"series"`
 	Waits     Series              `json:"waits"`
-	Since     time.Time           `json:"since"` // when this node began to record
 }
 
 // barsMost is how many waiting placements a page shows one by one.
@@ -67,24 +66,24 @@ type QueueList struct {
 // QueueRow is a queue in the list.
 type QueueRow struct {
 	placement.QueueState
-	Placed int      `json:"placed"` // in the last hour
+	Placed int      `json:"placed"` // in the range
 	Failed int      `json:"failed"`
 	P90    *float64 `json:"p90"`
 	Spark  Series   `json:"spark"`
 }
 
 // Queues returns the page of all queues.
-func (p *Pages) Queues() *QueueList {
+func (p *Pages) Queues(s Range) *QueueList {
 	out, now := &QueueList{Queues: []QueueRow{}}, time.Now()
 	for _, q := range p.Placements.Overview() {
 		h := p.queue(q.Name)
 		row := QueueRow{QueueState: q}
 		if h != nil {
-			counts, w := h.since(now, time.Hour)
+			counts, w := h.in(now, s)
 			row.Placed = counts["placed"]
 			row.Failed = counts["placement "+string(placement.Failed)] + counts["placement "+string(placement.TimedOut)]
 			row.P90 = pointer(w.quantile(.9))
-			row.Spark = h.series(now, p.begun, []string{"placed"}, nil)
+			row.Spark = p.series(&h.history, now, s, []string{"placed"}, nil)
 		}
 		out.Queues = append(out.Queues, row)
 	}
@@ -99,9 +98,9 @@ func pointer(v float64, ok bool) *float64 {
 }
 
 // Queue returns a queue's page. Errors: NotFound.
-func (p *Pages) Queue(name string) (*Queue, error) {
+func (p *Pages) Queue(name string, s Range) (*Queue, error) {
 	view, now := p.Store.View(), time.Now()
-	out := &Queue{Held: map[Held]int{}, Waiting: []Bar{}, Ended: []Bar{}, Counts: map[string]int{}, Quantiles: map[string]*float64{}, Since: p.begun}
+	out := &Queue{Held: map[Held]int{}, Waiting: []Bar{}, Ended: []Bar{}, Counts: map[string]int{}, Quantiles: map[string]*float64{}}
 	all := p.Placements.Overview()
 	at := slices.IndexFunc(all, func(q placement.QueueState) bool { return q.Name == name })
 	if at < 0 {
@@ -124,13 +123,13 @@ func (p *Pages) Queue(name string) (*Queue, error) {
 		for _, e := range h.ended.list() {
 			out.Ended = append(out.Ended, bar(e))
 		}
-		counts, w := h.since(now, time.Hour)
+		counts, w := h.in(now, s)
 		out.Counts = counts
 		for label, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
 			out.Quantiles[label] = pointer(w.quantile(share))
 		}
-		out.Series = h.series(now, p.begun, []string{"placed", "placement " + string(placement.Failed), "placement " + string(placement.TimedOut)}, nil)
-		out.Waits = h.quantiles(now)
+		out.Series = p.series(&h.history, now, s, []string{"placed", "placement " + string(placement.Failed), "placement " + string(placement.TimedOut)}, nil)
+		out.Waits = p.waits(&h.history, now, s)
 	}
 	return out, nil
 }

@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,31 +15,34 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// recorder keeps in memory what happened in the last hour.
+// recorder keeps in memory what happened: up to a week ago in steps that are coarser the
+// longer ago it was.
 type recorder struct {
 	of    Services
-	begun time.Time // when the recording began
+	begun time.Time // when this node began to record
+	ranTo int64     // the last step that running has counted
 
-	whole     hour
+	whole     history
 	distances distances
 	crashes   newest[Crash]
 	toJudge   chan *flexmatch.Matched
 
 	mu             sync.Mutex
+	known          time.Time // from when crashes are known
 	queues         map[string]*queueHistory
 	configurations map[string]*matchHistory
-	fleets         map[string]*hour
+	fleets         map[string]*history
 }
 
 // queueHistory is what is remembered of a queue.
 type queueHistory struct {
-	hour
+	history
 	ended newest[*placement.Placement]
 }
 
 // matchHistory is what is remembered of a matchmaking configuration.
 type matchHistory struct {
-	hour
+	history
 	ended  newest[*life.Ticket]
 	scales scales
 }
@@ -47,18 +52,19 @@ const most = 512
 
 // newRecorder returns a recorder of what the services do from now on.
 func newRecorder(s Services) *recorder {
+	now := time.Now()
 	r := &recorder{
-		of: s, begun: time.Now(), toJudge: make(chan *flexmatch.Matched, judgedAtOnce),
-		queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}, fleets: map[string]*hour{},
+		of: s, begun: now, known: now, toJudge: make(chan *flexmatch.Matched, judgedAtOnce),
+		queues: map[string]*queueHistory{}, configurations: map[string]*matchHistory{}, fleets: map[string]*history{},
 	}
 	s.Sessions.OnActivated(func(tx *store.Tx, _ *session.GameSession) {
 		at := tx.Now()
-		tx.OnCommit(func() { r.whole.add(at, "starts", 1, -1) })
+		tx.OnCommit(func() { r.whole.count(at, "starts") })
 	})
 	s.Computes.OnEnded(func(tx *store.Tx, c *compute.Process) {
 		if crash, ok := crashOf(c, tx.Now()); ok {
 			tx.OnCommit(func() {
-				r.whole.add(crash.At, "crashes", 1, -1)
+				r.whole.count(crash.At, "crashes")
 				r.crashes.add(crash)
 			})
 		}
@@ -76,34 +82,142 @@ func newRecorder(s Services) *recorder {
 	return r
 }
 
+// ran is what is counted for each of the finest steps in which a node recorded: without it
+// nothing is known of a step.
+const ran = "ran"
+
+// mostMissed is how many steps may pass between two samples of a node that was only slow.
+// After more of them it, or its machine, stood still.
+const mostMissed = 6
+
+// running counts the steps in which this node recorded, up to now. It is called with each
+// sample.
+func (r *recorder) running(now time.Time) {
+	of := &resolutions[fine]
+	number := of.number(now)
+	first := r.ranTo + 1
+	if number-r.ranTo > mostMissed {
+		first = number
+	}
+	for ; first <= number; first++ {
+		r.whole.count(of.start(first), ran)
+	}
+	r.ranTo = number
+}
+
+// series returns the series of something that this recorder records.
+func (r *recorder) series(h *history, now time.Time, s Range, counted, sampled []string) Series {
+	known := r.whole.has(now, s, ran)
+	out := h.series(now, s, known, counted, sampled)
+	out.Begun = s.first(now, known)
+	return out
+}
+
+// waits returns the quantiles of the waits of something that this recorder records.
+func (r *recorder) waits(h *history, now time.Time, s Range) Series {
+	out := h.quantiles(now, s)
+	out.Begun = s.first(now, r.whole.has(now, s, ran))
+	return out
+}
+
+// The kinds of things that are remembered by name.
+const (
+	aQueue         = "queue"
+	aConfiguration = "configuration"
+	aFleet         = "fleet"
+)
+
+// exists reports whether there is something of a kind with a name.
+func (r *recorder) exists(view store.Reader, kind, name string) bool {
+	switch kind {
+	case aQueue:
+		return r.of.Placements.Queues.Get(view, name) != nil
+	case aConfiguration:
+		return r.of.Matches.Configurations.Get(view, name) != nil
+	case aFleet:
+		return r.of.Fleets.Get(view, name) != nil
+	}
+	return false
+}
+
 // forget drops what is remembered of queues, configurations and fleets that were deleted.
 func (r *recorder) forget(view store.Reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for name := range r.queues {
-		if r.of.Placements.Queues.Get(view, name) == nil {
-			delete(r.queues, name)
-		}
+	maps.DeleteFunc(r.queues, func(name string, _ *queueHistory) bool { return !r.exists(view, aQueue, name) })
+	maps.DeleteFunc(r.configurations, func(name string, _ *matchHistory) bool { return !r.exists(view, aConfiguration, name) })
+	maps.DeleteFunc(r.fleets, func(id string, _ *history) bool { return !r.exists(view, aFleet, id) })
+}
+
+// theCell is the name of the history of the whole cell.
+const theCell = "cell"
+
+// histories returns all histories by name: that of the cell, and KIND/NAME.
+func (r *recorder) histories() map[string]*history {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[string]*history{theCell: &r.whole}
+	for name, q := range r.queues {
+		all[aQueue+"/"+name] = &q.history
 	}
-	for name := range r.configurations {
-		if r.of.Matches.Configurations.Get(view, name) == nil {
-			delete(r.configurations, name)
-		}
+	for name, c := range r.configurations {
+		all[aConfiguration+"/"+name] = &c.history
 	}
-	for id := range r.fleets {
-		if r.of.Fleets.Get(view, id) == nil {
-			delete(r.fleets, id)
-		}
+	for id, h := range r.fleets {
+		all[aFleet+"/"+id] = h
 	}
+	return all
+}
+
+// historyOf returns the history with a name of histories; nil if what it is of does not
+// exist any more, or if there are too many.
+func (r *recorder) historyOf(view store.Reader, name string) *history {
+	if name == theCell {
+		return &r.whole
+	}
+	kind, name, _ := strings.Cut(name, "/")
+	if !r.exists(view, kind, name) {
+		return nil
+	}
+	switch kind {
+	case aQueue:
+		if q := r.queue(name); q != nil {
+			return &q.history
+		}
+	case aConfiguration:
+		if c := r.configuration(name); c != nil {
+			return &c.history
+		}
+	case aFleet:
+		return r.fleet(name)
+	}
+	return nil
+}
+
+// since returns from when crashes are known.
+func (r *recorder) since() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known
+}
+
+// restoreCrashes adds the crashes that earlier nodes recorded.
+func (r *recorder) restoreCrashes(log crashLog) {
+	r.mu.Lock()
+	if log.Since.Before(r.known) {
+		r.known = log.Since
+	}
+	r.mu.Unlock()
+	r.crashes.before(log.Crashes)
 }
 
 // fleet returns what is remembered of a fleet; nil if there are too many.
-func (r *recorder) fleet(id string) *hour {
+func (r *recorder) fleet(id string) *history {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.fleets[id]
 	if h == nil && len(r.fleets) < most {
-		h = &hour{}
+		h = &history{}
 		r.fleets[id] = h
 	}
 	return h
@@ -114,15 +228,11 @@ func (r *recorder) placementEnded(e *placement.Placement) {
 	if q == nil {
 		return
 	}
-	took := time.Duration(-1)
+	for _, h := range []*history{&q.history, &r.whole} {
+		h.count(e.Ended, "placement "+string(e.Status))
+	}
 	if e.Status == placement.Fulfilled {
-		took = e.Ended.Sub(e.Started)
-	}
-	for _, h := range []*hour{&q.hour, &r.whole} {
-		h.add(e.Ended, "placement "+string(e.Status), 1, -1)
-	}
-	if took >= 0 {
-		q.hour.add(e.Ended, "placed", 1, took)
+		q.took(e.Ended, "placed", e.Ended.Sub(e.Started))
 	}
 	q.ended.add(e)
 }
@@ -135,19 +245,19 @@ func (r *recorder) ticketChanged(t *life.Ticket) {
 	}
 	switch {
 	case t.Status == life.Queued:
-		c.hour.add(t.Started, "created", 1, -1)
+		c.count(t.Started, "created")
 	case t.Status.Over():
-		took := time.Duration(-1)
 		if t.Status == life.Completed {
-			took = t.Ended.Sub(t.Started)
+			c.took(t.Ended, string(t.Status), t.Ended.Sub(t.Started))
+		} else {
+			c.count(t.Ended, string(t.Status))
 		}
-		c.hour.add(t.Ended, string(t.Status), 1, took)
-		r.whole.add(t.Ended, "ticket "+string(t.Status), 1, -1)
+		r.whole.count(t.Ended, "ticket "+string(t.Status))
 		c.ended.add(t)
 	case t.Status == life.RequiresAcceptance && answered(t):
 		// It was counted when the match was proposed.
 	default:
-		c.hour.add(time.Now(), string(t.Status), 1, -1)
+		c.count(time.Now(), string(t.Status))
 	}
 }
 

@@ -62,6 +62,17 @@ func showTo[T any](allow allowing, data func(ctx context.Context, c auth.Caller,
 	return console.View{Allow: allow, Data: func(ctx context.Context, c auth.Caller, q url.Values) (any, error) { return data(ctx, c, q) }}
 }
 
+// ranged reads the range of the series that a view has.
+func ranged[T any](data func(ctx context.Context, q url.Values, s Range) (*T, error)) func(ctx context.Context, q url.Values) (*T, error) {
+	return func(ctx context.Context, q url.Values) (*T, error) {
+		s, err := rangeOf(q)
+		if err != nil {
+			return nil, err
+		}
+		return data(ctx, q, s)
+	}
+}
+
 // Views returns the views of the console, by name.
 func (p *Pages) Views(g Gate) map[string]console.View {
 	all := p.hostingViews(g)
@@ -74,13 +85,17 @@ func (p *Pages) Views(g Gate) map[string]console.View {
 func (p *Pages) hostingViews(g Gate) map[string]console.View {
 	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
 	return map[string]console.View{
-		"now":   show(g.account("DescribeFleetUtilization"), func(context.Context, url.Values) (*Now, error) { return p.Now(), nil }),
+		"now":   show(g.account("DescribeFleetUtilization"), ranged(func(_ context.Context, _ url.Values, s Range) (*Now, error) { return p.Now(s), nil })),
 		"world": show(g.world, func(_ context.Context, q url.Values) (*World, error) { return p.World(q.Get("location")) }),
 		"fleet": showTo(g.resource("DescribeGameSessions", fleet), func(ctx context.Context, c auth.Caller, q url.Values) (*FleetPage, error) {
-			return p.Fleet(ctx, q.Get("id"), p.locationsOf(c))
+			s, err := rangeOf(q)
+			if err != nil {
+				return nil, err
+			}
+			return p.Fleet(ctx, q.Get("id"), s, p.locationsOf(c))
 		}),
 		"host":    show(g.account(auth.ReadHosts), func(_ context.Context, q url.Values) (*HostPage, error) { return p.Host(q.Get("id")) }),
-		"crashes": show(g.account("DescribeFleetEvents"), func(context.Context, url.Values) (*Crashes, error) { return p.Crashes(), nil }),
+		"crashes": show(g.account("DescribeFleetEvents"), ranged(func(_ context.Context, _ url.Values, s Range) (*Crashes, error) { return p.Crashes(s), nil })),
 		"sessions": showTo(func(r *http.Request, q url.Values) (auth.Caller, error) {
 			if fleet := q.Get("fleet"); fleet != "" {
 				return g.Allow(r, "DescribeGameSessions", p.Home.OfFleet(p.Home.FleetID(fleet)))
@@ -146,12 +161,14 @@ func (p *Pages) matchViews(g Gate) map[string]console.View {
 		})
 	}
 	return map[string]console.View{
-		"queues":      show(g.account("DescribeGameSessionQueues"), func(context.Context, url.Values) (*QueueList, error) { return p.Queues(), nil }),
-		"queue":       show(g.resource("DescribeGameSessionQueues", queue), func(_ context.Context, q url.Values) (*Queue, error) { return p.Queue(q.Get("name")) }),
-		"matchmakers": show(g.account("DescribeMatchmakingConfigurations"), func(context.Context, url.Values) (*MatchmakerList, error) { return p.Matchmakers(), nil }),
-		"matchmaker":  show(named, func(ctx context.Context, q url.Values) (*Matchmaker, error) { return p.Matchmaker(ctx, q.Get("name")) }),
-		"quality":     show(named, func(_ context.Context, q url.Values) (*Quality, error) { return p.Quality(q.Get("name")) }),
-		"ticket":      show(ticket, func(ctx context.Context, q url.Values) (*Ticket, error) { return p.Ticket(ctx, q.Get("id")) }),
+		"queues":      show(g.account("DescribeGameSessionQueues"), ranged(func(_ context.Context, _ url.Values, s Range) (*QueueList, error) { return p.Queues(s), nil })),
+		"queue":       show(g.resource("DescribeGameSessionQueues", queue), ranged(func(_ context.Context, q url.Values, s Range) (*Queue, error) { return p.Queue(q.Get("name"), s) })),
+		"matchmakers": show(g.account("DescribeMatchmakingConfigurations"), ranged(func(_ context.Context, _ url.Values, s Range) (*MatchmakerList, error) { return p.Matchmakers(s), nil })),
+		"matchmaker": show(named, ranged(func(ctx context.Context, q url.Values, s Range) (*Matchmaker, error) {
+			return p.Matchmaker(ctx, q.Get("name"), s)
+		})),
+		"quality": show(named, func(_ context.Context, q url.Values) (*Quality, error) { return p.Quality(q.Get("name")) }),
+		"ticket":  show(ticket, func(ctx context.Context, q url.Values) (*Ticket, error) { return p.Ticket(ctx, q.Get("id")) }),
 	}
 }
 

@@ -57,6 +57,22 @@ await withBrowser(async (browser) => {
   }
   log(`Tab reached ${all} controls`);
 
+  // The range of charts is in the address, and goes along to other pages.
+  const range = () => new URL(page.url()).searchParams.get("range") ?? "";
+  const pressed = () => page.locator(".ranges [aria-pressed=true]").innerText();
+  await show(page, "/");
+  for (const [key, want, text] of [["]", "24h", "24 h"], ["]", "7d", "7 d"], ["]", "7d", "7 d"], ["[", "24h", "24 h"]]) {
+    await page.keyboard.press(key);
+    check(range() === want && (await pressed()) === text, `key ${key}`, `leads to range ${range()}, ${await pressed()}, not to ${want}`);
+  }
+  await page.getByText("crashes in the last 24 hours").waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("q");
+  await settled(page);
+  check(range() === "24h" && (await pressed()) === "24 h", "g q", `loses the range: ${page.url()}`);
+  await page.locator(".ranges button").nth(1).press("Enter");
+  check(range() === "" && (await pressed()) === "1 h", "Queues", `the usual range leaves ${page.url()}`);
+
   // Rows.
   await show(page, "/matchmaking", "rows");
   await page.locator(".tablebox").focus();

@@ -23,7 +23,7 @@ async function pages() {
     check(one, "the demo", `has no ${what}`);
   }
   return {
-    now: "/", world: "/world", webhooks: "/webhooks", quality: "/quality", "quality-of": of("/quality", { name: matched.configuration ?? matchmakers[0].name }), rules: "/rules", "rules-of": of("/rules", { name: "duels" }), queues: "/queues", queue: of("/queues", { name: busiest }), placement: of("/queues", { name: busiest, placement: "waits-1" }),
+    now: "/", "now-15m": "/?range=15m", "fleet-24h": of("/fleets", { id: fleets[0].id, range: "24h" }), "queue-7d": of("/queues", { name: busiest, range: "7d" }), world: "/world", webhooks: "/webhooks", quality: "/quality", "quality-of": of("/quality", { name: matched.configuration ?? matchmakers[0].name }), rules: "/rules", "rules-of": of("/rules", { name: "duels" }), queues: "/queues", queue: of("/queues", { name: busiest }), placement: of("/queues", { name: busiest, placement: "waits-1" }),
     matchmaking: "/matchmaking", matchmaker: of("/matchmaking", { name: matched.configuration ?? matchmakers[0].name }), waits: of("/matchmaking", { name: "duels" }), rules: "/rules", "rule-set": of("/rules", { name: "duels" }),
     ticket: of("/tickets", { id: waiting.id }), matched: of("/tickets", { id: matched.id }), fleets: "/fleets", fleet: of("/fleets", { id: fleets[0].id }), hosts: "/hosts", host: of("/hosts", { id: hosts[0].HostID }),
     sessions: "/sessions", session: of("/sessions", { id: playing.id }), players: "/players", player: of("/players", { id: matched.players[0] }), crashes: "/crashes", events: "/events", audit: "/events?show=audit",

@@ -12,6 +12,7 @@ import { themed } from "./ui/theme";
 import { Glyph } from "./ui/glyph";
 import { Icon, type IconName } from "./ui/icon";
 import { copy } from "./ui/parts";
+import { stepRange } from "./ui/range";
 import { Tip } from "./ui/tip";
 
 /** A page in the navigation. */
@@ -244,7 +245,7 @@ function Keys() {
   const box = useTrap(() => (helping.value = false));
   useLayoutEffect(() => box.current?.querySelector("button")?.focus(), []);
   const list: [string, string][] = [
-    ["/", "search"], ["Space", "pause or go on"], ["j k", "next, previous row"], ["Enter", "open the row"], ["c", "copy the row's id"], ["Esc", "close"], ["?", "this list"],
+    ["/", "search"], ["Space", "pause or go on"], ["j k", "next, previous row"], ["Enter", "open the row"], ["[ ]", "shorter, longer range of charts"], ["c", "copy the row's id"], ["Esc", "close"], ["?", "this list"],
     ...groups.flat().map((e) => [`g ${e.key}`, e.title] as [string, string]),
   ];
   return (
@@ -295,6 +296,10 @@ function useKeys(): void {
           break;
         case "?":
           helping.value = true;
+          break;
+        case "[":
+        case "]":
+          stepRange(e.key === "[" ? -1 : 1);
           break;
         case " ":
           if (el.closest("button, a, [role=region], summary")) break;

@@ -33,9 +33,12 @@ export function to(page: string, values: Record<string, string | undefined> = {}
   return text ? `${page}?${text}` : page;
 }
 
-/** Shows a page. */
+/** Shows a page. The range of charts that was chosen stays, unless the page names one. */
 export function go(page: string): void {
-  history.pushState(null, "", href(page));
+  const range = here.peek().query.get("range");
+  const at = new URL(href(page), location.href);
+  if (range && !at.searchParams.has("range")) at.searchParams.set("range", range);
+  history.pushState(null, "", at);
   here.value = read();
   window.scrollTo(0, 0);
 }

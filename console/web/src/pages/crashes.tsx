@@ -6,7 +6,8 @@ import { count, many, moment, seconds, shortID, words } from "../core/text";
 import { Chart } from "../ui/chart";
 import { Glyph } from "../ui/glyph";
 import { A, Ago, Empty, Head, Panel, Show } from "../ui/parts";
-import { type Series } from "../ui/spark";
+import { Ranges, ranged, rangeText } from "../ui/range";
+import { every, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 
 interface Crash {
@@ -22,20 +23,21 @@ interface Crash {
 
 interface CrashesView {
   since: string;
+  count: number;
   groups: { cause: string; fleet_id: string; count: number; games: number; first: string; last: string; hosts: Record<string, number>; crashes: Crash[] }[];
   series: Series;
 }
 
 export function Crashes() {
-  const live = useLive<CrashesView>("crashes", {}, 1000);
+  const live = useLive<CrashesView>("crashes", ranged(), 1000);
   return (
     <>
-      <Head title="Crashes" question="Which game servers end without being asked, and why?" />
+      <Head title="Crashes" question="Which game servers end without being asked, and why?"><Ranges /></Head>
       <Show live={live} what="Crashes">
         {(v) => (
           <>
-            <Panel title="Crashes, each 10 s"><Chart label="Crashes" series={v.series} height={120} lines={[{ key: "crashes", title: "crashes", color: "fail" }]} /></Panel>
-            {v.groups.length === 0 && <div class="panel"><Empty>No game server has crashed since {moment(v.since)}, when this server began to record.</Empty></div>}
+            <Panel title={`Crashes, each ${every(v.series)}`} note={`${count(v.count)} in the last ${rangeText()}`}><Chart label="Crashes" series={v.series} height={120} lines={[{ key: "crashes", title: "crashes", color: "fail" }]} /></Panel>
+            {v.groups.length === 0 && <div class="panel"><Empty>No game server has crashed since {moment(v.since)}, when the recording began.</Empty></div>}
             {v.groups.map((g) => (
               <Panel
                 key={g.cause + g.fleet_id} bare

@@ -10,6 +10,7 @@ import { Chart } from "../ui/chart";
 import { Glyph, Status } from "../ui/glyph";
 import { cells, Heat, type Host } from "../ui/heat";
 import { A, Ago, Empty, Figure, Head, ID, Panel, Show } from "../ui/parts";
+import { Ranges, ranged } from "../ui/range";
 import { type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { useAsked } from "../core/asked";
@@ -84,13 +85,14 @@ function List() {
 }
 
 function One({ id }: { id: string }) {
-  const live = useLive<FleetView>("fleet", { id }, 1000);
+  const live = useLive<FleetView>("fleet", ranged({ id }), 1000);
   const [only, setOnly] = useState("");
   const v = live.data.value;
   const managed = v && v.compute_type !== "ANYWHERE";
   return (
     <>
       <Head title={v?.name || id} question="Is there room, and what is it doing?">
+        <Ranges />
         {v && managed && may("UpdateFleetCapacity") && v.status === "ACTIVE" && <button type="button" class="btn" onClick={() => scale(v)}>Set capacity …</button>}
         {v && may("DeleteFleet") && v.status !== "DELETING" && v.status !== "TERMINATED" && <button type="button" class="btn ends" onClick={() => remove(v)}>Delete …</button>}
       </Head>
@@ -117,11 +119,11 @@ function One({ id }: { id: string }) {
               )}
             </Panel>
             <div class="cols2">
-              {f.series && <Panel title="Game servers, last hour"><Chart label="Game servers" series={f.series} lines={[{ key: "processes", title: "ready", color: "control" }, { key: "sessions", title: "game sessions", color: "ok" }, { key: "free", title: "free", color: "busy" }]} /></Panel>}
+              {f.series && <Panel title="Game servers"><Chart label="Game servers" series={f.series} lines={[{ key: "processes", title: "ready", color: "control" }, { key: "sessions", title: "game sessions", color: "ok" }, { key: "free", title: "free", color: "busy" }]} /></Panel>}
               {f.series && (managed ? (
-                <Panel title="Instances, last hour"><Chart label="Instances" series={f.series} lines={[{ key: "wanted", title: "wanted", color: "accent" }, { key: "there", title: "there", color: "ok" }]} /></Panel>
+                <Panel title="Instances"><Chart label="Instances" series={f.series} lines={[{ key: "wanted", title: "wanted", color: "accent" }, { key: "there", title: "there", color: "ok" }]} /></Panel>
               ) : (
-                <Panel title="Players, last hour"><Chart label="Players" series={f.series} lines={[{ key: "players", title: "players", color: "accent" }]} /></Panel>
+                <Panel title="Players"><Chart label="Players" series={f.series} lines={[{ key: "players", title: "players", color: "accent" }]} /></Panel>
               ))}
             </div>
             {managed && <Scaling id={f.id} />}

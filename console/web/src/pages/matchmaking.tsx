@@ -5,7 +5,8 @@ import { param, to } from "../core/route";
 import { count, many, seconds, shortID } from "../core/text";
 import { Chart } from "../ui/chart";
 import { A, Empty, Facts, Head, Panel, Show } from "../ui/parts";
-import { Spark, type Series } from "../ui/spark";
+import { Ranges, ranged, rangeText } from "../ui/range";
+import { every, Spark, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { Tickets, type TicketRow } from "../ui/tickets";
 
@@ -57,10 +58,10 @@ export function Matchmaking() {
 }
 
 function List() {
-  const live = useLive<{ matchmakers: { name: string; rule_set: string; open: number; done: number; failed: number; p50: number | null; p90: number | null; spark: Series }[] }>("matchmakers", {}, 1000);
+  const live = useLive<{ matchmakers: { name: string; rule_set: string; open: number; done: number; failed: number; p50: number | null; p90: number | null; spark: Series }[] }>("matchmakers", ranged(), 1000);
   return (
     <>
-      <Head title="Matchmaking" question="Do players find a match, and how soon?" />
+      <Head title="Matchmaking" question="Do players find a match, and how soon?"><Ranges /></Head>
       <Show live={live} what="The list of matchmaking configurations">
         {(v) =>
           v.matchmakers.length === 0 ? (
@@ -77,11 +78,11 @@ function List() {
                   { key: "name", title: "Configuration", value: (m) => m.name, cell: (m) => <A to={to("/matchmaking", { name: m.name })}>{m.name}</A> },
                   { key: "rules", title: "Rule set", wide: true, value: (m) => m.rule_set, cell: (m) => <A to={to("/rules", { name: m.rule_set })}>{m.rule_set}</A> },
                   { key: "open", title: "Tickets open", num: true, value: (m) => m.open, cell: (m) => count(m.open) },
-                  { key: "done", title: "Matched in 1 h", num: true, value: (m) => m.done, cell: (m) => count(m.done) },
+                  { key: "done", title: "Matched", num: true, value: (m) => m.done, cell: (m) => count(m.done) },
                   { key: "failed", title: "Without a match", num: true, value: (m) => m.failed, cell: (m) => (m.failed ? <span class="c-fail">{count(m.failed)}</span> : "0") },
                   { key: "p50", title: "p50", num: true, wide: true, value: (m) => m.p50 ?? undefined, cell: (m) => seconds(m.p50) },
                   { key: "p90", title: "p90", num: true, value: (m) => m.p90 ?? undefined, cell: (m) => seconds(m.p90) },
-                  { key: "spark", title: "Matched, 1 h", wide: true, cell: (m) => <div class="cell-spark"><Spark series={m.spark} name="COMPLETED" label={`matched in the last hour: ${m.done}`} /></div> },
+                  { key: "spark", title: `Last ${rangeText()}`, wide: true, cell: (m) => <div class="cell-spark"><Spark series={m.spark} name="COMPLETED" label={`matched in the last ${rangeText()}: ${m.done}`} /></div> },
                 ]}
               />
             </Panel>
@@ -93,17 +94,17 @@ function List() {
 }
 
 function One({ name }: { name: string }) {
-  const live = useLive<Matchmaker>("matchmaker", { name }, 1000);
+  const live = useLive<Matchmaker>("matchmaker", ranged({ name }), 1000);
   return (
     <>
-      <Head title={name} question="Are rules or players the limit?" />
+      <Head title={name} question="Are rules or players the limit?"><Ranges /></Head>
       <Show live={live} what={`Matchmaking configuration ${name}`}>
         {(v) => (
           <>
-            <Panel title="From ticket to game, in the last hour"><Funnel v={v} /></Panel>
+            <Panel title={`From ticket to game, in the last ${rangeText()}`}><Funnel v={v} /></Panel>
             <div class="cols2">
               <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} rules={v.rule_set} /></Panel>
-              <Panel title="Wait until matched"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+              <Panel title="Wait until matched" note={`each ${every(v.waits)}`}><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
             </div>
             <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
               {v.open.length ? <Tickets rows={v.open} label="Open tickets" /> : <Empty>No ticket is open.</Empty>}

@@ -4,6 +4,7 @@ import { useLive } from "../core/live";
 import { count, many, words } from "../core/text";
 import { Spark, type Series } from "../ui/spark";
 import { Glyph, Toned, type Tone } from "../ui/glyph";
+import { Ranges, ranged, rangeText } from "../ui/range";
 import { A, Ago, Empty, Figure, Head, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
 import type { Load } from "./fleets";
@@ -11,19 +12,19 @@ import type { Load } from "./fleets";
 interface NowView {
   lights: { name: string; state: Tone; text: string; to: string }[];
   totals: Record<"players" | "sessions" | "waiting" | "pending" | "free" | "processes" | "fleets" | "hosts" | "hosts_away", number>;
+  starts: number;
+  crashes: number;
   series: Series;
   locations: ({ location: string; state: Tone; reason?: string } & Load)[];
   notable: { at: string; state: Tone; code: string; text: string; times: number; more?: boolean; to?: string }[];
   first: boolean;
 }
 
-const sum = (v: (number | null)[] | undefined, last: number): number => (v ?? []).slice(-last).reduce<number>((a, b) => a + (b ?? 0), 0);
-
 export function Now() {
-  const live = useLive<NowView>("now", {}, 1000);
+  const live = useLive<NowView>("now", ranged(), 1000);
   return (
     <>
-      <Head title="Now" question="Can players play?" />
+      <Head title="Now" question="Can players play?"><Ranges /></Head>
       <Show live={live} what="This page">
         {(v) => (v.first ? <First /> : <Board v={v} />)}
       </Show>
@@ -47,22 +48,22 @@ function Board({ v }: { v: NowView }) {
       <div class="cols4">
         <Panel>
           <Figure value={count(t.players)} label="players in game sessions" to="/sessions">
-            <Spark series={v.series} name="players" label={`players in the last hour, now ${t.players}`} />
+            <Spark series={v.series} name="players" label={`players in the last ${rangeText()}, now ${t.players}`} />
           </Figure>
         </Panel>
         <Panel>
           <Figure value={count(t.waiting)} label="tickets that wait for a match" to="/matchmaking">
-            <Spark series={v.series} name="waiting" label={`waiting tickets in the last hour, now ${t.waiting}`} />
+            <Spark series={v.series} name="waiting" label={`waiting tickets in the last ${rangeText()}, now ${t.waiting}`} />
           </Figure>
         </Panel>
         <Panel>
-          <Figure value={count(sum(v.series.values["starts"], 6))} label="game sessions started in a minute" to="/sessions?sort=-created">
-            <Spark series={v.series} name="starts" label="starts in the last hour" />
+          <Figure value={count(v.starts)} label="game sessions started in a minute" to="/sessions?sort=-created">
+            <Spark series={v.series} name="starts" label={`starts in the last ${rangeText()}`} />
           </Figure>
         </Panel>
         <Panel>
-          <Figure value={count(sum(v.series.values["crashes"], 360))} label="crashes in the last hour" to="/crashes">
-            <Spark series={v.series} name="crashes" label="crashes in the last hour" />
+          <Figure value={count(v.crashes)} label={`crashes in the last ${rangeText()}`} to="/crashes">
+            <Spark series={v.series} name="crashes" label={`crashes in the last ${rangeText()}`} />
           </Figure>
         </Panel>
       </div>

@@ -10,7 +10,8 @@ import { ask } from "../ui/act";
 import { Chart } from "../ui/chart";
 import { Glyph, shapes, Status, toneOf, type Tone } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Figure, Head, ID, Panel, Show } from "../ui/parts";
-import { Spark, Swatch, type Series } from "../ui/spark";
+import { Ranges, ranged, rangeText } from "../ui/range";
+import { every, Spark, Swatch, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { hint } from "../ui/tip";
 import { useWidth } from "../ui/width";
@@ -53,10 +54,10 @@ export function Queues() {
 }
 
 function List() {
-  const live = useLive<{ queues: (QueueState & { placed: number; failed: number; p90: number | null; spark: Series })[] }>("queues", {}, 1000);
+  const live = useLive<{ queues: (QueueState & { placed: number; failed: number; p90: number | null; spark: Series })[] }>("queues", ranged(), 1000);
   return (
     <>
-      <Head title="Queues" question="Does every game session find a place?" />
+      <Head title="Queues" question="Does every game session find a place?"><Ranges /></Head>
       <Show live={live} what="The list of queues">
         {(v) =>
           v.queues.length === 0 ? (
@@ -73,10 +74,10 @@ function List() {
                   { key: "name", title: "Queue", value: (q) => q.name, cell: (q) => <A to={to("/queues", { name: q.name })}>{q.name}</A> },
                   { key: "pending", title: "Waiting", num: true, value: (q) => q.pending, cell: (q) => count(q.pending) },
                   { key: "wait", title: "Mean wait now", num: true, value: (q) => q.average_wait_ms, cell: (q) => (q.pending ? seconds(q.average_wait_ms / 1000) : "–") },
-                  { key: "placed", title: "Placed in 1 h", num: true, value: (q) => q.placed, cell: (q) => count(q.placed) },
+                  { key: "placed", title: "Placed", num: true, value: (q) => q.placed, cell: (q) => count(q.placed) },
                   { key: "failed", title: "Failed", num: true, value: (q) => q.failed, cell: (q) => (q.failed ? <span class="c-fail">{count(q.failed)}</span> : "0") },
                   { key: "p90", title: "p90", num: true, value: (q) => q.p90 ?? undefined, cell: (q) => seconds(q.p90) },
-                  { key: "spark", title: "Placed, 1 h", wide: true, cell: (q) => <div class="cell-spark"><Spark series={q.spark} name="placed" label={`placed in the last hour: ${q.placed}`} /></div> },
+                  { key: "spark", title: `Last ${rangeText()}`, wide: true, cell: (q) => <div class="cell-spark"><Spark series={q.spark} name="placed" label={`placed in the last ${rangeText()}: ${q.placed}`} /></div> },
                   { key: "destinations", title: "Destinations", num: true, wide: true, value: (q) => q.destinations.length, cell: (q) => q.destinations.length },
                 ]}
               />
@@ -89,11 +90,11 @@ function List() {
 }
 
 function Queue({ name }: { name: string }) {
-  const live = useLive<QueueView>("queue", { name }, 500);
+  const live = useLive<QueueView>("queue", ranged({ name }), 500);
   const chosen = param("placement");
   return (
     <>
-      <Head title={name} question="Why is this one waiting?" />
+      <Head title={name} question="Why is this one waiting?"><Ranges /></Head>
       <Show live={live} what={`Queue ${name}`}>
         {(v) => (
           <>
@@ -102,17 +103,17 @@ function Queue({ name }: { name: string }) {
               <Panel><Figure value={seconds(v.quantiles["p50"])} label="half are placed within" /></Panel>
               <Panel><Figure value={seconds(v.quantiles["p90"])} label="9 of 10 within" /></Panel>
               <Panel>
-                <Figure value={count((v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} label={`of ${count((v.counts["placed"] ?? 0) + (v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} found no place in 1 h`} />
+                <Figure value={count((v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} label={`of ${count((v.counts["placed"] ?? 0) + (v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} found no place`} />
               </Panel>
             </div>
             <Panel title="Placements" note={held(v)} right={<Legend />}>
-              {v.waiting.length + v.ended.length === 0 ? <p class="dim">Nobody waits, and nothing was placed in the last hour.</p> : <Waterfall waiting={v.waiting} ended={v.ended} queue={v} chosen={chosen} />}
+              {v.waiting.length + v.ended.length === 0 ? <p class="dim">Nobody waits, and this server has placed nothing yet.</p> : <Waterfall waiting={v.waiting} ended={v.ended} queue={v} chosen={chosen} />}
               {v.pending > v.waiting.length && <p class="dim">The {v.waiting.length} longest waiting of {count(v.pending)}.</p>}
             </Panel>
             {chosen && <Placement id={chosen} />}
             <div class="cols2">
-              <Panel title="Wait until placed"><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
-              <Panel title="Placements, each 10 s"><Chart label="Placements" series={v.series} lines={[{ key: "placed", title: "placed", color: "ok" }, { key: "placement TIMED_OUT", title: "timed out", color: "warn" }, { key: "placement FAILED", title: "failed", color: "fail" }]} /></Panel>
+              <Panel title="Wait until placed" note={`each ${every(v.waits)}`}><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+              <Panel title={`Placements, each ${every(v.series)}`}><Chart label="Placements" series={v.series} lines={[{ key: "placed", title: "placed", color: "ok" }, { key: "placement TIMED_OUT", title: "timed out", color: "warn" }, { key: "placement FAILED", title: "failed", color: "fail" }]} /></Panel>
             </div>
             <Panel title="Destinations">
               <Facts of={[["ARN", <ID id={v.arn} most={60} />], ["times out after", seconds(v.timeout_ms / 1000)], ...v.destinations.map((d, i) => [`${i + 1}`, <ID id={d} text={shortID(d)} to={d.includes(":fleet/") || d.includes("containerfleet/") ? to("/fleets", { id: shortID(d) }) : undefined} />] as [string, preact.ComponentChildren])]} />

@@ -2,8 +2,9 @@
 
 import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
-import { count } from "../core/text";
-import { begins, Swatch, type Series } from "./spark";
+import { useSignal } from "@preact/signals";
+import { count, moment, time } from "../core/text";
+import { every, extent, Swatch, type Series } from "./spark";
 import { forced, themed, token } from "./theme";
 
 export interface Line {
@@ -18,20 +19,42 @@ const fade = (color: string, share: number): string => `color-mix(in srgb, ${col
 /** Returns how a line is dashed where colors tell nothing. */
 const dash = (i: number): number[] => [6, 3 * i];
 
+/** The beginning of a step in words; longer ranges need the day. */
+const when = (ms: number, step: number): string => (step < 300_000 ? time(ms) : moment(ms).slice(0, -3));
+
 /** Reports whether a series has so few values that they are drawn as points. */
 const few = (v: (number | null | undefined)[]): boolean => v.filter((x) => x !== null && x !== undefined).length < 12;
 
-/** Lines over time, with a legend and one cursor for all charts of the page. */
-export function Chart({ series, lines, unit, height = 160, label }: { series: Series; lines: Line[]; unit?: (v: number) => string; height?: number; label: string }) {
+/** Times along the axis: the day at midnight, else the time of day. */
+function axisTimes(_u: uPlot, at: number[], _axis: number, _space: number, step: number): string[] {
+  return at.map((s) => {
+    const d = new Date(s * 1000);
+    const text = time(d.getTime());
+    return step >= 86_400 || text === "00:00:00" ? `${d.toLocaleString("en-US", { month: "short" })} ${d.getDate()}` : step < 60 ? text : text.slice(0, -3);
+  });
+}
+
+/** Durations along the axis, all in the unit in which their distance is whole. */
+function axisSeconds(at: number[], step: number): string[] {
+  const [size, unit] = step >= 3600 ? [3600, "h"] : step >= 60 ? [60, "min"] : step >= 1 ? [1, "s"] : [0.001, "ms"];
+  return at.map((s) => (s === 0 ? "0" : `${count(Math.round(s / size))} ${unit}`));
+}
+
+/** Lines over time, and one cursor for all charts of the page. Below them stand the values at the cursor, else the newest. */
+export function Chart({ series, lines, unit, height = 160, label }: { series: Series; lines: Line[]; unit?: (seconds: number) => string; height?: number; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const show = unit ?? count;
+  const show = unit ?? figure;
+  const pointed = useSignal<number | null>(null); // the index under the cursor, and of what is drawn
+  const drawn = useRef<number[]>([]);
+  const newest = useRef(series);
+  newest.current = series;
   const data = (): uPlot.AlignedData => {
     const from = Date.parse(series.from) / 1000, step = series.step_ms / 1000;
     const n = Math.max(0, ...lines.map((l) => series.values[l.key]?.length ?? 0));
-    const skip = begins(lines.map((l) => series.values[l.key] ?? []), n, 600 / step);
-    const x = Array.from({ length: n - skip }, (_, i) => from + (i + skip) * step);
-    return [x, ...lines.map((l) => (series.values[l.key] ?? new Array(n).fill(null)).slice(skip))] as uPlot.AlignedData;
+    const x = Array.from({ length: n }, (_, i) => from + i * step);
+    drawn.current = x;
+    return [x, ...lines.map((l) => series.values[l.key] ?? new Array(n).fill(null))] as uPlot.AlignedData;
   };
   useEffect(() => {
     const el = box.current!;
@@ -44,11 +67,12 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
           height,
           cursor: { sync: { key: "page" }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
           legend: { show: false },
+          hooks: { setCursor: [(u: uPlot) => (pointed.value = u.cursor.idx ?? null)] },
           padding: [10, 20, 0, 0],
-          scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
+          scales: { x: { time: true, range: () => extent(newest.current) }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
           axes: [
-            { ...axis, size: 24, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
-            { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[]) => v.map((t) => show(t)), space: 32, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
+            { ...axis, size: 24, space: 64, values: axisTimes },
+            { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[], _axis: number, _space: number, step: number) => (unit ? axisSeconds(v, step) : v.map(count)), space: 32, incrs: unit ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
           ],
           series: [{}, ...lines.map((l, i) => ({ label: l.title, stroke: token(l.color), width: 1.5, dash: forced() && i > 0 ? dash(i) : undefined, points: { show: (u: uPlot, n: number) => few(u.data[n] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
           bands: lines.flatMap((l, i) => {
@@ -75,23 +99,30 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
     };
   }, []);
   useEffect(() => plot.current?.setData(data()), [series]);
-  const last = (key: string): string => {
-    const v = (series.values[key] ?? []).findLast((x) => x !== null);
+  const at = pointed.value !== null && pointed.value < drawn.current.length ? pointed.value : null;
+  const value = (key: string, i: number | null): string => {
+    const all = series.values[key] ?? [];
+    const v = i === null ? all.findLast((x) => x !== null) : all[i];
     return v === undefined || v === null ? "–" : show(v);
   };
+  const unknown = lines.every((l) => (series.values[l.key] ?? []).every((x) => x === null));
   return (
-    <div>
-      <div class="chart" ref={box} role="img" aria-label={`${label}: ${lines.map((l) => `${l.title} ${last(l.key)}`).join(", ")}`} />
-      {lines.length > 1 && (
-        <div class="legend">
-          {lines.map((l, i) => (
-            <span key={l.key}>
-              {forced() ? <svg width="18" height="10" aria-hidden="true"><path d="M0 5H18" stroke={`var(--${l.color})`} stroke-width="2" stroke-dasharray={i > 0 ? dash(i).join(" ") : undefined} /></svg> : <Swatch color={l.color} />}
-              {l.title} {last(l.key)}
-            </span>
-          ))}
-        </div>
-      )}
+    <div class="charted">
+      <div class="chart" ref={box} role="img" aria-label={`${label}: ${lines.map((l) => `${l.title} ${value(l.key, null)}`).join(", ")}`} />
+      {unknown && <p class="unknown dim" style={{ height: `${height}px` }}>Nothing is known yet. Each step is {every(series)}.</p>}
+      <div class="legend">
+        {lines.map((l, i) => (
+          <span key={l.key}>
+            {forced() ? <svg width="18" height="10" aria-hidden="true"><path d="M0 5H18" stroke={`var(--${l.color})`} stroke-width="2" stroke-dasharray={i > 0 ? dash(i).join(" ") : undefined} /></svg> : <Swatch color={l.color} />}
+            {l.title} <b>{value(l.key, at)}</b>
+          </span>
+        ))}
+        <span class="grow" />
+        <span class="dim">{at === null ? "newest" : `from ${when(drawn.current[at]! * 1000, series.step_ms)}`}</span>
+      </div>
     </div>
   );
 }
+
+/** A count, or a mean of counts with a decimal if it is small. */
+const figure = (n: number): string => (Number.isInteger(n) || n >= 100 ? count(Math.round(n)) : n.toFixed(1));

@@ -1,32 +1,43 @@
 // Time series in little, without axes. A missing value is a gap, never zero.
 
+import { clock } from "../core/live";
+import { rangeSeconds } from "./range";
+
 /** Values by time, as the server sends them. */
 export interface Series {
   from: string;
+  begun?: string;
   step_ms: number;
   values: Record<string, (number | null)[]>;
 }
 
-/** Returns how many steps to leave out at the beginning, of which nothing is known; the last ones, at least least, stay. */
-export function begins(all: (number | null)[][], n: number, least: number): number {
-  const known = all.map((v) => v.findIndex((x) => x !== null)).filter((i) => i >= 0);
-  return Math.max(0, Math.min(n - Math.round(least), known.length ? Math.min(...known) : n));
+/** Returns the length of a step in words. */
+export function every(series: Series): string {
+  const s = series.step_ms / 1000;
+  return s < 60 ? `${s} s` : s < 3600 ? `${s / 60} min` : `${s / 3600} h`;
+}
+
+/** From when to when charts and their like are drawn, in seconds: the whole range, but not much more than is known, so that the charts of a page line up. */
+export function extent(series: Series): [number, number] {
+  const end = clock.peek() / 1000, length = rangeSeconds();
+  const begun = series.begun ? Date.parse(series.begun) / 1000 : end;
+  return [Math.min(Math.max(end - length, begun), end - length / 6), end];
 }
 
 /** A small square of a token's color, with a pattern of the page over it. */
 export function Swatch({ color, hatch }: { color: string; hatch?: string }) {
   return (
     <svg width="10" height="10" class="glyph" aria-hidden="true">
-      <rect width="10" height="10" rx="2" class={`f-${color}`} fill={`var(--${color})`} />
+      <rect width="10" height="10" rx="2" fill={`var(--${color})`} />
       {hatch && <rect width="10" height="10" rx="2" fill={`url(#hatch-${hatch})`} />}
     </svg>
   );
 }
 
-/** An hour in little: one line without axes. */
+/** A series in little: one line without axes. */
 export function Spark({ series, name, label }: { series: Series; name: string; label: string }) {
-  const every = series.values[name] ?? [];
-  const all = every.slice(begins([every], every.length, 300_000 / series.step_ms));
+  const full = series.values[name] ?? [];
+  const all = full.slice(Math.max(0, Math.floor((extent(series)[0] * 1000 - Date.parse(series.from)) / series.step_ms)));
   const group = Math.max(1, Math.ceil(all.length / 90));
   const v: (number | null)[] = [];
   for (let i = 0; i < all.length; i += group) {
