@@ -34,7 +34,7 @@ func open(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	o := &office{T: t, st: store.New(store.Options{Driver: store.NewMemory()})}
-	o.events = event.New(o.st)
+	o.events = event.New(o.st, event.Options{})
 	o.keys = auth.New(o.st, o.events, master, nil)
 	if err := o.st.Open(t.Context()); err != nil {
 		t.Fatal(err)

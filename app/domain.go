@@ -95,7 +95,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	if err != nil {
 		return nil, err
 	}
-	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st), auditSink: sink}
+	d := &domain{store: st, master: master, events: event.New(st, o.Events), tags: tag.New(st), auditSink: sink}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics), master: master, region: o.Region}

@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
@@ -127,9 +128,10 @@ type Options struct {
 	// DrainTimeout limits how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
-	// Computes, Instances, Sessions, Placements and Matches change the domain's periods and rules;
+	// Computes, Events, Instances, Sessions, Placements and Matches change the domain's periods and rules;
 	// zero members mean its defaults.
 	Computes   compute.Options
+	Events     event.Options
 	Instances  instance.Options
 	Sessions   session.Options
 	Placements placement.Options
@@ -207,6 +209,26 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// minRetention is the shortest time for which what has ended is kept: clients that poll must
+// find it.
+const minRetention = time.Hour
+
+// briefest returns the option whose retention is too short, or "".
+func (o *Options) briefest() string {
+	for _, r := range []struct {
+		name string
+		kept time.Duration
+	}{
+		{"event-retention", o.Events.Retention}, {"session-retention", o.Sessions.Retention},
+		{"placement-retention", o.Placements.Retention}, {"ticket-retention", o.Matches.Retention},
+	} {
+		if r.kept != 0 && r.kept < minRetention {
+			return r.name
+		}
+	}
+	return ""
+}
+
 // validate returns an error in the terms of the command line.
 func (o *Options) validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
@@ -221,6 +243,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
 	case o.Audit.Retention < 0:
 		return fmt.Errorf("audit-retention: %v is not above 0", o.Audit.Retention)
+	case o.briefest() != "":
+		return fmt.Errorf("%s: at least %v", o.briefest(), minRetention)
 	case o.AuditSink != "" && o.Audit.Level == audit.Off:
 		return fmt.Errorf("audit-sink: nothing is recorded with --audit off; leave one of them out")
 	case o.TLSSelfSigned && o.TLSCert != "":

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
 )
@@ -16,23 +17,27 @@ func TestNew_RefusesOptions(t *testing.T) {
 		change func(*app.Options)
 		want   string
 	}{
-		"listen":             {func(o *app.Options) { o.Listen = "9080" }, "HOST:PORT"},
-		"accept any, open":   {func(o *app.Options) { o.Listen = "0.0.0.0:0" }, "loopback"},
-		"accept any, all":    {func(o *app.Options) { o.Listen = ":0" }, "loopback"},
-		"accept any, name":   {func(o *app.Options) { o.Listen = "example.org:0" }, "loopback"},
-		"accept any, IPv6":   {func(o *app.Options) { o.Listen = "[2001:db8::1]:0" }, "loopback"},
-		"region":             {func(o *app.Options) { o.Region = "here" }, "region"},
-		"account":            {func(o *app.Options) { o.Account = "12" }, "12 digits"},
-		"store":              {func(o *app.Options) { o.Store = "mysql://x" }, "store"},
-		"certificate alone":  {func(o *app.Options) { o.TLSCert = "x.pem" }, "both"},
-		"plain, open":        {func(o *app.Options) { o.AcceptAny, o.Listen = false, "0.0.0.0:0" }, "--insecure-plain-http"},
-		"plain, all":         {func(o *app.Options) { o.AcceptAny, o.Listen = false, ":0" }, "--tls-cert"},
-		"plain, name":        {func(o *app.Options) { o.AcceptAny, o.Listen = false, "muster.example:0" }, "--tls self-signed"},
-		"two certificates":   {func(o *app.Options) { o.TLSCert, o.TLSKey, o.TLSSelfSigned = "c", "k", true }, "one of them"},
-		"old TLS":            {func(o *app.Options) { o.TLSMinVersion = "1.1" }, "neither 1.2 nor 1.3"},
-		"public URL, path":   {func(o *app.Options) { o.PublicURL = "https://a.example/x" }, "path"},
-		"public URL, scheme": {func(o *app.Options) { o.PublicURL = "ftp://a.example" }, "http"},
-		"public URL, long":   {func(o *app.Options) { o.PublicURL = "https://" + strings.Repeat("a", 120) }, "at most"},
+		"listen":                {func(o *app.Options) { o.Listen = "9080" }, "HOST:PORT"},
+		"accept any, open":      {func(o *app.Options) { o.Listen = "0.0.0.0:0" }, "loopback"},
+		"accept any, all":       {func(o *app.Options) { o.Listen = ":0" }, "loopback"},
+		"accept any, name":      {func(o *app.Options) { o.Listen = "example.org:0" }, "loopback"},
+		"accept any, IPv6":      {func(o *app.Options) { o.Listen = "[2001:db8::1]:0" }, "loopback"},
+		"region":                {func(o *app.Options) { o.Region = "here" }, "region"},
+		"account":               {func(o *app.Options) { o.Account = "12" }, "12 digits"},
+		"store":                 {func(o *app.Options) { o.Store = "mysql://x" }, "store"},
+		"certificate alone":     {func(o *app.Options) { o.TLSCert = "x.pem" }, "both"},
+		"plain, open":           {func(o *app.Options) { o.AcceptAny, o.Listen = false, "0.0.0.0:0" }, "--insecure-plain-http"},
+		"plain, all":            {func(o *app.Options) { o.AcceptAny, o.Listen = false, ":0" }, "--tls-cert"},
+		"plain, name":           {func(o *app.Options) { o.AcceptAny, o.Listen = false, "muster.example:0" }, "--tls self-signed"},
+		"retention, events":     {func(o *app.Options) { o.Events.Retention = time.Minute }, "event-retention: at least 1h"},
+		"retention, sessions":   {func(o *app.Options) { o.Sessions.Retention = -time.Hour }, "session-retention"},
+		"retention, placements": {func(o *app.Options) { o.Placements.Retention = time.Second }, "placement-retention"},
+		"retention, tickets":    {func(o *app.Options) { o.Matches.Retention = time.Second }, "ticket-retention"},
+		"two certificates":      {func(o *app.Options) { o.TLSCert, o.TLSKey, o.TLSSelfSigned = "c", "k", true }, "one of them"},
+		"old TLS":               {func(o *app.Options) { o.TLSMinVersion = "1.1" }, "neither 1.2 nor 1.3"},
+		"public URL, path":      {func(o *app.Options) { o.PublicURL = "https://a.example/x" }, "path"},
+		"public URL, scheme":    {func(o *app.Options) { o.PublicURL = "ftp://a.example" }, "http"},
+		"public URL, long":      {func(o *app.Options) { o.PublicURL = "https://" + strings.Repeat("a", 120) }, "at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, c.change)

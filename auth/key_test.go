@@ -27,7 +27,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h := &house{T: t, st: store.New(store.Options{Driver: store.NewMemory()})}
-	h.events = event.New(h.st)
+	h.events = event.New(h.st, event.Options{})
 	h.Service = auth.New(h.st, h.events, master, nil)
 	if err := h.st.Open(t.Context()); err != nil {
 		t.Fatal(err)

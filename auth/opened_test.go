@@ -15,7 +15,7 @@ func withKey(t testing.TB) (*Service, Credentials) {
 		t.Fatal(err)
 	}
 	st := store.New(store.Options{Driver: store.NewMemory()})
-	s := New(st, event.New(st), master, nil)
+	s := New(st, event.New(st, event.Options{}), master, nil)
 	if err := st.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func in(t *testing.T, f func(*shop)) {
 func open(t *testing.T, driver store.Driver, dir string) *shop {
 	t.Helper()
 	st := store.New(store.Options{Driver: driver})
-	s := &shop{T: t, dir: dir, st: st, events: event.New(st), tags: tag.New(st), used: map[string]bool{}}
+	s := &shop{T: t, dir: dir, st: st, events: event.New(st, event.Options{}), tags: tag.New(st), used: map[string]bool{}}
 	s.objects = object.New(st, object.Options{Blobs: blob.New(dir), MaxSize: 8 << 20})
 	s.builds = build.New(st, build.Deps{Events: s.events, Tags: s.tags, Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: account}})
 	s.builds.SetInUse(func(_ store.Reader, id string) bool { return s.used[id] })

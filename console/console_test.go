@@ -33,7 +33,7 @@ type bundle struct {
 func newBundle(t *testing.T, may func(auth.Action) error) *bundle {
 	t.Helper()
 	b := &bundle{t: t, store: store.New(store.Options{Driver: store.NewMemory()})}
-	b.events = event.New(b.store)
+	b.events = event.New(b.store, event.Options{})
 	if err := b.store.Open(context.Background()); err != nil {
 		t.Fatal(err)
 	}

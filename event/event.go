@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Retention is how long events are kept.
+// Retention is how long events are kept by default.
 const Retention = 30 * 24 * time.Hour
 
 // Event is one thing that happened. Members that do not apply are empty.
@@ -56,11 +56,16 @@ type Log struct {
 	onNotable []func(tx *store.Tx, e Entry)
 }
 
+// Options configures a Log.
+type Options struct {
+	Retention time.Duration // how long events are kept; default Retention
+}
+
 // New registers the log on the store.
-func New(st *store.Store) *Log {
+func New(st *store.Store, o Options) *Log {
 	return &Log{log: store.NewLog(st, store.LogSpec[Event]{
 		Name:      "event",
-		Retention: Retention,
+		Retention: cmp.Or(o.Retention, Retention),
 		Columns: []store.Column[Event]{
 			{Name: "fleet", Value: publishedFleet},
 			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }},

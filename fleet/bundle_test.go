@@ -32,7 +32,7 @@ type fixture struct {
 func newFixture(t testing.TB, o fleet.Options) *fixture {
 	t.Helper()
 	x := &fixture{TB: t, ctx: context.Background(), st: store.New(store.Options{Driver: store.NewMemory()})}
-	x.events = event.New(x.st)
+	x.events = event.New(x.st, event.Options{})
 	o.Home = arn.Home{Region: home, Account: "000000000000"}
 	o.Builds = func(_ store.Reader, id string) (fleet.Build, error) {
 		return fleet.Build{ID: id, OS: "AMAZON_LINUX_2023", Ready: true}, nil

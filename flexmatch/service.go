@@ -26,6 +26,7 @@ const passTime = 300 * time.Millisecond
 type Options struct {
 	Interval       time.Duration         // minimum delay from a change of a pool to the next pass; default 50 ms
 	Linger         time.Duration         // how long ended tickets stay in memory; default 5 min
+	Retention      time.Duration         // how long ended tickets can be described; default Retention
 	Limits         pool.Limits           // of a pass
 	Configurations int                   // quota; 0 means unlimited
 	RuleSets       int                   // quota; 0 means unlimited
@@ -67,10 +68,11 @@ type Service struct {
 func New(st *store.Store, d Deps, o Options) *Service {
 	o.Interval = cmp.Or(o.Interval, 50*time.Millisecond)
 	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
+	o.Retention = cmp.Or(o.Retention, Retention)
 	if o.Limits.Time == 0 {
 		o.Limits.Time, o.Limits.Clock = passTime, time.Now
 	}
-	s := &Service{st: st, t: newTables(st), waits: &waits{m: map[string][]waited{}}, explains: make(chan struct{}, 1)}
+	s := &Service{st: st, t: newTables(st, o.Retention), waits: &waits{m: map[string][]waited{}}, explains: make(chan struct{}, 1)}
 	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
 	m := newMetrics(o.Registerer, st, s.t)
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)

@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Retention is how long ended tickets can be described (choice: AWS publishes none).
+// Retention is how long ended tickets can be described by default (choice: AWS publishes none).
 const Retention = 24 * time.Hour
 
 type tables struct {
@@ -27,16 +27,16 @@ type tables struct {
 	autoID    *store.Index[Hosted] // by id of its automatic tickets
 }
 
-func newTables(st *store.Store) *tables {
+func newTables(st *store.Store, retention time.Duration) *tables {
 	t := &tables{}
 	t.ruleSets = store.NewTable(st, store.TableSpec[RuleSet]{Name: "matchmaking_rule_set", Key: func(r *RuleSet) string { return r.Name }})
 	t.configurations = store.NewTable(st, store.TableSpec[Configuration]{Name: "matchmaking_configuration", Key: func(c *Configuration) string { return c.Name }})
-	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: Retention})
+	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: retention})
 	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{
-		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: Retention,
+		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: retention,
 		Columns: []store.Column[Ticket]{{Name: traceColumn, Value: traceKey}},
 	})
-	t.matches = store.NewTable(st, store.TableSpec[Match]{Name: "match", Key: func(m *Match) string { return m.ID }, Retention: Retention})
+	t.matches = store.NewTable(st, store.TableSpec[Match]{Name: "match", Key: func(m *Match) string { return m.ID }, Retention: retention})
 	t.hosted = store.NewTable(st, store.TableSpec[Hosted]{Name: "matched_session", Key: func(h *Hosted) string { return h.GameSessionID }})
 	t.index()
 	return t

@@ -54,7 +54,7 @@ func (h *house) open() {
 	opts := h.opts
 	opts.Issuer = func() string { return issuer }
 	h.st = store.New(store.Options{Driver: h.driver})
-	h.ids, err = New(h.st, Deps{Events: event.New(h.st), Secrets: master, Client: &http.Client{Transport: h.world}}, opts)
+	h.ids, err = New(h.st, Deps{Events: event.New(h.st, event.Options{}), Secrets: master, Client: &http.Client{Transport: h.world}}, opts)
 	h.must(err)
 	h.must(h.st.Open(h.ctx))
 	h.must(h.ids.Open(h.ctx))

@@ -40,7 +40,7 @@ type house struct {
 func newHouse(t testing.TB, driver store.Driver, o notify.Options) *house {
 	t.Helper()
 	h := &house{t: t, st: store.New(store.Options{Driver: driver})}
-	h.events = event.New(h.st)
+	h.events = event.New(h.st, event.Options{})
 	o.Home = arn.Home{Region: "us-east-1", Account: "000000000000"}
 	if testing.Verbose() {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // deliverUntilKilled is the process that is killed; its first run creates the notices.
 func deliverUntilKilled(dir, url string) error {
 	st := store.New(store.Options{Driver: sqlite.New(dir)})
-	events := event.New(st)
+	events := event.New(st, event.Options{})
 	sink := webhook("a")
 	sink.URL = url
 	svc, err := notify.New(st, events, notify.Options{Sinks: []notify.SinkConfig{sink}})

@@ -59,7 +59,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("two sinks of one name: %v", err)
 	}
 	st := store.New(store.Options{Driver: store.NewMemory()})
-	if _, err := notify.New(st, event.New(st), notify.Options{Sinks: []notify.SinkConfig{sns()}}); err == nil {
+	if _, err := notify.New(st, event.New(st, event.Options{}), notify.Options{Sinks: []notify.SinkConfig{sns()}}); err == nil {
 		t.Error("an sns sink without a base URL and a signing key was taken")
 	}
 }

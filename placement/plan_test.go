@@ -30,7 +30,7 @@ func newWorld(t rapid.TB) *world {
 		st: store.New(store.Options{Driver: store.NewMemory()}), fleets: map[string]*fleet.Fleet{}, room: map[Place]int{},
 		now: time.Unix(1_700_000_000, 0).UTC(),
 	}
-	w.t = newTables(w.st)
+	w.t = newTables(w.st, Retention)
 	if err := w.st.Open(context.Background()); err != nil {
 		t.Fatal(err)
 	}

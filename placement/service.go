@@ -26,6 +26,7 @@ type Options struct {
 	// older text differ (docs/divergences.md).
 	UniqueIDs  bool
 	Linger     time.Duration         // how long ended placements stay in memory; default 5 min
+	Retention  time.Duration         // how long ended placements can be described; default Retention
 	Queues     int                   // quota; 0 means unlimited
 	Registerer prometheus.Registerer // nil disables metrics
 }
@@ -68,9 +69,10 @@ type Deps struct {
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, deps Deps, opts Options) *Service {
 	opts.Linger = cmp.Or(opts.Linger, 5*time.Minute)
+	opts.Retention = cmp.Or(opts.Retention, Retention)
 	s := &Service{
 		st: st, opts: opts, events: deps.Events, fleets: deps.Fleets, computes: deps.Computes,
-		sessions: deps.Sessions, t: newTables(st), nudge: wake.NewNudge(),
+		sessions: deps.Sessions, t: newTables(st, opts.Retention), nudge: wake.NewNudge(),
 	}
 	s.Queues = newQueues(st, s.t.queues, deps, opts.Queues, s.Nudge, s.failPending)
 	s.metrics = newMetrics(opts.Registerer, s)

@@ -6,7 +6,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Retention is how long ended placements can be described (choice: AWS publishes none).
+// Retention is how long ended placements can be described by default (choice: AWS publishes
+// none).
 const Retention = 30 * 24 * time.Hour
 
 // tables are the package's tables and indexes.
@@ -22,14 +23,14 @@ type tables struct {
 	unexplained *store.DueIndex[Placement] // waiting placements for which a round is to be recorded, by when
 }
 
-func newTables(st *store.Store) tables {
+func newTables(st *store.Store, retention time.Duration) tables {
 	var t tables
 	t.queues = store.NewTable(st, store.TableSpec[Queue]{Name: "queue", Key: func(q *Queue) string { return q.Name }})
 	t.requests = store.NewTable(st, store.TableSpec[Request]{
-		Name: "placement_request", Key: func(r *Request) string { return r.ID }, Retention: Retention,
+		Name: "placement_request", Key: func(r *Request) string { return r.ID }, Retention: retention,
 	})
 	t.placements = store.NewTable(st, store.TableSpec[Placement]{
-		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: Retention,
+		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: retention,
 		// The database enforces that a game session belongs to at most one placement.
 		Columns: []store.Column[Placement]{{Name: "game_session", Unique: true, Value: tryingSession}},
 	})

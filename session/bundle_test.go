@@ -44,7 +44,11 @@ func in(t *testing.T, f func(*arena)) {
 }
 
 func open(t rapid.TB, driver store.Driver) *arena {
-	a := &arena{Cell: celltest.New(t, celltest.Options{Driver: driver}), links: map[string]*link{}, host: &host{}}
+	return openWith(t, celltest.Options{Driver: driver})
+}
+
+func openWith(t rapid.TB, o celltest.Options) *arena {
+	a := &arena{Cell: celltest.New(t, o), links: map[string]*link{}, host: &host{}}
 	a.Computes.OnFree(func() { a.freed.Add(1) })
 	a.Instances.AddLauncher(a.host)
 	a.Open()

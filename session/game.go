@@ -12,7 +12,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Retention is how long ended sessions can be read (API reference, DescribeGameSessions).
+// Retention is how long ended sessions can be read by default (API reference,
+// DescribeGameSessions).
 const Retention = 30 * 24 * time.Hour
 
 // JoinPolicy says whether a game session accepts new players
@@ -130,10 +131,10 @@ type Games struct {
 	tally      *store.Sum[GameSession] // by kind of count, fleet and location ("" is all)
 }
 
-func newGames(st *store.Store, events *event.Log, nudge func()) *Games {
+func newGames(st *store.Store, events *event.Log, o Options, nudge func()) *Games {
 	g := &Games{st: st, events: events, nudge: nudge}
 	g.table = store.NewTable(st, store.TableSpec[GameSession]{
-		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: Retention,
+		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: o.Retention,
 		Columns: []store.Column[GameSession]{
 			// The database enforces that a process has at most one game session.
 			{Name: "process", Unique: true, Value: playedOn},

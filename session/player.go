@@ -69,7 +69,7 @@ func newPlayers(games *Games, computes *compute.Service, o Options) *Players {
 	gameOf := func(p *PlayerSession) string { return p.GameSessionID }
 	playerOf := func(p *PlayerSession) string { return p.PlayerID }
 	s.table = store.NewTable(st, store.TableSpec[PlayerSession]{
-		Name: "player_session", Key: func(p *PlayerSession) string { return p.ID }, Retention: Retention,
+		Name: "player_session", Key: func(p *PlayerSession) string { return p.ID }, Retention: o.Retention,
 		Columns: []store.Column[PlayerSession]{{Name: "game_session", Value: gameOf}, {Name: "player", Value: playerOf}},
 	})
 	s.ofGame = store.NewIndex(s.table, "game", func(p *PlayerSession, emit func(string)) { emit(p.GameSessionID) })

@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,29 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Ended sessions can be read for as long as the options say, and no longer.
+func TestRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := openWith(t, celltest.Options{Sessions: session.Options{Retention: 2 * time.Hour}})
+		defer a.Close()
+		a.furnish()
+		id := a.active("p")
+		seat := a.reserve(id, "ana")[0]
+		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
+		celltest.Pass(2*time.Hour - time.Minute)
+		a.want(id, session.Terminated)
+		a.player(seat)
+		celltest.Pass(10 * time.Minute) // 5 in memory, and the time until expired rows are removed
+		if g, err := a.Sessions.Get(a.Ctx, id); err == nil {
+			t.Errorf("the game session is still there: %+v", g)
+		}
+		page, _, err := a.Sessions.Players.List(a.Ctx, session.PlayerQuery{PlayerSessionID: seat, Limit: 1})
+		if err != nil || len(page) != 0 {
+			t.Errorf("the player session is still there: %v, %v", page, err)
+		}
+	})
 }
 
 func TestList_Filters(t *testing.T) {

@@ -23,6 +23,7 @@ type Deps struct {
 type Options struct {
 	ReservationTimeout time.Duration // from RESERVED to TIMEDOUT; default 60 s, as at AWS
 	Linger             time.Duration // how long ended sessions stay in memory; default 5 min
+	Retention          time.Duration // how long ended sessions can be read; default Retention
 }
 
 // Service provides game sessions and player sessions to the doors and the packages above.
@@ -51,9 +52,10 @@ type Service struct {
 func New(st *store.Store, d Deps, o Options) *Service {
 	o.ReservationTimeout = cmp.Or(o.ReservationTimeout, time.Minute)
 	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
+	o.Retention = cmp.Or(o.Retention, Retention)
 	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes}
 	s.loop = wake.NewLoop(s.next, func(ctx context.Context) error { return s.sweep.Do(ctx, struct{}{}) })
-	s.Games = newGames(st, d.Events, s.loop.Nudge)
+	s.Games = newGames(st, d.Events, o, s.loop.Nudge)
 	s.Players = newPlayers(s.Games, d.Computes, o)
 	s.counted = s.countActivating
 	s.create = store.NewCommand(st, "session.create", s.runCreate)

@@ -47,7 +47,7 @@ func openShop(ctx context.Context, driver store.Driver, dir, base string, anyone
 		return nil, err
 	}
 	s := &shop{st: store.New(store.Options{Driver: driver}), base: base}
-	events := event.New(s.st)
+	events := event.New(s.st, event.Options{})
 	keys := auth.New(s.st, events, master, nil)
 	s.objects = object.New(s.st, object.Options{Blobs: blob.New(dir), MaxSize: 1 << 20})
 	s.builds = build.New(s.st, build.Deps{Events: events, Tags: tag.New(s.st), Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})

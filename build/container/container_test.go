@@ -41,7 +41,7 @@ func in(t *testing.T, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		st := store.New(store.Options{Driver: store.NewMemory()})
-		y := &yard{T: t, st: st, events: event.New(st), tags: tag.New(st), used: map[int]string{}}
+		y := &yard{T: t, st: st, events: event.New(st, event.Options{}), tags: tag.New(st), used: map[int]string{}}
 		y.groups = container.New(st, container.Deps{Events: y.events, Tags: y.tags, Resolve: func(_ context.Context, image string) (string, error) {
 			y.asked.Add(1)
 			return y.answer(image)

@@ -63,6 +63,10 @@ type serverFlags struct {
 	DeploymentBake time.Duration `default:"30s" help:"How long the container groups of a new version must stay ready before the next ones are replaced; a crash in this time counts against the deployment (${default}; 0: not at all)."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
+	EventKeep      time.Duration `name:"event-retention" default:"720h" help:"How long events are kept, at least 1h (${default})."`
+	SessionKeep    time.Duration `name:"session-retention" default:"720h" help:"How long ended game sessions and player sessions can be described, at least 1h (${default})."`
+	PlacementKeep  time.Duration `name:"placement-retention" default:"720h" help:"How long ended placements can be described, at least 1h (${default})."`
+	TicketKeep     time.Duration `name:"ticket-retention" default:"24h" help:"How long ended matchmaking tickets can be described, at least 1h; as long their ids cannot be used again (${default})."`
 	AuditKeep      time.Duration `name:"audit-retention" default:"2160h" help:"How long the audit log is kept (${default})."`
 	AuditSink      string        `name:"audit-sink" placeholder:"URL|FILE" help:"Where records of the audit log are kept besides, each as a line of JSON: in a file, or wherever the URL takes them."`
 	AuditSecret    string        `name:"audit-sink-secret" placeholder:"TEXT" help:"Secret that signs the requests to the URL of --audit-sink; better given as MUSTER_AUDIT_SINK_SECRET or in a file, where other users cannot see it."`
@@ -168,6 +172,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Record, o.DrainTimeout, o.RemoteAccess = f.Record, f.DrainTimeout, f.RemoteAccess
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
+	o.Events.Retention, o.Sessions.Retention, o.Placements.Retention, o.Matches.Retention = f.EventKeep, f.SessionKeep, f.PlacementKeep, f.TicketKeep
 	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
 	if o.Instances.Bake = f.DeploymentBake; f.DeploymentBake == 0 {
 		o.Instances.Bake = -1

@@ -56,6 +56,7 @@ type Options struct {
 	Pending   int          // commands that may wait for durability; 0: the store's default
 	Computes  compute.Options
 	Instances instance.Options
+	Sessions  session.Options
 
 	Definitions fleet.Definitions // of container groups; nil: there are none
 }
@@ -70,11 +71,11 @@ func New(t rapid.TB, o Options) *Cell {
 	var err error
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c.Must(err)
-	c.Events, c.Tags = event.New(c.Store), tag.New(c.Store)
+	c.Events, c.Tags = event.New(c.Store, event.Options{}), tag.New(c.Store)
 	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Builds: ready, Definitions: o.Definitions})
 	o.Computes.Tokens = c.Secrets
 	c.Computes = compute.New(c.Store, compute.Deps{Events: c.Events, Fleets: c.Fleets, Tags: c.Tags}, o.Computes)
-	c.Sessions = session.New(c.Store, session.Deps{Events: c.Events, Fleets: c.Fleets, Computes: c.Computes}, session.Options{})
+	c.Sessions = session.New(c.Store, session.Deps{Events: c.Events, Fleets: c.Fleets, Computes: c.Computes}, o.Sessions)
 	c.Instances = instance.New(c.Store, instance.Deps{
 		Events: c.Events, Tags: c.Tags, Fleets: c.Fleets, Computes: c.Computes, Sessions: c.Sessions,
 	}, o.Instances)

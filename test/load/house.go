@@ -71,7 +71,7 @@ func openOn(ctx context.Context, driver store.Driver, n int) (*house, error) {
 	}
 	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	h := &house{store: store.New(store.Options{Driver: driver})}
-	events, tags := event.New(h.store), tag.New(h.store)
+	events, tags := event.New(h.store, event.Options{}), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})

@@ -61,7 +61,7 @@ func openMarket(t *testing.T) *market {
 	check(t, err)
 	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
-	events, tags := event.New(h.store), tag.New(h.store)
+	events, tags := event.New(h.store, event.Options{}), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	m := &market{house: h, when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
 	m.fleets = fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})

@@ -33,7 +33,7 @@ func TestRefresh(t *testing.T) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	ok(err)
 	st := store.New(store.Options{Driver: store.NewMemory()})
-	events, tags := event.New(st), tag.New(st)
+	events, tags := event.New(st, event.Options{}), tag.New(st)
 	fleets := fleet.New(st, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	computes := compute.New(st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	sessions := gaming.New(st, gaming.Deps{Events: events, Fleets: fleets, Computes: computes}, gaming.Options{})
