@@ -163,6 +163,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.Serv
 // Close ends long polls and WebSockets; their clients reconnect. It must be called once.
 func (b *Backend) Close(ctx context.Context) {
 	close(b.hub.closing)
+	b.sockets.absent.close() // the connections that end now come back
 	b.sockets.door.close(ctx)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
@@ -53,7 +54,7 @@ func newHouse(t testing.TB) *house {
 	h.Must(err)
 	_, err = matches.RuleSets.Create(h.Ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
 	h.Must(err)
-	_, err = matches.Configurations.Create(h.Ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{Name: "alone", RuleSet: "duel", Mode: flexmatch.Standalone}})
+	_, err = matches.Configurations.Create(h.Ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{Name: "alone", RuleSet: "duel", Mode: flexmatch.Standalone, RequestTimeout: time.Hour}})
 	h.Must(err)
 	h.Start(queues.Run, matches.Run, h.lobby.Run)
 	return h

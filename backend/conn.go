@@ -122,7 +122,9 @@ func (c *socket) run() {
 	c.read()
 	c.end(websocket.CloseNormalClosure, "")
 	c.writer.Wait()
-	c.of.door.remove(c)
+	if player := c.of.door.remove(c); player != "" {
+		c.of.left(player)
+	}
 	c.of.metrics.sockets.Dec()
 }
 
@@ -177,6 +179,7 @@ func (c *socket) become(a *identity.Access, resume string) {
 	write := c.mark(greeting) // before a change can be due
 	c.mu.Unlock()
 	c.of.door.take(c, a.PlayerID(), c.of.config.Limits.Sockets)
+	c.of.absent.end(a.PlayerID())
 	if write {
 		c.write()
 		return

@@ -111,6 +111,7 @@ func (b *Backend) run(rq *request, rt route) (answer, error) {
 			return answer{}, err
 		}
 		door.Known(rq.http)
+		b.sockets.absent.heard(rq.player.PlayerID)
 	}
 	if err := rq.readBody(); err != nil {
 		return answer{}, err

@@ -185,19 +185,29 @@ func (d *socketDoor) toPing(batch []*socket, now time.Duration) (all []*socket, 
 	return batch, false
 }
 
-// remove removes a connection that has ended, and undoes enter.
-func (d *socketDoor) remove(c *socket) {
+// remove removes a connection that has ended, and undoes enter. It returns the player whose
+// last connection this was, or "".
+func (d *socketDoor) remove(c *socket) (last string) {
 	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pings.Remove(c.place)
 	if c.access == nil {
-		return
+		return ""
 	}
 	player := c.access.PlayerID()
-	if d.of[player] = slices.DeleteFunc(d.of[player], func(x *socket) bool { return x == c }); len(d.of[player]) == 0 {
-		delete(d.of, player)
+	if d.of[player] = slices.DeleteFunc(d.of[player], func(x *socket) bool { return x == c }); len(d.of[player]) > 0 {
+		return ""
 	}
+	delete(d.of, player)
+	return player
+}
+
+// has reports whether a player has a connection.
+func (d *socketDoor) has(player string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.of[player]) > 0
 }
 
 // take assigns a connection to its player; one more than allowed replaces the oldest.
@@ -227,11 +237,12 @@ func (d *socketDoor) wake(players []string) {
 type sockets struct {
 	*core
 	door     *socketDoor
+	absent   *absences
 	upgrader websocket.Upgrader
 }
 
 func newSockets(c *core) *sockets {
-	s := &sockets{core: c, door: newSocketDoor()}
+	s := &sockets{core: c, door: newSocketDoor(), absent: newAbsences()}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: writeWithin, ReadBufferSize: 256, WriteBufferSize: 4 << 10, WriteBufferPool: &sync.Pool{},
 		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.admits,
