@@ -270,6 +270,45 @@ func TestCluster_GameServer(t *testing.T) {
 	}
 }
 
+// A per-instance group of an instance that is drained, without a deadline, ends with the last
+// game server there.
+func TestCluster_PerInstanceEndsLast(t *testing.T) {
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	d := desired("i-1", 2)
+	d.Groups = append(d.Groups, protocol.Group{Name: "beside", PerInstance: true, Definition: "arn:beside:1", MemoryMiB: 64, CPUMillis: 100, Containers: []protocol.Container{
+		{Name: "helper", Essential: true, Image: "registry.example/helper@sha256:" + strings.Repeat("cd", 32)},
+	}})
+	m.assign(d)
+	games := []*corev1.Pod{k.appears("i-1", "0", 1), k.appears("i-1", "1", 1)}
+	for _, p := range append(games, k.appears("i-1", "beside", 1)) {
+		k.runs(p, "node-1")
+	}
+	m.until("all run", func() bool {
+		return !slices.ContainsFunc([]string{"0", "1", "beside"}, func(name string) bool {
+			g := m.group("i-1", name)
+			return g == nil || g.Phase != protocol.GroupRunning
+		})
+	})
+	d.Stop = protocol.Drain
+	m.assign(d)
+	k.ends(games[0], 0, "Completed", "")
+	m.until("one game server is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
+	if p := k.appears("i-1", "beside", 1); p.DeletionTimestamp != nil {
+		t.Error("the per-instance group ends before the last game server")
+	}
+	k.ends(games[1], 0, "Completed", "")
+	var helper *corev1.Pod
+	k.until("the per-instance group is told to end", func() bool {
+		helper = k.appears("i-1", "beside", 1)
+		return helper.DeletionTimestamp != nil
+	})
+	k.vanishes(helper)
+	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+}
+
 // tokenIsHidden checks that a pod refers to its token, which is in the instance's Secret.
 func tokenIsHidden(t *testing.T, k kubelet, p *corev1.Pod) {
 	t.Helper()

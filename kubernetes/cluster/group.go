@@ -65,7 +65,7 @@ func (c *Cluster) look(ctx context.Context, k key) (again time.Time, err error) 
 		g = &group{name: k.group}
 		c.groups[k] = g
 	}
-	w := g.want
+	w := c.besideGames(k, g.want)
 	s, m := decide(w, g.memory, pods, time.Now(), chance())
 	g.memory = m
 	wasGone := g.gone
@@ -73,6 +73,9 @@ func (c *Cluster) look(ctx context.Context, k key) (again time.Time, err error) 
 	over := s.gone && w == nil && len(pods) == 0
 	if over {
 		delete(c.groups, k)
+	}
+	if s.gone && !wasGone {
+		c.lookBeside(k)
 	}
 	c.mu.Unlock()
 	if over {
@@ -82,6 +85,32 @@ func (c *Cluster) look(ctx context.Context, k key) (again time.Time, err error) 
 		c.link.Changed()
 	}
 	return s.look, c.do(ctx, k, g, w, s)
+}
+
+// besideGames returns what is desired of a group now: a per-instance group of an instance that
+// is drained runs until the game servers there are gone. The caller must hold mu.
+func (c *Cluster) besideGames(k key, w *wanted) *wanted {
+	if w == nil || !w.group.PerInstance || w.desired.Stop != protocol.Drain {
+		return w
+	}
+	now := *w
+	now.stop, now.stopBy = protocol.End, time.Time{}
+	for other, g := range c.groups {
+		if other.instance == k.instance && g.want != nil && !g.want.group.PerInstance && !g.gone {
+			now.stop = protocol.Keep
+		}
+	}
+	return &now
+}
+
+// lookBeside has the per-instance groups beside a group looked at that is gone. The caller must
+// hold mu.
+func (c *Cluster) lookBeside(k key) {
+	for other, g := range c.groups {
+		if other.instance == k.instance && g.want != nil && g.want.group.PerInstance {
+			c.queue.Add(other)
+		}
+	}
 }
 
 // checkNodes makes certain whether the nodes exist that pods of a group are on.
