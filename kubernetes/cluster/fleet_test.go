@@ -53,18 +53,9 @@ func (k kubelet) plays(p *corev1.Pod, port string) {
 	if program == "" {
 		k.t.Skip("ARENA_BIN is not set; make kube runs this test")
 	}
-	var env []string
-	for _, v := range p.Spec.Containers[0].Env {
-		value := v.Value
-		if v.ValueFrom != nil {
-			ref := v.ValueFrom.SecretKeyRef
-			s, err := k.Core.Secrets("default").Get(k.t.Context(), ref.Name, metav1.GetOptions{})
-			if err != nil {
-				k.t.Fatal(err)
-			}
-			value = string(s.Data[ref.Key])
-		}
-		env = append(env, v.Name+"="+value)
+	env, err := k.environment(k.t.Context(), p)
+	if err != nil {
+		k.t.Fatal(err)
 	}
 	k.Program(k.t, "/usr/bin/env", append(append([]string{"-i"}, env...), program, "server", "--port="+port)...)
 }
@@ -107,14 +98,26 @@ func (c caller) try(req *http.Request, out any) error {
 	return json.Unmarshal(text, out)
 }
 
+// joins returns the arguments with which muster-kubernetes joins a cluster to a location.
+func (c caller) joins(k kubelet, location string) []string {
+	c.t.Helper()
+	var token protocol.JoinToken
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.base+protocol.PathTokens+"?"+url.Values{"location": {location}}.Encode(), nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.do(req, &token)
+	return []string{"--server=" + c.base, "--token=" + token.Token, "--kubeconfig=" + k.Kubeconfig(), "--namespace=default"}
+}
+
 // serve starts the program muster and returns how to call it.
-func serve(t *testing.T) caller {
+func serve(t *testing.T, flags ...string) caller {
 	t.Helper()
 	program := os.Getenv("MUSTER_BIN")
 	if program == "" {
 		t.Skip("MUSTER_BIN is not set; make kube runs this test")
 	}
-	cmd := exec.Command(program, "local", "--no-demo", "--engine=none", "--listen=127.0.0.1:0", "--data="+t.TempDir())
+	cmd := exec.Command(program, append([]string{"local", "--no-demo", "--engine=none", "--listen=127.0.0.1:0", "--data=" + t.TempDir()}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -147,13 +150,7 @@ func TestCluster_Fleet(t *testing.T) {
 	k := kubelet{t, kubetest.Start(t)}
 	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.1"})
 	muster.call("CreateLocation", `{"LocationName":"custom-cluster"}`, new(any))
-	var token protocol.JoinToken
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, muster.base+protocol.PathTokens+"?"+url.Values{"location": {"custom-cluster"}}.Encode(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	muster.do(req, &token)
-	k.Program(t, os.Getenv("MUSTER_KUBERNETES_BIN"), "--server="+muster.base, "--token="+token.Token, "--kubeconfig="+k.Kubeconfig(), "--namespace=default")
+	k.Program(t, os.Getenv("MUSTER_KUBERNETES_BIN"), muster.joins(k, "custom-cluster")...)
 	port := freePort(t)
 	image := "registry.example/arena@sha256:" + strings.Repeat("ab", 32)
 	muster.call("CreateContainerGroupDefinition", fmt.Sprintf(`{"Name":"arena","OperatingSystem":"AMAZON_LINUX_2023","TotalMemoryLimitMebibytes":256,"TotalVcpuLimit":0.25,
