@@ -73,7 +73,7 @@ func New(o Options) (*Agent, error) {
 		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
 		Jailer:   jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}),
 		BuildKey: func() ed25519.PublicKey { return a.server.Credential().BuildKey },
-		Full:     sampler.full, Usage: sampler.usage, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
+		Full:     sampler.full, Usage: sampler.usage, Used: sampler.used, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
 	}
 	if o.Server != "" {
 		a.machine.Certify = a.server.certify
@@ -87,7 +87,7 @@ func New(o Options) (*Agent, error) {
 		Starts: make(chan struct{}, maxStarts), Full: sampler.full, Exited: a.exited, Changed: a.link.Changed, Log: a.log,
 	}
 	a.instances = &instances{m: a.machine, g: a.groups, byID: map[string]member{}}
-	a.host.instances = a.instances
+	a.host.instances, a.host.tails = a.instances, newTails(a.instances)
 	a.host.shells = &shells{server: a.server, instances: a.instances, facts: &a.opts.Facts, places: make(chan struct{}, maxShells), log: a.log}
 	return a, err
 }
@@ -96,7 +96,7 @@ func New(o Options) (*Agent, error) {
 func (a *Agent) facts() protocol.Facts {
 	f := a.opts.Facts
 	f.Engine = a.engines.of()
-	f.Certificates = true
+	f.Certificates, f.Tails = true, true
 	f.LegacyClosed = a.LegacyClosed()
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,6 +150,7 @@ type containers struct {
 	mu    sync.Mutex
 	last  engine.Sample
 	usage protocol.Usage
+	used  []protocol.UsageAt
 }
 
 func (c *containers) measure(ctx context.Context) error {
@@ -158,7 +160,11 @@ func (c *containers) measure(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	first := c.last.At.IsZero()
 	c.usage, c.last = now.Since(c.last), now
+	if !first {
+		c.used = addUsage(c.used, now.At, c.usage)
+	}
 	return nil
 }
 
@@ -166,6 +172,12 @@ func (c *containers) Usage() protocol.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.usage
+}
+
+func (c *containers) Used() []protocol.UsageAt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.used)
 }
 
 func (c *containers) Labels() group.Labels {

@@ -132,6 +132,12 @@ func (b *box) Exec(context.Context, engine.ExecOptions) (*engine.Exec, error) {
 	return nil, errors.ErrUnsupported
 }
 
+func (b *box) Used() []protocol.UsageAt { return nil }
+
+func (b *box) LastLines(ctx context.Context, container string, _ int, to io.Writer) error {
+	return b.Output(ctx, container, to, false)
+}
+
 func (b *box) Output(_ context.Context, container string, to io.Writer, _ bool) error {
 	_, err := fmt.Fprintf(to, "output of %s\n", container)
 	return err

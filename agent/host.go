@@ -14,6 +14,7 @@ type host struct {
 	uploads   *uploads
 	reports   *reports
 	shells    *shells
+	tails     *tails
 	sampler   *sampler
 	log       *slog.Logger
 }
@@ -27,6 +28,8 @@ func (h *host) Status() *protocol.Status {
 func (h *host) Exits(seq uint64) []protocol.Exited { return h.reports.after(seq) }
 
 func (h *host) LogsStored() <-chan protocol.LogsStored { return h.uploads.done }
+
+func (h *host) Tailed() <-chan protocol.Tailed { return h.tails.done }
 
 func (h *host) Obey(ctx context.Context, m protocol.Message) {
 	switch {
@@ -48,6 +51,8 @@ func (h *host) Obey(ctx context.Context, m protocol.Message) {
 		h.uploads.collect(ctx, i, *m.Collect)
 	case m.Shell != nil:
 		h.shells.begin(ctx, *m.Shell)
+	case m.Tail != nil:
+		h.tails.begin(ctx, *m.Tail)
 	case m.Ack != nil:
 		if err := h.reports.ack(m.Ack.Seq); err != nil {
 			h.log.Warn("report not forgotten", "error", err)

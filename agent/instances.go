@@ -38,6 +38,7 @@ type member interface {
 
 	PackLogs(io.Writer, protocol.Collect) error
 	DropLogs(processID string) error
+	Tail(ctx context.Context, processID string, most int) (protocol.Tailed, error)
 	Remove() error
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +23,8 @@ type sampler struct {
 	last     time.Time
 	cpu      map[int]time.Duration // used by the processes of a session, by the session's leader
 	usages   map[int]protocol.Usage
-	idle     time.Duration // of all processors since the boot
+	before   map[int][]protocol.UsageAt // the last ones, by the session's leader
+	idle     time.Duration              // of all processors since the boot
 	total    time.Duration
 	busy     int // thousandths of processors, over the last period
 	memTotal int // MiB
@@ -40,6 +42,23 @@ func (s *sampler) usage(pid int) protocol.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.usages[pid]
+}
+
+// used returns the usage of a process and the processes it started over the last minutes,
+// oldest first.
+func (s *sampler) used(pid int) []protocol.UsageAt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.before[pid])
+}
+
+// mostUsed is how many measurements are kept: ten minutes of them.
+const mostUsed = int(10 * time.Minute / protocol.Period)
+
+// addUsage adds a measurement to others, and drops the oldest if there are too many.
+func addUsage(all []protocol.UsageAt, at time.Time, u protocol.Usage) []protocol.UsageAt {
+	all = append(all, protocol.UsageAt{At: at, Usage: u})
+	return all[max(len(all)-mostUsed, 0):]
 }
 
 // full reports whether the disk is too full to launch anything.

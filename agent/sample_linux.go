@@ -34,15 +34,16 @@ func (s *sampler) sample() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	period := now.Sub(s.last)
-	usages := make(map[int]protocol.Usage, len(cpu))
+	usages, series := make(map[int]protocol.Usage, len(cpu)), make(map[int][]protocol.UsageAt, len(cpu))
 	for session, used := range cpu {
 		u := protocol.Usage{MemoryMiB: memory[session] * os.Getpagesize() >> 20}
 		if before, ok := s.cpu[session]; ok && !s.last.IsZero() && period > 0 {
 			u.CPUMillis = int(max(used-before, 0) * 1000 / period)
+			series[session] = addUsage(s.before[session], now, u)
 		}
 		usages[session] = u
 	}
-	s.cpu, s.usages, s.last = cpu, usages, now
+	s.cpu, s.usages, s.before, s.last = cpu, usages, series, now
 	s.sampleMachine(period)
 }
 

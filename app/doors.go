@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/api"
 	"github.com/musterhq/muster/app/lab"
 	"github.com/musterhq/muster/app/pages"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/autoscaling"
 	"github.com/musterhq/muster/backend"
@@ -80,6 +81,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		Shells:       access.options(),
 		Allow:        d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})
+	d.tails.hosts = all.hosts
 	services := api.Services{
 		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,
 		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
@@ -127,6 +129,9 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	c.People(d.people(o, at))
 	c.Views(d.pages.Views(pages.Gate{
 		Allow: d.callers.allow, AllowOf: d.callers.allowOf, TicketOf: d.configurationOf,
+		Named: func(r *http.Request, name string) {
+			audit.From(r.Context()).AddResources(func() []string { return []string{name} })
+		},
 		Who: func(r *http.Request, action auth.Action) (auth.Caller, error) {
 			caller, _, err := d.callers.who(r, action)
 			return caller, err

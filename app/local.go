@@ -49,6 +49,7 @@ func (l *local) open(a *App) {
 		},
 	})
 	d.instances.AddLauncher(h)
+	d.tails.local = h
 	l.runs = append(l.runs, h.Run)
 }
 

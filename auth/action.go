@@ -20,6 +20,7 @@ const (
 	ReadPlayerSessionIDs Action = "muster:ReadPlayerSessionIds" // see the ids with which game servers accept players
 	ReadPlayerData       Action = "muster:ReadPlayerData"       // read the stored data of players, in every namespace
 	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
+	ReadLogs             Action = "muster:ReadLogs"             // read what running game servers write
 	BanPlayer            Action = "muster:BanPlayer"            // ban players
 	LogIn                Action = "muster:LogIn"                // log in to the console; every role may, like the next two
 	LogOut               Action = "muster:LogOut"               // log out of it
@@ -32,7 +33,7 @@ var backendActions = set(
 	"AcceptMatch", "ClaimGameServer", "CreateGameSession", "CreatePlayerSession", "CreatePlayerSessions",
 	"StartGameSessionPlacement", "StartMatchBackfill", "StartMatchmaking",
 	"StopGameSessionPlacement", "StopMatchmaking", "TerminateGameSession", "UpdateGameSession",
-	ReadHosts, ReadPlayerSessionIDs, ReadPlayerData, WritePlayerData, BanPlayer,
+	ReadHosts, ReadLogs, ReadPlayerSessionIDs, ReadPlayerData, WritePlayerData, BanPlayer,
 )
 
 // serverActions are the actions that a game server or its wrapper needs.

@@ -214,11 +214,21 @@ func (f *follower) run(ctx context.Context) error {
 		if time.Since(f.checked) < recheck {
 			continue
 		}
-		if _, err := f.view.Allow(f.request, f.query); err != nil {
+		if err := f.allowed(); err != nil {
 			return f.refuse(err)
 		}
 		f.checked = time.Now()
 	}
+}
+
+// allowed returns a fault if the follower may not see the view any more. A signature is not
+// checked again: it expires after some minutes, but whose it is may still be asked.
+func (f *follower) allowed() error {
+	if still := f.console.opts.Still; still != nil && f.request.Header.Get("Authorization") != "" {
+		return still(f.request, f.caller)
+	}
+	_, err := f.view.Allow(f.request, f.query)
+	return err
 }
 
 // computeTime bounds the time to compute a view.

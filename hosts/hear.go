@@ -31,6 +31,8 @@ func (l *link) hear(ctx context.Context, m protocol.Message) error {
 		return l.exited(ctx, *m.Exited)
 	case m.LogsStored != nil:
 		l.logsStored(*m.LogsStored)
+	case m.Tailed != nil:
+		l.tailed(*m.Tailed)
 	case m.SecretKept != nil:
 		return l.secretKept(ctx)
 	}
@@ -51,6 +53,7 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	elsewhere := l.elsewhere(h.Run, time.Now())
 	l.mu.Lock()
 	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
+	l.tails = h.Facts.Tails
 	l.mu.Unlock()
 	l.desired.Send()
 	if elsewhere {

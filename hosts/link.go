@@ -51,6 +51,8 @@ type link struct {
 	shells  *protocol.ShellOffer // from its Hello; nil if the agent is older than remote shells
 	inside  *protocol.ShellOffer // the same for shells in containers
 	pending map[string]ending
+	tails   bool                            // it answers Tail
+	asked   map[string]chan protocol.Tailed // by id of the request
 }
 
 // ending is a process whose end is stored, and whose logs have not arrived.
@@ -67,7 +69,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) 
 	}
 	l := &link{
 		s: s, hostID: hostID, ws: ws, remote: r, desired: wake.NewNudge(), queue: make(chan protocol.Message, maxQueued),
-		ended: make(chan struct{}), tokens: map[string]token{}, pending: map[string]ending{},
+		ended: make(chan struct{}), tokens: map[string]token{}, pending: map[string]ending{}, asked: map[string]chan protocol.Tailed{},
 	}
 	if !s.enter(l) {
 		l.drop()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +93,12 @@ func (r *Running) Containers() []protocol.ContainerStatus {
 // have been removed.
 func (r *Running) Logs(ctx context.Context, container string, to io.Writer) error {
 	return r.logs(ctx, container, "all", to)
+}
+
+// LastLines writes the last lines of what the engine has kept of a container's output, at
+// most so many. The container must not have been removed.
+func (r *Running) LastLines(ctx context.Context, container string, most int, to io.Writer) error {
+	return r.logs(ctx, container, strconv.Itoa(most), to)
 }
 
 func (r *Running) logs(ctx context.Context, name, tail string, to io.Writer) error {

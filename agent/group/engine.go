@@ -38,8 +38,9 @@ type Containers interface {
 	Labels() Labels
 	Status() []protocol.ContainerStatus
 	Usage() protocol.Usage
-	Ended() <-chan struct{} // closed when an essential container has ended
-	End() End               // which one, and how; valid once Ended is closed
+	Used() []protocol.UsageAt // over the last minutes, oldest first
+	Ended() <-chan struct{}   // closed when an essential container has ended
+	End() End                 // which one, and how; valid once Ended is closed
 	// Stop ends all containers, by force after the grace period or when ctx ends. Their
 	// output can be read until Remove.
 	Stop(ctx context.Context, grace time.Duration) error
@@ -47,6 +48,8 @@ type Containers interface {
 	// Output writes what a container has written so far; if follow is set, it goes on
 	// until the container has ended.
 	Output(ctx context.Context, container string, to io.Writer, follow bool) error
+	// LastLines writes the last lines that a container has written, at most so many.
+	LastLines(ctx context.Context, container string, most int, to io.Writer) error
 	// Exec starts a program in a container, beside its own. The caller must close it.
 	Exec(ctx context.Context, o engine.ExecOptions) (*engine.Exec, error)
 }

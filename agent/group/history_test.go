@@ -249,6 +249,12 @@ func (a *actor) Exec(context.Context, engine.ExecOptions) (*engine.Exec, error) 
 	return nil, errors.ErrUnsupported
 }
 
+func (a *actor) Used() []protocol.UsageAt { return nil }
+
+func (a *actor) LastLines(ctx context.Context, container string, _ int, to io.Writer) error {
+	return a.Output(ctx, container, to, false)
+}
+
 func (a *actor) Output(_ context.Context, container string, to io.Writer, _ bool) error {
 	_, err := fmt.Fprintf(to, "%s of %s\n", container, a.launch.ProcessID)
 	return err

@@ -36,12 +36,13 @@ type Machine struct {
 	Legacy   *legacy.Server       // for processes with Server SDK 3 and 4; nil: they cannot connect
 	KeepLogs time.Duration        // how long an instance's folder outlives it, so that logs can be fetched
 
-	BuildKey func() ed25519.PublicKey     // verifies builds
-	Full     func() bool                  // reports whether the disk is too full to launch anything
-	Usage    func(pid int) protocol.Usage // of a process and those it started
-	Certify  Certify                      // nil: there are no certificates
-	Exited   func(protocol.Exited)        // stores the report of a process's end, and sends it
-	Changed  func()                       // called when Report or Over has changed; does not block
+	BuildKey func() ed25519.PublicKey         // verifies builds
+	Full     func() bool                      // reports whether the disk is too full to launch anything
+	Usage    func(pid int) protocol.Usage     // of a process and those it started
+	Used     func(pid int) []protocol.UsageAt // the same over the last minutes; may be nil
+	Certify  Certify                          // nil: there are no certificates
+	Exited   func(protocol.Exited)            // stores the report of a process's end, and sends it
+	Changed  func()                           // called when Report or Over has changed; does not block
 	Log      *slog.Logger
 }
 

@@ -43,11 +43,13 @@ type Host interface {
 	// Exits returns the reports with numbers above seq that Muster has not acknowledged,
 	// oldest first.
 	Exits(seq uint64) []protocol.Exited
-	// Obey carries out a message from Muster: Assign, Kill, Collect, Ack or Shell. Work that
+	// Obey carries out a message from Muster: Assign, Kill, Collect, Ack, Shell or Tail. Work that
 	// takes long continues until ctx ends, across connections.
 	Obey(ctx context.Context, m protocol.Message)
 	// LogsStored is the channel of results of Collect.
 	LogsStored() <-chan protocol.LogsStored
+	// Tailed is the channel of answers to Tail; nil: there are none.
+	Tailed() <-chan protocol.Tailed
 }
 
 // Link is the connection to Muster. Create it with New, and call Keep once.
@@ -199,6 +201,8 @@ func (l *Link) speak(ctx context.Context, ws *websocket.Conn) error {
 			}
 		case done := <-l.opts.Host.LogsStored():
 			err = send(protocol.Message{LogsStored: &done})
+		case tailed := <-l.opts.Host.Tailed():
+			err = send(protocol.Message{Tailed: &tailed})
 		case <-l.opts.Server.secretKept:
 			err = send(protocol.Message{SecretKept: &protocol.SecretKept{}})
 		}

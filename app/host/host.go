@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -261,6 +262,16 @@ func (h *Host) Owns(ref compute.Ref) bool {
 
 // leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
+
+// Tail returns the end of what a process that we run has written, and what it used lately.
+// Errors: InvalidRequest.
+func (h *Host) Tail(ctx context.Context, ref compute.Ref, most int) (protocol.Tailed, error) {
+	out := h.agent.Load().Tail(ctx, protocol.Tail{InstanceID: h.id, ProcessID: ref.ProcessID, Most: most})
+	if out.Problem != "" {
+		return out, fault.Invalid("%s", out.Problem)
+	}
+	return out, nil
+}
 
 // Ended makes sure that a process that counts as ended is gone (instance.Launcher).
 func (h *Host) Ended(ref compute.Ref, why event.Code) {

@@ -37,6 +37,11 @@ type Services struct {
 	States     func() []client.Fleet // every fleet with its load
 	Tags       func(resourceARN string) map[string]string
 	Logger     *slog.Logger
+
+	// Tail returns the end of what a process has written, at most so many bytes of each
+	// stream, and what it used lately; nil if no agent runs it. Errors: InvalidRequest (its
+	// agent cannot say now), Throttling.
+	Tail func(ctx context.Context, p *compute.Process, most int) (*Tail, error)
 }
 
 // Pages computes the pages of one node.

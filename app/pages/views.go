@@ -24,6 +24,8 @@ type Gate struct {
 	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
 	// Who returns the sender of a request whatever its role. action is for the audit log.
 	Who func(r *http.Request, action auth.Action) (auth.Caller, error)
+	// Named adds a name to what the audit log has of a request.
+	Named func(r *http.Request, name string)
 	// TicketOf returns the name of a ticket's configuration, "" if the ticket does not exist.
 	TicketOf func(ctx context.Context, id string) (string, error)
 }
@@ -108,10 +110,26 @@ func (p *Pages) hostingViews(g Gate) map[string]console.View {
 			}
 			return p.GameSessions(ctx, c, in)
 		}),
+		"session-log": showTo(g.log(p), func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLog, error) {
+			return p.SessionLog(ctx, c, q.Get("id"))
+		}),
+		"session-load": showTo(g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) }),
+			func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLoad, error) {
+				return p.SessionLoad(ctx, c, q.Get("id"))
+			}),
 		"session": showTo(g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) }),
 			func(ctx context.Context, c auth.Caller, q url.Values) (*SessionPage, error) {
 				return p.GameSession(ctx, c, q.Get("id"))
 			}),
+	}
+}
+
+// log lets those see the log of a game session who may read logs; the audit log names it.
+func (g Gate) log(p *Pages) allowing {
+	return func(r *http.Request, q url.Values) (auth.Caller, error) {
+		caller, err := g.Allow(r, auth.ReadLogs, p.fleetOf(q.Get("id")))
+		g.Named(r, q.Get("id"))
+		return caller, err
 	}
 }
 

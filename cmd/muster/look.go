@@ -131,15 +131,32 @@ func (c *fleetsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Fleets(t.ctx, c.ByLocation)
 }
 
+// sessionsCommand is `muster sessions`.
 type sessionsCommand struct {
+	List listSessionsCommand `cmd:"" default:"withargs" help:"Show game sessions."`
+	Logs sessionLogsCommand  `cmd:"" help:"Show the end of the log of the game server that hosts a game session now."`
+}
+
+type listSessionsCommand struct {
 	watchFlags
 	Fleet  string `placeholder:"ID" help:"Only this fleet's."`
 	Status string `placeholder:"STATUS" help:"Only those that are ACTIVATING, ACTIVE, TERMINATING or TERMINATED."`
 }
 
 // Run shows game sessions.
-func (c *sessionsCommand) Run(t *streams, view *terminal.Terminal) error {
+func (c *listSessionsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Sessions(t.ctx, terminal.SessionFilter{FleetID: c.Fleet, Status: c.Status})
+}
+
+type sessionLogsCommand struct {
+	lookFlags
+	ID     string `arg:"" help:"The GameSessionId, or the id that 'muster sessions' shows."`
+	Follow bool   `short:"f" help:"Go on with what it writes, until the game session ends."`
+}
+
+// Run shows the log of a game session.
+func (c *sessionLogsCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.SessionLog(t.ctx, c.ID, c.Follow)
 }
 
 type eventsCommand struct {

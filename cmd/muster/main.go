@@ -36,7 +36,7 @@ type commands struct {
 	Bots     botsCommand     `cmd:"" help:"Headless players that go the whole way on a running server, and tell how it went."`
 	Beacon   beaconCommand   `cmd:"" help:"Answer players who measure the latency to this location."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
-	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
+	Sessions sessionsCommand `cmd:"" help:"Show game sessions, and the logs of their game servers."`
 	Queues   queuesCommand   `cmd:"" help:"Show game session queues and what waits in them."`
 	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
 

@@ -14,6 +14,7 @@ type Message struct {
 	Exited     *Exited     `json:",omitempty"`
 	LogsStored *LogsStored `json:",omitempty"`
 	SecretKept *SecretKept `json:",omitempty"`
+	Tailed     *Tailed     `json:",omitempty"`
 
 	// From Muster.
 	Assign  *Assign  `json:",omitempty"`
@@ -22,6 +23,7 @@ type Message struct {
 	Ack     *Ack     `json:",omitempty"`
 	Secret  *Secret  `json:",omitempty"`
 	Shell   *Shell   `json:",omitempty"`
+	Tail    *Tail    `json:",omitempty"`
 }
 
 // Encode returns a message as a frame. It fails if the frame is too large.

@@ -52,6 +52,8 @@ type Facts struct {
 	Shells          *ShellOffer `json:",omitempty"` // nil: the agent is older than remote shells
 	ContainerShells *ShellOffer `json:",omitempty"` // in containers; nil: the agent is older than those
 
+	Tails bool `json:",omitempty"` // it answers Tail; false: the agent is older than that, or of a cluster
+
 	Certificates bool `json:",omitempty"` // it keeps certificates for instances; false: the agent is older than that, or runs no builds
 }
 

@@ -30,6 +30,8 @@ func (h host) Exits(seq uint64) []protocol.Exited { return h.c.reports.after(seq
 
 func (h host) LogsStored() <-chan protocol.LogsStored { return h.c.logs }
 
+func (h host) Tailed() <-chan protocol.Tailed { return nil } // kubectl logs shows what pods write
+
 func (h host) Obey(ctx context.Context, m protocol.Message) {
 	switch {
 	case m.Assign != nil:

@@ -9,6 +9,7 @@ import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Copy, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { Table } from "../ui/table";
+import { SessionLoad, SessionLog } from "./log";
 import { useWidth } from "../ui/width";
 
 interface Row {
@@ -127,6 +128,8 @@ function One({ id }: { id: string }) {
               <div class="alert b-warn"><Glyph tone="warn" /><span>It ended: {s.reason.toLowerCase().replaceAll("_", " ")}</span></div>
             )}
             <Panel title="Players">{s.lanes.length ? <Lanes v={s} /> : <p class="dim">Nobody has joined.</p>}</Panel>
+            {!s.ended && <SessionLoad id={id} />}
+            {may("muster:ReadLogs") && <SessionLog id={id} />}
             <div class="cols2">
               <Panel title="Game session">
                 <div class="stack"><Facts of={[

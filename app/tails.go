@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/app/pages"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/hosts"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// tails asks those who run game server processes for what these have written.
+type tails struct {
+	hosts *hosts.Server // machines that have joined; nil before the doors are open
+	local *host.Host    // the agent of this process; nil: there is none
+}
+
+// tailOf returns the end of what a process has written, at most so many bytes of each stream, and
+// what it used lately; nil if no agent runs it.
+func (d *domain) tailOf(ctx context.Context, p *compute.Process, most int) (*pages.Tail, error) {
+	ref := compute.Ref{FleetID: p.FleetID, ComputeName: p.ComputeName, ProcessID: p.ID}
+	switch t := &d.tails; {
+	case t.local != nil && t.local.Owns(ref):
+		tailed, err := t.local.Tail(ctx, ref, most)
+		return tailFrom(tailed), err
+	case t.hosts == nil || p.HostID == "":
+		return nil, nil
+	}
+	c := d.computes.Get(d.store.View(), p.FleetID, p.ComputeName)
+	if c == nil || c.InstanceID == "" {
+		return nil, nil
+	}
+	tailed, err := d.tails.hosts.Tail(ctx, p.HostID, c.InstanceID, p.ID, most)
+	return tailFrom(tailed), err
+}
+
+func tailFrom(t protocol.Tailed) *pages.Tail {
+	out := &pages.Tail{}
+	for _, s := range t.Streams {
+		out.Streams = append(out.Streams, pages.Stream{Name: s.Name, Text: strings.ToValidUTF8(string(s.Text), "\uFFFD"), End: s.End})
+	}
+	for _, u := range t.Used {
+		out.Used = append(out.Used, pages.Used{At: u.At, CPUMillis: u.CPUMillis, MemoryMiB: u.MemoryMiB})
+	}
+	return out
+}

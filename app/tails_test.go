@@ -1,0 +1,162 @@
+//go:build unix
+
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
+)
+
+// speaking returns a game server that writes two lines before it plays.
+func speaking(t *testing.T) string {
+	t.Helper()
+	first, rest, _ := strings.Cut(arenaText(t), "\n")
+	return first + "\necho the map is loaded\necho a texture is missing >&2\n" + rest
+}
+
+// outputOf returns the end of the output of a game session's process, once it has text.
+func outputOf(t *testing.T, c *client.Client, gameSessionID, text string) (out client.SessionLog) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last log is %+v", out)
+		}
+	})
+	until(t, "the log has "+text, func() bool {
+		var err error
+		if out, _, err = c.SessionLog(t.Context(), gameSessionID); err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(out.Streams, func(s client.LogStream) bool { return strings.Contains(s.Text, text) })
+	})
+	return out
+}
+
+// The log of a build's game server is read while it plays, by those who may, and the audit log
+// says so. What follows it sees what is written, and ends with the game session.
+func TestSessionLog_Build(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 26000, nil)
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": speaking(t), "install.sh": "echo ok\n"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := firstKey(t, a)
+	operator := with(t, a, admin, client.KeySpec{Name: "operator", Role: "operator"})
+	reader := with(t, a, admin, client.KeySpec{Name: "reader", Role: "read-only"})
+	var made struct {
+		GameSession struct {
+			GameSessionID string `json:"GameSessionId"`
+		}
+	}
+	until(t, "a game session can be made", func() bool {
+		return admin.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}, &made) == nil
+	})
+	id := made.GameSession.GameSessionID
+	log := outputOf(t, operator, id, "a texture is missing\n")
+	if log.Why != "" || log.Ended || log.Process == "" || len(log.Streams) != 2 || log.Streams[0] != (client.LogStream{Name: "output", Text: "the map is loaded\n", End: 18}) {
+		t.Errorf("the log is %+v", log)
+	}
+	short := id[strings.LastIndex(id, "/")+1:]
+	var out bytes.Buffer
+	view := &terminal.Terminal{Client: operator, Out: &out}
+	if err := view.SessionLog(t.Context(), short, false); err != nil || out.String() != "==> output <==\nthe map is loaded\n==> errors <==\na texture is missing\n" {
+		t.Errorf("muster sessions logs: %v\n%s", err, out.String())
+	}
+	if _, _, err := reader.SessionLog(t.Context(), id); err == nil || !strings.Contains(err.Error(), "muster:ReadLogs") {
+		t.Errorf("a reader gets %v", err)
+	}
+	if _, _, err := operator.SessionLog(t.Context(), id+"x"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a game session that does not exist: %v", err)
+	}
+
+	followed, first := make(chan error, 1), make(chan struct{})
+	var frames []client.SessionLog
+	go func() {
+		followed <- operator.FollowSessionLog(t.Context(), id, func(l client.SessionLog) error {
+			if frames = append(frames, l); len(frames) == 1 {
+				close(first)
+			}
+			if l.Ended && l.Process == "" {
+				return context.Canceled // seen
+			}
+			return nil
+		})
+	}()
+	<-first
+	in := map[string]any{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"}
+	if err := admin.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; err != context.Canceled || frames[0].Why != "" {
+		t.Errorf("following ended with %v after %+v", err, frames)
+	}
+	if err := view.SessionLog(t.Context(), id, false); err == nil || !strings.Contains(err.Error(), "get-game-session-log-url") {
+		t.Errorf("of a game session that has ended: %v", err)
+	}
+	fleet := "arn:aws:gamelift:us-east-1:000000000000:fleet/" + f.ID
+	lines := audited(t, admin, "console muster:ReadLogs reader")
+	for _, want := range []string{
+		"console muster:ReadLogs operator ok [" + fleet + " " + id + "]",
+		"console muster:ReadLogs reader AccessDeniedException [" + fleet + " " + id + "]",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("there is no record %q:\n%s", want, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// The log of a developer's own program is read, too; what no agent runs has none here.
+func TestSessionLog_Exec(t *testing.T) {
+	t.Parallel()
+	out, program := newScreen(), filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(program, []byte(speaking(t)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, func(o *app.Options) {
+		o.Out, o.Host = out, &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+	})
+	base := out.await(t, "ready ")
+	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
+	made := createWhenFree(t, base, map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
+	c := &client.Client{Endpoint: base}
+	if log := outputOf(t, c, made.GameSessionID, "the map is loaded"); log.Process != first.ProcessID {
+		t.Errorf("the log is %+v", log)
+	}
+	answer, err := http.Get(base + "/console/api/views/session-load?id=" + made.GameSessionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var load struct {
+		Data struct {
+			Why  string
+			Used []any
+		}
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&load); err != nil || answer.StatusCode != http.StatusOK || load.Data.Why != "" || load.Data.Used == nil {
+		t.Errorf("what it used: %d %+v, %v", answer.StatusCode, load, err)
+	}
+}
