@@ -89,6 +89,30 @@ func TestViews_Live(t *testing.T) {
 	})
 }
 
+// A view that takes long is computed less often than it is asked for.
+func TestViews_Rest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, nil)
+		var computed atomic.Int64
+		b.console.Views(map[string]console.View{"slow": {
+			Allow: func(*http.Request, url.Values) (auth.Caller, error) { return auth.Anybody(), nil },
+			Data: func(context.Context, auth.Caller, url.Values) (any, error) {
+				time.Sleep(40 * time.Millisecond)
+				return computed.Add(1), nil
+			},
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		b.follow(ctx, "/console/api/live/slow?every=100")
+		time.Sleep(20 * time.Second)
+		if got := computed.Load(); got != 10 {
+			t.Errorf("computed %d times in 20 s, want once in 2.1 s", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func TestViews_Refuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, nil)

@@ -193,7 +193,7 @@ func (c *crowd) stir(t *testing.T, rate int) {
 
 // turn makes four events.
 func (c *crowd) turn(ctx context.Context, i int) error {
-	ticket, game := fmt.Sprint("turns-", i), len(c.games)-1-i%len(c.games) // the newest first, which lists begin with
+	ticket, game := fmt.Sprint("turns-", i), len(c.games)-1-i%min(len(c.games), 2*visits) // of the newest, which lists begin with
 	if err := c.look(ctx, ticket, -1000*float64(1+i)); err != nil {
 		return err
 	}
