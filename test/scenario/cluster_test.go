@@ -27,10 +27,10 @@ const lease = 2 * time.Second
 
 // cluster is several servers on one PostgreSQL behind a load balancer.
 type cluster struct {
-	t        *testing.T
-	args     [][]string // of each server
-	servers  []*node.Process
-	balancer *balancer
+	t       *testing.T
+	args    [][]string // of each server
+	servers []*node.Process
+	front   string // address of the load balancer
 }
 
 // TestCluster repeatedly ends the owner of three servers under load, alternating
@@ -45,7 +45,7 @@ func TestCluster(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	c := openCluster(t, 3, url, pgtest.Cell(t, url), lease)
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
-	tl.people("http://" + c.balancer.address)
+	tl.people("http://" + c.front)
 	placing := newPlacer(t, tl.place.Client)
 	matching := newQueue(t, tl.place.Client)
 	for round := range clusterRounds {
@@ -73,7 +73,7 @@ func TestCluster(t *testing.T) {
 		c.servers[i] = node.Start(t, c.args[i]...)
 	}
 	entered := matching.complete(t)
-	matching.await(t, "http://"+c.balancer.address)
+	matching.await(t, "http://"+c.front)
 	t.Logf("%d placements fulfilled, each once; %d tickets matched, each once; %d game servers", len(placing.met), entered, len(tl.host.all()))
 	if len(placing.met) == 0 || entered == 0 {
 		t.Errorf("%d placements were fulfilled and %d tickets entered: the load does not load", len(placing.met), entered)
@@ -81,16 +81,22 @@ func TestCluster(t *testing.T) {
 }
 
 func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
+	return openClusterBehind(t, func(servers []string) string { return balance(t, servers).address }, n, url, cell, ttl, more...)
+}
+
+// openClusterBehind opens a cluster behind a load balancer, which front starts; it returns
+// its address.
+func openClusterBehind(t *testing.T, front func(servers []string) string, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
 	c := &cluster{t: t}
 	key := filepath.Join(t.TempDir(), "master.key")
 	addresses := make([]string, n)
 	for i := range n {
 		addresses[i] = freeAddress(t)
 	}
-	c.balancer = balance(t, addresses)
+	c.front = front(addresses)
 	for _, address := range addresses {
 		args := []string{"--listen", address, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell,
-			"--public-url", "http://" + c.balancer.address, "--lease", ttl.String(), "--log-level", "warn"}
+			"--public-url", "http://" + c.front, "--lease", ttl.String(), "--log-level", "warn"}
 		args = append(args, more...)
 		c.args = append(c.args, args)
 		c.servers = append(c.servers, node.Start(t, args...))
@@ -152,7 +158,7 @@ func (c *cluster) supervise(i int) {
 // watch starts a client that sends one request after the other until the returned
 // function is called, which returns the longest time between two answers.
 func (c *cluster) watch() func() time.Duration {
-	client := node.Client("http://"+c.balancer.address, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	client := node.Client("http://"+c.front, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	ctx, cancel := context.WithCancel(c.t.Context())
 	longest := make(chan time.Duration)
 	go func() {

@@ -50,7 +50,7 @@ func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) {
 	database := pgtest.Own(t)
 	c := openCluster(t, 2, database.URL, "default", defaultLease)
 	owner := c.owner()
-	load := newAliases(t, "http://"+c.balancer.address)
+	load := newAliases(t, "http://"+c.front)
 	var muster, postgres []time.Duration
 	for range *outages {
 		load.await(t, 200)
