@@ -156,10 +156,14 @@ func (h *history) saved(in int, row int64) (out []savedStep) {
 // before this one saves.
 func (p *Pages) restore(view store.Reader, now time.Time) {
 	of := func(name string) *history { return p.historyOf(view, name) }
+	unread, why := 0, error(nil)
 	for row := range p.saves.rows.All(view) {
 		if err := restoreRow(row, now, of, p.restoreCrashes); err != nil {
-			p.Logger.Warn("figures of the console that were saved cannot be read", "row", row.ID, "error", err)
+			unread, why = unread+1, fmt.Errorf("row %s: %w", row.ID, err)
 		}
+	}
+	if unread > 0 {
+		p.Logger.Warn("some of the console's figures that were saved cannot be read", "rows", unread, "error", why)
 	}
 }
 

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count, moment, time } from "../core/text";
-import { every, extent, Swatch, type Series } from "./spark";
+import { extent, Swatch, type Series } from "./spark";
 import { forced, themed, token } from "./theme";
 
 export interface Line {
@@ -36,8 +36,8 @@ function axisTimes(_u: uPlot, at: number[], _axis: number, _space: number, step:
 
 /** Durations along the axis, all in the unit in which their distance is whole. */
 function axisSeconds(at: number[], step: number): string[] {
-  const [size, unit] = step >= 3600 ? [3600, "h"] : step >= 60 ? [60, "min"] : step >= 1 ? [1, "s"] : [0.001, "ms"];
-  return at.map((s) => (s === 0 ? "0" : `${count(Math.round(s / size))} ${unit}`));
+  const [size, unit] = step >= 3600 ? [3600, "h"] : step >= 60 ? [60, "min"] : step >= 0.1 ? [1, "s"] : [0.001, "ms"];
+  return at.map((s) => (s === 0 ? "0" : `${(s / size).toFixed(step >= 0.1 && step < 1 ? 1 : 0)} ${unit}`));
 }
 
 /** Lines over time, and one cursor for all charts of the page. Below them stand the values at the cursor, else the newest. */
@@ -109,7 +109,7 @@ export function Chart({ series, lines, unit, height = 160, label }: { series: Se
   return (
     <div class="charted">
       <div class="chart" ref={box} role="img" aria-label={`${label}: ${lines.map((l) => `${l.title} ${value(l.key, null)}`).join(", ")}`} />
-      {unknown && <p class="unknown dim" style={{ height: `${height}px` }}>Nothing is known yet. Each step is {every(series)}.</p>}
+      {unknown && <p class="unknown dim" style={{ height: `${height}px` }}><span>Nothing to show in this range yet.</span></p>}
       <div class="legend">
         {lines.map((l, i) => (
           <span key={l.key}>
