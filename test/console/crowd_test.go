@@ -207,11 +207,17 @@ func (c *crowd) turn(ctx context.Context, i int) error {
 	if _, err := c.aws.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: &ticket}); err != nil {
 		return err
 	}
-	select {
-	case c.guests <- guest{game, *joins.PlayerSession.PlayerSessionId}:
-		return nil
-	case leaves := <-c.guests:
-		return c.servers[leaves.game].Remove(ctx, c.games[leaves.game], leaves.id)
+	stays := guest{game, *joins.PlayerSession.PlayerSessionId}
+	for {
+		select {
+		case c.guests <- stays:
+			return nil
+		default: // the one that has stayed longest makes room
+		}
+		leaves := <-c.guests
+		if err := c.servers[leaves.game].Remove(ctx, c.games[leaves.game], leaves.id); err != nil {
+			return err
+		}
 	}
 }
 
