@@ -75,6 +75,11 @@ type Logs struct {
 	LogGroup    string `json:"log_group,omitzero"`
 }
 
+// KeepsLogs reports whether what ended game servers have written is collected from their hosts.
+func (f *Fleet) KeepsLogs() bool {
+	return f.Containers == nil || f.Containers.Logs.Destination != logsNone
+}
+
 // The destinations of logs.
 const (
 	logsNone       = "NONE"

@@ -41,12 +41,14 @@ func gameSpec() container.Spec {
 }
 
 // containers creates a container fleet with two groups of gameSpec on an instance.
-func (y *yard) containers() *fleet.Fleet {
+func (y *yard) containers() *fleet.Fleet { return y.logging("CLOUDWATCH") }
+
+func (y *yard) logging(destination string) *fleet.Fleet {
 	y.Helper()
 	_, err := y.images.Create.Do(y.Ctx, container.CreateInput{Name: "arena", Spec: gameSpec()})
 	y.Must(err)
 	f, err := y.Fleets.CreateContainer.Do(y.Ctx, fleet.ContainerInput{
-		Role: "arn:aws:iam::000000000000:role/r", Game: "arena", InstanceType: "c5.large", Copies: 2,
+		Role: "arn:aws:iam::000000000000:role/r", Game: "arena", InstanceType: "c5.large", Copies: 2, Logs: fleet.Logs{Destination: destination},
 	})
 	y.Must(err)
 	return f
@@ -116,6 +118,22 @@ func TestGroups_DesiredState(t *testing.T) {
 	if diff := cmp.Diff(want, g); diff != "" {
 		t.Errorf("a group (-want +got):\n%s", diff)
 	}
+}
+
+// The logs of a fleet with LogDestination NONE are not collected; the ends of its game servers
+// are recorded.
+func TestGroups_NoLogs(t *testing.T) {
+	y := open(t)
+	a := y.connectAs(y.join(), withEngine())
+	f := y.logging("NONE")
+	d := a.assigned(1)[0]
+	a.groupStatus(d, protocol.GroupRunning)
+	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 7, InstanceID: d.InstanceID, Group: "0", FleetID: f.ID, ProcessID: "p0", Known: true, Code: 1}})
+	answer := a.await("an answer", func(m protocol.Message) bool { return m.Collect != nil || m.Ack != nil })
+	if answer.Collect != nil || answer.Ack.Seq != 7 {
+		t.Errorf("the end is answered with %+v", answer)
+	}
+	y.request(http.StatusConflict, http.MethodPut, protocol.PathLogs+d.InstanceID+"/p0", credential(a.JoinResponse), strings.NewReader("zip"), nil)
 }
 
 // Reports of groups make the fleet ACTIVE; a game server that ends is one of its group; what

@@ -151,8 +151,8 @@ func processesOf(at *instance.Instance, i protocol.Instance) iter.Seq[compute.Re
 	}
 }
 
-// exited stores the end of a process, and requests its logs; the report is acknowledged
-// once they have arrived.
+// exited stores the end of a process, and requests its logs if they are kept; the report is
+// acknowledged once they have arrived.
 func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 	seen, err := l.s.opts.Instances.ProcessExited.Do(ctx, instance.ExitReport{
 		HostID: l.hostID, InstanceID: e.InstanceID, Group: e.Group, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
@@ -163,7 +163,7 @@ func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 		return err
 	}
 	l.s.metrics.exit(e.Reason)
-	if seen.Ref == (compute.Ref{}) {
+	if seen.Ref == (compute.Ref{}) || seen.Unlogged {
 		l.send(protocol.Message{Ack: &protocol.Ack{Seq: e.Seq}})
 		return nil
 	}

@@ -30,6 +30,7 @@ type Evidence struct {
 	Ref           compute.Ref
 	LogPaths      []string
 	GameSessionID string
+	Unlogged      bool // its fleet keeps no logs
 }
 
 func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
@@ -43,6 +44,9 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 	key := ref.Key()
 	p, l := rs.Computes.Process(tx, key), rs.launches.rows.Get(tx, key)
 	seen := Evidence{Ref: ref}
+	if f := rs.Fleets.Get(tx, ref.FleetID); f != nil {
+		seen.Unlogged = !f.KeepsLogs()
+	}
 	if p != nil {
 		seen.LogPaths, seen.GameSessionID = p.LogPaths, p.GameSessionID
 	}
