@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +228,41 @@ func TestContainers(t *testing.T) {
 	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
 	if left, _ := s.Find(t.Context()); len(left) > 0 {
 		t.Errorf("%d groups are left", len(left))
+	}
+}
+
+// The agent answers with the end of what a running game server's container has written, and
+// with why there is none.
+func TestContainers_Tail(t *testing.T) {
+	t.Parallel()
+	m, s := play(t), newShed()
+	m.start(root(t), func(o *Options) { o.openEngine = s.open })
+	m.assign(wantGroups("i-1", 1))
+	id := m.groups("i-1", 1)[0]
+	for _, c := range []struct {
+		want    protocol.Tail
+		problem string
+		text    string
+		streams int
+	}{
+		{protocol.Tail{ID: "1", InstanceID: "i-1", ProcessID: id, Most: 100}, "", "output of server\n", 1},
+		{protocol.Tail{ID: "2", InstanceID: "i-1", ProcessID: id, Most: 7}, "", "server\n", 1},
+		{protocol.Tail{ID: "3", InstanceID: "i-1", ProcessID: id}, "", "", 0},
+		{protocol.Tail{ID: "4", InstanceID: "i-1", ProcessID: "another", Most: 7}, "the process does not run on this host any more", "", 0},
+		{protocol.Tail{ID: "5", InstanceID: "i-2", ProcessID: id, Most: 7}, "the instance is not on this host any more", "", 0},
+	} {
+		m.send(protocol.Message{Tail: &c.want})
+		var got protocol.Tailed
+		m.until("the answer to "+c.want.ID, func() bool {
+			at := slices.IndexFunc(m.tailed, func(t protocol.Tailed) bool { return t.ID == c.want.ID })
+			if at >= 0 {
+				got = m.tailed[at]
+			}
+			return at >= 0
+		})
+		if got.Problem != c.problem || len(got.Streams) != c.streams || c.streams > 0 && (string(got.Streams[0].Text) != c.text || got.Streams[0].Name != "output") {
+			t.Errorf("%+v is answered with %+v", c.want, got)
+		}
 	}
 }
 

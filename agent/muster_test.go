@@ -41,6 +41,7 @@ type muster struct {
 	status  protocol.Status
 	exits   []protocol.Exited
 	stored  []protocol.LogsStored
+	tailed  []protocol.Tailed
 	hellos  int
 	joins   int
 	deaf    bool // does not acknowledge
@@ -183,6 +184,8 @@ func (m *muster) hear(msg protocol.Message) {
 		}
 	case msg.SecretKept != nil:
 		m.kept++
+	case msg.Tailed != nil:
+		m.tailed = append(m.tailed, *msg.Tailed)
 	case msg.LogsStored != nil:
 		m.stored = append(m.stored, *msg.LogsStored)
 	}
