@@ -21,6 +21,7 @@ type App struct {
 	health    *health
 	reloads   *reloads
 	local     local
+	confirmed *confirmed
 
 	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc
@@ -55,14 +56,16 @@ func New(o Options) (*App, error) {
 	a := &App{opts: o, begun: begun, log: o.Logger, metrics: newMetrics(), masterKey: key, done: make(chan struct{})}
 	a.standing, a.endStanding = context.WithCancel(context.Background())
 	a.reloads = newReloads(a.metrics.registry)
-	a.member = &member{opts: &a.opts, secret: key.NodeSecret()}
+	a.confirmed = openConfirmed(&a.opts)
+	a.member = &member{opts: &a.opts, confirmed: a.confirmed.here, secret: key.NodeSecret()}
 	if a.site, err = newSite(&a.opts); err != nil {
 		return nil, err
 	}
-	a.domain, err = newDomain(&a.opts, o.driver(), key.Master, &front{a.site, a.metrics.registry})
+	a.domain, err = newDomain(&a.opts, o.driver(), key.Master, &front{a.site, a.metrics.registry, a.confirmed.last})
 	if err != nil {
 		return nil, err
 	}
+	a.confirmed.store, a.confirmed.member = a.domain.store, a.member
 	a.site.origins = a.domain.players.Sites
 	a.measureLevel(a.metrics.registry)
 	a.health = &health{member: a.member, store: a.domain.store, patience: o.LeaseTTL}

@@ -75,8 +75,9 @@ type domain struct {
 // front is what a domain needs in order to be served: the site at which it is reached, and
 // where its metrics are registered.
 type front struct {
-	site    *site
-	metrics prometheus.Registerer
+	site      *site
+	metrics   prometheus.Registerer
+	confirmed func() uint64 // the last sequence of the state that this node knows was confirmed
 }
 
 // newDomain registers everything on a store that is not open yet, from the lowest package
@@ -85,12 +86,13 @@ type front struct {
 // or for players.
 func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (*domain, error) {
 	var metrics prometheus.Registerer
+	var confirmed func() uint64
 	if f != nil {
-		metrics = f.metrics
+		metrics, confirmed = f.metrics, f.confirmed
 	}
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
-		Patience: 2 * o.LeaseTTL,
+		Patience: 2 * o.LeaseTTL, Confirmed: confirmed,
 	})
 	sink, err := o.auditSink()
 	if err != nil {
@@ -132,7 +134,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 		Placements: d.placements, Logger: o.Logger,
 	})
 	if f != nil {
-		metrics.MustRegister(gauges{d})
+		metrics.MustRegister(gauges{d}, doubts(d))
 	}
 	if err := d.addProvider(o, f); err != nil {
 		return nil, err

@@ -111,3 +111,17 @@ func (g gauges) hosts(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(memDesc, prometheus.GaugeValue, float64(s.memoryMiB)*(1<<20), location)
 	}
 }
+
+// doubts returns the gauge of processes that get no game session because the database lost
+// commits.
+func doubts(d *domain) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "muster_processes_in_doubt", Help: "Game server processes that get no game session because they may host one that the database lost.",
+	}, func() float64 {
+		view := d.store.View()
+		if view == nil {
+			return 0 // this node stands by
+		}
+		return float64(d.computes.Doubtful(view))
+	})
+}

@@ -72,6 +72,7 @@ func (a *App) Start(ctx context.Context) error {
 		return errors.Join(err, a.tearDown(ctx))
 	}
 	a.health.serves.Store(true)
+	a.running.Go(func() { a.confirmed.keep(a.standing) })
 	if a.doors == nil {
 		a.log.Info("standing by", "url", a.site.base)
 		return nil

@@ -23,12 +23,13 @@ import (
 // member is a node's part in its cell, and what other nodes know about it. A node that
 // does not share its state is not a member.
 type member struct {
-	opts    *Options
-	secret  []byte // shared by the nodes of a cell
-	address string // at which other nodes reach this one
-	keeper  *cell.Keeper
-	gate    *cell.Gate
-	lock    io.Closer // of the data directory's node id; nil: not used
+	opts      *Options
+	confirmed func() uint64 // the last sequence of the state that this node knows was confirmed
+	secret    []byte        // shared by the nodes of a cell
+	address   string        // at which other nodes reach this one
+	keeper    *cell.Keeper
+	gate      *cell.Gate
+	lock      io.Closer // of the data directory's node id; nil: not used
 }
 
 // open makes the node at a site a member of its cell.
@@ -63,7 +64,7 @@ func (m *member) options(s *site) (cell.Options, error) {
 	}
 	host, _ := os.Hostname()
 	return cell.Options{
-		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, Level: o.level(), BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
+		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, Level: o.level(), Confirmed: m.confirmed, BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
 		Node: cell.Node{Name: host + "/" + m.address + "/" + id, Address: m.address, Certificate: cell.Fingerprint(s.certificate.first.Certificate[0])},
 	}, nil
 }

@@ -41,7 +41,11 @@ func in(t *testing.T, opts compute.Options, f func(*yard)) {
 }
 
 func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
-	y := &yard{Cell: celltest.New(t, celltest.Options{Driver: driver, Computes: opts}), links: map[string]*link{}}
+	return openWith(t, celltest.Options{Driver: driver, Computes: opts})
+}
+
+func openWith(t *testing.T, o celltest.Options) *yard {
+	y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
 	y.Computes.OnEnded(func(_ *store.Tx, p *compute.Process) { y.ended = append(y.ended, p.ID) })
 	y.Computes.OnStopping(func(_ *store.Tx, p *compute.Process) { y.stopping = append(y.stopping, p.ID) })
 	y.Computes.OnFree(func() { y.freed++ })

@@ -17,6 +17,10 @@ type ConnectInput struct {
 	Ref Ref
 	Key string `json:"-"` // of Ref, if the caller keeps it: its memory is then shared
 	SDK SDK
+
+	// Hosts is the game session that the process was last told to host, "" for none, if its
+	// host's agent knows.
+	Hosts *string `json:",omitzero"`
 }
 
 // Connect accepts a connection of an authenticated process: its first, or one that
@@ -46,6 +50,7 @@ func (ps *processes) runConnect(tx *store.Tx, in ConnectInput) (*Process, error)
 		ps.put(tx, &p)
 		ps.record(tx, event.ProcessReconnected, &p, "")
 	}
+	ps.settle(tx, &p, in.Hosts)
 	if p.Status == Terminating {
 		by := p.StopBy
 		tx.OnCommit(func() { ps.links.send(p.Key, func(l Link) { l.Terminate(by) }) })
@@ -67,9 +72,13 @@ func (ps *processes) initialize(tx *store.Tx, in ConnectInput) (*Process, error)
 		SDK: in.SDK, Connected: true, Initialized: tx.Now(), ReadyBy: tx.Now().Add(ps.opts.ReadyTimeout),
 	}
 	p.move(Initialized)
+	if ps.inDoubt(tx) {
+		p.Doubt, p.ReadyBy = true, time.Time{}
+	}
 	ps.put(tx, p)
 	ps.hosting.Connected(tx, p)
 	ps.record(tx, event.ProcessInitialized, p, in.SDK.Language+" "+in.SDK.Version)
+	ps.settle(tx, p, in.Hosts)
 	return p, nil
 }
 
@@ -127,9 +136,12 @@ func (ps *processes) runReady(tx *store.Tx, in ReadyInput) error {
 	}
 	port, declared := ps.hosting.Port(tx, old, in.Port)
 	if old.Status == Active && old.Port == port {
+		p := *old
+		p.Doubt = false
 		if old.Wrapped() && in.SDK.ToolName != WrapTool {
-			p := *old
 			p.SDK = in.SDK // the wrapped program manages itself from now on
+		}
+		if p.Doubt != old.Doubt || p.SDK != old.SDK {
 			ps.put(tx, &p)
 		}
 		return nil
@@ -144,7 +156,7 @@ func (ps *processes) runReady(tx *store.Tx, in ReadyInput) error {
 	}
 	p := *old
 	p.move(Active)
-	p.SDK, p.Port, p.LogPaths = in.SDK, port, in.LogPaths
+	p.SDK, p.Port, p.LogPaths, p.Doubt = in.SDK, port, in.LogPaths, false
 	p.Ready, p.ReadyBy = tx.Now(), time.Time{}
 	ps.put(tx, &p)
 	ps.record(tx, event.ProcessActive, &p, "")

@@ -29,6 +29,7 @@ type Process struct {
 	Hearing   bool      `json:"hearing"`           // the SDK has received the answer to ProcessReady, and pushes from now on
 
 	GameSessionID string `json:"game_session_id,omitzero"` // that it hosts
+	Doubt         bool   `json:"doubt,omitzero"`           // it may host another one, which the database lost
 
 	Initialized time.Time `json:"initialized"`
 	Ready       time.Time `json:"ready,omitzero"`
@@ -70,7 +71,7 @@ func (p *Process) Ref() Ref { return Ref{p.FleetID, p.ComputeName, p.ID} }
 
 // Free reports whether the process can take a game session now.
 func (p *Process) Free() bool {
-	return p.Status == Active && p.Connected && p.Hearing && !p.Impaired && p.GameSessionID == ""
+	return p.Status == Active && p.Connected && p.Hearing && !p.Impaired && !p.Doubt && p.GameSessionID == ""
 }
 
 // Unreachable reports whether the process's last socket was seen to close, and it has

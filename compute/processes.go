@@ -11,6 +11,7 @@ import (
 // processes holds the game server processes on the computes.
 type processes struct {
 	*links
+	*losses
 	st       *store.Store
 	opts     Options
 	events   *event.Log
@@ -40,7 +41,7 @@ type processCommands struct {
 
 func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake func()) *processes {
 	ps := &processes{
-		links: &links{m: map[string]Link{}}, st: st, opts: o, events: d.Events, fleets: d.Fleets, computes: computes, hosting: nobody{}, wake: wake,
+		links: &links{m: map[string]Link{}}, losses: newLosses(st), st: st, opts: o, events: d.Events, fleets: d.Fleets, computes: computes, hosting: nobody{}, wake: wake,
 	}
 	ps.rows = store.NewTable(st, store.TableSpec[Process]{
 		Name: "server_process",

@@ -72,6 +72,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.restart = store.NewCommand(st, "process.restart", s.runRestart)
 	s.sweep = store.NewAction(st, "process.sweep", s.runSweep)
 	d.Fleets.OnDeleting(s.loop.Nudge)
+	st.OnLostCommits(s.lostCommits)
 	return s
 }
 

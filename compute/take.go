@@ -26,6 +26,9 @@ func newTaker(ps *processes) *taker {
 				add(store.Key(what, p.FleetID, location), 1)
 			}
 		}
+		if p.Status != Terminated && p.Doubt {
+			add(countDoubtful, 1)
+		}
 		if p.Status != Terminated && p.GameSessionID != "" {
 			add(Key(p.FleetID, p.place()), 1)
 		}
@@ -120,7 +123,7 @@ type Tally struct {
 	Active      int // all of them
 	Hosting     int // with a game session
 	Free        int // can take one now
-	Unavailable int // without one, and cannot take one: lost, or on an impaired host
+	Unavailable int // without one, and cannot take one: lost, in doubt, or on an impaired host
 }
 
 // What the sum of processes counts.
@@ -129,6 +132,7 @@ const (
 	countHosting     = "hosting"
 	countFree        = "free"
 	countUnavailable = "unavailable"
+	countDoubtful    = "doubtful" // of all fleets
 )
 
 // counted returns the names under which the process is counted.
@@ -140,7 +144,7 @@ func (p *Process) counted() []string {
 		return []string{countActive, countHosting}
 	case p.Free():
 		return []string{countActive, countFree}
-	case p.Impaired || !p.Connected:
+	case p.Impaired || p.Doubt || !p.Connected:
 		return []string{countActive, countUnavailable}
 	}
 	return []string{countActive}

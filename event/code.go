@@ -82,6 +82,7 @@ const (
 	InstanceActive         Code = "INSTANCE_ACTIVE"
 	InstanceDraining       Code = "INSTANCE_TERMINATING"
 	InstanceGone           Code = "INSTANCE_TERMINATED"
+	CommitsLost            Code = "COMMITS_LOST"
 	ComputeRegistered      Code = "COMPUTE_REGISTERED"
 	ComputeDeregistered    Code = "COMPUTE_DEREGISTERED"
 	ProcessInitialized     Code = "SERVER_PROCESS_INITIALIZED"

@@ -42,6 +42,7 @@ var weights = map[Code]Weight{
 	BuildFailed:                 Failure,
 	ContainerGroupFailed:        Failure,
 	ServerProcessWrongPort:      Failure,
+	CommitsLost:                 Failure,
 
 	GameSessionActivationTimeout: Warning,
 	ServerProcessForceTerminated: Warning,

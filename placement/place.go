@@ -58,9 +58,9 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 // that name. A counter as the suffix could collide with the id of another placement.
 func (s *Service) sessionName(tx *store.Tx, p *Placement, at Place) string {
 	name := p.ID
-	for p.Attempts > 0 || s.sessions.Live(tx, s.fleets.Home().OfSession(at.FleetID, at.Location, name)) != nil {
+	for p.Attempts > 0 || s.sessions.Live(tx, s.sessions.NewID(tx, at.FleetID, at.Location, name)) != nil {
 		name = fmt.Sprintf("%s-%08x", p.ID, tx.Rand().Uint32())
-		if s.sessions.Live(tx, s.fleets.Home().OfSession(at.FleetID, at.Location, name)) == nil {
+		if s.sessions.Live(tx, s.sessions.NewID(tx, at.FleetID, at.Location, name)) == nil {
 			break
 		}
 	}

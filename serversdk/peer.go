@@ -57,7 +57,7 @@ func (p *peer) attach(ctx context.Context, a arrival) error {
 	if p.gone {
 		return errGone
 	}
-	if _, err := p.s.opts.Computes.Connect(ctx, compute.ConnectInput{Ref: p.ref(), Key: p.key, SDK: a.sdk}, p); err != nil {
+	if _, err := p.s.opts.Computes.Connect(ctx, compute.ConnectInput{Ref: p.ref(), Key: p.key, SDK: a.sdk, Hosts: a.hosts}, p); err != nil {
 		if p.attached == 0 && !p.lives() {
 			p.s.forget(p)
 		}

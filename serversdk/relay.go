@@ -27,12 +27,20 @@ func (d direct) Drop() {
 	socket.Close()
 }
 
+// relayHosts is the member of a relayed connection's query that says what the process hosts
+// (hosts/protocol.RelayHosts). Processes that connect by themselves are not asked.
+const relayHosts = "Hosts"
+
 // Relay accepts a connection that a host's agent relays. query is what the process would
 // have sent with its upgrade, from the relaying host. It returns when the connection is
 // durable, or an error if it is refused; the socket then remains the caller's.
 // Errors are faults, as for an upgrade.
 func (s *Server) Relay(query url.Values, from string, socket door.Socket) error {
 	a, err := parseArrival(query, from)
+	if err == nil && query.Has(relayHosts) {
+		hosts := query.Get(relayHosts)
+		a.hosts = &hosts
+	}
 	if err == nil {
 		err = s.admit(a)
 	}

@@ -32,7 +32,8 @@ type arrival struct {
 	ref   compute.Ref
 	sdk   compute.SDK
 	query url.Values
-	host  string // that it comes from
+	host  string  // that it comes from
+	hosts *string // the game session that it hosts, or "", if its host's agent says
 }
 
 // Match reports whether a request is a game server's: an upgrade, on any path, whose

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -69,15 +70,48 @@ func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSessio
 		return nil, err
 	}
 	in.Location = placeIn(f, in.Location)
-	id := s.fleets.Home().OfSession(f.ID, in.Location, in.Token)
-	if s.Live(view, id) != nil {
+	ids := s.idsOf(view, f.ID, in.Location, in.Token)
+	if s.firstLive(view, ids) != nil {
 		return nil, nil
 	}
-	old, err := s.archived(ctx, id)
-	if old == nil || err != nil {
-		return nil, err
+	for _, id := range ids {
+		old, err := s.archived(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if old != nil {
+			return sameRequest(old, in, f.ID)
+		}
 	}
-	return sameRequest(old, in, f.ID)
+	return nil, nil
+}
+
+// NewID returns the id of a new game session with a name. Once the database has lost
+// commits, it is another than before, since a process may still host the game session that
+// had the id.
+func (s *Service) NewID(r store.Reader, fleetID, location, name string) string {
+	return s.idsOf(r, fleetID, location, name)[0]
+}
+
+// idsOf returns all ids that a game session with a name may have, the one of a new game
+// session first.
+func (s *Service) idsOf(r store.Reader, fleetID, location, name string) []string {
+	ids := []string{s.fleets.Home().OfSession(fleetID, location, name)}
+	for l := range s.computes.Losses(r) {
+		ids = append(ids, s.fleets.Home().OfSession(fleetID, location, name+"-"+l.Salt))
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+// firstLive returns the first of some game sessions that is in memory, or nil.
+func (s *Service) firstLive(r store.Reader, ids []string) *GameSession {
+	for _, id := range ids {
+		if g := s.Live(r, id); g != nil {
+			return g
+		}
+	}
+	return nil
 }
 
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) {
@@ -90,7 +124,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 		return nil, err
 	}
 	if in.Token != "" {
-		if old := s.Live(tx, s.fleets.Home().OfSession(f.ID, in.Location, in.Token)); old != nil {
+		if old := s.firstLive(tx, s.idsOf(tx, f.ID, in.Location, in.Token)); old != nil {
 			return sameRequest(old, in, f.ID)
 		}
 	}
@@ -185,7 +219,7 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location, name string, g G
 	if name == "" {
 		name = tx.ID("gsess-")
 	}
-	g.ID, g.FleetID, g.Location = s.fleets.Home().OfSession(f.ID, location, name), f.ID, location
+	g.ID, g.FleetID, g.Location = s.NewID(tx, f.ID, location, name), f.ID, location
 	g.JoinPolicy, g.Protection = AcceptAll, f.Protection
 	g.Created = tx.Now()
 	g.ActivateBy = tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault())

@@ -38,6 +38,12 @@ const (
 	goodbye   = "TerminateServerProcess"
 )
 
+// Messages that tell what a process hosts.
+const (
+	becomesReady = "ActivateServerProcess"
+	hostsFrom    = "CreateGameSession"
+)
+
 // process is one game server process.
 type process struct {
 	r        *Relay
@@ -59,6 +65,8 @@ type process struct {
 	told    string     // id of the heartbeat that was repeated to Muster; its answer is dropped
 	dropped bool       // Muster closed the stream of the connection being made
 	left    bool       // it has sent ProcessEnding
+	ready   bool       // it became ready here, so this agent has seen all game sessions since
+	hosts   string     // the game session that it was last told to host; "" for none since it became ready
 	ended   bool
 }
 
@@ -72,8 +80,9 @@ type request struct {
 
 // head is the part of a frame that is read.
 type head struct {
-	Action    string
-	RequestID string `json:"RequestId"`
+	Action        string
+	RequestID     string `json:"RequestId"`
+	GameSessionID string `json:"GameSessionId"`
 }
 
 // arrive prepares for a connection of the process. The first one needs Muster's
@@ -107,6 +116,10 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 		return nil
 	}
 	query := maps.Clone(p.query)
+	query.Del(protocol.RelayHosts)
+	if p.ready {
+		query.Set(protocol.RelayHosts, p.hosts)
+	}
 	p.mu.Unlock()
 	token := p.upstream()
 	if token == "" {
@@ -242,6 +255,9 @@ func (p *process) fromGame(d *down, frame []byte) {
 	}
 	p.mu.Lock()
 	up := p.up
+	if h.Action == becomesReady {
+		p.ready, p.hosts = true, ""
+	}
 	if h.Action != heartbeat {
 		waits = p.wait(r)
 		p.left = p.left || h.Action == goodbye
@@ -305,6 +321,9 @@ func (p *process) fromMuster(frame []byte) {
 	p.mu.Lock()
 	if h.RequestID != "" {
 		p.forget(func(r request) bool { return r.id == h.RequestID })
+	}
+	if h.Action == hostsFrom {
+		p.hosts = h.GameSessionID
 	}
 	d := p.down
 	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already

@@ -189,7 +189,7 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 	r.Admit("p1", "own", func() string { return "compute-token" })
 	game := connected(t, r, "p1", "own")
 	open, err := url.ParseQuery(string(m.next(protocol.RelayOpen).Payload))
-	if err != nil || open.Get("Authorization") != "compute-token" || open.Get("pID") != "p1" {
+	if err != nil || open.Get("Authorization") != "compute-token" || open.Get("pID") != "p1" || open.Has(protocol.RelayHosts) {
 		t.Fatalf("Muster is shown %v, %v", open, err)
 	}
 	say(t, game, "ActivateServerProcess", "r1")
@@ -211,6 +211,49 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 	hear(t, game, `"RequestId":"r3"`)
 	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(`{"Action":"CreateGameSession"}`)})
 	hear(t, game, "CreateGameSession")
+}
+
+// On each new link Muster is told what a process hosts, once this agent has seen it become
+// ready.
+func TestRelay_TellsWhatIsHosted(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	game := connected(t, r, "p1", "own")
+	var stream uint32
+	told := func() (hosts string, known bool) {
+		t.Helper()
+		f := m.next(protocol.RelayOpen)
+		open, err := url.ParseQuery(string(f.Payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream = f.Stream
+		return open.Get(protocol.RelayHosts), open.Has(protocol.RelayHosts)
+	}
+	again := func() {
+		t.Helper()
+		m.leave(true)
+		waitFor(t, func() bool { return r.uplink() == nil })
+		m.leave(false)
+	}
+	if hosts, known := told(); known {
+		t.Errorf("before it is ready, it is said to host %q", hosts)
+	}
+	say(t, game, "ActivateServerProcess", "r1")
+	m.answer(m.next(protocol.RelayFrame))
+	hear(t, game, `"RequestId":"r1"`)
+	again()
+	if hosts, known := told(); hosts != "" || !known {
+		t.Errorf("a process that is ready hosts %q, %v", hosts, known)
+	}
+	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: stream, Payload: []byte(`{"Action":"CreateGameSession","GameSessionId":"arn:x"}`)})
+	hear(t, game, "CreateGameSession")
+	again()
+	if hosts, _ := told(); hosts != "arn:x" {
+		t.Errorf("a process that hosts arn:x is said to host %q", hosts)
+	}
 }
 
 // A ProcessEnding sent during an outage is accepted, and reaches Muster after it, although

@@ -31,6 +31,11 @@ const (
 	RelayPart   RelayOp = 6 // from both: a part of a text frame; the stream's next RelayPart or RelayFrame continues it
 )
 
+// RelayHosts is a member of the query of RelayOpen: the game session that the process was last
+// told to host, or "". It is missing if the agent may not have seen all that the process was
+// told since it became ready.
+const RelayHosts = "Hosts"
+
 // Relayed is one frame of the relay's WebSocket.
 type Relayed struct {
 	Op      RelayOp

@@ -68,7 +68,7 @@ var rows = []row{
 	{"build/container", ground + " internal/registry internal/tag internal/wake event", "a version of a group names images; its loop asks their registries for digests"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/refusal internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
-	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
+	{"compute", ground + " internal/feature internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
 	{"certificate", ground, "signs certificates of game servers; who may have one is said to it"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},

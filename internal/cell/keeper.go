@@ -37,8 +37,11 @@ type Options struct {
 	// progress. Default 30 s.
 	BodyTimeout time.Duration
 	// Level is the highest feature level that this node agrees to; default feature.Known.
-	Level  feature.Level
-	Logger *slog.Logger // nil discards
+	Level feature.Level
+	// Confirmed returns the last sequence of the state that is known to be confirmed, for
+	// nodes that may find less of it later. nil: none is known.
+	Confirmed func() uint64
+	Logger    *slog.Logger // nil discards
 
 	clock func() time.Time // this node's; nil is time.Now
 }
@@ -59,14 +62,15 @@ type Keeper struct {
 
 	registered time.Time // when this node last told that it is there; only the loop uses it
 
-	mu      sync.Mutex
-	route   Route
-	changed chan struct{} // closed at the next change of route
-	over    chan struct{} // closed when the owner changes
-	epoch   uint64        // of our lease; 0 while we have none
-	renewed time.Time     // when the last successful renewal began
-	skew    skew          // of this node's clock
-	levels  levels
+	mu        sync.Mutex
+	route     Route
+	changed   chan struct{} // closed at the next change of route
+	over      chan struct{} // closed when the owner changes
+	epoch     uint64        // of our lease; 0 while we have none
+	renewed   time.Time     // when the last successful renewal began
+	skew      skew          // of this node's clock
+	levels    levels
+	confirmed uint64 // the highest sequence that an owner told of
 }
 
 // Route says where requests of the cell go.
@@ -87,6 +91,9 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 		return nil, fmt.Errorf("lease: %s is shorter than %s", o.TTL, MinTTL)
 	}
 	o.Level = cmp.Or(o.Level, feature.Known())
+	if o.Confirmed == nil {
+		o.Confirmed = func() uint64 { return 0 }
+	}
 	if o.clock == nil {
 		o.clock = time.Now
 	}
@@ -237,8 +244,24 @@ func (k *Keeper) read(ctx context.Context) (state, error) {
 	if err == nil {
 		k.compare(skewOf(asked, s.now, k.opts.clock()))
 		k.weigh(s.level, s.needs)
+		k.remember(s.confirmed)
 	}
 	return s, err
+}
+
+// remember keeps the highest sequence that an owner told of.
+func (k *Keeper) remember(confirmed uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.confirmed = max(k.confirmed, confirmed)
+}
+
+// Confirmed returns the last sequence of the state that an owner is known to have confirmed,
+// as this node last read it: what was confirmed during the last renewals may be missing.
+func (k *Keeper) Confirmed() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.confirmed
 }
 
 // learn publishes where requests go from now on.
@@ -308,7 +331,7 @@ func (k *Keeper) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
 	begun, asked := time.Now(), k.opts.clock()
-	now, err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL)
+	now, err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL, k.opts.Confirmed())
 	if err != nil {
 		return err
 	}

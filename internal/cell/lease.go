@@ -22,13 +22,14 @@ type Node struct {
 
 // state is the lease as read from the database.
 type state struct {
-	owner Node
-	epoch uint64
-	left  time.Duration // until it ends, by the database's clock; not positive: it is free
-	now   time.Time     // by the database's clock
-	level feature.Level // of the cell
-	needs string        // the first release that knows it
-	ends  time.Time     // by this node's clock: when to send a statement that shall find the lease ended
+	owner     Node
+	epoch     uint64
+	left      time.Duration // until it ends, by the database's clock; not positive: it is free
+	now       time.Time     // by the database's clock
+	level     feature.Level // of the cell
+	needs     string        // the first release that knows it
+	confirmed uint64        // the last sequence of the state that the owner knew to be confirmed
+	ends      time.Time     // by this node's clock: when to send a statement that shall find the lease ended
 }
 
 // errTaken says that another node has the lease.
@@ -93,7 +94,8 @@ func (l *lease) migrate(ctx context.Context) error {
 		CREATE TABLE IF NOT EXISTS "muster"."lease" (
 			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,
 			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL);
-		ALTER TABLE "muster"."lease" ADD COLUMN IF NOT EXISTS "level" bigint NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '';
+		ALTER TABLE "muster"."lease" ADD COLUMN IF NOT EXISTS "level" bigint NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '',
+			ADD COLUMN IF NOT EXISTS "confirmed" bigint NOT NULL DEFAULT 0;
 		CREATE TABLE IF NOT EXISTS "muster"."node" (
 			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"))`).ReadAll()
 	return err
@@ -123,19 +125,20 @@ func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint
 	return epoch, err
 }
 
-// renew extends a lease that was taken, and returns the database's time. It returns
+// renew extends a lease that was taken, tells the other nodes the last sequence that was
+// confirmed, and returns the database's time. It returns
 // errTaken if another node has taken it. A lease that has ended is renewed if nobody
 // else took it. The update does not wait for the database's disk, so a slow disk
 // changes no owner: if the database crashes and loses the update, the lease merely
 // ends sooner.
-func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) (now time.Time, err error) {
+func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration, confirmed uint64) (now time.Time, err error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
 		return now, err
 	}
-	err = conn.QueryRow(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
+	err = conn.QueryRow(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4), "confirmed" = greatest("confirmed", $5)
 		FROM set_config('synchronous_commit', 'off', true)
-		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3 RETURNING clock_timestamp()`, l.cell, n.Name, int64(epoch), ttl.Seconds()).Scan(&now)
+		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3 RETURNING clock_timestamp()`, l.cell, n.Name, int64(epoch), ttl.Seconds(), int64(confirmed)).Scan(&now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return now, errTaken
 	}
@@ -169,9 +172,9 @@ func (l *lease) read(ctx context.Context) (state, error) {
 	o := &s.owner
 	err = conn.QueryRow(ctx, `SELECT coalesce("node", ''), coalesce("address", ''), coalesce("certificate", ''), coalesce("secret_check", ''),
 			coalesce("epoch", 0), CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END,
-			clock_timestamp(), coalesce("level", 1), coalesce("release", '')
+			clock_timestamp(), coalesce("level", 1), coalesce("release", ''), coalesce("confirmed", 0)
 		FROM (SELECT 1) AS one LEFT JOIN "muster"."lease" ON "cell" = $1`, l.cell).
-		Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds, &s.now, &s.level, &s.needs)
+		Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds, &s.now, &s.level, &s.needs, &s.confirmed)
 	s.left = time.Duration(seconds * float64(time.Second))
 	s.ends = endOf(asked, time.Now(), s.left)
 	return s, err

@@ -53,6 +53,7 @@ type Cell struct {
 // Options are what tests change about a cell.
 type Options struct {
 	Driver    store.Driver // nil: a new one in memory
+	Confirmed uint64       // the last sequence that is known to have been confirmed
 	Pending   int          // commands that may wait for durability; 0: the store's default
 	Computes  compute.Options
 	Instances instance.Options
@@ -66,7 +67,9 @@ func New(t rapid.TB, o Options) *Cell {
 	if o.Driver == nil {
 		o.Driver = store.NewMemory()
 	}
-	c := &Cell{TB: t, Ctx: context.Background(), Store: store.New(store.Options{Driver: o.Driver, MaxPending: o.Pending})}
+	c := &Cell{TB: t, Ctx: context.Background(), Store: store.New(store.Options{
+		Driver: o.Driver, MaxPending: o.Pending, Confirmed: func() uint64 { return o.Confirmed },
+	})}
 	c.life, c.end = context.WithCancel(c.Ctx)
 	var err error
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))

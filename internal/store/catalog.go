@@ -37,6 +37,7 @@ type tableMember interface {
 	begin(sn *Snapshot)
 	load(sn *Snapshot, key string, doc []byte) error
 	replace(key string, doc []byte) error
+	restore(tx *Tx, from *Snapshot) error
 	adopt(sn *Snapshot)
 	seal(sn *Snapshot)
 }

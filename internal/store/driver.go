@@ -219,6 +219,15 @@ type TableBatch struct {
 type LogBatch struct {
 	Log     int
 	Entries []StoredEntry
+	Skipped uint64 // without entries: the last number that is not given any more
+}
+
+// Last returns the last number of the log after the batch.
+func (lb LogBatch) Last() uint64 {
+	if n := len(lb.Entries); n > 0 {
+		return lb.Entries[n-1].Seq
+	}
+	return lb.Skipped
 }
 
 // StoredRow is a row as stored in SQL.

@@ -194,7 +194,7 @@ func (b *batchBuilder) build(g *group, fence Fence, durable *Snapshot) (*Batch, 
 		}
 	}
 	batch := &Batch{Fence: fence, Seq: g.sealed.seq, Now: last.now}
-	b.finish(batch)
+	b.finish(batch, g.sealed)
 	return batch, nil
 }
 
@@ -247,7 +247,7 @@ func stored(ch change, now time.Time) (StoredRow, error) {
 }
 
 // finish restores the order in which changes happened and adds what was changed to the batch.
-func (b *batchBuilder) finish(batch *Batch) {
+func (b *batchBuilder) finish(batch *Batch, sealed *Snapshot) {
 	for i, tb := range b.tables {
 		if len(tb.Deletes)+len(tb.Puts)+len(tb.Archives) > 0 {
 			slices.Reverse(tb.Deletes)
@@ -258,9 +258,13 @@ func (b *batchBuilder) finish(batch *Batch) {
 		}
 	}
 	for i, lb := range b.logs {
-		if len(lb.Entries) > 0 {
+		lb.Log = i
+		switch {
+		case len(lb.Entries) > 0:
 			slices.Reverse(lb.Entries)
-			lb.Log = i
+			batch.Logs = append(batch.Logs, lb)
+		case sealed.last[i] != b.durable.last[i]:
+			lb.Skipped = sealed.last[i]
 			batch.Logs = append(batch.Logs, lb)
 		}
 	}

@@ -19,14 +19,15 @@ const (
 // journal makes groups durable, one after another, under the store's fence. Once it runs,
 // its goroutine alone uses it, except for stopping.
 type journal struct {
-	db       DB
-	fence    Fence
-	builder  batchBuilder
-	recorder *recorder
-	metrics  *metrics
-	outage   *outage
-	log      *slog.Logger
-	stop     <-chan struct{} // closed by Close
+	db        DB
+	fence     Fence
+	confirmed uint64 // the last sequence that was confirmed, by this owner or another
+	builder   batchBuilder
+	recorder  *recorder
+	metrics   *metrics
+	outage    *outage
+	log       *slog.Logger
+	stop      <-chan struct{} // closed by Close
 }
 
 // commit makes a group durable; durable is the state before it.
@@ -44,7 +45,7 @@ func (j *journal) commit(g *group, durable *Snapshot) error {
 		return err
 	}
 	j.fence = batch.Fence
-	j.fence.Seq = batch.Seq
+	j.fence.Seq, j.confirmed = batch.Seq, batch.Seq
 	j.metrics.committed(len(g.commands), time.Since(started))
 	j.recorder.write(g)
 	return nil
@@ -151,9 +152,6 @@ func (j *journal) reload(c *catalog) (*Snapshot, error) {
 	}
 	if state.Fence != fence {
 		return nil, ErrFenced
-	}
-	if fence.Seq < j.fence.Seq { // restored from a backup, or replaced by a lagging replica
-		j.log.Error("the database lost commits it had confirmed", "confirmed", j.fence.Seq, "found", fence.Seq)
 	}
 	j.fence = fence
 	j.recorder.resume(sn)

@@ -171,7 +171,7 @@ func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
 	for _, lb := range b.Logs {
 		l := db.log(lb.Log)
 		l.entries = append(l.entries, lb.Entries...)
-		l.last = lb.Entries[len(lb.Entries)-1].Seq
+		l.last = lb.Last()
 	}
 	db.cell.fence.Seq, db.cell.now = b.Seq, b.Now
 	db.keep(b)

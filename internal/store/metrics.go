@@ -15,6 +15,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	commands   prometheus.Histogram
 	refused    *prometheus.CounterVec
+	lostOnes   prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer, s *Store) *metrics {
@@ -34,7 +35,9 @@ func newMetrics(r prometheus.Registerer, s *Store) *metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_store_refused_total", Help: "Commands refused because too many waited: those that leave room for game servers (yields true), and others."}, []string{"yields"}),
 	}
-	m.registered = append(sizes(s), m.commits, m.duration, m.commands, m.refused)
+	m.lostOnes = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "muster_store_lost_commits_total", Help: "Commands that the database had confirmed and did not have any more."})
+	m.registered = append(sizes(s), m.commits, m.duration, m.commands, m.refused, m.lostOnes)
 	r.MustRegister(m.registered...)
 	return m
 }
@@ -73,6 +76,13 @@ func (m *metrics) committed(commands int, took time.Duration) {
 func (m *metrics) refuse(yields bool) {
 	if m != nil {
 		m.refused.WithLabelValues(strconv.FormatBool(yields)).Inc()
+	}
+}
+
+// lost counts commits that the database lost.
+func (m *metrics) lost(n uint64) {
+	if m != nil {
+		m.lostOnes.Add(float64(n))
 	}
 }
 

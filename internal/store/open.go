@@ -112,6 +112,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if err := s.catalog.grow(ctx, db); err != nil {
 		return err
 	}
+	confirmed := s.knownConfirmed()
 	sn, state, err := s.newest(ctx, db)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
@@ -124,12 +125,15 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if s.head.clock, err = clockAfter(ctx, db, state.Now); err != nil {
 		return err
 	}
+	fence.Seq = state.Fence.Seq
+	s.journal.db, s.journal.fence, s.journal.confirmed = db, fence, max(fence.Seq, confirmed)
+	s.journal.recorder, s.journal.metrics = recorder, newMetrics(s.opts.Registerer, s)
+	if sn, err = s.face(ctx, sn, nil); err != nil {
+		return err
+	}
 	s.head.adopt(sn)
 	s.published.Store(sn)
 	s.db, s.phase, s.catalog.fixed = db, phaseOpen, true
-	fence.Seq = state.Fence.Seq
-	s.journal.db, s.journal.fence = db, fence
-	s.journal.recorder, s.journal.metrics = recorder, newMetrics(s.opts.Registerer, s)
 	s.running.Go(s.keepJournal)
 	s.running.Go(s.keepPruning)
 	return nil

@@ -98,6 +98,9 @@ func (s *Store) readAgain() {
 	for pause := firstPause; !s.journal.stopping(); pause *= 2 {
 		sn, err := s.journal.reload(&s.catalog)
 		if err == nil {
+			sn, err = s.face(context.Background(), sn, s.View())
+		}
+		if err == nil {
 			s.takeOver(sn)
 			s.log.Info("state read again", "seq", sn.seq)
 			return

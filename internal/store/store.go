@@ -24,6 +24,7 @@ type Options struct {
 	MaxBatch   int                   // most commands in a group commit; default 512
 	MaxPending int                   // most commands waiting for durability; beyond it Do returns ThrottlingException; default 8192
 	Patience   time.Duration         // how long a command waits for an unavailable database; default 10 s
+	Confirmed  func() uint64         // the last sequence of the cell that this node knows was confirmed; nil knows none
 	Record     string                // file to record commands to; "" records nothing
 }
 
@@ -55,7 +56,8 @@ type Store struct {
 	head     head
 	queue    queue
 	onReload []func()
-	reading  *reading // nil except in phaseReloading
+	onLost   []func(*Tx, LostCommits) // fixed once the store is opened
+	reading  *reading                 // nil except in phaseReloading
 }
 
 // phase is the phase of a store's life.

@@ -134,5 +134,5 @@ func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	}
 	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
 		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
-	p.queue(sqltext.SetLast, l.Name, seqs[len(seqs)-1])
+	p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
 }

@@ -135,17 +135,17 @@ func (db *db) Grown(ctx context.Context) (bool, error) {
 	return *db.settled != db.Schema.Signature(), nil
 }
 
-// Level returns the feature level, which Take has read.
+// Level returns the feature level. Once after Take, it is the one that Take has read.
 func (db *db) Level(ctx context.Context) (feature.Level, error) {
-	if db.level != 0 {
-		return db.level, nil
+	if level := db.level; level != 0 {
+		db.level = 0
+		return level, nil
 	}
 	return db.Cell.Level(query(ctx, db.reader))
 }
 
 // Raise raises the feature level. It need not be one transaction: the release is stored first.
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
-	db.level = 0
 	return db.Cell.Raise(db.exec(ctx), level)
 }
 

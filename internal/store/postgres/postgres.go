@@ -48,7 +48,7 @@ type db struct {
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
 
-	level   feature.Level // as Take read it; 0 if it may have changed
+	level   feature.Level // as Take read it, until Level returns it; otherwise 0
 	settled *string       // the columns that all rows have, as last read; nil if unknown
 }
 

@@ -204,7 +204,7 @@ func (db *db) writeLog(lb store.LogBatch) error {
 	if err != nil {
 		return err
 	}
-	return db.exec(sqltext.SetLast, l.Name, int64(lb.Entries[len(lb.Entries)-1].Seq))
+	return db.exec(sqltext.SetLast, l.Name, int64(lb.Last()))
 }
 
 // insert describes a multi-row INSERT.

@@ -150,6 +150,80 @@ func (s *Server) start(initdb string, settings []string) error {
 	return s.Resume()
 }
 
+// Replica starts an asynchronous replica of the server for this test.
+func (s *Server) Replica(t testing.TB) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "muster-pg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := own(dir); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	copying := command(dir, filepath.Join(filepath.Dir(s.program), "pg_basebackup"), "-h", s.dir, "-U", "postgres", "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v: %s", err, out)
+	}
+	r := &Server{dir: dir, URL: "postgres://postgres@/postgres?host=" + url.QueryEscape(dir), program: s.program, args: []string{"-D", data, "-k", dir, "-c", "listen_addresses="}}
+	if err := r.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Stop(); err != nil {
+			t.Errorf("stop PostgreSQL's replica: %v", err)
+		}
+	})
+	return r
+}
+
+// With returns the URL of whichever of two servers is the primary.
+func (s *Server) With(other *Server) string {
+	return "postgres://postgres@/postgres?target_session_attrs=read-write&connect_timeout=2&host=" + url.QueryEscape(s.dir+","+other.dir)
+}
+
+// Part makes a replica lack what its primary commits from now on. Before, it has everything.
+func (s *Server) Part(t testing.TB, primary *Server) {
+	t.Helper()
+	at := s.ask(t, primary.URL, "SELECT pg_current_wal_lsn()::text")
+	s.until(t, "SELECT (pg_last_wal_replay_lsn() >= '"+at+"')::text")
+	s.ask(t, s.URL, "ALTER SYSTEM SET primary_conninfo = ''")
+	s.ask(t, s.URL, "SELECT pg_reload_conf()::text")
+	s.until(t, "SELECT (count(*) = 0)::text FROM pg_stat_wal_receiver")
+}
+
+// Promote makes a replica a primary.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.ask(t, s.URL, "SELECT pg_promote(true, 60)::text")
+	s.until(t, "SELECT (NOT pg_is_in_recovery())::text")
+}
+
+// until repeats a query until its answer is true.
+func (s *Server) until(t testing.TB, text string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); s.ask(t, s.URL, text) != "true"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not true for 30 s: %s", text)
+		}
+	}
+}
+
+// ask returns the answer of a query, if it has one.
+func (s *Server) ask(t testing.TB, url, text string) (answer string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(t.Context(), text).Scan(&answer); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return answer
+}
+
 // Resume starts a server that was halted or crashed, and returns when it accepts
 // connections.
 func (s *Server) Resume() error {
