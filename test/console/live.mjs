@@ -19,8 +19,9 @@ await withBrowser(async (browser) => {
   await page.keyboard.press("Space");
   await page.waitForFunction((at) => document.querySelector(".livebtn .mono").innerText !== at, then[0]);
 
-  // Another server process on the same address.
+  // Another server process on the same address. Pages that are loaded are there without it.
   page.where = "offline";
+  await page.waitForFunction(() => performance.getEntriesByType("resource").some((r) => /\/fleets[^/]*\.js/.test(r.name) && r.responseEnd > 0));
   const before = await text();
   await ask("kill");
   await page.getByText(/No connection for \d+ s/).waitFor();

@@ -98,6 +98,7 @@ await withBrowser(async (browser) => {
     }, [task.base, target]);
     for (const [what, answer] of Object.entries(got)) check(answer === "refused" || answer === "opaque", `${origin}, ${what}`, `gets ${answer}`);
     const framed = evil.frames().filter((f) => f !== evil.mainFrame());
+    for (let i = 0; i < 200 && framed.some((f) => f.url() === ""); i++) await evil.waitForTimeout(25); // its address is told later than its load event
     check(framed.length === 1 && framed[0].url().startsWith("chrome-error:"), origin, `frames the console: ${framed.map((f) => f.url())}`);
     await evil.evaluate(([base]) => {
       const form = document.createElement("form");
