@@ -24,6 +24,17 @@ function follow(name) {
   return { frames, end: () => { stop.abort(); return over; } };
 }
 
+/** Compares a page with the API until they agree, for ten seconds at most: game servers still end
+ *  and start. difference returns what is wrong, or "". */
+async function agree(page, where, difference) {
+  let found = "";
+  for (let i = 0; i < 40 && (i === 0 || found); i++) {
+    if (i) await page.waitForTimeout(250);
+    found = await difference();
+  }
+  check(!found, where, found);
+}
+
 await withBrowser(async (browser) => {
   const page = await open(browser);
   await show(page, "/", "live figures");
@@ -35,12 +46,16 @@ await withBrowser(async (browser) => {
     const seq = Number(await page.locator("#main").getAttribute("data-seq"));
     const shown = await figures(page);
     const rows = await page.locator(".tablebox tbody tr").allInnerTexts();
+    for (let i = 0; i < 200 && Math.max(...stream.frames.keys()) <= seq; i++) await page.waitForTimeout(25);
     const same = stream.frames.get(seq) ?? []; // none if only the page's own request was answered at this event
-    const told = same.map((d) => ({
+    const at = [...stream.frames.keys()].indexOf(seq);
+    // A minute passes between events too, so these are as of the events before and after.
+    const starts = [...stream.frames.values()].slice(Math.max(0, at - 1), at + 2).flat().map((d) => number(d.starts));
+    const told = same.flatMap((d) => starts.map((n) => ({
       "players in game sessions": number(d.totals.players), "tickets that wait for a match": number(d.totals.waiting),
-      "game sessions started in a minute": number(d.starts), "crashes in the last hour": number(d.crashes),
-    }));
-    if (told.length) {
+      "game sessions started in a minute": n, "crashes in the last hour": number(d.crashes),
+    })));
+    if (at > 0) { // the page may have been told of the first event before
       compared++;
       check(told.some((t) => JSON.stringify(t) === JSON.stringify(shown)), `event ${seq}`, `the page shows ${JSON.stringify(shown)}, the API said ${JSON.stringify(told)}`);
       check(same.some((d) => d.locations.every((l) => rows.some((r) => [l.location, l.current_player_sessions, l.available_game_sessions].every((v) => r.split(/\s+/).includes(String(v)))))), `event ${seq}`, `the locations are ${rows}`);
@@ -61,10 +76,13 @@ await withBrowser(async (browser) => {
   check((await figures(page))["tickets that wait for a match"] === number(tickets), "Now", `AWS's API says ${tickets} tickets wait`);
 
   let active = 0;
-  for (const FleetId of fleets) active += (await call("DescribeGameSessions", { FleetId, StatusFilter: "ACTIVE" })).GameSessions.length;
   await show(page, "/sessions", "still sessions");
-  const chip = await page.locator(".chip", { hasText: " active" }).allInnerTexts();
-  check(Number(chip[0]?.match(/\d+/)?.[0] ?? 0) === active, "Sessions", `shows ${chip}; AWS's API says ${active} are active`);
+  await agree(page, "Sessions", async () => {
+    active = 0;
+    for (const FleetId of fleets) active += (await call("DescribeGameSessions", { FleetId, StatusFilter: "ACTIVE" })).GameSessions.length;
+    const chip = await page.locator(".chip", { hasText: " active" }).allInnerTexts();
+    return Number(chip[0]?.match(/\d+/)?.[0] ?? 0) === active ? "" : `shows ${chip}; AWS's API says ${active} are active`;
+  });
 
   await show(page, "/queues?name=crowded", "still queue");
   let pending = 0;
@@ -72,9 +90,10 @@ await withBrowser(async (browser) => {
   check((await figures(page))["placements wait"] === String(pending), "Queue", `shows ${JSON.stringify(await figures(page))}; AWS's API says ${pending} are pending`);
 
   await show(page, "/fleets", "still fleets");
-  for (const u of used) {
-    const row = (await page.locator("tr", { has: page.locator(`a[href$="${u.FleetId}"]`) }).locator("td").allInnerTexts()).join(" ");
-    check(row.includes(String(u.ActiveServerProcessCount)), "Fleets", `shows ${row}; AWS's API says ${JSON.stringify(u)}`);
-  }
+  for (const id of fleets) await agree(page, "Fleets", async () => {
+    const [u] = (await call("DescribeFleetUtilization", { FleetIds: [id] })).FleetUtilization;
+    const row = (await page.locator("tr", { has: page.locator(`a[href$="${id}"]`) }).locator("td").allInnerTexts()).join(" ");
+    return row.includes(String(u.ActiveServerProcessCount)) ? "" : `shows ${row}; AWS's API says ${JSON.stringify(u)}`;
+  });
   log(`compared ${compared} live pages, ${players} players, ${active} game sessions, ${tickets} tickets, ${pending} placements`);
 });
