@@ -39,6 +39,30 @@ func options(t *testing.T, change func(*app.Options)) app.Options {
 	return o
 }
 
+// run runs a server as the program does, and returns its URL and output; end stops it.
+func run(t *testing.T, o app.Options) (base string, out *screen, end func()) {
+	t.Helper()
+	out = newScreen()
+	o.Out = out
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+		ended <- nil // end may be called again
+	}
+	t.Cleanup(func() {
+		end()
+		if t.Failed() {
+			t.Logf("the output was:\n%s", out)
+		}
+	})
+	return out.await(t, "ready "), out, end
+}
+
 func stop(t *testing.T, a *app.App) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -30,20 +30,9 @@ import (
 // local runs `muster local` with the demo in this process; end stops it.
 func local(t *testing.T, d demo.Options) (base string, out *screen, dir string, end func()) {
 	t.Helper()
-	out = newScreen()
-	o := options(t, func(o *app.Options) { o.Out, o.Demo = out, &d })
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	end = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
-		}
-		ended <- nil
-	}
-	t.Cleanup(end)
-	return out.await(t, "ready "), out, o.DataDir, end
+	o := options(t, func(o *app.Options) { o.Demo = &d })
+	base, out, end = run(t, o)
+	return base, out, o.DataDir, end
 }
 
 const active = "A demo session is ACTIVE, "
@@ -302,23 +291,15 @@ func TestDemo_EndsForExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.Wait()
-	out := newScreen()
 	o := options(t, func(o *app.Options) {
-		o.DataDir, o.Store, o.Listen, o.Out = dir, "", strings.TrimPrefix(base, "http://"), out
+		o.DataDir, o.Store, o.Listen = dir, "", strings.TrimPrefix(base, "http://")
 		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server"}}}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	out.await(t, "ready ")
+	_, _, end := run(t, o)
 	if e := events(t, base, "SERVER_PROCESS_ACTIVE", 1, old.Seq); e.FleetID == old.FleetID {
 		t.Errorf("a process of the demo is ACTIVE: %+v", e)
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("the second server ends with %v", err)
-	}
+	end()
 	for _, pid := range before {
 		if lives(pid) {
 			t.Errorf("game server process %d of the demo still runs", pid)

@@ -3,7 +3,6 @@
 package app_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -16,20 +15,10 @@ import (
 // and it is restarted when it crashes.
 func TestExec(t *testing.T) {
 	t.Parallel()
-	out := newScreen()
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+		o.Host = &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
-		}
-	})
-	base := out.await(t, "ready ")
+	base, out, _ := run(t, o)
 	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 	if text := out.String(); !strings.Contains(text, "--alias-id alias-") || !strings.Contains(text, first.FleetID) || !strings.Contains(text, "matchmaker exec ") {
 		t.Errorf("the commands to try are missing:\n%s", text)
@@ -50,20 +39,10 @@ func TestExec(t *testing.T) {
 // A program without an SDK that is started like one with it is reported with the remedy.
 func TestExec_NeverConnects(t *testing.T) {
 	t.Parallel()
-	out := newScreen()
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: "/bin/sleep", Dir: t.TempDir(), Args: []string{"1000"}, Copies: 2}}
+		o.Host = &host.Options{Exec: &host.Program{Path: "/bin/sleep", Dir: t.TempDir(), Args: []string{"1000"}, Copies: 2}}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
-		}
-	})
-	base := out.await(t, "ready ")
+	base, out, _ := run(t, o)
 	e := events(t, base, "GENERIC_EVENT", 1, 0)
 	if !strings.Contains(e.Message, "has not called InitSDK") || !strings.Contains(e.Message, "--no-sdk") || e.ComputeName != host.ComputeName {
 		t.Errorf("the event is %+v", e)

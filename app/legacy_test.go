@@ -72,23 +72,11 @@ func TestLegacy(t *testing.T) {
 }
 
 func playOld(t *testing.T, form string) {
-	ports, out := freePorts(t), newScreen()
+	ports := freePorts(t)
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Legacy: &ports, Exec: &host.Program{Path: oldGame(t, form, ports), Dir: t.TempDir()}}
+		o.Host = &host.Options{Legacy: &ports, Exec: &host.Program{Path: oldGame(t, form, ports), Dir: t.TempDir()}}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the output was:\n%s", out)
-		}
-	})
-	base := out.await(t, "ready ")
+	base, out, _ := run(t, o)
 	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 	c := &client.Client{Endpoint: base}
 	made := createWhenFree(t, base, map[string]any{

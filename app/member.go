@@ -99,12 +99,6 @@ func (m *member) measure(metrics prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) {
 		metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	either := func(yes bool) float64 {
-		if yes {
-			return 1
-		}
-		return 0
-	}
 	gauge("muster_cell_owner", "Whether this node owns its cell: 1, or stands by: 0.",
 		func() float64 { return either(m.keeper.Holds()) })
 	gauge("muster_cell_owner_reachable", "Whether this node reaches the owner of its cell: 1, or not: 0.",
@@ -113,6 +107,14 @@ func (m *member) measure(metrics prometheus.Registerer) {
 		func() float64 { return either(m.keeper.Aside() != nil) })
 	gauge("muster_cell_clock_ahead_seconds", "How far this node's clock is ahead of the database's.",
 		func() float64 { ahead, _ := m.keeper.Skew(); return ahead.Seconds() })
+}
+
+// either returns the value of a gauge that is 1 or 0.
+func either(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // forwarded returns the client's address of a request that another node of the cell has

@@ -38,20 +38,10 @@ func (b *standby) measure(metrics prometheus.Registerer) {
 	gauge := func(name, help string, value func(store.Standby) float64) {
 		metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(b.store.Standby()) }))
 	}
-	gauge("muster_cell_standby_warm", "Whether this standby has the state in memory: 1, or reads it when it takes over: 0.", func(s store.Standby) float64 {
-		if s.Warm {
-			return 1
-		}
-		return 0
-	})
+	gauge("muster_cell_standby_warm", "Whether this standby has the state in memory: 1, or reads it when it takes over: 0.", func(s store.Standby) float64 { return either(s.Warm) })
 	gauge("muster_cell_standby_behind_seconds", "How long ago the state in this standby's memory was the database's.", func(s store.Standby) float64 { return s.Behind.Seconds() })
 	gauge("muster_cell_standby_differs", "Whether the state in this standby's memory differed from the database's when they were last compared: 1, which is a fault of Muster, or not: 0.",
-		func(store.Standby) float64 {
-			if b.differs.Load() {
-				return 1
-			}
-			return 0
-		})
+		func(store.Standby) float64 { return either(b.differs.Load()) })
 }
 
 // keepChecking compares the state with the database's until ctx ends or the node takes over.

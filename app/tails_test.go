@@ -122,23 +122,14 @@ func TestSessionLog_Build(t *testing.T) {
 // The log of a developer's own program is read, too; what no agent runs has none here.
 func TestSessionLog_Exec(t *testing.T) {
 	t.Parallel()
-	out, program := newScreen(), filepath.Join(t.TempDir(), "server")
+	program := filepath.Join(t.TempDir(), "server")
 	if err := os.WriteFile(program, []byte(speaking(t)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, o) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
-		}
-	})
-	base := out.await(t, "ready ")
+	base, _, _ := run(t, o)
 	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 	made := createWhenFree(t, base, map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
 	c := &client.Client{Endpoint: base}

@@ -49,7 +49,7 @@ type frame struct {
 // encode returns the frame with its line.
 func (f frame) encode() frame {
 	text, err := json.Marshal(f)
-	if err != nil { // Data is no JSON, which encoding/json does not give
+	if err != nil { // Data is no JSON, though encoding/json returned it
 		panic(err)
 	}
 	f.line = append(text, '\n')

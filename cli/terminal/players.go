@@ -57,7 +57,7 @@ func whereabouts(games []client.PlayerGame) string {
 		}
 	}
 	if len(games) == 0 {
-		return "was in no game in the last 30 days"
+		return "was in no game that the server still keeps"
 	}
 	return fmt.Sprintf("is in no game; the last one, %s, ended %s ago", shortID(games[0].Session), since(games[0].Ended))
 }

@@ -30,7 +30,7 @@ type SessionFilter struct {
 	Status  string // ACTIVATING, ACTIVE, TERMINATING or TERMINATED
 }
 
-// Sessions shows game sessions, including those that ended in the last 30 days.
+// Sessions shows game sessions, including those that have ended and are still kept.
 func (t *Terminal) Sessions(ctx context.Context, f SessionFilter) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) { return t.readSessions(ctx, f) })
 }
