@@ -91,9 +91,9 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 		},
 		"see processes":           func(name string) error { _, err := c.Processes(ctx, fleet[name]); return err },
 		"explain a placement":     func(name string) error { _, _, err := c.Explain(ctx, "placement-"+name); return err },
-		"explain a ticket":        func(name string) error { _, _, err := c.ExplainTicket(ctx, "ticket-"+name); return err },
-		"explain a configuration": func(name string) error { _, _, err := c.ExplainMatchmaking(ctx, name); return err },
-		"trace a configuration":   func(name string) error { return c.TraceMatchmaking(ctx, name, time.Time{}, io.Discard) },
+		"explain a ticket":        func(name string) error { _, _, err := c.Matchmaking().ExplainTicket(ctx, "ticket-"+name); return err },
+		"explain a configuration": func(name string) error { _, _, err := c.Matchmaking().Explain(ctx, name); return err },
+		"trace a configuration":   func(name string) error { return c.Matchmaking().Trace(ctx, name, time.Time{}, io.Discard) },
 	} {
 		if err := ask("red"); err != nil {
 			t.Errorf("%s in its scope: %v", what, err)

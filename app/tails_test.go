@@ -36,7 +36,7 @@ func outputOf(t *testing.T, c *client.Client, gameSessionID, text string) (out c
 	})
 	until(t, "the log has "+text, func() bool {
 		var err error
-		if out, _, err = c.SessionLog(t.Context(), gameSessionID); err != nil {
+		if out, _, err = c.SessionLogs().Get(t.Context(), gameSessionID); err != nil {
 			t.Fatal(err)
 		}
 		return slices.ContainsFunc(out.Streams, func(s client.LogStream) bool { return strings.Contains(s.Text, text) })
@@ -76,17 +76,17 @@ func TestSessionLog_Build(t *testing.T) {
 	if err := view.SessionLog(t.Context(), short, false); err != nil || out.String() != "==> output <==\nthe map is loaded\n==> errors <==\na texture is missing\n" {
 		t.Errorf("muster sessions logs: %v\n%s", err, out.String())
 	}
-	if _, _, err := reader.SessionLog(t.Context(), id); err == nil || !strings.Contains(err.Error(), "muster:ReadLogs") {
+	if _, _, err := reader.SessionLogs().Get(t.Context(), id); err == nil || !strings.Contains(err.Error(), "muster:ReadLogs") {
 		t.Errorf("a reader gets %v", err)
 	}
-	if _, _, err := operator.SessionLog(t.Context(), id+"x"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, _, err := operator.SessionLogs().Get(t.Context(), id+"x"); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a game session that does not exist: %v", err)
 	}
 
 	followed, first := make(chan error, 1), make(chan struct{})
 	var frames []client.SessionLog
 	go func() {
-		followed <- operator.FollowSessionLog(t.Context(), id, func(l client.SessionLog) error {
+		followed <- operator.SessionLogs().Follow(t.Context(), id, func(l client.SessionLog) error {
 			if frames = append(frames, l); len(frames) == 1 {
 				close(first)
 			}

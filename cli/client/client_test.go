@@ -5,8 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -75,5 +77,38 @@ func TestEvents_RefusalEndsFollowing(t *testing.T) {
 	var refused *client.Error
 	if err := c.Events(t.Context(), client.EventQuery{Follow: true}, nil); !errors.As(err, &refused) {
 		t.Errorf("following a server that refuses gives %v", err)
+	}
+}
+
+// A connection that is lost is made again, and continues after the last event.
+func TestEvents_Reconnects(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch after := r.URL.Query().Get("after"); after {
+		case "":
+			io.WriteString(w, "\n"+`{"seq":7}`+"\n")
+		case "7":
+			io.WriteString(w, `{"seq":8}`+"\n\n"+`{"seq":9}`+"\n")
+		default:
+			t.Errorf("events after %q are asked for", after)
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	defer server.Close()
+	c := &client.Client{Endpoint: server.URL}
+	lost, full := 0, errors.New("enough")
+	var seqs []uint64
+	err := c.Events(t.Context(), client.EventQuery{Follow: true, Pause: time.Millisecond, Reconnected: func(error) { lost++ }}, func(e client.Event) error {
+		if seqs = append(seqs, e.Seq); e.Seq == 8 {
+			return full
+		}
+		return nil
+	})
+	if err != full || lost != 1 || !slices.Equal(seqs, []uint64{7, 8}) {
+		t.Errorf("events %v after %d losses, and %v", seqs, lost, err)
+	}
+	seqs = nil
+	if err := c.Events(t.Context(), client.EventQuery{}, func(e client.Event) error { seqs = append(seqs, e.Seq); return nil }); err != nil || !slices.Equal(seqs, []uint64{7}) {
+		t.Errorf("without following: events %v and %v", seqs, err)
 	}
 }

@@ -34,30 +34,35 @@ type TicketExplanation struct {
 	Waiting *explain.Explanation `json:"waiting,omitzero"`
 }
 
+// Matchmaking reads what matchmaking does.
+type Matchmaking struct{ client *Client }
+
+// Matchmaking returns the calls about matchmaking.
+func (c *Client) Matchmaking() Matchmaking { return Matchmaking{c} }
+
 // ExplainTicket returns why a ticket waits; raw is the whole response.
-func (c *Client) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
-	raw, err = c.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
+func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
+	raw, err = m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
 	return e, raw, err
 }
 
-// ExplainMatchmaking returns why the tickets of a configuration wait; raw is the whole
-// response.
-func (c *Client) ExplainMatchmaking(ctx context.Context, configuration string) (v *explain.Overview, raw json.RawMessage, err error) {
-	raw, err = c.read(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/explain", &v)
+// Explain returns why the tickets of a configuration wait; raw is the whole response.
+func (m Matchmaking) Explain(ctx context.Context, configuration string) (v *explain.Overview, raw json.RawMessage, err error) {
+	raw, err = m.client.read(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/explain", &v)
 	return v, raw, err
 }
 
 // maxTrace bounds the size of a trace, in bytes.
 const maxTrace = 4 << 30
 
-// TraceMatchmaking writes a configuration's tickets that were started since a time as
+// Trace writes a configuration's tickets that were started since a time as
 // JSON lines; the zero time means all that are kept.
-func (c *Client) TraceMatchmaking(ctx context.Context, configuration string, since time.Time, out io.Writer) error {
+func (m Matchmaking) Trace(ctx context.Context, configuration string, since time.Time, out io.Writer) error {
 	query := url.Values{}
 	if !since.IsZero() {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	answer, err := c.open(ctx, http.MethodGet, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/trace?"+query.Encode(), nil, nil)
+	answer, err := m.client.open(ctx, http.MethodGet, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/trace?"+query.Encode(), nil, nil)
 	if err != nil {
 		return err
 	}

@@ -12,19 +12,20 @@ import (
 // SessionLog prints the end of the log of a game session's process, and with follow what it
 // writes from then on, until the game session ends.
 func (t *Terminal) SessionLog(ctx context.Context, id string, follow bool) error {
-	arn, err := t.Client.GameSessionID(ctx, id)
+	logs := t.Client.SessionLogs()
+	arn, err := logs.GameSessionID(ctx, id)
 	if err != nil {
 		return err
 	}
 	p := logPrinter{t: t}
 	if follow {
-		err := t.Client.FollowSessionLog(ctx, arn, p.print)
+		err := logs.Follow(ctx, arn, p.print)
 		if errors.Is(err, errLogOver) {
 			return nil
 		}
 		return err
 	}
-	l, raw, err := t.Client.SessionLog(ctx, arn)
+	l, raw, err := logs.Get(ctx, arn)
 	switch {
 	case err != nil:
 		return err

@@ -11,7 +11,7 @@ import (
 
 // ExplainTicket shows why a ticket waits, or its outcome.
 func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
-	e, raw, err := t.Client.ExplainTicket(ctx, id)
+	e, raw, err := t.Client.Matchmaking().ExplainTicket(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func unanswered(e *client.TicketExplanation) string {
 
 // ExplainMatchmaking shows why the tickets of a configuration wait.
 func (t *Terminal) ExplainMatchmaking(ctx context.Context, configuration string) error {
-	v, raw, err := t.Client.ExplainMatchmaking(ctx, configuration)
+	v, raw, err := t.Client.Matchmaking().Explain(ctx, configuration)
 	if err != nil {
 		return err
 	}

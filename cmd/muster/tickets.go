@@ -48,7 +48,7 @@ func (c *exportTicketsCommand) Run(t *streams, from *client.Client) error {
 	if c.Last > 0 {
 		since = time.Now().Add(-c.Last)
 	}
-	trace := func(out io.Writer) error { return from.TraceMatchmaking(t.ctx, c.Configuration, since, out) }
+	trace := func(out io.Writer) error { return from.Matchmaking().Trace(t.ctx, c.Configuration, since, out) }
 	if c.Output == "" {
 		return trace(t.out)
 	}

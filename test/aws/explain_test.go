@@ -61,7 +61,7 @@ func TestTickets_Explain(t *testing.T) {
 			t.Errorf("the explanation lacks %q:\n%s", want, out.String())
 		}
 	}
-	e, _, err := look.ExplainTicket(t.Context(), "me")
+	e, _, err := look.Matchmaking().ExplainTicket(t.Context(), "me")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestTickets_TraceIsPlayed(t *testing.T) {
 	c, look := waiting(t)
 	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
 	var out bytes.Buffer
-	if err := look.TraceMatchmaking(t.Context(), "duels", time.Time{}, &out); err != nil {
+	if err := look.Matchmaking().Trace(t.Context(), "duels", time.Time{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	played, err := trace.Read(bytes.NewReader(out.Bytes()))
@@ -134,10 +134,10 @@ func TestTickets_TraceIsPlayed(t *testing.T) {
 	if want := (sim.Fates{Arrived: 3, Matched: 2, Cancelled: 1}); r.Tickets != want || r.Latency.P50 != 31 {
 		t.Errorf("with a wider window %+v, latency %v; want %+v and 31", r.Tickets, r.Latency.P50, want)
 	}
-	if err := look.TraceMatchmaking(t.Context(), "duels", time.Now().Add(time.Hour), &out); err != nil {
+	if err := look.Matchmaking().Trace(t.Context(), "duels", time.Now().Add(time.Hour), &out); err != nil {
 		t.Errorf("of a time to come: %v", err)
 	}
-	if err := look.TraceMatchmaking(t.Context(), "nosuch", time.Time{}, &out); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
+	if err := look.Matchmaking().Trace(t.Context(), "nosuch", time.Time{}, &out); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
 		t.Errorf("of no configuration: %v", err)
 	}
 }
