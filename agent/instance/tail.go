@@ -31,7 +31,8 @@ func (i *Instance) Tail(_ context.Context, processID string, most int) (out prot
 	for _, of := range []struct{ name, path string }{{"output", r.Stdout}, {"errors", r.Stderr}} {
 		text, size, err := logs.Tail(of.path, most)
 		if err != nil {
-			return out, errors.New("the log cannot be read; the log of the agent tells more")
+			i.log.Warn("the end of a process's log cannot be read", "process_id", processID, "error", err)
+			return out, errors.New("the log cannot be read; the log of the agent has the cause")
 		}
 		out.Streams = append(out.Streams, protocol.Stream{Name: of.name, Text: text, End: size})
 	}
