@@ -55,6 +55,7 @@ type Server struct {
 	life     context.Context
 	end      context.CancelFunc
 	work     sync.WaitGroup // counts requests, connections, and attempts to open the ports
+	blocked  int            // the last port that was taken; only for setWhy
 
 	mu        sync.Mutex
 	servers   []*http.Server
@@ -90,18 +91,13 @@ func Open(o Options) *Server {
 	}
 	s.setWhy(err)
 	s.log.Warn("game servers with Server SDK 3 and 4 cannot connect", "error", s.Why())
-	told := err
 	s.work.Go(func() {
 		for wake.Sleep(s.life, retrying) {
 			if err = s.listen(); err == nil {
 				s.log.Info("game servers with Server SDK 3 and 4 can connect now")
 				return
 			}
-			var now, before *taken
-			if !errors.As(err, &now) || !errors.As(told, &before) || now.port != before.port {
-				s.setWhy(err) // it is looked up once who has a port
-				told = err
-			}
+			s.setWhy(err)
 		}
 	})
 	return s
@@ -124,7 +120,7 @@ func (s *Server) listen() (err error) {
 	}{{s.o.Ports.SocketIO, &at.SocketIO}, {s.o.Ports.HTTP, &at.HTTP}, {s.o.Ports.WebSocket, &at.WebSocket}} {
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", one.port))
 		if err != nil {
-			return &taken{one.port, err}
+			return &taken{port: one.port, err: err}
 		}
 		open = append(open, l)
 		*one.to = l.Addr().(*net.TCPAddr).Port
@@ -142,22 +138,9 @@ func (s *Server) listen() (err error) {
 	s.at, s.why = at, ""
 	close(s.opened)
 	for n, l := range open {
-		handler := handlers[n]
 		server := &http.Server{
 			ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: s.remember,
-			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !s.begin() {
-					http.Error(w, "the agent ends", http.StatusServiceUnavailable)
-					return
-				}
-				defer s.work.Done()
-				if !fromHere(r) {
-					http.Error(w, "only game servers of this machine connect here", http.StatusForbidden)
-					return
-				}
-				handler(w, r)
-			}),
+			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), Handler: s.guard(handlers[n]),
 		}
 		s.servers = append(s.servers, server)
 		go server.Serve(&bounded{Listener: l, room: s.room})
@@ -165,14 +148,32 @@ func (s *Server) listen() (err error) {
 	return nil
 }
 
+// guard returns a handler that refuses requests from other machines, and all once the server
+// is closed.
+func (s *Server) guard(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			http.Error(w, "the agent ends", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.work.Done()
+		if !fromHere(r) {
+			http.Error(w, "only game servers of this machine connect here", http.StatusForbidden)
+			return
+		}
+		handler(w, r)
+	}
+}
+
 // taken is the error of a port that another program has.
 type taken struct {
-	port int
-	err  error
+	port   int
+	holder string // the program, for people; "" if it is not known
+	err    error
 }
 
 func (t *taken) Error() string {
-	holder := listenerOf(t.port)
+	holder := t.holder
 	if holder == "" {
 		holder = "another program, such as an agent of another user or GameLift Local"
 	}
@@ -208,7 +209,16 @@ func fromHere(r *http.Request) bool {
 	return (origin == "" || origin == "ws://"+r.Host) && r.Header.Get("Sec-Fetch-Site") == ""
 }
 
+// setWhy records why the ports are not open. The program that has a port is looked up once,
+// since that reads about all processes of the machine.
 func (s *Server) setWhy(err error) {
+	var t *taken
+	if errors.As(err, &t) {
+		if t.port == s.blocked && s.Why() != "" {
+			return
+		}
+		s.blocked, t.holder = t.port, listenerOf(t.port)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.why = err.Error()
