@@ -74,8 +74,8 @@ func (c *Cluster) look(ctx context.Context, k key) (again time.Time, err error) 
 	if over {
 		delete(c.groups, k)
 	}
-	if s.gone && !wasGone {
-		c.lookBeside(k)
+	if s.gone && !wasGone && w != nil {
+		c.lookBeside(k.instance, w.desired)
 	}
 	c.mu.Unlock()
 	if over {
@@ -95,20 +95,19 @@ func (c *Cluster) besideGames(k key, w *wanted) *wanted {
 	}
 	now := *w
 	now.stop, now.stopBy = protocol.End, time.Time{}
-	for other, g := range c.groups {
-		if other.instance == k.instance && g.want != nil && !g.want.group.PerInstance && !g.gone {
+	for _, g := range w.desired.Groups {
+		if !g.PerInstance && !c.groups[key{k.instance, pod.Label(g.Name)}].gone {
 			now.stop = protocol.Keep
 		}
 	}
 	return &now
 }
 
-// lookBeside has the per-instance groups beside a group looked at that is gone. The caller must
-// hold mu.
-func (c *Cluster) lookBeside(k key) {
-	for other, g := range c.groups {
-		if other.instance == k.instance && g.want != nil && g.want.group.PerInstance {
-			c.queue.Add(other)
+// lookBeside queues the per-instance groups of an instance.
+func (c *Cluster) lookBeside(instance string, d *protocol.Desired) {
+	for _, g := range d.Groups {
+		if g.PerInstance {
+			c.queue.Add(key{instance, pod.Label(g.Name)})
 		}
 	}
 }

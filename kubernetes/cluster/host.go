@@ -83,6 +83,7 @@ func (c *Cluster) assign(ctx context.Context, a *protocol.Assign) {
 	}
 	for k, g := range c.groups {
 		if !groups[k] && g.want != nil {
+			c.lookBeside(k.instance, g.want.desired)
 			g.want = nil
 			c.queue.Add(k)
 		}
