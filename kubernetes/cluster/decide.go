@@ -131,6 +131,12 @@ func decide(w *wanted, m memory, pods []sighting, now time.Time, chance float64)
 		}
 		return s, m
 	}
+	s.keep(w, m, live, now)
+	return s, m
+}
+
+// keep has one run of a group go on, or begins the next one.
+func (s *step) keep(w *wanted, m memory, live []sighting, now time.Time) {
 	switch {
 	case len(live) > 0:
 		for _, p := range live[1:] { // somebody else created it
@@ -148,7 +154,6 @@ func decide(w *wanted, m memory, pods []sighting, now time.Time, chance float64)
 	default:
 		s.run, s.crashes = m.last+1, m.crashes
 	}
-	return s, m
 }
 
 // maxOver bounds the ended pods of a group that wait for Muster to know their ends.
