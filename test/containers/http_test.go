@@ -19,28 +19,7 @@ import (
 func TestLocal_GameHTTP(t *testing.T) {
 	d := startDocker(t)
 	d.image("echo:dev", static(t, "test/containers/httpgame"), "/httpgame", "7777")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close()
-	args := []string{"local", "--demo=false", "--data", t.TempDir(), "--listen", free.Addr().String(), "--log-level", "warn", "--engine", d.Host, "--image", "echo:dev", "--port", "7777/tcp"}
-	run := func() *node.Process {
-		s, err := node.Run(node.Path(t), args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := run()
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", s.Log())
-		}
-	})
+	s := startRevived(t, d, "--demo=false", "--image", "echo:dev", "--port", "7777/tcp")
 	c := node.Client(s.URL)
 	ready := node.Follow(t, s.URL).Code(t, "SERVER_PROCESS_ACTIVE")
 	g := session(t, c, gamelift.CreateGameSessionInput{FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)})
@@ -67,7 +46,7 @@ func TestLocal_GameHTTP(t *testing.T) {
 	say(*made.PlayerSession.PlayerSessionId, "welcome ann")
 	s.Kill()
 	say("nobody notices", "nobody notices")
-	s = run()
+	s.start()
 	seen := node.Follow(t, s.URL)
 	conn.Close()
 	if e := seen.Code(t, "SERVER_PROCESS_ENDED"); e.ProcessID != ready.ProcessID {

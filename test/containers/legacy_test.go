@@ -1,7 +1,6 @@
 package containers
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -24,32 +23,7 @@ func TestLocal_LegacySDK(t *testing.T) {
 func playOld(t *testing.T, form string) {
 	d := startDocker(t)
 	d.image("old:dev", static(t, "test/containers/oldgame"), "/oldgame", form)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close()
-	args := []string{"local", "--data", t.TempDir(), "--listen", free.Addr().String(), "--log-level", "warn",
-		"--engine", d.Host, "--engine-network", "host", "--image", "old:dev", "--copies", "2"}
-	run := func() *node.Process {
-		s, err := node.Run(node.Path(t), args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := run()
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-		if left := d.run("ps", "--all", "--quiet"); left != "" {
-			t.Errorf("containers are left: %s", left)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", s.Log())
-		}
-	})
+	s := startRevived(t, d, "--engine-network", "host", "--image", "old:dev", "--copies", "2")
 	c, seen := node.Client(s.URL), node.Follow(t, s.URL)
 	fleet := seen.Code(t, "SERVER_PROCESS_ACTIVE").FleetID
 	seen.Code(t, "SERVER_PROCESS_ACTIVE")
@@ -80,7 +54,7 @@ func playOld(t *testing.T, form string) {
 		accept(id, game, "ann")
 	}
 	s.Kill()
-	s = run()
+	s.start()
 	seen = node.Follow(t, s.URL)
 	seen.Code(t, "SERVER_PROCESS_RECONNECTED")
 	seen.Code(t, "SERVER_PROCESS_RECONNECTED")
