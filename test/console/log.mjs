@@ -26,6 +26,23 @@ await withBrowser(async (browser) => {
       await page.getByLabel("Processor").first().waitFor({ timeout: 60_000 }); // the agent measures every 10 s
       await page.getByLabel("Processor").first().scrollIntoViewIfNeeded();
       await picture(page, `load-${scheme}-${width}`);
+
+      // These charts are of ten minutes, whatever range was chosen on another page.
+      for (const range of ["15m", "7d"]) {
+        await show(page, `/sessions?${new URLSearchParams({ id, range })}`, `log, range ${range}`);
+        const chart = page.locator(".charted", { has: page.getByLabel("Processor") });
+        const over = chart.locator(".u-over");
+        await over.scrollIntoViewIfNeeded();
+        const { width: all, height } = await over.boundingBox();
+        const seconds = async (x) => {
+          await over.hover({ position: { x, y: height / 2 } });
+          await settled(page); // the values at the pointer are shown
+          const [h, m, s] = (await chart.getByText(/from \d\d:\d\d:\d\d/).innerText()).match(/\d\d/g).map(Number);
+          return 3600 * h + 60 * m + s;
+        };
+        const middle = await seconds(all / 2), shown = (86_400 + (await seconds(all - 1)) - middle) % 86_400;
+        check(shown >= 240 && shown <= 360, page.where, `has ${shown} s in the right half of its chart`);
+      }
       await ask("end");
       await page.getByText("get-game-session-log-url").waitFor();
       await accessible(page, "log of what has ended");

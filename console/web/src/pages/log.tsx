@@ -68,6 +68,8 @@ function Text({ text, follow, name }: { text: string; follow: boolean; name: str
   );
 }
 
+const minutes = 10; // of measurements
+
 /** What the process used in the last minutes. */
 export function SessionLoad({ id }: { id: string }) {
   const { data, problem } = useAsked(() => read<{ data: { why?: string; used: Used[] } }>(`/console/api/views/session-load?${new URLSearchParams({ id })}`), `load ${id}`, 10_000);
@@ -82,8 +84,8 @@ export function SessionLoad({ id }: { id: string }) {
         : !series ? <p class="dim">Nothing has been measured yet; it is, every 10 s.</p>
         : (
           <div class="cols2">
-            <Chart label="Processor" series={series} height={110} unit={share} lines={[{ key: "cpu", title: "of one processor", color: "accent" }]} />
-            <Chart label="Memory" series={series} height={110} unit={mib} lines={[{ key: "memory", title: "memory", color: "busy" }]} />
+            <Chart label="Processor" series={series} height={110} length={minutes * 60} unit={share} lines={[{ key: "cpu", title: "of one processor", color: "accent" }]} />
+            <Chart label="Memory" series={series} height={110} length={minutes * 60} unit={mib} lines={[{ key: "memory", title: "memory", color: "busy" }]} />
           </div>
         )}
     </Panel>
@@ -93,17 +95,17 @@ export function SessionLoad({ id }: { id: string }) {
 const share = (n: number): string => `${(n / 10).toFixed(n > 0 && n < 100 ? 1 : 0)} %`;
 const mib = (n: number): string => `${count(Math.round(n))} MiB`;
 
-/** Returns the measurements of the last ten minutes as values at equal steps; nothing for none. */
+/** Returns the last measurements as values at equal steps; nothing for none. */
 function seriesOf(used: Used[]): Series | undefined {
-  const step = 10_000, n = 61, last = used.at(-1);
+  const step = 10_000, n = (minutes * 60_000) / step + 1, last = used.at(-1);
   if (!last) return undefined;
-  const from = Date.parse(last.at) - (n - 1) * step;
+  const first = Date.parse(last.at) - (n - 1) * step, from = new Date(first).toISOString();
   const values = { cpu: new Array<number | null>(n).fill(null), memory: new Array<number | null>(n).fill(null) };
   for (const u of used) {
-    const i = Math.round((Date.parse(u.at) - from) / step);
+    const i = Math.round((Date.parse(u.at) - first) / step);
     if (i < 0) continue;
     values.cpu[i] = u.cpu_millis;
     values.memory[i] = u.memory_mib;
   }
-  return { from: new Date(from).toISOString(), step_ms: step, values };
+  return { from, begun: from, step_ms: step, values };
 }

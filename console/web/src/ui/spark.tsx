@@ -17,9 +17,9 @@ export function every(series: Series): string {
   return s < 60 ? `${s} s` : s < 3600 ? `${s / 60} min` : `${s / 3600} h`;
 }
 
-/** From when to when charts and their like are drawn, in seconds: the whole range, but not much more than is known, so that the charts of a page line up. */
-export function extent(series: Series): [number, number] {
-  const end = clock.peek() / 1000, length = rangeSeconds();
+/** From when to when charts and their like are drawn, in seconds: the whole range, but not much more than is known, so that the charts of a page line up. length is that of the range in seconds. */
+export function extent(series: Series, length = rangeSeconds()): [number, number] {
+  const end = clock.peek() / 1000;
   const begun = series.begun ? Date.parse(series.begun) / 1000 : end;
   return [Math.min(Math.max(end - length, begun), end - length / 6), end];
 }
