@@ -6,7 +6,8 @@ const { fleet, games, tickets } = task.about;
 
 await withBrowser(async (browser) => {
   const of = (page, values) => `${page}?${new URLSearchParams(values)}`;
-  const lists = { sessions: "/sessions", "sessions by players": of("/sessions", { sort: "-players" }), "sessions of a fleet": of("/sessions", { fleet }), matchmaker: of("/matchmaking", { name: "duels" }), events: "/events" };
+  // The newest tickets come and go during the check: sorted in this way, the last one stays.
+  const lists = { sessions: "/sessions", "sessions by players": of("/sessions", { sort: "-players" }), "sessions of a fleet": of("/sessions", { fleet }), matchmaker: of("/matchmaking", { name: "duels", sort: "started" }), events: "/events" };
   for (const { scheme, width } of task.passes) {
     const page = await open(browser, { scheme, width });
     for (const [name, to] of Object.entries({ ...lists, now: "/", world: "/world", fleet: of("/fleets", { id: fleet }), hosts: "/hosts", quality: of("/quality", { name: "duels" }), ticket: of("/tickets", { id: "waits-00007" }) })) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type crowd struct {
 	servers []*gameserver.Process
 	games   []string // of servers, in the same order
 	guests  chan guest
+	turns   atomic.Int64 // that stir has made
 }
 
 // guest is a player who visits a game session.
@@ -182,7 +184,9 @@ func (c *crowd) stir(t *testing.T, rate int) {
 			slots <- struct{}{}
 			stirring.Go(func() {
 				defer func() { <-slots }()
-				if err := c.turn(ctx, i); err != nil && ctx.Err() == nil {
+				if err := c.turn(ctx, i); err == nil {
+					c.turns.Add(1)
+				} else if ctx.Err() == nil {
 					t.Error(err)
 				}
 			})

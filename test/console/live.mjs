@@ -1,7 +1,7 @@
 // A page over time: it follows, stands still while paused, says when the server is away, keeps
 // what it shows, and goes on by itself when the server is back.
 
-import { accessible, ask, check, fits, log, open, picture, show, view, withBrowser } from "./browser.mjs";
+import { accessible, ask, check, fits, log, open, picture, settled, show, view, withBrowser } from "./browser.mjs";
 
 await withBrowser(async (browser) => {
   const page = await open(browser, { expected: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/ });
@@ -11,6 +11,7 @@ await withBrowser(async (browser) => {
   // Paused.
   await show(page, "/", "paused");
   await page.keyboard.press("Space");
+  await settled(page); // what came before is drawn
   const then = [await clock.innerText(), await text()];
   await page.getByText(/paused, \d+ behind/).waitFor();
   await picture(page, "paused");

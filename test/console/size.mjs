@@ -49,7 +49,7 @@ await withBrowser(async (browser) => {
       let bytes = 0;
       page.on("requestfinished", async (r) => (bytes += (await r.sizes().catch(() => null))?.responseBodySize ?? 0));
       await page.goto(`${task.base}/console${to}`);
-      await page.waitForFunction(() => globalThis.seen.shown);
+      await page.waitForFunction(() => globalThis.seen.shown && globalThis.seen.paint); // the paint is reported later
       rows.push({ ...(await page.evaluate(() => globalThis.seen)), bytes });
       if (i === 0) await picture(page, `size-${name.replace(" ", "-")}`);
       await page.context().close();

@@ -51,8 +51,12 @@ func TestSize(t *testing.T) {
 	c := newCrowd(t, *games, openTickets)
 	t.Logf("%d game sessions and %d tickets after %v", *games, openTickets, time.Since(begun).Round(time.Second))
 	c.stir(t, eventsPerSecond)
+	begun = time.Now()
 	run(t, "size.mjs", task{Base: c.server.URL, Pictures: *pictures, About: map[string]any{"fleet": c.place.FleetID, "game": c.games[0]}}, nil)
+	t.Logf("%.1f events a second in the browser's part", 4*float64(c.turns.Load())/time.Since(begun).Seconds())
+	begun, before := time.Now(), c.turns.Load()
 	c.costs(t)
+	t.Logf("%.1f events a second while consoles were open", 4*float64(c.turns.Load()-before)/time.Since(begun).Seconds())
 }
 
 // costs measures what 1 and 50 open consoles of each page cost the server, beside the same
