@@ -19,9 +19,9 @@ type LostCommits struct {
 	Restored bool
 }
 
-// lostEntries is how many numbers of each log are left out for every lost commit whose
-// entries are not known, so that none is given twice.
-const lostEntries = 32
+// lostEntries is how many numbers of each log are left out for every lost command whose
+// entries are not known, so that none is given twice: far more than one command appends.
+const lostEntries = 1 << 16
 
 // OnLostCommits registers f to be called when lost commits are found, in the first
 // transaction after that: no command runs before it. It must be called before the store is

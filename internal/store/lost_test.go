@@ -61,6 +61,20 @@ func (l *ledger) write(text string, ids ...string) {
 	}
 }
 
+// appendMany appends many entries in one command.
+func (l *ledger) appendMany() {
+	l.t.Helper()
+	err := l.Update(l.t.Context(), func(tx *store.Tx) error {
+		for range 5000 {
+			l.log.Append(tx, &entry{})
+		}
+		return nil
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 func (l *ledger) rows() (all string) {
 	for e := range l.entries.All(l.View()) {
 		all += e.ID + e.Text + " "
@@ -131,6 +145,7 @@ func TestLostCommits_NewOwner(t *testing.T) {
 	l.write("1", "a")
 	lose := memory.Save()
 	l.write("2", "b", "c")
+	l.appendMany()
 	before, confirmed := l.log.Last(l.View()), l.Confirmed()
 	l.Close()
 	lose()
@@ -138,7 +153,7 @@ func TestLostCommits_NewOwner(t *testing.T) {
 	if got := next.rows(); got != "a1 told " {
 		t.Errorf("rows %s", got)
 	}
-	next.told(store.LostCommits{Found: 1, Confirmed: 3})
+	next.told(store.LostCommits{Found: 1, Confirmed: 4})
 	if next.Confirmed() <= confirmed {
 		t.Errorf("sequence %d is given again", next.Confirmed())
 	}
