@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LostCommits tells that the database no longer has commits that it had confirmed: a
+// LostCommits reports that the database no longer has commits that it had confirmed: a
 // replica took over that lacked them, or an earlier copy was put in its place.
 type LostCommits struct {
 	Found     uint64 // the last sequence that is stored
@@ -54,6 +54,7 @@ func (s *Store) knownConfirmed() (last uint64) {
 func (s *Store) face(ctx context.Context, sn, before *Snapshot) (*Snapshot, error) {
 	l := LostCommits{Found: sn.seq, Confirmed: s.journal.confirmed, Restored: before != nil}
 	if l.Found >= l.Confirmed {
+		s.journal.confirmed = l.Found // with what was committed although its callers got an error
 		return sn, nil
 	}
 	s.log.Error("the database lost commits it had confirmed", "confirmed", l.Confirmed, "found", l.Found, "restored_from_memory", l.Restored)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -134,6 +135,39 @@ func TestLostCommits_OwnerRestores(t *testing.T) {
 	if again := openLedger(t, memory, 8); again.rows() != "b2 c1 d2 e3 f4 told " || len(again.lost) > 0 {
 		t.Errorf("the next owner finds %s, and lost %v", again.rows(), again.lost)
 	}
+}
+
+// A commit that turned out to be durable after its caller got an error is restored like those
+// that were confirmed: it was visible.
+func TestLostCommits_AfterUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	driver := &flaky{Memory: store.NewMemory()}
+	l := openLedger(t, driver, 0)
+	l.write("1", "a")
+	lose := driver.Save()
+	reloaded := make(chan struct{}, 2)
+	l.OnReload(func() { reloaded <- struct{}{} })
+	put := func(id string) error {
+		return l.Update(t.Context(), func(tx *store.Tx) error { l.entries.Put(tx, &entry{id, "2"}); return nil })
+	}
+	driver.nextCommit(func(do func() error) error { return errors.Join(do(), errDisk) })
+	if err := put("b"); err == nil {
+		t.Fatal("a command of unknown outcome succeeded")
+	}
+	<-reloaded
+	if got := l.rows(); got != "a1 b2 " {
+		t.Fatalf("rows %s", got)
+	}
+	lose()
+	if err := put("c"); err == nil {
+		t.Error("a commit on another state was confirmed")
+	}
+	<-reloaded
+	if got := l.rows(); got != "a1 b2 told " {
+		t.Errorf("rows %s", got)
+	}
+	l.told(store.LostCommits{Found: 1, Confirmed: 2, Restored: true})
+	storetest.CheckReload(t, l.Store)
 }
 
 // A new owner that knows what was confirmed says so before any command runs, once, and leaves
