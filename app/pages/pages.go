@@ -55,7 +55,8 @@ type Pages struct {
 
 // New returns Pages that record from now on. It must be called before the store is opened.
 func New(s Services) *Pages {
-	p := &Pages{Services: s, recorder: newRecorder(s), saves: newSaves(s.Store), notables: newNotables(s.Events), reread: wake.NewNudge()}
+	r := newRecorder(s)
+	p := &Pages{Services: s, recorder: r, saves: newSaves(s.Store, r), notables: newNotables(s.Events), reread: wake.NewNudge()}
 	p.reread.Send()
 	s.Store.OnReload(p.reread.Send) // an event may have become durable without its OnCommit
 	return p
@@ -65,10 +66,10 @@ func New(s Services) *Pages {
 // saves what is recorded, until ctx ends.
 func (p *Pages) Run(ctx context.Context) {
 	begun := time.Now()
-	p.restore(p.Store.View(), begun)
+	p.saves.restore(p.Store.View(), begun)
 	p.sample(begun)
 	var saving sync.WaitGroup
-	saving.Go(func() { p.keepSaving(ctx, begun) })
+	saving.Go(func() { p.saves.keep(ctx, begun) })
 	defer saving.Wait()
 	next := time.NewTimer(untilSample(time.Now()))
 	defer next.Stop()

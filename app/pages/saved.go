@@ -51,14 +51,15 @@ const (
 	unpackedMost = 64 << 20
 )
 
-// saves are the table of the rows and the command that writes them.
+// saves keeps what a recorder knows in the store.
 type saves struct {
-	rows *store.Table[saved]
-	save *store.Action[[]saved]
+	recorder *recorder
+	rows     *store.Table[saved]
+	save     *store.Action[[]saved]
 }
 
-func newSaves(st *store.Store) *saves {
-	s := &saves{rows: store.NewTable(st, store.TableSpec[saved]{Name: "console_history", Key: func(r *saved) string { return r.ID }})}
+func newSaves(st *store.Store, r *recorder) *saves {
+	s := &saves{recorder: r, rows: store.NewTable(st, store.TableSpec[saved]{Name: "console_history", Key: func(r *saved) string { return r.ID }})}
 	s.save = store.NewAction(st, "history.save", s.runSave)
 	return s
 }
@@ -70,9 +71,9 @@ func (s *saves) runSave(tx *store.Tx, rows []saved) error {
 	return nil
 }
 
-// keepSaving saves what is recorded, every minute and once more when ctx ends. from is when
+// keep saves what is recorded, every minute and once more when ctx ends. from is when
 // the recording began.
-func (p *Pages) keepSaving(ctx context.Context, from time.Time) {
+func (s *saves) keep(ctx context.Context, from time.Time) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
 	for {
@@ -84,16 +85,16 @@ func (p *Pages) keepSaving(ctx context.Context, from time.Time) {
 		}
 		now := time.Now()
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		rows, err := p.changed(from, now)
+		rows, err := s.recorder.changed(from, now)
 		if err == nil {
-			err = p.saves.save.Do(store.WithYield(within), rows)
+			err = s.save.Do(store.WithYield(within), rows)
 		}
 		cancel()
 		switch {
 		case err == nil:
 			from = now.Add(-lateness)
 		case !ending:
-			p.Logger.Info("the console's figures were not saved; trying again in a minute", "error", err)
+			s.recorder.of.Logger.Info("the console's figures were not saved; trying again in a minute", "error", err)
 		}
 		if ending {
 			return
@@ -154,16 +155,16 @@ func (h *history) saved(in int, row int64) (out []savedStep) {
 
 // restore adds what earlier nodes saved to what this one has recorded. It must be called
 // before this one saves.
-func (p *Pages) restore(view store.Reader, now time.Time) {
-	of := func(name string) *history { return p.historyOf(view, name) }
+func (s *saves) restore(view store.Reader, now time.Time) {
+	of := func(name string) *history { return s.recorder.historyOf(view, name) }
 	unread, why := 0, error(nil)
-	for row := range p.saves.rows.All(view) {
-		if err := restoreRow(row, now, of, p.restoreCrashes); err != nil {
+	for row := range s.rows.All(view) {
+		if err := restoreRow(row, now, of, s.recorder.restoreCrashes); err != nil {
 			unread, why = unread+1, fmt.Errorf("row %s: %w", row.ID, err)
 		}
 	}
 	if unread > 0 {
-		p.Logger.Warn("some of the console's figures that were saved cannot be read", "rows", unread, "error", why)
+		s.recorder.of.Logger.Warn("some of the console's figures that were saved cannot be read", "rows", unread, "error", why)
 	}
 }
 

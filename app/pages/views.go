@@ -77,14 +77,23 @@ func ranged[T any](data func(ctx context.Context, q url.Values, s Range) (*T, er
 
 // Views returns the views of the console, by name.
 func (p *Pages) Views(g Gate) map[string]console.View {
-	all := p.hostingViews(g)
-	maps.Copy(all, p.matchViews(g))
-	maps.Copy(all, p.peopleViews(g))
+	v := views{p, g}
+	all := v.hosting()
+	maps.Copy(all, v.matchmaking())
+	maps.Copy(all, v.people())
 	return all
 }
 
-// hostingViews are the views of what runs, and where.
-func (p *Pages) hostingViews(g Gate) map[string]console.View {
+// views makes the views of pages behind a gate.
+type views struct {
+	p *Pages
+	g Gate
+}
+
+// hosting returns the views of what runs, and where.
+func (v views) hosting() map[string]console.View {
+	p, g := v.p, v.g
+	gameSession := g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) })
 	fleet := func(q url.Values) string { return p.Home.OfFleet(p.Home.FleetID(q.Get("id"))) }
 	return map[string]console.View{
 		"now":   show(g.account("DescribeFleetUtilization"), ranged(func(_ context.Context, _ url.Values, s Range) (*Now, error) { return p.Now(s), nil })),
@@ -110,27 +119,23 @@ func (p *Pages) hostingViews(g Gate) map[string]console.View {
 			}
 			return p.GameSessions(ctx, c, in)
 		}),
-		"session-log": showTo(g.log(p), func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLog, error) {
+		"session-log": showTo(v.log, func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLog, error) {
 			return p.SessionLog(ctx, c, q.Get("id"))
 		}),
-		"session-load": showTo(g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) }),
-			func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLoad, error) {
-				return p.SessionLoad(ctx, c, q.Get("id"))
-			}),
-		"session": showTo(g.resource("DescribeGameSessions", func(q url.Values) string { return p.fleetOf(q.Get("id")) }),
-			func(ctx context.Context, c auth.Caller, q url.Values) (*SessionPage, error) {
-				return p.GameSession(ctx, c, q.Get("id"))
-			}),
+		"session-load": showTo(gameSession, func(ctx context.Context, c auth.Caller, q url.Values) (*SessionLoad, error) {
+			return p.SessionLoad(ctx, c, q.Get("id"))
+		}),
+		"session": showTo(gameSession, func(ctx context.Context, c auth.Caller, q url.Values) (*SessionPage, error) {
+			return p.GameSession(ctx, c, q.Get("id"))
+		}),
 	}
 }
 
 // log lets those see the log of a game session who may read logs; the audit log names it.
-func (g Gate) log(p *Pages) allowing {
-	return func(r *http.Request, q url.Values) (auth.Caller, error) {
-		caller, err := g.Allow(r, auth.ReadLogs, p.fleetOf(q.Get("id")))
-		g.Named(r, q.Get("id"))
-		return caller, err
-	}
+func (v views) log(r *http.Request, q url.Values) (auth.Caller, error) {
+	caller, err := v.g.Allow(r, auth.ReadLogs, v.p.fleetOf(q.Get("id")))
+	v.g.Named(r, q.Get("id"))
+	return caller, err
 }
 
 // world lets those see the world who may also see queues, whose latency caps are part of it.
@@ -167,8 +172,9 @@ func number(q url.Values, name string, least, most int) (int, error) {
 	return n, nil
 }
 
-// matchViews are the views of queues and matchmaking.
-func (p *Pages) matchViews(g Gate) map[string]console.View {
+// matchmaking returns the views of queues and matchmaking.
+func (v views) matchmaking() map[string]console.View {
+	p, g := v.p, v.g
 	queue := func(q url.Values) string { return p.Home.Of("gamesessionqueue", q.Get("name")) }
 	configuration := func(name string) string { return p.Home.Of("matchmakingconfiguration", name) }
 	named := g.resource("DescribeMatchmaking", func(q url.Values) string { return configuration(q.Get("name")) })
@@ -190,8 +196,9 @@ func (p *Pages) matchViews(g Gate) map[string]console.View {
 	}
 }
 
-// peopleViews are the views of players, and the search.
-func (p *Pages) peopleViews(g Gate) map[string]console.View {
+// people returns the views of players, and the search.
+func (v views) people() map[string]console.View {
+	p, g := v.p, v.g
 	anybody := func(r *http.Request, _ url.Values) (auth.Caller, error) { return g.Who(r, auth.UseConsole) }
 	return map[string]console.View{
 		"player": showTo(g.part("DescribePlayerSessions"), func(ctx context.Context, c auth.Caller, q url.Values) (*PlayerPage, error) {
