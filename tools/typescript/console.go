@@ -32,7 +32,7 @@ type built struct {
 
 // console returns the files of the console's program: the page, what it loads at once, and
 // chunks for the pages of the console, which are loaded on demand. The names of all but the
-// page contain a hash, so that browsers can keep them for ever.
+// page contain a hash, so that browsers can keep them.
 func console(top string) (map[string][]byte, error) {
 	result, err := bundle(top, api.BuildOptions{
 		EntryPoints: []string{consoleMain, consoleStyle}, Platform: api.PlatformBrowser, Splitting: true, Metafile: true,
@@ -111,7 +111,7 @@ func (b *built) imports(name string) []string {
 // served returns the path at which the server has a file.
 func served(name string) string { return "/console/assets/" + path.Base(name) }
 
-// outdated returns the files in the console's folder that the sources do not give.
+// outdated returns the files in the console's folder that are not built from the sources.
 func outdated(top string, files map[string][]byte) (old []string, err error) {
 	err = fs.WalkDir(os.DirFS(filepath.Join(top, consoleDist)), ".", func(name string, entry fs.DirEntry, err error) error {
 		if name = path.Join(consoleDist, name); err == nil && !entry.IsDir() && files[name] == nil {

@@ -34,76 +34,93 @@ var (
 	onDemand     = regexp.MustCompile(`import\("\./([^"]+)"\)`)
 )
 
+// bundled are files of the console's program, by name.
+type bundled struct {
+	sizes map[string]int // gzipped
+	texts map[string]string
+}
+
+// read reads a file of the program.
+func (b *bundled) read(t *testing.T, name string) {
+	t.Helper()
+	for _, folder := range []string{"dist", "static"} {
+		text, err := os.ReadFile(filepath.Join(consoleFolder, folder, name))
+		if err != nil {
+			continue
+		}
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		w.Write(text)
+		w.Close()
+		b.sizes[name], b.texts[name] = packed.Len(), string(text)
+	}
+	if b.texts[name] == "" {
+		t.Fatalf("there is no %s", name)
+	}
+}
+
+// named returns the files that a pattern finds in a file that was read.
+func (b *bundled) named(name string, pattern *regexp.Regexp) (found []string) {
+	for _, m := range pattern.FindAllStringSubmatch(b.texts[name], -1) {
+		found = append(found, "assets/"+strings.TrimPrefix(m[1], "assets/"))
+	}
+	return found
+}
+
+// needs reads a page's program and all that it imports, except the first load, and returns
+// their names.
+func (b *bundled) needs(t *testing.T, page string, first []string) []string {
+	t.Helper()
+	found := []string{page}
+	for i := 0; i < len(found); i++ {
+		b.read(t, found[i])
+		for _, name := range b.named(found[i], imported) {
+			if !slices.Contains(first, name) && !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// within logs the size of some files together, and fails the test if it is above most.
+func (b *bundled) within(t *testing.T, what string, names []string, most int) {
+	t.Helper()
+	sum := 0
+	for _, name := range names {
+		sum += b.sizes[name]
+	}
+	t.Logf("%s: %d bytes gzipped", what, sum)
+	if sum > most {
+		t.Errorf("%s: %d bytes gzipped, more than %d", what, sum, most)
+	}
+}
+
 func TestConsole_Size(t *testing.T) {
 	t.Parallel()
-	sizes := map[string]int{}
-	texts := map[string]string{}
-	read := func(name string) {
-		for _, folder := range []string{"dist", "static"} {
-			text, err := os.ReadFile(filepath.Join(consoleFolder, folder, name))
-			if err != nil {
-				continue
-			}
-			var b bytes.Buffer
-			w := gzip.NewWriter(&b)
-			w.Write(text)
-			w.Close()
-			sizes[name], texts[name] = b.Len(), string(text)
-		}
-		if texts[name] == "" {
-			t.Fatalf("there is no %s", name)
-		}
-	}
-	read("index.html")
-	first := []string{"index.html"}
-	for _, m := range loadedAtOnce.FindAllStringSubmatch(texts["index.html"], -1) {
-		read(m[1])
-		first = append(first, m[1])
-	}
+	b := bundled{map[string]int{}, map[string]string{}}
+	b.read(t, "index.html")
+	first := append([]string{"index.html"}, b.named("index.html", loadedAtOnce)...)
 	var pages []string
-	for _, name := range first {
-		for _, m := range imported.FindAllStringSubmatch(texts[name], -1) {
-			if !slices.Contains(first, "assets/"+m[1]) {
-				t.Errorf("%s imports %s, which the page does not name", name, m[1])
+	for i, name := range first {
+		if i > 0 {
+			b.read(t, name)
+		}
+		for _, in := range b.named(name, imported) {
+			if !slices.Contains(first, in) {
+				t.Errorf("%s imports %s, which the page does not name", name, in)
 			}
 		}
-		for _, m := range onDemand.FindAllStringSubmatch(texts[name], -1) {
-			pages = append(pages, "assets/"+m[1])
-		}
+		pages = append(pages, b.named(name, onDemand)...)
 	}
 	if len(pages) < 10 {
 		t.Errorf("%d pages are loaded on demand", len(pages))
 	}
-	sum := func(names []string) (n int) {
-		for _, name := range names {
-			n += sizes[name]
-		}
-		return n
-	}
-	t.Logf("first load: %d bytes gzipped", sum(first))
-	if got := sum(first); got > mostFirstLoad {
-		t.Errorf("the console has %d bytes gzipped at first, more than %d", got, mostFirstLoad)
-	}
+	b.within(t, "the first load", first, mostFirstLoad)
 	for _, page := range pages {
-		needs := []string{page}
-		for i := 0; i < len(needs); i++ {
-			read(needs[i])
-			for _, m := range imported.FindAllStringSubmatch(texts[needs[i]], -1) {
-				if name := "assets/" + m[1]; !slices.Contains(first, name) && !slices.Contains(needs, name) {
-					needs = append(needs, name)
-				}
-			}
-		}
-		t.Logf("%s: %d bytes gzipped, %d with what it shares", page, sizes[page], sum(needs))
-		if got := sum(needs); got > mostOfPage {
-			t.Errorf("%s has %d bytes gzipped, more than %d", page, got, mostOfPage)
-		}
+		b.within(t, page+" with what it shares", b.needs(t, page, first), mostOfPage)
 	}
-	all := sum(slices.Collect(maps.Keys(sizes)))
-	t.Logf("all: %d bytes gzipped", all)
-	if all > mostOfAll {
-		t.Errorf("the console has %d bytes gzipped, more than %d", all, mostOfAll)
-	}
+	b.within(t, "all", slices.Collect(maps.Keys(b.sizes)), mostOfAll)
 }
 
 // The sources have no errors in the eyes of TypeScript's own compiler.
