@@ -30,7 +30,9 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 	if p := in.PriorityConfiguration; p != nil {
 		q.Priority, q.LocationOrder = criteriaIn(p), p.LocationOrder
 	}
-	made, err := h.Placements.Queues.Create.Do(ctx, placement.QueueInput{Queue: q, Tags: tags})
+	made, err := h.Placements.Queues.Create.Do(ctx, placement.QueueInput{
+		Queue: q, Tags: tags, AtRemotes: h.Placements.Queues.AtRemotes(q.Destinations),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +46,9 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 	}
 	if in.FilterConfiguration != nil { // an empty one removes the filter
 		update.AllowedLocations = &in.FilterConfiguration.AllowedLocations
+	}
+	if update.Destinations != nil {
+		update.AtRemotes = h.Placements.Queues.AtRemotes(*update.Destinations)
 	}
 	if p := in.PriorityConfiguration; p != nil {
 		update.Priority, update.LocationOrder = new(criteriaIn(p)), &p.LocationOrder

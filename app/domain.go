@@ -37,6 +37,7 @@ import (
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
 )
@@ -120,7 +121,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
-	placements.Registerer = metrics
+	placements.Registerer, placements.Remotes = metrics, remote.Open(o.Remotes)
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)

@@ -29,6 +29,7 @@ import (
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/session"
 )
 
@@ -136,6 +137,9 @@ type Options struct {
 	Sessions   session.Options
 	Placements placement.Options
 	Matches    flexmatch.Options
+
+	// Remotes are other deployments to whose fleets queues may lead. Default: none.
+	Remotes []remote.Config
 
 	// Registries says how the registries of container images are reached.
 	Registries registry.Options
@@ -271,6 +275,9 @@ func (o *Options) validate() error {
 		return err
 	}
 	if err := o.validateStore(); err != nil {
+		return err
+	}
+	if err := remote.Check(o.Remotes, o.home()); err != nil {
 		return err
 	}
 	return o.validatePublicURL()

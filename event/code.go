@@ -103,6 +103,8 @@ const (
 	QueueUpdated           Code = "QUEUE_UPDATED"
 	QueueDeleted           Code = "QUEUE_DELETED"
 	PlacementStarted       Code = "PLACEMENT_STARTED"
+	PlacementSent          Code = "PLACEMENT_SENT" // to a remote
+	PlacementLeft          Code = "PLACEMENT_LEFT" // a game session that nobody uses may be left at a remote
 	PlacementRetried       Code = "PLACEMENT_RETRIED"
 	PlacementFulfilled     Code = "PLACEMENT_FULFILLED"
 	PlacementCancelled     Code = "PLACEMENT_CANCELLED"

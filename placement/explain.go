@@ -11,9 +11,10 @@ import (
 type Explanation struct {
 	Placement *Placement `json:"placement"`
 	Request   *Request   `json:"request"`
-	Rounds    []Round    `json:"rounds"`        // decisions so far, oldest first
-	Now       *Round     `json:"now,omitzero"`  // of a waiting placement: every candidate at this moment
-	Caps      []Cap      `json:"caps,omitzero"` // the latency caps over time
+	Rounds    []Round    `json:"rounds"`           // decisions so far, oldest first
+	Now       *Round     `json:"now,omitzero"`     // of a waiting placement: every candidate at this moment
+	Caps      []Cap      `json:"caps,omitzero"`    // the latency caps over time
+	Attempt   *Attempt   `json:"attempt,omitzero"` // at a remote, in progress
 }
 
 // Cap is a latency cap and when it applies, counted from the placement's start.
@@ -44,8 +45,13 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	if len(r.Summary) > 0 {
 		e.Caps = capsOver(ascending(q.Policies))
 	}
-	if p.Status == Pending && !p.Trying() {
-		now, _ := s.newRoundsAt(view, time.Now()).of(q, p, r)
+	if p.Away() {
+		if a := s.t.attempts.Get(view, p.Attempt); a != nil {
+			e.Attempt = a
+		}
+	}
+	if p.Waits() {
+		now, _ := s.newRoundsAt(view, time.Now(), s.board(view)).of(q, p, r)
 		now = now.withTexts()
 		e.Now = &now
 	}
@@ -59,8 +65,8 @@ type roundsAt struct {
 	lines map[string]*line
 }
 
-func (s *Service) newRoundsAt(r store.Reader, now time.Time) *roundsAt {
-	return &roundsAt{p: newPlanner(&s.t, r, s, now), lines: map[string]*line{}}
+func (s *Service) newRoundsAt(r store.Reader, now time.Time, away Board) *roundsAt {
+	return &roundsAt{p: newPlanner(&s.t, r, s, now, away), lines: map[string]*line{}}
 }
 
 // of returns the round of a waiting placement, and when its latency cap changes next. In
@@ -77,7 +83,7 @@ func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	best := a.p.best(&x, l.candidates)
 	round := a.p.round(&x, l.candidates, best)
 	if best != nil {
-		round.Result = "about to be placed on " + best.FleetID + " in " + best.Location
+		round.Result = "about to be placed on " + best.Place.String()
 	}
 	return round, x.nextCap(p)
 }
@@ -87,8 +93,8 @@ const roundsAtOnce = 256
 
 // runExplain records the rounds that are due for waiting placements: when they could not
 // be placed immediately, and when their latency cap has changed.
-func (s *Service) runExplain(tx *store.Tx, _ struct{}) error {
-	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
+func (s *Service) runExplain(tx *store.Tx, a boardArgs) error {
+	rounds, n := s.newRoundsAt(tx, tx.Now(), a.Away), 0
 	for old := range s.t.unexplained.Due(tx, tx.Now()) {
 		if n == roundsAtOnce {
 			break
@@ -114,7 +120,7 @@ func (s *Service) runExplain(tx *store.Tx, _ struct{}) error {
 // zero.
 func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round) {
 	for _, v := range round.Candidates {
-		if v.Outcome != NoFreeProcess {
+		if v.Outcome != NoFreeProcess || v.Place.Remote != "" {
 			continue
 		}
 		f := s.fleets.Get(tx, v.Place.FleetID)

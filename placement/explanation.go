@@ -20,6 +20,7 @@ const (
 	FleetNotActive Outcome = "FLEET_NOT_ACTIVE"
 	NoSuchFleet    Outcome = "NO_SUCH_FLEET"
 	TerminalAlias  Outcome = "TERMINAL_ALIAS"
+	RemoteAway     Outcome = "REMOTE_UNAVAILABLE" // not asked yet, unreachable, throttled or refusing
 )
 
 // Round is one decision about a placement: every candidate in the order of trying, and
@@ -46,6 +47,7 @@ type Verdict struct {
 	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, ms
 	Player  string   `json:"player,omitzero"`  // if over the cap: the player with the highest latency there
 	Millis  float32  `json:"ms,omitzero"`      // that player's latency
+	Why     string   `json:"why,omitzero"`     // if RemoteAway
 	Failed  int      `json:"failed,omitzero"`  // attempts of this placement that failed there
 }
 
@@ -72,7 +74,10 @@ func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
 		round.CapLeft = (x.capUntil - x.waited).Milliseconds()
 	}
 	if chosen != nil {
-		round.Result = "placed on " + chosen.FleetID + " in " + chosen.Location
+		round.Result = "placed on " + chosen.Place.String()
+		if chosen.Remote != "" {
+			round.Result = "sent to " + chosen.Place.String()
+		}
 		round.LowestLatency, round.LowestPrice = lowestLatency(x.request, cs, chosen), lowestPrice(cs, chosen)
 	}
 	found := chosen == nil
@@ -105,7 +110,7 @@ func (x *judge) verdict(c *candidate, behind bool) Verdict {
 }
 
 func (x *judge) verdictOf(c *candidate, outcome Outcome) Verdict {
-	v := Verdict{Place: c.Place, Outcome: outcome, Failed: x.rank.failed(c.Place)}
+	v := Verdict{Place: c.Place, Outcome: outcome, Why: c.why, Failed: x.rank.failed(c.Place)}
 	if at := x.request.at(c.Location); at != nil {
 		v.Latency = &at.Mean
 		if outcome == OverLatencyCap {
@@ -153,7 +158,12 @@ func (r Round) text(v Verdict) string {
 			left = "for " + (time.Duration(r.CapLeft) * time.Millisecond).String() + " more"
 		}
 		return fmt.Sprintf("player %s has %g ms to %s; the cap is %d ms %s", v.Player, v.Millis, v.Place.Location, r.Cap, left)
+	case RemoteAway:
+		return v.Why
 	case NoFreeProcess:
+		if v.Place.Remote != "" {
+			return "no free game server process when the remote was last asked"
+		}
 		return "no free game server process"
 	case NotNeeded:
 		return "comes after the chosen one"

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -14,12 +15,16 @@ const (
 	misses     = 3           // consecutive plans without any success before the loop waits
 )
 
-// Run places waiting placements and ends overdue ones until ctx is done. It looks when a
+// Run places waiting placements, at remotes too, and ends overdue ones until ctx is done. It looks when a
 // placement starts or changes, a process becomes free, a latency cap changes or a
 // deadline passes, and every second while a placement waits.
 func (s *Service) Run(ctx context.Context) {
 	w := &worker{s: s}
+	var beside sync.WaitGroup
+	beside.Go(func() { s.away.Run(ctx) })
+	beside.Go(func() { s.away.survey(ctx) })
 	wake.Run(ctx, s.nudge, w.look)
+	beside.Wait()
 }
 
 // worker is the loop's state. None of it has to survive a restart.
@@ -45,7 +50,7 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	for missed := 0; missed < misses; {
 		now := time.Now()
 		if w.s.t.due.AnyDue(w.s.st.View(), now) {
-			if err := w.s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
+			if err := w.s.cmd.sweep.Do(ctx, boardArgs{w.s.board(w.s.st.View())}); err != nil {
 				return next, err
 			}
 			continue
@@ -62,7 +67,7 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 		case !w.s.t.unexplained.AnyDue(view, now): // of those in the plan's view: later ones may still be placed
 			return w.s.nextLook(now), nil
 		default:
-			if err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
+			if err := w.s.cmd.explain.Do(ctx, boardArgs{w.s.board(view)}); err != nil {
 				return next, err
 			}
 		}
@@ -81,7 +86,7 @@ func (w *worker) view() *store.Snapshot {
 
 // place makes a plan and executes it.
 func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time) (proposed, made int, err error) {
-	p := plan(&w.s.t, view, w.s, now, w.turn, w.held)
+	p := plan(&w.s.t, view, w.s, w.s.board(view), now, w.turn, w.held)
 	w.held = p.Held
 	if len(p.Proposals) == 0 {
 		return 0, 0, nil
@@ -104,8 +109,8 @@ func (s *Service) nextLook(now time.Time) time.Time {
 	return at
 }
 
-func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
-	rounds := s.newRoundsAt(tx, tx.Now())
+func (s *Service) runSweep(tx *store.Tx, a boardArgs) error {
+	rounds := s.newRoundsAt(tx, tx.Now(), a.Away)
 	for p := range s.t.due.Due(tx, tx.Now()) {
 		if p.Over() {
 			s.t.placements.Archive(tx, p.ID)
@@ -121,6 +126,10 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
 	if p.Trying() {
 		s.finish(tx, p, TimedOut, "the queue's timeout passed while game session "+p.GameSessionID+" was being activated")
+		return
+	}
+	if p.Away() {
+		s.finish(tx, p, TimedOut, "the queue's timeout passed while a game session was being created at a remote")
 		return
 	}
 	last := *p

@@ -12,6 +12,7 @@ type candidate struct {
 	destination int     // index among the queue's destinations
 	cost        float64 // of the fleet, per hour; 0 if it has none
 	usable      Outcome // "" or why it cannot be used at all
+	why         string  // of RemoteAway
 }
 
 // rules are a queue's rules about order and caps, prepared for many requests.

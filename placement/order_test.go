@@ -22,7 +22,7 @@ func order(t *rapid.T) ranking {
 	q.Priority = rapid.Permutation(defaultOrder).Draw(t, "priority")[:rapid.IntRange(0, 4).Draw(t, "criteria")]
 	p := &Placement{}
 	for range rapid.IntRange(0, 3).Draw(t, "failures") {
-		p.failed(Place{"f", rapid.SampledFrom(names).Draw(t, "failed at")})
+		p.failed(Place{FleetID: "f", Location: rapid.SampledFrom(names).Draw(t, "failed at")})
 	}
 	rules := newRules(q)
 	return newRanking(&rules, p, r)
@@ -43,7 +43,7 @@ func somePermutation(t *rapid.T, label string) []string {
 
 func someCandidate(t *rapid.T, label string) *candidate {
 	return &candidate{
-		Place:       Place{rapid.SampledFrom([]string{"f", "g"}).Draw(t, label+" fleet"), rapid.SampledFrom(names).Draw(t, label+" location")},
+		Place:       Place{FleetID: rapid.SampledFrom([]string{"f", "g"}).Draw(t, label+" fleet"), Location: rapid.SampledFrom(names).Draw(t, label+" location")},
 		destination: rapid.IntRange(0, 2).Draw(t, label+" destination"), cost: float64(rapid.IntRange(0, 2).Draw(t, label+" cost")),
 	}
 }
@@ -112,13 +112,13 @@ func TestJudge(t *testing.T) {
 		override *Override
 		want     Outcome
 	}{
-		{"one player is over the cap", 59 * time.Second, candidate{Place: Place{"f", "a"}}, nil, OverLatencyCap},
-		{"the cap has been raised", time.Minute, candidate{Place: Place{"f", "a"}}, nil, ""},
-		{"below the cap", 0, candidate{Place: Place{"f", "b"}}, nil, ""},
-		{"not measured", 0, candidate{Place: Place{"f", "c"}}, nil, ""},
-		{"what cannot be used at all comes first", 0, candidate{Place: Place{"f", "a"}, usable: FleetNotActive}, nil, FleetNotActive},
-		{"only the override's", 0, candidate{Place: Place{"f", "b"}}, &Override{NoFallback, []string{"c"}}, NotInOverride},
-		{"the override's and others", 0, candidate{Place: Place{"f", "b"}}, &Override{AfterSinglePass, []string{"c"}}, ""},
+		{"one player is over the cap", 59 * time.Second, candidate{Place: Place{FleetID: "f", Location: "a"}}, nil, OverLatencyCap},
+		{"the cap has been raised", time.Minute, candidate{Place: Place{FleetID: "f", Location: "a"}}, nil, ""},
+		{"below the cap", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, nil, ""},
+		{"not measured", 0, candidate{Place: Place{FleetID: "f", Location: "c"}}, nil, ""},
+		{"what cannot be used at all comes first", 0, candidate{Place: Place{FleetID: "f", Location: "a"}, usable: FleetNotActive}, nil, FleetNotActive},
+		{"only the override's", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, &Override{NoFallback, []string{"c"}}, NotInOverride},
+		{"the override's and others", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, &Override{AfterSinglePass, []string{"c"}}, ""},
 	} {
 		r.Override = c.override
 		x := newJudge(&rules, &Placement{Started: begin}, r, begin.Add(c.after))
@@ -134,7 +134,7 @@ func TestRound_Bounded(t *testing.T) {
 	p := &planner{now: time.Unix(1_700_000_000, 0)}
 	var cs []candidate
 	for i := range 200 {
-		cs = append(cs, candidate{Place: Place{"f", "l"}, destination: i})
+		cs = append(cs, candidate{Place: Place{FleetID: "f", Location: "l"}, destination: i})
 	}
 	cs[150].Location = "z"
 	rules := newRules(&Queue{Priority: []Criterion{ByDestination}})

@@ -15,7 +15,7 @@ func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
 	made := 0
 	for _, proposal := range proposals {
 		p := s.t.placements.Get(tx, proposal.PlacementID)
-		if p == nil || p.Over() || p.Trying() || !p.Deadline.After(tx.Now()) {
+		if p == nil || !p.Waits() || !p.Deadline.After(tx.Now()) {
 			continue
 		}
 		ok, err := s.attempt(tx, p, proposal)
@@ -30,6 +30,10 @@ func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
 }
 
 func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool, error) {
+	if proposal.Place.Remote != "" {
+		s.attemptAway(tx, old, proposal)
+		return true, nil
+	}
 	f := s.fleets.Get(tx, proposal.Place.FleetID)
 	if f == nil || !f.Status.Serves() || !f.Has(proposal.Place.Location) {
 		return false, nil
@@ -104,7 +108,7 @@ func (s *Service) tryElsewhere(tx *store.Tx, g *session.GameSession) {
 		return
 	}
 	p := *old
-	p.failed(Place{g.FleetID, g.Location})
+	p.failed(Place{FleetID: g.FleetID, Location: g.Location})
 	p.keep(Round{At: tx.Now(), Result: "game session " + g.ID + " ended before it was ACTIVE; trying elsewhere"})
 	p.forget()
 	p.RoundAt = tx.Now()

@@ -20,6 +20,8 @@ type Placement struct {
 	Deadline time.Time `json:"deadline"` // when it times out
 	Arrival  string    `json:"arrival"`  // sorts by time of arrival, also within a millisecond
 
+	Attempt string `json:"attempt,omitzero"` // the token of its attempt at a remote
+
 	// The game session that is being, or was, created for it.
 	GameSessionID string `json:"game_session_id,omitzero"`
 	Location      string `json:"location,omitzero"`
@@ -90,6 +92,15 @@ type Placed struct {
 type Place struct {
 	FleetID  string `json:"fleet_id"`
 	Location string `json:"location"`
+	Remote   string `json:"remote,omitzero"` // the name of the remote that has the fleet
+}
+
+func (at Place) String() string {
+	text := at.FleetID + " in " + at.Location
+	if at.Remote != "" {
+		text += " at remote " + at.Remote
+	}
+	return text
 }
 
 // Failure counts the attempts of a placement that failed at a place.
@@ -103,6 +114,12 @@ func (p *Placement) Over() bool { return p.Status != Pending }
 
 // Trying reports whether a game session is being created for the placement.
 func (p *Placement) Trying() bool { return p.Status == Pending && p.GameSessionID != "" }
+
+// Away reports whether a game session is being created for the placement at a remote.
+func (p *Placement) Away() bool { return p.Status == Pending && p.Attempt != "" }
+
+// Waits reports whether the placement waits for a place.
+func (p *Placement) Waits() bool { return p.Status == Pending && !p.Trying() && !p.Away() }
 
 // due returns when the placement must be timed out or, once ended, archived.
 func (p *Placement) due() time.Time {
@@ -122,7 +139,7 @@ func (p *Placement) failed(at Place) {
 	p.Failures[i].Times++
 }
 
-// forget clears the game session of an attempt.
+// forget clears what belongs to the attempt that is over.
 func (p *Placement) forget() {
-	p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
+	p.Attempt, p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", "", 0
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ type planner struct {
 	t     *tables
 	r     store.Reader
 	world capacity
+	away  Board
 	now   time.Time
 	most  int           // free processes to count at a place; more cannot be used
 	left  map[Place]int // free processes not yet proposed
@@ -46,8 +48,8 @@ type planner struct {
 	plan  Plan
 }
 
-func newPlanner(t *tables, r store.Reader, world capacity, now time.Time) *planner {
-	return &planner{t: t, r: r, world: world, now: now, most: maxProposals, left: map[Place]int{}}
+func newPlanner(t *tables, r store.Reader, world capacity, now time.Time, away Board) *planner {
+	return &planner{t: t, r: r, world: world, now: now, away: away, most: maxProposals, left: map[Place]int{}}
 }
 
 // plan decides for all waiting placements. It serves queues in turns, so that a long one
@@ -55,8 +57,8 @@ func newPlanner(t *tables, r store.Reader, world capacity, now time.Time) *plann
 // the oldest placement comes first, and one that cannot be placed does not hold up later
 // ones. Placements that an earlier plan found held back (known) are skipped until
 // something changes for them. With a nil known the proposals are the same.
-func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int, known held) Plan {
-	p := newPlanner(t, r, world, now)
+func plan(t *tables, r store.Reader, world capacity, away Board, now time.Time, turn int, known held) Plan {
+	p := newPlanner(t, r, world, now, away)
 	p.plan.Held = held{}
 	maps.Copy(p.plan.Held, known)
 	p.open(turn)
@@ -102,13 +104,17 @@ func (p *planner) open(turn int) {
 func (p *planner) candidates(q *Queue) []candidate {
 	var cs []candidate
 	for i, destination := range q.Destinations {
+		if known := p.away[destination]; known != nil {
+			cs = p.candidatesAway(cs, q, i, destination, known)
+			continue
+		}
 		f, why := p.world.resolve(p.r, destination)
 		if f == nil {
 			cs = append(cs, candidate{Place: Place{FleetID: destination}, destination: i, usable: why})
 			continue
 		}
 		for _, l := range f.Locations {
-			c := candidate{Place: Place{f.ID, l.Location}, destination: i, cost: price(f.Cost)}
+			c := candidate{Place: Place{FleetID: f.ID, Location: l.Location}, destination: i, cost: price(f.Cost)}
 			switch {
 			case !f.Status.Serves() || !l.Status.Serves():
 				c.usable = FleetNotActive
@@ -119,6 +125,27 @@ func (p *planner) candidates(q *Queue) []candidate {
 			}
 			cs = append(cs, c)
 		}
+	}
+	return cs
+}
+
+// candidatesAway adds the places that a destination at a remote leads to.
+func (p *planner) candidatesAway(cs []candidate, q *Queue, i int, destination string, known *Known) []candidate {
+	if known.Outcome != "" {
+		at := Place{FleetID: cmp.Or(known.FleetID, destination), Remote: known.Remote}
+		return append(cs, candidate{Place: at, destination: i, usable: known.Outcome, why: known.Why})
+	}
+	for _, l := range known.Places {
+		c := candidate{Place: Place{known.FleetID, l.Location, known.Remote}, destination: i, cost: known.Cost}
+		switch {
+		case !l.Active:
+			c.usable = FleetNotActive
+		case !q.allows(l.Location):
+			c.usable = NotAllowed
+		default:
+			p.left[c.Place] = min(l.Free, p.most)
+		}
+		cs = append(cs, c)
 	}
 	return cs
 }

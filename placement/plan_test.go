@@ -47,7 +47,7 @@ func (w *world) resolve(_ store.Reader, destination string) (*fleet.Fleet, Outco
 }
 
 func (w *world) free(_ store.Reader, f *fleet.Fleet, location string, most int) int {
-	return min(most, w.room[Place{f.ID, location}])
+	return min(most, w.room[Place{FleetID: f.ID, Location: location}])
 }
 
 func (w *world) fleet(id string, status fleet.Status, locations ...string) {
@@ -77,7 +77,7 @@ func (w *world) wait(tx *store.Tx, queue string, since time.Duration, r Request)
 }
 
 func (w *world) plan(turn int, known held) Plan {
-	return plan(&w.t, w.st.View(), w, w.now, turn, known)
+	return plan(&w.t, w.st.View(), w, nil, w.now, turn, known)
 }
 
 // carryOut executes a plan.
@@ -144,7 +144,7 @@ func (w *world) change(t *rapid.T) {
 	for _, f := range []string{"f", "g", "h"} {
 		for _, l := range names {
 			if rapid.IntRange(0, 3).Draw(t, "changed") == 0 {
-				w.room[Place{f, l}] = rapid.IntRange(0, 3).Draw(t, "free")
+				w.room[Place{FleetID: f, Location: l}] = rapid.IntRange(0, 3).Draw(t, "free")
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func TestPlan_Fair(t *testing.T) {
 		})
 		got, turn := map[string]int{}, 0
 		for range 10 {
-			w.room[Place{"f", "a"}] = rapid.IntRange(1, 8).Draw(t, "burst")
+			w.room[Place{FleetID: "f", Location: "a"}] = rapid.IntRange(1, 8).Draw(t, "burst")
 			p := w.plan(turn, nil)
 			turn += len(p.Proposals)
 			for _, proposal := range p.Proposals {
@@ -284,7 +284,7 @@ func benchmarkCycle(b *testing.B, free, limit int, known bool) {
 		}
 	})
 	for _, l := range locations {
-		w.room[Place{"f", l}] = free
+		w.room[Place{FleetID: "f", Location: l}] = free
 	}
 	var memory held
 	if known {

@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -135,12 +136,16 @@ type Queues struct {
 	events  *event.Log
 	tags    *tag.Service
 	fleets  *fleet.Service
+	remotes Remotes
+	level   func() feature.Level
 	changed func()                  // after a commit
 	deleted func(*store.Tx, *Queue) // in the transaction
 }
 
-func newQueues(st *store.Store, table *store.Table[Queue], d Deps, quota int, changed func(), deleted func(*store.Tx, *Queue)) *Queues {
-	qs := &Queues{table: table, quota: quota, events: d.Events, tags: d.Tags, fleets: d.Fleets, changed: changed, deleted: deleted}
+func newQueues(st *store.Store, table *store.Table[Queue], d Deps, opts Options, changed func(), deleted func(*store.Tx, *Queue)) *Queues {
+	qs := &Queues{
+		table: table, quota: opts.Queues, events: d.Events, tags: d.Tags, fleets: d.Fleets, remotes: opts.Remotes, level: st.Level, changed: changed, deleted: deleted,
+	}
 	qs.Create = store.NewCommand(st, "queue.create", qs.runCreate)
 	qs.Update = store.NewCommand(st, "queue.update", qs.runUpdate)
 	qs.Delete = store.NewAction(st, "queue.delete", qs.runDelete)
@@ -171,8 +176,9 @@ func (qs *Queues) After(r store.Reader, after string) iter.Seq[*Queue] {
 
 // QueueInput describes the queue to create.
 type QueueInput struct {
-	Queue Queue
-	Tags  map[string]string
+	Queue     Queue
+	Tags      map[string]string
+	AtRemotes []string // what Queues.AtRemotes returns for the destinations
 }
 
 // QueueUpdate patches a queue: nil members leave the value unchanged; lists are replaced
@@ -187,6 +193,7 @@ type QueueUpdate struct {
 	LocationOrder    *[]string
 	EventData        *string
 	Target           *string
+	AtRemotes        []string // as in QueueInput
 }
 
 func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
@@ -198,7 +205,7 @@ func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
 		return nil, fault.New(fault.LimitExceeded, "there are %d game session queues, which is the quota", n)
 	}
 	q.Created = tx.Now()
-	if err := qs.checkDestinations(tx, q.Destinations); err != nil {
+	if err := qs.checkDestinations(tx, q.Destinations, in.AtRemotes); err != nil {
 		return nil, err
 	}
 	if err := q.validate(); err != nil {
@@ -212,12 +219,18 @@ func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
 	return &q, nil
 }
 
-func (qs *Queues) checkDestinations(r store.Reader, destinations []string) error {
+// checkDestinations checks that each destination exists, or is one of those at remotes.
+func (qs *Queues) checkDestinations(r store.Reader, destinations, atRemotes []string) error {
 	if i := repeated(destinations); i >= 0 {
 		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, destinations[i])
 	}
 	for i, d := range destinations {
 		switch {
+		case (arn.IsFleet(d) || arn.Kind(d) == "alias") && qs.foreign(d):
+			if !slices.Contains(atRemotes, d) {
+				return fault.Missing("Destinations.%d.DestinationArn: %s %s does not exist here: it belongs to %s, and --remotes names no deployment for that, or several (docs/placement.md)",
+					i+1, arn.Kind(d), d, ownerOf(d))
+			}
 		case arn.IsFleet(d):
 			if qs.fleets.Get(r, d) == nil {
 				return fault.Missing("Destinations.%d.DestinationArn: fleet %s does not exist", i+1, d)
@@ -248,7 +261,7 @@ func (qs *Queues) runUpdate(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	patch.Set(&q.EventData, in.EventData)
 	patch.Set(&q.Target, in.Target)
 	if in.Destinations != nil { // even a destination that was there before may have been deleted
-		if err := qs.checkDestinations(tx, q.Destinations); err != nil {
+		if err := qs.checkDestinations(tx, q.Destinations, in.AtRemotes); err != nil {
 			return nil, err
 		}
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	Linger     time.Duration         // how long ended placements stay in memory; default 5 min
 	Retention  time.Duration         // how long ended placements can be described; default Retention
 	Queues     int                   // quota; 0 means unlimited
+	Remotes    Remotes               // other deployments to which queues may lead
 	Registerer prometheus.Registerer // nil disables metrics
 }
 
@@ -45,6 +46,7 @@ type Service struct {
 	t        tables
 	ended    []func(*store.Tx, *Placement)
 	nudge    wake.Nudge
+	away     *away
 	retried  atomic.Uint64 // placements that returned to waiting since this node started
 	cmd      commands
 }
@@ -53,8 +55,9 @@ type commands struct {
 	start   *store.Command[startArgs, *Placement]
 	stop    *store.Command[string, *Placement]
 	place   *store.Command[[]Proposal, int]
-	explain *store.Action[struct{}]
-	sweep   *store.Action[struct{}]
+	answer  *store.Action[Answer]
+	explain *store.Action[boardArgs]
+	sweep   *store.Action[boardArgs]
 }
 
 // Deps are the services that a Service uses.
@@ -74,12 +77,14 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 		st: st, opts: opts, events: deps.Events, fleets: deps.Fleets, computes: deps.Computes,
 		sessions: deps.Sessions, t: newTables(st, opts.Retention), nudge: wake.NewNudge(),
 	}
-	s.Queues = newQueues(st, s.t.queues, deps, opts.Queues, s.Nudge, s.failPending)
+	s.away = newAway(s, opts.Remotes)
+	s.Queues = newQueues(st, s.t.queues, deps, opts, s.Nudge, s.failPending)
 	s.metrics = newMetrics(opts.Registerer, s)
 	s.cmd = commands{
 		start:   store.NewCommand(st, "placement.start", s.runStart),
 		stop:    store.NewCommand(st, "placement.stop", s.runStop),
 		place:   store.NewCommand(st, "placement.place", s.runPlace),
+		answer:  store.NewAction(st, "placement.answer", s.runAnswer),
 		explain: store.NewAction(st, "placement.explain", s.runExplain),
 		sweep:   store.NewAction(st, "placement.sweep", s.runSweep),
 	}
@@ -119,6 +124,9 @@ func (s *Service) free(r store.Reader, f *fleet.Fleet, location string, most int
 func (s *Service) put(tx *store.Tx, p *Placement) {
 	s.t.placements.Put(tx, p)
 	tx.OnCommit(s.Nudge)
+	if len(s.away.remotes) > 0 {
+		tx.OnCommit(s.away.surveys.Send)
+	}
 }
 
 var _ capacity = (*Service)(nil)

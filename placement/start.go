@@ -177,7 +177,7 @@ func (s *Service) Cancel(tx *store.Tx, id string) {
 }
 
 // finish ends a placement without a game session. A game session that is being created
-// for it is abandoned.
+// for it, here or at a remote, is ended.
 func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string) *Placement {
 	p := *old
 	p.move(to)
@@ -185,6 +185,9 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
 	p.forget()
 	s.recordEnd(tx, &p)
+	if old.Away() {
+		s.endAttempt(tx, old.Attempt)
+	}
 	if old.Trying() {
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
 	}

@@ -15,7 +15,8 @@ type tables struct {
 	queues     *store.Table[Queue]
 	placements *store.Table[Placement]
 	requests   *store.Table[Request]
-	waiting    *store.Index[Placement] // PENDING without a game session, by queue, oldest first
+	attempts   *store.Table[Attempt]
+	waiting    *store.Index[Placement] // PENDING without a game session or an attempt at a remote, by queue, oldest first
 	pending    *store.Index[Placement] // PENDING, by queue
 	bySession  *store.Index[Placement] // by the game session being created
 	due        *store.DueIndex[Placement]
@@ -34,8 +35,9 @@ func newTables(st *store.Store, retention time.Duration) tables {
 		// The database enforces that a game session belongs to at most one placement.
 		Columns: []store.Column[Placement]{{Name: "game_session", Unique: true, Value: tryingSession}},
 	})
+	t.attempts = store.NewTable(st, store.TableSpec[Attempt]{Name: "placement_attempt", Key: func(a *Attempt) string { return a.Token }})
 	t.waiting = store.NewIndex(t.placements, "waiting", func(p *Placement, emit func(string)) {
-		if p.Status == Pending && !p.Trying() {
+		if p.Waits() {
 			emit(waitingKey(p))
 		}
 	})
@@ -51,7 +53,7 @@ func newTables(st *store.Store, retention time.Duration) tables {
 	})
 	t.due = store.NewDueIndex(t.placements, "due", (*Placement).due)
 	t.unexplained = store.NewDueIndex(t.placements, "unexplained", func(p *Placement) time.Time {
-		if p.Status == Pending && !p.Trying() {
+		if p.Waits() {
 			return p.RoundAt
 		}
 		return time.Time{}

@@ -150,7 +150,7 @@ func bar(w *placement.Placement) Bar {
 	case b.Spans[0].From > 0:
 		b.Spans = append([]Span{{Held: b.Spans[0].Held, Cap: b.Spans[0].Cap}}, b.Spans...)
 	}
-	if w.Trying() && b.Spans[len(b.Spans)-1].Held != Activating {
+	if (w.Trying() || w.Away()) && b.Spans[len(b.Spans)-1].Held != Activating {
 		b.Spans = append(b.Spans, Span{From: b.Spans[len(b.Spans)-1].From, Held: Activating})
 	}
 	return b

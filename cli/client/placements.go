@@ -20,6 +20,11 @@ type Explanation struct {
 		Location      string    `json:"location,omitzero"`
 		Reason        string    `json:"reason,omitzero"`
 	} `json:"placement"`
+	Attempt *struct {
+		Status string    `json:"status"`
+		Began  time.Time `json:"began"`
+		Place  Place     `json:"place"`
+	} `json:"attempt,omitzero"` // at another deployment, in progress
 	Rounds []Round `json:"rounds"`
 	Now    *Round  `json:"now,omitzero"`
 	Caps   []struct {
@@ -40,14 +45,18 @@ type Round struct {
 
 // Candidate is a place and its outcome in a round.
 type Candidate struct {
-	Place struct {
-		FleetID  string `json:"fleet_id"`
-		Location string `json:"location"`
-	} `json:"place"`
+	Place   Place    `json:"place"`
 	Outcome string   `json:"outcome"`
 	Text    string   `json:"text,omitzero"`
 	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, in ms
 	Failed  int      `json:"failed,omitzero"`
+}
+
+// Place is a location of a fleet, here or at a remote.
+type Place struct {
+	FleetID  string `json:"fleet_id"`
+	Location string `json:"location"`
+	Remote   string `json:"remote,omitzero"`
 }
 
 // Queue is a queue and its pending placements (placement.QueueState).

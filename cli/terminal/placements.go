@@ -29,6 +29,11 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 	if caps := capLine(e); caps != "" {
 		fmt.Fprintln(t.Out, caps) // only numbers: nothing to escape
 	}
+	if a := e.Attempt; a != nil {
+		if err := t.line(fmt.Sprintf("Attempt at remote %s, fleet %s in %s: %s since %s", a.Place.Remote, shortID(a.Place.FleetID), a.Place.Location, a.Status, a.Began.Local().Format(time.TimeOnly))); err != nil {
+			return err
+		}
+	}
 	for i, r := range e.Rounds {
 		title := fmt.Sprintf("Round %d, after %s", i+1, r.At.Sub(e.Placement.Started))
 		if err := showRound(t.Out, title, r); err != nil {
@@ -92,13 +97,21 @@ func showRound(out io.Writer, title string, r client.Round) error {
 	view := Table{Head: []string{"  #", "FLEET", "LOCATION", "LATENCY", "OUTCOME", "WHY"}}
 	for i, c := range r.Candidates {
 		view.Rows = append(view.Rows, []string{
-			fmt.Sprintf("  %d", i+1), shortID(c.Place.FleetID), cmp.Or(c.Place.Location, "-"), millis(c.Latency), c.Outcome, why(c),
+			fmt.Sprintf("  %d", i+1), fleetAt(c.Place), cmp.Or(c.Place.Location, "-"), millis(c.Latency), c.Outcome, why(c),
 		})
 	}
 	if r.More > 0 {
 		view.Rows = append(view.Rows, []string{fmt.Sprintf("  and %d more", r.More)})
 	}
 	return view.Write(out)
+}
+
+// fleetAt returns a fleet, with the remote that has it.
+func fleetAt(p client.Place) string {
+	if p.Remote == "" {
+		return shortID(p.FleetID)
+	}
+	return p.Remote + ":" + shortID(p.FleetID)
 }
 
 func why(c client.Candidate) string {

@@ -25,6 +25,7 @@ import (
 	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
+	"github.com/musterhq/muster/placement/remote"
 )
 
 // serverFlags are shared by local and serve.
@@ -45,6 +46,7 @@ type serverFlags struct {
 	StandbyCheck   time.Duration `placeholder:"DURATION" help:"How often this server compares the state that it keeps while it stands by with the database's, as a check of Muster itself (never)."`
 	Record         string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
 	Sinks          string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
+	Remotes        string        `placeholder:"FILE" help:"YAML file with other Musters and regions of AWS, to whose fleets queues may lead (docs/placement.md)."`
 	NotifyURL      string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
 	NotifySecret   string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url; better given as MUSTER_NOTIFY_SECRET or in a file, where other users cannot see it."`
 	NotifyFile     string        `name:"notify-secret-file" placeholder:"FILE" help:"File with the secret of --notify-secret; SIGHUP has it read again."`
@@ -162,6 +164,9 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.NodeAddress, o.LeaseTTL, o.FeatureLevel, o.ColdStandby, o.StandbyCheck = f.NodeAddress, f.Lease, f.FeatureLevel, f.ColdStandby, f.StandbyCheck
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
 	o.Registries = registry.Options{Credentials: f.RegistryAuth, Plain: f.RegistryPlain}
+	if o.Remotes, err = readYAML[[]remote.Config]("remotes", f.Remotes); err != nil {
+		return o, err
+	}
 	o.MaxStreams, o.MetricsListen = f.MaxStreams, f.MetricsListen
 	if o.Limits, err = readLimits(f.Limits); err != nil {
 		return o, err

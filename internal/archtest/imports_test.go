@@ -75,7 +75,8 @@ var rows = []row{
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
 	{"fleetiq", ground + " internal/tag internal/wake instance event", "the instances of game server groups are hosts; its loop wakes at deadlines"},
 	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
-	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
+	{"placement", ground + " internal/feature internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
+	{"placement/remote", "internal/arn session placement", "asks other deployments by AWS's client; decides nothing"},
 	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},
@@ -136,7 +137,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/plain audit auth/oidc app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

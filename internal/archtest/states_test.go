@@ -44,6 +44,7 @@ func diagrams() map[string]string {
 		"Game session":                   diagram(session.Moves),
 		"Player session":                 diagram(session.PlayerMoves),
 		"Placement":                      diagram(placement.Moves),
+		"Attempt at a remote":            diagram(placement.AttemptMoves),
 		"Matchmaking ticket":             diagram(life.Moves),
 		"Subscription of a topic":        diagram(notify.Moves),
 		"Game server group":              diagram(fleetiq.Moves),

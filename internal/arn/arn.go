@@ -100,6 +100,15 @@ func Kind(s string) string {
 	return kind
 }
 
+// Owner returns the region and the account in an ARN; the account may be "".
+func Owner(s string) (region, account string) {
+	parts := strings.SplitN(s, ":", 6)
+	if len(parts) != 6 {
+		return "", ""
+	}
+	return parts[3], parts[4]
+}
+
 // SessionFleet returns the fleet id in a game session's ARN, or "".
 func SessionFleet(s string) string {
 	_, rest, ok := strings.Cut(s, ":gamesession/")

@@ -22,17 +22,19 @@ const (
 	// LostCommits allows marks of processes that may host an unknown game session, and of
 	// what makes the ids of game sessions differ after the database lost commits.
 	LostCommits Level = 2
+	// Remotes allows destinations of queues at other deployments, and attempts there.
+	Remotes Level = 3
 )
 
 // releases are the first releases that know a level.
-var releases = map[Level]string{LostCommits: "v0.1.0"}
+var releases = map[Level]string{LostCommits: "v0.1.0", Remotes: "v0.1.0"}
 
 // Release returns the first release that knows the level, or "" if there was none.
 func (l Level) Release() string { return releases[l] }
 
 // known is the highest level of this program. The linker sets a lower one in programs that
 // tests use as an earlier release.
-var known = "2"
+var known = "3"
 
 // Known returns the highest level that this program knows.
 func Known() Level {

@@ -1,0 +1,249 @@
+package placement
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// Board is what is known of destinations at remotes, by ARN. It has every such destination
+// of the queues.
+type Board map[string]*Known
+
+// Known is what is known of a destination at a remote. It is immutable.
+type Known struct {
+	Survey
+	Remote string    `json:"remote"`
+	At     time.Time `json:"at,omitzero"`  // of the survey
+	Why    string    `json:"why,omitzero"` // if Outcome is RemoteAway
+}
+
+// boardArgs are the arguments of commands that record rounds: what this node knows of
+// remotes is not part of the state.
+type boardArgs struct {
+	Away Board `json:"away,omitzero"`
+}
+
+const (
+	idleFactor   = 6 // how many times less often a destination is surveyed for which nothing waits
+	longestAway  = time.Minute
+	surveysTick  = time.Second
+	notAskedText = "the remote has not answered yet what is free"
+)
+
+// board keeps the surveys of this node.
+type board struct {
+	mu    sync.Mutex
+	known map[string]*surveyed
+	taken map[string]*taken // by the token of the attempt
+}
+
+// taken is a process that an attempt takes, which a survey may not have seen.
+type taken struct {
+	at      Place
+	created time.Time // when the remote had answered; zero until then
+}
+
+// surveyed is a destination and when it is surveyed next.
+type surveyed struct {
+	*Known
+	running bool
+	due     time.Time
+	failed  int // surveys in a row
+}
+
+func newBoard() *board { return &board{known: map[string]*surveyed{}, taken: map[string]*taken{}} }
+
+// of returns the entry of a destination. b.mu must be held.
+func (b *board) of(remote, destination string) *surveyed {
+	d := b.known[destination]
+	if d == nil || d.Remote != remote {
+		d = &surveyed{Known: &Known{Remote: remote, Why: notAskedText, Survey: Survey{Outcome: RemoteAway}}}
+		b.known[destination] = d
+	}
+	return d
+}
+
+// change replaces what is known of the destinations that lead to a fleet of a remote.
+// b.mu must be held.
+func (b *board) change(at Place, f func(*Known)) {
+	for _, d := range b.known {
+		if d.Remote != at.Remote || d.FleetID != at.FleetID {
+			continue
+		}
+		k := *d.Known
+		k.Places = append([]RemotePlace(nil), k.Places...)
+		f(&k)
+		d.Known = &k
+	}
+}
+
+// take counts a process at a place as taken by an attempt.
+func (b *board) take(at Place, token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken[token] = &taken{at: at}
+	b.change(at, func(k *Known) { k.less(at.Location) })
+}
+
+// less counts one free process less.
+func (k *Known) less(location string) {
+	for i := range k.Places {
+		if l := &k.Places[i]; l.Location == location && l.Free > 0 {
+			l.Free--
+		}
+	}
+}
+
+// created records that the remote has a game session for an attempt.
+func (b *board) created(token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.taken[token]; t != nil {
+		t.created = time.Now()
+	}
+}
+
+// over forgets an attempt that is settled.
+func (b *board) over(token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.taken[token]; t != nil && t.created.IsZero() {
+		delete(b.taken, token)
+	}
+}
+
+// since counts the processes of a fleet that a survey which began at a time may not have
+// seen as taken. b.mu must be held.
+func (b *board) since(k *Known, began time.Time) {
+	for token, t := range b.taken {
+		switch {
+		case t.at.Remote != k.Remote || t.at.FleetID != k.FleetID:
+		case t.created.IsZero() || !t.created.Before(began):
+			k.less(t.at.Location)
+		default:
+			delete(b.taken, token)
+		}
+	}
+}
+
+// refused excludes a place that refused an attempt, until the next survey.
+func (b *board) refused(at Place, no *Refusal) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.change(at, func(k *Known) {
+		if no.Kind == Full {
+			for i := range k.Places {
+				if l := &k.Places[i]; l.Location == at.Location {
+					l.Free = 0
+				}
+			}
+			return
+		}
+		k.Outcome, k.Why = RemoteAway, no.Message
+	})
+}
+
+// board returns what is known of the destinations at remotes of all queues; nil if no
+// remotes are configured.
+func (s *Service) board(r store.Reader) Board {
+	if len(s.away.remotes) == 0 {
+		return nil
+	}
+	all := Board{}
+	s.away.board.mu.Lock()
+	defer s.away.board.mu.Unlock()
+	for q := range s.t.queues.All(r) {
+		for _, destination := range q.Destinations {
+			if remote := s.Queues.remoteOf(destination); remote != nil {
+				all[destination] = s.away.board.of(remote.Name(), destination).Known
+			}
+		}
+	}
+	return all
+}
+
+// survey asks remotes for their capacity until ctx is done.
+func (w *away) survey(ctx context.Context) {
+	if len(w.remotes) == 0 {
+		return
+	}
+	var running sync.WaitGroup
+	wake.Run(ctx, w.surveys, func(ctx context.Context) time.Time {
+		w.askDue(ctx, &running)
+		return time.Now().Add(surveysTick)
+	})
+	running.Wait()
+}
+
+// askDue begins the surveys that are due.
+func (w *away) askDue(ctx context.Context, running *sync.WaitGroup) {
+	view, now := w.s.st.View(), time.Now()
+	w.board.mu.Lock()
+	defer w.board.mu.Unlock()
+	used := map[string]bool{}
+	for q := range w.s.t.queues.All(view) {
+		busy := w.s.t.pending.First(view, store.Key(q.Name)) != nil
+		for _, destination := range q.Destinations {
+			r := w.s.Queues.remoteOf(destination)
+			if r == nil {
+				continue
+			}
+			used[destination] = true
+			d := w.board.of(r.Name(), destination)
+			if d.due.IsZero() || !now.Before(d.due) || busy && d.failed == 0 && now.Sub(d.At) >= r.Poll() {
+				w.askOne(ctx, running, r, destination, d)
+			}
+		}
+	}
+	for destination, d := range w.board.known {
+		if !used[destination] && !d.running {
+			delete(w.board.known, destination)
+		}
+	}
+}
+
+// askOne surveys a destination, unless that is being done. w.board.mu must be held.
+func (w *away) askOne(ctx context.Context, running *sync.WaitGroup, r Remote, destination string, d *surveyed) {
+	if d.running {
+		return
+	}
+	d.running = true
+	running.Go(func() {
+		began := time.Now()
+		found, err := r.Survey(ctx, destination)
+		if ctx.Err() != nil {
+			return
+		}
+		w.board.mu.Lock()
+		d.running = false
+		before := d.Known
+		if d.note(found, err, r, time.Now()); err == nil {
+			w.board.since(d.Known, began)
+		}
+		changed := before.Outcome != d.Outcome || d.Outcome == ""
+		w.board.mu.Unlock()
+		if changed {
+			w.s.Nudge()
+		}
+	})
+}
+
+// note records the result of a survey, and when the next one is due.
+func (d *surveyed) note(found Survey, err error, r Remote, now time.Time) {
+	if err == nil {
+		d.Known, d.failed = &Known{Survey: found, Remote: r.Name(), At: now}, 0
+		d.due = now.Add(idleFactor * r.Poll())
+		return
+	}
+	k := *d.Known
+	d.due = now.Add(backoff(r.Poll(), longestAway, d.failed))
+	d.failed++
+	if no := refusalOf(err); no == nil || no.Kind != Throttled || k.Outcome != "" { // a throttled survey changes nothing that was known
+		k.Outcome, k.Why = RemoteAway, err.Error()
+	}
+	d.Known = &k
+}

@@ -1,0 +1,150 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/placement"
+)
+
+// Config says which fleets and aliases a remote has, and how it is reached.
+type Config struct {
+	// Name is its name in explanations and metrics: 1 to 64 of a-z A-Z 0-9 _ -.
+	Name string `yaml:"name"`
+	// Region and Account are those of its ARNs. An alias's ARN has a region only.
+	Region  string `yaml:"region"`
+	Account string `yaml:"account"`
+	// Endpoint is the base URL of a Muster; "" means AWS's endpoint of the region.
+	Endpoint string `yaml:"endpoint"`
+	// AccessKeyID and the first line of SecretFile sign requests. The file is read again
+	// every few minutes. Without both, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+	// AWS_SESSION_TOKEN do.
+	AccessKeyID string `yaml:"access_key_id"`
+	SecretFile  string `yaml:"secret_file"`
+	// PricePerHour is what COST compares, in place of the cost of the fleet, which only
+	// Anywhere fleets have.
+	PricePerHour float64 `yaml:"price_per_hour"`
+	// SendMatchmakerData sends the matchmaker data of matches as GameSessionData, where that is
+	// empty: CreateGameSession has no member for it.
+	SendMatchmakerData bool `yaml:"send_matchmaker_data"`
+	// Timeout limits each request; default 5 s.
+	Timeout time.Duration `yaml:"timeout"`
+	// Poll is how often capacity is asked for while placements wait; otherwise it is asked
+	// for six times less often. Default 5 s, at least 1 s.
+	Poll time.Duration `yaml:"poll"`
+	// RequestsPerSecond limits all requests to the remote; default 50.
+	RequestsPerSecond float64 `yaml:"requests_per_second"`
+}
+
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// Check sets the defaults in place, and returns an error that names an invalid setting.
+// home is the deployment that the remotes are remote from.
+func Check(all []Config, home arn.Home) error {
+	for i := range all {
+		c := &all[i]
+		if slices.ContainsFunc(all[:i], func(o Config) bool { return o.Name == c.Name }) {
+			return fmt.Errorf("remotes: two are named %q", c.Name)
+		}
+		if slices.ContainsFunc(all[:i], func(o Config) bool { return o.Region == c.Region && o.Account == c.Account }) {
+			return fmt.Errorf("remotes: %s: another one has region %s and account %s too", c.Name, c.Region, c.Account)
+		}
+		if err := c.check(home); err != nil {
+			return fmt.Errorf("remotes: %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Config) check(home arn.Home) error {
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
+	c.Poll = cmp.Or(c.Poll, 5*time.Second)
+	c.RequestsPerSecond = cmp.Or(c.RequestsPerSecond, 50)
+	switch {
+	case !nameForm.MatchString(c.Name):
+		return errors.New("name: required, 1 to 64 of a-z A-Z 0-9 _ -")
+	case !arn.ValidRegion(c.Region):
+		return fmt.Errorf("region: %q does not look like us-east-1", c.Region)
+	case !arn.ValidAccount(c.Account):
+		return fmt.Errorf("account: %q does not have 12 digits", c.Account)
+	case c.Region == home.Region && c.Account == home.Account:
+		return fmt.Errorf("region and account: %s and %s are this server's own, so ARNs would not tell which fleets are whose; start one of the two with another --region or --account", c.Region, c.Account)
+	case (c.AccessKeyID == "") != (c.SecretFile == ""):
+		return errors.New("access_key_id and secret_file: give both or none")
+	case c.PricePerHour < 0:
+		return fmt.Errorf("price_per_hour: %v is below 0", c.PricePerHour)
+	case c.Timeout < 0:
+		return fmt.Errorf("timeout: %v is below 0", c.Timeout)
+	case c.Poll < time.Second:
+		return fmt.Errorf("poll: %v; at least 1s", c.Poll)
+	case c.RequestsPerSecond < 0:
+		return fmt.Errorf("requests_per_second: %v is below 0", c.RequestsPerSecond)
+	}
+	if _, err := c.credentials(); err != nil {
+		return err
+	}
+	return c.checkEndpoint()
+}
+
+func (c *Config) checkEndpoint() error {
+	if c.Endpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return errors.New("endpoint: not an http:// or https:// URL without path, query and user")
+	}
+	return nil
+}
+
+// credentials returns the credentials now.
+func (c *Config) credentials() (aws.Credentials, error) {
+	if c.AccessKeyID == "" {
+		k := aws.Credentials{
+			AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
+			Source: "environment",
+		}
+		if !k.HasKeys() {
+			return k, errors.New("access_key_id and secret_file: give both, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		}
+		return k, nil
+	}
+	text, err := os.ReadFile(c.SecretFile)
+	if err != nil {
+		return aws.Credentials{}, fmt.Errorf("secret_file: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	secret := strings.TrimSuffix(line, "\r")
+	if secret == "" {
+		return aws.Credentials{}, fmt.Errorf("secret_file: the first line of %s is empty", c.SecretFile)
+	}
+	return aws.Credentials{
+		AccessKeyID: c.AccessKeyID, SecretAccessKey: secret, Source: "file", CanExpire: true, Expires: time.Now().Add(rereadSecret),
+	}, nil
+}
+
+// rereadSecret is how often a file with a secret is read again.
+const rereadSecret = 5 * time.Minute
+
+// Retrieve implements aws.CredentialsProvider.
+func (c *Config) Retrieve(context.Context) (aws.Credentials, error) { return c.credentials() }
+
+// Open returns the remotes of configurations that Check has checked. It sends nothing.
+func Open(all []Config) placement.Remotes {
+	var remotes placement.Remotes
+	for _, c := range all {
+		remotes = append(remotes, open(c))
+	}
+	return remotes
+}
