@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -49,6 +51,8 @@ func (p *Pages) Host(id string) (*HostPage, error) {
 			out.Processes = append(out.Processes, row)
 		}
 	}
-	slices.SortFunc(out.Processes, func(a, b HostProcess) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(out.Processes, func(a, b HostProcess) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.FleetID, b.FleetID), strings.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }

@@ -1,8 +1,10 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch"
@@ -107,7 +109,10 @@ func (p *Pages) Matchmaker(ctx context.Context, name string, s Range) (*Matchmak
 		open = append(open, t)
 	}
 	out.OpenAll = len(open)
-	slices.SortFunc(open, func(a, b *life.Ticket) int { return a.Started.Compare(b.Started) })
+	// Many start at one time, in one commit: the order must not differ from view to view.
+	slices.SortFunc(open, func(a, b *life.Ticket) int {
+		return cmp.Or(a.Started.Compare(b.Started), strings.Compare(a.ID, b.ID))
+	})
 	for _, t := range open[:min(len(open), barsMost)] {
 		out.Open = append(out.Open, ticketRow(t))
 	}

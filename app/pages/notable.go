@@ -81,7 +81,7 @@ func (n *notables) lines() []Notable {
 		out = append(out, linesOf(all)...)
 	}
 	n.mu.Unlock()
-	slices.SortFunc(out, func(a, b Notable) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Code, b.Code)) })
+	slices.SortStableFunc(out, func(a, b Notable) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Code, b.Code)) })
 	return out[:min(len(out), notableLines)]
 }
 

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -87,7 +88,9 @@ func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*Pla
 			}
 		}
 	}
-	slices.SortFunc(out.Tickets, func(a, b TicketRow) int { return b.Started.Compare(a.Started) })
+	slices.SortFunc(out.Tickets, func(a, b TicketRow) int {
+		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(a.ID, b.ID))
+	})
 	if !caller.Scoped() { // an account concerns everything
 		p.addAccount(out, id)
 		out.Latencies = p.latenciesOf(view, id, out.Tickets)

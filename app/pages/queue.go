@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/internal/fault"
@@ -111,7 +113,9 @@ func (p *Pages) Queue(name string, s Range) (*Queue, error) {
 	for w := range p.Placements.Pending(view, name) {
 		pending = append(pending, w)
 	}
-	slices.SortFunc(pending, func(a, b *placement.Placement) int { return a.Started.Compare(b.Started) })
+	slices.SortFunc(pending, func(a, b *placement.Placement) int {
+		return cmp.Or(a.Started.Compare(b.Started), strings.Compare(a.ID, b.ID))
+	})
 	for i, w := range pending {
 		b := bar(w)
 		out.Held[b.Spans[len(b.Spans)-1].Held]++

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ type SessionQuery struct {
 	FleetID string
 	Status  session.Status // "" means all
 	Text    string         // in the id, name, location or address; "" means all
-	Sort    string         // created, status, players, location, address or fleet; after "-" the other way round. "" means the newest first
+	Sort    string         // created, status, players, location, address or fleet; after "-" the other way round. "" means the newest first. Those that are equal: the newest first
 	From    int            // the place of the first one, from 0
 	Limit   int            // 0 means 500; at most 10,000
 }
@@ -104,11 +105,12 @@ func (p *Pages) GameSessions(ctx context.Context, caller auth.Caller, q SessionQ
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *session.GameSession) int {
+	slices.SortFunc(found, func(a, b *session.GameSession) int {
+		first := order(p, a, b)
 		if down {
-			a, b = b, a
+			first = -first
 		}
-		return order(p, a, b)
+		return cmp.Or(first, b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
 	})
 	out.Found = len(found)
 	out.From = min(q.From, len(found))

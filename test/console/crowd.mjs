@@ -6,7 +6,7 @@ const { fleet, games, tickets } = task.about;
 
 await withBrowser(async (browser) => {
   const of = (page, values) => `${page}?${new URLSearchParams(values)}`;
-  // The newest tickets come and go during the check: sorted in this way, the last one stays.
+  // The newest tickets come and go during the check, and guests visit the newest games: in each of these orders the last row stays.
   const lists = { sessions: "/sessions", "sessions by players": of("/sessions", { sort: "-players" }), "sessions of a fleet": of("/sessions", { fleet }), matchmaker: of("/matchmaking", { name: "duels", sort: "started" }), events: "/events" };
   for (const { scheme, width } of task.passes) {
     const page = await open(browser, { scheme, width });
@@ -22,34 +22,37 @@ await withBrowser(async (browser) => {
     await page.context().close();
   }
 
+  // Rows come and go meanwhile: what counts is what is told when a key was pressed.
   const page = await open(browser);
+  const told = async (what) => (await page.waitForFunction((what) => {
+    const [, place, of, id] = /^row ([\d,]+) of ([\d,]+): (.+)$/.exec(document.querySelector(".tablebox + [role=status]").textContent) ?? [];
+    const row = { place: Number(place?.replaceAll(",", "")), of: Number(of?.replaceAll(",", "")), id };
+    return { first: row.place === 1, last: row.place === row.of, "another row": id && id !== what.than }[what.is] && row;
+  }, what)).jsonValue();
   for (const [name, to] of Object.entries(lists)) {
     await show(page, to, name);
-    const table = page.locator(".tablebox").first(), chosen = page.locator("tr.sel");
-    const rows = async () => Number(await table.locator("table").getAttribute("aria-rowcount")) - 1;
-    const place = async () => Number(await chosen.first().getAttribute("aria-rowindex")) - 1;
-    const most = await rows();
+    const table = page.locator(".tablebox").first();
+    const most = Number(await table.locator("table").getAttribute("aria-rowcount")) - 1;
     check(most >= (name === "matchmaker" ? Math.min(tickets, 200) : name === "events" ? 200 : games), name, `has ${most} rows`);
     await table.focus();
-    if (name === "events") continue; // they come while one looks
+    if (name === "events") continue; // there the last row is displaced at once
     await page.keyboard.press("End");
-    await page.waitForFunction(() => Number(document.querySelector("tr.sel")?.getAttribute("aria-rowindex")) - 1 === Number(document.querySelector(".tablebox table").getAttribute("aria-rowcount")) - 1);
-    const id = (await table.locator("tr.sel [data-copy]").first().getAttribute("data-copy")) ?? "";
-    const seen = await chosen.evaluate((e) => {
-      const row = e.getBoundingClientRect(), box = e.closest(".tablebox").getBoundingClientRect();
-      return row.top >= box.top && row.bottom <= box.bottom + 1;
-    });
-    check(seen, name, "the last row is not in view");
+    const last = await told({ is: "last" });
+    await page.waitForFunction((id) => {
+      const chosen = document.querySelector("tr.sel:has([data-copy])"), row = chosen?.getBoundingClientRect(), box = chosen?.closest(".tablebox").getBoundingClientRect();
+      return chosen?.querySelector("[data-copy]").dataset.copy === id && row.top >= box.top && row.bottom <= box.bottom + 1;
+    }, last.id);
     await page.keyboard.press("PageUp");
+    const above = await told({ is: "another row", than: last.id });
     await page.keyboard.press("k");
-    const before = await place();
-    check(before < most && before > most - 60, name, `PageUp and k lead from ${most} to ${before}`);
+    const higher = await told({ is: "another row", than: above.id });
+    for (const { place, of } of [above, higher]) check(place < of && place > of - 60, name, `PageUp and k lead from ${last.of} to ${place} of ${of}`);
     await page.keyboard.press("Home");
-    await page.waitForFunction(() => document.querySelector("tr.sel")?.getAttribute("aria-rowindex") === "2");
+    await told({ is: "first" });
     await page.keyboard.press("End");
-    await page.waitForFunction((want) => document.querySelector("tr.sel [data-copy]")?.dataset.copy === want, id);
+    check((await told({ is: "last" })).id === last.id, name, "End leads to another row than before");
     await page.keyboard.press("Enter");
-    await page.waitForURL((at) => at.searchParams.get("id") === id);
+    await page.waitForURL((at) => at.searchParams.get("id") === last.id);
     await settled(page);
   }
 

@@ -3,7 +3,9 @@ package console
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +28,7 @@ type crowd struct {
 	place   *node.Place
 	aws     *gamelift.Client
 	servers []*gameserver.Process
-	games   []string // of servers, in the same order
+	games   []string // of servers, in the same order: the newest last
 	guests  chan guest
 	turns   atomic.Int64 // that stir has made
 }
@@ -73,19 +75,27 @@ func (c *crowd) open(t *testing.T, ctx context.Context) {
 		c.servers[i], err = gameserver.Start(ctx, o)
 		return err
 	})
+	var created sync.Map // by the game session's id
 	c.together(t, len(c.games), func(i int) error {
 		made, err := c.place.Create(ctx, 8, func(in *gamelift.CreateGameSessionInput) { in.Name = aws.String(fmt.Sprintf("game %05d", i)) })
 		if err == nil {
-			c.games[i] = *made.GameSessionId
+			created.Store(*made.GameSessionId, *made.CreationTime)
 		}
 		return err
 	})
+	hosts := map[string]*gameserver.Process{}
 	for i, s := range c.servers {
 		select {
-		case c.games[i] = <-s.Activated():
+		case id := <-s.Activated():
+			hosts[id] = s
 		case <-time.After(time.Minute):
 			t.Fatalf("process %d hosts nothing", i)
 		}
+	}
+	age := func(id string) time.Time { at, _ := created.Load(id); return at.(time.Time) }
+	c.games = slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return age(a).Compare(age(b)) })
+	for i, id := range c.games {
+		c.servers[i] = hosts[id]
 	}
 	c.together(t, len(c.games), func(i int) error {
 		join, err := c.aws.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{

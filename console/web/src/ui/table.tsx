@@ -89,13 +89,19 @@ export function Table<T>(p: Props<T>) {
   // The row that was chosen stays chosen where others come and go above it.
   const moved = at.place >= 0 ? rows.findIndex((r) => p.id(r) === at.id) : -1;
   const chosen = moved >= 0 ? from + moved : Math.min(at.place, all - 1);
+  const tell = (place: number, id: string): string => `row ${count(place + 1)} of ${count(all)}${id && `: ${id}`}`;
+  // Where the chosen row has gone, or was not here yet, the one in its place is the chosen one.
+  const there = rows[chosen - from], id = there === undefined ? at.id : p.id(there);
+  useLayoutEffect(() => {
+    if (chosen >= 0) setAt((a) => ({ place: chosen, id, told: id === a.id ? a.told : tell(chosen, id) }));
+  }, [chosen, id]);
   const first = Math.max(0, Math.min(all, Math.floor(top / rowHeight)) - spare);
   const last = Math.min(all, Math.ceil((top + height) / rowHeight) + spare);
   useEffect(() => p.part?.need(first, last), [first, last, from, all]);
   const choose = (place: number): void => {
     const next = Math.min(all - 1, Math.max(0, place)), row = rows[next - from];
     const id = row === undefined ? "" : p.id(row);
-    setAt({ place: next, id, told: `row ${count(next + 1)} of ${count(all)}${id && `: ${id}`}` });
+    setAt({ place: next, id, told: tell(next, id) });
     const b = box.current!, y = next * rowHeight;
     if (y < b.scrollTop) b.scrollTop = y;
     else if (y + 2 * rowHeight > b.scrollTop + b.clientHeight) b.scrollTop = y + 2 * rowHeight - b.clientHeight;
@@ -104,14 +110,13 @@ export function Table<T>(p: Props<T>) {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const page = Math.max(1, Math.floor(height / rowHeight) - 2);
     const goal = { j: chosen + 1, ArrowDown: chosen + 1, k: chosen - 1, ArrowUp: chosen - 1, PageDown: chosen + page, PageUp: chosen - page, Home: 0, End: all - 1 }[e.key];
-    const row = rows[chosen - from];
     if (goal !== undefined && all > 0) {
       e.preventDefault();
       choose(goal);
-    } else if (e.key === "Enter" && row !== undefined && p.to && e.target === box.current) {
-      go(p.to(row));
-    } else if (e.key === "c" && row !== undefined) {
-      void navigator.clipboard?.writeText(p.id(row));
+    } else if (e.key === "Enter" && there !== undefined && p.to && e.target === box.current) {
+      go(p.to(there));
+    } else if (e.key === "c" && there !== undefined) {
+      void navigator.clipboard?.writeText(p.id(there));
     }
   };
   const order = (c: Column<T>): void => setParams({ sort: sort === c.key ? `-${c.key}` : sort === `-${c.key}` ? "" : c.key });
