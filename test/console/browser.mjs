@@ -14,6 +14,9 @@ const axeSource = fs.readFileSync(createRequire(import.meta.url).resolve("axe-co
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const say = (o) => process.stdout.write(JSON.stringify(o) + "\n");
 
+/** How long something may take that needs the machine, in milliseconds: others may use it, too. */
+export const long = 120_000;
+
 /** Reports a fault: the test fails, and the check goes on. */
 export const fault = (where, what) => say({ fault: `${where}: ${what}` });
 
@@ -54,7 +57,7 @@ export async function call(operation, input = {}) {
 
 /** Runs a check with a browser that ends with it. */
 export async function withBrowser(run) {
-  const browser = await chromium.launch({ executablePath: task.chromium, args: ["--no-sandbox", "--disable-dev-shm-usage", ...(task.flags ?? [])] });
+  const browser = await chromium.launch({ executablePath: task.chromium, timeout: long, args: ["--no-sandbox", "--disable-dev-shm-usage", ...(task.flags ?? [])] });
   try {
     await run(browser);
   } catch (e) {
@@ -74,6 +77,7 @@ export async function withBrowser(run) {
 export async function open(browser, { width = 1440, scheme = "light", expected, ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height: width < 500 ? 844 : 900 }, colorScheme: scheme, ...more });
   const page = await context.newPage();
+  page.setDefaultTimeout(long);
   page.where = "";
   const at = () => `${page.where || page.url()} (${scheme}, ${width})`;
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && !expected?.test(m.text()) && fault(at(), `console: ${m.text()}`));

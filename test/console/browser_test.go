@@ -85,7 +85,7 @@ type task struct {
 type said struct{ Fault, Log, Ask, About string }
 
 // patience is how long a check may take.
-const patience = 6 * time.Minute
+const patience = 8 * time.Minute
 
 // run runs a check to its end. asked answers what it asks.
 func run(t *testing.T, script string, what task, asked map[string]func(about string) any) {

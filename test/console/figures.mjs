@@ -1,7 +1,7 @@
 // What a page shows is what the API says: of a live server at the event that the page is
 // paused at, and of a still one from AWS's operations.
 
-import { ask, call, check, log, open, settled, show, task, view, withBrowser } from "./browser.mjs";
+import { ask, call, check, log, long, open, settled, show, task, view, withBrowser } from "./browser.mjs";
 
 const figures = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll(".figure")].map((f) => [f.querySelector("span").textContent, f.querySelector("b").textContent])));
 const number = (n) => n.toLocaleString("en-US");
@@ -24,14 +24,10 @@ function follow(name) {
   return { frames, end: () => { stop.abort(); return over; } };
 }
 
-/** Compares a page with the API until they agree, for ten seconds at most: game servers still end
- *  and start. difference returns what is wrong, or "". */
+/** Compares a page with the API until they agree: game servers still end and start. difference returns what is wrong, or "". */
 async function agree(page, where, difference) {
   let found = "";
-  for (let i = 0; i < 40 && (i === 0 || found); i++) {
-    if (i) await page.waitForTimeout(250);
-    found = await difference();
-  }
+  for (const end = Date.now() + long; (found = await difference()) && Date.now() < end; ) await page.waitForTimeout(250);
   check(!found, where, found);
 }
 
@@ -46,7 +42,7 @@ await withBrowser(async (browser) => {
     const seq = Number(await page.locator("#main").getAttribute("data-seq"));
     const shown = await figures(page);
     const rows = await page.locator(".tablebox tbody tr").allInnerTexts();
-    for (let i = 0; i < 200 && Math.max(...stream.frames.keys()) <= seq; i++) await page.waitForTimeout(25);
+    for (const end = Date.now() + long / 2; Math.max(...stream.frames.keys()) <= seq && Date.now() < end; ) await page.waitForTimeout(25);
     const same = stream.frames.get(seq) ?? []; // none if only the page's own request was answered at this event
     const at = [...stream.frames.keys()].indexOf(seq);
     // A minute passes between events too, so these are as of the events before and after.
@@ -68,12 +64,15 @@ await withBrowser(async (browser) => {
   await ask("still"); // nobody plays any more
   await show(page, "/", "still figures");
   const fleets = (await call("ListFleets")).FleetIds;
-  const used = (await call("DescribeFleetUtilization", { FleetIds: fleets })).FleetUtilization;
-  const players = used.reduce((n, u) => n + u.CurrentPlayerSessionCount, 0);
-  await page.waitForFunction((n) => document.querySelector(".figure b").textContent === n, number(players), { timeout: 10_000 }).catch(() => {});
-  check((await figures(page))["players in game sessions"] === number(players), "Now", `shows ${JSON.stringify(await figures(page))}; AWS's API says ${players} players`);
-  const tickets = (await call("DescribeMatchmaking", { TicketIds: ["lonely", "apart", "close"] })).TicketList.filter((t) => t.Status === "SEARCHING").length;
-  check((await figures(page))["tickets that wait for a match"] === number(tickets), "Now", `AWS's API says ${tickets} tickets wait`);
+  let players = 0, tickets = 0;
+  await agree(page, "Now", async () => {
+    const { FleetUtilization } = await call("DescribeFleetUtilization", { FleetIds: fleets });
+    const { TicketList } = await call("DescribeMatchmaking", { TicketIds: ["lonely", "apart", "close"] });
+    players = FleetUtilization.reduce((n, u) => n + u.CurrentPlayerSessionCount, 0);
+    tickets = TicketList.filter((t) => t.Status === "SEARCHING").length;
+    const shown = await figures(page);
+    return shown["players in game sessions"] === number(players) && shown["tickets that wait for a match"] === number(tickets) ? "" : `shows ${JSON.stringify(shown)}; AWS's API says ${players} players, and ${tickets} tickets wait`;
+  });
 
   let active = 0;
   await show(page, "/sessions", "still sessions");
@@ -86,8 +85,12 @@ await withBrowser(async (browser) => {
 
   await show(page, "/queues?name=crowded", "still queue");
   let pending = 0;
-  for (const PlacementId of ["waits-1", "waits-2", "waits-3"]) pending += (await call("DescribeGameSessionPlacement", { PlacementId })).GameSessionPlacement.Status === "PENDING" ? 1 : 0;
-  check((await figures(page))["placements wait"] === String(pending), "Queue", `shows ${JSON.stringify(await figures(page))}; AWS's API says ${pending} are pending`);
+  await agree(page, "Queue", async () => {
+    pending = 0;
+    for (const PlacementId of ["waits-1", "waits-2", "waits-3"]) pending += (await call("DescribeGameSessionPlacement", { PlacementId })).GameSessionPlacement.Status === "PENDING" ? 1 : 0;
+    const shown = await figures(page);
+    return shown["placements wait"] === String(pending) ? "" : `shows ${JSON.stringify(shown)}; AWS's API says ${pending} are pending`;
+  });
 
   await show(page, "/fleets", "still fleets");
   for (const id of fleets) await agree(page, "Fleets", async () => {

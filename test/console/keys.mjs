@@ -36,7 +36,9 @@ async function reached(page, where) {
 
 await withBrowser(async (browser) => {
   const page = await open(browser);
-  const path = () => new URL(page.url()).pathname.replace("/console", "");
+  // The address that the page has now: page.url() is told of it later.
+  const at = async () => new URL(await page.evaluate(() => location.href));
+  const path = async () => (await at()).pathname.replace("/console", "");
 
   // Letters lead to all pages, and on each Tab leads to everything while it stands still.
   await show(page, "/");
@@ -45,7 +47,7 @@ await withBrowser(async (browser) => {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await settled(page);
-    check(path() === to, `g ${key}`, `leads to ${path()}, not to ${to}`);
+    check((await path()) === to, `g ${key}`, `leads to ${await path()}, not to ${to}`);
     page.where = `g ${key}`;
     if (to === "/operations") await page.locator(".list a").first().waitFor();
     await page.keyboard.press("Escape"); // out of a field that has the focus at once
@@ -58,20 +60,20 @@ await withBrowser(async (browser) => {
   log(`Tab reached ${all} controls`);
 
   // The range of charts is in the address, and goes along to other pages.
-  const range = () => new URL(page.url()).searchParams.get("range") ?? "";
+  const range = async () => (await at()).searchParams.get("range") ?? "";
   const pressed = () => page.locator(".ranges [aria-pressed=true]").innerText();
   await show(page, "/");
   for (const [key, want, text] of [["]", "24h", "24 h"], ["]", "7d", "7 d"], ["]", "7d", "7 d"], ["[", "24h", "24 h"]]) {
     await page.keyboard.press(key);
-    check(range() === want && (await pressed()) === text, `key ${key}`, `leads to range ${range()}, ${await pressed()}, not to ${want}`);
+    check((await range()) === want && (await pressed()) === text, `key ${key}`, `leads to range ${await range()}, ${await pressed()}, not to ${want}`);
   }
   await page.getByText("crashes in the last 24 hours").waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("q");
   await settled(page);
-  check(range() === "24h" && (await pressed()) === "24 h", "g q", `loses the range: ${page.url()}`);
+  check((await range()) === "24h" && (await pressed()) === "24 h", "g q", `loses the range: ${await at()}`);
   await page.locator(".ranges button").nth(1).press("Enter");
-  check(range() === "" && (await pressed()) === "1 h", "Queues", `the usual range leaves ${page.url()}`);
+  check((await range()) === "" && (await pressed()) === "1 h", "Queues", `the usual range leaves ${await at()}`);
 
   // Rows.
   await show(page, "/matchmaking", "rows");
@@ -84,7 +86,7 @@ await withBrowser(async (browser) => {
   const name = (await row.locator("a").first().textContent()) ?? "";
   await page.keyboard.press("Enter");
   await settled(page);
-  check(new URL(page.url()).searchParams.get("name") === name, "Enter", `opens ${page.url()}, not ${name}`);
+  check((await at()).searchParams.get("name") === name, "Enter", `opens ${await at()}, not ${name}`);
 
   // Search.
   await page.keyboard.press("/");
@@ -134,7 +136,7 @@ await withBrowser(async (browser) => {
   await page.keyboard.press("g");
   await page.keyboard.press("n");
   await page.keyboard.press("/");
-  check(path() === "/tickets" && (await page.getByRole("dialog").count()) === 1, "dialog", "keys act on the page behind it");
+  check((await path()) === "/tickets" && (await page.getByRole("dialog").count()) === 1, "dialog", "keys act on the page behind it");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   check((await focused(page)) === "button Cancel …", "Escape", `leaves the focus on ${await focused(page)}`);

@@ -23,7 +23,7 @@ await withBrowser(async (browser) => {
     await log.scrollIntoViewIfNeeded();
     await picture(page, `log-${scheme}-${width}-scrolled`);
     if (scheme === "dark" && width === 390) {
-      await page.getByLabel("Processor").first().waitFor({ timeout: 60_000 }); // the agent measures every 10 s
+      await page.getByLabel("Processor").first().waitFor(); // the agent measures every 10 s
       await page.getByLabel("Processor").first().scrollIntoViewIfNeeded();
       await picture(page, `load-${scheme}-${width}`);
 

@@ -1,6 +1,6 @@
 // The rules lab, as a designer uses it.
 
-import { accessible, call, check, fits, log, open, picture, show, withBrowser } from "./browser.mjs";
+import { accessible, call, check, fits, log, long, open, picture, show, withBrowser } from "./browser.mjs";
 
 const body = `{
   "ruleLanguageVersion": "1.0",
@@ -39,13 +39,13 @@ await withBrowser(async (browser) => {
   await text.fill(body.replace('"maxDistance": 20', '"maxDistance": 400'));
   await verdict.getByText("Valid").waitFor();
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByRole("progressbar").getByText("run 1 of 10").waitFor();
+  await page.getByRole("progressbar").getByText(/run \d+ of 10/).waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByLabel("minutes of play").fill("0"); // the first of its steps: 5
   const done = page.locator(".figures");
-  for (const end = Date.now() + 60_000; !(await done.count()) && Date.now() < end; ) {
+  for (const end = Date.now() + long; !(await done.count()) && Date.now() < end; ) {
     await page.getByRole("button", { name: "Simulate" }).click();
-    await page.locator(".figures, .alert").first().waitFor({ timeout: 60_000 });
+    await page.locator(".figures, .alert").first().waitFor({ timeout: 150_000 }); // a simulation ends after two minutes
   }
   const words = await page.locator(".words").innerText();
   check(/wait of nine in ten tickets is shorter/.test(words) && /skill spread in nine of ten matches is wider/.test(words), "the result", words);
@@ -93,9 +93,9 @@ await withBrowser(async (browser) => {
   await text.fill(mine);
   await verdict.getByText("Valid: 3 rules, 4 players").waitFor();
   await page.getByLabel("minutes of play").fill("0");
-  for (const end = Date.now() + 60_000; !(await done.count()) && Date.now() < end; ) {
+  for (const end = Date.now() + long; !(await done.count()) && Date.now() < end; ) {
     await page.getByRole("button", { name: "Simulate" }).click();
-    await page.locator(".figures, .alert").first().waitFor({ timeout: 60_000 });
+    await page.locator(".figures, .alert").first().waitFor({ timeout: 150_000 }); // a simulation ends after two minutes
   }
   check((await done.locator("th").allInnerTexts()).join() === "Measure,Mean,95 % interval", "the result", (await done.locator("th").allInnerTexts()).join());
   check((await page.locator(".histograms").count()) > 2, "the result", "has no distributions");
