@@ -230,6 +230,33 @@ func TestPool_TellsWhatBlocks(t *testing.T) {
 	}
 }
 
+// Tickets that a rule alone keeps apart are told by when they may play, with the limits of
+// all ages.
+func TestTicket_Misses(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	soon, later := int64(6000), int64(26_000)
+	e := ask(rs, 4, solo("me", 0, 100), solo("far", 0, 400), solo("later", 0, 190), solo("soon", 0, 30))
+	breach := func(v float64) explain.Breach { return explain.Breach{Rule: "Window", Value: v, Limit: 50} }
+	want := []explain.Miss{
+		{TicketID: "soon", Players: 1, Breach: breach(70), In: &soon},
+		{TicketID: "later", Players: 1, Breach: breach(90), In: &later},
+		{TicketID: "far", Players: 1, Breach: breach(300)},
+	}
+	if diff := cmp.Diff(want, e.Misses); diff != "" {
+		t.Error(diff)
+	}
+	steps := []explain.Expansion{{Rule: "Window", Steps: []explain.ExpansionStep{{Limit: 50}, {From: 10_000, Limit: 80}, {From: 30_000, Limit: 200}}}}
+	if diff := cmp.Diff(steps, e.Expansions); diff != "" {
+		t.Error(diff)
+	}
+	// By what a group breaks a rule that two tickets alone cannot: both teams are above it.
+	rs = rules(t, duel, `{"name":"Mean","type":"comparison","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":150,"operation":"<="}`, "")
+	e = ask(rs, 0, solo("me", 0, 170), solo("other", 0, 160))
+	if diff := cmp.Diff([]explain.Breach{{Rule: "Mean", Value: 170, Limit: 150}}, e.Nearest.Breaches); diff != "" {
+		t.Errorf("%s\n%+v", diff, e.Nearest)
+	}
+}
+
 // The texts are compared as a whole, as people read them.
 func TestWriteText(t *testing.T) {
 	rs := rules(t, duel, window, wider)
@@ -245,6 +272,10 @@ If nobody came or went it would be matched in 28s, at step 2, with 2 players.
 Held against 2 other tickets: 0 could play with it as far as two tickets tell.
   KEPT APART BY  TYPE           TICKETS  BY IT ALONE  NEAREST  LIMIT
   Window         batchDistance  2        2            90       50
+
+  NEARLY  KEPT APART BY  VALUE  LIMIT  ALLOWED
+  near    Window         90     50     in 28s
+  far     Window         300    50     never
 
 The largest group found around it has 1 player in 1 ticket (step 0).
   1 player short of the smallest match; 1 player short of a full one.

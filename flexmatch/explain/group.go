@@ -59,6 +59,7 @@ type group struct {
 	players  int
 	refused  map[string]*Refusal
 	broken   []string // in the best placement found
+	breaches []Breach // of broken
 	teams    string
 	unplaced int // players without a team in it
 }
@@ -122,7 +123,7 @@ func (c *group) better(o *group) bool {
 func (c *group) result() *Group {
 	level := c.rs.Levels()[c.level]
 	g := &Group{
-		Players: c.players, Level: c.level, Match: c.match(), Broken: c.broken, Teams: c.teams,
+		Players: c.players, Level: c.level, Match: c.match(), Broken: c.broken, Breaches: c.breaches, Teams: c.teams,
 		Smallest: level.Least(), Full: level.Capacity() - c.opts.AdditionalPlayerCount,
 	}
 	for _, o := range c.set {
@@ -154,9 +155,9 @@ func (c *group) arrange() {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return c.set[b].Size - c.set[a].Size })
 	for try := range c.limits.Placements {
-		broken, teams, unplaced := c.place(order, r, try)
+		broken, breaches, teams, unplaced := c.place(order, r, try)
 		if try == 0 || cmp.Or(unplaced-c.unplaced, len(broken)-len(c.broken), len(teams)-len(c.teams)) < 0 {
-			c.broken, c.teams, c.unplaced = broken, teams, unplaced
+			c.broken, c.breaches, c.teams, c.unplaced = broken, breaches, teams, unplaced
 		}
 		if c.match() {
 			return
@@ -171,7 +172,7 @@ func (c *group) arrange() {
 
 // place distributes the group once: to teams below their minimum first, then to those
 // with the most open slots. After the first try it sometimes takes any team with room.
-func (c *group) place(order []int, r *rand.Rand, try int) (names []string, teams string, unplaced int) {
+func (c *group) place(order []int, r *rand.Rand, try int) (names []string, breaches []Breach, teams string, unplaced int) {
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
 	for _, o := range c.set {
@@ -200,8 +201,11 @@ func (c *group) place(order []int, r *rand.Rand, try int) (names []string, teams
 	}
 	for _, i := range broken(c.enforced, level, l) {
 		names = append(names, level.Rules[i].Name)
+		if b, ok := breach(level.Rules[i], l); ok {
+			breaches = append(breaches, b)
+		}
 	}
-	return names, teams, unplaced
+	return names, breaches, teams, unplaced
 }
 
 // roomiest returns a team for a party, or -1 if none has room.

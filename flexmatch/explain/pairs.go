@@ -33,15 +33,19 @@ func (w *world) alone(t *ticket) (never, now []Cause) {
 
 // figures returns text about a broken rule's number and limit, or "".
 func figures(r *ruleset.Rule, l *ruleset.Lineup) string {
-	m, ok := r.Measured(l)
-	if !ok || !m.Breaks() {
-		return ""
+	if b, ok := breach(r, l); ok {
+		return ": " + b.text()
 	}
+	return ""
+}
+
+// text returns the number and the limit.
+func (b Breach) text() string {
 	than := " above "
-	if m.AtLeast {
+	if b.AtLeast {
 		than = " below "
 	}
-	return ": " + number(m.Value) + than + number(m.Limit)
+	return number(b.Value) + than + number(b.Limit)
 }
 
 func number(v float64) string {
@@ -52,12 +56,13 @@ func number(v float64) string {
 type tally struct {
 	blocking map[int]*Blocking // by rule
 	reasons  map[string]*Blocking
+	near     []missed
 }
 
 // compare compares a ticket with others. It returns those that could play with it, and
-// what keeps the rest apart, most frequent first.
-func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, blocking []Blocking) {
-	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
+// what keeps the rest apart.
+func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, c *tally) {
+	c = &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
 	l := search.Together(w.rs)
 	for _, o := range others {
 		if len(o.never) > 0 {
@@ -77,10 +82,14 @@ func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, bloc
 			compatible = append(compatible, o)
 		}
 		for _, i := range rules {
-			c.rule(i, level.Rules[i], l, len(rules) == 1)
+			b, ok := breach(level.Rules[i], l)
+			c.rule(i, level.Rules[i], b, ok, len(rules) == 1)
+			if ok && len(rules) == 1 {
+				c.near = append(c.near, missed{o, b})
+			}
 		}
 	}
-	return compatible, c.list()
+	return compatible, c
 }
 
 // apart returns a reason other than rules why two tickets cannot be together, or "".
@@ -107,7 +116,8 @@ func (c *tally) reason(text string) {
 	c.reasons[text].Only++
 }
 
-func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
+// rule counts a ticket that a rule keeps apart; measured is whether it has a number.
+func (c *tally) rule(i int, r *ruleset.Rule, by Breach, measured, only bool) {
 	b := c.blocking[i]
 	if b == nil {
 		b = &Blocking{Rule: r.Name, Type: r.Type}
@@ -117,12 +127,12 @@ func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
 	if only {
 		b.Only++
 	}
-	m, ok := r.Measured(l)
-	if ok && m.Breaks() && (b.Nearest == nil || !m.AtLeast && m.Value < *b.Nearest || m.AtLeast && m.Value > *b.Nearest) {
-		b.Nearest, b.Limit = &m.Value, &m.Limit
+	if measured && (b.Nearest == nil || !by.AtLeast && by.Value < *b.Nearest || by.AtLeast && by.Value > *b.Nearest) {
+		b.Nearest, b.Limit = &by.Value, &by.Limit
 	}
 }
 
+// list returns what keeps tickets apart, most frequent first.
 func (c *tally) list() []Blocking {
 	var out []Blocking
 	for _, b := range c.blocking {

@@ -121,11 +121,11 @@ func (v *Overview) examine(w *world) {
 			continue
 		}
 		others := w.sample(t, against)
-		compatible, blocking := w.compare(t, others)
+		compatible, apart := w.compare(t, others)
 		v.Examined++
 		v.Pairs += len(others)
 		v.Free += len(compatible)
-		for i, b := range blocking {
+		for i, b := range apart.list() {
 			kept.add(b, i == 0)
 		}
 		g := w.nearest(t, compatible)

@@ -46,6 +46,33 @@ func TestTicket_PromisesKept(t *testing.T) {
 	}
 }
 
+// A ticket that is said to be allowed later is allowed then, and is not before.
+func TestTicket_MissesKept(t *testing.T) {
+	seen := 0
+	for seed := range uint64(300) {
+		rs, opts, waiting := world(t, seed)
+		now := second(20)
+		for _, me := range waiting {
+			for _, m := range explain.Ticket(rs, opts, me, waiting, now, explain.Limits{Ahead: -1}).Misses {
+				if m.In == nil {
+					continue
+				}
+				seen++
+				two := slices.DeleteFunc(slices.Clone(waiting), func(o *search.Ticket) bool { return o != me && o.ID != m.TicketID })
+				for wait, want := range map[time.Duration]int{-time.Millisecond: 0, time.Millisecond: 1} {
+					at := now.Add(time.Duration(*m.In)*time.Millisecond + wait)
+					if e := explain.Ticket(rs, opts, me, two, at, explain.Limits{Ahead: -1}); e.Compatible != want {
+						t.Fatalf("seed %d: %s and %s at %v: %d of 1 could play, want %d; told %+v", seed, me.ID, m.TicketID, at, e.Compatible, want, m)
+					}
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d were allowed later: the worlds are too poor to tell", seen)
+	}
+}
+
 // A group that is reported as a match must be one: then the next pass finds a match
 // around the ticket, or uses its tickets for older ones.
 func TestTicket_GroupsAreMatches(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 		p.causes(e.Alone)
 	}
 	p.blocking(e)
+	p.misses(e.Misses)
 	p.group(e.Nearest)
 	return p.Err
 }
@@ -81,6 +83,23 @@ func (p *printer) blocking(e *Explanation) {
 	p.Table([]string{"  KEPT APART BY", "TYPE", "TICKETS", "BY IT ALONE", "NEAREST", "LIMIT"}, rows)
 }
 
+// misses prints the tickets that one rule alone keeps apart, nearest first.
+func (p *printer) misses(list []Miss) {
+	if len(list) == 0 {
+		return
+	}
+	rows := make([][]string, len(list))
+	for i, m := range list {
+		when := "never"
+		if m.In != nil {
+			when = "in " + millis(*m.In)
+		}
+		rows[i] = []string{"  " + m.TicketID, m.Rule, number(m.Value), number(m.Limit), when}
+	}
+	p.Line("")
+	p.Table([]string{"  NEARLY", "KEPT APART BY", "VALUE", "LIMIT", "ALLOWED"}, rows)
+}
+
 func (p *printer) group(g *Group) {
 	if g == nil {
 		return
@@ -96,7 +115,13 @@ func (p *printer) group(g *Group) {
 		p.Line("  %s.", g.Teams)
 	}
 	if len(g.Broken) > 0 && g.MissingSmallest == 0 {
-		p.Line("  In the best teams found it breaks %s.", strings.Join(g.Broken, ", "))
+		broken := slices.Clone(g.Broken)
+		for i, rule := range broken {
+			if at := slices.IndexFunc(g.Breaches, func(b Breach) bool { return b.Rule == rule }); at >= 0 {
+				broken[i] += " (" + g.Breaches[at].text() + ")"
+			}
+		}
+		p.Line("  In the best teams found it breaks %s.", strings.Join(broken, ", "))
 	}
 	for _, r := range g.Rejected {
 		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))

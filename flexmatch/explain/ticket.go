@@ -24,7 +24,7 @@ func (w *world) explain(t *ticket) *Explanation {
 	e := &Explanation{
 		TicketID: t.ID, Players: len(t.Players), Backfill: t.Backfill,
 		Waited: waited.Milliseconds(), Level: w.rs.LevelAt(waited), Levels: len(w.rs.Levels()) - 1,
-		NextStep: w.nextStep(t), Never: t.never, Others: len(w.waiting) - 1,
+		NextStep: w.nextStep(t), Expansions: expansions(w.rs), Never: t.never, Others: len(w.waiting) - 1,
 	}
 	if len(e.Never) > 0 {
 		return e
@@ -34,8 +34,8 @@ func (w *world) explain(t *ticket) *Explanation {
 		return e
 	}
 	others := w.sample(t, w.limits.Others)
-	compatible, blocking := w.compare(t, others)
-	e.Compared, e.Compatible, e.Blocking = len(others), len(compatible), blocking
+	compatible, c := w.compare(t, others)
+	e.Compared, e.Compatible, e.Blocking, e.Misses = len(others), len(compatible), c.list(), w.misses(t, c.near)
 	e.Nearest = w.nearest(t, compatible)
 	if w.limits.Ahead > 0 {
 		e.Would, e.Ahead = w.would(t, compatible)
@@ -54,6 +54,8 @@ type Explanation struct {
 	Levels   int   `json:"levels"`             // number of expansion steps
 	NextStep *Step `json:"next_step,omitzero"` // the next one that its age will reach
 
+	Expansions []Expansion `json:"expansions,omitzero"` // the limits that change with age
+
 	Never []Cause `json:"never,omitzero"` // why it can never be matched
 	Alone []Cause `json:"alone,omitzero"` // rules that it breaks by itself at its age
 
@@ -61,6 +63,7 @@ type Explanation struct {
 	Compared   int        `json:"compared"`   // of Others, compared with this one
 	Compatible int        `json:"compatible"` // of Compared, could play with it, judging by two tickets
 	Blocking   []Blocking `json:"blocking,omitzero"`
+	Misses     []Miss     `json:"misses,omitzero"` // the tickets that nearly could, at most 8
 
 	Nearest *Group  `json:"nearest,omitzero"`
 	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none
@@ -124,6 +127,7 @@ type Group struct {
 
 	Match    bool      `json:"match,omitzero"`    // the group is a valid match
 	Broken   []string  `json:"broken,omitzero"`   // rules that it breaks in the best teams found
+	Breaches []Breach  `json:"breaches,omitzero"` // of Broken, those with a number: by how much
 	Teams    string    `json:"teams,omitzero"`    // what is wrong with the team sizes in them
 	Rejected []Refusal `json:"rejected,omitzero"` // what kept others out of the group
 }

@@ -74,6 +74,16 @@ await withBrowser(async (browser) => {
     return shown["players in game sessions"] === number(players) && shown["tickets that wait for a match"] === number(tickets) ? "" : `shows ${JSON.stringify(shown)}; AWS's API says ${players} players, and ${tickets} tickets wait`;
   });
 
+  // A ticket's near misses: by what the best teams break the rule, and its limit at each age.
+  await show(page, "/tickets?id=lonely", "still ticket");
+  await agree(page, "Ticket", async () => {
+    const { waiting } = await view("ticket?id=lonely");
+    const [breach] = waiting.nearest.breaches, [{ rule, steps }] = waiting.expansions;
+    const shown = await page.locator(".main").innerText();
+    const limits = await page.getByRole("img", { name: `The limit of ${rule} by age: ${steps.map((s) => `${s.limit} from ${s.from_ms / 1000} s`).join(", ")}.` }).count();
+    return limits === 1 && shown.includes(`${breach.rule} (${Math.round(10 * breach.value) / 10}; the limit is ${breach.limit})`) ? "" : `shows ${shown}; the API says ${JSON.stringify(waiting.nearest)}`;
+  });
+
   let active = 0;
   await show(page, "/sessions", "still sessions");
   await agree(page, "Sessions", async () => {

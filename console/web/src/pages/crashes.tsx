@@ -2,7 +2,7 @@
 
 import { useLive } from "../core/live";
 import { to } from "../core/route";
-import { count, many, moment, seconds, shortID, words } from "../core/text";
+import { count, many, middle, moment, seconds, shortID, words } from "../core/text";
 import { Chart } from "../ui/chart";
 import { Glyph } from "../ui/glyph";
 import { A, Ago, Empty, Head, Panel, Show } from "../ui/parts";
@@ -24,7 +24,7 @@ interface Crash {
 interface CrashesView {
   since: string;
   count: number;
-  groups: { cause: string; fleet_id: string; count: number; games: number; first: string; last: string; hosts: Record<string, number>; crashes: Crash[] }[];
+  groups: { cause: string; how?: string; fleet_id: string; fleet?: string; build?: string; count: number; games: number; first: string; last: string; hosts: Record<string, number>; crashes: Crash[] }[];
   series: Series;
 }
 
@@ -37,12 +37,13 @@ export function Crashes() {
         {(v) => (
           <>
             <Panel title={`Crashes, each ${every(v.series)}`} note={`${count(v.count)} in the last ${rangeText()}`}><Chart label="Crashes" series={v.series} height={120} lines={[{ key: "crashes", title: "crashes", color: "fail" }]} /></Panel>
+            {v.groups.length > 0 && <p class="soft">The newest crashes, by cause, fleet and build.</p>}
             {v.groups.length === 0 && <div class="panel"><Empty>No game server has crashed since {moment(v.since)}, when the recording began.</Empty></div>}
             {v.groups.map((g) => (
               <Panel
-                key={g.cause + g.fleet_id} bare
-                title={<span class="st"><Glyph tone="fail" />{words(g.cause)}</span>}
-                note={<>{many(g.count, "process", "processes")} of <A to={to("/fleets", { id: g.fleet_id })}>{g.fleet_id.slice(-12)}</A>, {many(g.games, "game session")} hit; last <Ago at={g.last} /> ago</>}
+                key={`${g.cause} ${g.how} ${g.fleet_id} ${g.build}`} bare
+                title={<span class="st"><Glyph tone="fail" /><span class="cut">{g.how || words(g.cause)}</span></span>}
+                note={<>{g.how && `${words(g.cause)}: `}{many(g.count, "process", "processes")} of <A to={to("/fleets", { id: g.fleet_id })} title={g.fleet_id}>{g.fleet || g.fleet_id.slice(-12)}</A>{g.build && <>, build <span class="mono" title={g.build}>{middle(g.build, 26)}</span></>}, {many(g.games, "game session")} hit; {g.count > 1 && <>first <Ago at={g.first} sentence />, </>}last <Ago at={g.last} sentence /></>}
               >
                 <Table
                   label={words(g.cause)} rows={g.crashes} id={(c) => c.process + c.at} most={320} foot={g.count > g.crashes.length ? `the newest ${g.crashes.length} of ${count(g.count)}` : null}

@@ -145,7 +145,7 @@ function Audit() {
       ) : (
         <Panel bare>
           <Table
-            label="Audit log" rows={data.records} id={(r) => String(r.seq)} foot={`the newest ${count(data.records.length)}; muster audit export has all`}
+            label="Audit log" rows={data.records} id={(r) => String(r.seq)} foot={`the newest ${count(data.records.length)}; muster admin audit list has all`}
             columns={[
               { key: "time", title: "Time", value: (r) => r.seq, cell: (r) => <time class="mono">{moment(r.time)}</time> },
               { key: "who", title: "Who", value: (r) => r.key_name ?? r.claimed_key_id, cell: (r) => r.key_name ?? <span class="soft">{r.claimed_key_id ? `claims ${r.claimed_key_id}` : "nobody known"}</span> },

@@ -103,7 +103,7 @@ function One({ id }: { id: string }) {
               <Status of={f.status} />
               <ID id={f.id} most={48} />
               <span>{f.compute_type.toLowerCase()}</span>
-              <span>created <Ago at={f.created} /> ago</span>
+              <span>created <Ago at={f.created} sentence /></span>
             </div>
             <div class="cols4">
               <Panel><Figure value={count(f.current_player_sessions)} label="players" to={to("/sessions", { fleet: f.id })} /></Panel>

@@ -106,7 +106,7 @@ function One({ id }: { id: string }) {
           <Panel title="Machine">
             <Facts of={[
               ["state", <Toned tone={toneOf(h)}>{word(h)}</Toned>], ["id", <ID id={h.HostID} most={48} />], ["location", h.Location], ["address", <span class="mono">{[h.IPAddress, h.DNSName].filter(Boolean).join(", ")}</span>],
-              ["system", `${h.OS} ${h.Arch}`], ["isolation", h.Isolation], ["agent", h.Version], ["joined", <span><Ago at={h.Joined} /> ago</span>],
+              ["system", `${h.OS} ${h.Arch}`], ["isolation", h.Isolation], ["agent", h.Version], ["joined", <span><Ago at={h.Joined} sentence /></span>],
             ]} />
           </Panel>
           <Processes id={id} />

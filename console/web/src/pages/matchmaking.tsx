@@ -131,13 +131,13 @@ function Funnel({ v }: { v: Matchmaker }) {
   const accepted = Math.max(placing, completed);
   const stages: [string, number, string][] = [
     ["created", created, `${count(v.open_all)} still open`],
-    ["in a proposed match", found, `${count((c["TIMED_OUT"] ?? 0) + (c["CANCELLED"] ?? 0))} timed out or were canceled`],
-    [v.acceptance ? "accepted by all" : "no acceptance asked", accepted, v.acceptance ? `${count(Math.max(0, found - accepted))} declined or too late` : ""],
+    [v.acceptance ? "in a proposed match" : "matched", found, `${count((c["TIMED_OUT"] ?? 0) + (c["CANCELLED"] ?? 0))} timed out or were canceled`],
+    ...(v.acceptance ? [["accepted by all", accepted, `${count(Math.max(0, found - accepted))} declined or too late`] as [string, number, string]] : []),
     ["in a game", completed, `${count(c["FAILED"] ?? 0)} failed`],
   ];
   const top = Math.max(1, ...stages.map((s) => s[1]));
   return (
-    <div class="funnel">
+    <div class={`funnel of${stages.length}`}>
       {stages.map(([title, n, note]) => (
         <div class="stage" key={title}>
           <span class="soft">{title}</span>

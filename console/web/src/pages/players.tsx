@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { may, send } from "../core/api";
 import { useLive } from "../core/live";
 import { go, param, to } from "../core/route";
-import { count, moment, quote, seconds, shortID, time } from "../core/text";
+import { count, many, moment, quote, seconds, shortID, time } from "../core/text";
 import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
 import { A, Ago, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
@@ -73,15 +73,16 @@ function One({ id }: { id: string }) {
       <Show live={live} what="This player">
         {(v) => {
           const here = v.stays.find((s) => !s.ended);
+          const [title, hours] = spanOf(v.stays);
           const nothing = v.stays.length === 0 && v.tickets.length === 0 && !v.account;
           if (nothing) return <div class="panel"><Empty>Nobody with this id has been seen in the last 30 days. Ids are exact; check upper and lower case.</Empty></div>;
           return (
             <>
               <div class="row wrap">
-                {here ? <><Glyph tone={toneOf(here.status)} /><span>{here.status === "RESERVED" ? "is expected in" : "plays in"} <A to={to("/sessions", { id: here.session })}>{shortID(here.session)}</A></span></> : <span class="soft">is in no game{v.stays[0] && <> since <Ago at={v.stays[0].ended} /></>}</span>}
+                {here ? <><Glyph tone={toneOf(here.status)} /><span>{here.status === "RESERVED" ? "is expected in" : "plays in"} <A to={to("/sessions", { id: here.session })}>{shortID(here.session)}</A></span></> : <span class="soft">is in no game{v.stays[0] && <>; left the last one <Ago at={v.stays[0].ended} sentence /></>}</span>}
                 {v.account?.banned && <span class="st c-fail"><Glyph tone="fail" />banned until {moment(v.account.until)}: {v.account.reason}</span>}
               </div>
-              {v.stays.length > 0 && <Panel title="Day"><Days stays={v.stays} /></Panel>}
+              {v.stays.length > 0 && <Panel title={title}><Hours stays={v.stays} hours={hours} title={title} /></Panel>}
               <div class="cols2">
                 <Panel title="Games" note={v.more ? "the first 500" : undefined} bare>
                   {v.stays.length ? (
@@ -118,21 +119,26 @@ function One({ id }: { id: string }) {
   );
 }
 
-/** The last 24 hours as a strip: one mark a game. */
-function Days({ stays }: { stays: Stay[] }) {
+const spans: [string, number][] = [["The last hour", 1], ["The last 6 hours", 6], ["The last 24 hours", 24]];
+
+/** Returns the shortest span that has all games of the last day: its title and its hours. */
+const spanOf = (stays: Stay[]): [string, number] => spans.find(([, hours]) => stays.every((s) => Date.parse(s.created) > Date.now() - hours * 3_600_000)) ?? spans.at(-1)!;
+
+/** The last hours as a strip: one mark a game. */
+function Hours({ stays, hours, title }: { stays: Stay[]; hours: number; title: string }) {
   const { box, width: wide } = useWidth<HTMLDivElement>();
   const width = Math.max(240, wide || 1000);
-  const now = Date.now(), from = now - 86_400_000;
-  const x = (at: number): number => ((Math.max(at, from) - from) / 86_400_000) * width;
+  const now = Date.now(), span = hours * 3_600_000, from = now - span;
+  const x = (at: number): number => ((Math.max(at, from) - from) / span) * width;
   const seen = stays.filter((s) => !s.ended || Date.parse(s.ended) > from);
   return (
-    <div class="hero" ref={box} tabIndex={0} role="region" aria-label="The last 24 hours"><svg width={width} height="40" role="img" aria-label={`${seen.length} games in the last 24 hours`}>
+    <div class="hero" ref={box} tabIndex={0} role="region" aria-label={title}><svg width={width} height="40" role="img" aria-label={`${many(seen.length, "game")} in ${title.toLowerCase()}`}>
       <rect x="0" y="6" width={width} height="14" fill="var(--sunken)" />
       {seen.map((s) => (
-        <rect key={s.session + s.created} class={`f-${s.ended ? "idle" : "ok"}`} x={x(Date.parse(s.created))} y="6" width={Math.max(2, x(s.ended ? Date.parse(s.ended) : now) - x(Date.parse(s.created)))} height="14" />
+        <rect key={s.session + s.created} class={`f-${s.ended ? "idle" : "ok"}`} x={x(Date.parse(s.created))} y="6" width={Math.max(2, x(s.ended ? Date.parse(s.ended) : now) - x(Date.parse(s.created)) - 1)} height="14" />
       ))}
-      {[0, 6, 12, 18, 24].map((h) => (
-        <text key={h} class="axis" x={(h / 24) * width} y="36" text-anchor={h === 0 ? "start" : h === 24 ? "end" : "middle"}>{h === 24 ? "now" : time(from + h * 3_600_000).slice(0, 5)}</text>
+      {[0, 1, 2, 3, 4].map((i) => (
+        <text key={i} class="axis" x={(i / 4) * width} y="36" text-anchor={i === 0 ? "start" : i === 4 ? "end" : "middle"}>{i === 4 ? "now" : time(from + (i / 4) * span).slice(0, 5)}</text>
       ))}
     </svg></div>
   );

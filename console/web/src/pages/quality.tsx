@@ -147,7 +147,7 @@ function Board({ v }: { v: QualityView }) {
             <div class="legend">
               <span><i class="key bg-accent" />{v.rule_set}: median {shown(m, m.now.median)}, n {count(m.now.n)}</span>
               {m.before && <span><i class="key bg-outline" />{v.before}: {shown(m, m.before.median)}, n {count(m.before.n)}</span>}
-              {(m.limits ?? []).length > 0 && <span><i class="key bg-limit" />limit of the rule</span>}
+              {(m.limits ?? []).length > 0 && ((m.limits ?? []).some((l) => l.at <= m.step * m.now.counts.length) ? <span><i class="key bg-limit" />limit of the rule</span> : <span class="dim">{limitText(m, m.limits![0]!)}, far beyond</span>)}
             </div>
           </Panel>
         ))}

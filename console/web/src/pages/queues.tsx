@@ -103,7 +103,7 @@ function Queue({ name }: { name: string }) {
               <Panel><Figure value={seconds(v.quantiles["p50"])} label="half are placed within" /></Panel>
               <Panel><Figure value={seconds(v.quantiles["p90"])} label="9 of 10 within" /></Panel>
               <Panel>
-                <Figure value={count((v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} label={`of ${count((v.counts["placed"] ?? 0) + (v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} found no place`} />
+                <Figure value={count((v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))} unit={`of ${count((v.counts["placed"] ?? 0) + (v.counts["placement FAILED"] ?? 0) + (v.counts["placement TIMED_OUT"] ?? 0))}`} label="found no place" />
               </Panel>
             </div>
             <Panel title="Placements" note={held(v)} right={<Legend />}>
@@ -263,7 +263,7 @@ function Placement({ id }: { id: string }) {
           ["location", p.location],
           ["why", p.reason],
           ["players", told.request.players?.length ? told.request.players.slice(0, 16).map((w) => <><A to={to("/players", { id: w.PlayerID })}>{w.PlayerID}</A> </>) : undefined],
-          ["decided", round && <span>{round.result} (<Ago at={round.at} /> ago{round.cap ? `, cap ${round.cap} ms` : ""})</span>],
+          ["decided", round && <span>{round.result} (<Ago at={round.at} sentence />{round.cap ? `, cap ${round.cap} ms` : ""})</span>],
         ]} />
         {round?.candidates && (
           <div class="events">

@@ -1,12 +1,14 @@
 // Ticket: what happened to this player? (Temporal's timelines.)
 
+import { useRef } from "preact/hooks";
 import { call, may } from "../core/api";
 import { clock, useLive } from "../core/live";
 import { param, to } from "../core/route";
-import { many, quote, seconds, shortID } from "../core/text";
+import { many, middle, quote, seconds, shortID } from "../core/text";
 import { ask } from "../ui/act";
 import { Glyph, Status } from "../ui/glyph";
 import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
+import { figure, Staircase, type Dot, type Stairs } from "../ui/stairs";
 import { useWidth } from "../ui/width";
 
 interface Blocking {
@@ -17,6 +19,19 @@ interface Blocking {
   only: number;
   nearest?: number;
   limit?: number;
+}
+
+interface Breach {
+  rule: string;
+  value: number;
+  limit: number;
+  at_least?: boolean;
+}
+
+interface Miss extends Breach {
+  ticket_id: string;
+  players: number;
+  in_ms?: number;
 }
 
 interface Waiting {
@@ -31,7 +46,9 @@ interface Waiting {
   compared: number;
   compatible: number;
   blocking?: Blocking[];
-  nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; teams?: string; rejected?: { rule?: string; reason?: string; tickets: number }[] };
+  misses?: Miss[];
+  expansions?: Stairs[];
+  nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; breaches?: Breach[]; teams?: string; rejected?: { rule?: string; reason?: string; tickets: number }[] };
   would?: { at: string; in_ms: number; level: number; tickets: string[]; players: number };
 }
 
@@ -109,6 +126,7 @@ function Body({ v }: { v: TicketView }) {
         </div>
       ))}
       {w && !w.never?.length && <Near w={w} />}
+      {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
         <Panel title="Players">
           <div class="events">
@@ -149,12 +167,12 @@ function Steps({ v }: { v: TicketView }) {
   const { box, width: seen } = useWidth<HTMLDivElement>();
   const width = Math.max(480, seen || 1000);
   const x = (at: number): number => 8 + ((at - start) / total) * (width - 16);
-  const marks: { at: number; tone: "ok" | "busy" | "hold" | "warn" | "fail" | "idle"; text: string }[] = [{ at: start, tone: "busy", text: "created" }];
+  const marks: { at: number; tone: "ok" | "busy" | "hold" | "warn" | "fail" | "idle"; text: string; bare?: boolean }[] = [{ at: start, tone: "busy", text: "created" }];
   if (v.match) marks.push({ at: Date.parse(v.match.created), tone: "hold", text: "matched" });
   if (t.ended) marks.push({ at: end, tone: t.status === "COMPLETED" ? "ok" : t.status === "CANCELLED" ? "idle" : "fail", text: t.status === "COMPLETED" ? "in a game" : t.status.toLowerCase().replaceAll("_", " ") });
   else marks.push({ at: end, tone: "busy", text: "now" });
   const step = v.waiting?.next_step;
-  if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}` });
+  if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}`, bare: true });
   return (
     <div class="hero" ref={box} tabIndex={0} role="region" aria-label="Its steps"><svg width={width} height="52" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
       <line x1={x(start)} x2={x(end)} y1="14" y2="14" stroke="var(--busy)" stroke-width="3" />
@@ -162,7 +180,7 @@ function Steps({ v }: { v: TicketView }) {
       {marks.map((m, i) => (
         <g key={i}>
           <svg x={Math.max(0, Math.min(width - 16, x(m.at) - 8))} y="6" width="16" height="16" viewBox="-2 -2 16 16"><circle cx="6" cy="6" r="8" class="behind" /><Glyph tone={m.tone} /></svg>
-          <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > width - 200 ? "end" : "middle"}>{m.text}{i > 0 ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
+          <text class="axis" x={x(m.at) < 150 ? Math.max(0, x(m.at) - 8) : x(m.at)} y={i % 2 ? 46 : 34} text-anchor={x(m.at) < 150 ? "start" : x(m.at) > width - 200 ? "end" : "middle"}>{m.text}{i > 0 && !m.bare ? `, ${seconds((m.at - start) / 1000)}` : ""}</text>
         </g>
       ))}
     </svg></div>
@@ -182,7 +200,7 @@ function Near({ w }: { w: Waiting }) {
             : n && n.missing_smallest > 0
               ? `The largest group around it has ${many(n.players, "player")}; the smallest match has ${n.smallest}: ${many(n.missing_smallest, "player is", "players are")} missing.`
               : n?.broken?.length
-                ? `There are enough players, but the best teams would break ${n.broken.join(", ")}.`
+                ? `There are enough players, but the best teams would break ${n.broken.map((rule) => broken(rule, n.breaches)).join(", ")}.`
                 : "There are enough players near it; the next pass can match it."}
         </p>
         {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it.</p>}
@@ -196,12 +214,31 @@ function Near({ w }: { w: Waiting }) {
                   <div class="also" style={{ width: `${((b.tickets - b.only) / top) * 100}%` }} />
                 </div>
                 <span class="num">
-                  keeps {many(b.tickets, "ticket")} apart{b.nearest !== undefined && b.limit !== undefined && `; the nearest has ${round(b.nearest)}, the limit is ${round(b.limit)}`}
+                  keeps {many(b.tickets, "ticket")} apart{b.nearest !== undefined && b.limit !== undefined && `; the nearest has ${figure(b.nearest)}, the limit is ${figure(b.limit)}`}
                 </span>
               </>
             ))}
           </div>
         )}
+        {(w.misses ?? []).length > 0 && (
+          <div class="scroll" tabIndex={0} role="region" aria-label="Near misses">
+            <table class="plain" aria-label="Tickets that one rule alone keeps apart">
+              <thead><tr><th scope="col">Near misses</th><th scope="col">Kept apart by</th><th scope="col" class="num">Value</th><th scope="col" class="num">Limit</th><th scope="col">May play</th></tr></thead>
+              <tbody>
+                {w.misses!.map((m) => (
+                  <tr key={m.ticket_id}>
+                    <td><A to={to("/tickets", { id: m.ticket_id })} class="mono" title={m.ticket_id}>{middle(m.ticket_id, 26)}</A>{m.players > 1 && <span class="dim"> {many(m.players, "player")}</span>}</td>
+                    <td>{m.rule}</td>
+                    <td class="num">{figure(m.value)}</td>
+                    <td class="num">{m.at_least ? "at least " : ""}{figure(m.limit)}</td>
+                    <td>{m.in_ms === undefined ? <span class="dim">never: the rule does not relax so far</span> : `in ${seconds(m.in_ms / 1000)}`}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {n && n.tickets.length > 1 && <p class="soft">Nearest group: {n.tickets.slice(1, 9).map((id) => <><A to={to("/tickets", { id })} class="mono" title={id}>{middle(id, 20)}</A> </>)}{n.tickets.length > 9 && `and ${n.tickets.length - 9} more`}</p>}
         <p class="soft">
           {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : "If nobody came or went, it would not be matched."}
           {w.next_step && ` In ${seconds(w.next_step.in_ms / 1000)} ${w.next_step.changes?.join(", ") ?? "a rule"} relaxes.`}
@@ -211,7 +248,45 @@ function Near({ w }: { w: Waiting }) {
   );
 }
 
-const round = (n: number): string => String(Math.round(n * 10) / 10);
+/** Returns a rule that the best teams break, with its number. */
+function broken(rule: string, breaches: Breach[] = []): string {
+  const b = breaches.find((o) => o.rule === rule);
+  return b ? `${rule} (${figure(b.value)}; the limit is ${b.at_least ? "at least " : ""}${figure(b.limit)})` : rule;
+}
+
+/** The limits that expansion steps change, as the ticket waits. */
+function Expansions({ w, until }: { w: Waiting; until: number }) {
+  const seen = useRef<Record<string, { at: number; value: number }[]>>({});
+  const dots = (rule: string): Dot[] => [
+    ...(w.misses ?? []).filter((m) => m.rule === rule).map((m) => ({ value: m.value, in: m.in_ms, text: `ticket ${m.ticket_id}: ${figure(m.value)}, ${m.in_ms === undefined ? "never allowed" : `allowed in ${seconds(m.in_ms / 1000)}`}` })),
+    ...(w.nearest?.breaches ?? []).filter((b) => b.rule === rule).map((b) => ({ value: b.value, text: `the best teams: ${figure(b.value)}, the limit is ${figure(b.limit)}` })),
+  ];
+  const rules = (w.expansions ?? []).map((of) => ({ of, dots: dots(of.rule) })).sort((a, b) => Number(b.dots.length > 0) - Number(a.dots.length > 0)).slice(0, 4);
+  for (const { of, dots } of rules) {
+    const all = (seen.current[of.rule] ??= []);
+    if (dots[0] && w.waited_ms > (all.at(-1)?.at ?? 0)) all.push({ at: w.waited_ms, value: dots[0].value });
+    if (all.length > 600) all.splice(0, 300);
+  }
+  if (rules.length === 0) return null;
+  return (
+    <Panel title={rules.length === 1 ? `${rules[0]!.of.rule}: its limit as the ticket waits` : "Limits as the ticket waits"} right={
+      <div class="legend">
+        <span><i class="key bg-stair" />limit, dashed: to come</span>
+        <span><i class="key bg-dot" />another ticket, or the best teams</span>
+        <span><i class="key bg-goal" />allowed then</span>
+      </div>
+    }>
+      <div class={rules.length > 1 ? "cols2" : ""}>
+        {rules.map(({ of, dots }) => (
+          <div key={of.rule}>
+            {rules.length > 1 && <b>{of.rule}</b>}
+            <Staircase of={of} waited={w.waited_ms} dots={dots} seen={seen.current[of.rule] ?? []} until={until} />
+          </div>
+        ))}
+      </div>
+    </Panel>
+  );
+}
 
 function stop(id: string): void {
   ask({

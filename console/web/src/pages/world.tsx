@@ -98,7 +98,7 @@ function Board({ v, chosen }: { v: WorldView; chosen: string }) {
           label="Locations" rows={v.locations} id={(l) => l.location} to={(l) => to("/world", { location: l.location })} most={520}
           columns={[
             { key: "location", title: "Location", value: (l) => called(l), cell: (l) => <Toned tone={l.state}><A to={to("/world", { location: l.location })} aria-current={l.location === chosen ? "true" : undefined}>{called(l)}</A></Toned> },
-            { key: "name", title: "Name", wide: true, value: (l) => l.location, cell: (l) => <span class="dim">{l.location}</span> },
+            ...(v.locations.some((l) => called(l) !== l.location) ? [{ key: "name", title: "Name", wide: true, value: (l: Place) => l.location, cell: (l: Place) => <span class="dim">{l.location}</span> }] : []),
             { key: "players", title: "Players", num: true, value: (l) => l.current_player_sessions, cell: (l) => count(l.current_player_sessions) },
             { key: "sessions", title: "Game sessions", num: true, wide: true, value: (l) => l.active_game_sessions, cell: (l) => count(l.active_game_sessions + l.activating_game_sessions) },
             { key: "free", title: "Free", num: true, value: (l) => l.available_game_sessions, cell: (l) => count(l.available_game_sessions) },

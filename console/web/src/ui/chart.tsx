@@ -49,12 +49,13 @@ export function Chart({ series, lines, unit, height = 160, length, label }: { se
   const drawn = useRef<number[]>([]);
   const newest = useRef(series);
   newest.current = series;
+  const order = lines.some((l) => l.band) ? lines : [...lines].reverse(); // the first line is drawn over the others
   const data = (): uPlot.AlignedData => {
     const from = Date.parse(series.from) / 1000, step = series.step_ms / 1000;
     const n = Math.max(0, ...lines.map((l) => series.values[l.key]?.length ?? 0));
     const x = Array.from({ length: n }, (_, i) => from + i * step);
     drawn.current = x;
-    return [x, ...lines.map((l) => series.values[l.key] ?? new Array(n).fill(null))] as uPlot.AlignedData;
+    return [x, ...order.map((l) => series.values[l.key] ?? new Array(n).fill(null))] as uPlot.AlignedData;
   };
   useEffect(() => {
     const el = box.current!;
@@ -74,7 +75,7 @@ export function Chart({ series, lines, unit, height = 160, length, label }: { se
             { ...axis, size: 24, space: 64, values: axisTimes },
             { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[], _axis: number, _space: number, step: number) => (unit ? axisSeconds(v, step) : v.map(count)), space: 32, incrs: unit ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
           ],
-          series: [{}, ...lines.map((l, i) => ({ label: l.title, stroke: token(l.color), width: 1.5, dash: forced() && i > 0 ? dash(i) : undefined, points: { show: (u: uPlot, n: number) => few(u.data[n] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
+          series: [{}, ...order.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, dash: forced() && lines.indexOf(l) > 0 ? dash(lines.indexOf(l)) : undefined, points: { show: (u: uPlot, n: number) => few(u.data[n] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
           bands: lines.flatMap((l, i) => {
             const under = lines.findIndex((o) => o.key === l.band);
             return under < 0 ? [] : [{ series: [i + 1, under + 1] as [number, number], fill: fade(token(l.color), 0.2) }];

@@ -107,11 +107,12 @@ export function Empty({ children, command }: { children: ComponentChildren; comm
   );
 }
 
-/** How long ago something was; the title has the moment in both clocks. */
-export function Ago({ at }: { at?: string }) {
+/** How long ago something was, in a sentence with "ago"; the title has the moment in both clocks. */
+export function Ago({ at, sentence }: { at?: string; sentence?: boolean }) {
   if (!at) return <span class="dim">–</span>;
+  const text = ago(at, clock.value);
   return (
-    <time dateTime={at} title={`${moment(at)} here, ${utc(at)}`}>{ago(at, clock.value)}</time>
+    <time dateTime={at} title={`${moment(at)} here, ${utc(at)}`}>{!sentence ? text : text === "now" ? "just now" : `${text} ago`}</time>
   );
 }
 
