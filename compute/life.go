@@ -292,7 +292,7 @@ func (ps *processes) finish(tx *store.Tx, old *Process, why event.Code, text str
 	ps.put(tx, &p)
 	ps.record(tx, why, &p, text)
 	for _, f := range ps.ended {
-		f(tx, &p)
+		f(tx, &p, text)
 	}
 	tx.OnCommit(func() { ps.afterEnd(p.Ref(), why, p.Ended) })
 }

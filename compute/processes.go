@@ -25,9 +25,10 @@ type processes struct {
 	onCompute *store.Index[Process]    // not ended, by compute
 	due       *store.DueIndex[Process] // by earliest deadline
 
-	ended, stopping []func(*store.Tx, *Process)
-	free            []func()
-	cmd             processCommands
+	ended    []func(tx *store.Tx, p *Process, how string)
+	stopping []func(*store.Tx, *Process)
+	free     []func()
+	cmd      processCommands
 }
 
 type processCommands struct {
@@ -71,8 +72,11 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 }
 
 // OnEnded registers f to be called in each transaction that ends a process, with the
-// process as it last was. It must be called before the store is opened.
-func (ps *processes) OnEnded(f func(*store.Tx, *Process)) { ps.ended = append(ps.ended, f) }
+// process as it last was and how it ended, for people. It must be called before the store is
+// opened.
+func (ps *processes) OnEnded(f func(tx *store.Tx, p *Process, how string)) {
+	ps.ended = append(ps.ended, f)
+}
 
 // OnStopping registers f to be called in each transaction that orders a process to end.
 // It must be called before the store is opened.

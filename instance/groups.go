@@ -137,7 +137,7 @@ func isCrash(code event.Code) bool {
 }
 
 // processEnded is groupEnded for a process that had connected.
-func (is *instances) processEnded(tx *store.Tx, p *compute.Process) {
+func (is *instances) processEnded(tx *store.Tx, p *compute.Process, _ string) {
 	is.groupEnded(tx, p.Ref(), p.Why, "game server process "+p.ID+" ended")
 }
 

@@ -122,7 +122,7 @@ func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
 }
 
 // processEnded ends the game session of a process that has ended.
-func (s *Service) processEnded(tx *store.Tx, p *compute.Process) {
+func (s *Service) processEnded(tx *store.Tx, p *compute.Process, _ string) {
 	if g := s.Live(tx, p.GameSessionID); g != nil && !g.Status.Ended() {
 		s.end(tx, g, "")
 	}

@@ -1,17 +1,22 @@
 package pages
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/instance"
 )
 
 // Crash is the end of a game server process that nobody asked for.
 type Crash struct {
 	At       time.Time  `json:"at"`
 	Cause    event.Code `json:"cause"`
+	How      string     `json:"how,omitempty"` // it ended, for people; without what differs from time to time
 	FleetID  string     `json:"fleet_id"`
+	Build    string     `json:"build,omitempty"` // the id of a build, or a container group definition and its version; none of an Anywhere fleet
 	Location string     `json:"location"`
 	Compute  string     `json:"compute"`
 	Process  string     `json:"process"`
@@ -20,23 +25,48 @@ type Crash struct {
 }
 
 // crashOf returns the crash of a process that ended; ok is false if it was no crash.
-func crashOf(p *compute.Process, now time.Time) (c Crash, ok bool) {
+func crashOf(p *compute.Process, how string, now time.Time) (c Crash, ok bool) {
 	switch p.Why {
 	case event.ServerProcessCrashed, event.ServerProcessReadyTimeout, event.ServerProcessUnhealthy, event.ServerProcessExitTimeout,
 		event.ServerProcessForceTerminated:
 	default:
 		return c, false
 	}
+	how, _, _ = strings.Cut(how, ";") // how far it had come and its last lines follow
 	return Crash{
-		At: now, Cause: p.Why, FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
+		At: now, Cause: p.Why, How: how, FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
 		Session: p.GameSessionID, Lived: now.Sub(p.Initialized).Milliseconds(),
 	}, true
 }
 
-// CrashGroup are the crashes of one cause in one fleet.
+// buildOf returns what a process runs, as it was before the transaction that is under way:
+// the id of a build, or a container group definition and its version; "" of an Anywhere fleet.
+func (s Services) buildOf(p *compute.Process) string {
+	view := s.Store.View()
+	f := s.Fleets.Get(view, p.FleetID)
+	switch {
+	case f == nil:
+		return ""
+	case f.Containers != nil:
+		id, slot := compute.InstanceOf(p.ComputeName)
+		if i := s.Instances.Instance(view, id); i != nil {
+			if at := slices.IndexFunc(i.Groups, func(g instance.Group) bool { return g.Name == slot }); at >= 0 {
+				return i.Groups[at].Of.String()
+			}
+		}
+	case f.Managed != nil:
+		return f.Managed.BuildID
+	}
+	return ""
+}
+
+// CrashGroup are the crashes of one cause in one build of a fleet.
 type CrashGroup struct {
 	Cause   event.Code     `json:"cause"`
+	How     string         `json:"how,omitempty"`
 	FleetID string         `json:"fleet_id"`
+	Fleet   string         `json:"fleet,omitempty"` // its name, if it is there
+	Build   string         `json:"build,omitempty"`
 	Count   int            `json:"count"`
 	Games   int            `json:"games"` // of them with a game session
 	First   time.Time      `json:"first"`
@@ -61,14 +91,19 @@ func (p *Pages) Crashes(s Range) *Crashes {
 		Since: p.since(), Count: counts["crashes"], Groups: []CrashGroup{},
 		Series: p.series(&p.whole, now, s, []string{"crashes", "starts"}, nil),
 	}
-	at := map[string]int{}
+	view := p.Store.View()
+	at := map[Crash]int{}
 	for _, c := range p.crashes.list() {
-		key := string(c.Cause) + c.FleetID
+		key := Crash{Cause: c.Cause, How: c.How, FleetID: c.FleetID, Build: c.Build}
 		i, ok := at[key]
 		if !ok {
 			i = len(out.Groups)
 			at[key] = i
-			out.Groups = append(out.Groups, CrashGroup{Cause: c.Cause, FleetID: c.FleetID, Last: c.At, Hosts: map[string]int{}})
+			g := CrashGroup{Cause: c.Cause, How: c.How, FleetID: c.FleetID, Build: c.Build, Last: c.At, Hosts: map[string]int{}}
+			if f := p.Fleets.Get(view, c.FleetID); f != nil {
+				g.Fleet = f.Name
+			}
+			out.Groups = append(out.Groups, g)
 		}
 		g := &out.Groups[i]
 		g.Count++

@@ -61,8 +61,9 @@ func newRecorder(s Services) *recorder {
 		at := tx.Now()
 		tx.OnCommit(func() { r.whole.count(at, "starts") })
 	})
-	s.Computes.OnEnded(func(tx *store.Tx, c *compute.Process) {
-		if crash, ok := crashOf(c, tx.Now()); ok {
+	s.Computes.OnEnded(func(tx *store.Tx, c *compute.Process, how string) {
+		if crash, ok := crashOf(c, how, tx.Now()); ok {
+			crash.Build = s.buildOf(c)
 			tx.OnCommit(func() {
 				r.whole.count(crash.At, "crashes")
 				r.crashes.add(crash)

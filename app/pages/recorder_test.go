@@ -223,8 +223,8 @@ func TestCrashOf(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	for why, want := range map[event.Code]bool{event.ServerProcessCrashed: true, event.ServerProcessUnhealthy: true, event.ProcessEnded: false} {
-		c, ok := crashOf(&compute.Process{Why: why, Initialized: now.Add(-time.Minute)}, now)
-		if ok != want || ok && (c.Cause != why || c.Lived != 60_000) {
+		c, ok := crashOf(&compute.Process{Why: why, Initialized: now.Add(-time.Minute)}, "ended by signal SIGSEGV; it had not called InitSDK", now)
+		if ok != want || ok && (c.Cause != why || c.How != "ended by signal SIGSEGV" || c.Lived != 60_000) {
 			t.Errorf("%s: %+v, %v", why, c, ok)
 		}
 	}
