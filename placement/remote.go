@@ -36,7 +36,7 @@ type Remote interface {
 	Reserve(ctx context.Context, gameSessionID string, players []session.Joining) ([]Placed, error)
 	// Reserved returns the players with a slot that is reserved or used.
 	Reserved(ctx context.Context, gameSessionID string) ([]Placed, error)
-	// Terminate ends a game session at once.
+	// Terminate ends a game session, at once if that is possible.
 	Terminate(ctx context.Context, gameSessionID string) error
 }
 

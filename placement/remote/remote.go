@@ -223,8 +223,14 @@ func (r *Remote) Reserved(ctx context.Context, id string) ([]placement.Placed, e
 	}
 }
 
-// Terminate implements placement.Remote.
+// Terminate implements placement.Remote. A process on a compute of an Anywhere fleet cannot
+// be forced, only told to end.
 func (r *Remote) Terminate(ctx context.Context, id string) error {
-	_, err := call(ctx, r, r.api.TerminateGameSession, &gamelift.TerminateGameSessionInput{GameSessionId: &id, TerminationMode: types.TerminationModeForceTerminate})
-	return err
+	for _, mode := range []types.TerminationMode{types.TerminationModeForceTerminate, types.TerminationModeTriggerOnProcessTerminate} {
+		_, err := call(ctx, r, r.api.TerminateGameSession, &gamelift.TerminateGameSessionInput{GameSessionId: &id, TerminationMode: mode})
+		if no := refusal(err); no == nil || no.Kind != placement.Refused || mode == types.TerminationModeTriggerOnProcessTerminate {
+			return err
+		}
+	}
+	return nil
 }

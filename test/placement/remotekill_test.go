@@ -1,0 +1,218 @@
+package placement
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/test/node"
+)
+
+// mortal is a Muster in a process of its own, which is killed and started again.
+type mortal struct {
+	*realm
+	args    []string
+	process *node.Process
+	other   *node.Place // another fleet
+}
+
+// freeAddress returns an address with a port that the server keeps across restarts.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func newMortal(t *testing.T, region, account string, args ...string) *mortal {
+	t.Helper()
+	m := &mortal{realm: &realm{region: region, account: account}, args: append([]string{
+		"--listen", freeAddress(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
+	}, args...)}
+	m.process = node.Start(t, m.args...)
+	m.url = m.process.URL
+	m.client = node.Client(m.url, func(o *gamelift.Options) { o.RetryMaxAttempts = 8 })
+	m.open(t, m.url)
+	m.other = node.NewPlace(t, m.client)
+	for _, place := range []*node.Place{m.place, m.other} {
+		if _, err := m.client.UpdateRuntimeConfiguration(t.Context(), &gamelift.UpdateRuntimeConfigurationInput{ // a start is never sent twice
+			FleetId: &place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(2)},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// again starts a Muster that was killed.
+func (m *mortal) again(t *testing.T) { m.process = node.Start(t, m.args...) }
+
+// live returns the game sessions that have not ended.
+func (m *mortal) live(t *testing.T) (all []string) {
+	t.Helper()
+	for _, place := range []*node.Place{m.place, m.other} {
+		found, err := m.client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{FleetId: &place.FleetID, Limit: aws.Int32(100)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range found.GameSessions {
+			if g.Status != types.GameSessionStatusTerminated {
+				all = append(all, *g.GameSessionId)
+			}
+		}
+	}
+	return all
+}
+
+// TestRemotes_Kill kills each side at each step of an attempt at the other one: before and
+// after each request is carried out, and when the placement is FULFILLED. Each placement has
+// exactly one live game session in the end, and one that was stopped has none.
+func TestRemotes_Kill(t *testing.T) {
+	node.Path(t)
+	there := newMortal(t, "eu-west-1", "222222222222")
+	w := newWire(t, there.url, 0)
+	file := filepath.Join(t.TempDir(), "remotes.yaml")
+	text := fmt.Sprintf("- {name: there, region: eu-west-1, account: '222222222222', endpoint: %q, access_key_id: AKIDANY, secret_file: %q, poll: 1s, timeout: 10s}\n",
+		w.url, there.config.SecretFile)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := newMortal(t, "us-east-1", "000000000000", "--remotes", file)
+	s := &siege{homeOf: &homeOf{T: t, realm: home.realm}, home: home, there: there, wire: w}
+	s.queue("q", []string{there.place.FleetARN, there.other.FleetARN, home.place.FleetARN}, types.PriorityTypeDestination)
+	for range 18 { // none at home: what the remote has is not known at once after a restart
+		there.place.Server(t)
+		there.other.Server(t)
+	}
+	for _, victim := range []*mortal{home, there} {
+		for _, operation := range []string{"CreateGameSession", "DescribeGameSessions", "CreatePlayerSessions"} {
+			for _, carried := range []bool{false, true} {
+				s.attempt(victim, operation, carried)
+			}
+		}
+		s.settled(victim)
+		for _, carried := range []bool{false, true} {
+			s.stopped(victim, carried)
+		}
+	}
+	if n := len(there.live(t)); n < 12 {
+		t.Errorf("%d of the placements are at the remote: the test does not test it", n)
+	}
+}
+
+// siege is two Musters, of which one places at the other.
+type siege struct {
+	*homeOf
+	home, there *mortal
+	wire        *wire
+	begun       int
+	placed      []string // game sessions of fulfilled placements
+	at          string   // the step, for messages
+}
+
+func (s *siege) name(victim *mortal, what string, carried bool) string {
+	s.begun++
+	s.at = fmt.Sprintf("step %d: %s killed at %s, carried out %v", s.begun, victim.region, what, carried)
+	s.Log(s.at)
+	return fmt.Sprintf("p-%d", s.begun)
+}
+
+// attempt kills a side at a request of an attempt.
+func (s *siege) attempt(victim *mortal, operation string, carried bool) {
+	id := s.name(victim, operation, carried)
+	tr := s.wire.set(operation, carried, true, victim.process.Kill)
+	s.must(s.start("q", id, nil))
+	s.sprung(tr)
+	victim.again(s.T)
+	s.fulfilled(id)
+	s.check()
+}
+
+// settled kills a side as soon as a placement is FULFILLED.
+func (s *siege) settled(victim *mortal) {
+	id := s.name(victim, "the end", true)
+	s.must(s.start("q", id, nil))
+	s.until(id, types.GameSessionPlacementStateFulfilled)
+	victim.process.Kill()
+	victim.again(s.T)
+	s.fulfilled(id)
+	s.check()
+}
+
+// stopped stops a placement whose game session was just created, and kills a side while the
+// game session is being ended.
+func (s *siege) stopped(victim *mortal, carried bool) {
+	id := s.name(victim, "TerminateGameSession", carried)
+	s.wire.set("CreateGameSession", true, false, func() {
+		_, err := s.client.StopGameSessionPlacement(s.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: &id})
+		if err != nil {
+			s.Errorf("%s: %v", s.at, err)
+		}
+	})
+	tr := s.wire.set("TerminateGameSession", carried, true, victim.process.Kill)
+	s.must(s.start("q", id, nil))
+	s.sprung(tr)
+	victim.again(s.T)
+	s.until(id, types.GameSessionPlacementStateCancelled)
+	s.check()
+}
+
+func (s *siege) sprung(tr *trap) {
+	s.Helper()
+	select {
+	case <-tr.sprung:
+	case <-time.After(time.Minute):
+		s.Fatalf("%s: there was no such request\n%s", s.at, s.home.process.Log())
+	}
+}
+
+// until waits for a status of a placement.
+func (s *siege) until(id string, want types.GameSessionPlacementState) *types.GameSessionPlacement {
+	s.Helper()
+	for begun := time.Now(); time.Since(begun) < time.Minute; {
+		if p := s.describe(id); p.Status == want {
+			return p
+		}
+		wake.Sleep(s.Context(), 10*time.Millisecond) // the server that is asked may be a new one, so there is no stream to wait for
+	}
+	s.Fatalf("%s: %s is %+v", s.at, id, s.describe(id))
+	return nil
+}
+
+func (s *siege) fulfilled(id string) {
+	s.Helper()
+	p := s.until(id, types.GameSessionPlacementStateFulfilled)
+	if len(p.PlacedPlayerSessions) != 2 {
+		s.Errorf("%s: %d slots for 2 players", s.at, len(p.PlacedPlayerSessions))
+	}
+	s.placed = append(s.placed, *p.GameSessionArn)
+}
+
+// check waits until the live game sessions of both sides are those of the fulfilled
+// placements.
+func (s *siege) check() {
+	s.Helper()
+	slices.Sort(s.placed)
+	var live []string
+	for begun := time.Now(); time.Since(begun) < time.Minute; {
+		live = append(s.home.live(s.T), s.there.live(s.T)...)
+		if slices.Sort(live); slices.Equal(live, s.placed) {
+			return
+		}
+		wake.Sleep(s.Context(), 50*time.Millisecond)
+	}
+	live = slices.DeleteFunc(live, func(id string) bool { return slices.Contains(s.placed, id) })
+	s.Fatalf("%s: %d game sessions are placed; live besides are %q; %d requests ended game sessions", s.at, len(s.placed), live, s.wire.counted("TerminateGameSession"))
+}

@@ -1,0 +1,133 @@
+package placement
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// wire is a proxy before a deployment. It counts the requests of others, can delay them, and
+// calls a test at a stage of one of them.
+type wire struct {
+	url    string
+	target string
+	delay  time.Duration // of each round trip
+
+	mu    sync.Mutex
+	count map[string]int // by operation
+	traps []*trap
+}
+
+// trap is a request at which something happens, once.
+type trap struct {
+	operation string
+	carried   bool   // when it was carried out, in place of before it is
+	do        func() // while the sender waits for the answer
+	lost      bool   // then the connection is closed
+	sprung    chan struct{}
+}
+
+func newWire(t *testing.T, target string, delay time.Duration) *wire {
+	w := &wire{target: target, delay: delay, count: map[string]int{}}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// set adds a trap.
+func (w *wire) set(operation string, carried, lost bool, do func()) *trap {
+	tr := &trap{operation: operation, carried: carried, lost: lost, do: do, sprung: make(chan struct{})}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.traps = append(w.traps, tr)
+	return tr
+}
+
+// take removes the first trap for an operation and returns it, or nil.
+func (w *wire) take(operation string) *trap {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count[operation]++
+	for i, tr := range w.traps {
+		if tr.operation == operation {
+			w.traps = append(w.traps[:i:i], w.traps[i+1:]...)
+			return tr
+		}
+	}
+	return nil
+}
+
+func (w *wire) counted(operation string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count[operation]
+}
+
+// spring does what a trap says.
+func (tr *trap) spring() {
+	tr.do()
+	close(tr.sprung)
+	if tr.lost {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	tr := w.take(operation(in))
+	body, err := io.ReadAll(in.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	time.Sleep(w.delay) // the distance
+	if tr != nil && !tr.carried {
+		tr.spring()
+	}
+	status, header, answer, err := w.forward(in, body)
+	if tr != nil && tr.carried {
+		tr.spring()
+	}
+	if err != nil { // as if there were no proxy
+		panic(http.ErrAbortHandler)
+	}
+	for name := range header {
+		out.Header().Set(name, header.Get(name))
+	}
+	out.WriteHeader(status)
+	_, _ = out.Write(answer)
+}
+
+// forward sends a request on, as its sender signed it.
+func (w *wire) forward(in *http.Request, body []byte) (status int, header http.Header, answer []byte, err error) {
+	target, err := url.Parse(w.target)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	r := in.Clone(in.Context())
+	r.URL.Scheme, r.URL.Host, r.RequestURI = target.Scheme, target.Host, "" // r.Host is part of the signature
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer response.Body.Close()
+	if answer, err = io.ReadAll(response.Body); err != nil {
+		return 0, nil, nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return response.StatusCode, response.Header, answer, nil
+}
+
+// operation returns the operation of a request.
+func operation(r *http.Request) string {
+	if target := r.Header.Get("X-Amz-Target"); target != "" {
+		return target[strings.LastIndex(target, ".")+1:]
+	}
+	return r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+}
