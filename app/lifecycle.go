@@ -117,6 +117,7 @@ func (a *App) work(ctx context.Context) error {
 		return err
 	}
 	a.doors = doors
+	a.serverRoutes(doors.admin)
 	if err := a.domain.firstKey(ctx, &a.opts); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/release"
 )
 
 var errNoHello = errors.New("the agent did not say Hello first")
@@ -46,10 +47,15 @@ func (l *link) isPresent() bool {
 }
 
 func (l *link) hello(ctx context.Context, h protocol.Hello) error {
-	if err := l.s.opts.Instances.HostConnected.Do(ctx, instance.HostPresence{HostID: l.hostID, Info: infoOf(h.Facts, l.remote)}); err != nil {
+	info := infoOf(h.Facts, l.remote)
+	old := unsupported(info.Version)
+	if err := l.s.opts.Instances.HostConnected.Do(ctx, instance.HostPresence{HostID: l.hostID, Info: info, Unsupported: old}); err != nil {
 		return err
 	}
-	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))
+	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", info.Name, "agent", info.Version)
+	if l.unsupported.Store(old != ""); old != "" {
+		l.s.log.Warn("an agent is not supported with this server; it works as far as both know the same", "host_id", l.hostID, "name", info.Name, "reason", old)
+	}
 	elsewhere := l.elsewhere(h.Run, time.Now())
 	l.mu.Lock()
 	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
@@ -60,6 +66,14 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 		return l.usedElsewhere(ctx)
 	}
 	return nil
+}
+
+// unsupported returns why an agent is not supported with this server, or "".
+func unsupported(agent string) string {
+	if why := release.Unsupported(release.Of(agent), release.Number()); why != "" {
+		return "the agent's release and the server's: " + why
+	}
+	return ""
 }
 
 // status reports changes to the domain, and ends processes that should have ended.

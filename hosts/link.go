@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -13,6 +14,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -42,6 +44,8 @@ type link struct {
 
 	former former // the connection that it replaced
 
+	unsupported atomic.Bool // the agent is of a release that is not supported with this one
+
 	mu      sync.Mutex
 	run     string // of the agent, from its Hello
 	offered string // the secret sent to the agent on this connection
@@ -63,7 +67,12 @@ type ending struct {
 
 // connect serves an agent's connection, which replaces an older one.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) error {
-	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
+	header := door.UpgradeHeader(r)
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set(protocol.HeaderRelease, release.Number())
+	ws, err := s.upgrader.Upgrade(w, r, header)
 	if err != nil {
 		return nil // the upgrader has responded
 	}

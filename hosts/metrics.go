@@ -9,7 +9,9 @@ type metrics struct {
 	shells    prometheus.Gauge
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+// newMetrics registers the metrics; unsupported returns how many agents are of a release that
+// is not supported with this one.
+func newMetrics(r prometheus.Registerer, unsupported func() int) *metrics {
 	m := &metrics{
 		connected: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "muster_hosts_connected", Help: "Hosts whose agent is connected.",
@@ -25,7 +27,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}),
 	}
 	if r != nil {
-		r.MustRegister(m.connected, m.exits, m.logBytes, m.shells)
+		r.MustRegister(m.connected, m.exits, m.logBytes, m.shells, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_hosts_unsupported", Help: "Hosts that are connected and whose agent is of a release that is not supported with this server's.",
+		}, func() float64 { return float64(unsupported()) }))
 	}
 	return m
 }

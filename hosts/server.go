@@ -114,12 +114,12 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opts: o, log: o.Logger.With("component", "hosts"), mux: http.NewServeMux(), links: map[string]*link{}, runs: map[string]runs{},
-		metrics: newMetrics(o.Registerer),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 4096, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
 			CheckOrigin: door.SameOrigin, // web pages are not agents
 		},
 	}
+	s.metrics = newMetrics(o.Registerer, s.unsupported)
 	s.warnings = limit.NewWarnings(s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mux.HandleFunc("POST "+protocol.PathJoin, refusing(s.join))
@@ -140,6 +140,18 @@ func New(o Options) *Server {
 
 // ServeHTTP serves a request of an agent or of an operator.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// unsupported returns how many connected agents are of a release that is not supported.
+func (s *Server) unsupported() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.links {
+		if l.unsupported.Load() {
+			n++
+		}
+	}
+	return n
+}
 
 // Stop drops all connections. The hosts are not marked as lost: the next node to serve
 // grants them the grace period after a restart.

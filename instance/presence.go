@@ -18,6 +18,8 @@ const liveRetry = 30 * time.Second
 type HostPresence struct {
 	HostID string
 	Info   HostInfo
+
+	Unsupported string // why the agent is not supported with this release of Muster; "": it is
 }
 
 func (hs *hosts) runHostConnected(tx *store.Tx, a HostPresence) error {
@@ -34,7 +36,7 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a HostPresence) error {
 	h.Away, h.Left, h.ImpairAt, h.LostBy = false, time.Time{}, time.Time{}, time.Time{}
 	hs.put(tx, &h)
 	hs.markImpaired(tx, &h)
-	hs.record(tx, event.HostConnected, &h, "")
+	hs.record(tx, event.HostConnected, &h, a.Unsupported)
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
 		hs.instances.locate(tx, i, &h)
 	}

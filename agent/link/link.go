@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -146,7 +147,10 @@ func (l *Link) open(ctx context.Context) error {
 	defer cancel()
 	go func() { defer close(written); failed <- l.speak(speaking, ws) }()
 	go func() { defer close(heard); failed <- l.listen(ctx, ws, alive) }()
-	l.opts.Log.Info("linked to Muster", "server", l.opts.Server.url(), "host_id", me.HostID)
+	l.opts.Log.Info("linked to Muster", "server", l.opts.Server.url(), "host_id", me.HostID, "release", res.Header.Get(protocol.HeaderRelease))
+	if why := release.Unsupported(release.Number(), res.Header.Get(protocol.HeaderRelease)); why != "" {
+		l.opts.Log.Warn("this agent is not supported with this server; it works as far as both know the same", "reason", "the agent's release and the server's: "+why)
+	}
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

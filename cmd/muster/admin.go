@@ -15,6 +15,7 @@ type adminCommand struct {
 	Logins     loginsCommand          `cmd:"" help:"Logins to the console of a running server: see them, end them."`
 	JoinToken  createJoinTokenCommand `cmd:"" help:"Short for 'join-tokens create'."`
 	JoinTokens joinTokensCommand      `cmd:"" help:"Tokens with which machines join; on a running server."`
+	Servers    serversCommand         `cmd:"" help:"The servers that share the state of a running server: their releases, and which one the feature level waits for."`
 	Backup     backupCommand          `cmd:"" help:"Write the state to a new file; the server may be running."`
 	Restore    restoreCommand         `cmd:"" help:"Fill an empty data directory or database from a backup."`
 	Verify     verifyCommand          `cmd:"" help:"Check everything that is kept, or a backup."`

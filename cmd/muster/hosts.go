@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // hostsCommand is `muster hosts`.
@@ -28,12 +29,12 @@ type listHostsCommand struct{ lookFlags }
 
 // Run lists the machines that have joined.
 func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
-	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}
+	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB", "AGENT"}
 	return terminal.List(t.ctx, view, (*client.Client).Hosts, head, func(h client.Host) []string {
 		return []string{
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
 			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
-			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
+			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10), agentOf(h),
 		}
 	})
 }
@@ -49,6 +50,14 @@ func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
 			strconv.Itoa(s.Ports), s.FleetID, s.Why,
 		}
 	})
+}
+
+// agentOf returns the release of a machine's agent, and whether it is supported.
+func agentOf(h client.Host) string {
+	if h.Unsupported != "" {
+		return release.Of(h.Version) + " (unsupported)"
+	}
+	return release.Of(h.Version)
 }
 
 // hostState returns a machine's state in a word or two.
@@ -100,9 +109,13 @@ func showHost(out io.Writer, h client.Host) error {
 	if h.Rotating {
 		secret += ", a new one waits for the agent"
 	}
+	agent := fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch)
+	if h.Unsupported != "" {
+		agent += "; " + h.Unsupported
+	}
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
 		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
-		{"Agent", fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch)}, {"Joined", joined}, {"Credential", secret},
+		{"Agent", agent}, {"Joined", joined}, {"Credential", secret},
 		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
 		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
 		{"Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)},

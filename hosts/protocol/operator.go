@@ -33,9 +33,12 @@ type Host struct {
 	IPAddress  string
 	DNSName    string `json:",omitempty"`
 	OS, Arch   string
-	Version    string      // of the agent
-	Isolation  string      // how game servers are isolated there
-	Shells     *ShellOffer `json:",omitempty"` // nil: unknown, or the agent is older than remote shells
+	Version    string // of the agent: its program, release and platform, separated by spaces
+	// Unsupported says why the agent is not supported with this release of Muster, which works
+	// with it nevertheless; "" if it is.
+	Unsupported string      `json:",omitempty"`
+	Isolation   string      // how game servers are isolated there
+	Shells      *ShellOffer `json:",omitempty"` // nil: unknown, or the agent is older than remote shells
 	// ContainerShells is the same for shells in containers; nil also where there is no report.
 	ContainerShells *ShellOffer `json:",omitempty"`
 	Connected       bool

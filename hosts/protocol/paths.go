@@ -13,6 +13,9 @@ const (
 	PathCA           = "/agent/v1/ca.pem"        // GET, for anyone: the certificate of the authority that signs them
 )
 
+// HeaderRelease is the header of the answer to PathHost with the release of the server.
+const HeaderRelease = "Muster-Release"
+
 // MaxFrame bounds a frame in bytes, in both directions. Assign and Status of a cluster with
 // 5000 container groups fit.
 const MaxFrame = 16 << 20
@@ -38,7 +41,7 @@ type Facts struct {
 	IPAddress string   `json:",omitempty"` // for players; "" means the one that Muster sees
 	DNSName   string   `json:",omitempty"` // for players; preferred to the address
 	OS, Arch  string   // Go's names: linux, amd64
-	Version   string   // of the agent
+	Version   string   // of the agent: its program, release and platform, separated by spaces
 	CPUMillis int      // processors offered, in thousandths
 	MemoryMiB int      // memory offered
 	PortFrom  int      // first port for games

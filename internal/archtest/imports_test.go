@@ -37,10 +37,11 @@ var rows = []row{
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
+	{"internal/release", "", "which release a program is of, for whoever meets another one"},
 	{"internal/feature", "", "levels of what is stored, for whoever stores it and whoever may not"},
 	{"internal/store", "internal/fault internal/feature internal/wake", "refuses work when it is full; knows no table but those it is given"},
 	{"internal/store/...", "internal/store internal/store/... internal/fault internal/feature internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
-	{"internal/cell", "internal/door internal/feature", "who serves a state, and the way to them; what is served is given to it"},
+	{"internal/cell", "internal/door internal/feature internal/release", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
 	{"internal/outgoing", "", "where requests to hosts that others name must not go"},
 	{"internal/registry", "internal/outgoing", "asks registries for the digests of images"},
@@ -96,7 +97,7 @@ var rows = []row{
 	{"serversdk", ground + " internal/door internal/gameframe internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
-	{"hosts", ground + " internal/door internal/limit internal/wake hosts/protocol audit auth build build/container build/object certificate fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"hosts", ground + " internal/door internal/limit internal/release internal/wake hosts/protocol audit auth build build/container build/object certificate fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/door internal/limit auth event console/web", "people's pages and endpoints; what the API has, they get from the API"},
 	{"console/web", "", "files for browsers"},
@@ -116,7 +117,7 @@ var rows = []row{
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
-	{"agent/link", "hosts/protocol internal/wake", "joins and talks for any agent, of a machine or of a cluster; what is said is the host's"},
+	{"agent/link", "hosts/protocol internal/release internal/wake", "joins and talks for any agent, of a machine or of a cluster; what is said is the host's"},
 	{"agent/relay", "agent/disk agent/ports hosts/protocol internal/gameframe internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
@@ -128,7 +129,7 @@ var rows = []row{
 	{"agent/legacy", "agent/disk agent/gamelink agent/legacy/wire internal/wake", "what old SDKs expect on their machine; knows no instance"},
 	{"agent/wrap", "agent/gameapi agent/gamelink agent/legacy", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
-	{"agent", "agent/... hosts/protocol hosts/shell internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
+	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/group agent/instance agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
@@ -137,7 +138,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/feature"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // DefaultTTL is how long a lease lasts unless it is renewed.
@@ -38,6 +39,8 @@ type Options struct {
 	BodyTimeout time.Duration
 	// Level is the highest feature level that this node agrees to; default feature.Known.
 	Level feature.Level
+	// Release is of this node's program; default release.Number.
+	Release string
 	// Confirmed returns the last sequence of the state that is known to be confirmed, for
 	// nodes that may find less of it later. nil: none is known.
 	Confirmed func() uint64
@@ -70,7 +73,8 @@ type Keeper struct {
 	renewed   time.Time     // when the last successful renewal began
 	skew      skew          // of this node's clock
 	levels    levels
-	confirmed uint64 // the highest sequence that an owner told of
+	members   []Member // of the cell, by name
+	confirmed uint64   // the highest sequence that an owner told of
 }
 
 // Route says where requests of the cell go.
@@ -90,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	if o.TTL < MinTTL {
 		return nil, fmt.Errorf("lease: %s is shorter than %s", o.TTL, MinTTL)
 	}
-	o.Level = cmp.Or(o.Level, feature.Known())
+	o.Level, o.Release = cmp.Or(o.Level, feature.Known()), cmp.Or(o.Release, release.Number())
 	if o.Confirmed == nil {
 		o.Confirmed = func() uint64 { return 0 }
 	}

@@ -97,7 +97,8 @@ func (l *lease) migrate(ctx context.Context) error {
 		ALTER TABLE "muster"."lease" ADD COLUMN IF NOT EXISTS "level" bigint NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '',
 			ADD COLUMN IF NOT EXISTS "confirmed" bigint NOT NULL DEFAULT 0;
 		CREATE TABLE IF NOT EXISTS "muster"."node" (
-			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"))`).ReadAll()
+			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"));
+		ALTER TABLE "muster"."node" ADD COLUMN IF NOT EXISTS "address" text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT ''`).ReadAll()
 	return err
 }
 

@@ -61,23 +61,28 @@ func (k *Keeper) Agreed() (feature.Level, <-chan struct{}) {
 	return k.levels.agreed, k.levels.raised
 }
 
-// register tells the other nodes that this one is there, and which feature level it knows,
-// if it has not for a while. The owner learns the level that all nodes know, and makes
-// older programs stand aside before Agreed returns that level.
+// register tells the other nodes that this one is there, and what it is, if it has not for a
+// while, and learns the same of them. The owner learns the level that all nodes know, and
+// makes older programs stand aside before Agreed returns that level.
 func (k *Keeper) register(ctx context.Context) error {
 	if time.Since(k.registered) < registrations*k.opts.TTL {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, k.interval()) // a silent connection must not outlast the lease
 	defer cancel()
-	lowest, err := k.lease.register(ctx, k.opts.Node, k.opts.Level)
+	members, err := k.lease.register(ctx, k.opts.Node, k.opts.Level, k.opts.Release)
 	if err != nil {
 		return err
 	}
 	k.registered = time.Now()
+	for i := range members {
+		members[i].Away = members[i].Silent > 2*registrations*k.opts.TTL
+	}
+	k.meet(members)
 	if !k.isOwner() {
 		return nil
 	}
+	lowest := Lowest(members)
 	if lowest > k.Level() {
 		if err := k.lease.raise(ctx, lowest); err != nil {
 			return err
@@ -92,25 +97,6 @@ func (k *Keeper) register(ctx context.Context) error {
 		k.levels.raised = make(chan struct{})
 	}
 	return nil
-}
-
-// register stores that a node is there and which feature level it knows. It returns the
-// lowest level that a node of the cell knows, of those that were there lately. It does not
-// wait for the database's disk, as renew does not.
-func (l *lease) register(ctx context.Context, n Node, level feature.Level) (lowest feature.Level, err error) {
-	conn, err := l.commands(ctx)
-	if err != nil {
-		return 0, err
-	}
-	err = conn.QueryRow(ctx, `WITH me AS (
-			INSERT INTO "muster"."node" ("cell", "node", "level", "seen")
-			SELECT $1, $2, $3, clock_timestamp() FROM set_config('synchronous_commit', 'off', true)
-			ON CONFLICT ("cell", "node") DO UPDATE SET "level" = excluded."level", "seen" = excluded."seen" RETURNING "level"),
-		former AS (DELETE FROM "muster"."node" WHERE "seen" < clock_timestamp() - interval '30 days')
-		SELECT least((SELECT "level" FROM me), (SELECT min("level") FROM "muster"."node"
-			WHERE "cell" = $1 AND "node" <> $2 AND "seen" > clock_timestamp() - make_interval(secs => $4)))`,
-		l.cell, n.Name, int64(level), gone.Seconds()).Scan(&lowest)
-	return lowest, err
 }
 
 // raise stores the cell's feature level for nodes that do not know it.

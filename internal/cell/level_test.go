@@ -1,6 +1,8 @@
 package cell_test
 
 import (
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +77,33 @@ func (n *node) agreedNothing() {
 	n.Helper()
 	if level, _ := n.keeper.Agreed(); level != 0 {
 		n.Errorf("a standby says that the nodes agree on level %d", level)
+	}
+}
+
+// The nodes of a cell know of each other's releases, and warn once of one that is not
+// supported beside theirs.
+func TestMembers(t *testing.T) {
+	url := pgtest.URL(t)
+	var log strings.Builder
+	told := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	owner := join(t, url, "members-a", func(o *cell.Options) { o.TTL, o.Release, o.Logger = brief, "v0.5.0", told })
+	join(t, url, "members-b", func(o *cell.Options) { o.TTL, o.Release = brief, "v0.5.1" })
+	older := join(t, url, "members-c", func(o *cell.Options) { o.TTL, o.Release, o.Level = brief, "v0.2.0", feature.First })
+	older.agreedNothing()
+	owner.agreed(feature.First) // it has registered after all of them
+	older.leave()
+	run(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'members-c'`)
+	owner.agreed(feature.Known())
+	text := ""
+	for _, m := range owner.keeper.Members() {
+		text += fmt.Sprintln(m.Name, m.Address != "", m.Release, m.Level, m.Away, m.Gone())
+	}
+	if want := "members-a true v0.5.0 2 false false\nmembers-b true v0.5.1 2 false false\nmembers-c true v0.2.0 1 true true\n"; text != want {
+		t.Errorf("the nodes are\n%swant\n%s", text, want)
+	}
+	owner.leave()
+	if n := strings.Count(log.String(), "is not supported beside this one"); n != 1 || !strings.Contains(log.String(), "v0.2.0 and v0.5.0 are more than 2 minor releases apart") {
+		t.Errorf("it warns:\n%s", log.String())
 	}
 }
 

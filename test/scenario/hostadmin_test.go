@@ -62,8 +62,14 @@ type guest struct {
 // guest starts an agent with a unique name.
 func (s *site) guest(name, token string, firstPort int, flags ...string) *guest {
 	s.t.Helper()
+	return s.guestOf(node.Path(s.t), name, token, firstPort, flags...)
+}
+
+// guestOf is like guest with another program.
+func (s *site) guestOf(path, name, token string, firstPort int, flags ...string) *guest {
+	s.t.Helper()
 	g := &guest{root: filepath.Join(s.t.TempDir(), name), log: &bytes.Buffer{}, exited: make(chan struct{})}
-	g.cmd = exec.Command(node.Path(s.t), append([]string{"agent", "--server", s.server.URL, "--root", g.root, "--name", name, "--ip", "127.0.0.1",
+	g.cmd = exec.Command(path, append([]string{"agent", "--server", s.server.URL, "--root", g.root, "--name", name, "--ip", "127.0.0.1",
 		"--ports", fmt.Sprintf("%d-%d", firstPort, firstPort+199), "--cpu", "2", "--memory", "4096", "--isolation", "off", "--stop", "--stop-grace", "0s"}, flags...)...)
 	g.cmd.Env = append(os.Environ(), "MUSTER_TOKEN="+token)
 	g.cmd.Stderr = g.log

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,17 +88,10 @@ func (l *losing) promote() {
 // metric returns the value of a metric of a server.
 func (l *losing) metric(i int, name string) float64 {
 	l.Helper()
-	response, err := http.Get("http://" + l.cluster.args[i][1] + "/metrics")
+	value, err := strconv.ParseFloat(metricOf(l.T, "http://"+l.cluster.args[i][1], name), 64)
 	if err != nil {
-		l.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(response.Body)
-	found := regexp.MustCompile("(?m)^" + name + " (.*)$").FindSubmatch(text)
-	if found == nil {
 		return -1
 	}
-	value, _ := strconv.ParseFloat(string(found[1]), 64)
 	return value
 }
 

@@ -23,6 +23,7 @@ import (
 type site struct {
 	t       *testing.T
 	lab     *lab
+	path    string // of the server's program
 	args    []string
 	server  *node.Process
 	client  *gamelift.Client
@@ -33,13 +34,19 @@ type site struct {
 // newSite starts `muster serve` on a lab's network; flags are additional flags.
 func newSite(t *testing.T, l *lab, flags ...string) *site {
 	t.Helper()
+	return newSiteOf(t, l, node.Path(t), flags...)
+}
+
+// newSiteOf is like newSite with another program.
+func newSiteOf(t *testing.T, l *lab, path string, flags ...string) *site {
+	t.Helper()
 	free, err := net.Listen("tcp", l.address.String()+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	free.Close()
 	data := t.TempDir()
-	s := &site{t: t, lab: l, args: append([]string{"serve", "--listen", free.Addr().String(), "--data", data, "--log-level", "warn", "--insecure-plain-http"}, flags...)}
+	s := &site{t: t, lab: l, path: path, args: append([]string{"serve", "--listen", free.Addr().String(), "--data", data, "--log-level", "warn", "--insecure-plain-http"}, flags...)}
 	s.start()
 	t.Cleanup(func() {
 		s.server.Kill()
@@ -57,7 +64,7 @@ func newSite(t *testing.T, l *lab, flags ...string) *site {
 func (s *site) start() {
 	s.t.Helper()
 	var err error
-	if s.server, err = node.Run(node.Path(s.t), s.args...); err != nil {
+	if s.server, err = node.Run(s.path, s.args...); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -5,34 +5,76 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/store/sqltext"
 	"github.com/musterhq/muster/test/node"
 )
 
-// earlier builds a muster as of an earlier release: one that knows only the first feature
-// level.
-func earlier(t *testing.T) string {
+// built are programs of other releases, each built once for all tests.
+var built struct {
+	sync.Mutex
+	dir   string
+	paths map[string]string // by release
+}
+
+// TestMain removes the programs that tests have built.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(built.dir)
+	os.Exit(code)
+}
+
+// programOf returns a muster that takes itself for another release, which knows feature
+// levels up to level.
+func programOf(t *testing.T, release string, level string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "muster-earlier")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X github.com/musterhq/muster/internal/feature.known=1", "-o", path, "./cmd/muster")
+	node.Path(t) // skips the test where the others are skipped
+	built.Lock()
+	defer built.Unlock()
+	if built.dir == "" {
+		var err error
+		if built.dir, err = os.MkdirTemp("", "muster-releases-"); err != nil {
+			t.Fatal(err)
+		}
+		built.paths = map[string]string{}
+	}
+	if path := built.paths[release]; path != "" {
+		return path
+	}
+	path, of := filepath.Join(built.dir, "muster-"+release), "github.com/musterhq/muster/internal/"
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X "+of+"feature.known="+level+" -X "+of+"release.linked="+release, "-o", path, "./cmd/muster")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build an earlier release: %v\n%s", err, out)
+		t.Fatalf("build %s: %v\n%s", release, err, out)
 	}
+	built.paths[release] = path
 	return path
 }
+
+// The releases of these programs are too far apart to be supported together.
+const (
+	earlierRelease = "v0.0.9" // knows only the first feature level
+	laterRelease   = "v0.5.0"
+)
+
+func earlier(t *testing.T) string { return programOf(t, earlierRelease, "1") }
+func later(t *testing.T) string   { return programOf(t, laterRelease, "2") }
 
 // standing is what /readyz and /metrics tell about a server.
 type standing struct {
@@ -42,25 +84,27 @@ type standing struct {
 
 func standingOf(t *testing.T, url string) (s standing) {
 	t.Helper()
-	get := func(path string) []byte {
-		response, err := http.Get(url + path)
-		if err != nil {
-			return nil // it has just ended
-		}
-		defer response.Body.Close()
-		body, _ := io.ReadAll(response.Body)
-		return body
+	if response, err := http.Get(url + "/readyz"); err == nil { // else it has just ended
+		_ = json.NewDecoder(response.Body).Decode(&s) // else there is no role
+		response.Body.Close()
 	}
-	_ = json.Unmarshal(get("/readyz"), &s) // then there is no role
-	metrics := string(get("/metrics"))
-	value := func(name string) string {
-		if found := regexp.MustCompile("(?m)^" + name + " (.*)$").FindStringSubmatch(metrics); found != nil {
-			return found[1]
-		}
-		return ""
-	}
-	s.level, s.aside = value("muster_cell_feature_level"), value("muster_cell_stands_aside")
+	s.level, s.aside = metricOf(t, url, "muster_cell_feature_level"), metricOf(t, url, "muster_cell_stands_aside")
 	return s
+}
+
+// metricOf returns the value of a metric of a server, or "".
+func metricOf(t *testing.T, url, name string) string {
+	t.Helper()
+	response, err := http.Get(url + "/metrics")
+	if err != nil {
+		return "" // it has just ended
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	if found := regexp.MustCompile("(?m)^" + name + " (.*)$").FindSubmatch(text); found != nil {
+		return string(found[1])
+	}
+	return ""
 }
 
 // becomes waits until a server tells of itself what is expected.
@@ -79,6 +123,18 @@ func becomes(t *testing.T, url, what string, holds func(standing) bool) {
 
 func owns(level string) func(standing) bool {
 	return func(s standing) bool { return s.Role == "owner" && s.level == level && s.aside == "0" }
+}
+
+// shows waits until `muster admin servers` prints a line that matches.
+func shows(t *testing.T, url, what, line string) {
+	t.Helper()
+	until(t, what+" is shown", func() bool {
+		out, err := exec.Command(node.Path(t), "admin", "servers", "--endpoint", url).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return regexp.MustCompile(line).Match(out)
+	})
 }
 
 // TestUpgrade_Rolling replaces two servers of an earlier release one after the other. Either
@@ -121,6 +177,7 @@ func TestUpgrade_Rolling(t *testing.T) {
 	write(second)
 	stop(first)
 	becomes(t, second.URL, "the new release owns the cell", owns("1"))
+	shows(t, second.URL, "which server the level waits for", earlierRelease+" +1 +1 +.*the level of the state waits for it")
 	write(second)
 	first = start(0, old) // back to the earlier release
 	stop(second)
@@ -160,6 +217,74 @@ func TestUpgrade_Rolling(t *testing.T) {
 		if !strings.Contains(told, name+" ") {
 			t.Errorf("%s is lost; there are %s", name, told)
 		}
+	}
+}
+
+// TestUpgrade_Agents hosts a game with an agent and a server that are too many releases apart
+// to be supported, whichever of them is the newer one. Both say so, and nothing is refused.
+// Then the agent is replaced by one of the server's release, and the game goes on.
+func TestUpgrade_Agents(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, agent, agentRelease, server string
+		ports                             int
+	}{
+		{"older agent", earlier(t), earlierRelease, later(t), 24000},
+		{"newer agent", later(t), laterRelease, earlier(t), 24200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSiteOf(t, here(t), c.server)
+			made, err := s.console.CreateJoinToken(t.Context(), client.JoinTokenInput{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			program := filepath.Join(t.TempDir(), "muster")
+			if err := os.Link(c.agent, program); err != nil {
+				t.Fatal(err)
+			}
+			g := s.guestOf(program, "apart", made.Token, c.ports)
+			joined := s.seen.want(1, "the agent", code("HOST_CONNECTED", 0))
+			const why = "more than 2 minor releases apart"
+			if !strings.Contains(joined.Message, why) {
+				t.Errorf("the event of its connection says %q", joined.Message)
+			}
+			if list := s.must("hosts"); !strings.Contains(list, c.agentRelease+" (unsupported)") {
+				t.Errorf("the list of hosts:\n%s", list)
+			}
+			if n := metricOf(t, s.server.URL, "muster_hosts_unsupported"); n != "1" {
+				t.Errorf("%s agents are unsupported", n)
+			}
+			fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
+			s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
+			s.seen.want(1, "the fleet to be ACTIVE", code("FLEET_STATE_ACTIVE", 0))
+			game := s.create(fleet)
+
+			next := filepath.Join(t.TempDir(), "muster")
+			if err := os.Link(c.server, next); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(next, program); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			if back := s.seen.want(1, "the other agent", code("HOST_CONNECTED", joined.Seq)); back.Message != "" {
+				t.Errorf("the event of its connection says %q", back.Message)
+			}
+			if list := s.must("hosts"); strings.Contains(list, "unsupported") {
+				t.Errorf("the list of hosts:\n%s", list)
+			}
+			if now := s.session(game.GameSessionId); now.Status != types.GameSessionStatusActive {
+				t.Errorf("the game session is %s", now.Status)
+			}
+			s.noneCrashed()
+			g.cmd.Process.Signal(syscall.SIGTERM)
+			<-g.exited
+			if log := g.log.String(); strings.Count(log, why) != 1 {
+				t.Errorf("the agents' log:\n%s", log)
+			}
+		})
 	}
 }
 

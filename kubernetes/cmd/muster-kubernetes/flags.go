@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ import (
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/kubernetes/cluster"
 	"github.com/musterhq/muster/kubernetes/pod"
 )
@@ -186,7 +186,7 @@ func isLoopback(host string) bool {
 
 func (f *flags) facts() (protocol.Facts, error) {
 	to := protocol.Facts{
-		Name: f.ClusterName, IPAddress: f.IP, Arch: runtime.GOARCH, Version: programVersion(), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
+		Name: f.ClusterName, IPAddress: f.IP, Arch: runtime.GOARCH, Version: release.Text("muster-kubernetes"), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
 	}
 	if to.Name == "" {
 		to.Name = f.Name
@@ -252,12 +252,4 @@ func (f *flags) identity(ctx context.Context, api *rest.Config, namespace string
 		return string(lease.UID), nil
 	}
 	return "", nil // the first to lead creates it; another run has its identity
-}
-
-func programVersion() string {
-	number := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		number = info.Main.Version
-	}
-	return fmt.Sprintf("muster-kubernetes %s %s", number, runtime.Version())
 }

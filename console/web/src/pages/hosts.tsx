@@ -19,6 +19,7 @@ interface Host {
   OS: string;
   Arch: string;
   Version: string;
+  Unsupported?: string;
   Isolation: string;
   Connected: boolean;
   Draining: boolean;
@@ -34,6 +35,8 @@ interface Host {
 
 const toneOf = (h: Host): Tone => (!h.Connected ? "fail" : h.Resources.DiskFull ? "fail" : h.Draining || h.Removing ? "hold" : "ok");
 const word = (h: Host): string => (!h.Connected ? "away" : h.Resources.DiskFull ? "disk full" : h.Removing ? "being removed" : h.Draining ? (h.Instances ? "draining" : "drained") : "connected");
+/** The release of the agent: what it says of itself is its program, release, build and platform. */
+const release = (h: Host): string => h.Version.split(" ")[1] ?? h.Version;
 const percent = (n: number, of: number): string => (of > 0 ? `${Math.round((100 * n) / of)} %` : "–");
 const gib = (mib: number): string => `${(mib / 1024).toFixed(mib < 10_240 ? 1 : 0)} GiB`;
 
@@ -66,7 +69,7 @@ function List() {
               { key: "memory", title: "Memory", num: true, value: (h) => h.Resources.MemoryUsedMiB / Math.max(1, h.Resources.MemoryMiB), cell: (h) => percent(h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB) },
               { key: "disk", title: "Disk free", num: true, wide: true, value: (h) => h.Resources.DiskFreeMiB, cell: (h) => gib(h.Resources.DiskFreeMiB) },
               { key: "address", title: "Address", wide: true, value: (h) => h.IPAddress, cell: (h) => <span class="mono">{h.IPAddress}</span> },
-              { key: "version", title: "Agent", wide: true, value: (h) => h.Version, cell: (h) => h.Version },
+              { key: "version", title: "Agent", wide: true, value: (h) => release(h), cell: (h) => (h.Unsupported ? <Toned tone="hold">{`${release(h)}, unsupported`}</Toned> : release(h)) },
             ]}
           />
         </Panel>
@@ -106,7 +109,7 @@ function One({ id }: { id: string }) {
           <Panel title="Machine">
             <Facts of={[
               ["state", <Toned tone={toneOf(h)}>{word(h)}</Toned>], ["id", <ID id={h.HostID} most={48} />], ["location", h.Location], ["address", <span class="mono">{[h.IPAddress, h.DNSName].filter(Boolean).join(", ")}</span>],
-              ["system", `${h.OS} ${h.Arch}`], ["isolation", h.Isolation], ["agent", h.Version], ["joined", <span><Ago at={h.Joined} sentence /></span>],
+              ["system", `${h.OS} ${h.Arch}`], ["isolation", h.Isolation], ["agent", h.Unsupported ? <span>{h.Version}<br /><Glyph tone="hold" /> {h.Unsupported}</span> : h.Version], ["joined", <span><Ago at={h.Joined} sentence /></span>],
             ]} />
           </Panel>
           <Processes id={id} />
