@@ -31,7 +31,7 @@ node_programs = $(foreach p,containerd containerd-shim-runc-v2 ctr,github.com/co
 # What else a node's virtual machine has.
 node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute2,kmod,ethtool
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|gameserver|node|players|sdk|terraform)$$
+go_only = test/(aws|conformance|gameserver|node|players|sdk|setup|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 # test/terraform is in both: it replays requests, and runs Terraform where that is installed.
 e2e_packages = ./test/terraform $$(go list ./test/... | grep -vE '/$(go_only)')

@@ -44,6 +44,10 @@ type commands struct {
 	Tickets    ticketsCommand    `cmd:"" help:"Look into matchmaking tickets."`
 	Players    playersCommand    `cmd:"" help:"Look into players, and keep them out."`
 
+	Deploy deployCommand `cmd:"" help:"Bring a new build to a fleet without losing a game session, and take it back."`
+	Apply  applyCommand  `cmd:"" help:"Make a server what a file describes: builds, fleets, queues, matchmaking. Shows a plan first."`
+	Export exportCommand `cmd:"" help:"Write the set-up of a server as such a file, or as a bundle with its builds."`
+
 	Webhooks webhooksCommand `cmd:"" help:"Receivers of notifications: what they took, and what they did not."`
 
 	Ruleset  rulesetCommand  `cmd:"" help:"Matchmaking rule sets, without a server."`

@@ -47,6 +47,7 @@ var rows = []row{
 	{"internal/registry", "internal/outgoing", "asks registries for the digests of images"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
+	{"internal/yamlfile", "", "reads and writes any struct, whatever it means"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
 	{"internal/gen/openapi", "", "reads the descriptions for game clients and writes sdk/session/player/protocol and the types of clients/"},
 	{"internal/sbom", "", "reads a program and lists what was linked into it"},
@@ -103,7 +104,9 @@ var rows = []row{
 	{"console/web", "", "files for browsers"},
 
 	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
-	{"cli/terminal", "cli/client internal/plain internal/wake", "shows what the client reads"},
+	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
+	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
+	{"cli/terminal", "cli/client internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
@@ -138,7 +141,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -1,0 +1,83 @@
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/musterhq/muster/setup"
+)
+
+// marks are what a plan shows before an operation.
+var marks = map[setup.Op]string{setup.Create: "+", setup.Update: "~", setup.Replace: "±", setup.Delete: "-"}
+
+// widest bounds how much of a value a plan shows, in characters.
+const widest = 100
+
+// WritePlan writes what is to be done, member by member, and what is left.
+func WritePlan(out io.Writer, plan setup.Plan) {
+	counts := map[setup.Op]int{}
+	var left []string
+	for _, a := range plan {
+		counts[a.Op]++
+		if a.Op == setup.Leave {
+			left = append(left, string(a.Kind)+" "+a.Name)
+			continue
+		}
+		fmt.Fprintf(out, "%s %-8s %s %s\n", marks[a.Op], a.Op, a.Kind, a.Name)
+		for _, c := range a.Changes {
+			fmt.Fprintf(out, "             %s\n", changeLine(a.Op, c))
+		}
+		if note := replaceNote(a); note != "" {
+			fmt.Fprintf(out, "             (%s)\n", note)
+		}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(out, "Not in the file, and left as they are:\n")
+		for _, l := range left {
+			fmt.Fprintf(out, "  %s\n", l)
+		}
+	}
+	if !plan.Changes() {
+		fmt.Fprintln(out, "The server is as the file describes it.")
+		return
+	}
+	fmt.Fprintf(out, "Plan: %d to create, %d to update, %d to replace, %d to delete.\n", counts[setup.Create], counts[setup.Update], counts[setup.Replace], counts[setup.Delete])
+}
+
+// changeLine returns a change on one line.
+func changeLine(op setup.Op, c setup.Change) string {
+	switch {
+	case op == setup.Create:
+		return fmt.Sprintf("%s: %s", c.Member, cut(c.To))
+	case c.To == "":
+		return fmt.Sprintf("%s: %s is removed", c.Member, cut(c.From))
+	}
+	return fmt.Sprintf("%s: %s → %s", c.Member, cut(cmp.Or(c.From, "none")), cut(c.To))
+}
+
+// replaceNote returns what a replacement means, "" for other actions.
+func replaceNote(a setup.Action) string {
+	if a.Op != setup.Replace {
+		return ""
+	}
+	switch a.Kind {
+	case setup.FleetKind:
+		return "a new fleet takes its place once it is ACTIVE; the old one ends its game sessions, and is kept without instances"
+	case setup.BuildKind:
+		return "a new build of this name is uploaded; the old one stays"
+	case setup.RuleSetKind:
+		return "rule sets cannot be changed: what uses it goes to a copy while it is created again"
+	}
+	return ""
+}
+
+// cut shortens a value.
+func cut(s string) string {
+	s = strings.ReplaceAll(s, "\n", " ")
+	if r := []rune(s); len(r) > widest {
+		return string(r[:widest-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/setup"
+	"github.com/musterhq/muster/setup/live"
+)
+
+// deployCommand is `muster deploy`.
+type deployCommand struct {
+	setupFlags
+	Folder string `arg:"" optional:"" placeholder:"FOLDER" help:"What to upload, in place of the Folder or Archive of the fleet's build in the file."`
+
+	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, and with --promote, --rollback and --drain."`
+	Version string        `name:"build-version" placeholder:"TEXT" help:"Version of the build, in place of the one in the file."`
+	Canary  share         `placeholder:"SHARE" help:"First give the new build a share of the fleet's instances, such as 10%, and put it first in the queues that lead to the fleet."`
+	For     time.Duration `placeholder:"TIME" help:"With --canary: go on with the rest after this time, or take the canary back as soon as one of its processes fails."`
+
+	Promote  bool `help:"Give all to a canary that was begun without --for."`
+	Rollback bool `help:"Take a canary back; or else give the place back to the fleet that had it before."`
+	Drain    bool `help:"Go on emptying the former fleet, if that was interrupted."`
+}
+
+// share is a flag with a share, such as 10% or 0.1.
+type share float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *share) UnmarshalText(text []byte) error {
+	number, percent := strings.CutSuffix(string(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return fmt.Errorf("%q is no share; it must be above 0%% and below 100%%, such as 10%%", text)
+	}
+	*s = share(v)
+	return nil
+}
+
+// Run deploys, or undoes a deployment.
+func (c *deployCommand) Run(t *streams) (err error) {
+	server, err := c.setupServer(t, c.Wait)
+	if err != nil {
+		return err
+	}
+	switch n := count(c.Promote, c.Rollback, c.Drain, c.Canary != 0); {
+	case n > 1:
+		return errors.New("--canary, --promote, --rollback and --drain exclude each other")
+	case c.For != 0 && c.Canary == 0:
+		return errors.New("--for belongs to --canary")
+	}
+	if c.Promote || c.Rollback || c.Drain {
+		if c.Fleet == "" {
+			return errors.New("--fleet NAME is required")
+		}
+		switch {
+		case c.Promote:
+			return server.Promote(t.ctx, c.Fleet)
+		case c.Rollback:
+			return server.Rollback(t.ctx, c.Fleet)
+		}
+		return server.Drain(t.ctx, c.Fleet)
+	}
+	want, done, err := c.load()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if err := c.choose(want); err != nil {
+		return err
+	}
+	return server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For})
+}
+
+// choose finds the fleet, and gives its build what the command line says.
+func (c *deployCommand) choose(want *setup.Setup) error {
+	var hosted []string
+	for _, name := range slices.Sorted(maps.Keys(want.Fleets)) {
+		if want.Fleets[name].Build != "" {
+			hosted = append(hosted, name)
+		}
+	}
+	switch {
+	case c.Fleet != "":
+	case len(hosted) == 1:
+		c.Fleet = hosted[0]
+	default:
+		return fmt.Errorf("the file has %d fleets with a build (%s): choose one with --fleet NAME", len(hosted), strings.Join(hosted, ", "))
+	}
+	f := want.Fleets[c.Fleet]
+	if f == nil || want.Builds[f.Build] == nil {
+		return fmt.Errorf("the file has no fleet %s with a build; it has %s", c.Fleet, strings.Join(hosted, ", "))
+	}
+	b := want.Builds[f.Build]
+	if c.Version != "" {
+		b.Version = &c.Version
+	}
+	if c.Folder != "" {
+		b.Folder, b.Archive, b.Content = c.Folder, "", ""
+		return live.Digests(want)
+	}
+	return nil
+}
+
+func count(all ...bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
+}

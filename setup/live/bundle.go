@@ -1,0 +1,143 @@
+package live
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/musterhq/muster/internal/archive"
+	"github.com/musterhq/muster/setup"
+)
+
+// A bundle is a zip archive with the file of a set-up, and the archives of its builds.
+const (
+	bundleFile   = "muster.yaml"
+	bundleBuilds = "builds/"
+)
+
+// Open reads a set-up from a file or a bundle, with the digests of its builds. The caller must
+// call done when it needs the builds no more.
+func Open(path string) (s *setup.Setup, done func() error, err error) {
+	nothing := func() error { return nil }
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nothing, err
+	}
+	defer f.Close()
+	if format, err := archive.Detect(f); err != nil || format != archive.Zip {
+		if s, err = setup.Load(path); err == nil {
+			err = Digests(s)
+		}
+		return s, nothing, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nothing, err
+	}
+	dir, err := os.MkdirTemp("", "muster-bundle-*")
+	if err != nil {
+		return nil, nothing, err
+	}
+	done = func() error { return os.RemoveAll(dir) }
+	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}); err == nil {
+		if s, err = setup.Load(filepath.Join(dir, bundleFile)); err == nil {
+			err = Digests(s)
+		}
+	}
+	if err != nil {
+		return nil, nothing, errors.Join(fmt.Errorf("%s: %w", path, err), done())
+	}
+	return s, done, nil
+}
+
+// Bundle writes a bundle of the set-up of a server. The file is there only if it is whole.
+func (s *Server) Bundle(ctx context.Context, state *State, path string) (err error) {
+	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, out.Close()); err == nil {
+			err = os.Rename(out.Name(), path)
+		}
+		if err != nil {
+			os.Remove(out.Name())
+		}
+	}()
+	z := zip.NewWriter(out)
+	copied := *state.Setup
+	copied.Builds = map[string]*setup.Build{}
+	for _, key := range slices.Sorted(maps.Keys(state.Setup.Builds)) {
+		b := *state.Setup.Builds[key]
+		b.Archive = bundleBuilds + *state.builds[key].BuildId
+		s.tell("build %s: reading its archive", key)
+		if err := s.archived(ctx, state, key, b.Archive, z); err != nil {
+			return fmt.Errorf("build %s: %w", key, err)
+		}
+		copied.Builds[key] = &b
+	}
+	text, err := copied.Text()
+	if err != nil {
+		return err
+	}
+	w, err := z.Create(bundleFile)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// buildBucket is where the archives of builds are on a Muster server, by account and build id.
+const buildBucket = "muster_builds"
+
+// archived copies the archive of a build into a bundle. It is packed already.
+func (s *Server) archived(ctx context.Context, state *State, key, name string, z *zip.Writer) error {
+	arn := strings.Split(*state.builds[key].BuildArn, ":") // arn:aws:gamelift:REGION:ACCOUNT:build/ID
+	if len(arn) != 6 {
+		return fmt.Errorf("its ARN is %q", *state.builds[key].BuildArn)
+	}
+	url := fmt.Sprintf("%s/%s/%s/%s", strings.TrimRight(s.Endpoint, "/"), buildBucket, arn[4], *state.builds[key].BuildId)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	if s.Keys.AccessKeyID != "" {
+		const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // the digest of nothing
+		r.Header.Set("X-Amz-Content-Sha256", empty)
+		if err := v4.NewSigner().SignHTTP(ctx, s.Keys, r, empty, "s3", s.Region, time.Now()); err != nil {
+			return err
+		}
+	}
+	answer, err := cmp.Or(s.HTTP, http.DefaultClient).Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := s3Error("read its archive", answer); err != nil {
+		return err
+	}
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(w, answer.Body)
+	if err == nil && answer.ContentLength >= 0 && n != answer.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,434 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup"
+)
+
+// begin creates a fleet of either kind, without waiting for it.
+func (m *maker) begin(ctx context.Context, a setup.Action) error {
+	m.tell("%s %s: creating", a.Kind, a.Name)
+	if a.Kind == setup.FleetKind {
+		return m.createFleet(ctx, a.Name, a.Name, m.want.Fleets[a.Name])
+	}
+	w := m.want.ContainerFleets[a.Name]
+	out, err := m.API.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
+		FleetRoleArn: w.FleetRoleArn, BillingType: w.BillingType, Description: w.Description, GameServerContainerGroupDefinitionName: some(w.GameServerContainerGroupDefinition),
+		PerInstanceContainerGroupDefinitionName: some(w.PerInstanceContainerGroupDefinition), GameServerContainerGroupsPerInstance: w.GameServerContainerGroupsPerInstance,
+		GameSessionCreationLimitPolicy: w.GameSessionCreationLimitPolicy, InstanceConnectionPortRange: w.InstanceConnectionPortRange, InstanceInboundPermissions: w.InstanceInboundPermissions,
+		InstanceType: w.InstanceType, Locations: placesOf(w.Locations), LogConfiguration: w.LogConfiguration, MetricGroups: w.MetricGroups,
+		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, Tags: tagsOf(w.Tags, setup.NameTag, a.Name),
+	}, once)
+	if err == nil {
+		m.containerFleets[a.Name] = *out.ContainerFleet
+		m.is(a.Kind, a.Name, *out.ContainerFleet.FleetArn)
+	}
+	return err
+}
+
+// createFleet creates a fleet of a build, or an Anywhere fleet, under a key and a name.
+func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Fleet) error {
+	in := &gamelift.CreateFleetInput{
+		Name: &name, AnywhereConfiguration: w.AnywhereConfiguration, CertificateConfiguration: w.CertificateConfiguration, ComputeType: w.ComputeType, Description: w.Description,
+		EC2InboundPermissions: w.EC2InboundPermissions, EC2InstanceType: w.EC2InstanceType, FleetType: w.FleetType, InstanceRoleArn: w.InstanceRoleArn,
+		InstanceRoleCredentialsProvider: w.InstanceRoleCredentialsProvider, Locations: placesOf(w.Locations), MetricGroups: w.MetricGroups,
+		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
+		RuntimeConfiguration: w.RuntimeConfiguration, Tags: tagsOf(w.Tags),
+	}
+	if w.Build != "" {
+		b, ok := m.builds[w.Build]
+		if !ok {
+			return fmt.Errorf("there is no build %s", w.Build)
+		}
+		in.BuildId = b.BuildId
+	}
+	out, err := m.API.CreateFleet(ctx, in, once)
+	if err != nil {
+		return err
+	}
+	m.fleets[key] = *out.FleetAttributes
+	m.is(setup.FleetKind, key, *out.FleetAttributes.FleetArn)
+	return nil
+}
+
+func some(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// placesOf returns locations as the API takes them.
+func placesOf(all map[string]*setup.Capacity) (out []types.LocationConfiguration) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, types.LocationConfiguration{Location: &name})
+	}
+	return out
+}
+
+// fleet waits for a fleet, and makes it as the file describes it.
+func (m *maker) fleet(ctx context.Context, a setup.Action) error {
+	switch {
+	case a.Kind == setup.ContainerFleetKind:
+		return m.shapeContainerFleet(ctx, a.Name)
+	case a.Op == setup.Replace:
+		return m.roll(ctx, a.Name)
+	}
+	return m.shapeFleet(ctx, a.Name, m.want.Fleets[a.Name])
+}
+
+// shapeFleet waits until a fleet is ACTIVE, and changes what is not as it is to be.
+func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet) error {
+	id := *m.fleets[key].FleetId
+	if err := m.active(ctx, setup.FleetKind, key, id); err != nil {
+		return err
+	}
+	out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
+	if err != nil {
+		return err
+	}
+	if len(out.FleetAttributes) != 1 {
+		return fmt.Errorf("fleet %s is not there any more", id)
+	}
+	h, err := (&reader{State: m.State, api: m.API}).fleet(ctx, &out.FleetAttributes[0])
+	if err != nil {
+		return err
+	}
+	changes := setup.Differences(setup.FleetKind, w, h)
+	if touched(changes, "Description", "NewGameSessionProtectionPolicy", "ResourceCreationLimitPolicy", "MetricGroups", "AnywhereConfiguration") {
+		_, err := m.API.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{
+			FleetId: &id, Description: w.Description, NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
+			MetricGroups: w.MetricGroups, AnywhereConfiguration: w.AnywhereConfiguration,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if touched(changes, "EC2InboundPermissions") {
+		open, shut := permissions(w.EC2InboundPermissions, h.EC2InboundPermissions)
+		_, err := m.API.UpdateFleetPortSettings(ctx, &gamelift.UpdateFleetPortSettingsInput{FleetId: &id, InboundPermissionAuthorizations: open, InboundPermissionRevocations: shut})
+		if err != nil {
+			return err
+		}
+	}
+	if touched(changes, "RuntimeConfiguration") {
+		config := *w.RuntimeConfiguration
+		if h := h.RuntimeConfiguration; h != nil {
+			config.GameSessionActivationTimeoutSeconds = cmp.Or(config.GameSessionActivationTimeoutSeconds, h.GameSessionActivationTimeoutSeconds)
+			config.MaxConcurrentGameSessionActivations = cmp.Or(config.MaxConcurrentGameSessionActivations, h.MaxConcurrentGameSessionActivations)
+			if config.ServerProcesses == nil {
+				config.ServerProcesses = h.ServerProcesses
+			}
+		}
+		if _, err := m.API.UpdateRuntimeConfiguration(ctx, &gamelift.UpdateRuntimeConfigurationInput{FleetId: &id, RuntimeConfiguration: &config}); err != nil {
+			return err
+		}
+	}
+	if err := m.shapePlaces(ctx, key, id, placement{w.HomeRegion, w.Locations, w.ScalingPolicies}, placement{h.HomeRegion, h.Locations, h.ScalingPolicies}, w.ComputeType == types.ComputeTypeAnywhere); err != nil {
+		return err
+	}
+	return m.retag(ctx, m.arns[setup.FleetKind][key], w.Tags, changes)
+}
+
+// touched reports whether a change is of one of the members.
+func touched(changes []setup.Change, members ...string) bool {
+	return slices.ContainsFunc(changes, func(c setup.Change) bool {
+		member, _, _ := strings.Cut(c.Member, ".")
+		return slices.Contains(members, member)
+	})
+}
+
+// permissions returns which permissions to open and which to shut, so that have becomes want.
+func permissions(want, have []types.IpPermission) (open, shut []types.IpPermission) {
+	key := func(p types.IpPermission) string {
+		return fmt.Sprint(val(p.FromPort), val(p.ToPort), val(p.IpRange), p.Protocol)
+	}
+	in := func(all []types.IpPermission, p types.IpPermission) bool {
+		return slices.ContainsFunc(all, func(o types.IpPermission) bool { return key(o) == key(p) })
+	}
+	for _, p := range want {
+		if !in(have, p) {
+			open = append(open, p)
+		}
+	}
+	for _, p := range have {
+		if !in(want, p) {
+			shut = append(shut, p)
+		}
+	}
+	return open, shut
+}
+
+// placement is where a fleet is, and how large.
+type placement struct {
+	home     *setup.Capacity
+	others   map[string]*setup.Capacity
+	policies map[string]*setup.ScalingPolicy
+}
+
+// shapePlaces gives a fleet of either kind its locations, capacities and scaling policies.
+func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement, anywhere bool) error {
+	var add []types.LocationConfiguration
+	var drop []string
+	if w.others != nil {
+		for _, name := range slices.Sorted(maps.Keys(w.others)) {
+			if h.others[name] == nil {
+				add = append(add, types.LocationConfiguration{Location: &name})
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.others)) {
+			if w.others[name] == nil {
+				drop = append(drop, name)
+			}
+		}
+	}
+	if len(add) > 0 {
+		if _, err := m.API.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &id, Locations: add}); err != nil {
+			return err
+		}
+	}
+	if len(drop) > 0 {
+		if _, err := m.API.DeleteFleetLocations(ctx, &gamelift.DeleteFleetLocationsInput{FleetId: &id, Locations: drop}); err != nil {
+			return err
+		}
+	}
+	if anywhere {
+		return nil
+	}
+	scaled := len(w.policies) > 0
+	if err := m.size(ctx, key, id, "", w.home, h.home, scaled); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.others)) {
+		if err := m.size(ctx, key, id, name, w.others[name], h.others[name], scaled); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
+		p := w.policies[name]
+		if h := h.policies[name]; h != nil && len(setup.Differences("", p, h)) == 0 {
+			continue
+		}
+		_, err := m.API.PutScalingPolicy(ctx, &gamelift.PutScalingPolicyInput{
+			FleetId: &id, Name: &name, PolicyType: p.PolicyType, MetricName: p.MetricName, TargetConfiguration: p.TargetConfiguration, ComparisonOperator: p.ComparisonOperator,
+			Threshold: p.Threshold, EvaluationPeriods: p.EvaluationPeriods, ScalingAdjustment: p.ScalingAdjustment, ScalingAdjustmentType: p.ScalingAdjustmentType,
+		})
+		if err != nil {
+			return fmt.Errorf("scaling policy %s: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.policies)) {
+		if w.policies != nil && w.policies[name] == nil {
+			if _, err := m.API.DeleteScalingPolicy(ctx, &gamelift.DeleteScalingPolicyInput{FleetId: &id, Name: &name}); err != nil && !missing(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// size gives a location of a fleet its capacity; "" is the home region. h is nil if the
+// location is new.
+func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.Capacity, scaled bool) error {
+	if w == nil {
+		return nil
+	}
+	if h == nil {
+		h = &setup.Capacity{}
+	}
+	want := *w
+	if scaled && h.DesiredInstances != nil && *h.DesiredInstances > 0 {
+		want.DesiredInstances = nil // policies change it
+	}
+	changes := setup.Differences("", &want, h)
+	if touched(changes, "MinSize", "MaxSize", "DesiredInstances", "ManagedCapacityConfiguration") {
+		if err := m.located(ctx, key, id, location); err != nil {
+			return err
+		}
+		_, err := m.API.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{
+			FleetId: &id, Location: some(location), MinSize: want.MinSize, MaxSize: want.MaxSize, DesiredInstances: want.DesiredInstances, ManagedCapacityConfiguration: want.ManagedCapacityConfiguration,
+		})
+		if err != nil {
+			return fmt.Errorf("capacity of %s: %w", cmp.Or(location, "the home region"), err)
+		}
+	}
+	if touched(changes, "StoppedActions") {
+		if err := m.located(ctx, key, id, location); err != nil {
+			return err
+		}
+		return m.stop(ctx, id, location, w.StoppedActions, h.StoppedActions)
+	}
+	return nil
+}
+
+// stop stops and starts actions of a location.
+func (m *maker) stop(ctx context.Context, id, location string, w, h []types.FleetAction) error {
+	for _, action := range types.FleetAction("").Values() {
+		stop, stopped := slices.Contains(w, action), slices.Contains(h, action)
+		var err error
+		switch {
+		case stop && !stopped:
+			_, err = m.API.StopFleetActions(ctx, &gamelift.StopFleetActionsInput{FleetId: &id, Location: some(location), Actions: []types.FleetAction{action}})
+		case !stop && stopped:
+			_, err = m.API.StartFleetActions(ctx, &gamelift.StartFleetActionsInput{FleetId: &id, Location: some(location), Actions: []types.FleetAction{action}})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// located waits until a location of a fleet is ACTIVE: before that its capacity is fixed. The
+// home region is when the fleet is.
+func (m *maker) located(ctx context.Context, key, id, location string) error {
+	if location == "" {
+		return nil
+	}
+	return m.wait(ctx, "fleet "+key+" in "+location, func(ctx context.Context) (bool, string, error) {
+		out, err := m.API.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id, Locations: []string{location}})
+		if err != nil || len(out.LocationAttributes) == 0 {
+			return false, "", err
+		}
+		return m.look(ctx, id, out.LocationAttributes[0].LocationState.Status)
+	})
+}
+
+// active waits until a fleet of either kind is ACTIVE.
+func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string) error {
+	return m.wait(ctx, string(kind)+" "+key, func(ctx context.Context) (bool, string, error) {
+		if kind == setup.ContainerFleetKind {
+			out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
+			if err != nil {
+				return false, "", err
+			}
+			status := out.ContainerFleet.Status
+			if status == types.ContainerFleetStatusCreated || status == types.ContainerFleetStatusUpdating {
+				return true, "", nil
+			}
+			return m.look(ctx, id, types.FleetStatus(status))
+		}
+		out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
+		if err != nil {
+			return false, "", err
+		}
+		if len(out.FleetAttributes) != 1 {
+			return false, "", fmt.Errorf("fleet %s is not there any more", id)
+		}
+		return m.look(ctx, id, out.FleetAttributes[0].Status)
+	})
+}
+
+// look reports whether a fleet or location in a status is ACTIVE; if not, what it does, and
+// what its last event says.
+func (m *Server) look(ctx context.Context, id string, status types.FleetStatus) (active bool, news string, err error) {
+	if status == types.FleetStatusActive {
+		return true, "", nil
+	}
+	event := m.lastEvent(ctx, id)
+	if slices.Contains([]types.FleetStatus{types.FleetStatusError, types.FleetStatusDeleting, types.FleetStatusTerminated}, status) {
+		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, delete it ('aws gamelift delete-fleet --fleet-id %s') and run the command again", status, cmp.Or(event, "see its events"), id)
+	}
+	if event != "" {
+		return false, fmt.Sprintf("%s (%s)", status, event), nil
+	}
+	return false, string(status), nil
+}
+
+// lastEvent returns the message of the last event of a fleet that says more than its state.
+func (m *Server) lastEvent(ctx context.Context, id string) string {
+	out, err := m.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &id})
+	if err != nil {
+		return ""
+	}
+	slices.SortStableFunc(out.Events, func(a, b types.Event) int { return b.EventTime.Compare(*a.EventTime) })
+	for _, e := range out.Events {
+		if !strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
+			return *e.Message
+		}
+	}
+	return ""
+}
+
+// deleteFleet deletes a fleet that has no game sessions.
+func (m *maker) deleteFleet(ctx context.Context, key, id string) error {
+	n, err := m.sessions(ctx, id)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return fmt.Errorf("it has %d game sessions, which would end with it: let nothing lead to it, and run the command again when they have ended", n)
+	}
+	_, err = m.API.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &id})
+	return err
+}
+
+// sessions returns how many game sessions of a fleet have not ended.
+func (m *Server) sessions(ctx context.Context, id string) (n int, err error) {
+	for _, status := range []string{"ACTIVATING", "ACTIVE", "TERMINATING"} {
+		for page := gamelift.NewDescribeGameSessionsPaginator(m.API, &gamelift.DescribeGameSessionsInput{FleetId: &id, StatusFilter: &status}); page.HasMorePages(); {
+			out, err := page.NextPage(ctx)
+			if err != nil {
+				return 0, err
+			}
+			n += len(out.GameSessions)
+		}
+	}
+	return n, nil
+}
+
+// shapeContainerFleet waits until a container fleet is ACTIVE, and changes what is not as it is
+// to be. A change of what runs is a deployment of the server's, which is waited for.
+func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
+	w, id := m.want.ContainerFleets[key], *m.containerFleets[key].FleetId
+	if err := m.active(ctx, setup.ContainerFleetKind, key, id); err != nil {
+		return err
+	}
+	out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
+	if err != nil {
+		return err
+	}
+	h, _, err := (&reader{State: m.State, api: m.API}).containerFleet(ctx, out.ContainerFleet)
+	if err != nil {
+		return err
+	}
+	changes := setup.Differences(setup.ContainerFleetKind, w, h)
+	own := []string{
+		"Description", "GameServerContainerGroupDefinition", "PerInstanceContainerGroupDefinition", "GameServerContainerGroupsPerInstance", "GameSessionCreationLimitPolicy",
+		"InstanceConnectionPortRange", "InstanceInboundPermissions", "LogConfiguration", "MetricGroups", "NewGameSessionProtectionPolicy",
+	}
+	if touched(changes, own...) {
+		in := &gamelift.UpdateContainerFleetInput{
+			FleetId: &id, Description: w.Description, GameServerContainerGroupsPerInstance: w.GameServerContainerGroupsPerInstance, GameSessionCreationLimitPolicy: w.GameSessionCreationLimitPolicy,
+			InstanceConnectionPortRange: w.InstanceConnectionPortRange, LogConfiguration: w.LogConfiguration, MetricGroups: w.MetricGroups, NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy,
+		}
+		if touched(changes, "GameServerContainerGroupDefinition") {
+			in.GameServerContainerGroupDefinitionName = some(w.GameServerContainerGroupDefinition)
+		}
+		if touched(changes, "PerInstanceContainerGroupDefinition") {
+			in.PerInstanceContainerGroupDefinitionName = some(w.PerInstanceContainerGroupDefinition)
+		}
+		if touched(changes, "InstanceInboundPermissions") {
+			in.InstanceInboundPermissionAuthorizations, in.InstanceInboundPermissionRevocations = permissions(w.InstanceInboundPermissions, h.InstanceInboundPermissions)
+		}
+		if _, err := m.API.UpdateContainerFleet(ctx, in); err != nil {
+			return err
+		}
+	}
+	if err := m.shapePlaces(ctx, key, id, placement{w.HomeRegion, w.Locations, w.ScalingPolicies}, placement{h.HomeRegion, h.Locations, h.ScalingPolicies}, false); err != nil {
+		return err
+	}
+	return m.retag(ctx, m.arns[setup.ContainerFleetKind][key], w.Tags, changes)
+}

@@ -1,0 +1,91 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/setup"
+)
+
+// Server is a server whose set-up is changed.
+type Server struct {
+	API      *gamelift.Client
+	Endpoint string            // base URL, for files
+	Region   string            // of signatures
+	HTTP     *http.Client      // for files; nil means http.DefaultClient
+	Keys     aws.Credentials   // for reading the archives of builds
+	Tell     func(text string) // is called with each step; may be nil
+	Patience time.Duration     // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
+	Every    time.Duration     // how often to look while waiting; 0 means a second
+}
+
+func (s *Server) tell(format string, args ...any) {
+	if s.Tell != nil {
+		s.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+// once is for operations that create something each time they are called: they are repeated
+// only if the server refused to look at the request.
+func once(o *gamelift.Options) {
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+	})
+}
+
+// errPatience is the cause of a wait that took too long.
+var errPatience = errors.New("waited long enough")
+
+// wait calls look until it reports that it is done. What it returns besides is told when it
+// changes, and is part of the error if the wait takes too long.
+func (s *Server) wait(ctx context.Context, what string, look func(context.Context) (done bool, news string, err error)) error {
+	patience, every := s.Patience, s.Every
+	if patience == 0 {
+		patience = 20 * time.Minute
+	}
+	if every == 0 {
+		every = time.Second
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer stop()
+	last := ""
+	for {
+		done, news, err := look(ctx)
+		if errors.Is(context.Cause(ctx), errPatience) {
+			return fmt.Errorf("%s: not done after %s: %s. Nothing is undone: run the command again, and it goes on from here", what, patience, last)
+		}
+		if err != nil || done {
+			return err
+		}
+		if news != last && news != "" {
+			s.tell("%s: %s", what, news)
+			last = news
+		}
+		if !wake.Sleep(ctx, every) && !errors.Is(context.Cause(ctx), errPatience) {
+			return ctx.Err()
+		}
+	}
+}
+
+// tagsOf returns tags as the API takes them.
+func tagsOf(tags setup.Tags, more ...string) []types.Tag {
+	var all []types.Tag
+	for k, v := range tags {
+		all = append(all, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		if more[i+1] != "" {
+			all = append(all, types.Tag{Key: aws.String(more[i]), Value: aws.String(more[i+1])})
+		}
+	}
+	return all
+}
