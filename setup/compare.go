@@ -220,30 +220,26 @@ func (s *Setup) Matching(want *Setup) map[string]string {
 			}
 		}
 	}
+	for old, h := range s.Builds {
+		if _, is := renamed[old]; !is && want.Builds[old] != nil { // another version
+			renamed[old] = h.Key() + " (another)"
+		}
+	}
 	return renamed
 }
 
 // matching returns a copy of the set-up of a server in which builds have the keys of want.
 func (s *Setup) matching(want *Setup) *Setup {
 	out := *s
-	out.Builds = maps.Clone(s.Builds)
-	if out.Builds == nil {
-		out.Builds = map[string]*Build{}
-	}
 	renamed := s.Matching(want)
-	for old := range renamed {
-		delete(out.Builds, old)
-	}
-	for old, key := range renamed {
-		out.Builds[key] = s.Builds[old]
+	out.Builds = map[string]*Build{}
+	for old, h := range s.Builds {
+		out.Builds[cmp.Or(renamed[old], old)] = h
 	}
 	out.Fleets = map[string]*Fleet{}
 	for name, f := range s.Fleets {
 		copied := *f
 		copied.Build = cmp.Or(renamed[f.Build], f.Build)
-		if _, other := renamed[f.Build]; !other && want.Builds[f.Build] != nil {
-			copied.Build = f.Build + " (another)"
-		}
 		if w := want.Fleets[name]; w != nil {
 			copied.scaled(w)
 		}

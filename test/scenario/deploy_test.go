@@ -1,0 +1,152 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/bots"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// arenaSetup is the set-up of a game whose build is in the folder dist.
+const arenaSetup = `Builds:
+  arena:
+    Version: 1
+    OperatingSystem: AMAZON_LINUX_2023
+    Folder: dist
+Fleets:
+  arena:
+    Build: arena
+    EC2InstanceType: c5.large
+    RuntimeConfiguration:
+      ServerProcesses:
+        - LaunchPath: /local/game/arena
+          Parameters: server -port {{.GamePort}} -empty 500ms
+          ConcurrentExecutions: 4
+    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}
+Aliases:
+  live: {Fleet: arena}
+GameSessionQueues:
+  main:
+    Destinations: [{Alias: live}]
+    TimeoutInSeconds: 60
+MatchmakingRuleSets:
+  four:
+    RuleSetBody: '{"name": "four", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 4}]}'
+MatchmakingConfigurations:
+  four:
+    RuleSet: four
+    GameSessionQueues: [main]
+    RequestTimeoutSeconds: 120
+    AcceptanceRequired: false
+`
+
+// muster runs a command of the program and returns its output.
+func (h *demoHouse) muster(t *testing.T, url string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), h.path, args...)
+	c.Env = append(os.Environ(), "MUSTER_ENDPOINT="+url)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil {
+		t.Fatalf("muster %s: %v\n%s", strings.Join(args, " "), err, &out)
+	}
+	return out.String()
+}
+
+// Players are matched and play all the time: while a new build is deployed, while a canary of
+// another one is promoted, and while that is rolled back. None loses a game. Then the game moves
+// to another server as a bundle.
+func TestDeploy_UnderLoad(t *testing.T) {
+	t.Parallel()
+	house := newDemoHouse(t)
+	empty := func() *node.Process {
+		p, err := node.Run(house.path, "local", "--listen", house.listen, "--data", t.TempDir(), "--demo=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Stop(); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+		})
+		return p
+	}
+	server := empty()
+	dir := t.TempDir()
+	file, dist := filepath.Join(dir, "muster.yaml"), filepath.Join(dir, "dist")
+	program, err := os.ReadFile(house.arena)
+	if err == nil {
+		err = os.Mkdir(dist, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dist, "arena"), program, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(arenaSetup), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	house.muster(t, server.URL, "apply", "-f", file, "--yes")
+
+	type outcome struct {
+		report bots.Report
+		err    error
+	}
+	over := make(chan outcome, 1)
+	progress := &watcher{playing: make(chan struct{})}
+	go func() {
+		r, err := bots.Run(t.Context(), bots.Options{
+			Server: client.Client{Endpoint: server.URL}, Via: bots.Players, Matchmaker: "four", Fleet: "arena", Game: house.arena, Players: 24, MatchSize: 4, Games: 10, For: 2 * time.Second,
+			Over: 2 * time.Second, Patience: 3 * time.Minute, Out: progress, Every: 50 * time.Millisecond,
+		})
+		over <- outcome{r, err}
+	}()
+	select {
+	case <-progress.playing:
+	case o := <-over:
+		t.Fatalf("the bots were done before some played while others were to come: %+v, %v", o.report, o.err)
+	}
+	deploy := func(version int, args ...string) {
+		t.Helper()
+		if version > 0 {
+			if err := os.WriteFile(filepath.Join(dist, "version"), fmt.Append(nil, version), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "-f", file, "--build-version", fmt.Sprint(version))
+		}
+		t.Logf("deploy %v:\n%s", args, house.muster(t, server.URL, append([]string{"deploy"}, args...)...))
+	}
+	deploy(2)
+	deploy(3, "--canary", "50%")
+	deploy(0, "--promote", "--fleet", "arena")
+	deploy(0, "--rollback", "--fleet", "arena")
+	o := <-over
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	if o.report.Played != 24 || o.report.Failed != 0 || o.report.Lost != 0 {
+		t.Errorf("got %+v, last seen: %s", o.report, progress.last)
+	}
+	t.Logf("%+v", o.report)
+	if events := house.muster(t, server.URL, "events", "--last", "2000"); strings.Contains(events, "SERVER_PROCESS_FORCE_TERMINATED") || strings.Contains(events, "SERVER_PROCESS_CRASHED") {
+		t.Errorf("a process did not end by itself:\n%s", events)
+	}
+
+	bundle := filepath.Join(dir, "game.zip")
+	house.muster(t, server.URL, "export", "--bundle", bundle)
+	second := empty()
+	house.muster(t, second.URL, "apply", "-f", bundle, "--yes")
+	house.muster(t, second.URL, "apply", "-f", bundle, "--drift")
+	if first, other := house.muster(t, server.URL, "export"), house.muster(t, second.URL, "export"); first != other {
+		t.Errorf("the first server exports\n%s\nand the second\n%s", first, other)
+	}
+}
