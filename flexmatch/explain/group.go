@@ -13,9 +13,9 @@ import (
 
 // nearest returns the group around a ticket that is nearest to a match, of those that form
 // when candidates join in several orders.
-func (w *world) nearest(t *ticket, compatible []*ticket) *Group {
+func (w *world) nearest(t *ticket, orders [][]*ticket) *Group {
 	var best *group
-	for _, order := range w.orders(t, compatible) {
+	for _, order := range orders {
 		c := w.gather(t, order)
 		c.arrange()
 		if best == nil || c.better(best) {
@@ -26,10 +26,9 @@ func (w *world) nearest(t *ticket, compatible []*ticket) *Group {
 }
 
 // orders returns the orders in which candidates may join: by age, and for up to two
-// windows by distance from the ticket, from both sides and from each side only.
+// windows by distance from the ticket.
 func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
-	byAge := slices.Clone(compatible[:min(len(compatible), w.limits.Candidates)])
-	out := [][]*ticket{byAge}
+	out := [][]*ticket{slices.Clone(compatible[:min(len(compatible), w.limits.Candidates)])}
 	windows := 0
 	for i, r := range w.rs.Level(0).Rules {
 		window, ok := w.rs.Traits(i).Column.(ruleset.Window)
@@ -37,18 +36,44 @@ func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
 			continue
 		}
 		windows++
-		value := func(o *ticket) float64 { return o.candidate.Party.PartyNumber(window.Attribute, window.Party) }
-		origin := value(t)
-		near := slices.Clone(compatible)
-		slices.SortStableFunc(near, func(a, b *ticket) int {
-			return cmp.Compare(math.Abs(value(a)-origin), math.Abs(value(b)-origin))
-		})
-		near = near[:min(len(near), w.limits.Candidates)]
-		out = append(out, near,
-			slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) > origin }),
-			slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) < origin }))
+		out = append(out, w.byDistance(t, compatible, window.Attribute, window.Party)...)
 	}
 	return out
+}
+
+// moreOrders returns further orders: by distance in up to two number attributes that rules
+// without a window read.
+func (w *world) moreOrders(t *ticket, compatible []*ticket) (out [][]*ticket) {
+	attributes := 0
+	for a := range w.rs.Attributes {
+		read := slices.ContainsFunc(w.enforced, func(i int) bool {
+			traits := w.rs.Traits(i)
+			_, window := traits.Column.(ruleset.Window)
+			return !window && a < len(traits.Reads.Attributes) && traits.Reads.Attributes[a]
+		})
+		if read && w.rs.Attributes[a].Type == ruleset.Number && attributes < 2 {
+			attributes++
+			out = append(out, w.byDistance(t, compatible, a, "avg")...)
+		}
+	}
+	return out
+}
+
+// byDistance returns the candidates that are nearest to the ticket in a number attribute:
+// from both sides, and from each side only.
+func (w *world) byDistance(t *ticket, compatible []*ticket, attribute int, party string) [][]*ticket {
+	value := func(o *ticket) float64 { return o.candidate.Party.PartyNumber(attribute, party) }
+	origin := value(t)
+	near := slices.Clone(compatible)
+	slices.SortStableFunc(near, func(a, b *ticket) int {
+		return cmp.Compare(math.Abs(value(a)-origin), math.Abs(value(b)-origin))
+	})
+	near = near[:min(len(near), w.limits.Candidates)]
+	return [][]*ticket{
+		near,
+		slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) > origin }),
+		slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) < origin }),
+	}
 }
 
 type group struct {
@@ -109,7 +134,7 @@ func (c *group) refuse(reason, rule string) {
 func (c *group) match() bool { return len(c.broken) == 0 && c.teams == "" }
 
 // better reports whether c is nearer to a match than o: it is a match, has more players,
-// or breaks fewer rules.
+// breaks fewer rules, or breaks them by less.
 func (c *group) better(o *group) bool {
 	if c.match() != o.match() {
 		return c.match()
@@ -117,7 +142,18 @@ func (c *group) better(o *group) bool {
 	if c.players != o.players {
 		return c.players > o.players
 	}
-	return len(c.broken) < len(o.broken)
+	if len(c.broken) != len(o.broken) {
+		return len(c.broken) < len(o.broken)
+	}
+	return c.beyond() < o.beyond()
+}
+
+// beyond returns how far the rules that have a number are broken in all.
+func (c *group) beyond() (sum float64) {
+	for _, b := range c.breaches {
+		sum += b.beyond()
+	}
+	return sum
 }
 
 func (c *group) result() *Group {
@@ -156,8 +192,10 @@ func (c *group) arrange() {
 	slices.SortStableFunc(order, func(a, b int) int { return c.set[b].Size - c.set[a].Size })
 	for try := range c.limits.Placements {
 		broken, breaches, teams, unplaced := c.place(order, r, try)
-		if try == 0 || cmp.Or(unplaced-c.unplaced, len(broken)-len(c.broken), len(teams)-len(c.teams)) < 0 {
-			c.broken, c.breaches, c.teams, c.unplaced = broken, breaches, teams, unplaced
+		before := *c
+		c.broken, c.breaches, c.teams, c.unplaced = broken, breaches, teams, unplaced
+		if try > 0 && cmp.Or(unplaced-before.unplaced, len(broken)-len(before.broken), len(teams)-len(before.teams), cmp.Compare(c.beyond(), before.beyond())) >= 0 {
+			*c = before
 		}
 		if c.match() {
 			return

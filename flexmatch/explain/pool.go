@@ -128,7 +128,7 @@ func (v *Overview) examine(w *world) {
 		for i, b := range apart.list() {
 			kept.add(b, i == 0)
 		}
-		g := w.nearest(t, compatible)
+		g := w.nearest(t, w.orders(t, compatible))
 		switch {
 		case g.MissingSmallest > 0:
 			missing = append(missing, g.MissingSmallest)

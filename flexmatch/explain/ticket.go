@@ -36,7 +36,7 @@ func (w *world) explain(t *ticket) *Explanation {
 	others := w.sample(t, w.limits.Others)
 	compatible, c := w.compare(t, others)
 	e.Compared, e.Compatible, e.Blocking, e.Misses = len(others), len(compatible), c.list(), w.misses(t, c.near)
-	e.Nearest = w.nearest(t, compatible)
+	e.Nearest = w.nearest(t, append(w.orders(t, compatible), w.moreOrders(t, compatible)...))
 	if w.limits.Ahead > 0 {
 		e.Would, e.Ahead = w.would(t, compatible)
 	}
