@@ -1,7 +1,7 @@
 // People at a server that requires keys: logging in and out, what a role does not see, and
 // what a page of another site cannot do.
 
-import { accessible, ask, check, fault, fits, log, open, picture, settled, show, task, withBrowser } from "./browser.mjs";
+import { accessible, ask, check, fault, fits, log, long, open, picture, settled, show, task, withBrowser } from "./browser.mjs";
 
 const { admin, reader, foreign } = task.about;
 
@@ -98,7 +98,7 @@ await withBrowser(async (browser) => {
     }, [task.base, target]);
     for (const [what, answer] of Object.entries(got)) check(answer === "refused" || answer === "opaque", `${origin}, ${what}`, `gets ${answer}`);
     const framed = evil.frames().filter((f) => f !== evil.mainFrame());
-    for (let i = 0; i < 200 && framed.some((f) => f.url() === ""); i++) await evil.waitForTimeout(25); // its address is told later than its load event
+    for (const end = Date.now() + long; framed.some((f) => f.url() === "") && Date.now() < end; ) await evil.waitForTimeout(25); // its address is told later than its load event
     check(framed.length === 1 && framed[0].url().startsWith("chrome-error:"), origin, `frames the console: ${framed.map((f) => f.url())}`);
     await evil.evaluate(([base]) => {
       const form = document.createElement("form");
