@@ -31,8 +31,8 @@ export function Staircase({ of, waited, dots, seen, until }: { of: Stairs; waite
   const last = of.steps.at(-1)!.from_ms;
   const end = Math.min(Math.max(until, waited + 1), Math.max(1.2 * last, 1.25 * waited, 10_000));
   const limits = of.steps.map((s) => s.limit), far = 2.5 * Math.max(...limits, 1e-9);
-  const near = dots.filter((d) => d.value <= far);
-  const most = 1.12 * Math.max(1e-9, ...limits, ...near.map((d) => d.value), ...seen.map((s) => Math.min(s.value, far)));
+  const near = dots.filter((d, i) => i === 0 || d.value <= far).map((d) => ({ ...d, at: Math.min(d.value, far) })); // what is far above stands at the edge
+  const most = 1.12 * Math.max(1e-9, ...limits, ...near.map((d) => d.at), ...seen.map((s) => Math.min(s.value, far)));
   const x = (ms: number): number => left + (Math.min(ms, end) / end) * (width - left - right);
   const y = (v: number): number => height - bottom - (v / most) * (height - bottom - top);
   const flats = of.steps.filter((s) => s.from_ms < end).map((s, i, all) => ({ limit: s.limit, from: s.from_ms, to: all[i + 1]?.from_ms ?? end }));
@@ -67,10 +67,10 @@ export function Staircase({ of, waited, dots, seen, until }: { of: Stairs; waite
             const reach = d.in !== undefined && waited + d.in <= end ? x(waited + d.in) : undefined;
             return (
               <g key={d.text} onMouseMove={(e) => hint(e, d.text)} onMouseLeave={() => hint(null)}>
-                {reach !== undefined && <line class="reaches" x1={now} x2={reach} y1={y(d.value)} y2={y(d.value)} />}
-                {reach !== undefined && <circle class="goal" cx={reach} cy={y(d.value)} r="4" />}
-                <circle class="dot" cx={now} cy={y(d.value)} r="4.5" />
-                {i === 0 && <text class="stair-text" x={reach !== undefined ? reach + 9 : now < 150 ? now + 9 : now - 9} y={y(d.value) + 4} text-anchor={reach !== undefined || now < 150 ? "start" : "end"}>{figure(d.value)}</text>}
+                {reach !== undefined && <line class="reaches" x1={now} x2={reach} y1={y(d.at)} y2={y(d.at)} />}
+                {reach !== undefined && <circle class="goal" cx={reach} cy={y(d.at)} r="4" />}
+                <circle class="dot" cx={now} cy={y(d.at)} r="4.5" />
+                {i === 0 && <text class="stair-text" x={reach !== undefined ? reach + 9 : now < 150 ? now + 9 : now - 9} y={y(d.at) + 4} text-anchor={reach !== undefined || now < 150 ? "start" : "end"}>{figure(d.value)}{d.value > far && " (not to scale)"}</text>}
               </g>
             );
           })}
