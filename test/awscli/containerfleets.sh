@@ -48,6 +48,10 @@ refused "its version is in use" InvalidRequestException gl delete-container-grou
 refused "it is no fleet of builds" InvalidRequestException gl delete-fleet --fleet-id "$fleet"
 refused "too much for its instances" InvalidRequestException gl update-container-fleet --fleet-id "$fleet" \
 	--game-server-container-groups-per-instance 3
+ports() { gl describe-container-group-port-mappings --fleet-id "$fleet" "$@"; }
+refused "ports of an instance that is not there" NotFoundException ports --container-group-type PER_INSTANCE --instance-id i-00000000000000000
+refused "ports of a compute that is not there" NotFoundException ports --container-group-type GAME_SERVER --compute-name i-00000000000000000/0
+refused "ports of nothing" InvalidRequestException ports --container-group-type GAME_SERVER
 read -r starting status < <(create --game-server-container-group-definition-name arena)
 refused "one that is being created" NotReadyException gl update-container-fleet --fleet-id "$starting"
 for id in "$starting" "$fleet"; do

@@ -84,6 +84,12 @@ def main(protocol):
             InstanceInboundPermissionRevocations=given["InstanceInboundPermissions"], **which)
     refused("an unknown definition in an update", "NotFoundException", gl.update_container_fleet, GameServerContainerGroupDefinitionName="none", **which)
     refused("a deployment of no fleet", "NotFoundException", gl.describe_fleet_deployment, DeploymentId="deployment-none", **which)
+    ports = gl.describe_container_group_port_mappings
+    refused("ports of an instance that is not there", "NotFoundException", ports, ContainerGroupType="PER_INSTANCE", InstanceId="i-00000000000000000", **which)
+    refused("ports of a compute that is not there", "NotFoundException", ports, ContainerGroupType="GAME_SERVER", ComputeName="i-00000000000000000/0", **which)
+    refused("ports in no fleet", "NotFoundException", ports, ContainerGroupType="PER_INSTANCE", InstanceId="i-00000000000000000", FleetId="containerfleet-none")
+    refused("ports of nothing", invalid, ports, ContainerGroupType="GAME_SERVER", **which)
+    refused("ports of two kinds", invalid, ports, ContainerGroupType="PER_INSTANCE", InstanceId="i-0", ComputeName="i-0/0", **which)
     pages = gl.get_paginator("list_container_fleets").paginate(ContainerGroupDefinitionName="arena", PaginationConfig={"PageSize": 1})
     check("fleets are listed by definition", [f["FleetId"] for page in pages for f in page["ContainerFleets"]], [fleet["FleetId"]])
     refused("its versions are in use", invalid, gl.delete_container_group_definition, Name="arena")
