@@ -42,18 +42,43 @@ func (k kubelet) pods(instance, group string) []corev1.Pod {
 	return list.Items
 }
 
+// patience is how long a test waits for what takes seconds on a machine that is not busy.
+const patience = 3 * time.Minute
+
 // until waits until ok, which asks the API server.
 func (k kubelet) until(what string, ok func() bool) {
 	k.t.Helper()
-	for end := time.Now().Add(10 * time.Minute); !ok(); {
+	for end := time.Now().Add(patience); !ok(); {
 		if time.Now().After(end) {
-			k.t.Fatalf("waited in vain until %s", what)
+			k.t.Fatalf("waited in vain until %s; %s", what, k.shown())
 		}
 		select {
 		case <-k.t.Context().Done():
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// shown describes the pods that there are, some of many.
+func (k kubelet) shown() string {
+	list, err := k.Core.Pods("default").List(k.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return fmt.Sprintf("the pods are not known: %v", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "there are %d pods", len(list.Items))
+	for n, p := range list.Items {
+		if n == 20 {
+			b.WriteString("\n…")
+			break
+		}
+		fmt.Fprintf(&b, "\n%s %s on %q, since %s", p.Name, p.Status.Phase, p.Spec.NodeName, p.CreationTimestamp.Format(time.TimeOnly))
+		if p.DeletionTimestamp != nil {
+			fmt.Fprintf(&b, ", to end by %s (%d s)", p.DeletionTimestamp.Format(time.TimeOnly), *p.DeletionGracePeriodSeconds)
+		}
+		fmt.Fprintf(&b, ", version %s, finalizers %v, labels %v, notes %v", p.ResourceVersion, p.Finalizers, p.Labels, p.Annotations)
+	}
+	return b.String()
 }
 
 // appears waits for the pod of a run, and returns it.

@@ -21,7 +21,7 @@ import (
 type muster struct {
 	t      testing.TB
 	server *httptest.Server
-	wide   sync.Mutex // held while a frame is written
+	wide   sync.Mutex // held while a frame is written, and before that while the desired state is read
 
 	mu      sync.Mutex
 	change  chan struct{} // closed and replaced at each change
@@ -36,6 +36,7 @@ type muster struct {
 	joins   int
 	deaf    bool // does not acknowledge
 	removed bool
+	pods    func() string // describes the pods of the cluster; may be nil
 }
 
 func play(t testing.TB) *muster {
@@ -107,9 +108,6 @@ func (m *muster) hear(ws *websocket.Conn, in protocol.Message) {
 	case in.Hello != nil:
 		m.hello = *in.Hello
 		m.hellos++
-		if m.desired != nil {
-			out = append(out, protocol.Message{Assign: m.desired})
-		}
 	case in.Status != nil:
 		m.status = in.Status
 		for _, i := range in.Status.Instances {
@@ -130,20 +128,41 @@ func (m *muster) hear(ws *websocket.Conn, in protocol.Message) {
 	close(m.change)
 	m.change = make(chan struct{})
 	m.mu.Unlock()
+	if in.Hello != nil {
+		m.putDesired(ws)
+	}
 	for _, o := range out {
 		m.put(ws, o)
 	}
 }
 
 func (m *muster) put(ws *websocket.Conn, o protocol.Message) {
+	m.wide.Lock()
+	defer m.wide.Unlock()
+	m.write(ws, o)
+}
+
+// write writes a message. The caller must hold wide.
+func (m *muster) write(ws *websocket.Conn, o protocol.Message) {
 	frame, err := protocol.Encode(o)
 	if err != nil {
 		m.t.Error(err)
 		return
 	}
+	_ = ws.WriteMessage(websocket.TextMessage, frame) // the agent connects again
+}
+
+// putDesired sends the desired state, if there is one. As with Muster, what is sent last is
+// the newest: an older one must not follow it.
+func (m *muster) putDesired(ws *websocket.Conn) {
 	m.wide.Lock()
 	defer m.wide.Unlock()
-	_ = ws.WriteMessage(websocket.TextMessage, frame) // the agent connects again
+	m.mu.Lock()
+	a := m.desired
+	m.mu.Unlock()
+	if a != nil {
+		m.write(ws, protocol.Message{Assign: a})
+	}
 }
 
 // send sends a message if the agent is linked.
@@ -158,11 +177,13 @@ func (m *muster) send(o protocol.Message) {
 
 // assign sets the desired state.
 func (m *muster) assign(all ...protocol.Desired) {
-	a := &protocol.Assign{Instances: all}
 	m.mu.Lock()
-	m.desired = a
+	m.desired = &protocol.Assign{Instances: all}
+	ws := m.socket
 	m.mu.Unlock()
-	m.send(protocol.Message{Assign: a})
+	if ws != nil {
+		m.putDesired(ws)
+	}
 }
 
 // cut ends the link.
@@ -177,7 +198,7 @@ func (m *muster) cut() {
 // until waits until something that the agent sends makes ok true; mu is held during it.
 func (m *muster) until(what string, ok func() bool) {
 	m.t.Helper()
-	late := time.After(10 * time.Minute)
+	late := time.After(patience)
 	for {
 		m.mu.Lock()
 		good, change := ok(), m.change
@@ -191,7 +212,11 @@ func (m *muster) until(what string, ok func() bool) {
 			m.mu.Lock()
 			text, _ := json.Marshal(m.status)
 			m.mu.Unlock()
-			m.t.Fatalf("waited in vain until %s; the last status is %.4000s", what, text)
+			pods := ""
+			if m.pods != nil {
+				pods = m.pods()
+			}
+			m.t.Fatalf("waited in vain until %s; the last status is %.4000s; %s", what, text, pods)
 		}
 	}
 }

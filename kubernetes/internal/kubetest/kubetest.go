@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,11 +187,21 @@ func (c *Cluster) start(t testing.TB, path string, args ...string) *exec.Cmd {
 		log.Close()
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())
-			lines := strings.Split(string(text), "\n")
-			t.Logf("the last output of %s:\n%s", filepath.Base(path), strings.Join(lines[max(0, len(lines)-15):], "\n"))
+			t.Logf("the last output of %s:\n%s", filepath.Base(path), telling(string(text)))
 		}
 	})
 	return cmd
+}
+
+// telling returns of a program's output the last lines that complain, and the last lines.
+func telling(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	rest := lines[:max(0, len(lines)-15)]
+	complaints := slices.DeleteFunc(slices.Clone(rest), func(line string) bool {
+		return !strings.Contains(line, "ERROR") && !strings.Contains(line, "WARN") && !strings.HasPrefix(line, "E") && !strings.HasPrefix(line, "W")
+	})
+	complaints = complaints[max(0, len(complaints)-15):]
+	return strings.Join(append(complaints, lines[len(rest):]...), "\n")
 }
 
 // key writes the key with which the API server signs tokens.
