@@ -97,8 +97,10 @@ func (is *instances) proveGroups(tx *store.Tx, old *Instance) {
 	is.put(tx, i)
 }
 
-// groupEnded records that the game server of a group has ended: code and text say how. A
-// group that had never been ready has failed once more, and so has a new one that crashed.
+// groupEnded records that a game server of a group has ended: code and text say how. A
+// group that had never been ready has failed once more, and so has a new one that crashed. The
+// next game server may be ready already: in a cluster it does not wait for the report of the
+// end, and the group stays ready.
 func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	old := is.of(tx, ref)
 	_, name := compute.InstanceOf(ref.ComputeName)
@@ -116,7 +118,9 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	case baking && code == event.ProcessEnded:
 		g.worked()
 	}
-	g.Ready, g.New = false, time.Time{}
+	if !is.hasReady(tx, ref) {
+		g.Ready, g.New = false, time.Time{}
+	}
 	is.put(tx, i)
 	switch {
 	case code == event.ServerProcessUnhealthy:
@@ -124,6 +128,16 @@ func (is *instances) groupEnded(tx *store.Tx, ref compute.Ref, code event.Code, 
 	case isCrash(code) && g.Stop == Keep && i.Stop == Keep:
 		is.recordGroup(tx, event.GameGroupCrashed, i, g, text)
 	}
+}
+
+// hasReady reports whether another process of the same compute is ready.
+func (is *instances) hasReady(r store.Reader, than compute.Ref) bool {
+	for p := range is.Computes.On(r, than.FleetID, than.ComputeName) {
+		if p.ID != than.ProcessID && !p.Ready.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // isCrash reports whether a game server that ended with an event code failed: it neither

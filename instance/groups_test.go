@@ -294,6 +294,31 @@ func TestGroups_CrashIsCountedAndReported(t *testing.T) {
 	})
 }
 
+// The next game server of a group may be ready before the end of the former one is reported, as
+// in a cluster that has lost a node: the group stays ready. It is not once both have ended.
+func TestGroups_NextIsReadyFirst(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.host1(t)
+		a := q.assigned(h)[0]
+		former := q.runs[a.ID+"/0"]
+		next := compute.Ref{FleetID: former.FleetID, ComputeName: former.ComputeName, ProcessID: "next"}
+		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: next}, &link{})
+		q.Must(err)
+		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: next, Port: 7777}))
+		for n, run := range []struct {
+			ref   compute.Ref
+			ready bool // afterwards
+		}{{former, true}, {next, false}} {
+			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: run.ref.ProcessID, Cause: "its node was lost"})
+			q.Must(err)
+			celltest.Pass(0)
+			if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Ready != run.ready || q.recorded(event.GameGroupCrashed) != n+1 {
+				q.Errorf("after the end of %s the group is %+v, and there are %d events", run.ref.ProcessID, *g, q.recorded(event.GameGroupCrashed))
+			}
+		}
+	})
+}
+
 // A game server whose host was told to end it before it connected has not failed.
 func TestGroups_EndedBeforeItConnected(t *testing.T) {
 	inQuay(t, func(q *quay) {
