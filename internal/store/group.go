@@ -32,7 +32,7 @@ type member interface {
 	undo(key string, old any)
 	encode(row any) ([]byte, error)
 	columns(row any) []string
-	columnsOf(doc []byte) ([]string, error)
+	matches(doc []byte, found []string) (want []string, ok bool, err error)
 	redo(tx *Tx, ch recordChange) error
 }
 

@@ -122,7 +122,7 @@ func (p *replay) takeRow(row recordChange) error {
 	if t == nil {
 		return fmt.Errorf("no table %q is registered", row.In)
 	}
-	columns, err := t.columnsOf(row.Doc)
+	columns, _, err := t.matches(row.Doc, nil)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,10 +22,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/store/sqltext"
 	"github.com/musterhq/muster/test/node"
 )
+
+// newest is the highest feature level of this release.
+var newest = strconv.Itoa(int(feature.Known()))
 
 // built are programs of other releases, each built once for all tests.
 var built struct {
@@ -74,7 +79,7 @@ const (
 )
 
 func earlier(t *testing.T) string { return programOf(t, earlierRelease, "1") }
-func later(t *testing.T) string   { return programOf(t, laterRelease, "2") }
+func later(t *testing.T) string   { return programOf(t, laterRelease, newest) }
 
 // standing is what /readyz and /metrics tell about a server.
 type standing struct {
@@ -186,7 +191,7 @@ func TestUpgrade_Rolling(t *testing.T) {
 	second = start(1, node.Path(t))
 	stop(first)
 	first = start(0, node.Path(t))
-	becomes(t, second.URL, "no server of the earlier release is left", owns("2"))
+	becomes(t, second.URL, "no server of the earlier release is left", owns(newest))
 	write(first)
 
 	stop(first)
@@ -197,13 +202,13 @@ func TestUpgrade_Rolling(t *testing.T) {
 	write(first) // it forwards
 	second.Kill()
 	becomes(t, first.URL, "it does not take the cell", func(s standing) bool {
-		return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell; the state has feature level 2")
+		return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell; the state has feature level "+newest)
 	})
 	if log := first.Log(); !strings.Contains(log, "stands aside") {
 		t.Errorf("its log does not say so:\n%s", log)
 	}
 	second = start(1, node.Path(t))
-	becomes(t, second.URL, "the new release serves again", owns("2"))
+	becomes(t, second.URL, "the new release serves again", owns(newest))
 	write(first)
 	found, err := node.Client(second.URL).ListLocations(t.Context(), &gamelift.ListLocationsInput{})
 	if err != nil {
@@ -298,7 +303,7 @@ func TestUpgrade_Taken(t *testing.T) {
 		return []string{"local", "--demo=false", "--listen", listen, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell, "--lease", "1s", "--log-level", "warn"}
 	}
 	p := node.Start(t, args(freeAddress(t))[2:]...)
-	becomes(t, p.URL, "the owner raises the level", owns("2"))
+	becomes(t, p.URL, "the owner raises the level", owns(newest))
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -345,9 +350,9 @@ func TestUpgrade_SQLite(t *testing.T) {
 		{path: old},
 		{path: node.Path(t), more: []string{"--feature-level", "1"}},
 		{path: old},
-		{path: old, more: []string{"--feature-level", "2"}, refused: "feature-level: 2 is not one of 1 to 1"},
+		{path: old, more: []string{"--feature-level", newest}, refused: "feature-level: " + newest + " is not one of 1 to 1"},
 		{path: node.Path(t)},
-		{path: old, refused: "feature level 2, and this program knows levels up to 1: use Muster v0.1.0, or a newer release"},
+		{path: old, refused: "feature level " + newest + ", and this program knows levels up to 1: use Muster v0.1.0, or a newer release"},
 		{path: node.Path(t)},
 	} {
 		err := run(step.path, step.more...)

@@ -21,12 +21,13 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }
 
-func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
-	n, err := db.Cell.Prune(db.exec(ctx), now, limit)
+// Prune deletes what is not in a partition that is dropped as a whole.
+func (db *db) Prune(ctx context.Context, p store.Pruning) (int, error) {
+	n, err := db.pruneParts(ctx, p)
 	if err != nil {
 		return n, err
 	}
-	changed, err := db.pruneChanged(ctx, now, limit)
+	changed, err := db.pruneChanged(ctx, p.Now, p.Rows)
 	return max(n, changed), err
 }
 
