@@ -53,10 +53,11 @@ func (s *backfills) check(r store.Reader, c *Configuration, gameSessionID string
 
 // begin starts automatic backfill of a match's game session, if its configuration says so.
 // All matched players count as playing: players who drop out are not replaced (developer
-// guide, "Automatic backfill").
+// guide, "Automatic backfill"). A game session at a remote gets none: it is not of this
+// server, which cannot see when it has room.
 func (s *backfills) begin(tx *store.Tx, m *Match, players []Player, gameSessionID string) {
 	c := s.t.configurations.Get(tx, m.Configuration)
-	if c.Backfill != Automatic {
+	if c.Backfill != Automatic || s.sessions.Live(tx, gameSessionID) == nil {
 		return
 	}
 	h := &Hosted{GameSessionID: gameSessionID, Configuration: c.Name, Players: withoutLatency(players)}

@@ -107,13 +107,19 @@ func TestRemotes(t *testing.T) {
 	h.must(err)
 	h.queue("cost", []string{*alias.Alias.AliasArn, far.place.FleetARN, home.place.FleetARN}, types.PriorityTypeCost)
 	h.queue("latency", []string{far.place.FleetARN, home.place.FleetARN, *alias.Alias.AliasArn}, types.PriorityTypeLatency)
-	for _, r := range []*realm{home, far, near, near} {
+	home.place.Server(t)
+	if p := h.placed("cost", "own", nil); !strings.Contains(*p.GameSessionArn, home.place.FleetID) { // nothing is free elsewhere
+		t.Errorf("the first placement is at %s", *p.GameSessionArn)
+	}
+	for _, r := range []*realm{far, far, near, near, near} {
 		r.place.Server(t)
 	}
-	for i, want := range []string{home.place.FleetID, far.place.FleetID} { // 1, 2 and 5 an hour
-		if p := h.placed("cost", fmt.Sprint("cost-", i), nil); !strings.Contains(*p.GameSessionArn, want) {
-			t.Errorf("placement %d by cost is at %s, want fleet %s", i, *p.GameSessionArn, want)
-		}
+	h.queue("far", []string{far.place.FleetARN}, types.PriorityTypeDestination)
+	h.queue("near", []string{*alias.Alias.AliasArn}, types.PriorityTypeDestination)
+	h.placed("far", "far", nil) // from now on it is known what is free there
+	h.placed("near", "near", nil)
+	if p := h.placed("cost", "cheaper", nil); !strings.Contains(*p.GameSessionArn, far.place.FleetID) { // 2 an hour, not 5
+		t.Errorf("the placement by cost is at %s, want fleet %s", *p.GameSessionArn, far.place.FleetID)
 	}
 	home.place.Server(t)
 	p := h.placed("latency", "close", map[string]float32{near.place.Location: 20, home.place.Location: 90})
@@ -121,6 +127,55 @@ func TestRemotes(t *testing.T) {
 		t.Errorf("the placement by latency is at %s", *p.GameSessionArn)
 	}
 	h.joins(near, p)
+	h.matched(near)
+}
+
+// matched matches two players by a configuration whose queue leads to a remote first: their
+// tickets say where they play, as if it were here.
+func (h *homeOf) matched(at *realm) {
+	h.Helper()
+	ctx := h.Context()
+	_, err := h.client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
+		`{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 4}]}`)})
+	h.must(err)
+	queue := fmt.Sprintf("arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/%s", "latency")
+	_, err = h.client.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("mm"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
+		GameSessionQueueArns: []string{queue}, BackfillMode: types.BackfillModeAutomatic,
+	})
+	h.must(err)
+	for _, player := range []string{"cat", "dan"} {
+		_, err := h.client.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{
+			ConfigurationName: aws.String("mm"), TicketId: &player,
+			Players: []types.Player{{PlayerId: &player, LatencyInMs: map[string]int32{at.place.Location: 10}}},
+		})
+		h.must(err)
+	}
+	h.told.Until(h, "the match is placed", func(e node.Event) bool { return e.Code == "PLACEMENT_FULFILLED" })
+	found, err := h.client.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: []string{"cat", "dan"}})
+	h.must(err)
+	there := map[string]string{}
+	if len(found.TicketList) != 2 {
+		h.Fatalf("%d tickets", len(found.TicketList))
+	}
+	for _, ticket := range found.TicketList {
+		if ticket.Status != types.MatchmakingConfigurationStatusCompleted || !strings.Contains(*ticket.GameSessionConnectionInfo.GameSessionArn, at.place.FleetID) {
+			h.Fatalf("ticket %s is %s at %+v", *ticket.TicketId, ticket.Status, ticket.GameSessionConnectionInfo)
+		}
+		slots, err := at.client.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{GameSessionId: ticket.GameSessionConnectionInfo.GameSessionArn})
+		h.must(err)
+		for _, slot := range slots.PlayerSessions {
+			there[*slot.PlayerId] = *slot.PlayerSessionId
+		}
+		for _, player := range ticket.GameSessionConnectionInfo.MatchedPlayerSessions {
+			if there[*player.PlayerId] != *player.PlayerSessionId {
+				h.Errorf("%s is told player session %s; the remote has %q", *player.PlayerId, *player.PlayerSessionId, there[*player.PlayerId])
+			}
+		}
+		if n := len(ticket.GameSessionConnectionInfo.MatchedPlayerSessions); n != 1 {
+			h.Errorf("ticket %s shows %d players", *ticket.TicketId, n)
+		}
+	}
 }
 
 // homeOf is the Muster whose queues lead elsewhere.

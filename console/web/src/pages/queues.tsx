@@ -225,17 +225,18 @@ interface Round {
   cap?: number;
   result: string;
   more?: number;
-  candidates?: { place: { fleet_id: string; location: string }; outcome: string; text?: string; latency?: number; failed?: number; player?: string; ms?: number }[];
+  candidates?: { place: { fleet_id: string; location: string; remote?: string }; outcome: string; text?: string; latency?: number; failed?: number; player?: string; ms?: number }[];
 }
 
 interface Explained {
   placement: { id: string; status: string; started: string; ended?: string; deadline: string; game_session_id?: string; location?: string; reason?: string };
   request: { max_players: number; name?: string; players?: { PlayerID: string }[] };
+  attempt?: { status: string; began: string; place: { fleet_id: string; location: string; remote?: string } };
   rounds: Round[];
   now?: Round;
 }
 
-const outcomes: Record<string, Tone> = { CHOSEN: "ok", NOT_NEEDED: "idle", NO_FREE_PROCESS: "idle", OVER_LATENCY_CAP: "warn", NOT_ALLOWED: "hold", NOT_IN_OVERRIDE: "hold", FLEET_NOT_ACTIVE: "fail", NO_SUCH_FLEET: "fail", TERMINAL_ALIAS: "fail" };
+const outcomes: Record<string, Tone> = { CHOSEN: "ok", NOT_NEEDED: "idle", NO_FREE_PROCESS: "idle", OVER_LATENCY_CAP: "warn", NOT_ALLOWED: "hold", NOT_IN_OVERRIDE: "hold", FLEET_NOT_ACTIVE: "fail", NO_SUCH_FLEET: "fail", TERMINAL_ALIAS: "fail", REMOTE_UNAVAILABLE: "fail" };
 
 /** One placement: its candidates now, or in the round that decided. */
 function Placement({ id }: { id: string }) {
@@ -261,6 +262,7 @@ function Placement({ id }: { id: string }) {
         <Facts of={[
           ["game session", p.game_session_id && <ID id={p.game_session_id} to={to("/sessions", { id: p.game_session_id })} text={shortID(p.game_session_id)} />],
           ["location", p.location],
+          ["at a remote", told.attempt && <span>{told.attempt.place.remote}, {told.attempt.place.location}: {told.attempt.status} (since <Ago at={told.attempt.began} />)</span>],
           ["why", p.reason],
           ["players", told.request.players?.length ? told.request.players.slice(0, 16).map((w) => <><A to={to("/players", { id: w.PlayerID })}>{w.PlayerID}</A> </>) : undefined],
           ["decided", round && <span>{round.result} (<Ago at={round.at} sentence />{round.cap ? `, cap ${round.cap} ms` : ""})</span>],
@@ -270,7 +272,7 @@ function Placement({ id }: { id: string }) {
             {round.candidates.map((c) => (
               <>
                 <Glyph tone={outcomes[c.outcome] ?? "idle"} />
-                <span><A to={to("/fleets", { id: c.place.fleet_id })}>{c.place.location}</A> <span class="dim mono">{c.place.fleet_id.slice(-12)}</span></span>
+                <span>{c.place.remote ? <>{c.place.location || "?"} <span class="tag">{c.place.remote}</span></> : <A to={to("/fleets", { id: c.place.fleet_id })}>{c.place.location}</A>} <span class="dim mono">{c.place.fleet_id.slice(-12)}</span></span>
                 <span class="text">{c.latency !== undefined ? `${Math.round(c.latency)} ms · ` : ""}{c.text ?? c.outcome}</span>
               </>
             ))}
