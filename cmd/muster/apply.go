@@ -24,7 +24,7 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Ser
 	if err != nil {
 		return nil, err
 	}
-	options := gamelift.Options{Region: c.Region, BaseEndpoint: &c.Endpoint, Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: 8}
+	options := gamelift.Options{Region: c.Region, BaseEndpoint: &c.Endpoint, Credentials: aws.AnonymousCredentials{}}
 	if c.HTTP != nil {
 		options.HTTPClient = c.HTTP
 	}
@@ -32,7 +32,7 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Ser
 		options.Credentials = credentials.NewStaticCredentialsProvider(k.AccessKeyID, k.SecretAccessKey, k.SessionToken)
 	}
 	return &live.Server{
-		API: gamelift.New(options), Endpoint: c.Endpoint, Region: c.Region, HTTP: c.HTTP, Keys: c.Credentials, Patience: patience,
+		API: gamelift.New(options, live.Patiently), Endpoint: c.Endpoint, Region: c.Region, HTTP: c.HTTP, Keys: c.Credentials, Patience: patience,
 		Tell: func(text string) { fmt.Fprintln(t.err, text) },
 	}, nil
 }

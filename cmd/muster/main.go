@@ -47,6 +47,7 @@ type commands struct {
 	Deploy deployCommand `cmd:"" help:"Bring a new build to a fleet without losing a game session, and take it back."`
 	Apply  applyCommand  `cmd:"" help:"Make a server what a file describes: builds, fleets, queues, matchmaking. Shows a plan first."`
 	Export exportCommand `cmd:"" help:"Write the set-up of a server as such a file, or as a bundle with its builds."`
+	Import importCommand `cmd:"" help:"Bring a set-up over from elsewhere."`
 
 	Webhooks webhooksCommand `cmd:"" help:"Receivers of notifications: what they took, and what they did not."`
 

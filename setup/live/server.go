@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -34,11 +36,31 @@ func (s *Server) tell(format string, args ...any) {
 	}
 }
 
+// throttled are the codes with which a server refuses to look at a request for now. In CBOR the
+// client leaves the namespace of the API before them.
+func throttled() map[string]struct{} {
+	codes := maps.Clone(retry.DefaultThrottleErrorCodes)
+	for code := range retry.DefaultThrottleErrorCodes {
+		codes["com.amazonaws.gamelift#"+code] = struct{}{}
+	}
+	return codes
+}
+
+// Patiently is an option of clients: what a server refuses for now is asked again, more often
+// and for longer than by default. An account answers a few requests a second for each operation.
+func Patiently(o *gamelift.Options) {
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.MaxAttempts = 12
+		s.RateLimiter = ratelimit.None
+		s.Retryables = append([]retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: throttled()}}, s.Retryables...)
+	})
+}
+
 // once is for operations that create something each time they are called: they are repeated
 // only if the server refused to look at the request.
 func once(o *gamelift.Options) {
 	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
-		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: throttled()}}
 	})
 }
 

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/test/node"
+)
+
+// A Muster that requires keys, and refuses some requests as AWS does under load, plays
+// AWS. Its set-up has more resources than a page, and some that have no counterpart.
+func TestImportAWS(t *testing.T) {
+	data := ""
+	account := node.InProcess(t, func(o *app.Options) { o.AcceptAny, data = false, o.DataDir })
+	key := filepath.Join(t.TempDir(), "credentials")
+	secret, err := os.ReadFile(filepath.Join(data, "admin-credentials"))
+	if err == nil {
+		err = os.WriteFile(key, secret, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials, err := readCredentials(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := node.ClientAs(account.URL(), credentials.AccessKeyID, credentials.SecretAccessKey)
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	for i := range 60 {
+		must(api.CreateAlias(ctx, &gamelift.CreateAliasInput{
+			Name: aws.String(fmt.Sprintf("alias %d", i)), RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeTerminal, Message: aws.String("closed")},
+		}))
+	}
+	must(api.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: aws.String("main"), NotificationTarget: aws.String("arn:aws:sns:us-east-1:000000000000:topic")}))
+	must(api.CreateGameServerGroup(ctx, &gamelift.CreateGameServerGroupInput{
+		GameServerGroupName: aws.String("group"), RoleArn: aws.String("arn:aws:iam::000000000000:role/r"), MinSize: aws.Int32(1), MaxSize: aws.Int32(1),
+		LaunchTemplate:      &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("template")},
+		InstanceDefinitions: []types.InstanceDefinition{{InstanceType: types.GameServerGroupInstanceTypeC5Large}, {InstanceType: types.GameServerGroupInstanceTypeC5Xlarge}},
+	}))
+
+	target, err := url.Parse(account.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, err := cbor.Marshal(map[string]string{"__type": "com.amazonaws.gamelift#ThrottlingException", "message": "Rate exceeded"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests, throttled atomic.Int64
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Rewrite, forward.Director = func(r *httputil.ProxyRequest) {
+		r.SetURL(target) // and keep Host, which is signed
+		r.Out.Host = r.In.Host
+	}, nil
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1)%30 != 0 {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		throttled.Add(1)
+		w.Header().Set("Content-Type", "application/cbor")
+		w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+		w.WriteHeader(http.StatusBadRequest)
+		w.Write(refused)
+	}))
+	defer front.Close()
+	t.Setenv("AWS_ENDPOINT_URL_GAMELIFT", front.URL)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", key)
+	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+
+	file := filepath.Join(t.TempDir(), "muster.yaml")
+	command := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := run(args, &streams{ctx: context.WithoutCancel(ctx), out: &out, err: &errs, screen: io.Discard}); code != 0 {
+			t.Fatalf("muster %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &errs)
+		}
+		return errs.String()
+	}
+	notes := command("import", "aws", "--profile", "default", "--region", "us-east-1", "--out", file)
+	for _, want := range []string{"queue main: its NotificationTarget arn:aws:sns:us-east-1:000000000000:topic", "game server group group"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes do not say %q:\n%s", want, notes)
+		}
+	}
+	if throttled.Load() == 0 {
+		t.Error("no request was throttled")
+	}
+	own := node.InProcess(t, nil)
+	command("apply", "-f", file, "--yes", "--endpoint", own.URL())
+	command("apply", "-f", file, "--drift", "--endpoint", own.URL())
+	there, err := node.Client(own.URL()).ListAliases(ctx, &gamelift.ListAliasesInput{Limit: aws.Int32(100)})
+	if err != nil || len(there.Aliases) != 60 {
+		t.Errorf("%d aliases came over, %v", len(there.Aliases), err)
+	}
+}
