@@ -156,13 +156,16 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
   const rules = (v.rules ?? []).slice(0, 8);
   const top = Math.max(1, ...rules.map((r) => r.pairs ?? 0));
   const next = v.coming?.[0];
+  const share = (n: number): string => `${Math.round((100 * n) / Math.max(1, v.pairs))} %`; // of the pairs that were compared
+  const few = v.short > 0 && v.short >= v.looked_at / 2;
+  const missing = `around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`;
   return (
     <div class="stack">
       <p>
-        {v.short > 0 && v.short >= v.looked_at / 2
-          ? `Players are the limit: around ${count(v.short)} of ${count(v.looked_at)} tickets, ${many(v.lacks, "player is", "players are")} missing for the smallest match.`
+        {few && v.free >= v.pairs / 2
+          ? `Players are the limit: ${missing}`
           : rules.length
-            ? `Rules are the limit: they keep ${count(v.pairs - v.free)} of ${count(v.pairs)} pairs of tickets apart.`
+            ? `Rules are the limit: they keep ${share(v.pairs - v.free)} of the pairs of tickets apart${few ? `; ${missing}` : "."}`
             : next && !next.in_ms && v.left < next.tickets
               ? "Nothing keeps these tickets apart; the next pass can match them."
               : `Rules are the limit: any two of these tickets could play, but ${next ? "few" : "no"} teams of enough players keep all rules.`}
@@ -183,11 +186,11 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
           {rules.map((r) => (
             <>
               <span>{r.rule ? <A to={to("/rules", { name: ruleSet, rule: r.rule })} title="the rule in its rule set">{r.rule}</A> : r.reason}</span>
-              <div class="track" role="img" aria-label={`${r.pairs ?? 0} pairs kept apart, ${r.only ?? 0} by nothing else`}>
+              <div class="track" role="img" aria-label={`${share(r.pairs ?? 0)} of pairs kept apart, ${share(r.only ?? 0)} by nothing else`}>
                 <div class="only" style={{ width: `${((r.only ?? 0) / top) * 100}%` }} />
                 <div class="also" style={{ width: `${(((r.pairs ?? 0) - (r.only ?? 0)) / top) * 100}%` }} />
               </div>
-              <span class="num">{count(r.pairs ?? 0)} pairs, <b>{count(r.only ?? 0)}</b> alone</span>
+              <span class="num">{share(r.pairs ?? 0)} of pairs, <b>{share(r.only ?? 0)}</b> alone</span>
             </>
           ))}
         </div>
