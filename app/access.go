@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // callers authenticates callers and checks what they may do.
@@ -19,13 +20,16 @@ type callers struct {
 	signed *signatures
 	limits *limits
 	master *auth.Master
-	region string
+	opts   *Options
 }
 
 // authenticate accepts any caller as a local admin with Options.AcceptAny, and otherwise
 // requires a signature or the cookie of a login to the console. Wrong ones are recorded in
 // the audit log and counted.
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
+	if name := awsrpc.ClaimedRegion(r); name != "" && !c.opts.isRegion(name) {
+		return awsrpc.Principal{}, nil, c.failed(r, action, fault.New(fault.InvalidSignature, "Credential: %s", c.opts.noRegion(name)))
+	}
 	if c.anyone {
 		local := auth.Anybody()
 		return awsrpc.Principal{Name: local.Name, Anonymous: true, Identity: local}, awsrpc.NoProof, nil
@@ -57,7 +61,7 @@ func (c *callers) loggedIn(r *http.Request, token string, action auth.Action) (a
 		return awsrpc.Principal{}, nil, c.failed(r, action, err)
 	}
 	c.signed.keys.UsedLogin(&l)
-	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.region, Identity: caller}, awsrpc.NoProof, nil
+	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.opts.Region, Identity: caller}, awsrpc.NoProof, nil
 }
 
 // still returns a fault if the sender of a request, which lasts, may not send requests any
@@ -213,10 +217,10 @@ func callerOf(p awsrpc.Principal) auth.Caller {
 // firstKeyFile is the file with the first key, in the data directory.
 const firstKeyFile = "admin-credentials"
 
-// firstKey creates an admin key if callers need one and there is none, and writes it
+// firstKey creates an admin key in the home region if callers need one and there is none, and writes it
 // to the data directory for the operator.
 func (d *domain) firstKey(ctx context.Context, o *Options) error {
-	if o.AcceptAny {
+	if o.AcceptAny || !o.isHome() {
 		return nil
 	}
 	for range d.keys.Keys(d.store.View()) {

@@ -10,30 +10,29 @@ import (
 
 // App is one Muster node. It must be started once; stopping it again does nothing.
 type App struct {
-	opts      Options
 	begun     time.Time
 	log       *slog.Logger
 	metrics   *metrics
-	masterKey masterKey
-	domain    *domain
+	masterKey *masterKey
+	name      *nodeName
 	site      *site
-	member    *member
-	health    *health
 	reloads   *reloads
-	local     local
-	confirmed *confirmed
+	regions   []*region // the home region first
+	own       *http.ServeMux
 
 	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc
 	done        chan struct{} // closed when the app has stopped, or must be stopped
 	failOnce    sync.Once
 	running     sync.WaitGroup
+	keeping     sync.WaitGroup // what replaces replicas
+
+	settings sync.Mutex // guards what a reload changes in opts
+	opts     Options
 
 	mu     sync.Mutex // guards what follows: the lifecycle
 	phase  phase
-	doors  *doors       // nil until this node has the state
 	server *http.Server // nil until it serves
-	cancel context.CancelFunc
 	failed error
 }
 
@@ -43,7 +42,7 @@ type App struct {
 func New(o Options) (*App, error) {
 	begun := time.Now()
 	o.setDefaults()
-	if err := o.validate(); err != nil {
+	if err := o.validateServer(); err != nil {
 		return nil, err
 	}
 	if err := o.makeDataDir(); err != nil {
@@ -53,23 +52,32 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, begun: begun, log: o.Logger, metrics: newMetrics(), masterKey: key, done: make(chan struct{})}
+	a := &App{opts: o, begun: begun, log: o.Logger, metrics: newMetrics(), masterKey: &key, name: &nodeName{opts: &o}, done: make(chan struct{})}
 	a.standing, a.endStanding = context.WithCancel(context.Background())
 	a.reloads = newReloads(a.metrics.registry)
-	a.confirmed = openConfirmed(&a.opts)
-	a.member = &member{opts: &a.opts, confirmed: a.confirmed.here, secret: key.NodeSecret()}
-	if a.site, err = newSite(&a.opts); err != nil {
+	if a.site, err = newSite(&o); err != nil {
 		return nil, err
 	}
-	a.domain, err = newDomain(&a.opts, o.driver(), key.Master, &front{a.site, a.metrics.registry, a.confirmed.last})
-	if err != nil {
-		return nil, err
+	for _, name := range o.regions() {
+		g, err := newRegion(a, name)
+		if err != nil {
+			return nil, err
+		}
+		a.regions = append(a.regions, g)
 	}
-	a.confirmed.store, a.confirmed.member = a.domain.store, a.member
-	a.site.origins = a.domain.players.Sites
-	a.measureLevel(a.metrics.registry)
-	a.health = &health{member: a.member, store: a.domain.store, patience: o.LeaseTTL}
+	a.site.origins = func() []string { return a.home().domain.players.Sites() }
+	a.own = a.ownPaths()
 	return a, nil
+}
+
+// home returns the replica of the home region.
+func (a *App) home() *replica { return a.regions[0].now.Load() }
+
+// optionsIn returns the options for a region, as last read.
+func (a *App) optionsIn(region string) *Options {
+	a.settings.Lock()
+	defer a.settings.Unlock()
+	return a.opts.in(region)
 }
 
 // URL returns the base URL in the ready line: "" before Start.
@@ -90,5 +98,6 @@ func (a *App) Err() error {
 	return a.failed
 }
 
-// Digest returns the SHA-256 of the committed state, in hex (store.Snapshot.Digest).
-func (a *App) Digest() string { return a.domain.store.View().Digest() }
+// Digest returns the SHA-256 of the committed state of the home region, in hex
+// (store.Snapshot.Digest).
+func (a *App) Digest() string { return a.home().domain.store.View().Digest() }

@@ -48,17 +48,17 @@ func newBench(b testing.TB) *bench {
 	t.must(err)
 	t.must(a.Start(ctx))
 	b.Cleanup(func() { t.must(a.Stop(context.Background())) })
-	t.key, err = a.domain.keys.Create(ctx, auth.Spec{Name: "bench", Role: auth.GameBackend})
+	t.key, err = a.home().domain.keys.Create(ctx, auth.Spec{Name: "bench", Role: auth.GameBackend})
 	t.must(err)
-	_, err = a.domain.fleets.Locations.Create(ctx, benchLocation, nil)
+	_, err = a.home().domain.fleets.Locations.Create(ctx, benchLocation, nil)
 	t.must(err)
-	t.fleet, err = a.domain.fleets.Create.Do(ctx, fleet.CreateInput{Name: "bench", ComputeType: fleet.Anywhere, Locations: []string{benchLocation}})
+	t.fleet, err = a.home().domain.fleets.Create.Do(ctx, fleet.CreateInput{Name: "bench", ComputeType: fleet.Anywhere, Locations: []string{benchLocation}})
 	t.must(err)
-	_, err = a.domain.matches.RuleSets.Create(ctx, flexmatch.RuleSetInput{Name: "bench", Body: `{"ruleLanguageVersion": "1.0",
+	_, err = a.home().domain.matches.RuleSets.Create(ctx, flexmatch.RuleSetInput{Name: "bench", Body: `{"ruleLanguageVersion": "1.0",
 		"playerAttributes": [{"name": "skill", "type": "number"}], "teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
 		"rules": [{"name": "never", "type": "comparison", "operation": "<", "referenceValue": 0, "measurements": ["flatten(teams[*].players.attributes[skill])"]}]}`})
 	t.must(err)
-	_, err = a.domain.matches.Configurations.Create(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+	_, err = a.home().domain.matches.Configurations.Create(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
 		Name: "bench", RuleSet: "bench", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
 	}})
 	t.must(err)
@@ -74,7 +74,7 @@ func (t *bench) must(err error) {
 
 // processes makes n game server processes that are ready for a game session.
 func (t *bench) processes(n int) {
-	ctx, d := t.Context(), t.domain
+	ctx, d := t.Context(), t.home().domain
 	for i := range n {
 		ref := compute.Ref{FleetID: t.fleet.ID, ComputeName: fmt.Sprint("host-", i/1000), ProcessID: fmt.Sprint("process-", i)}
 		if i%1000 == 0 {
@@ -101,9 +101,9 @@ func (t *bench) games(n int) []string {
 	t.processes(n)
 	ids := make([]string, n)
 	for i := range ids {
-		g, err := t.domain.sessions.Create(t.Context(), session.CreateInput{FleetID: t.fleet.ID, Location: benchLocation, MaxPlayers: 10})
+		g, err := t.home().domain.sessions.Create(t.Context(), session.CreateInput{FleetID: t.fleet.ID, Location: benchLocation, MaxPlayers: 10})
 		t.must(err)
-		t.must(t.domain.sessions.Activate(t.Context(), compute.ParseRef(g.ProcessKey), g.ID))
+		t.must(t.home().domain.sessions.Activate(t.Context(), compute.ParseRef(g.ProcessKey), g.ID))
 		ids[i] = g.ID
 	}
 	return ids
@@ -223,7 +223,7 @@ func BenchmarkAPI(b *testing.B) {
 	b.Run("DescribeMatchmaking", func(b *testing.B) {
 		t := newBench(b)
 		skill := 1.0
-		_, _, err := t.domain.matches.Start(b.Context(), flexmatch.StartInput{Configuration: "bench", TicketID: "ticket-1", Players: []flexmatch.Player{{
+		_, _, err := t.home().domain.matches.Start(b.Context(), flexmatch.StartInput{Configuration: "bench", TicketID: "ticket-1", Players: []flexmatch.Player{{
 			ID: "ana", Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
 		}}})
 		t.must(err)

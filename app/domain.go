@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -70,6 +71,7 @@ type domain struct {
 	lobby      *lobby.Service
 	players    *backend.Settings
 	pages      *pages.Pages
+	origins    *origins
 	tails      tails
 }
 
@@ -79,6 +81,7 @@ type front struct {
 	site      *site
 	metrics   prometheus.Registerer
 	confirmed func() uint64 // the last sequence of the state that this node knows was confirmed
+	home      *homeClient   // for another region than the home region
 }
 
 // newDomain registers everything on a store that is not open yet, from the lowest package
@@ -99,14 +102,14 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	if err != nil {
 		return nil, err
 	}
-	d := &domain{store: st, master: master, events: event.New(st, o.Events), tags: tag.New(st), auditSink: sink}
+	d := &domain{store: st, master: master, events: event.New(st, o.Events), tags: tag.New(st), origins: newOrigins(st), auditSink: sink}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
-	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics), master: master, region: o.Region}
+	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics), master: master, opts: o}
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
 	d.containers = container.New(st, container.Deps{Events: d.events, Tags: d.tags, Resolve: registry.New(o.Registries).Resolve}, container.Options{Home: o.home(), Logger: o.Logger})
-	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable, Definitions: d.definition})
+	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Regions: o.Regions, Builds: d.hostable, Definitions: d.definition})
 	d.builds.SetInUse(d.hosted)
 	d.containers.SetInUse(d.fleets.UsesVersion)
 	d.containers.OnReady(func(tx *store.Tx, v *container.Version) { d.fleets.Follow(tx, definitionOf(v)) })
@@ -181,9 +184,13 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 			issuer = func() string { return f.site.URL() + "/player" }
 		}
 	}
-	d.identity, err = identity.New(d.store, identity.Deps{Events: d.events, Secrets: d.master, Logger: o.Logger}, identity.Options{
+	accounts := identity.Options{
 		Issuer: issuer, Audience: c.Audience, Algorithm: c.Algorithm, AccessLife: c.AccessLife, GuestKeep: c.GuestKeep, Providers: c.Providers,
-	})
+	}
+	if f != nil && !o.isHome() {
+		accounts.Home = f.home.datum
+	}
+	d.identity, err = identity.New(d.store, identity.Deps{Events: d.events, Secrets: d.master, Logger: o.Logger}, accounts)
 	if err != nil {
 		return err
 	}
@@ -282,7 +289,7 @@ func (o *Options) driver() store.Driver {
 	case o.usesPostgres():
 		return postgres.New(o.Store).WithPassword(o.StorePassword)
 	}
-	return sqlite.New(o.DataDir)
+	return sqlite.New(cmp.Or(o.directory, o.DataDir))
 }
 
 // makeDataDir creates the data directory, or removes other users' access to it.

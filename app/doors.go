@@ -63,18 +63,18 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		}),
 		scaling: autoscaling.New(autoscaling.Options{
 			Store: d.store, Groups: d.groups, Logger: o.Logger,
-			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits, master: d.master, region: o.Region}).allowBody,
+			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits, master: d.master, opts: o}).allowBody,
 		}),
 		admin: admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
 		players: backend.New(backend.Deps{
 			Store: d.store, Identity: d.identity, Fleets: d.fleets, Lobby: d.lobby,
-			Base: at.base, Beacon: at.beaconAddress(), Operator: d.callers.claimOf, Logger: o.Logger, Registerer: metrics,
+			Base: o.endpoint(at.base), Origin: at.base, Beacon: at.beaconAddress(), Operator: d.callers.claimOf, Logger: o.Logger, Registerer: metrics,
 		}, d.players),
 	}
 	access := o.remoteAccess(d)
 	all.hosts = hosts.New(hosts.Options{
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Containers: d.containers, Objects: d.objects,
-		GameServerURL: at.gameServers(), Home: o.home(),
+		GameServerURL: at.gameServers(o), Home: o.home(),
 		BuildKey:     ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
 		Certificates: d.authority,
 		Relay:        all.servers.Relay,
@@ -87,7 +87,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
 		FleetIQ: d.groups, Placements: d.placements, Matches: d.matches,
 		Builds: d.builds, Containers: d.containers, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
-		GameServerURL: at.gameServers(), Beacon: all.players.BeaconOf,
+		GameServerURL: at.gameServers(o), Beacon: all.players.BeaconOf,
 	}
 	if access != nil {
 		access.offers = all.hosts.OffersShells

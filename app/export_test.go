@@ -17,27 +17,27 @@ import (
 )
 
 // Handler serves requests as the listener does, without the outer door.
-func (a *App) Handler() http.Handler { return a.routes() }
+func (a *App) Handler() http.Handler { return a.front() }
 
 // DataDir returns the data directory.
 func (a *App) DataDir() string { return a.opts.DataDir }
 
 // MakeFleet creates a managed fleet of an archive, without the API.
 func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
-	b, err := a.domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
+	b, err := a.home().domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
 	if err != nil {
 		return nil, err
 	}
-	content, err := a.domain.objects.Stage(bytes.NewReader(archive), 1<<30)
+	content, err := a.home().domain.objects.Stage(bytes.NewReader(archive), 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	at := a.domain.builds.Place(b)
-	if _, err := a.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
+	at := a.home().domain.builds.Place(b)
+	if _, err := a.home().domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		switch now := a.domain.builds.Get(a.domain.store.View(), b.ID); {
+		switch now := a.home().domain.builds.Get(a.home().domain.store.View(), b.ID); {
 		case now.Status == build.Ready:
 			in := fleet.CreateInput{
 				Name: "managed", ComputeType: fleet.EC2,
@@ -47,7 +47,7 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 			if change != nil {
 				change(&in)
 			}
-			return a.domain.fleets.Create.Do(ctx, in)
+			return a.home().domain.fleets.Create.Do(ctx, in)
 		case now.Status == build.Failed:
 			return nil, fmt.Errorf("the build is FAILED: %s", now.Reason)
 		case time.Now().After(end):
@@ -58,14 +58,14 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 
 // JoinToken creates a join token for the home region.
 func (a *App) JoinToken(ctx context.Context) (string, error) {
-	token, _, err := a.domain.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
+	token, _, err := a.home().domain.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
 	return token, err
 }
 
 // Logs returns the stored logs of a fleet's processes, by key.
 func (a *App) Logs(fleetID string) map[string]int64 {
 	all := map[string]int64{}
-	for o := range a.domain.objects.List(a.domain.store.View(), object.LogBucket, fleetID+"/", "") {
+	for o := range a.home().domain.objects.List(a.home().domain.store.View(), object.LogBucket, fleetID+"/", "") {
 		all[o.Key] = o.Size
 	}
 	return all
@@ -74,15 +74,16 @@ func (a *App) Logs(fleetID string) map[string]int64 {
 // OwnWithoutLease makes an app that was not started own the cell as if it had got the
 // lease long ago.
 func (a *App) OwnWithoutLease(ctx context.Context) error {
+	r := a.home()
 	var err error
-	if a.member.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {
+	if r.member.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {
 		return err
 	}
-	if err := a.member.keeper.Close(ctx); err != nil {
+	if err := r.member.keeper.Close(ctx); err != nil {
 		return err
 	}
-	a.member.gate = cell.NewGate(a.member.keeper)
-	return a.own(ctx)
+	r.member.gate = cell.NewGate(r.member.keeper)
+	return r.own(ctx)
 }
 
 // Addr returns the listener's address: nil before Start.
@@ -108,7 +109,7 @@ func (a *App) MetricsAddr() net.Addr {
 
 // CertificatePath returns what GetComputeCertificate answers on a compute.
 func (a *App) CertificatePath(fleetID, computeName string) string {
-	if c := a.domain.computes.Get(a.domain.store.View(), fleetID, computeName); c != nil {
+	if c := a.home().domain.computes.Get(a.home().domain.store.View(), fleetID, computeName); c != nil {
 		return c.CertificatePath
 	}
 	return ""

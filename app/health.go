@@ -12,9 +12,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// health answers whether the node runs, and whether it accepts work.
+// health answers whether a replica accepts work.
 type health struct {
-	serves   atomic.Bool // the app has started and is not to be stopped
+	serves   atomic.Bool // the replica has settled and is not to be stopped
 	member   *member
 	store    *store.Store
 	follows  atomic.Bool   // the node keeps the state in memory while it stands by
@@ -22,7 +22,7 @@ type health struct {
 }
 
 // alive answers that the process is running.
-func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
+func (a *App) alive(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
 }
 
@@ -37,21 +37,75 @@ type readiness struct {
 	Aside  string `json:"aside,omitzero"`  // why the node's release must not own the cell
 }
 
-// ready answers whether the node accepts work.
-func (h *health) ready(w http.ResponseWriter, _ *http.Request) {
-	ready := h.readiness()
-	status := http.StatusOK
-	if ready.Reason != "" || !h.serves.Load() {
-		ready.Status, status = "not ready", http.StatusServiceUnavailable
-	}
-	body, err := json.Marshal(ready)
-	if err != nil {
-		body, status = []byte(`{"status":"not ready"}`), http.StatusInternalServerError
-	}
-	writeJSON(w, status, string(body))
+// nodeReadiness is the answer of /readyz of a node with several regions.
+type nodeReadiness struct {
+	Status  string               `json:"status"`
+	Regions map[string]readiness `json:"regions"`
 }
 
+const notReady = "not ready"
+
+// ready answers whether the node accepts work; with ?region=NAME, for one of several regions.
+func (a *App) ready(w http.ResponseWriter, r *http.Request) {
+	if asked := r.URL.Query().Get("region"); a.opts.several() && asked == "" {
+		answer := a.readiness()
+		answerReady(w, answer.Status, answer)
+		return
+	} else if a.opts.several() && !a.opts.isRegion(asked) {
+		writeJSON(w, http.StatusNotFound, `{"message":"region: there is no such region"}`)
+		return
+	} else if a.opts.several() {
+		one := a.regionOf(asked).now.Load().health.readiness()
+		answerReady(w, one.Status, one)
+		return
+	}
+	one := a.home().health.readiness()
+	answerReady(w, one.Status, one)
+}
+
+// readiness returns how ready the node is in each region. It is ready if it is in any, unless
+// there is one that it cannot reach: what a region lacks everywhere is no reason to send the
+// requests of other regions elsewhere.
+func (a *App) readiness() nodeReadiness {
+	all := nodeReadiness{Status: notReady, Regions: map[string]readiness{}}
+	cut := false
+	for _, g := range a.regions {
+		r := g.now.Load()
+		one := r.health.readiness()
+		all.Regions[g.name] = one
+		if one.Status != notReady {
+			all.Status = one.Status
+		}
+		cut = cut || r.member.joined() && r.member.gate.Unreachable() != nil
+	}
+	if cut {
+		all.Status = notReady
+	}
+	return all
+}
+
+func answerReady(w http.ResponseWriter, status string, answer any) {
+	code := http.StatusOK
+	if status == notReady {
+		code = http.StatusServiceUnavailable
+	}
+	body, err := json.Marshal(answer, json.Deterministic(true))
+	if err != nil {
+		body, code = []byte(`{"status":"not ready"}`), http.StatusInternalServerError
+	}
+	writeJSON(w, code, string(body))
+}
+
+// readiness returns whether the replica accepts work, and why not.
 func (h *health) readiness() readiness {
+	ready := h.condition()
+	if ready.Reason != "" || !h.serves.Load() {
+		ready.Status = notReady
+	}
+	return ready
+}
+
+func (h *health) condition() readiness {
 	ready := readiness{Status: "ready"}
 	if !h.member.joined() {
 		ready.Reason = h.unwritable()

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"sync"
 	"time"
-
-	"github.com/musterhq/muster/internal/store/postgres"
-	"github.com/musterhq/muster/internal/wake"
 )
 
-// phase is the app's phase of life; it only moves forward.
+// phase is the phase of life of an app or a replica; it only moves forward.
 type phase int
 
 const (
@@ -35,11 +32,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
-	a.mu.Lock()
-	if a.doors != nil { // a standby shows nothing yet
-		a.local.start()
+	if home := a.home(); home.owns() { // a standby shows nothing yet
+		home.local.start()
 	}
-	a.mu.Unlock()
 	for waiting := true; waiting; {
 		select {
 		case <-o.Hangup:
@@ -71,14 +66,32 @@ func (a *App) Start(ctx context.Context) error {
 	if err := a.start(ctx); err != nil {
 		return errors.Join(err, a.tearDown(ctx))
 	}
-	a.health.serves.Store(true)
-	a.running.Go(func() { a.confirmed.keep(a.standing) })
-	if a.doors == nil {
-		a.log.Info("standing by", "url", a.site.base)
-		return nil
+	for _, g := range a.regions {
+		r := g.now.Load()
+		r.serves()
+		if r.owns() {
+			r.log.Info("ready", "url", a.site.base, "region", g.name, "store", a.opts.storeKind(), "operations", len(r.doors.api.Handled()))
+		} else {
+			r.log.Info("standing by", "url", a.site.base, "region", g.name)
+		}
+		a.keeping.Go(func() { a.keep(g) })
 	}
-	a.log.Info("ready", "url", a.site.base, "store", a.opts.storeKind(), "operations", len(a.doors.api.Handled()))
 	return nil
+}
+
+// keep looks after a region until the app stops. The app cannot go on without its only
+// region: its supervisor starts it again.
+func (a *App) keep(g *region) {
+	if a.opts.several() {
+		g.keep(a.standing)
+		return
+	}
+	r := g.now.Load()
+	select {
+	case <-a.standing.Done():
+	case <-r.over:
+		a.fail(r.err())
+	}
 }
 
 // start does each step of the start; tearDown undoes those of a failed start.
@@ -91,124 +104,55 @@ func (a *App) start(ctx context.Context) error {
 		a.running.Go(func() { a.failIf(a.metrics.serve()) })
 	}
 	if a.opts.usesPostgres() {
-		return a.join(ctx)
+		return a.startShared(ctx)
 	}
-	if err := a.openState(ctx); err != nil {
+	if err := a.each(func(r *replica) error { return r.open(ctx) }); err != nil {
 		return err
 	}
-	if err := a.site.open(a.member.forwarded, a.metrics.registry); err != nil {
+	if err := a.site.open(a.forwarded, a.metrics.registry); err != nil {
 		return err
 	}
-	if err := a.work(ctx); err != nil {
+	if err := a.each(func(r *replica) error { return r.settle(ctx) }); err != nil {
 		return err
 	}
-	if err := a.domain.store.Raise(ctx, a.opts.level()); err != nil { // no other node shares the state
-		return err
-	}
-	a.serve(a.routes())
+	a.serve(a.front())
 	return nil
 }
 
-// work opens the doors of a node that has the state, and starts everything behind them.
-func (a *App) work(ctx context.Context) error {
-	a.site.openBeacon()
-	doors, err := openDoors(a.domain, a.site, &a.opts, a.metrics.registry)
-	if err != nil {
+// startShared starts a node of a cell, which serves immediately: by itself what it owns, and
+// the rest by forwarding to the owners as a standby.
+func (a *App) startShared(ctx context.Context) error {
+	if err := a.site.open(a.forwarded, a.metrics.registry); err != nil {
 		return err
 	}
-	a.doors = doors
-	a.serverRoutes(doors.admin)
-	if err := a.domain.firstKey(ctx, &a.opts); err != nil {
+	if err := a.name.take(); err != nil {
 		return err
 	}
-	if err := a.domain.notices.Open(ctx); err != nil {
+	if err := a.each(func(r *replica) error { return r.open(ctx) }); err != nil {
 		return err
 	}
-	if err := a.domain.identity.Open(ctx); err != nil {
-		return err
+	a.serve(a.front())
+	member := a.home().member
+	if err := member.gate.ReachesItself(ctx); err != nil {
+		a.log.Warn("this node does not reach itself at its node address, so other nodes may not either; they forward to it there when it owns the cell", "address", member.address, "error", err)
 	}
-	a.local.open(a)
-	a.runLoops()
-	return nil
+	return a.each(func(r *replica) error { return r.settle(ctx) })
 }
 
-// openState opens the store and informs the domain that the sockets of the previous node
-// are gone.
-func (a *App) openState(ctx context.Context) error {
-	if err := a.domain.store.Open(ctx); err != nil {
-		return err
-	}
-	if err := adopt(ctx, a.domain, &a.masterKey); err != nil {
-		return err
-	}
-	n, err := a.domain.computes.Restart(ctx)
-	if err != nil {
-		return fmt.Errorf("take over game server processes: %w", err)
-	}
-	if n > 0 {
-		a.log.Info("game server processes have a grace to reconnect", "processes", n)
-	}
-	return nil
-}
-
-// warnOfDatabase logs the risks of the database, each time that this node begins to own
-// the cell.
-func (a *App) warnOfDatabase(ctx context.Context) {
-	p, ok := a.opts.driver().(*postgres.Driver)
-	if !ok {
-		return
-	}
-	risks, err := p.Risks(ctx)
-	if err != nil {
-		a.log.Debug("the database was not looked at", "error", err)
-	}
-	for _, risk := range risks {
-		a.log.Warn(risk)
-	}
-}
-
-// runLoops starts the background work, which runs until tearDown.
-func (a *App) runLoops() {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.cancel = cancel
-	reloaded := wake.NewNudge()
-	a.domain.store.OnReload(reloaded.Send)
-	for _, loop := range slices.Concat(a.domain.loops(), a.doors.loops()) {
-		a.running.Go(func() { loop(ctx) })
-	}
-	if a.site.beacon != nil {
-		a.running.Go(func() { _ = a.site.beacon.Serve(ctx) }) // a socket that fails is measured as loss
-	}
-	a.running.Go(func() { a.resync(ctx, reloaded) })
-	a.running.Go(func() { a.endWhenLost(ctx, a.domain.store.Lost()) })
-	a.running.Go(func() { a.warnOfDatabase(ctx) })
-}
-
-// resync makes the domain check its sockets after each reload of the store.
-func (a *App) resync(ctx context.Context, reloaded <-chan struct{}) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-reloaded:
-		}
-		a.domain.matches.Resync()
-		if err := a.domain.computes.Resync(ctx); err != nil && ctx.Err() == nil {
-			a.log.Error("connections not compared with the state read again", "error", err)
+// each calls f for the replica of each region, until one fails.
+func (a *App) each(f func(*replica) error) error {
+	for _, g := range a.regions {
+		err := f(g.now.Load())
+		switch {
+		case err == nil:
+		case a.opts.several():
+			return fmt.Errorf("region %s: %w", g.name, err)
+		default:
+			return err
 		}
 	}
+	return nil
 }
-
-// endWhenLost ends the app when another node has taken the cell.
-func (a *App) endWhenLost(ctx context.Context, lost <-chan struct{}) {
-	select {
-	case <-ctx.Done():
-	case <-lost:
-		a.fail(errOvertaken)
-	}
-}
-
-var errOvertaken = errors.New("another node has taken the cell; this one can change nothing any more")
 
 // failIf marks the app as one that has to be stopped, if there is an error.
 func (a *App) failIf(err error) {
@@ -219,7 +163,6 @@ func (a *App) failIf(err error) {
 
 // fail marks the app as one that has to be stopped.
 func (a *App) fail(err error) {
-	a.health.serves.Store(false)
 	a.failOnce.Do(func() {
 		a.log.Error("stopping", "error", err)
 		go func() { // Start or Stop may hold the mutex
@@ -248,8 +191,10 @@ func (a *App) serve(h http.Handler) {
 // and makes what was accepted durable. ctx limits the waiting. Game server processes keep
 // running; they reconnect to the next start. Stopping a second time does nothing.
 func (a *App) Stop(ctx context.Context) error {
-	a.local.stop()
-	a.endStanding() // ends a takeover in progress, which holds the mutex
+	for _, g := range a.regions {
+		g.now.Load().halt()
+	}
+	a.endStanding()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase == phaseStopped {
@@ -261,36 +206,33 @@ func (a *App) Stop(ctx context.Context) error {
 // tearDown ends whatever runs. a.mu must be held.
 func (a *App) tearDown(ctx context.Context) error {
 	a.phase = phaseStopped
-	a.health.serves.Store(false)
 	a.endStanding()
-	drained := a.drain(ctx)
-	if a.cancel != nil {
-		a.cancel()
+	a.keeping.Wait()
+	errs := make([]error, len(a.regions)+1)
+	replicas := make([]*replica, len(a.regions))
+	for i, g := range a.regions {
+		replicas[i] = g.now.Load()
+		replicas[i].halt()
+		replicas[i].shed(ctx)
 	}
+	errs[len(a.regions)] = a.drain(ctx)
 	a.metrics.close()
-	a.running.Wait()
-	var served error
-	if a.doors != nil { // after the loops, which send game servers what only this node can
-		served = a.doors.close(ctx)
-		a.domain.flushAudit()
+	var ending sync.WaitGroup
+	for i, r := range replicas {
+		ending.Go(func() { errs[i] = r.end(ctx) })
 	}
-	err := errors.Join(drained, served, a.domain.store.Close(), a.member.leave(ctx))
+	ending.Wait()
+	a.running.Wait()
+	a.name.release()
 	if a.failed == nil {
 		close(a.done)
 	}
 	a.log.Info("stopped")
-	return err
+	return errors.Join(errs...)
 }
 
-// drain stops accepting and waits for the requests in flight, but not for streams, which
-// end immediately.
+// drain stops accepting and waits for the requests in flight.
 func (a *App) drain(ctx context.Context) error {
-	if a.doors != nil {
-		a.doors.endStreams(ctx)
-	}
-	if a.member.joined() {
-		a.member.gate.Close()
-	}
 	if a.server == nil {
 		if a.site.listener != nil {
 			return a.site.listener.Close()

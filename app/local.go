@@ -22,16 +22,16 @@ type local struct {
 
 // open creates the demo and the host, if they are configured. The host, which runs the
 // demo's processes too, is registered as their launcher.
-func (l *local) open(a *App) {
-	d := a.domain
+func (l *local) open(r *replica) {
+	d, at := r.domain, r.node.site
 	var hosted host.Options
-	if a.opts.Host != nil {
-		hosted = *a.opts.Host
+	if r.opts.Host != nil {
+		hosted = *r.opts.Host
 	}
-	if o := a.opts.Demo; o != nil {
+	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
 			Places: d.places(), Store: d.store, Events: d.events, Sessions: d.sessions,
-			Dir: a.opts.file("demo"), URL: a.site.base, Login: a.opts.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
+			Dir: r.opts.file("demo"), URL: at.base, Login: r.opts.login(), Out: r.opts.Out, Logger: r.log, Started: r.node.begun,
 		})
 		hosted.Exec = g.Program()
 		l.runs = append(l.runs, g.Run)
@@ -41,10 +41,10 @@ func (l *local) open(a *App) {
 	}
 	h := host.New(hosted, host.Services{
 		Places: d.places(),
-		Dir:    a.opts.absolute("agent"), URL: a.site.base, GameServerURL: a.site.gameServers(), Login: a.opts.login(),
-		Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
+		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
+		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log,
 		JoinToken: func(ctx context.Context) (string, error) {
-			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
+			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: r.opts.Region})
 			return token, err
 		},
 	})

@@ -5,29 +5,52 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // metrics are the figures of a node, and where they are served.
 type metrics struct {
-	registry *prometheus.Registry
-	listener net.Listener // of their own; nil: the paths have them, or not open yet
+	registry *prometheus.Registry // of the node itself
+	listener net.Listener         // of their own; nil: the paths have them, or not open yet
 	server   *http.Server
+
+	mu      sync.Mutex
+	regions map[string]prometheus.Gatherer // of their replicas
 }
 
 func newMetrics() *metrics {
-	m := &metrics{registry: prometheus.NewRegistry()}
+	m := &metrics{registry: prometheus.NewRegistry(), regions: map[string]prometheus.Gatherer{}}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
+// set makes g the figures of a region.
+func (m *metrics) set(region string, g prometheus.Gatherer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.regions[region] = g
+}
+
+// Gather implements prometheus.Gatherer with the figures of the node and of all regions.
+func (m *metrics) Gather() ([]*dto.MetricFamily, error) {
+	m.mu.Lock()
+	all := prometheus.Gatherers{m.registry}
+	for _, g := range m.regions {
+		all = append(all, g)
+	}
+	m.mu.Unlock()
+	return all.Gather()
+}
+
 // handle adds the metrics to the paths of a listener.
 func (m *metrics) handle(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m, promhttp.HandlerOpts{}))
 }
 
 // open opens a listener for metrics alone; serve serves it.

@@ -11,50 +11,47 @@ import (
 
 // paths are the first parts of the paths that the listener uses itself; no bucket may
 // have such a name.
-var paths = []string{"admin", "agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
-
-// ownPaths returns the paths that answer about this node itself.
-func (a *App) ownPaths() *http.ServeMux {
-	own := http.NewServeMux()
-	own.HandleFunc("GET /healthz", a.health.alive)
-	own.HandleFunc("GET /readyz", a.health.ready)
-	if a.opts.MetricsListen == "" {
-		a.metrics.handle(own)
-	}
-	return own
-}
+var paths = []string{"admin", "agent", "beacon", "console", "deployment", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "regions", "service"}
 
 // routes routes each request to its door. Requests in AWS's protocols are recognized by
 // their headers, game servers by their query, those of the Auto Scaling API by the service
 // that they are signed for, files by a signature for S3 or their bucket, and everything
 // else by its path.
-func (a *App) routes() http.Handler {
-	paths, audited := a.ownPaths(), a.domain.audited
+func (r *replica) routes() http.Handler {
+	doors := r.doors
+	paths, audited := http.NewServeMux(), r.domain.audited
 	yields := store.WithYield // the first changes to be refused while too many wait to become durable
-	paths.Handle("/console/", audited("console", a.doors.console, nil))
-	paths.Handle("/agent/", audited("agent", a.doors.hosts, nil))
-	paths.Handle("/player/", audited("player", a.doors.players, yields))
-	paths.Handle("/notify/", audited("notify", a.domain.notices, yields))
-	paths.Handle("/admin/", audited("admin", a.doors.admin, yields))
+	paths.Handle("/console/", audited("console", doors.console, nil))
+	paths.Handle("/agent/", audited("agent", doors.hosts, nil))
+	paths.Handle("/player/", audited("player", doors.players, yields))
+	paths.Handle("/notify/", audited("notify", r.domain.notices, yields))
+	paths.Handle("/admin/", audited("admin", doors.admin, yields))
+	if r.opts.several() && r.opts.isHome() {
+		paths.Handle("/deployment/", &homeDoor{r.domain, r.opts.Region, r.node.masterKey.NodeSecret()})
+	}
 	paths.HandleFunc("GET /{$}", welcome)
 	paths.HandleFunc("/", nothingHere)
-	servers := audited("gameserver", a.doors.servers, nil)
-	api, files := audited("api", a.doors.api, yields), audited("files", a.doors.uploads, yields)
-	scaling := audited("autoscaling", a.doors.scaling, nil)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	servers := audited("gameserver", doors.servers, nil)
+	api, files := audited("api", doors.api, yields), audited("files", doors.uploads, yields)
+	scaling := audited("autoscaling", doors.scaling, nil)
+	all := http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		switch {
-		case a.doors.api.Match(r):
-			api.ServeHTTP(w, r)
-		case serversdk.Match(r):
-			servers.ServeHTTP(w, r)
-		case a.doors.scaling.Match(r):
-			scaling.ServeHTTP(w, r)
-		case a.doors.uploads.Match(r):
-			files.ServeHTTP(w, r)
+		case doors.api.Match(rq):
+			api.ServeHTTP(w, rq)
+		case serversdk.Match(rq):
+			servers.ServeHTTP(w, rq)
+		case doors.scaling.Match(rq):
+			scaling.ServeHTTP(w, rq)
+		case doors.uploads.Match(rq):
+			files.ServeHTTP(w, rq)
 		default:
-			paths.ServeHTTP(w, r)
+			paths.ServeHTTP(w, rq)
 		}
 	})
+	if r.opts.several() {
+		return withoutRegion(all)
+	}
+	return all
 }
 
 // welcome sends people to the console. Programs do not ask for HTML.

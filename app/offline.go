@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// Backup writes the state to a new file, a SQLite database; a server may be running on
+// Backup writes the state of a region to a new file, a SQLite database; a server may be running on
 // it. It does not contain the master key, which must be kept as well.
 func Backup(ctx context.Context, o Options, file string) error {
 	d, err := inspect(&o, o.driver)
@@ -111,6 +111,7 @@ func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	*o = *o.in(o.Region)
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err
@@ -133,6 +134,9 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
+	}
+	if !o.isHome() {
+		return nil, fmt.Errorf("keys: they are in the home region %s; leave region out", o.regions()[0])
 	}
 	if err := o.stateExists(ctx, stopped); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)

@@ -96,6 +96,12 @@ type Options struct {
 
 	// Region and Account are part of ARNs. Defaults us-east-1 and 000000000000.
 	Region, Account string
+	// Regions are the regions of the deployment, each with a state of its own. The first is
+	// the home region, which has the keys of operators and the accounts of players. All nodes
+	// of a deployment have the same regions in the same order. Default: Region alone.
+	Regions []string
+
+	directory string // of a SQLite state, if it is not DataDir (region.go)
 
 	// AcceptAny accepts callers with any credentials or none. It requires a loopback
 	// Listen.
@@ -202,6 +208,9 @@ func (o *Options) setDefaults() {
 	o.Store = cmp.Or(o.Store, DefaultStore)
 	o.Cell = cmp.Or(o.Cell, "default")
 	o.MasterKeyFile = cmp.Or(o.MasterKeyFile, o.file("master.key"))
+	if len(o.Regions) > 0 {
+		o.Region = cmp.Or(o.Region, o.Regions[0])
+	}
 	o.Region = cmp.Or(o.Region, DefaultRegion)
 	o.Account = cmp.Or(o.Account, DefaultAccount)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
@@ -271,6 +280,9 @@ func (o *Options) validate() error {
 	if err := o.validateOIDC(); err != nil {
 		return err
 	}
+	if err := o.validateRegions(); err != nil {
+		return err
+	}
 	if err := o.validateLimits(); err != nil {
 		return err
 	}
@@ -304,9 +316,15 @@ func (o *Options) usesPostgres() bool {
 	return strings.HasPrefix(o.Store, "postgres://") || strings.HasPrefix(o.Store, "postgresql://")
 }
 
-// maxPublicURL leaves room for the path within the 128 characters that the API
-// allows a GameLiftServiceSdkEndpoint.
-const maxPublicURL = 128 - len(gameServerPath) - 1
+// maxPublicURL returns how long a public URL may be: it leaves room for the path within the
+// 128 characters that the API allows a GameLiftServiceSdkEndpoint.
+func (o *Options) maxPublicURL() int {
+	most := 128 - len(gameServerPath) - 1
+	for _, name := range o.regions() {
+		most = min(most, 128-len(o.in(name).endpoint(""))-len(gameServerPath)-1)
+	}
+	return most
+}
 
 func (o *Options) validatePublicURL() error {
 	if o.PublicURL == "" {
@@ -318,8 +336,8 @@ func (o *Options) validatePublicURL() error {
 		return fmt.Errorf("public-url: %q is no http:// or https:// URL", o.PublicURL)
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
 		return fmt.Errorf("public-url: %q must have no path and no query", o.PublicURL)
-	case len(o.PublicURL) > maxPublicURL:
-		return fmt.Errorf("public-url: %d characters; at most %d fit the endpoints that game servers are given", len(o.PublicURL), maxPublicURL)
+	case len(o.PublicURL) > o.maxPublicURL():
+		return fmt.Errorf("public-url: %d characters; at most %d fit the endpoints that game servers are given", len(o.PublicURL), o.maxPublicURL())
 	}
 	o.PublicURL = u.Scheme + "://" + u.Host
 	return nil

@@ -197,7 +197,7 @@ func (p *preflight) look() bool {
 
 // play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
-	places := a.domain.places()
+	places := a.home().domain.places()
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried", host.Anybody); err != nil {
 		return false, err
 	}
@@ -226,7 +226,7 @@ func (p *preflight) own(a *App) *instance.Own {
 	return &instance.Own{
 		Desired: protocol.Desired{
 			InstanceID: "preflight", FleetID: p.place.FleetID, Compute: host.ComputeName, Location: host.Location,
-			SDKURL: a.site.gameServers(), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
+			SDKURL: a.site.gameServers(&a.opts), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.o.LaunchPath, Parameters: p.o.Parameters, Concurrent: 1}}},
 		},
 		Dir: p.game, Path: p.program, Clean: true, Out: p.o.Output,
@@ -263,7 +263,7 @@ func (p *preflight) life(ctx context.Context, a *App) bool {
 		"%s after InitSDK it had not called ProcessReady", (*compute.Process).Free) {
 		return false
 	}
-	row := a.domain.computes.Process(a.domain.store.View(), p.ref().Key())
+	row := a.home().domain.computes.Process(a.home().domain.store.View(), p.ref().Key())
 	p.pass("it called ProcessReady with port %d (%s %s)", row.Port, row.SDK.Language, row.SDK.Version)
 	if row.Port != p.process.Port {
 		p.warn("it listens on port %d though it was given %d: two of it on one host would clash; use {{.GamePort}} in the parameters, or GAME_PORT", row.Port, p.process.Port)
@@ -273,19 +273,19 @@ func (p *preflight) life(ctx context.Context, a *App) bool {
 
 // hostSession makes the process host one game session.
 func (p *preflight) hostSession(ctx context.Context, a *App) bool {
-	g, err := a.domain.sessions.Create(ctx, session.CreateInput{FleetID: p.place.FleetID, Location: host.Location, Name: "preflight", MaxPlayers: 2})
+	g, err := a.home().domain.sessions.Create(ctx, session.CreateInput{FleetID: p.place.FleetID, Location: host.Location, Name: "preflight", MaxPlayers: 2})
 	if err != nil {
 		return p.fail("GAME_SESSION_ACTIVATION_TIMEOUT", "no game session could be created: %v", err)
 	}
 	if !p.reach(ctx, a, p.o.Activate, "GAME_SESSION_ACTIVATION_TIMEOUT",
 		"%s after OnStartGameSession it had not called ActivateGameSession", func(*compute.Process) bool {
-			now := a.domain.sessions.Live(a.domain.store.View(), g.ID)
+			now := a.home().domain.sessions.Live(a.home().domain.store.View(), g.ID)
 			return now != nil && now.Status == session.Active
 		}) {
 		return false
 	}
 	p.pass("it started a game session and called ActivateGameSession")
-	if _, err := a.domain.sessions.Terminate(ctx, g.ID, session.Trigger); err != nil {
+	if _, err := a.home().domain.sessions.Terminate(ctx, g.ID, session.Trigger); err != nil {
 		return p.fail("GENERIC_EVENT", "the game session could not be ended: %v", err)
 	}
 	select {
@@ -310,7 +310,7 @@ func (p *preflight) reach(ctx context.Context, a *App, within time.Duration, cod
 	looks := time.NewTicker(20 * time.Millisecond)
 	defer looks.Stop()
 	for {
-		row := a.domain.computes.Process(a.domain.store.View(), p.ref().Key())
+		row := a.home().domain.computes.Process(a.home().domain.store.View(), p.ref().Key())
 		if there(row) {
 			return true
 		}

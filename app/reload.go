@@ -70,14 +70,27 @@ func (a *App) reloadFiles(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err), a.reloads.note("audit-sink", err), a.reloads.note("oidc", err))
 	}
-	if a.domain.oidc != nil {
-		a.domain.oidc.SetSecret(files.OIDCSecret)
-	}
 	files.Players.Open = a.opts.AcceptAny
-	return errors.Join(
-		a.reloads.note("players", a.domain.players.Reload(files.Players, a.domain.identity, a.domain.lobby)),
-		a.reloads.note("sinks", a.domain.notices.Reload(ctx, files.Sinks)),
-		a.reloads.note("audit-sink", a.domain.signAudit(files.AuditSinkSecret)),
+	var players, sinks, audits []error
+	for _, g := range a.regions {
+		d := g.now.Load().domain
+		if d.oidc != nil {
+			d.oidc.SetSecret(files.OIDCSecret)
+		}
+		players = append(players, d.players.Reload(files.Players, d.identity, d.lobby))
+		sinks = append(sinks, d.notices.Reload(ctx, files.Sinks))
+		audits = append(audits, d.signAudit(files.AuditSinkSecret))
+	}
+	err = errors.Join(
+		a.reloads.note("players", errors.Join(players...)),
+		a.reloads.note("sinks", errors.Join(sinks...)),
+		a.reloads.note("audit-sink", errors.Join(audits...)),
 		a.reloads.note("oidc", nil),
 	)
+	if err == nil { // for replicas to come
+		a.settings.Lock()
+		defer a.settings.Unlock()
+		a.opts.Players, a.opts.Sinks, a.opts.AuditSinkSecret, a.opts.OIDC.ClientSecret = files.Players, files.Sinks, files.AuditSinkSecret, files.OIDCSecret
+	}
+	return err
 }

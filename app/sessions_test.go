@@ -16,7 +16,7 @@ func TestSessions_Parts(t *testing.T) {
 	b := newBench(t)
 	b.games(7)
 	anybody := func(*http.Request, auth.Action) (auth.Caller, error) { return auth.Anybody(), nil }
-	read := b.domain.pages.Views(pages.Gate{Who: anybody})["sessions"].Data
+	read := b.home().domain.pages.Views(pages.Gate{Who: anybody})["sessions"].Data
 	list := func(query string) *pages.SessionList {
 		t.Helper()
 		q, err := url.ParseQuery(query)

@@ -49,9 +49,9 @@ func newSite(o *Options) (*site, error) {
 // URL returns the base URL: "" until the site is open.
 func (s *site) URL() string { return s.base }
 
-// gameServers returns the WebSocket endpoint for game servers.
-func (s *site) gameServers() string {
-	return "ws" + strings.TrimPrefix(s.base, "http") + gameServerPath
+// gameServers returns the WebSocket endpoint for game servers of a region.
+func (s *site) gameServers(o *Options) string {
+	return "ws" + strings.TrimPrefix(o.endpoint(s.base), "http") + gameServerPath
 }
 
 // open opens the listener, and with it the outer door. forwarded returns the client's

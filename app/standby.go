@@ -20,16 +20,16 @@ type standby struct {
 }
 
 // follow keeps the state in memory until this node owns the cell or stops.
-func (a *App) follow() {
-	if a.opts.ColdStandby {
+func (r *replica) follow() {
+	if r.opts.ColdStandby {
 		return
 	}
-	b := &standby{store: a.domain.store, log: a.log}
-	a.health.follows.Store(true)
-	b.measure(a.metrics.registry)
-	a.running.Go(func() { a.domain.store.Follow(a.standing) })
-	if every := a.opts.StandbyCheck; every > 0 {
-		a.running.Go(func() { b.keepChecking(a.standing, every) })
+	b := &standby{store: r.domain.store, log: r.log}
+	r.health.follows.Store(true)
+	b.measure(r.metrics)
+	r.running.Go(func() { r.domain.store.Follow(r.standing) })
+	if every := r.opts.StandbyCheck; every > 0 {
+		r.running.Go(func() { b.keepChecking(r.standing, every) })
 	}
 }
 

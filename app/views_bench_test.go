@@ -31,12 +31,12 @@ func crowded(b *testing.B) (t *bench, ids []string) {
 		for n := range 2 {
 			in.Players = append(in.Players, session.Joining{PlayerID: fmt.Sprint("player-", 2*i+n)})
 		}
-		_, err := t.domain.sessions.Players.Reserve(t.Context(), in)
+		_, err := t.home().domain.sessions.Players.Reserve(t.Context(), in)
 		t.must(err)
 	}
 	skill := 1000.0
 	for i := range 2000 {
-		_, _, err := t.domain.matches.Start(t.Context(), flexmatch.StartInput{Configuration: "bench", Players: []flexmatch.Player{{
+		_, _, err := t.home().domain.matches.Start(t.Context(), flexmatch.StartInput{Configuration: "bench", Players: []flexmatch.Player{{
 			ID: fmt.Sprint("waiting-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
 		}}})
 		t.must(err)
@@ -55,7 +55,7 @@ var open = pages.Gate{
 // computed at most once a second (a game session and a queue twice), however many have it open.
 func BenchmarkViews(b *testing.B) {
 	t, ids := crowded(b)
-	views := t.domain.pages.Views(open)
+	views := t.home().domain.pages.Views(open)
 	for _, v := range []struct{ name, query string }{
 		{"now", ""}, {"now", "range=24h"}, {"now", "range=7d"}, {"world", ""}, {"sessions", ""}, {"sessions", "limit=10000"}, {"sessions", "sort=-players"}, {"session", "id=" + ids[0]},
 		{"fleet", "id=" + t.fleet.ID}, {"matchmaker", "name=bench"}, {"matchmakers", ""}, {"matchmakers", "range=7d"}, {"player", "id=player-7"}, {"search", "text=player-19999"},
@@ -97,7 +97,7 @@ func BenchmarkConsoles(b *testing.B) {
 	for _, view := range []string{"now?", "sessions?limit=200", "session?id=" + ids[0], "fleet?id=" + t.fleet.ID, "matchmaker?name=bench"} {
 		b.Run(view[:strings.IndexByte(view, '?')], func(b *testing.B) {
 			door := console.New(console.Options{Last: func() uint64 { return 1 }, Streams: 4 * consoles, Logger: slog.New(slog.DiscardHandler)})
-			door.Views(t.domain.pages.Views(open))
+			door.Views(t.home().domain.pages.Views(open))
 			server := httptest.NewServer(door)
 			defer server.Close()
 			defer door.Close()

@@ -38,6 +38,9 @@ type Service struct {
 	// an id, and returns how many those were. Errors: NotFound.
 	EndLogins *store.Command[string, int]
 
+	// Copy makes the keys and logins copies of the home region's.
+	Copy *store.Action[Shared]
+
 	create *store.Action[Key]
 	enable *store.Command[enableArgs, *Key]
 	rotate *store.Command[rotateArgs, *Key]
@@ -77,6 +80,7 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.note = store.NewAction(st, "key.note_use", s.runNote)
 	s.begin = store.NewAction(st, "login.begin", s.runBegin)
 	s.end = store.NewAction(st, "login.end", s.runEnd)
+	s.Copy = store.NewAction(st, "key.copy", s.runCopy)
 	s.EndLogins = store.NewCommand(st, "login.end_of", s.runEndLogins)
 	return s
 }

@@ -28,7 +28,8 @@ type Deps struct {
 	Fleets   *fleet.Service
 	Lobby    *lobby.Service
 
-	Base   string // the server's base URL, for the configuration that clients read
+	Base   string // the base URL of the API, for the configuration that clients read
+	Origin string // the origin of the server's own pages
 	Beacon string // where the server's own UDP beacon answers, HOST:PORT, for an open server's locations; "": nowhere
 	// Operator returns the claimed signer of a request (SigV4), and a function that
 	// verifies the claim with the request's body. It refuses callers who are not allowed

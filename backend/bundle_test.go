@@ -48,7 +48,7 @@ func newHouse(t testing.TB) *house {
 	h.Must(err)
 	settings, err := NewSettings(Config{Open: true})
 	h.Must(err)
-	h.b = New(Deps{Store: h.Store, Identity: h.ids, Fleets: h.Fleets, Lobby: h.lobby, Base: "http://play.example"}, settings)
+	h.b = New(Deps{Store: h.Store, Identity: h.ids, Fleets: h.Fleets, Lobby: h.lobby, Base: "http://play.example", Origin: "http://play.example"}, settings)
 	h.Open()
 	_, err = queues.Queues.Create.Do(h.Ctx, placement.QueueInput{Queue: placement.Queue{Name: "empty"}})
 	h.Must(err)

@@ -41,7 +41,7 @@ func checkOrigins(origins []string) error {
 // a page of this machine.
 func (c *core) admits(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return origin == c.Base || door.SameOrigin(r) || slices.Contains(c.config.now().Origins, origin) ||
+	return origin == c.Origin || door.SameOrigin(r) || slices.Contains(c.config.now().Origins, origin) ||
 		c.config.Open && door.LocalOrigin(origin)
 }
 

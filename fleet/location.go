@@ -27,18 +27,19 @@ func IsCustom(name string) bool { return strings.HasPrefix(name, CustomPrefix) }
 
 // Locations are the places where fleets can be: regions, and custom locations.
 type Locations struct {
-	fleets *Fleets
-	tags   *tag.Service
-	quota  int // of custom locations
-	table  *store.Table[Location]
-	create *store.Command[locationArgs, *Location]
+	fleets  *Fleets
+	tags    *tag.Service
+	quota   int      // of custom locations
+	regions []string // that exist without being created
+	table   *store.Table[Location]
+	create  *store.Command[locationArgs, *Location]
 	// Delete removes a custom location, by name or ARN, that no fleet uses.
 	// Errors: NotFound, InvalidRequest (in use).
 	Delete *store.Action[string]
 }
 
-func newLocations(st *store.Store, fleets *Fleets, tags *tag.Service, quota int) *Locations {
-	s := &Locations{fleets: fleets, tags: tags, quota: quota}
+func newLocations(st *store.Store, fleets *Fleets, tags *tag.Service, o *Options) *Locations {
+	s := &Locations{fleets: fleets, tags: tags, quota: o.Quotas.Locations, regions: regionsOf(o)}
 	s.table = store.NewTable(st, store.TableSpec[Location]{Name: "location", Key: func(l *Location) string { return l.Name }})
 	s.create = store.NewCommand(st, "location.create", s.runCreate)
 	s.Delete = store.NewAction(st, "location.delete", s.runDelete)
@@ -106,16 +107,21 @@ var regions = []string{
 	"us-east-1", "us-east-2", "us-west-1", "us-west-2",
 }
 
-// Regions returns the names of the locations that exist without being created: AWS's
-// Regions, and the home region if it is not one of them.
-func (s *Locations) Regions() []string {
-	if slices.Contains(regions, s.fleets.home.Region) {
-		return slices.Clone(regions)
+// Regions returns the names of the locations that exist without being created: the regions
+// of the deployment, the home region first, and AWS's Regions.
+func (s *Locations) Regions() []string { return slices.Clone(s.regions) }
+
+// regionsOf returns what Regions does.
+func regionsOf(o *Options) (names []string) {
+	for _, name := range slices.Concat([]string{o.Home.Region}, o.Regions, regions) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return append([]string{s.fleets.home.Region}, regions...)
+	return names
 }
 
 // Known reports whether a location exists: a region or a custom one.
 func (s *Locations) Known(r store.Reader, location string) bool {
-	return slices.Contains(s.Regions(), location) || s.table.Get(r, location) != nil
+	return slices.Contains(s.regions, location) || s.table.Get(r, location) != nil
 }

@@ -16,6 +16,7 @@ type Deps struct {
 // Options are the options of a Service.
 type Options struct {
 	Home        arn.Home
+	Regions     []string // of the deployment; may be nil if that has the home region alone
 	Quotas      Quotas
 	Builds      Builds      // if nil, fleets with a build cannot be created
 	Definitions Definitions // if nil, container fleets run nothing
@@ -88,7 +89,7 @@ type Service struct {
 func New(st *store.Store, d Deps, o Options) *Service {
 	t := newFleets(st, d.Events, o.Home)
 	s := &Service{
-		Fleets: t, Capacities: newCapacities(st, t), Locations: newLocations(st, t, d.Tags, o.Quotas.Locations),
+		Fleets: t, Capacities: newCapacities(st, t), Locations: newLocations(st, t, d.Tags, &o),
 		Aliases: newAliases(st, t, d.Tags, o.Quotas.Aliases), quotas: o.Quotas, builds: o.Builds, definitions: o.Definitions, tags: d.Tags,
 		Deployments: newDeployments(st, t),
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Access is an access token whose signature was verified.
@@ -95,9 +97,13 @@ func expired() error { return refuse(TokenExpired, "the access token has expired
 
 // Current returns the claims of a token if it is valid now. A token ends with its key and
 // with its family, so the removal of the key, a logout, a ban or the deletion of the account
-// takes effect immediately. Refusals: TokenInvalid, TokenExpired, Banned.
+// takes effect immediately. In another region than the home region, where a token is good
+// until it expires, it ends with its key and a ban. Refusals: TokenInvalid, TokenExpired, Banned.
 func (t *Tokens) Current(a *Access) (Claims, error) {
 	view, now, c := t.st.View(), time.Now(), a.claims
+	if t.copies != nil {
+		return t.currentAway(view, a, now)
+	}
 	p, f, k := t.players.account(view, c.PlayerID), t.families.table.Get(view, c.FamilyID), t.Keys.table.Get(view, a.key.ID)
 	switch {
 	case now.Add(-leeway).After(c.Expires):
@@ -111,6 +117,17 @@ func (t *Tokens) Current(a *Access) (Claims, error) {
 	}
 	c.Method = f.Method
 	return c, nil
+}
+
+// currentAway is Current in a region without the accounts.
+func (t *Tokens) currentAway(r store.Reader, a *Access, now time.Time) (Claims, error) {
+	if now.Add(-leeway).After(a.claims.Expires) {
+		return Claims{}, expired()
+	}
+	if k := t.Keys.table.Get(r, a.key.ID); k == nil || !bytes.Equal(k.Public, a.key.Public) {
+		return Claims{}, refuse(TokenInvalid, "the key that signed the access token was removed")
+	}
+	return a.claims, t.copies.check(r, a.claims.PlayerID, now)
 }
 
 type digest = [sha256.Size]byte

@@ -49,9 +49,13 @@ func (s *Accounts) Get(id string) (*Player, error) {
 	return nil, refuse(NotFound, "player %s does not exist", id)
 }
 
-// MayPlay returns an error unless a player has an account and is not banned. Refusals:
+// MayPlay returns an error unless a player has an account, as far as this region can know,
+// and is not banned. Refusals:
 // TokenInvalid, Banned.
 func (s *Accounts) MayPlay(tx *store.Tx, id string) error {
+	if s.copies != nil {
+		return s.copies.check(tx, id, tx.Now())
+	}
 	switch p := s.players.account(tx, id); {
 	case p == nil:
 		return refuse(TokenInvalid, "the account was deleted")

@@ -60,13 +60,14 @@ func dataID(player string, ns Namespace, key string) string {
 type Data struct {
 	st      *store.Store
 	players *players
+	home    func(playerID string, ns Namespace, key string) (*Datum, error) // nil: the data are here
 	table   *store.Table[Datum]
 	put     *store.Command[putArgs, *Datum]
 	remove  *store.Action[deleteArgs]
 }
 
-func newData(st *store.Store, p *players) *Data {
-	s := &Data{st: st, players: p, table: store.NewTable(st, store.TableSpec[Datum]{Name: "player_data", Key: (*Datum).id})}
+func newData(st *store.Store, p *players, home func(string, Namespace, string) (*Datum, error)) *Data {
+	s := &Data{st: st, players: p, home: home, table: store.NewTable(st, store.TableSpec[Datum]{Name: "player_data", Key: (*Datum).id})}
 	s.put = store.NewCommand(st, "player.put_data", s.runPut)
 	s.remove = store.NewAction(st, "player.delete_data", s.runDelete)
 	return s
@@ -189,6 +190,9 @@ func (s *Data) runDelete(tx *store.Tx, a deleteArgs) error {
 func (s *Data) Get(playerID string, ns Namespace, key string) (*Datum, error) {
 	if err := checkKey(ns, key); err != nil {
 		return nil, err
+	}
+	if s.home != nil {
+		return s.home(playerID, ns, key)
 	}
 	if d := s.table.Get(s.st.View(), dataID(playerID, ns, key)); d != nil {
 		return d, nil

@@ -30,6 +30,11 @@ type Options struct {
 	Families      int           // logins a player can have at a time; one more ends the oldest; default 10
 	ReuseIDTokens bool          // lets a provider's ID token log in more than once
 	Providers     []ProviderConfig
+
+	// Home returns a value of a player's data, for a service in another region than the home
+	// region, which has the accounts: this one then has no accounts, and knows players by
+	// copies (Service.Copy). nil: the accounts are here. Refusals: NotFound.
+	Home func(playerID string, ns Namespace, key string) (*Datum, error)
 }
 
 func (o *Options) setDefaults() {

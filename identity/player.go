@@ -38,6 +38,7 @@ type players struct {
 	table      *store.Table[Player]
 	mergedInto *store.Index[Player]      // lost players, by kept player
 	purge      *store.DueIndex[Player]   // merged players, by when they are removed
+	banned     *store.Index[Player]      // players who are or were banned
 	idle       *store.DueIndex[Player]   // players with a guest login, by IdleCheck
 	out        []func(*store.Tx, string) // called for players who are banned, deleted or merged away
 }
@@ -51,6 +52,11 @@ func newPlayers(st *store.Store, events *event.Log) *players {
 		}
 	})
 	p.purge = store.NewDueIndex(p.table, "purge", func(p *Player) time.Time { return p.Purge })
+	p.banned = store.NewIndex(p.table, "banned", func(p *Player, emit func(string)) {
+		if !p.BannedUntil.IsZero() {
+			emit(isBanned)
+		}
+	})
 	p.idle = store.NewDueIndex(p.table, "idle_check", func(p *Player) time.Time {
 		switch {
 		case len(p.GuestSecret) == 0 || p.MergedInto != "":
@@ -62,6 +68,9 @@ func newPlayers(st *store.Store, events *event.Log) *players {
 	})
 	return p
 }
+
+// isBanned is the key of the index of players who are or were banned.
+const isBanned = "banned"
 
 // account returns a player, or nil if there is none or it was merged into another.
 func (p *players) account(r store.Reader, id string) *Player {

@@ -38,6 +38,9 @@ type Service struct {
 	Data      *Data
 	Providers *Providers
 
+	// Copy makes what this region knows of players a copy of the home region's.
+	Copy *store.Action[Shared]
+
 	st    *store.Store
 	log   *slog.Logger
 	aged  []aged
@@ -53,6 +56,7 @@ type rows struct {
 	players  *players
 	links    *links
 	families *families
+	copies   *copies // of the home region's; nil: the accounts are in this region
 }
 
 // New registers the package's tables and commands on the store. The error names the
@@ -70,7 +74,11 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 		st: st, opts: &o, events: d.Events, players: newPlayers(st, d.Events), links: newLinks(st, d.Events),
 		families: newFamilies(st, d.Secrets.Derive("player refresh tokens"), &o),
 	}
-	keys, proofs, data := newKeys(st, d, &o), newProofs(st, o.ReuseIDTokens), newData(st, r.players)
+	keys, proofs, data := newKeys(st, d, &o), newProofs(st, o.ReuseIDTokens), newData(st, r.players, o.Home)
+	copies := newCopies(r, keys)
+	if o.Home != nil {
+		r.copies = copies
+	}
 	tokens := newTokens(r, keys)
 	merges := newMerges(r, tokens, proofs)
 	s := &Service{
@@ -88,11 +96,12 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if o.GuestKeep > 0 {
 		s.aged = append(s.aged, expiring(r.players.idle, s.Accounts.retire))
 	}
+	s.Copy = store.NewAction(st, "player.copy", copies.run)
 	s.sweep = store.NewCommand(st, "player.sweep", s.runSweep)
 	return s, nil
 }
 
-// Open creates the first signing key if there is none. It must be called once the store
+// Open creates the first signing key if there is none, and the accounts are here. It must be called once the store
 // is open and before the first login.
 func (s *Service) Open(ctx context.Context) error { return s.Tokens.Keys.ensure(ctx) }
 

@@ -2,6 +2,7 @@ package lobby
 
 import (
 	jsonv1 "encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 // JSON is a value as a client sent it.
@@ -57,6 +59,9 @@ func (s *Tickets) attributes(m *Matchmaker, player string, sent map[string]JSON)
 	for i := range m.Attributes {
 		a := &m.Attributes[i]
 		v, given, err := s.attribute(a, player, sent[a.Name])
+		if errors.Is(err, errNoData) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, refuse(AttributeRejected, "attributes."+a.Name+": "+err.Error())
 		}
@@ -82,6 +87,9 @@ func (s *Tickets) attributes(m *Matchmaker, player string, sent map[string]JSON)
 	return out, nil
 }
 
+// errNoData reports that the region that has a player's data does not answer.
+var errNoData = errors.New("the player's data cannot be read now")
+
 func (s *Tickets) attribute(a *Attribute, player string, sent JSON) (v flexmatch.Attribute, given bool, err error) {
 	switch {
 	case a.From == "client" && sent != nil:
@@ -95,6 +103,9 @@ func (s *Tickets) attribute(a *Attribute, player string, sent JSON) (v flexmatch
 		if missing == nil {
 			v, err = readValue(JSON(d.Value))
 			return v, true, err
+		}
+		if _, refused := errors.AsType[*refusal.Refusal](missing); !refused {
+			return v, false, fmt.Errorf("%w: %w", errNoData, missing)
 		}
 	}
 	if a.Default == nil {

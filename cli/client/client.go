@@ -28,7 +28,7 @@ import (
 // Client calls one endpoint. Only Endpoint is required.
 type Client struct {
 	Endpoint    string // base URL
-	Region      string // of signatures; default us-east-1
+	Region      string // to which requests go; default us-east-1, and for unsigned ones the home region
 	Credentials Credentials
 	HTTP        *http.Client // default http.DefaultClient
 }
@@ -113,6 +113,8 @@ func (c *Client) open(ctx context.Context, method, path string, in any, header h
 		if err := c.sign(r, body, time.Now()); err != nil {
 			return nil, err
 		}
+	} else if c.Region != "" {
+		r.Header.Set("Muster-Region", c.Region)
 	}
 	h := cmp.Or(c.HTTP, http.DefaultClient)
 	answer, err := h.Do(r)

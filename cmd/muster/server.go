@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +117,8 @@ type stateFlags struct {
 	Blobs     string          `placeholder:"DIR" help:"Directory for the bytes of builds and logs; all servers on one PostgreSQL share it (blobs in the data directory)."`
 	MasterKey string          `name:"master-key-file" placeholder:"FILE" help:"File with the key that seals secrets; all servers on one PostgreSQL share it (master.key in the data directory)."`
 	Cell      string          `default:"default" help:"Name of the state within the store (${default})."`
-	Region    string          `default:"us-east-1" help:"Region in ARNs (${default})."`
+	Region    string          `help:"Region in ARNs (us-east-1). With --regions: which of them a command without a server works on (the first)."`
+	Regions   []string        `placeholder:"REGION,…" help:"Regions of this deployment, each with a state of its own; the first is home, with the keys and the players' accounts (the one of --region)."`
 	Account   string          `default:"000000000000" help:"Account number in ARNs, 12 digits (${default})."`
 }
 
@@ -209,8 +211,11 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 // ProvideOptions is called by kong for commands whose Run takes options.
 func (f *stateFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o := app.Options{
-		DataDir: f.Data, BlobDir: f.Blobs, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
+		DataDir: f.Data, BlobDir: f.Blobs, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Regions: f.Regions, Account: f.Account,
 		Logger: f.logger(t.err), Out: t.out,
+	}
+	if len(f.Regions) == 0 {
+		o.Region = cmp.Or(f.Region, app.DefaultRegion)
 	}
 	return o, f.apply(&o)
 }

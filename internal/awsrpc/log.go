@@ -58,13 +58,33 @@ func cut(s string, longest int) string {
 // ClaimedKey returns the access key id that a request claims to be signed with, in a
 // header or in a presigned URL, or "".
 func ClaimedKey(r *http.Request) string {
-	_, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")
-	if !found {
-		credential = r.URL.Query().Get("X-Amz-Credential")
-	}
-	id, _, _ := strings.Cut(credential, "/")
-	id, _, _ = strings.Cut(id, ",")
+	id, _, _ := strings.Cut(claimedCredential(r), "/")
 	return cut(id, maxUserAgent)
+}
+
+// ClaimedRegion returns the region of the scope with which a request claims to be signed,
+// "" if it does not.
+func ClaimedRegion(r *http.Request) string {
+	_, rest, _ := strings.Cut(claimedCredential(r), "/") // the key
+	_, rest, _ = strings.Cut(rest, "/")                  // the date
+	region, _, found := strings.Cut(rest, "/")
+	if !found {
+		return ""
+	}
+	return region
+}
+
+// claimedCredential returns KEY/DATE/REGION/SERVICE/aws4_request of a signed request, "" of
+// any other.
+func claimedCredential(r *http.Request) string {
+	if _, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential="); found {
+		credential, _, _ = strings.Cut(credential, ",")
+		return credential
+	}
+	if !strings.Contains(r.URL.RawQuery, "X-Amz-Credential=") {
+		return ""
+	}
+	return r.URL.Query().Get("X-Amz-Credential")
 }
 
 func (c *call) logAttrs(took time.Duration) []slog.Attr {

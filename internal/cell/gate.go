@@ -57,7 +57,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if forwarded { // by a node with old information: it shall look again
 		w.Header().Set(notOwner, "true")
-		refuse(w, r)
+		Refuse(w, r)
 		return
 	}
 	if err := g.keepBody(w, r); err != nil {
@@ -87,7 +87,7 @@ func (g *Gate) find(w http.ResponseWriter, r *http.Request) {
 		}
 		var ok bool
 		if turn, ok = g.hold(r, changed, gone, patience, &p); !ok {
-			refuse(w, r)
+			Refuse(w, r)
 			return
 		}
 	}
@@ -205,9 +205,9 @@ func (g *Gate) Forwarded(r *http.Request) (address string, ok bool) {
 // notOwner marks the answer of a node that does not own the cell and did nothing.
 const notOwner = "Muster-Not-Owner"
 
-// refuse answers in a form that AWS's clients understand and retry: in CBOR for those
+// Refuse answers that no node serves, in a form that AWS's clients understand and retry: in CBOR for those
 // that use it, which check its header before anything else.
-func refuse(w http.ResponseWriter, r *http.Request) {
+func Refuse(w http.ResponseWriter, r *http.Request) {
 	body := map[string]string{"__type": "InternalServiceException", "message": "No node serves at the moment. Try again."}
 	kind, encode := "application/json", json.Marshal
 	if protocol := r.Header.Get("Smithy-Protocol"); protocol != "" {

@@ -41,6 +41,32 @@ func proved(secret []byte, r *http.Request, now time.Time) (address string, ok b
 	return address, true
 }
 
+// fromNode is the header by which a node shows that a request is its own, and not one that
+// it forwards.
+const fromNode = "Muster-From-Node"
+
+// Sign adds to a request without a body the proof that a node of the deployment sends it.
+func Sign(secret []byte, r *http.Request, now time.Time) {
+	at := strconv.FormatInt(now.UnixMilli(), 10)
+	r.Header.Set(fromNode, hex.EncodeToString(ownProof(secret, r, at))+" "+at)
+}
+
+// FromNode reports whether a node of the deployment recently sent a request on its own
+// account.
+func FromNode(secret []byte, r *http.Request, now time.Time) bool {
+	shown, at, _ := strings.Cut(r.Header.Get(fromNode), " ")
+	given, err := hex.DecodeString(shown)
+	if err != nil || !hmac.Equal(given, ownProof(secret, r, at)) {
+		return false
+	}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	return err == nil && now.Sub(time.UnixMilli(ms)).Abs() <= proofLife
+}
+
+func ownProof(secret []byte, r *http.Request, at string) []byte {
+	return mac(secret, fmt.Sprintf("node v1 %s %s?%s %s", r.Method, r.URL.EscapedPath(), r.URL.RawQuery, at))
+}
+
 // proof returns a MAC of the header's content. Only the last part may contain spaces.
 func proof(secret []byte, r *http.Request, at, address string) []byte {
 	return mac(secret, fmt.Sprintf("forward v2 %s %s %s %s", r.Method, r.URL.EscapedPath(), at, address))

@@ -104,7 +104,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 			p.log.Debug("not forwarded", "owner", to.Owner.Address, "sent", sent.Load(), "error", err)
 			again := !sent.Load() || errors.Is(err, errBehind) && (r.GetBody != nil || r.Body == nil || r.Body == http.NoBody)
 			if answered = !again || r.Context().Err() != nil; answered {
-				refuse(w, r)
+				Refuse(w, r)
 			}
 		},
 	}

@@ -15,7 +15,7 @@ func TestRefuse_Protocol(t *testing.T) {
 	for protocol, decode := range map[string]func([]byte, any) error{"": json.Unmarshal, "rpc-v2-cbor": cbor.Unmarshal} {
 		r, w := httptest.NewRequest("POST", "/", nil), httptest.NewRecorder()
 		r.Header.Set("Smithy-Protocol", protocol)
-		refuse(w, r)
+		Refuse(w, r)
 		var body map[string]string
 		if err := decode(w.Body.Bytes(), &body); err != nil || body["__type"] != "InternalServiceException" || body["message"] == "" {
 			t.Errorf("%q: %v, %v", protocol, body, err)

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/refusal"
+)
+
+// The paths of the home region for the other regions of the deployment.
+const (
+	sharedPath = "/deployment/v1/shared"
+	dataPath   = "/deployment/v1/player-data"
+)
+
+// sharedEvery is how often the home region looks whether what is shared has changed, and
+// sharedWait how long another region's request waits for that.
+const (
+	sharedEvery = 50 * time.Millisecond
+	sharedWait  = 10 * time.Second
+)
+
+// shared is what the home region tells the other regions of the deployment.
+type shared struct {
+	Region  string          `json:"region"`
+	Digest  string          `json:"digest"` // of the rest
+	Keys    auth.Shared     `json:"keys"`
+	Players identity.Shared `json:"players"`
+}
+
+// homeDoor answers the other regions of the deployment. Only nodes are let in.
+type homeDoor struct {
+	domain *domain
+	region string
+	secret []byte
+}
+
+func (h *homeDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !cell.FromNode(h.secret, r, time.Now()) {
+		nothingHere(w, r)
+		return
+	}
+	var answer any
+	switch r.URL.Path {
+	case sharedPath:
+		answer = h.await(r.Context(), r.URL.Query().Get("digest"))
+	case dataPath:
+		q := r.URL.Query()
+		d, err := h.domain.identity.Data.Get(q.Get("player"), identity.Namespace(q.Get("namespace")), q.Get("key"))
+		if err != nil && !refusal.Is(err, identity.NotFound) {
+			writeJSON(w, http.StatusBadRequest, `{"message":"this is no value of a player"}`)
+			return
+		}
+		answer = d // null: there is none
+	default:
+		nothingHere(w, r)
+		return
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		writeJSON(w, http.StatusInternalServerError, `{"message":"the answer cannot be written"}`)
+		return
+	}
+	writeJSON(w, http.StatusOK, string(body))
+}
+
+// await returns what is shared once its digest is another one, or after a while.
+func (h *homeDoor) await(ctx context.Context, digest string) shared {
+	end := time.NewTimer(sharedWait)
+	defer end.Stop()
+	look := time.NewTicker(sharedEvery)
+	defer look.Stop()
+	var seq uint64
+	for {
+		view := h.domain.store.View()
+		if now := view.Seq(); now != seq {
+			seq = now
+			if s := h.domain.shared(h.region); s.Digest != digest {
+				return s
+			}
+		}
+		select {
+		case <-look.C:
+		case <-end.C:
+			return shared{Region: h.region, Digest: digest}
+		case <-ctx.Done():
+			return shared{Region: h.region, Digest: digest}
+		}
+	}
+}
+
+// shared returns what other regions need of the home region now.
+func (d *domain) shared(region string) shared {
+	view := d.store.View()
+	s := shared{Region: region, Keys: d.keys.Shared(view), Players: d.identity.Shared(view, time.Now())}
+	text, err := json.Marshal(s, json.Deterministic(true))
+	if err != nil {
+		panic(err) // rows that were read from JSON
+	}
+	sum := sha256.Sum256(text)
+	s.Digest = hex.EncodeToString(sum[:])
+	return s
+}
+
+// homeClient asks the home region, from another one.
+type homeClient struct {
+	node *App
+}
+
+// get reads a JSON answer of the home region, whichever node owns that.
+func (c *homeClient) get(ctx context.Context, path string, query url.Values, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path+"?"+query.Encode(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Host, r.RemoteAddr = "node", "node"
+	cell.Sign(c.node.masterKey.NodeSecret(), r, time.Now())
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	c.node.regions[0].ServeHTTP(a, r)
+	if a.status != http.StatusOK {
+		return fmt.Errorf("the home region answered %d: %.200s", a.status, a.body.String())
+	}
+	return json.Unmarshal(a.body.Bytes(), into)
+}
+
+// datum returns a value of a player of the home region (identity.Options.Home).
+func (c *homeClient) datum(playerID string, ns identity.Namespace, key string) (*identity.Datum, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var d *identity.Datum
+	err := c.get(ctx, dataPath, url.Values{"player": {playerID}, "namespace": {string(ns)}, "key": {key}}, &d)
+	if err != nil {
+		return nil, fmt.Errorf("read data of player %s: %w", playerID, err)
+	}
+	if d == nil {
+		return nil, &refusal.Refusal{Code: identity.NotFound, Message: "the key does not exist"}
+	}
+	return d, nil
+}
+
+// copyHome makes the keys, logins, players' keys and bans of this region copies of the home
+// region's, once.
+func (r *replica) copyHome(ctx context.Context, digest string) (next string, err error) {
+	var s shared
+	home := homeClient{r.node}
+	if err := home.get(ctx, sharedPath, url.Values{"digest": {digest}}, &s); err != nil {
+		return digest, err
+	}
+	if s.Digest == digest {
+		return digest, nil
+	}
+	if err := r.domain.keys.Copy.Do(ctx, s.Keys); err != nil {
+		return digest, err
+	}
+	if err := r.domain.identity.Copy.Do(ctx, s.Players); err != nil {
+		return digest, err
+	}
+	return s.Digest, nil
+}
+
+// keepCopying repeats copyHome whenever the home region has changed, until ctx ends. While the
+// home region does not answer, what was copied last is good.
+func (r *replica) keepCopying(ctx context.Context, digest string) {
+	failing := false
+	for ctx.Err() == nil {
+		next, err := r.copyHome(ctx, digest)
+		digest = next
+		switch {
+		case err == nil && failing:
+			r.log.Info("keys and players of the home region are copied again", "region", r.opts.Region)
+		case err != nil && !failing && ctx.Err() == nil:
+			r.log.Warn("keys and players of the home region were not copied; trying again", "region", r.opts.Region, "error", err)
+		}
+		if failing = err != nil; failing {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}

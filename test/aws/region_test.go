@@ -1,0 +1,259 @@
+package aws
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/test/node"
+)
+
+const home, europe, asia = "us-east-1", "eu-central-1", "ap-northeast-1"
+
+// inRegion returns AWS's client that signs for a region.
+func inRegion(a *app.App, c client.Credentials, region string) *gamelift.Client {
+	return node.ClientAs(a.URL(), c.AccessKeyID, c.SecretAccessKey, func(o *gamelift.Options) { o.Region, o.RetryMaxAttempts = region, 1 })
+}
+
+// admin returns the first key of a server.
+func admin(t *testing.T, dir string) (c client.Credentials) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "admin-credentials"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		switch name {
+		case "aws_access_key_id":
+			c.AccessKeyID = value
+		case "aws_secret_access_key":
+			c.SecretAccessKey = value
+		}
+	}
+	return c
+}
+
+// until tries f until it is right, for what reaches another region a moment later.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// One server with several regions keeps them apart: each AWS client reaches the region that it
+// signs for, with the keys of all, and finds it again after a restart.
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	begin := func() (*app.App, client.Credentials) {
+		a := node.InProcess(t, func(o *app.Options) {
+			o.DataDir, o.Store, o.AcceptAny, o.Regions = dir, "sqlite", false, []string{home, europe, asia}
+		})
+		return a, admin(t, dir)
+	}
+	a, key := begin()
+	fleets := map[string]*node.Place{}
+	for _, region := range []string{home, europe, asia} {
+		p := node.NewPlace(t, inRegion(a, key, region))
+		fleets[region] = p
+		if !strings.HasPrefix(p.FleetARN, "arn:aws:gamelift:"+region+":") {
+			t.Errorf("a fleet made in %s is %s", region, p.FleetARN)
+		}
+		if inPath := strings.Contains(p.Endpoint, "/regions/"+region+"/"); inPath != (region != home) {
+			t.Errorf("game servers in %s connect to %s", region, p.Endpoint)
+		}
+	}
+	p := fleets[europe]
+	p.Server(t)
+	g := must(p.Create(t.Context(), 2))(t)
+	if !strings.HasPrefix(*g.GameSessionId, "arn:aws:gamelift:"+europe+"::gamesession/"+p.FleetID) {
+		t.Errorf("a game session in %s is %s", europe, *g.GameSessionId)
+	}
+	for region, own := range fleets {
+		c := inRegion(a, key, region)
+		listed := must(c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
+			t.Errorf("the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
+		}
+		for other, theirs := range fleets {
+			if other == region {
+				continue
+			}
+			_, err := c.UpdateFleetAttributes(t.Context(), &gamelift.UpdateFleetAttributesInput{FleetId: &theirs.FleetARN, Description: aws.String("x")})
+			refused[*types.NotFoundException](t, err, "fleet")
+		}
+	}
+	_, err := inRegion(a, key, "sa-east-1").ListFleets(t.Context(), &gamelift.ListFleetsInput{})
+	if err == nil || errorCode(err) != "InvalidSignatureException" || !strings.Contains(err.Error(), "the regions are us-east-1, eu-central-1, ap-northeast-1") {
+		t.Errorf("an unknown region: %v", err)
+	}
+	if status, body := fetch(t, "GET", a.URL()+"/regions/sa-east-1/player/v1/config", "", ""); status != 404 || !strings.Contains(body, asia) {
+		t.Errorf("an unknown region in the path: %d %s", status, body)
+	}
+
+	// A key that is made in the home region, or through another one, holds everywhere until it
+	// is deleted.
+	through := &client.Client{Endpoint: a.URL(), Region: asia, Credentials: key}
+	made := must(through.CreateKey(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
+	scoped := client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
+	describe := func(region string) error {
+		_, err := inRegion(a, scoped, region).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{FleetIds: []string{fleets[region].FleetID}})
+		return err
+	}
+	until(t, "the new key holds in Europe", func() bool { return describe(europe) == nil })
+	until(t, "the new key, which is for Europe, is known and denied at home", func() bool { return verdict(describe(home)) == denied })
+	if err := through.DeleteKey(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the deleted key is unknown in Europe", func() bool { return verdict(describe(europe)) == unknown })
+
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a, _ = begin()
+	for region, own := range fleets {
+		listed := must(inRegion(a, key, region).ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
+			t.Errorf("after a restart the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
+		}
+	}
+	if status, body := fetch(t, "GET", a.URL()+"/readyz", "", ""); status != 200 || strings.Count(body, `"status":"ready"`) != 4 {
+		t.Errorf("/readyz is %d %s", status, body)
+	}
+}
+
+// Players have their accounts in the home region. Their tokens hold in every region, until
+// they are banned.
+func TestRegions_Players(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := node.InProcess(t, func(o *app.Options) {
+		o.DataDir, o.AcceptAny, o.Regions = dir, false, []string{home, europe}
+		o.Players.Matchmakers = []lobby.Matchmaker{{Name: "duel", Configuration: "duel", Attributes: []lobby.Attribute{{Name: "skill", Type: "number", From: "server", Key: "skill"}}}}
+	})
+	key := admin(t, dir)
+	for _, region := range []string{home, europe} {
+		makeDuel(t, inRegion(a, key, region))
+	}
+	base := a.URL() + "/regions/" + europe + "/player/v1"
+	_, body := fetch(t, "POST", base+"/auth/guest", "", "{}")
+	var guest struct {
+		Token  string `json:"access_token"`
+		Player string `json:"player_id"`
+	}
+	if err := json.Unmarshal([]byte(body), &guest); err != nil || guest.Token == "" {
+		t.Fatalf("a guest is %s, %v", body, err)
+	}
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/data/server/skill", `12`); err != nil {
+		t.Fatal(err)
+	}
+	var made struct {
+		ID string `json:"ticket_id"`
+	}
+	until(t, "the token holds in Europe", func() bool {
+		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, "")
+		return status == 200
+	})
+	status, body := fetch(t, "POST", base+"/matchmaking/tickets", guest.Token, `{"matchmaker": "duel"}`)
+	if status != 201 || json.Unmarshal([]byte(body), &made) != nil {
+		t.Fatalf("a ticket in Europe: %d %s", status, body)
+	}
+	find := func(region string) []types.MatchmakingTicket {
+		return must(inRegion(a, key, region).DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{made.ID}}))(t).TicketList
+	}
+	if found := find(europe); len(found) != 1 || *found[0].Players[0].PlayerAttributes["skill"].N != 12 {
+		t.Errorf("the ticket in Europe is %+v; its skill is of the home region's data", found)
+	}
+	if found := find(home); len(found) != 0 {
+		t.Errorf("the ticket of Europe is at home: %+v", found)
+	}
+	ban := fmt.Sprintf(`{"until": %q, "reason": "test"}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/ban", ban); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the ban ends the ticket in Europe", func() bool { return find(europe)[0].Status == types.MatchmakingConfigurationStatusCancelled })
+	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, ""); status != 403 || !strings.Contains(body, "banned") {
+		t.Errorf("a banned player in Europe: %d %s", status, body)
+	}
+}
+
+// makeDuel creates the matchmaking configuration of the test.
+func makeDuel(t *testing.T, c *gamelift.Client) {
+	t.Helper()
+	must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
+		`{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}], "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}]}`)}))(t)
+	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("duel"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), FlexMatchMode: types.FlexMatchModeStandalone,
+	}))(t)
+}
+
+// fetch sends a request of a player, and returns status and body.
+func fetch(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.StatusCode, string(text)
+}
+
+// A state is not opened as that of another region.
+func TestRegions_Order(t *testing.T) {
+	t.Parallel()
+	o := app.Options{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Store: "sqlite", AcceptAny: true, Regions: []string{home, europe}}
+	begin := func() (*app.App, error) {
+		a, err := app.New(o)
+		if err != nil {
+			return nil, err
+		}
+		return a, a.Start(t.Context())
+	}
+	a := must(begin())(t)
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.Regions = []string{europe, home}
+	if _, err := begin(); err == nil || !strings.Contains(err.Error(), "list the regions as they were") {
+		t.Errorf("with the regions in another order: %v", err)
+	}
+	o.Regions = []string{home, "europe"}
+	if _, err := begin(); err == nil || !strings.Contains(err.Error(), "europe") {
+		t.Errorf("with a name that is no region's: %v", err)
+	}
+	o.Regions = nil
+	a = must(begin())(t) // the home region alone
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
