@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/internal/cell"
 )
 
 // App is one Muster node. It must be started once; stopping it again does nothing.
@@ -19,6 +21,7 @@ type App struct {
 	reloads   *reloads
 	regions   []*region // the home region first
 	own       *http.ServeMux
+	spread    *cell.Spread // set by Start; nil: there is one region, or one node
 
 	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc

@@ -76,6 +76,9 @@ func (a *App) Start(ctx context.Context) error {
 		}
 		a.keeping.Go(func() { a.keep(g) })
 	}
+	if a.spread != nil {
+		a.keeping.Go(func() { a.spread.Run(a.standing) })
+	}
 	return nil
 }
 
@@ -127,6 +130,9 @@ func (a *App) startShared(ctx context.Context) error {
 	}
 	if err := a.name.take(); err != nil {
 		return err
+	}
+	if a.opts.several() {
+		a.spread = a.newSpread()
 	}
 	if err := a.each(func(r *replica) error { return r.open(ctx) }); err != nil {
 		return err

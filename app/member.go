@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,6 +20,7 @@ type member struct {
 	name      *nodeName
 	confirmed func() uint64 // the last sequence of the state that this node knows was confirmed
 	secret    []byte        // shared by the nodes of a cell
+	spread    *cell.Spread  // nil: the deployment has one cell
 	address   string        // at which other nodes reach this one
 	keeper    *cell.Keeper
 	gate      *cell.Gate
@@ -44,15 +45,25 @@ func (m *member) joined() bool { return m.keeper != nil }
 // names they would take the cell from each other forever.
 func (m *member) options(s *site) cell.Options {
 	o := m.opts
-	m.address = cmp.Or(o.NodeAddress, o.reachable(s.listener.Addr().(*net.TCPAddr)))
+	m.address = o.nodeAddress(s)
 	if name, _, _ := net.SplitHostPort(m.address); loopback(name) && !o.AcceptAny {
 		o.Logger.Warn("servers on other machines cannot reach this one at its node address; give --node-address where there are any", "address", m.address)
 	}
-	host, _ := os.Hostname()
-	return cell.Options{
-		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, Level: o.level(), Confirmed: m.confirmed, BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
-		Node: cell.Node{Name: host + "/" + m.address + "/" + m.name.id, Address: m.address, Certificate: cell.Fingerprint(s.certificate.first.Certificate[0])},
+	var yield func() time.Duration
+	if m.spread != nil {
+		yield = func() time.Duration { return m.spread.Yield(o.Cell) }
 	}
+	return cell.Options{
+		Yield: yield,
+
+		URL: o.Store, Password: o.StorePassword, Cell: o.Cell, TTL: o.LeaseTTL, Level: o.level(), Confirmed: m.confirmed, BodyTimeout: o.BodyTimeout, Secret: m.secret, Logger: o.Logger,
+		Node: cell.Node{Name: m.name.at(m.address), Address: m.address, Certificate: cell.Fingerprint(s.certificate.first.Certificate[0])},
+	}
+}
+
+// nodeAddress returns where other nodes reach the one at a site.
+func (o *Options) nodeAddress(s *site) string {
+	return cmp.Or(o.NodeAddress, o.reachable(s.listener.Addr().(*net.TCPAddr)))
 }
 
 // measure registers the gauges of a node's role in its cell.

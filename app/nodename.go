@@ -45,6 +45,12 @@ func (n *nodeName) take() error {
 	return nil
 }
 
+// at returns the node's name at an address.
+func (n *nodeName) at(address string) string {
+	host, _ := os.Hostname()
+	return host + "/" + address + "/" + n.id
+}
+
 // release lets another process use the id.
 func (n *nodeName) release() {
 	if n.lock != nil {

@@ -101,6 +101,10 @@ type Options struct {
 	// of a deployment have the same regions in the same order. Default: Region alone.
 	Regions []string
 
+	// PreferRegions are regions that this node owns whenever it can, of several nodes on one
+	// PostgreSQL. Default: none, and the regions are spread evenly.
+	PreferRegions []string
+
 	directory string // of a SQLite state, if it is not DataDir (region.go)
 
 	// AcceptAny accepts callers with any credentials or none. It requires a loopback
@@ -289,7 +293,7 @@ func (o *Options) validate() error {
 	if err := o.validateStore(); err != nil {
 		return err
 	}
-	if err := remote.Check(o.Remotes, o.home()); err != nil {
+	if err := remote.Check(o.Remotes, o.remoteFrom()); err != nil {
 		return err
 	}
 	return o.validatePublicURL()

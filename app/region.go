@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/placement/remote"
 )
 
 // maxRegions limits the regions of a deployment: each has its own connections to the
@@ -48,7 +49,21 @@ func (o *Options) validateRegions() error {
 			return fmt.Errorf("regions: %s is there twice", name)
 		}
 	}
+	for _, name := range o.PreferRegions {
+		if !slices.Contains(o.regions(), name) {
+			return fmt.Errorf("prefer-regions: %s is not one of the regions %s", name, strings.Join(o.regions(), ", "))
+		}
+	}
 	return nil
+}
+
+// remoteFrom returns the deployment that remotes must not be: none with several regions, where
+// each is remote from the others.
+func (o *Options) remoteFrom() arn.Home {
+	if o.several() {
+		return arn.Home{}
+	}
+	return o.home()
 }
 
 // validateServer returns an error if the options are not those of a whole deployment.
@@ -65,6 +80,9 @@ func (o *Options) validateServer() error {
 func (o *Options) in(name string) *Options {
 	own := *o
 	own.Region = name
+	if o.several() { // a remote that is this region is for the others
+		own.Remotes = slices.DeleteFunc(slices.Clone(o.Remotes), func(c remote.Config) bool { return c.Region == name && c.Account == o.Account })
+	}
 	if own.isHome() {
 		return &own
 	}

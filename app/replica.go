@@ -81,6 +81,7 @@ func (r *replica) open(ctx context.Context) error {
 	if !r.opts.usesPostgres() {
 		return r.openState(ctx)
 	}
+	r.member.spread = r.node.spread
 	if err := r.member.open(ctx, r.node.site, r.metrics); err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ type serverFlags struct {
 	TLSMin         string        `name:"tls-min-version" enum:"1.2,1.3" default:"1.2" help:"Oldest TLS version to accept, 1.2 or 1.3 (${default})."`
 	Plain          bool          `name:"insecure-plain-http" help:"Speak plain HTTP although other machines reach the listen address: behind a proxy that speaks TLS, or in a network that is trusted."`
 	NodeAddress    string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
+	Prefer         []string      `name:"prefer-regions" placeholder:"REGION,…" help:"Regions that this server works for whenever it can, of several servers on the same PostgreSQL (none: they share the regions evenly)."`
 	FeatureLevel   int           `name:"feature-level" placeholder:"N" help:"Highest feature level to which the stored state is raised, so that an earlier release can still be used (the highest that this program knows)."`
 	Lease          time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
 	ColdStandby    bool          `help:"Read the state only when this server takes over: it needs little memory until then, and the takeover takes longer the more state there is."`
@@ -163,6 +164,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Reread, o.Hangup = reread, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
+	o.PreferRegions = f.Prefer
 	o.NodeAddress, o.LeaseTTL, o.FeatureLevel, o.ColdStandby, o.StandbyCheck = f.NodeAddress, f.Lease, f.FeatureLevel, f.ColdStandby, f.StandbyCheck
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
 	o.Registries = registry.Options{Credentials: f.RegistryAuth, Plain: f.RegistryPlain}

@@ -44,7 +44,10 @@ type Options struct {
 	// Confirmed returns the last sequence of the state that is known to be confirmed, for
 	// nodes that may find less of it later. nil: none is known.
 	Confirmed func() uint64
-	Logger    *slog.Logger // nil discards
+	// Yield returns how long this node waits before it takes the cell once that is free,
+	// since others may be better for it (Spread). nil: not at all.
+	Yield  func() time.Duration
+	Logger *slog.Logger // nil discards
 
 	clock func() time.Time // this node's; nil is time.Now
 }
@@ -62,6 +65,7 @@ type Keeper struct {
 	blind   bool      // this standby's last read failed; only the loop uses it
 	sighted time.Time // when a read succeeded again; only the loop uses it
 	ends    time.Time // when the lease seen last ends; only the loop uses it
+	free    time.Time // when the lease was first found to have ended; zero: it has not; only the loop uses it
 
 	registered time.Time // when this node last told that it is there; only the loop uses it
 
@@ -205,7 +209,7 @@ func (k *Keeper) announce(ctx context.Context) {
 
 // take takes the lease if possible, and otherwise learns who has it.
 func (k *Keeper) take(ctx context.Context) error {
-	if _, wrong := k.Skew(); wrong != "" || k.Aside() != nil {
+	if _, wrong := k.Skew(); wrong != "" || k.Aside() != nil || k.yields() {
 		_, err := k.look(ctx)
 		return err
 	}
@@ -229,13 +233,27 @@ func (k *Keeper) take(ctx context.Context) error {
 	return nil
 }
 
+// yields reports whether another node shall have the first chance to take the cell. It is
+// called when the lease has ended.
+func (k *Keeper) yields() bool {
+	if k.opts.Yield == nil {
+		return false
+	}
+	if k.free.IsZero() {
+		k.free = time.Now()
+	}
+	return time.Since(k.free) < k.opts.Yield()
+}
+
 // look learns who has the lease.
 func (k *Keeper) look(ctx context.Context) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
 	s, err := k.read(ctx)
 	if err == nil {
-		k.ends = s.ends
+		if k.ends = s.ends; s.left > 0 {
+			k.free = time.Time{}
+		}
 		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
 	}
 	return s, err

@@ -52,6 +52,19 @@ const tableLock = 0x6d75737465720002
 const channel = "muster_lease"
 
 func openLease(ctx context.Context, o Options) (*lease, error) {
+	l, err := newLease(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.migrate(ctx); err != nil {
+		l.close()
+		return nil, fmt.Errorf("make the table of leases: %w", err)
+	}
+	return l, nil
+}
+
+// newLease returns a lease whose tables exist; the first command connects.
+func newLease(o Options) (*lease, error) {
 	config, err := pgxpool.ParseConfig(o.URL) // the URL may have parameters of the store's pool
 	if err != nil {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
@@ -61,12 +74,7 @@ func openLease(ctx context.Context, o Options) (*lease, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "muster lease"
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, also on a new connection
-	l := &lease{cell: o.Cell, config: config.ConnConfig}
-	if err := l.migrate(ctx); err != nil {
-		l.close()
-		return nil, fmt.Errorf("make the table of leases: %w", err)
-	}
-	return l, nil
+	return &lease{cell: o.Cell, config: config.ConnConfig}, nil
 }
 
 // commands returns the connection for commands. A connection whose command timed out
@@ -98,7 +106,9 @@ func (l *lease) migrate(ctx context.Context) error {
 			ADD COLUMN IF NOT EXISTS "confirmed" bigint NOT NULL DEFAULT 0;
 		CREATE TABLE IF NOT EXISTS "muster"."node" (
 			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"));
-		ALTER TABLE "muster"."node" ADD COLUMN IF NOT EXISTS "address" text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT ''`).ReadAll()
+		ALTER TABLE "muster"."node" ADD COLUMN IF NOT EXISTS "address" text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '';
+		CREATE TABLE IF NOT EXISTS "muster"."presence" (
+			"cell" text, "node" text, "prefers" bool NOT NULL, "ready" bool NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"))`).ReadAll()
 	return err
 }
 

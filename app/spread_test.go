@@ -1,0 +1,115 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// owned returns the regions that a node owns, by its own account.
+func owned(t *testing.T, a *app.App) (regions []string) {
+	t.Helper()
+	_, body := get(t, "http://"+a.Addr().String()+"/readyz")
+	var ready struct {
+		Regions map[string]struct {
+			Role string `json:"role"`
+		} `json:"regions"`
+	}
+	if err := json.Unmarshal([]byte(body), &ready); err != nil {
+		t.Fatalf("/readyz is %s: %v", body, err)
+	}
+	for _, region := range threeRegions {
+		if ready.Regions[region].Role == "owner" {
+			regions = append(regions, region)
+		}
+	}
+	return regions
+}
+
+var threeRegions = []string{"us-east-1", "eu-central-1", "ap-northeast-1"}
+
+// Three nodes on one PostgreSQL share three regions: each gets one, the preferred ones, one
+// after the other. What a node that stops owned goes on with others, and comes back to it
+// when it is there again. Every node answers for every region all the time.
+func TestRegions_Spread(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, time.Second })
+	base.MasterKeyFile = base.DataDir + "/shared.key"
+	node := func(dir, prefers string) (*app.App, app.Options) {
+		o := base
+		o.DataDir, o.PreferRegions = dir, []string{prefers}
+		return start(t, func(c *app.Options) { *c = o }), o
+	}
+	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	var nodes []*app.App
+	for i, region := range []string{"us-east-1", "ap-northeast-1", "eu-central-1"} {
+		a, _ := node(dirs[i], region)
+		nodes = append(nodes, a)
+	}
+	check := func(made map[string]string) {
+		t.Helper()
+		for _, a := range nodes {
+			for _, region := range threeRegions {
+				c := &client.Client{Endpoint: "http://" + a.Addr().String(), Region: region}
+				var out struct{ FleetIds []string }
+				if err := c.Call(t.Context(), "ListFleets", map[string]any{}, &out); err != nil {
+					t.Errorf("%s: %v", region, err)
+				} else if len(out.FleetIds) != 1 || out.FleetIds[0] != made[region] {
+					t.Errorf("the fleets in %s are %v, want %s", region, out.FleetIds, made[region])
+				}
+			}
+		}
+	}
+	made := map[string]string{}
+	for i, region := range threeRegions {
+		c := &client.Client{Endpoint: "http://" + nodes[i].Addr().String(), Region: region}
+		if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var out struct{ FleetAttributes struct{ FleetId, FleetArn string } }
+		in := map[string]any{"Name": region, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-a"}}}
+		if err := c.Call(t.Context(), "CreateFleet", in, &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.FleetAttributes.FleetArn, region) {
+			t.Errorf("a fleet in %s is %s", region, out.FleetAttributes.FleetArn)
+		}
+		made[region] = out.FleetAttributes.FleetId
+	}
+	preferred := []string{"us-east-1", "ap-northeast-1", "eu-central-1"}
+	settled := func() bool {
+		for i, a := range nodes {
+			if got := owned(t, a); len(got) != 1 || got[0] != preferred[i] {
+				return false
+			}
+		}
+		return true
+	}
+	within(t, "each node has its region", settled)
+	check(made)
+
+	stop(t, nodes[2])
+	nodes = nodes[:2]
+	within(t, "another node has the region of the one that stopped", func() bool { return len(owned(t, nodes[0]))+len(owned(t, nodes[1])) == 3 })
+	check(made)
+	again, _ := node(dirs[2], preferred[2])
+	nodes = append(nodes, again)
+	within(t, "the region is back with its node", settled)
+	check(made)
+}
+
+// within waits until something is so.
+func within(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within two minutes: %s", what)
+		}
+	}
+}
