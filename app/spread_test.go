@@ -72,7 +72,9 @@ func TestRegions_Spread(t *testing.T) {
 		if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		var out struct{ FleetAttributes struct{ FleetId, FleetArn string } }
+		var out struct {
+			FleetAttributes struct{ FleetId, FleetArn string }
+		}
 		in := map[string]any{"Name": region, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-a"}}}
 		if err := c.Call(t.Context(), "CreateFleet", in, &out); err != nil {
 			t.Fatal(err)
