@@ -74,7 +74,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	access := o.remoteAccess(d)
 	all.hosts = hosts.New(hosts.Options{
 		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Containers: d.containers, Objects: d.objects,
-		GameServerURL: at.gameServers(o), Home: o.home(),
+		GameServerURL: at.gameServers(o), Home: o.home(), Path: o.endpoint(""),
 		BuildKey:     ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
 		Certificates: d.authority,
 		Relay:        all.servers.Relay,

@@ -109,7 +109,7 @@ func (s *Server) makeToken(r *http.Request) (any, error) {
 		return nil, err
 	}
 	t := tokenOf(made)
-	t.Token = secret
+	t.Token, t.Path = secret, s.opts.Path
 	return t, nil
 }
 

@@ -37,6 +37,7 @@ type Options struct {
 	Objects       *object.Service    // required; logs are kept there
 	GameServerURL string             // where game server processes connect
 	Home          arn.Home           // its Region is passed to processes
+	Path          string             // below the server's base URL where agents connect; "" is the base URL
 	BuildKey      ed25519.PrivateKey // required; signs the builds that agents install
 	Logger        *slog.Logger       // nil discards
 	Registerer    prometheus.Registerer

@@ -14,6 +14,7 @@ const (
 type JoinToken struct {
 	TokenID  string
 	Token    string `json:",omitempty"`
+	Path     string `json:",omitempty"` // of the region, below the server's base URL, where machines join with Token; "" for the home region
 	Name     string `json:",omitempty"`
 	Location string
 	Networks []string `json:",omitempty"`

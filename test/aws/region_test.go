@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
@@ -226,6 +227,37 @@ func fetch(t *testing.T, method, url, token, body string) (int, string) {
 		t.Fatal(err)
 	}
 	return got.StatusCode, string(text)
+}
+
+// Whoever opens the console of a region stays in it, for everything that its pages ask.
+func TestRegions_Console(t *testing.T) {
+	t.Parallel()
+	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	for _, region := range []string{europe, home} {
+		page, err := browser.Get(a.URL() + "/regions/" + region + "/console/fleets?range=6h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Body.Close()
+		if at := page.Request.URL.RequestURI(); page.StatusCode != 200 || at != "/console/fleets?range=6h" {
+			t.Errorf("the console of %s is at %s, status %d", region, at, page.StatusCode)
+		}
+		answer, err := browser.Get(a.URL() + "/console/api/me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var me struct{ Region string }
+		err = json.NewDecoder(answer.Body).Decode(&me)
+		answer.Body.Close()
+		if err != nil || me.Region != region {
+			t.Errorf("the console of %s shows %q, %v", region, me.Region, err)
+		}
+	}
 }
 
 // A state is not opened as that of another region.
