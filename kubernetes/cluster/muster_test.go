@@ -36,7 +36,6 @@ type muster struct {
 	joins   int
 	deaf    bool // does not acknowledge
 	removed bool
-	pods    func() string // describes the pods of the cluster; may be nil
 }
 
 func play(t testing.TB) *muster {
@@ -212,11 +211,7 @@ func (m *muster) until(what string, ok func() bool) {
 			m.mu.Lock()
 			text, _ := json.Marshal(m.status)
 			m.mu.Unlock()
-			pods := ""
-			if m.pods != nil {
-				pods = m.pods()
-			}
-			m.t.Fatalf("waited in vain until %s; the last status is %.4000s; %s", what, text, pods)
+			m.t.Fatalf("waited in vain until %s; the last status is %.4000s", what, text)
 		}
 	}
 }

@@ -41,7 +41,8 @@ func TestCluster_Rollout(t *testing.T) {
 		return err == nil && !slices.ContainsFunc(list.Items, func(n corev1.Node) bool { return len(n.Spec.Taints) > 0 })
 	})
 	ports := freePorts(t, 2*instances*copies)
-	r := &rollout{runtime: startRuntime(k, ports, images), caller: c}
+	processes := newArenas(k, ports, images)
+	r := &rollout{runtime: startRuntime(k, processes.launch), processes: processes, caller: c}
 	join := c.joins(k, "us-east-1")
 	agent := k.Program(t, os.Getenv("MUSTER_KUBERNETES_BIN"), join...)
 
@@ -106,9 +107,10 @@ const helperImage = "registry.example/helper@sha256:abababababababababababababab
 type rollout struct {
 	*runtime
 	caller
-	fleet string
-	from  int // first and last port of each container
-	to    int
+	processes *arenas
+	fleet     string
+	from      int // first and last port of each container
+	to        int
 }
 
 func (r *rollout) container(version string) string {
@@ -242,7 +244,7 @@ func (r *rollout) behind(address string, port int32) int {
 			if mapped.HostPort != port {
 				continue
 			}
-			if process := r.port(&p); process != int(mapped.ContainerPort) || p.Status.HostIP != address {
+			if process := r.processes.port(&p); process != int(mapped.ContainerPort) || p.Status.HostIP != address {
 				r.t.Fatalf("players reach %s:%d; that is port %d of pod %s at %s, which uses %d", address, port, mapped.ContainerPort, p.Name, p.Status.HostIP, process)
 			}
 			return int(mapped.ContainerPort)
