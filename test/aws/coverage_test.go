@@ -29,7 +29,7 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 }
 
 // needsHost are operations that require an ACTIVE managed fleet, and so a machine that
-// starts game servers: test/awscli/fleet.sh and test/scenario call them.
+// starts game servers: test/awscli/fleet.sh, test/containers and test/scenario call them.
 var needsHost = []string{"DescribeContainerGroupPortMappings", "GetComputeAccess", "GetInstanceAccess", "StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
 
 // refusedByDesign are operations that Muster implements but always refuses.
