@@ -1,6 +1,6 @@
 package main
 
-import "github.com/musterhq/muster/internal/release"
+import release "github.com/musterhq/muster/internal/version"
 
-// version returns what this program says of itself.
-func version() string { return release.Text("muster") }
+// version returns the release of this program as one line.
+func version() string { return release.Of().Line("muster") }

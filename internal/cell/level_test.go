@@ -98,7 +98,7 @@ func TestMembers(t *testing.T) {
 	for _, m := range owner.keeper.Members() {
 		text += fmt.Sprintln(m.Name, m.Address != "", m.Release, m.Level, m.Away, m.Gone())
 	}
-	if want := "members-a true v0.5.0 2 false false\nmembers-b true v0.5.1 2 false false\nmembers-c true v0.2.0 1 true true\n"; text != want {
+	if want := fmt.Sprintf("members-a true v0.5.0 %d false false\nmembers-b true v0.5.1 %[1]d false false\nmembers-c true v0.2.0 1 true true\n", feature.Known()); text != want {
 		t.Errorf("the nodes are\n%swant\n%s", text, want)
 	}
 	owner.leave()

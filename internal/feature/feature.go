@@ -19,7 +19,7 @@ type Level int
 const (
 	// First is the level of builds from before there were levels.
 	First Level = 1
-	// LostCommits allows marks of processes that may host an unknown game session, and of
+	// LostCommits allows marks of processes and game servers that may host an unknown game, and of
 	// what makes the ids of game sessions differ after the database lost commits.
 	LostCommits Level = 2
 	// Remotes allows destinations of queues at other deployments, and attempts there.

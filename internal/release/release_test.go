@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/internal/release"
+	"github.com/musterhq/muster/internal/version"
 )
 
 func TestUnsupported(t *testing.T) {
 	for _, c := range []struct{ one, other, want string }{
 		{"v0.1.0", "v0.1.9", ""},
+		{"0.1.0", "v0.5.0", "0.1.0 and v0.5.0 are more than 2 minor releases apart, which is not supported"},
 		{"v0.1.0", "v0.3.0", ""},
 		{"v0.1.0", "v0.4.0", "v0.1.0 and v0.4.0 are more than 2 minor releases apart, which is not supported"},
 		{"v0.4.1", "v0.1.0", "v0.4.1 and v0.1.0 are more than 2 minor releases apart, which is not supported"},
@@ -27,13 +29,14 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
-	text := release.Text("muster")
+func TestOf(t *testing.T) {
+	text := version.Of().Line("muster")
 	if !strings.HasPrefix(text, "muster "+release.Number()+" ") || release.Of(text) != release.Number() {
 		t.Errorf("the program says of itself %q, with the number %q in it", text, release.Of(text))
 	}
 	for text, want := range map[string]string{
 		"muster v0.2.0 257816903d49 go1.26.0 linux/amd64": "v0.2.0",
+		"muster 0.2.0 (commit 257816903d49) go1.26.0":     "0.2.0",
 		"muster-kubernetes (devel) go1.26.0":              "(devel)",
 		"1":                                               "1",
 		"":                                                "",

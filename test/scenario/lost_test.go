@@ -36,7 +36,7 @@ func loseCommits(t *testing.T, nodes int) *losing {
 	l.replica = l.primary.Replica(t)
 	l.cluster = openCluster(t, nodes, l.primary.With(l.replica), "default", lease)
 	l.place = node.NewPlace(t, node.Client("http://"+l.cluster.front))
-	becomes(t, "http://"+l.cluster.args[l.cluster.owner()][1], "the level is raised", owns("2"))
+	becomes(t, "http://"+l.cluster.args[l.cluster.owner()][1], "the level is raised", owns(newest))
 	return l
 }
 
