@@ -41,7 +41,13 @@ func in(t *testing.T, o fleetiq.Options, f func(c *cell)) {
 // open returns an open cell on a driver. The loop does not run yet.
 func open(t rapid.TB, driver store.Driver, o fleetiq.Options) *cell {
 	t.Helper()
-	c := &cell{Cell: celltest.New(t, celltest.Options{Driver: driver}), registry: prometheus.NewRegistry(), hosts: map[string]string{}}
+	return openWith(t, celltest.Options{Driver: driver}, o)
+}
+
+// openWith is like open with options of the cell.
+func openWith(t rapid.TB, of celltest.Options, o fleetiq.Options) *cell {
+	t.Helper()
+	c := &cell{Cell: celltest.New(t, of), registry: prometheus.NewRegistry(), hosts: map[string]string{}}
 	o.Home, o.Registerer = celltest.Home, c.registry
 	c.iq = fleetiq.New(c.Store, fleetiq.Deps{Events: c.Events, Tags: c.Tags, Hosts: c.Instances}, o)
 	c.Open()

@@ -71,6 +71,8 @@ func (ss *Servers) chosen(tx *store.Tx, group string, in ClaimInput) (*GameServe
 		return refuse("is UTILIZED")
 	case v.IsClaimed(tx.Now()):
 		return refuse("is CLAIMED until " + v.ClaimedUntil.UTC().Format(time.RFC3339))
+	case v.Doubt:
+		return refuse("may host a game of which the database lost the record; it can be claimed once it was updated with UtilizationStatus AVAILABLE, or registered anew")
 	case h == nil:
 		return refuse("is on instance " + v.InstanceID + ", whose host was removed")
 	case h.Removing:

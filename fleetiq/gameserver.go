@@ -25,10 +25,13 @@ type GameServer struct {
 	LastHealthCheck time.Time   `json:"last_health_check"`
 	LastClaim       time.Time   `json:"last_claim,omitzero"`
 	ClaimedUntil    time.Time   `json:"claimed_until,omitzero"` // zero if it is not claimed
+	Doubt           bool        `json:"doubt,omitzero"`         // the database may have lost that it is used
 }
 
 // IsClaimed reports whether the game server is claimed.
 func (v *GameServer) IsClaimed(now time.Time) bool { return now.Before(v.ClaimedUntil) }
 
-// busy reports whether the game server is claimed or utilized.
-func (v *GameServer) busy() bool { return v.Utilization == Utilized || !v.ClaimedUntil.IsZero() }
+// busy reports whether the game server is claimed or utilized, or may be.
+func (v *GameServer) busy() bool {
+	return v.Utilization == Utilized || !v.ClaimedUntil.IsZero() || v.Doubt
+}

@@ -147,7 +147,13 @@ func (ss *Servers) runUpdate(tx *store.Tx, in ServerUpdate) (*GameServer, error)
 		v.ClaimedUntil = time.Time{}
 		ss.record(tx, event.GameServerUtilized, &v, "it hosts a game")
 	}
+	if in.Utilization != nil {
+		v.Doubt = false
+	}
 	ss.put(tx, &v)
+	if old.busy() && !v.busy() {
+		ss.released(tx, old)
+	}
 	return &v, nil
 }
 

@@ -55,6 +55,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.Groups = newGroups(st, sh)
 	s.Instances = &Instances{sh, s.Groups}
 	s.Servers = newServers(st, sh, s.Groups, s.Instances)
+	st.OnLostCommits(s.lostCommits)
 	s.sweep = store.NewAction(st, "game_server.sweep", s.runSweep)
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(gauges{s, st})
