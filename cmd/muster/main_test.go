@@ -289,7 +289,7 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"", "local serve agent shell ca wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets players webhooks ruleset simulate admin replay version completion"},
+		{"", "local serve agent shell ca wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets players deploy apply export import webhooks ruleset simulate admin replay version completion"},
 		{"ad", "admin"},
 		{"admin keys ", "create list disable enable rotate delete"},
 		{"serve --lis", "--listen"},
