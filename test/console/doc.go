@@ -1,7 +1,8 @@
 // Package console tests the web console in Chromium against the built binary.
 //
 // The checks are the .mjs files, which drive a browser with Playwright and look at pages with
-// axe. The Go tests run the servers and what goes on in them.
+// axe. The Go tests run the servers and what goes on in them. A check compares what it sees
+// with the API at the same moment, until they agree: servers go on meanwhile.
 //
 // A developer sees all pages with
 //
