@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/musterhq/muster/internal/version"
 )
 
 // metrics are the figures of a node, and where they are served.
@@ -26,6 +28,10 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), regions: map[string]prometheus.Gatherer{}}
+	v := version.Of()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "muster_build_info", Help: "1, with the release of this program and what it was built from."}, []string{"version", "commit", "go"})
+	build.WithLabelValues(v.Number, v.Commit, v.Go).Set(1)
+	m.registry.MustRegister(build)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -20,6 +20,8 @@ import (
 
 // commands are the commands and flags of the command line.
 type commands struct {
+	ShowVersion versionFlag `name:"version" short:"V" env:"-" help:"Tell the version, commit and Go release, and exit."`
+
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
 

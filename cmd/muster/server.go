@@ -409,12 +409,3 @@ func (c *serveCommand) AfterApply() error {
 func (c *serveCommand) Run(t *streams, o app.Options) error {
 	return serve(t, o)
 }
-
-// versionCommand is `muster version`.
-type versionCommand struct{}
-
-// Run prints the version.
-func (versionCommand) Run(t *streams) error {
-	fmt.Fprintln(t.out, version())
-	return nil
-}
