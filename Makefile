@@ -54,6 +54,15 @@ muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes clus
 release: ## build all programs in bin/release as they are shipped: static, without names of folders
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
 
+# GoReleaser is built once, into the build cache.
+.PHONY: snapshot
+snapshot: ## build all files of a release in dist, publishing nothing, and try them
+	@mkdir -p bin; cd tools/goreleaser && GOWORK=off go build -ldflags '$(small)' -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2
+	bin/goreleaser release --snapshot --clean $(ARGS)
+	$(own_temp); export MUSTER_DIST="$$PWD/dist" MUSTER_DEB="$$(ls "$$PWD"/dist/*_"$$(go env GOARCH)".deb)" \
+		MUSTER_BIN="$$(ls "$$PWD"/dist/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/dist/arena_linux_"$$(go env GOARCH)"_*/arena)"; \
+	{ $(go_test) -count=1 ./test/install || true; } | $(count)
+
 .PHONY: run
 run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)
 	exec bin/muster local $(ARGS)
