@@ -210,10 +210,10 @@ func remoteHistory(t *rapid.T) {
 				_, _, _ = c.places.Stop(c.Ctx, fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped")))
 			}
 		case 3:
-			digest := c.Store.View().Digest()
 			c.Stop()
-			if digest = c.Store.View().Digest(); c.Store.Close() != nil {
-				t.Fatal("not closed")
+			digest := c.Store.View().Digest()
+			if err := c.Store.Close(); err != nil {
+				t.Fatal(err)
 			}
 			links, made := c.links, c.made
 			c = newCell(t, driver, Options{Remotes: all(remotes)})

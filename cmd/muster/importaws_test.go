@@ -70,11 +70,10 @@ func TestImportAWS(t *testing.T) {
 		t.Fatal(err)
 	}
 	var requests, throttled atomic.Int64
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Rewrite, forward.Director = func(r *httputil.ProxyRequest) {
-		r.SetURL(target) // and keep Host, which is signed
-		r.Out.Host = r.In.Host
-	}, nil
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host // which is signed
+	}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if requests.Add(1)%30 != 0 {
 			forward.ServeHTTP(w, r)
