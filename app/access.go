@@ -121,6 +121,20 @@ func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, re
 	return caller, c.limits.Key(caller)
 }
 
+// identify returns the sender of a request whose body has been read, whatever it may do.
+func (c *callers) identify(r *http.Request, body []byte, action auth.Action) (auth.Caller, error) {
+	p, proof, err := c.authenticate(r, action)
+	if err == nil {
+		audit.From(r.Context()).SetCaller(callerOf(p), action)
+		err = proof(body)
+	}
+	if err != nil {
+		return auth.Caller{}, err
+	}
+	door.Known(r)
+	return callerOf(p), c.limits.Key(callerOf(p))
+}
+
 // administer is like allowBody, for a request below /admin/.
 func (c *callers) administer(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller, err := c.allowBody(r, body, action, resources...)

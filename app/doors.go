@@ -24,6 +24,7 @@ import (
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
+	"github.com/musterhq/muster/sts"
 	"github.com/musterhq/muster/uploads"
 )
 
@@ -37,6 +38,7 @@ type doors struct {
 	admin   *admin.Door
 	players *backend.Backend
 	scaling *autoscaling.Door
+	tokens  *sts.Door
 }
 
 // openDoors creates the doors of a node at a site; requests come once it is served.
@@ -63,9 +65,10 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		}),
 		scaling: autoscaling.New(autoscaling.Options{
 			Store: d.store, Groups: d.groups, Logger: o.Logger,
-			Allow: (&callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "autoscaling"), limits: d.callers.limits, master: d.master, opts: o}).allowBody,
+			Allow: d.callersOf("autoscaling", o).allowBody,
 		}),
-		admin: admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
+		tokens: sts.New(sts.Options{Account: o.Account, Caller: d.callersOf("sts", o).identify, Logger: o.Logger}),
+		admin:  admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
 		players: backend.New(backend.Deps{
 			Store: d.store, Identity: d.identity, Fleets: d.fleets, Lobby: d.lobby,
 			Base: o.endpoint(at.base), Origin: at.base, Beacon: at.beaconAddress(), Operator: d.callers.claimOf, Logger: o.Logger, Registerer: metrics,
@@ -97,6 +100,11 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	api.Register(srv, services)
 	d.auditRoutes(all.admin)
 	return all, nil
+}
+
+// callersOf returns the callers whose requests are signed for another service of AWS.
+func (d *domain) callersOf(service string, o *Options) *callers {
+	return &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, service), limits: d.callers.limits, master: d.master, opts: o}
 }
 
 // consoleDoor returns the door for people.

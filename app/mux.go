@@ -14,8 +14,8 @@ import (
 var paths = []string{"admin", "agent", "beacon", "console", "deployment", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "regions", "service"}
 
 // routes routes each request to its door. Requests in AWS's protocols are recognized by
-// their headers, game servers by their query, those of the Auto Scaling API by the service
-// that they are signed for, files by a signature for S3 or their bucket, and everything
+// their headers, game servers by their query, those of the Auto Scaling API and of STS by the
+// service that they are signed for, files by a signature for S3 or their bucket, and everything
 // else by its path.
 func (r *replica) routes() http.Handler {
 	doors := r.doors
@@ -33,7 +33,7 @@ func (r *replica) routes() http.Handler {
 	paths.HandleFunc("/", nothingHere)
 	servers := audited("gameserver", doors.servers, nil)
 	api, files := audited("api", doors.api, yields), audited("files", doors.uploads, yields)
-	scaling := audited("autoscaling", doors.scaling, nil)
+	scaling, tokens := audited("autoscaling", doors.scaling, nil), audited("sts", doors.tokens, nil)
 	all := http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		switch {
 		case doors.api.Match(rq):
@@ -42,6 +42,8 @@ func (r *replica) routes() http.Handler {
 			servers.ServeHTTP(w, rq)
 		case doors.scaling.Match(rq):
 			scaling.ServeHTTP(w, rq)
+		case doors.tokens.Match(rq):
+			tokens.ServeHTTP(w, rq)
 		case doors.uploads.Match(rq):
 			files.ServeHTTP(w, rq)
 		default:

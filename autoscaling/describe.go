@@ -1,11 +1,11 @@
 package autoscaling
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/fleetiq"
+	"github.com/musterhq/muster/internal/awsquery"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -23,9 +23,9 @@ const (
 
 // groups serves DescribeAutoScalingGroups. As in AWS, names of groups that do not exist are
 // left out.
-func (d *Door) groups(q *request) (any, error) {
-	names := q.members("AutoScalingGroupNames")
-	if len(q.members("Filters")) > 0 || q.form.Has("Filters.member.1.Name") {
+func (d *Door) groups(q *awsquery.Request) (any, error) {
+	names := q.Members("AutoScalingGroupNames")
+	if len(q.Members("Filters")) > 0 || q.Form.Has("Filters.member.1.Name") {
 		return nil, fault.Invalid("Filters: not served; give AutoScalingGroupNames")
 	}
 	if len(names) == 0 {
@@ -38,7 +38,7 @@ func (d *Door) groups(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := groupsResult{XMLName: resultOf("DescribeAutoScalingGroups")}
+	var out groupsResult
 	for _, name := range names {
 		if g := d.find(name); g != nil {
 			out.Groups.Members = append(out.Groups.Members, d.group(g, caller))
@@ -48,20 +48,20 @@ func (d *Door) groups(q *request) (any, error) {
 }
 
 // allGroups returns a page of all groups. NextToken is the name of the last one before it.
-func (d *Door) allGroups(q *request) (any, error) {
-	caller, err := d.opts.Allow(q.Request, q.body, list)
+func (d *Door) allGroups(q *awsquery.Request) (any, error) {
+	caller, err := d.opts.Allow(q.Request, q.Body, list)
 	if err != nil {
 		return nil, err
 	}
 	n := defaultPage
-	if text := q.form.Get("MaxRecords"); text != "" {
+	if text := q.Form.Get("MaxRecords"); text != "" {
 		if n, err = strconv.Atoi(text); err != nil || n < 1 || n > largestPage {
 			return nil, fault.Invalid("MaxRecords: must be from 1 to %d", largestPage)
 		}
 	}
-	out := groupsResult{XMLName: resultOf("DescribeAutoScalingGroups")}
+	var out groupsResult
 	last := ""
-	for g := range d.opts.Groups.Groups.After(d.opts.Store.View(), q.form.Get("NextToken")) {
+	for g := range d.opts.Groups.Groups.After(d.opts.Store.View(), q.Form.Get("NextToken")) {
 		if len(out.Groups.Members) == n {
 			out.NextToken = last
 			break
@@ -74,17 +74,17 @@ func (d *Door) allGroups(q *request) (any, error) {
 
 // policies serves DescribePolicies: a group has the policy that CreateGameServerGroup was
 // given, with the name of the game server group as in AWS.
-func (d *Door) policies(q *request) (any, error) {
-	name := q.form.Get("AutoScalingGroupName")
+func (d *Door) policies(q *awsquery.Request) (any, error) {
+	name := q.Form.Get("AutoScalingGroupName")
 	if name == "" {
 		return nil, fault.Invalid("AutoScalingGroupName: is required")
 	}
 	if _, err := d.allowed(q, name); err != nil {
 		return nil, err
 	}
-	out := policiesResult{XMLName: resultOf("DescribePolicies")}
+	var out policiesResult
 	g := d.find(name)
-	if g == nil || g.Machines.Policy == nil || !q.asksFor("PolicyNames", g.Name) || !q.asksFor("PolicyTypes", targetTracking) {
+	if g == nil || g.Machines.Policy == nil || !q.AsksFor("PolicyNames", g.Name) || !q.AsksFor("PolicyTypes", targetTracking) {
 		return out, nil
 	}
 	p := policy{
@@ -98,7 +98,7 @@ func (d *Door) policies(q *request) (any, error) {
 }
 
 // allowed checks that the caller may read the game server groups behind names.
-func (d *Door) allowed(q *request, names ...string) (auth.Caller, error) {
+func (d *Door) allowed(q *awsquery.Request, names ...string) (auth.Caller, error) {
 	resources := make([]string, len(names))
 	for i, name := range names {
 		group, ok := fleetiq.OfAutoScalingGroup(name)
@@ -107,7 +107,7 @@ func (d *Door) allowed(q *request, names ...string) (auth.Caller, error) {
 		}
 		resources[i] = d.opts.Groups.Groups.ARN(group)
 	}
-	return d.opts.Allow(q.Request, q.body, read, resources...)
+	return d.opts.Allow(q.Request, q.Body, read, resources...)
 }
 
 // find returns the game server group behind the name of an Auto Scaling group, or nil.
@@ -117,27 +117,4 @@ func (d *Door) find(name string) *fleetiq.Group {
 		return nil
 	}
 	return d.opts.Groups.Groups.Get(d.opts.Store.View(), group)
-}
-
-// members returns a list parameter (NAME.member.1 and so on).
-func (q *request) members(name string) []string {
-	var all []string
-	for n := 1; ; n++ {
-		v := q.form.Get(fmt.Sprintf("%s.member.%d", name, n))
-		if v == "" {
-			return all
-		}
-		all = append(all, v)
-	}
-}
-
-// asksFor reports whether a list parameter is absent or has a value.
-func (q *request) asksFor(name, value string) bool {
-	all := q.members(name)
-	for _, v := range all {
-		if v == value {
-			return true
-		}
-	}
-	return len(all) == 0
 }

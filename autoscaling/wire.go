@@ -1,7 +1,6 @@
 package autoscaling
 
 import (
-	"encoding/xml"
 	"time"
 
 	"github.com/musterhq/muster/auth"
@@ -11,33 +10,8 @@ import (
 // targetTracking is the type of the policies of game server groups.
 const targetTracking = "TargetTrackingScaling"
 
-// response is a successful response.
-type response struct {
-	XMLName   xml.Name
-	Namespace string `xml:"xmlns,attr"`
-	Result    any
-	Metadata  metadata `xml:"ResponseMetadata"`
-}
-
-type metadata struct {
-	RequestID string `xml:"RequestId"`
-}
-
-// refusal is the response to a request that fails.
-type refusal struct {
-	XMLName   xml.Name `xml:"ErrorResponse"`
-	Namespace string   `xml:"xmlns,attr"`
-	Error     refused
-	RequestID string `xml:"RequestId"`
-}
-
-type refused struct{ Type, Code, Message string }
-
-func resultOf(action string) xml.Name { return xml.Name{Local: action + "Result"} }
-
 type groupsResult struct {
-	XMLName xml.Name
-	Groups  struct {
+	Groups struct {
 		Members []group `xml:"member"`
 	} `xml:"AutoScalingGroups"`
 	NextToken string `xml:",omitempty"`
@@ -77,7 +51,6 @@ type override struct {
 }
 
 type policiesResult struct {
-	XMLName  xml.Name
 	Policies struct {
 		Members []policy `xml:"member"`
 	} `xml:"ScalingPolicies"`

@@ -38,6 +38,7 @@ var rows = []row{
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
+	{"internal/awsquery", "internal/door internal/fault internal/limit", "serves any API in the query protocol; the API is given to it"},
 	{"internal/release", "internal/version", "which releases work together, for whoever meets another one"},
 	{"internal/feature", "", "levels of what is stored, for whoever stores it and whoever may not"},
 	{"internal/store", "internal/fault internal/feature internal/wake", "refuses work when it is full; knows no table but those it is given"},
@@ -95,7 +96,8 @@ var rows = []row{
 
 	{"admin", ground + " internal/limit audit auth", "keys and logins of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
-	{"autoscaling", ground + " internal/door internal/limit auth fleetiq", "reads game server groups for tools of the Auto Scaling API; who may is a matter of keys"},
+	{"autoscaling", ground + " internal/awsquery auth fleetiq", "reads game server groups for tools of the Auto Scaling API; who may is a matter of keys"},
+	{"sts", "internal/awsquery auth", "tells callers who they are; knows keys and nothing else"},
 	{"serversdk", ground + " internal/door internal/gameframe internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},

@@ -12,6 +12,10 @@ hears() {
 	check "the game server says: ${1%% *}" "$line" "$1"
 }
 
+check "the caller is an account's user" \
+	"$(aws sts get-caller-identity --endpoint-url "$ENDPOINT" --output text --query '[Account, Arn]')" \
+	"000000000000	arn:aws:iam::000000000000:user/local"
+
 location=custom-cli
 gl create-location --location-name "$location" >/dev/null
 refused "a location's name is taken once" ConflictException gl create-location --location-name "$location"
