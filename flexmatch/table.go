@@ -31,9 +31,9 @@ func newTables(st *store.Store, retention time.Duration) *tables {
 	t := &tables{}
 	t.ruleSets = store.NewTable(st, store.TableSpec[RuleSet]{Name: "matchmaking_rule_set", Key: func(r *RuleSet) string { return r.Name }})
 	t.configurations = store.NewTable(st, store.TableSpec[Configuration]{Name: "matchmaking_configuration", Key: func(c *Configuration) string { return c.Name }})
-	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: retention, Again: true})
+	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: retention})
 	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{
-		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: retention, Again: true,
+		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: retention,
 		Columns: []store.Column[Ticket]{{Name: traceColumn, Value: traceKey}},
 	})
 	t.matches = store.NewTable(st, store.TableSpec[Match]{Name: "match", Key: func(m *Match) string { return m.ID }, Retention: retention})

@@ -28,10 +28,10 @@ func newTables(st *store.Store, retention time.Duration) tables {
 	var t tables
 	t.queues = store.NewTable(st, store.TableSpec[Queue]{Name: "queue", Key: func(q *Queue) string { return q.Name }})
 	t.requests = store.NewTable(st, store.TableSpec[Request]{
-		Name: "placement_request", Key: func(r *Request) string { return r.ID }, Retention: retention, Again: true,
+		Name: "placement_request", Key: func(r *Request) string { return r.ID }, Retention: retention,
 	})
 	t.placements = store.NewTable(st, store.TableSpec[Placement]{
-		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: retention, Again: true,
+		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: retention,
 		// The database enforces that a game session belongs to at most one placement.
 		Columns: []store.Column[Placement]{{Name: "game_session", Unique: true, Value: tryingSession}},
 	})

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // Query selects archived rows of a table.
@@ -23,10 +22,7 @@ type Query struct {
 }
 
 // Eq selects rows whose column (or "key") has the value.
-type Eq struct {
-	Column, Value string
-	Or            string // another value that selects too; set by the store. "" is none
-}
+type Eq struct{ Column, Value string }
 
 // maxLimit is how many rows one query may load into memory.
 const maxLimit = 1000
@@ -56,7 +52,6 @@ func (t *table) archived(ctx context.Context, q Query) ([]any, error) {
 	if err := checkQuery(q.Limit, q.Where, q.OrderBy, t.fields); err != nil {
 		return nil, fmt.Errorf("read archive of %s: %w", t.label, err)
 	}
-	q.Where = t.eitherForm(q.Where)
 	if len(q.Keys) > maxLimit {
 		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.label, len(q.Keys), maxLimit)
 	}
@@ -85,7 +80,7 @@ func checkQuery(limit int, where []Eq, orderBy string, columns []ColumnSchema) e
 	for _, c := range columns {
 		known[c.Name] = true
 	}
-	if !known[orderBy] || slices.ContainsFunc(columns, func(c ColumnSchema) bool { return c.Name == orderBy && c.Digest }) {
+	if !known[orderBy] {
 		return fmt.Errorf("no column %q to order by", orderBy)
 	}
 	for _, eq := range where {

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // catalog is what is registered on a store. It is fixed once the store is opened.
@@ -47,7 +46,6 @@ type logMember interface {
 	member
 	ordinal() int
 	schema() LogSchema
-	expired(now time.Time) time.Time
 	last() uint64
 	adopt(sn *Snapshot)
 	resume(last uint64)
@@ -162,8 +160,8 @@ func (c *catalog) grow(ctx context.Context, db DB) error {
 	}
 	var batch []Item
 	_, err = db.Dump(ctx, func(it Item) error {
-		columns, same, err := c.memberOf(it).matches(it.Doc, it.Columns)
-		if err != nil || same {
+		columns, err := c.memberOf(it).columnsOf(it.Doc)
+		if err != nil || slices.Equal(columns, it.Columns) {
 			return err
 		}
 		it.Columns = columns

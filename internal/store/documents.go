@@ -1,16 +1,11 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/musterhq/muster/internal/feature"
 )
 
 // Column is a value of a row or an entry that SQL stores in a separate column.
@@ -18,7 +13,6 @@ type Column[V any] struct {
 	Name   string
 	Value  func(*V) string // "" means none (NULL among live rows)
 	Unique bool            // no two live rows may share a value; SQL refuses a commit that would cause it
-	Digest bool            // SQL may have a digest of a long value: rows are selected by the value, but not ordered
 }
 
 // documents is what a table and a log have in common: values of one type V that SQL stores
@@ -39,7 +33,7 @@ func newDocuments[V any](s *Store, label string, number int, columns []Column[V]
 		value: func(row any, column int) string { return columns[column].Value(row.(*V)) },
 	}
 	for _, c := range columns {
-		d.fields = append(d.fields, ColumnSchema{Name: c.Name, Unique: c.Unique, Digest: c.Digest})
+		d.fields = append(d.fields, ColumnSchema{Name: c.Name, Unique: c.Unique})
 	}
 	return d
 }
@@ -85,59 +79,15 @@ func (d *documents) columns(row any) []string {
 	}
 	values := make([]string, len(d.fields))
 	for i := range d.fields {
-		values[i] = d.column(row, i)
+		values[i] = d.value(row, i)
 	}
 	return values
 }
 
-// column returns the value of a column as it is stored now.
-func (d *documents) column(row any, i int) string {
-	value := d.value(row, i)
-	if d.fields[i].Digest && d.store.Level() >= feature.Packed {
-		return digestOf(value)
-	}
-	return value
-}
-
-// digestOf returns the digest of a long value; a short one stays as it is.
-func digestOf(value string) string {
-	sum := sha256.Sum256([]byte(value))
-	digest := "#" + base64.RawURLEncoding.EncodeToString(sum[:12])
-	if len(value) <= len(digest) {
-		return value
-	}
-	return digest
-}
-
-// matches reports whether the columns of a document may be stored as found is: cells that
-// have grown have both values and digests.
-func (d *documents) matches(doc []byte, found []string) (want []string, ok bool, err error) {
+func (d *documents) columnsOf(doc []byte) ([]string, error) {
 	v, err := d.decode(doc)
 	if err != nil {
-		return nil, false, fmt.Errorf("decode: %w", err)
+		return nil, fmt.Errorf("decode: %w", err)
 	}
-	want = d.columns(v)
-	if len(want) != len(found) {
-		return want, len(want)+len(found) == 0, nil
-	}
-	for i := range want {
-		value := d.value(v, i)
-		if found[i] != value && (!d.fields[i].Digest || found[i] != digestOf(value)) {
-			return want, false, nil
-		}
-	}
-	return want, true, nil
-}
-
-// eitherForm returns conditions that select the values of columns in both forms.
-func (d *documents) eitherForm(where []Eq) []Eq {
-	where = slices.Clone(where)
-	for i, eq := range where {
-		for _, c := range d.fields {
-			if c.Name == eq.Column && c.Digest {
-				where[i].Or = digestOf(eq.Value)
-			}
-		}
-	}
-	return where
+	return d.columns(v), nil
 }

@@ -89,8 +89,8 @@ type DB interface {
 	// most limit of them.
 	ArchivedKeys(ctx context.Context, table int, after string, limit int) ([]string, error)
 
-	// Prune removes at most as many expired rows as p says, and returns how many.
-	Prune(ctx context.Context, p Pruning) (int, error)
+	// Prune removes at most limit rows that expired before now and returns how many.
+	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// SetBack sets the time of log entries later than now to now: they were written
 	// with a wrong clock. Queries rely on times that increase with numbers.
@@ -109,22 +109,6 @@ type DB interface {
 	Fill(ctx context.Context, items func(add func(Item) error) (State, error)) error
 
 	Close() error
-}
-
-// Pruning says what Prune removes.
-type Pruning struct {
-	Now    time.Time   // archived rows that expired by then
-	Before []time.Time // for each log: entries of that time or earlier; zero removes none
-	Rows   int         // at most
-}
-
-// partitioner is implemented by a DB that keeps archives and logs in partitions by time,
-// which it drops instead of deleting what has expired.
-type partitioner interface {
-	// Partition drops partitions that have expired, and creates those that come next. What
-	// was stored before there were partitions becomes the first one, which may take hours,
-	// beside commits. The cell's level must allow it.
-	Partition(ctx context.Context, p Pruning) error
 }
 
 // ErrFenced reports that another owner took the cell, or that the sequence in SQL is
@@ -180,7 +164,6 @@ type TableSchema struct {
 	Name      string
 	Columns   []ColumnSchema
 	Retention time.Duration
-	Again     bool // a key may be archived more than once: the last row replaces the others
 }
 
 // LogSchema describes a log.
@@ -194,7 +177,6 @@ type LogSchema struct {
 type ColumnSchema struct {
 	Name   string
 	Unique bool // among the values of live rows that are not ""
-	Digest bool // rows are selected by it, but not ordered
 }
 
 // Fence identifies the owner in each commit.
@@ -221,7 +203,6 @@ type Batch struct {
 	Fence  Fence  // the fence required in SQL
 	Seq    uint64 // the sequence to store
 	Now    time.Time
-	Level  feature.Level // of the cell
 	Tables []TableBatch
 	Logs   []LogBatch
 }

@@ -32,7 +32,7 @@ type member interface {
 	undo(key string, old any)
 	encode(row any) ([]byte, error)
 	columns(row any) []string
-	matches(doc []byte, found []string) (want []string, ok bool, err error)
+	columnsOf(doc []byte) ([]string, error)
 	redo(tx *Tx, ch recordChange) error
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/musterhq/muster/internal/feature"
 )
 
 const (
@@ -25,7 +23,6 @@ type journal struct {
 	fence     Fence
 	confirmed uint64 // the last sequence that was confirmed, by this owner or another
 	builder   batchBuilder
-	level     func() feature.Level // of the cell
 	recorder  *recorder
 	metrics   *metrics
 	outage    *outage
@@ -65,11 +62,7 @@ func (j *journal) build(g *group, durable *Snapshot) (batch *Batch, err error) {
 			j.log.Error("a row could not be written out", "panic", p.Value, "stack", string(p.Stack))
 		}
 	}()
-	batch, err = j.builder.build(g, j.fence, durable)
-	if err == nil {
-		batch.Level = j.level()
-	}
-	return batch, err
+	return j.builder.build(g, j.fence, durable)
 }
 
 // commitBatch makes the batch durable. While the database is unavailable, it retries

@@ -21,7 +21,6 @@ func (s *Store) Raise(ctx context.Context, level feature.Level) error {
 		return fmt.Errorf("raise the feature level to %d: %w", level, err)
 	}
 	s.level.Store(int64(level))
-	s.raised.Send()
 	s.log.Info("the cell's feature level is raised", "level", level, "needs", level.Release())
 	return nil
 }

@@ -28,8 +28,6 @@ type log struct {
 
 	mu       sync.Mutex
 	watchers map[wake.Nudge]struct{}
-	held     func() time.Time // nil: none is kept for longer than the retention
-	holdMost time.Duration
 }
 
 // LogQuery selects entries, in the order of their numbers.
@@ -101,7 +99,6 @@ func (l *log) read(ctx context.Context, q LogQuery) ([]StoredEntry, error) {
 	if err := checkQuery(q.Limit, q.Where, "", l.fields); err != nil {
 		return nil, err
 	}
-	q.Where = l.eitherForm(q.Where)
 	return ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
 }
 
@@ -120,36 +117,6 @@ func (l *log) watch() (<-chan struct{}, func()) {
 		defer l.mu.Unlock()
 		delete(l.watchers, ch)
 	}
-}
-
-// Hold keeps expired entries that something still needs: those since the time that first
-// returns, but none for longer than most after its retention. The zero time means none.
-func (l *Log[V]) Hold(first func() time.Time, most time.Duration) {
-	l.core.mu.Lock()
-	defer l.core.mu.Unlock()
-	l.core.held, l.core.holdMost = first, most
-}
-
-// expired returns the time of the newest entries that may be removed now; zero for none.
-func (l *log) expired(now time.Time) time.Time {
-	if l.retention <= 0 {
-		return time.Time{}
-	}
-	until := now.Add(-l.retention)
-	l.mu.Lock()
-	held, most := l.held, l.holdMost
-	l.mu.Unlock()
-	if held == nil {
-		return until
-	}
-	first := held()
-	if first.IsZero() || first.After(until) {
-		return until
-	}
-	if longest := until.Add(-most); first.Before(longest) {
-		return longest
-	}
-	return first.Add(-time.Millisecond)
 }
 
 func (l *log) nudge() {

@@ -70,7 +70,7 @@ func (q Query) holds(order, key string) bool {
 
 func matches(key string, values []string, columns []ColumnSchema, where []Eq) bool {
 	for _, eq := range where {
-		if v := valueOf(key, values, columns, eq.Column); v != eq.Value && (eq.Or == "" || v != eq.Or) {
+		if valueOf(key, values, columns, eq.Column) != eq.Value {
 			return false
 		}
 	}
@@ -122,21 +122,21 @@ func (q LogQuery) holds(e StoredEntry) bool {
 	return e.Seq > q.AfterSeq
 }
 
-func (db *memoryDB) Prune(_ context.Context, p Pruning) (int, error) {
+func (db *memoryDB) Prune(_ context.Context, now time.Time, limit int) (int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	n := 0
 	for i, t := range db.schema.Tables {
 		for key, row := range db.table(i).archive {
-			if n < p.Rows && !row.Time.Add(t.Retention).After(p.Now) {
+			if n < limit && !row.Time.Add(t.Retention).After(now) {
 				delete(db.table(i).archive, key)
 				n++
 			}
 		}
 	}
-	for i := range db.schema.Logs {
+	for i, l := range db.schema.Logs {
 		entries := db.log(i).entries
-		for n < p.Rows && !p.Before[i].IsZero() && len(entries) > 0 && !entries[0].Time.After(p.Before[i]) {
+		for n < limit && l.Retention > 0 && len(entries) > 0 && !entries[0].Time.Add(l.Retention).After(now) {
 			entries = entries[1:]
 			n++
 		}

@@ -136,7 +136,6 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	s.db, s.phase, s.catalog.fixed = db, phaseOpen, true
 	s.running.Go(s.keepJournal)
 	s.running.Go(s.keepPruning)
-	s.running.Go(s.keepPartitions)
 	return nil
 }
 

@@ -122,7 +122,7 @@ func (p *replay) takeRow(row recordChange) error {
 	if t == nil {
 		return fmt.Errorf("no table %q is registered", row.In)
 	}
-	columns, _, err := t.matches(row.Doc, nil)
+	columns, err := t.columnsOf(row.Doc)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,6 @@ type Store struct {
 	outage    outage
 	lost      chan struct{}
 	wake      wake.Nudge    // for the journal
-	raised    wake.Nudge    // for keepPartitions: the feature level is higher now
 	stop      chan struct{} // closed by Close
 	stopOnce  sync.Once
 	running   sync.WaitGroup
@@ -86,11 +85,10 @@ func New(opts Options) *Store {
 		catalog:    newCatalog(),
 		lost:       make(chan struct{}),
 		wake:       wake.NewNudge(),
-		raised:     wake.NewNudge(),
 		stop:       make(chan struct{}),
 	}
 	s.outage = newOutage(s.log)
-	s.journal = journal{level: s.Level, outage: &s.outage, log: s.log, stop: s.stop}
+	s.journal = journal{outage: &s.outage, log: s.log, stop: s.stop}
 	s.head.catalog = &s.catalog
 	return s
 }

@@ -17,9 +17,6 @@ type TableSpec[V any] struct {
 	// Retention is how long archived rows are kept. Zero means no archive: Archive
 	// then deletes.
 	Retention time.Duration
-	// Again says that a key may be archived again while the archive has a row with it,
-	// which the new row then replaces.
-	Again bool
 }
 
 // Table is a typed table. Its rows live in memory. Rows returned are shared and must
@@ -31,7 +28,7 @@ type Table[V any] struct{ core *table }
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 	t := &table{
 		documents: newDocuments(s, spec.Name, len(s.catalog.tables), spec.Columns),
-		key:       func(row any) string { return spec.Key(row.(*V)) }, retention: spec.Retention, again: spec.Again,
+		key:       func(row any) string { return spec.Key(row.(*V)) }, retention: spec.Retention,
 	}
 	t.add()
 	return &Table[V]{t}
@@ -75,7 +72,6 @@ type table struct {
 	documents
 	key       func(row any) string
 	retention time.Duration
-	again     bool
 	slot      int // of its tree
 	head      any
 	dirty     bool
@@ -193,7 +189,7 @@ func (t *table) compare(sn *Snapshot, key string, columns []string) (found, same
 	}
 	same = true
 	for i, c := range t.fields {
-		was := t.column(old, i)
+		was := t.value(old, i)
 		same = same && was == columns[i]
 		vacates = vacates || c.Unique && was != "" && was != columns[i]
 	}
@@ -201,7 +197,7 @@ func (t *table) compare(sn *Snapshot, key string, columns []string) (found, same
 }
 
 func (t *table) schema() TableSchema {
-	return TableSchema{Name: t.label, Columns: t.fields, Retention: t.retention, Again: t.again}
+	return TableSchema{Name: t.label, Columns: t.fields, Retention: t.retention}
 }
 
 // digest adds the table's rows to h.

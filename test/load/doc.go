@@ -15,8 +15,6 @@
 //	go run ./test/load takeover from a kill of the owner of a cell on PostgreSQL,
 //	                            with -n game sessions of ten players, until the
 //	                            next answer (needs -bin)
-//	go run ./test/load size     what -n game sessions of ten players leave in the
-//	                            database, SQLite and PostgreSQL: bytes by table
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
 //	go run ./test/load match    the workloads W3 to W6 of matchmaking, in process

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/musterhq/muster/internal/feature"
@@ -66,16 +64,16 @@ func (db *db) statements(b *store.Batch) *statements {
 		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
 		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
 	for _, tb := range b.Tables {
-		db.queueTable(p, tb, b)
+		db.queueTable(p, tb, b.Seq)
 	}
 	for _, lb := range b.Logs {
-		db.queueLog(p, lb, b.Level)
+		db.queueLog(p, lb)
 	}
 	db.queueChanged(p, b)
 	return p
 }
 
-func (db *db) queueTable(p *statements, tb store.TableBatch, b *store.Batch) {
+func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 	t := db.Schema.Tables[tb.Table]
 	if len(tb.Deletes) > 0 {
 		keys := make([]string, len(tb.Deletes))
@@ -86,52 +84,17 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, b *store.Batch) {
 	}
 	if len(tb.Puts) > 0 {
 		in := insert{table: t.Name, fixed: []string{`"seq"`}, values: []string{"$1"}, columns: t.Columns, live: true}
-		p.queue(in.text(), append([]any{int64(b.Seq)}, arrays(tb.Puts, t.Columns)...)...)
+		p.queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
 	}
 	if len(tb.Archives) > 0 {
 		at := make([]int64, len(tb.Archives))
 		for i, row := range tb.Archives {
 			at[i] = sqltext.Millis(row.Time)
 		}
-		if b.Level >= feature.Packed {
-			queueArchives(p, t, tb.Archives, at)
-			return
-		}
 		in := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{`"archived_at"`, `"expires_at"`},
 			values: []string{"r.at", "r.at + $2"}, more: "$1::bigint[]", columns: t.Columns}
 		p.queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
 	}
-}
-
-// queueArchives archives packed rows, whether or not the archive has partitions by now: only
-// within one of them can PostgreSQL tell that a key is not new.
-func queueArchives(p *statements, t store.TableSchema, rows []store.StoredRow, at []int64) {
-	archive := sqltext.Quote(sqltext.ArchiveOf(t.Name))
-	lists := arrays(rows, t.Columns)
-	if t.Again {
-		p.queue(`DELETE FROM `+archive+` WHERE "key" = ANY($1::text[])`, lists[0])
-	}
-	docs := make([][]byte, len(rows))
-	for i, row := range rows {
-		docs[i] = sqltext.Pack(row.Key, row.Doc)
-	}
-	lists[1] = docs
-	p.queue(packedText(archive, `"key", "packed", "archived_at"`, []string{"text", "bytea", "bigint"}, t.Columns)+` ON CONFLICT DO NOTHING`,
-		slices.Insert(lists, 2, any(at))...)
-}
-
-// packedText returns an INSERT of rows given as arrays: of the columns that have kinds, and
-// then of the columns of the schema.
-func packedText(table, names string, kinds []string, columns []store.ColumnSchema) string {
-	marks := make([]string, 0, len(kinds)+len(columns))
-	for i := range cap(marks) {
-		kind := "text"
-		if i < len(kinds) {
-			kind = kinds[i]
-		}
-		marks = append(marks, fmt.Sprintf("$%d::%s[]", i+1, kind))
-	}
-	return fmt.Sprintf(`INSERT INTO %s (%s) SELECT * FROM unnest(%s)`, table, names+sqltext.Names(columns), strings.Join(marks, ", "))
 }
 
 // arrays returns the keys, the documents and the values of each column of rows as
@@ -154,23 +117,13 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 	return args
 }
 
-func (db *db) queueLog(p *statements, lb store.LogBatch, level feature.Level) {
+func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	l := db.Schema.Logs[lb.Log]
 	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
 	rows := make([]store.StoredRow, len(lb.Entries))
 	for i, e := range lb.Entries {
 		seqs[i], times[i] = int64(e.Seq), sqltext.Millis(e.Time)
 		rows[i] = store.StoredRow{Doc: e.Doc, Columns: e.Columns}
-	}
-	defer p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
-	if level >= feature.Packed {
-		docs := make([][]byte, len(rows))
-		for i, row := range rows {
-			docs[i] = sqltext.Pack("", row.Doc)
-		}
-		p.queue(packedText(sqltext.Quote(l.Name), `"seq", "time", "packed"`, []string{"bigint", "bigint", "bytea"}, l.Columns),
-			append([]any{seqs, times, docs}, arrays(rows, l.Columns)[2:]...)...)
-		return
 	}
 	names, aliases, marks := `"seq", "time", "doc"`+sqltext.Names(l.Columns), "seq, at, doc", "$1::bigint[], $2::bigint[], $3::text[]"
 	picked := "r.seq, r.at, r.doc::json"
@@ -181,4 +134,5 @@ func (db *db) queueLog(p *statements, lb store.LogBatch, level feature.Level) {
 	}
 	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
 		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
+	p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
 }

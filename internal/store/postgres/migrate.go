@@ -42,7 +42,7 @@ func (db *db) made(ctx context.Context) (bool, error) {
 }
 
 // layoutVersion changes when all cells have to be migrated again though their tables are the same.
-const layoutVersion = 2
+const layoutVersion = 1
 
 // system returns statements that create the driver's own tables.
 func system() []string { return append(dialect().System(), makeChanged) }
@@ -103,9 +103,6 @@ func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	for _, table := range dialect().Tables(db.Schema) {
 		texts = append(texts, tableStatements(table)...)
 	}
-	for _, t := range db.timed() {
-		texts = append(texts, t.unpackedToo()...)
-	}
 	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+sqltext.Literal(db.layout()), "COMMIT"))
 }
 
@@ -122,17 +119,7 @@ func tableStatements(table sqltext.SQLTable) []string {
 		texts = append(texts, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s",
 			sqltext.Quote(table.Name), sqltext.Quote(name), kind))
 	}
-	for _, text := range table.Indexes {
-		texts = append(texts, unlessPartitioned(table.Name, text))
-	}
-	return texts
-}
-
-// unlessPartitioned returns a statement that changes the indexes of a table if it has no
-// partitions: those have their own.
-func unlessPartitioned(table, text string) string {
-	return fmt.Sprintf(`DO $do$ BEGIN IF (SELECT relkind FROM pg_class WHERE oid = to_regclass(%s)) <> 'p' THEN %s; END IF; END $do$`,
-		sqltext.Literal(sqltext.Quote(table)), text)
+	return append(texts, table.Indexes...)
 }
 
 // Grown compares the schema's columns with those that all rows had when the cell was

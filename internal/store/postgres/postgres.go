@@ -53,7 +53,7 @@ type db struct {
 }
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint", Stored: `coalesce("packed", convert_to("doc"::text, 'UTF8'))`}
+	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint"}
 }
 
 var cellForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
@@ -101,7 +101,7 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 	if !cellForm.MatchString(cell) {
 		return nil, fmt.Errorf("cell %q: a name on PostgreSQL has 1 to 40 lower case letters, digits, - and _", cell)
 	}
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, space: sqltext.Quote("muster_" + cell)}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, space: sqltext.Quote("muster_" + cell)}
 	var err error
 	if db.writer, err = d.pool(ctx, db.space, 1); err != nil {
 		return nil, err

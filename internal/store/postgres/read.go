@@ -21,13 +21,12 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }
 
-// Prune deletes what is not in a partition that is dropped as a whole.
-func (db *db) Prune(ctx context.Context, p store.Pruning) (int, error) {
-	n, err := db.pruneParts(ctx, p)
+func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
+	n, err := db.Cell.Prune(db.exec(ctx), now, limit)
 	if err != nil {
 		return n, err
 	}
-	changed, err := db.pruneChanged(ctx, p.Now, p.Rows)
+	changed, err := db.pruneChanged(ctx, now, limit)
 	return max(n, changed), err
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -116,12 +115,12 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 			return err
 		}
 		for _, tb := range b.Tables {
-			if err := db.writeTable(tb, b); err != nil {
+			if err := db.writeTable(tb, b.Seq); err != nil {
 				return fmt.Errorf("write %s: %w", db.Schema.Tables[tb.Table].Name, err)
 			}
 		}
 		for _, lb := range b.Logs {
-			if err := db.writeLog(lb, b.Level); err != nil {
+			if err := db.writeLog(lb); err != nil {
 				return fmt.Errorf("write %s: %w", db.Schema.Logs[lb.Log].Name, err)
 			}
 		}
@@ -138,7 +137,7 @@ func (db *db) advance(b *store.Batch) error {
 	return err
 }
 
-func (db *db) writeTable(tb store.TableBatch, b *store.Batch) error {
+func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	t := db.Schema.Tables[tb.Table]
 	remove := `DELETE FROM ` + sqltext.Quote(t.Name) + ` WHERE "key" = ?1`
 	for _, key := range tb.Deletes {
@@ -146,23 +145,15 @@ func (db *db) writeTable(tb store.TableBatch, b *store.Batch) error {
 			return err
 		}
 	}
-	if err := db.put(t, tb.Puts, b.Seq); err != nil {
+	if err := db.put(t, tb.Puts, seq); err != nil {
 		return err
 	}
 	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: len(t.Columns) + 3}
 	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
 		row := tb.Archives[i]
-		args = append(args, sqltext.Escape(row.Key), stored(row.Key, row.Doc, b.Level), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
+		args = append(args, sqltext.Escape(row.Key), sqltext.Doc(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
 		return sqltext.AppendColumns(args, row.Columns, false)
 	})
-}
-
-// stored returns the document of an archived row or a log entry as the level allows it.
-func stored(key string, doc []byte, level feature.Level) any {
-	if level < feature.Packed {
-		return sqltext.Doc(doc)
-	}
-	return sqltext.Pack(key, doc)
 }
 
 // put writes live rows. For new ones SQLite need not look whether they replace others.
@@ -203,12 +194,12 @@ func replacedBy(t store.TableSchema, row *store.StoredRow) int {
 	}
 }
 
-func (db *db) writeLog(lb store.LogBatch, level feature.Level) error {
+func (db *db) writeLog(lb store.LogBatch) error {
 	l := db.Schema.Logs[lb.Log]
 	into := insert{table: l.Name, fixed: []string{"seq", "time", "doc"}, columns: l.Columns}
 	err := db.insert(into, len(lb.Entries), func(i int, args []any) []any {
 		e := lb.Entries[i]
-		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), stored("", e.Doc, level)), e.Columns, false)
+		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), sqltext.Doc(e.Doc)), e.Columns, false)
 	})
 	if err != nil {
 		return err

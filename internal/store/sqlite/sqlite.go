@@ -68,7 +68,7 @@ func dialect() sqltext.Dialect {
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, file: d.file, stmt: map[string]statement{}, inserts: map[shape]string{}}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file, stmt: map[string]statement{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
 		return nil, db.explain(err)
@@ -134,7 +134,7 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if _, err := os.Stat(d.file); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, file: d.file}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file}
 	if err := db.connectReader(d.file); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // Exec runs a statement and returns how many rows it changed.
@@ -35,9 +34,8 @@ func Rows(rows interface {
 // Cell is one cell of a database. Its methods are those of a store.DB whose statements
 // are the same in both engines.
 type Cell struct {
-	Name    string
-	Schema  store.Schema
-	Dialect Dialect
+	Name   string
+	Schema store.Schema
 }
 
 // Begin returns the statement that stores the feature level of a new database and the
@@ -113,15 +111,11 @@ func (c Cell) State(query Query) (store.State, error) {
 
 // Archived reads archived documents.
 func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, err error) {
-	text, args := c.archived(c.Schema.Tables[table], q)
+	text, args := archived(c.Schema.Tables[table], q)
+	var doc string
 	err = query(func(row Row) error {
-		var key string
-		var stored []byte
-		if err := row.Scan(&key, &stored); err != nil {
-			return err
-		}
-		doc, err := pack.Unpack(stored, Unescape(key))
-		docs = append(docs, doc)
+		err := row.Scan(&doc)
+		docs = append(docs, []byte(doc))
 		return err
 	}, text, args...)
 	return docs, err
@@ -140,16 +134,13 @@ func (c Cell) ArchivedKeys(query Query, table int, after string, limit int) (key
 
 // Entries reads log entries.
 func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.StoredEntry, err error) {
-	text, args := c.entries(c.Schema.Logs[log], q)
+	text, args := entries(c.Schema.Logs[log], q)
 	var seq uint64
 	var ms int64
+	var doc string
 	err = query(func(row Row) error {
-		var stored []byte
-		if err := row.Scan(&seq, &ms, &stored); err != nil {
-			return err
-		}
-		doc, err := pack.Unpack(stored, "")
-		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: doc})
+		err := row.Scan(&seq, &ms, &doc)
+		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: []byte(doc)})
 		return err
 	}, text, args...)
 	return found, err
@@ -157,38 +148,28 @@ func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.Sto
 
 // Prune removes expired rows, table by table, until limit is reached. Of a log, it looks
 // only at the oldest entries.
-func (c Cell) Prune(exec Exec, p store.Pruning) (pruned int, err error) {
-	remove := func(text string, before time.Time) {
-		if err == nil && pruned < p.Rows {
-			var n int64
-			n, err = exec(text, Millis(before), p.Rows-pruned)
-			pruned += int(n)
+func (c Cell) Prune(exec Exec, now time.Time, limit int) (pruned int, err error) {
+	remove := func(from, key, expired string, before time.Time) {
+		if err != nil || pruned >= limit {
+			return
 		}
+		var n int64
+		n, err = exec(fmt.Sprintf(`DELETE FROM %s WHERE %s IN (%s)`, Quote(from), key, expired), Millis(before), limit-pruned)
+		pruned += int(n)
 	}
 	for _, t := range c.Schema.Tables {
 		if t.Retention > 0 {
-			remove(PruneArchive(ArchiveOf(t.Name)), p.Now)
+			name := ArchiveOf(t.Name)
+			remove(name, `"key"`, `SELECT "key" FROM `+Quote(name)+` WHERE "expires_at" <= $1 LIMIT $2`, now)
 		}
 	}
-	for i, l := range c.Schema.Logs {
-		if !p.Before[i].IsZero() {
-			remove(PruneLog(l.Name), p.Before[i])
+	for _, l := range c.Schema.Logs {
+		if l.Retention > 0 {
+			remove(l.Name, `"seq"`, `SELECT "seq" FROM (SELECT "seq", "time" FROM `+Quote(l.Name)+` ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1`,
+				now.Add(-l.Retention))
 		}
 	}
 	return pruned, err
-}
-
-// PruneArchive returns the statement that removes rows of an archive that expire at $1 or
-// before, at most $2.
-func PruneArchive(archive string) string {
-	return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "expires_at" <= $1 LIMIT $2)`, Quote(archive))
-}
-
-// PruneLog returns the statement that removes entries of a log of the time $1 or before, of
-// the $2 oldest.
-func PruneLog(log string) string {
-	return fmt.Sprintf(`DELETE FROM %[1]s WHERE "seq" IN
-		(SELECT "seq" FROM (SELECT "seq", "time" FROM %[1]s ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1)`, Quote(log))
 }
 
 // SetBack sets the time of log entries later than now to now. It visits all entries: with
@@ -233,12 +214,12 @@ func (c Cell) Settled(query Query) (columns string, err error) {
 func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error) {
 	for _, p := range partsOf(c.Schema) {
 		err := query(func(row Row) error {
-			it, err := p.scan(row, c.Schema)
+			it, err := p.scan(row)
 			if err != nil {
 				return err
 			}
 			return item(it)
-		}, p.selection(c.Dialect))
+		}, p.selection())
 		if err != nil {
 			return store.State{}, fmt.Errorf("read %s: %w", p.name, err)
 		}

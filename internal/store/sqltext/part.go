@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // part is one SQL table as a dump reads or writes it.
@@ -46,12 +45,8 @@ func partOf(parts []part, it store.Item) (part, error) {
 func (p part) names() string { return `"` + strings.Join(p.fixed, `", "`) + `"` + Names(p.columns) }
 
 // selection returns a query of all rows in the order of their keys.
-func (p part) selection(d Dialect) string {
-	names := p.names()
-	if p.place != store.Live {
-		names = strings.Replace(names, `"doc"`, d.stored(), 1)
-	}
-	return "SELECT " + names + " FROM " + Quote(p.name) + " ORDER BY " + Quote(p.fixed[0])
+func (p part) selection() string {
+	return "SELECT " + p.names() + " FROM " + Quote(p.name) + " ORDER BY " + Quote(p.fixed[0])
 }
 
 // first returns a query that yields a row if there are any.
@@ -113,17 +108,16 @@ func AppendColumns(values []any, columns []string, live bool) []any {
 }
 
 // scan reads an item from a row of selection.
-func (p part) scan(row Row, schema store.Schema) (store.Item, error) {
+func (p part) scan(row Row) (store.Item, error) {
 	it := store.Item{Place: p.place, Number: p.number}
-	var doc []byte
+	var doc string
 	var first, second int64
-	var expires sql.NullInt64
 	var into []any
 	switch p.place {
 	case store.Live:
 		into = []any{&it.Key, &doc, &first}
 	case store.Archive:
-		into = []any{&it.Key, &doc, &first, &expires}
+		into = []any{&it.Key, &doc, &first, &second}
 	case store.LogPart:
 		into = []any{&second, &doc, &first}
 	}
@@ -134,19 +128,12 @@ func (p part) scan(row Row, schema store.Schema) (store.Item, error) {
 	if err := row.Scan(into...); err != nil {
 		return it, err
 	}
-	it.Key = Unescape(it.Key)
-	var err error
-	if it.Doc, err = pack.Unpack(doc, it.Key); err != nil {
-		return it, err
-	}
+	it.Key, it.Doc = Unescape(it.Key), []byte(doc)
 	switch p.place {
 	case store.Live:
 		it.Seq = uint64(first)
 	case store.Archive:
-		it.Time, it.Expires = Moment(first), Moment(expires.Int64)
-		if !expires.Valid {
-			it.Expires = it.Time.Add(schema.Tables[p.number].Retention)
-		}
+		it.Time, it.Expires = Moment(first), Moment(second)
 	case store.LogPart:
 		it.Seq, it.Time = uint64(second), Moment(first)
 	}

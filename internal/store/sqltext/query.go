@@ -29,10 +29,6 @@ func (q *question) add(format string, args ...any) {
 
 func (q *question) equal(where []store.Eq) {
 	for _, eq := range where {
-		if eq.Or != "" && eq.Or != eq.Value {
-			q.add(Quote(eq.Column)+" IN (%s, %s)", Escape(eq.Value), Escape(eq.Or))
-			continue
-		}
 		q.add(Quote(eq.Column)+" = %s", Escape(eq.Value))
 	}
 }
@@ -63,8 +59,8 @@ func (q *question) finish(selection, order string, limit int) (string, []any) {
 	return text, q.args
 }
 
-// archived returns the query of archived rows' keys and documents.
-func (c Cell) archived(t store.TableSchema, q store.Query) (string, []any) {
+// archived returns the query of archived rows' documents.
+func archived(t store.TableSchema, q store.Query) (string, []any) {
 	ask := new(question)
 	by := Quote(q.OrderBy)
 	ask.equal(q.Where)
@@ -88,7 +84,7 @@ func (c Cell) archived(t store.TableSchema, q store.Query) (string, []any) {
 	if q.OrderBy != "key" {
 		order += ", " + Quote("key") + way
 	}
-	return ask.finish(`SELECT "key", `+c.Dialect.stored()+` FROM `+Quote(ArchiveOf(t.Name)), order, q.Limit)
+	return ask.finish(`SELECT "doc" FROM `+Quote(ArchiveOf(t.Name)), order, q.Limit)
 }
 
 func (ask *question) after(q store.Query, by, after string) {
@@ -100,7 +96,7 @@ func (ask *question) after(q store.Query, by, after string) {
 }
 
 // entries returns the query of log entries: number, time, document.
-func (c Cell) entries(l store.LogSchema, q store.LogQuery) (string, []any) {
+func entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 	ask := new(question)
 	ask.equal(q.Where)
 	for _, eq := range q.Where {
@@ -121,7 +117,7 @@ func (c Cell) entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 	if q.AfterSeq != 0 {
 		ask.add(`"seq" `+after+" %s", int64(q.AfterSeq))
 	}
-	return ask.finish(`SELECT "seq", "time", `+c.Dialect.stored()+` FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
+	return ask.finish(`SELECT "seq", "time", "doc" FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
 }
 
 // firstAt returns an expression for the number of the first entry at a time or later;

@@ -4,7 +4,6 @@
 package sqltext
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // Dialect is what differs between the engines.
@@ -20,13 +18,7 @@ type Dialect struct {
 	Text string // type of keys and columns; must compare byte by byte
 	Doc  string // type of documents
 	Int  string // type of 64-bit integers
-
-	// Stored is the expression for the document of an archived row or a log entry, packed
-	// or not. "" means the column doc.
-	Stored string
 }
-
-func (d Dialect) stored() string { return cmp.Or(d.Stored, `"doc"`) }
 
 // mark returns the n-th placeholder, from 1.
 func mark(n int) string { return "$" + strconv.Itoa(n) }
@@ -62,10 +54,6 @@ func Unescape(s string) string {
 	}
 	return unescaper.Replace(s)
 }
-
-// Pack returns the packed form of the document of an archived row or, with key "", of a log
-// entry.
-func Pack(key string, doc []byte) []byte { return pack.Pack(make([]byte, 0, len(doc)/2), doc, key) }
 
 // Doc returns a document as a string, in the same memory: the document must not change.
 func Doc(doc []byte) string { return unsafe.String(unsafe.SliceData(doc), len(doc)) }

@@ -61,10 +61,6 @@ func (d Dialect) archive(t store.TableSchema) SQLTable {
 	table := newTable(name, fixed, t.Columns, d.Text+` NOT NULL DEFAULT ''`)
 	table.index("expires_at")
 	for _, c := range t.Columns {
-		if c.Digest { // few rows have one value: they need not be ordered
-			table.index(c.Name)
-			continue
-		}
 		table.index(c.Name, "key")
 	}
 	return table

@@ -37,47 +37,14 @@ func TestDriver(t *testing.T, open Opened) {
 		"SchemaGrows":        testSchemaGrows,
 		"Level":              testLevel,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, opened(t, open)) })
-		if name == "Level" {
-			continue
-		}
-		t.Run(name+"Packed", func(t *testing.T) {
-			b := opened(t, open)
-			b.pack(t)
+		t.Run(name, func(t *testing.T) {
+			driver, cell := open(t)
+			b := &bench{driver: driver, cell: cell, open: open}
+			b.db = b.connect(t)
+			b.fence = take(t, b.db, "first")
 			test(t, b)
 		})
 	}
-}
-
-func opened(t *testing.T, open Opened) *bench {
-	driver, cell := open(t)
-	b := &bench{driver: driver, cell: cell, open: open}
-	b.db = b.connect(t)
-	b.fence = take(t, b.db, "first")
-	return b
-}
-
-// pack raises the cell's level to what a driver may do at most.
-func (b *bench) pack(t *testing.T) {
-	b.level = feature.Packed
-	if err := b.db.Raise(t.Context(), b.level); err != nil {
-		t.Fatal(err)
-	}
-	if parts, ok := b.db.(partitioner); ok {
-		if err := parts.Partition(t.Context(), pruning(noon, 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-type partitioner interface {
-	Partition(ctx context.Context, p store.Pruning) error
-}
-
-// partitioned reports whether what expires is dropped, not deleted.
-func (b *bench) partitioned() bool {
-	_, ok := b.db.(partitioner)
-	return ok && b.level >= feature.Packed
 }
 
 // bench is a cell opened at the level of drivers, with its fence.
@@ -87,7 +54,6 @@ type bench struct {
 	open   Opened
 	db     store.DB
 	fence  store.Fence
-	level  feature.Level // of batches
 }
 
 const retention = time.Hour
@@ -130,7 +96,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
 
 // batch returns a batch that advances the fence by one.
 func (b *bench) batch(tables []store.TableBatch, logs ...store.LogBatch) *store.Batch {
-	return &store.Batch{Fence: b.fence, Seq: b.fence.Seq + 1, Now: noon, Level: b.level, Tables: tables, Logs: logs}
+	return &store.Batch{Fence: b.fence, Seq: b.fence.Seq + 1, Now: noon, Tables: tables, Logs: logs}
 }
 
 func (b *bench) commit(t *testing.T, tables []store.TableBatch, logs ...store.LogBatch) {

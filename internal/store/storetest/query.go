@@ -171,10 +171,7 @@ func testSetBack(t *testing.T, b *bench) {
 			t.Errorf("%+v = %v, %v, want %v", c.query, got, err, c.want)
 		}
 	}
-	if b.partitioned() {
-		return
-	}
-	if n, err := b.db.Prune(t.Context(), pruning(noon.Add(retention+2*time.Second), 9)); err != nil || n != 4 {
+	if n, err := b.db.Prune(t.Context(), noon.Add(retention+2*time.Second), 9); err != nil || n != 4 {
 		t.Errorf("pruned %d, %v, want 4", n, err)
 	}
 }
@@ -187,15 +184,7 @@ func numbers(entries []store.StoredEntry) []uint64 {
 	return all
 }
 
-// pruning says what expires until a time.
-func pruning(now time.Time, rows int) store.Pruning {
-	return store.Pruning{Now: now, Before: []time.Time{now.Add(-retention)}, Rows: rows}
-}
-
 func testPrune(t *testing.T, b *bench) {
-	if b.partitioned() {
-		t.Skip("what has expired is dropped with its partition, which the driver's own tests look at")
-	}
 	late := row("late", "", "")
 	late.Time = noon.Add(time.Minute)
 	b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{row("a", "", ""), row("b", "", ""), late}}},
@@ -211,7 +200,7 @@ func testPrune(t *testing.T, b *bench) {
 		{noon.Add(retention), 9, 1},
 		{noon.Add(retention), 9, 0},
 	} {
-		if n, err := b.db.Prune(t.Context(), pruning(c.at, c.limit)); err != nil || n != c.want {
+		if n, err := b.db.Prune(t.Context(), c.at, c.limit); err != nil || n != c.want {
 			t.Errorf("Prune at %v, limit %d = %d, %v, want %d", c.at, c.limit, n, err, c.want)
 		}
 	}
