@@ -54,6 +54,13 @@ func (f *far) Name() string                { return f.name }
 func (f *far) Poll() time.Duration         { return 5 * time.Second }
 func (f *far) Has(destination string) bool { return destination == f.destination() }
 
+// set changes the remote between requests.
+func (f *far) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
 // call carries out a request of a client: at once or late, with an answer or without.
 func (f *far) call(ctx context.Context, what string, do func() error) error {
 	f.mu.Lock()
@@ -195,16 +202,18 @@ func (f *far) Terminate(ctx context.Context, id string) error {
 	})
 }
 
-// live returns the game sessions that have not ended.
-func (f *far) live() []*farSession {
+// live returns the game sessions that have not ended, as they are now.
+func (f *far) live() []farSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []*farSession
+	var all []farSession
 	for _, s := range f.sessions {
 		if !s.now().ended() {
-			all = append(all, s)
+			now := *s
+			now.players = slices.Clone(s.players)
+			all = append(all, now)
 		}
 	}
-	slices.SortFunc(all, func(a, b *farSession) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b farSession) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

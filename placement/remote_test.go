@@ -116,7 +116,7 @@ func TestRemote_Away(t *testing.T) {
 	withFar(t, func(c *cell, here *fleet.Fleet, q Queue) {
 		q.Destinations = append(q.Destinations, c.fleetARN(here))
 		c.create(q)
-		r.cut = true
+		r.set(func() { r.cut = true })
 		celltest.Pass(20 * time.Second)
 		_, err := c.start("q", Request{ID: "p"})
 		c.Must(err)
@@ -124,12 +124,12 @@ func TestRemote_Away(t *testing.T) {
 		if diff := cmp.Diff([]string{"r REMOTE_UNAVAILABLE", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
 		}
-		r.cut = false
+		r.set(func() { r.cut = false })
 		celltest.Pass(time.Minute)
 		if diff := cmp.Diff([]string{"r NO_FREE_PROCESS", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
 		}
-		r.free = 1
+		r.set(func() { r.free = 1 })
 		celltest.Pass(20 * time.Second)
 		if p := c.get("p"); p.Status != Fulfilled || r.calls["Create"] != 1 {
 			t.Errorf("the placement is %s after %d requests", p.Status, r.calls["Create"])
