@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -107,7 +108,9 @@ func answerOf(err error) error {
 	status := response.HTTPStatusCode()
 	code, message := strconv.Itoa(status), response.Error()
 	if named, ok := errors.AsType[smithy.APIError](err); ok {
-		code, message = named.ErrorCode(), named.ErrorCode()+": "+named.ErrorMessage()
+		// In CBOR the client leaves the namespace of the API before codes that it does not know.
+		code = named.ErrorCode()[strings.LastIndexByte(named.ErrorCode(), '#')+1:]
+		message = code + ": " + named.ErrorMessage()
 	}
 	kind, known := kinds[code]
 	switch {

@@ -66,6 +66,9 @@ func (r *Remote) fleet(ctx context.Context, found *placement.Survey) (status str
 		if err != nil {
 			return "", err
 		}
+		if out.ContainerFleet == nil {
+			return "", nil
+		}
 		return string(out.ContainerFleet.Status), nil
 	}
 	out, err := call(ctx, r, r.api.DescribeFleetAttributes, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{found.FleetID}})
@@ -94,6 +97,9 @@ func (r *Remote) places(ctx context.Context, fleetID string) ([]placement.Remote
 			return nil, err
 		}
 		for _, l := range out.LocationAttributes {
+			if l.LocationState == nil {
+				continue // says nothing
+			}
 			place := placement.RemotePlace{Location: aws.ToString(l.LocationState.Location), Active: serves(string(l.LocationState.Status))}
 			if place.Active {
 				if place.Free, err = r.free(ctx, fleetID, place.Location); err != nil {
