@@ -43,6 +43,7 @@ type homeDoor struct {
 	domain *domain
 	region string
 	secret []byte
+	ends   <-chan struct{} // closed when the replica ends
 }
 
 func (h *homeDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,6 +96,8 @@ func (h *homeDoor) await(ctx context.Context, digest string) shared {
 			return shared{Region: h.region, Digest: digest}
 		case <-ctx.Done():
 			return shared{Region: h.region, Digest: digest}
+		case <-h.ends:
+			return shared{Region: h.region, Digest: digest}
 		}
 	}
 }
@@ -118,7 +121,13 @@ type homeClient struct {
 }
 
 // get reads a JSON answer of the home region, whichever node owns that.
-func (c *homeClient) get(ctx context.Context, path string, query url.Values, into any) error {
+func (c *homeClient) get(ctx context.Context, path string, query url.Values, into any) (err error) {
+	// A proxy panics with http.ErrAbortHandler if the answer ends in its middle.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the answer of the home region was cut off: %v", p)
+		}
+	}()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
 		return err

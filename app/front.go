@@ -35,6 +35,9 @@ func (a *App) front() http.Handler {
 			g = a.regionOf(chosenRegion(r))
 		}
 		switch {
+		case !signed && otherSignature(r, name):
+			body, _ := json.Marshal(map[string]string{"message": fmt.Sprintf("Credential: the request is signed for region %.64q, and its path names region %.64q: sign it for that one", awsrpc.ClaimedRegion(r), name)})
+			writeJSON(w, http.StatusForbidden, string(body))
 		case g != nil && choosesRegion(r):
 			a.choose(w, r, g.name)
 		case g != nil && forHome(r.URL.Path):
@@ -147,6 +150,13 @@ func namedRegion(r *http.Request) (name string, signed bool) {
 		return name, true
 	}
 	return r.Header.Get(RegionHeader), false
+}
+
+// otherSignature reports whether a request that names a region is signed for another one: it
+// was meant for that. Game servers sign for the region that their SDK was given.
+func otherSignature(r *http.Request, name string) bool {
+	claimed := awsrpc.ClaimedRegion(r)
+	return name != "" && claimed != "" && claimed != name && !serversdk.Match(r)
 }
 
 // cutRegion divides a path of a region into its name and the path there.

@@ -124,7 +124,7 @@ func (r *replica) join(ctx context.Context) error {
 	}
 	r.running.Go(func() { gate.Watch(r.standing) })
 	r.follow()
-	r.running.Go(r.standBy)
+	go r.standBy() // end waits for what runs with the mutex, which a takeover needs
 	return nil
 }
 
