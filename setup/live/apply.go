@@ -377,8 +377,11 @@ func (m *maker) remove(ctx context.Context, a setup.Action) error {
 	case setup.ContainerGroupKind:
 		_, err = m.API.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: &a.Name})
 	case setup.FleetKind:
-		err = m.deleteFleet(ctx, a.Name, *m.fleets[a.Name].FleetId)
+		err = m.deleteFleet(ctx, *m.fleets[a.Name].FleetId)
 	case setup.ContainerFleetKind:
+		if err := m.unused(ctx, *m.containerFleets[a.Name].FleetId); err != nil {
+			return err
+		}
 		_, err = m.API.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: m.containerFleets[a.Name].FleetId})
 	case setup.AliasKind:
 		_, err = m.API.DeleteAlias(ctx, &gamelift.DeleteAliasInput{AliasId: m.aliases[a.Name].AliasId})

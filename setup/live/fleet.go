@@ -360,18 +360,23 @@ func (m *Server) lastEvent(ctx context.Context, id string) string {
 }
 
 // deleteFleet deletes a fleet that has no game sessions.
-func (m *maker) deleteFleet(ctx context.Context, key, id string) error {
-	n, err := m.sessions(ctx, id)
+func (m *maker) deleteFleet(ctx context.Context, id string) error {
+	err := m.unused(ctx, id)
+	if err == nil {
+		_, err = m.API.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &id})
+	}
 	if missing(err) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+	return err
+}
+
+// unused returns an error if a fleet has game sessions.
+func (m *maker) unused(ctx context.Context, id string) error {
+	n, err := m.sessions(ctx, id)
+	if err == nil && n > 0 {
 		return fmt.Errorf("it has %d game sessions, which would end with it: let nothing lead to it, and run the command again when they have ended", n)
 	}
-	_, err = m.API.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &id})
 	return err
 }
 

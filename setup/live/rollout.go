@@ -37,9 +37,9 @@ func (m *maker) roll(ctx context.Context, key string) error {
 // and waits until they are ACTIVE. It returns how many instances it has, and of how many.
 func (m *maker) next(ctx context.Context, key string, share float64) (instances, of int, err error) {
 	next, w := setup.NextName(key), m.want.Fleets[key]
-	if f, ok := m.fleets[next]; ok && !m.fits(key, next) {
+	if _, ok := m.fleets[next]; ok && !m.fits(key, next) {
 		m.tell("fleet %s: is of another build; deleting it", next)
-		if err := m.takeOut(ctx, next, *f.FleetId); err != nil {
+		if err := m.takeOut(ctx, key); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -83,6 +83,9 @@ func (m *maker) fits(key, next string) bool {
 		return false
 	}
 	h := m.Setup.Fleets[next]
+	if h == nil { // created since the state was read
+		return true
+	}
 	w.Build = h.Build
 	return !slices.ContainsFunc(setup.Differences(setup.FleetKind, &w, h), func(c setup.Change) bool {
 		return setup.Fixed(setup.FleetKind, c.Member)
@@ -158,7 +161,7 @@ func (m *maker) promote(ctx context.Context, key, from string) error {
 			return err
 		}
 		m.tell("fleet %s: deleting it", previous)
-		if err := m.deleteFleet(ctx, previous, *f.FleetId); err != nil {
+		if err := m.deleteFleet(ctx, *f.FleetId); err != nil {
 			return err
 		}
 		delete(m.fleets, previous)
@@ -272,15 +275,9 @@ func short(arns []string) (out []string) {
 // lead puts a fleet before each destination that leads to another one, and returns how many
 // queues have it.
 func (m *maker) lead(ctx context.Context, old, to types.FleetAttributes) (queues int, err error) {
-	through := map[string]bool{}
-	for page := gamelift.NewListAliasesPaginator(m.API, &gamelift.ListAliasesInput{}); page.HasMorePages(); {
-		out, err := page.NextPage(ctx)
-		if err != nil {
-			return 0, err
-		}
-		for _, a := range out.Aliases {
-			through[*a.AliasArn] = val(a.RoutingStrategy.FleetId) == *old.FleetId
-		}
+	through, err := m.aliasesOf(ctx, old)
+	if err != nil {
+		return 0, err
 	}
 	err = m.queuesOf(ctx, func(all []string) []string {
 		at := slices.IndexFunc(all, func(arn string) bool { return arn == *old.FleetArn || through[arn] })
@@ -296,21 +293,53 @@ func (m *maker) lead(ctx context.Context, old, to types.FleetAttributes) (queues
 	return queues, err
 }
 
-// takeOut takes a fleet that was to take the place of another out of all queues, empties it and
-// deletes it.
-func (m *maker) takeOut(ctx context.Context, key, id string) error {
-	arn := *m.fleets[key].FleetArn
-	err := m.queuesOf(ctx, func(all []string) []string {
-		return slices.DeleteFunc(all, func(d string) bool { return d == arn })
+// aliasesOf returns the ARNs of the aliases that lead to a fleet.
+func (m *maker) aliasesOf(ctx context.Context, f types.FleetAttributes) (map[string]bool, error) {
+	arns := map[string]bool{}
+	for page := gamelift.NewListAliasesPaginator(m.API, &gamelift.ListAliasesInput{}); page.HasMorePages(); {
+		out, err := page.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range out.Aliases {
+			if val(a.RoutingStrategy.FleetId) == *f.FleetId {
+				arns[*a.AliasArn] = true
+			}
+		}
+	}
+	return arns, nil
+}
+
+// takeOut lets what leads to the fleet that was to take the place of another lead to that one,
+// empties it and deletes it. A promotion that stopped may have given it the place already.
+func (m *maker) takeOut(ctx context.Context, key string) error {
+	next := setup.NextName(key)
+	f := m.fleets[next]
+	stays, ok := m.fleets[key]
+	if !ok {
+		return fmt.Errorf("a deployment of fleet %s stopped while %s took its place: finish it with 'muster deploy --promote --fleet %s' first", key, next, key)
+	}
+	through, err := m.aliasesOf(ctx, stays)
+	if err != nil {
+		return err
+	}
+	err = m.queuesOf(ctx, func(all []string) []string {
+		if !slices.ContainsFunc(all, func(arn string) bool { return arn == *stays.FleetArn || through[arn] }) {
+			return all // what leads to the new fleet alone is moved
+		}
+		return slices.DeleteFunc(all, func(arn string) bool { return arn == *f.FleetArn })
 	})
 	if err == nil {
-		err = m.empty(ctx, key, id)
+		err = m.move(ctx, f, stays)
 	}
 	if err == nil {
-		err = m.deleteFleet(ctx, key, id)
+		err = m.empty(ctx, next, *f.FleetId)
 	}
 	if err == nil {
-		delete(m.fleets, key)
+		err = m.deleteFleet(ctx, *f.FleetId)
+	}
+	if err == nil {
+		delete(m.fleets, next)
 	}
 	return err
 }
@@ -448,7 +477,7 @@ func (m *maker) canary(ctx context.Context, key string, c Canary) error {
 	}
 	if bad != "" {
 		m.tell("fleet %s: %s", next, bad)
-		if err := m.takeOut(ctx, next, *m.fleets[next].FleetId); err != nil {
+		if err := m.takeOut(ctx, key); err != nil {
 			return err
 		}
 		return fmt.Errorf("rolled back: the canary failed: %s", bad)
@@ -507,12 +536,9 @@ func (s *Server) Rollback(ctx context.Context, fleet string) error {
 		return err
 	}
 	next, previous, returning := setup.NextName(fleet), setup.PreviousName(fleet), setup.ReturningName(fleet)
-	if f, ok := m.fleets[next]; ok {
-		if _, there := m.fleets[fleet]; !there {
-			return fmt.Errorf("a deployment of fleet %s stopped while it took its place: run it again, then roll back", fleet)
-		}
+	if _, ok := m.fleets[next]; ok {
 		m.tell("fleet %s: taking it out of service", next)
-		return m.takeOut(ctx, next, *f.FleetId)
+		return m.takeOut(ctx, fleet)
 	}
 	f, ok := m.fleets[previous]
 	if _, begun := m.fleets[returning]; !begun {
