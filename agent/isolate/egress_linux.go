@@ -56,6 +56,9 @@ func restrict(dir string, e Egress) error {
 	return nil
 }
 
+// maxInterrupted is how often a program is given to the verifier, at most.
+const maxInterrupted = 20
+
 // load has the kernel verify a program for a hook, and returns it as a file
 // descriptor.
 func load(hook uint32, program []instruction) (int, error) {
@@ -78,10 +81,20 @@ func load(hook uint32, program []instruction) (int, error) {
 		kind: unix.BPF_PROG_TYPE_CGROUP_SOCK_ADDR, count: uint32(len(program)), hook: hook,
 		code: address(&program[0]), license: address(&license[0]), name: [16]byte{'m', 'u', 's', 't', 'e', 'r'},
 	}
-	fd, err := bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
-	if err != nil && !errors.Is(err, unix.EPERM) { // again, for the verifier's messages
+	verify := func() (fd int, err error) {
+		for range maxInterrupted { // the verifier gives up when a signal comes, as the runtime's do
+			if fd, err = bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr)); !errors.Is(err, unix.EAGAIN) {
+				break
+			}
+		}
+		return fd, err
+	}
+	fd, err := verify()
+	if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EAGAIN) { // again, for the verifier's messages
 		attr.logLevel, attr.logSize, attr.log = 1, uint32(len(said)), address(&said[0])
-		if fd, err = bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr)); err != nil {
+		if again, failed := verify(); failed == nil {
+			fd, err = again, nil
+		} else {
 			err = fmt.Errorf("%w %s", err, strings.TrimSpace(unix.ByteSliceToString(said)))
 		}
 	}
