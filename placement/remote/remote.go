@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -140,7 +141,11 @@ func (r *Remote) Create(ctx context.Context, at placement.Place, token string, w
 	if err != nil {
 		return placement.RemoteSession{}, err
 	}
-	return sessionOf(out.GameSession)
+	made, err := sessionOf(out.GameSession)
+	if err == nil && arn.SessionFleet(made.ID) != at.FleetID {
+		return made, &placement.Refusal{Kind: placement.Refused, Message: fmt.Sprintf("the answer names game session %q, which is of another fleet than %s", made.ID, at.FleetID)}
+	}
+	return made, err
 }
 
 func optional(s string) *string {
@@ -150,9 +155,18 @@ func optional(s string) *string {
 	return &s
 }
 
+// maxText bounds the id, the address and the DNS name of a game session, in bytes (API
+// reference, GameSession: an id has at most 256 characters).
+const maxText = 256
+
 func sessionOf(g *types.GameSession) (placement.RemoteSession, error) {
 	if g == nil || aws.ToString(g.GameSessionId) == "" {
 		return placement.RemoteSession{}, errors.New("the answer has no game session")
+	}
+	for _, text := range []*string{g.GameSessionId, g.IpAddress, g.DnsName} {
+		if text != nil && (len(*text) > maxText || !utf8.ValidString(*text)) {
+			return placement.RemoteSession{}, &placement.Refusal{Kind: placement.Refused, Message: "the answer has a game session whose id or address is too long, or no text"}
+		}
 	}
 	return placement.RemoteSession{
 		ID: *g.GameSessionId, Status: session.Status(g.Status), IPAddress: aws.ToString(g.IpAddress), DNSName: aws.ToString(g.DnsName), Port: int(aws.ToInt32(g.Port)),
