@@ -20,7 +20,13 @@ const MaxFile = 16 << 20
 
 // Load reads a set-up from a file, and the bodies of its rule sets from theirs. Folders and
 // archives of builds become paths that are valid from the current directory.
-func Load(path string) (*Setup, error) {
+func Load(path string) (*Setup, error) { return load(path, func(string) bool { return true }) }
+
+// LoadBundled is Load for a file of somebody else that was unpacked from a bundle: all files
+// that it names have to be below its folder.
+func LoadBundled(path string) (*Setup, error) { return load(path, filepath.IsLocal) }
+
+func load(path string, allowed func(path string) bool) (*Setup, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > MaxFile {
 		err = fmt.Errorf("%s has %d bytes; a set-up has at most %d", path, info.Size(), MaxFile)
@@ -37,8 +43,11 @@ func Load(path string) (*Setup, error) {
 		return nil, err
 	}
 	dir := filepath.Dir(path)
-	for _, b := range s.Builds {
+	for name, b := range s.Builds {
 		for _, at := range []*string{&b.Folder, &b.Archive} {
+			if *at != "" && !allowed(*at) {
+				return nil, fmt.Errorf("%s: Builds.%s: %s is not in the bundle", path, name, *at)
+			}
 			if *at != "" && !filepath.IsAbs(*at) {
 				*at = filepath.Join(dir, *at)
 			}
@@ -48,6 +57,9 @@ func Load(path string) (*Setup, error) {
 		r := s.MatchmakingRuleSets[name]
 		if r.RuleSetFile == "" {
 			continue
+		}
+		if !allowed(r.RuleSetFile) {
+			return nil, fmt.Errorf("%s: MatchmakingRuleSets.%s.RuleSetFile: %s is not in the bundle", path, name, r.RuleSetFile)
 		}
 		body, err := os.ReadFile(filepath.Join(dir, r.RuleSetFile))
 		if err != nil {

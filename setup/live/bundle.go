@@ -52,7 +52,7 @@ func Open(path string) (s *setup.Setup, done func() error, err error) {
 	}
 	done = func() error { return os.RemoveAll(dir) }
 	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}); err == nil {
-		if s, err = setup.Load(filepath.Join(dir, bundleFile)); err == nil {
+		if s, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
 			err = Digests(s)
 		}
 	}
