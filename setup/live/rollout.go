@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (m *maker) next(ctx context.Context, key string, share float64) (instances,
 			return 0, 0, err
 		}
 	}
-	copied := *w
+	copied := completed(*w, m.Setup.Fleets[key])
 	if current, ok := m.fleets[key]; ok {
 		r := &reader{State: m.State, api: m.API}
 		home, others, err := r.places(ctx, *current.FleetId, nil, false)
@@ -51,8 +52,9 @@ func (m *maker) next(ctx context.Context, key string, share float64) (instances,
 			return 0, 0, err
 		}
 		copied.HomeRegion = sized(w.HomeRegion, home, share)
+		named := copied.Locations
 		copied.Locations = map[string]*setup.Capacity{}
-		for name, c := range w.Locations {
+		for name, c := range named {
 			copied.Locations[name] = sized(c, others[name], share)
 		}
 		of += int(val(val(home).DesiredInstances))
@@ -74,6 +76,21 @@ func (m *maker) next(ctx context.Context, key string, share float64) (instances,
 	}
 	instances, err = m.filled(ctx, next, *m.fleets[next].FleetId)
 	return instances, of, err
+}
+
+// completed returns a fleet with the members that are left out as they are now: a fleet that
+// takes the place of another keeps them.
+func completed(f setup.Fleet, now *setup.Fleet) setup.Fleet {
+	if now == nil {
+		return f
+	}
+	to, from := reflect.ValueOf(&f).Elem(), reflect.ValueOf(now).Elem()
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return f
 }
 
 // fits reports whether a fleet that was begun is what the file describes.
