@@ -22,6 +22,7 @@ import (
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/hosts"
+	"github.com/musterhq/muster/internal/awsquery"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/sts"
@@ -38,7 +39,7 @@ type doors struct {
 	admin   *admin.Door
 	players *backend.Backend
 	scaling *autoscaling.Door
-	tokens  *sts.Door
+	tokens  *awsquery.API
 }
 
 // openDoors creates the doors of a node at a site; requests come once it is served.
@@ -54,7 +55,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		api: srv,
 		uploads: uploads.New(uploads.Options{
 			Store: d.store, Objects: d.objects, Builds: d.builds, Keys: d.keys,
-			Master: d.master, Region: o.Region, Base: at.base, Anyone: o.AcceptAny,
+			Master: d.master, Region: o.Region, Several: o.several(), Base: at.base, Anyone: o.AcceptAny,
 			Quiet: o.BodyTimeout, Limits: d.callers.limits, Logger: o.Logger,
 		}),
 		console: consoleDoor(d, o, at),

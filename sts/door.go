@@ -20,25 +20,17 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
-// Door serves the requests that are signed for the service sts.
-type Door struct {
-	awsquery.API
-	opts Options
-}
-
-// New returns a door.
-func New(o Options) *Door {
-	d := &Door{opts: o}
-	d.API = awsquery.API{
+// New returns the door for requests that are signed for the service sts.
+func New(o Options) *awsquery.API {
+	return &awsquery.API{
 		Name: "Security Token Service", Service: "sts", Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Version: "2011-06-15", Logger: o.Logger,
-		Actions:  map[string]awsquery.Action{"GetCallerIdentity": d.identity},
+		Actions:  map[string]awsquery.Action{"GetCallerIdentity": o.identity},
 		Unserved: "keys are made by `muster admin keys create`, and last until they expire or are deleted. GetCallerIdentity says whose key a request has",
 		Known: func(q *awsquery.Request) error {
 			_, err := o.Caller(q.Request, q.Body, action)
 			return err
 		},
 	}
-	return d
 }
 
 // action is what the audit log calls a request.
@@ -53,10 +45,10 @@ type identity struct {
 
 // identity serves GetCallerIdentity: the sender's key is a user of the account with the key's
 // name.
-func (d *Door) identity(q *awsquery.Request) (any, error) {
-	caller, err := d.opts.Caller(q.Request, q.Body, action)
+func (o Options) identity(q *awsquery.Request) (any, error) {
+	caller, err := o.Caller(q.Request, q.Body, action)
 	if err != nil {
 		return nil, err
 	}
-	return identity{"arn:aws:iam::" + d.opts.Account + ":user/" + caller.Name, caller.Actor(), d.opts.Account}, nil
+	return identity{"arn:aws:iam::" + o.Account + ":user/" + caller.Name, caller.Actor(), o.Account}, nil
 }

@@ -1,6 +1,7 @@
 package uploads
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -80,6 +81,9 @@ func (s *Server) secret(id string) (sigv4.Secret, bool) {
 
 // principal returns the caller for a valid signature.
 func (s *Server) principal(id sigv4.Identity) (caller, error) {
+	if s.Several && id.Region != s.Region {
+		return caller{}, errAccess(fmt.Sprintf("the request is signed for region %.64q and not for %s", id.Region, s.Region))
+	}
 	if _, c, ok := s.issued(id.AccessKeyID); ok {
 		if c.grant != nil && time.Now().After(c.grant.Expires) {
 			return caller{}, s3Error{http.StatusBadRequest, "ExpiredToken", "the credentials expired; get new ones with RequestUploadCredentials"}

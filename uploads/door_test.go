@@ -351,6 +351,24 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
+// Where a deployment has several regions, a signature is valid in the region that it names.
+func TestPresigned_OfAnotherRegion(t *testing.T) {
+	t.Parallel()
+	s := shopFor(t, false)
+	s.door.Several = true
+	url, err := s.door.Presign(http.MethodPut, "games", "key", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, text := ask(t, http.MethodPut, url, []byte("content")); res.StatusCode != http.StatusOK {
+		t.Errorf("in its region: %s\n%s", res.Status, text)
+	}
+	s.door.Region = "eu-central-1"
+	if res, text := ask(t, http.MethodPut, url, []byte("content")); res.StatusCode != http.StatusForbidden || !strings.Contains(text, "us-east-1") {
+		t.Errorf("in another one: %s\n%s", res.Status, text)
+	}
+}
+
 // When many clients put, replace and delete a few keys concurrently, each object is at
 // any time a complete one that was put.
 func TestPut_ManyAtOnce(t *testing.T) {

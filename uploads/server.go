@@ -27,6 +27,9 @@ type Options struct {
 	Keys    *auth.Service
 	Master  *auth.Master
 	Region  string
+	// Several is whether the deployment has other regions: requests must then be signed for
+	// Region.
+	Several bool
 	// Base returns the base URL of signed URLs, without a trailing slash.
 	Base string
 	// Anyone accepts callers with any credentials or none. URLs and credentials that

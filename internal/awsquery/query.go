@@ -158,8 +158,8 @@ func codeOf(kind fault.Kind) string {
 // response is a successful response.
 type response struct {
 	XMLName   xml.Name
-	Namespace string   `xml:"xmlns,attr"`
-	Result    named    `xml:",omitempty"`
+	Namespace string `xml:"xmlns,attr"`
+	Result    named
 	Metadata  metadata `xml:"ResponseMetadata"`
 }
 
