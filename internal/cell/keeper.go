@@ -233,16 +233,14 @@ func (k *Keeper) take(ctx context.Context) error {
 	return nil
 }
 
-// yields reports whether another node shall have the first chance to take the cell. It is
-// called when the lease has ended.
+// yields reports whether another node shall have the first chance to take the cell, whose
+// lease has ended.
 func (k *Keeper) yields() bool {
 	if k.opts.Yield == nil {
 		return false
 	}
-	if k.free.IsZero() {
-		k.free = time.Now()
-	}
-	return time.Since(k.free) < k.opts.Yield()
+	wait := k.opts.Yield()
+	return wait > 0 && (k.free.IsZero() || time.Since(k.free) < wait)
 }
 
 // look learns who has the lease.
@@ -251,8 +249,11 @@ func (k *Keeper) look(ctx context.Context) (state, error) {
 	defer cancel()
 	s, err := k.read(ctx)
 	if err == nil {
-		if k.ends = s.ends; s.left > 0 {
+		switch k.ends = s.ends; {
+		case s.left > 0:
 			k.free = time.Time{}
+		case k.free.IsZero():
+			k.free = time.Now()
 		}
 		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
 	}

@@ -61,8 +61,8 @@ func (k *Keeper) Agreed() (feature.Level, <-chan struct{}) {
 	return k.levels.agreed, k.levels.raised
 }
 
-// register tells the other nodes that this one is there, and what it is, if it has not for a
-// while, and learns the same of them. The owner learns the level that all nodes know, and
+// register stores that this node is there, and what it is, if it has not for a while, and
+// reads the same of the others. The owner learns the level that all nodes know, and
 // makes older programs stand aside before Agreed returns that level.
 func (k *Keeper) register(ctx context.Context) error {
 	if time.Since(k.registered) < registrations*k.opts.TTL {

@@ -22,7 +22,7 @@ type SpreadOptions struct {
 	TTL      time.Duration
 	Prefers  func(cell string) bool // whether this node shall have the cell if it can
 	Ready    func(cell string) bool // whether this node could own the cell at once, or does
-	Give     func(cell string)      // gives a cell that this node owns to another node
+	Give     func(cell string)      // releases a cell that this node owns, for another node
 	Logger   *slog.Logger
 }
 
@@ -94,11 +94,12 @@ func (s *Spread) Run(ctx context.Context) {
 	}
 }
 
-// step tells the other nodes about this one, and gives a cell away if it is this node's turn.
+// step stores what other nodes need to know of this one, and releases a cell if it is this
+// node's turn.
 func (s *Spread) step(ctx context.Context, l *lease) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.TTL)
 	defer cancel()
-	if err := s.tell(ctx, l); err != nil {
+	if err := s.announce(ctx, l); err != nil {
 		return err
 	}
 	now, err := s.look(ctx, l)
@@ -107,14 +108,14 @@ func (s *Spread) step(ctx context.Context, l *lease) error {
 	}
 	move, ok := now.plan(len(s.opts.Cells), time.Now().Add(-settled*s.opts.TTL))
 	if ok && move.From == s.opts.Node {
-		s.log.Info("this node gives a cell to another one", "cell", move.Cell, "node", move.To, "reason", move.Reason)
+		s.log.Info("this node releases a cell for another one", "cell", move.Cell, "node", move.To, "reason", move.Reason)
 		s.opts.Give(move.Cell)
 	}
 	return nil
 }
 
-// tell stores which cells this node could own. It does not wait for the database's disk.
-func (s *Spread) tell(ctx context.Context, l *lease) error {
+// announce stores which cells this node could own. It does not wait for the database's disk.
+func (s *Spread) announce(ctx context.Context, l *lease) error {
 	var prefers, ready []bool
 	for _, cell := range s.opts.Cells {
 		prefers, ready = append(prefers, s.opts.Prefers(cell)), append(ready, s.opts.Ready(cell))
@@ -209,7 +210,7 @@ func (v *survey) loads() map[string]int {
 
 // rank returns how many nodes are better for a cell that is free than this one: those that
 // prefer it, then those that are ready, then those with fewer cells. The last owner, which is
-// gone or gave it away, comes last. It is at most 4.
+// gone or released it, comes last. It is at most 4.
 func (v *survey) rank(cell, node string) int {
 	loads, last := v.loads(), ""
 	for _, h := range v.Leases {
@@ -252,7 +253,7 @@ func chance(cell, node string) int {
 	return int(h.Sum32())
 }
 
-// move is the cell that a node shall give to another one.
+// move is a cell that one node shall release, and another one take.
 type move struct {
 	Cell, From, To, Reason string
 }
