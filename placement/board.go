@@ -242,7 +242,7 @@ func (d *surveyed) note(found Survey, err error, r Remote, now time.Time) {
 	k := *d.Known
 	d.due = now.Add(backoff(r.Poll(), longestAway, d.failed))
 	d.failed++
-	if no := refusalOf(err); no == nil || no.Kind != Throttled || k.Outcome != "" { // a throttled survey changes nothing that was known
+	if no := RefusalOf(err); no == nil || no.Kind != Throttled || k.Outcome != "" { // a throttled survey changes nothing that was known
 		k.Outcome, k.Why = RemoteAway, err.Error()
 	}
 	d.Known = &k

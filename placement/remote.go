@@ -94,8 +94,8 @@ const (
 	Refused     RefusalKind = "REFUSED"     // anything else: permissions, a member that it does not take
 )
 
-// refusalOf returns the refusal that an error is, or nil.
-func refusalOf(err error) *Refusal {
+// RefusalOf returns the refusal that an error is, or nil.
+func RefusalOf(err error) *Refusal {
 	r, _ := errors.AsType[*Refusal](err)
 	return r
 }

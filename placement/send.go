@@ -168,7 +168,7 @@ func (w *away) create(ctx context.Context, r Remote, a Attempt, e *errand) (x An
 		return x, false, nil // its placement has ended since, and the row says so by now
 	}
 	made, err := r.Create(ctx, a.Place, a.Token, request)
-	no := refusalOf(err)
+	no := RefusalOf(err)
 	switch {
 	case err == nil:
 		e.session, e.unsure = made, e.doubt
@@ -182,7 +182,7 @@ func (w *away) create(ctx context.Context, r Remote, a Attempt, e *errand) (x An
 		return x, false, err
 	}
 	made, found := r.Find(ctx, a.Place, a.Token)
-	switch missing := refusalOf(found); {
+	switch missing := RefusalOf(found); {
 	case found == nil:
 		e.session = made
 		return Answer{Session: made}, true, nil
@@ -196,7 +196,7 @@ func (w *away) create(ctx context.Context, r Remote, a Attempt, e *errand) (x An
 func (w *away) await(ctx context.Context, r Remote, a Attempt, e *errand) (x Answer, wait time.Duration, known bool, err error) {
 	if e.session.ID != a.Session.ID || e.session.Status != session.Active {
 		e.session, err = r.Describe(ctx, a.Session.ID)
-		if no := refusalOf(err); no != nil && no.Kind == Missing {
+		if no := RefusalOf(err); no != nil && no.Kind == Missing {
 			return Answer{Gone: true}, 0, true, nil
 		}
 		if err != nil {
@@ -217,7 +217,7 @@ func (w *away) await(ctx context.Context, r Remote, a Attempt, e *errand) (x Ans
 	if err = reserve(ctx, r, a.Session.ID, request.Players, e); err == nil {
 		return Answer{Session: e.session, Ready: true, Placed: e.placed}, 0, true, nil
 	}
-	switch no := refusalOf(err); {
+	switch no := RefusalOf(err); {
 	case no == nil, no.Kind == Unreachable, no.Kind == Throttled:
 		return x, 0, false, err
 	case no.Kind == Missing || no.Kind == WrongStatus && e.denied < mostDenied:
@@ -247,7 +247,7 @@ func reserve(ctx context.Context, r Remote, gameSessionID string, players []sess
 	for some := range slices.Chunk(missing, MaxReserved) {
 		made, err := r.Reserve(ctx, gameSessionID, some)
 		if err != nil {
-			e.unsure = refusalOf(err) == nil
+			e.unsure = RefusalOf(err) == nil
 			return err
 		}
 		e.placed = append(e.placed, made...)
@@ -259,7 +259,7 @@ func reserve(ctx context.Context, r Remote, gameSessionID string, players []sess
 func end(ctx context.Context, r Remote, a Attempt, e *errand) (x Answer, wait time.Duration, known bool, err error) {
 	if a.Session.ID == "" {
 		made, err := r.Find(ctx, a.Place, a.Token)
-		switch no := refusalOf(err); {
+		switch no := RefusalOf(err); {
 		case err == nil:
 			return Answer{Session: made}, 0, true, nil
 		case no == nil || no.Kind != Missing:
@@ -271,7 +271,7 @@ func end(ctx context.Context, r Remote, a Attempt, e *errand) (x Answer, wait ti
 		return x, min(backoff(firstAgain, longestEnding, e.looks-1), time.Until(a.LateUntil)), false, nil
 	}
 	err = r.Terminate(ctx, a.Session.ID)
-	switch no := refusalOf(err); {
+	switch no := RefusalOf(err); {
 	case err == nil, no != nil && no.Kind == Missing:
 		return Answer{Gone: true}, 0, true, nil
 	case no == nil || no.Kind != WrongStatus:

@@ -245,7 +245,7 @@ func (r *Remote) Reserved(ctx context.Context, id string) ([]placement.Placed, e
 func (r *Remote) Terminate(ctx context.Context, id string) error {
 	for _, mode := range []types.TerminationMode{types.TerminationModeForceTerminate, types.TerminationModeTriggerOnProcessTerminate} {
 		_, err := call(ctx, r, r.api.TerminateGameSession, &gamelift.TerminateGameSessionInput{GameSessionId: &id, TerminationMode: mode})
-		if no := refusal(err); no == nil || no.Kind != placement.Refused || mode == types.TerminationModeTriggerOnProcessTerminate {
+		if no := placement.RefusalOf(err); no == nil || no.Kind != placement.Refused || mode == types.TerminationModeTriggerOnProcessTerminate {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (r *Remote) Survey(ctx context.Context, destination string) (found placemen
 	fleetID := destination[strings.LastIndex(destination, "/")+1:]
 	if arn.Kind(destination) == "alias" {
 		out, err := call(ctx, r, r.api.ResolveAlias, &gamelift.ResolveAliasInput{AliasId: &fleetID})
-		switch no := refusal(err); {
+		switch no := placement.RefusalOf(err); {
 		case no != nil && no.Kind == placement.WrongStatus:
 			return placement.Survey{Outcome: placement.TerminalAlias}, nil
 		case no != nil && no.Kind == placement.Missing:
@@ -47,11 +47,6 @@ func (r *Remote) Survey(ctx context.Context, destination string) (found placemen
 	return found, err
 }
 
-func refusal(err error) *placement.Refusal {
-	no, _ := err.(*placement.Refusal)
-	return no
-}
-
 // serves reports whether game sessions can be created in a status of a fleet or a location.
 func serves(status string) bool { return status == "ACTIVE" || status == "UPDATING" }
 
@@ -60,7 +55,7 @@ func serves(status string) bool { return status == "ACTIVE" || status == "UPDATI
 func (r *Remote) fleet(ctx context.Context, found *placement.Survey) (status string, err error) {
 	if strings.HasPrefix(found.FleetID, "containerfleet-") {
 		out, err := call(ctx, r, r.api.DescribeContainerFleet, &gamelift.DescribeContainerFleetInput{FleetId: &found.FleetID})
-		if no := refusal(err); no != nil && no.Kind == placement.Missing {
+		if no := placement.RefusalOf(err); no != nil && no.Kind == placement.Missing {
 			return "", nil
 		}
 		if err != nil {
@@ -72,7 +67,7 @@ func (r *Remote) fleet(ctx context.Context, found *placement.Survey) (status str
 		return string(out.ContainerFleet.Status), nil
 	}
 	out, err := call(ctx, r, r.api.DescribeFleetAttributes, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{found.FleetID}})
-	if no := refusal(err); no != nil && no.Kind == placement.Missing || err == nil && len(out.FleetAttributes) == 0 {
+	if no := placement.RefusalOf(err); no != nil && no.Kind == placement.Missing || err == nil && len(out.FleetAttributes) == 0 {
 		return "", nil
 	}
 	if err != nil {
@@ -117,7 +112,7 @@ func (r *Remote) places(ctx context.Context, fleetID string) ([]placement.Remote
 // free returns how many processes of a location have no game session.
 func (r *Remote) free(ctx context.Context, fleetID, location string) (int, error) {
 	out, err := call(ctx, r, r.api.DescribeFleetLocationUtilization, &gamelift.DescribeFleetLocationUtilizationInput{FleetId: &fleetID, Location: &location})
-	if no := refusal(err); no != nil && no.Kind == placement.Missing {
+	if no := placement.RefusalOf(err); no != nil && no.Kind == placement.Missing {
 		return 0, nil
 	}
 	if err != nil {
