@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,6 +16,8 @@ import (
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/refusal"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // The paths of the home region for the other regions of the deployment.
@@ -30,7 +33,7 @@ const (
 	sharedWait  = 10 * time.Second
 )
 
-// shared is what the home region tells the other regions of the deployment.
+// shared is what the other regions of the deployment need of the home region.
 type shared struct {
 	Region  string          `json:"region"`
 	Digest  string          `json:"digest"` // of the rest
@@ -44,6 +47,10 @@ type homeDoor struct {
 	region string
 	secret []byte
 	ends   <-chan struct{} // closed when the replica ends
+
+	mu   sync.Mutex
+	view *store.Snapshot // of last
+	last *shared         // nil: nobody has asked
 }
 
 func (h *homeDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -81,14 +88,9 @@ func (h *homeDoor) await(ctx context.Context, digest string) shared {
 	defer end.Stop()
 	look := time.NewTicker(sharedEvery)
 	defer look.Stop()
-	var seq uint64
 	for {
-		view := h.domain.store.View()
-		if now := view.Seq(); now != seq {
-			seq = now
-			if s := h.domain.shared(h.region); s.Digest != digest {
-				return s
-			}
+		if s := h.now(); s.Digest != digest {
+			return *s
 		}
 		select {
 		case <-look.C:
@@ -102,10 +104,22 @@ func (h *homeDoor) await(ctx context.Context, digest string) shared {
 	}
 }
 
-// shared returns what other regions need of the home region now.
-func (d *domain) shared(region string) shared {
-	view := d.store.View()
-	s := shared{Region: region, Keys: d.keys.Shared(view), Players: d.identity.Shared(view, time.Now())}
+// now returns what is shared, which is computed once for all regions that ask, and again when
+// it may have changed.
+func (h *homeDoor) now() *shared {
+	d, view := h.domain, h.domain.store.View()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last == nil || !d.keys.SameShared(h.view, view) || !d.identity.SameShared(h.view, view) {
+		h.last = d.shared(view, h.region)
+	}
+	h.view = view
+	return h.last
+}
+
+// shared returns what other regions need of the home region.
+func (d *domain) shared(view *store.Snapshot, region string) *shared {
+	s := &shared{Region: region, Keys: d.keys.Shared(view), Players: d.identity.Shared(view, time.Now())}
 	text, err := json.Marshal(s, json.Deterministic(true))
 	if err != nil {
 		panic(err) // rows that were read from JSON
@@ -132,7 +146,7 @@ func (c *homeClient) get(ctx context.Context, path string, query url.Values, int
 	if err != nil {
 		return err
 	}
-	r.Host, r.RemoteAddr = "node", "node"
+	r.Host, r.RemoteAddr = "localhost", "node" // a server that requires no credentials answers its own machine alone
 	cell.Sign(c.node.masterKey.NodeSecret(), r, time.Now())
 	a := &answer{header: http.Header{}, status: http.StatusOK}
 	c.node.regions[0].ServeHTTP(a, r)
@@ -160,6 +174,8 @@ func (c *homeClient) datum(playerID string, ns identity.Namespace, key string) (
 // copyHome makes the keys, logins, players' keys and bans of this region copies of the home
 // region's, once.
 func (r *replica) copyHome(ctx context.Context, digest string) (next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*sharedWait)
+	defer cancel()
 	var s shared
 	home := homeClient{r.node}
 	if err := home.get(ctx, sharedPath, url.Values{"digest": {digest}}, &s); err != nil {
@@ -191,10 +207,7 @@ func (r *replica) keepCopying(ctx context.Context, digest string) {
 			r.log.Warn("keys and players of the home region were not copied; trying again", "region", r.opts.Region, "error", err)
 		}
 		if failing = err != nil; failing {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
+			wake.Sleep(ctx, time.Second)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (r *replica) routes() http.Handler {
 	paths.Handle("/notify/", audited("notify", r.domain.notices, yields))
 	paths.Handle("/admin/", audited("admin", doors.admin, yields))
 	if r.opts.several() && r.opts.isHome() {
-		paths.Handle("/deployment/", &homeDoor{r.domain, r.opts.Region, r.node.masterKey.NodeSecret(), r.standing.Done()})
+		paths.Handle("/deployment/", &homeDoor{domain: r.domain, region: r.opts.Region, secret: r.node.masterKey.NodeSecret(), ends: r.standing.Done()})
 	}
 	paths.HandleFunc("GET /{$}", welcome)
 	paths.HandleFunc("/", nothingHere)

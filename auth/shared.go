@@ -25,6 +25,12 @@ func (s *Service) Shared(r store.Reader) Shared {
 	return all
 }
 
+// SameShared reports whether Shared returns the same for two snapshots. It may be false although
+// it does.
+func (s *Service) SameShared(a, b *store.Snapshot) bool {
+	return s.keys.Same(a, b) && s.logins.Same(a, b)
+}
+
 // runCopy makes the keys and logins those of the home region.
 func (s *Service) runCopy(tx *store.Tx, home Shared) error {
 	keys, logins := map[string]*Key{}, map[string]*Login{}
@@ -54,13 +60,13 @@ func (s *Service) runCopy(tx *store.Tx, home Shared) error {
 			s.revoke(tx, old.ID)
 		}
 	}
-	for id, k := range keys {
-		if old := s.keys.Get(tx, id); old == nil || !reflect.DeepEqual(old, k) {
+	for _, k := range home.Keys {
+		if old := s.keys.Get(tx, k.ID); old == nil || !reflect.DeepEqual(old, k) {
 			s.keys.Put(tx, k)
 		}
 	}
-	for id, l := range logins {
-		if old := s.logins.Get(tx, id); old == nil || !reflect.DeepEqual(old, l) {
+	for _, l := range home.Logins {
+		if old := s.logins.Get(tx, l.ID); old == nil || !reflect.DeepEqual(old, l) {
 			s.logins.Put(tx, l)
 		}
 	}

@@ -44,6 +44,12 @@ func (s *Service) Shared(r store.Reader, now time.Time) Shared {
 	return all
 }
 
+// SameShared reports whether Shared returns the same for two snapshots, apart from bans that
+// have ended. It may be false although it does.
+func (s *Service) SameShared(a, b *store.Snapshot) bool {
+	return s.Tokens.Keys.table.Same(a, b) && s.Accounts.players.table.Same(a, b)
+}
+
 // copies are the copies in a region that is not home.
 type copies struct {
 	*rows

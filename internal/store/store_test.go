@@ -142,6 +142,28 @@ func TestDo_ShowsWhatItCommitted(t *testing.T) {
 	}
 }
 
+// A table is the same in two snapshots if nothing between them changed it, whatever else they
+// changed.
+func TestTable_Same(t *testing.T) {
+	t.Parallel()
+	st := store.New(store.Options{Driver: store.NewMemory()})
+	key := func(s *ship) string { return s.ID }
+	ships, boats := store.NewTable(st, store.TableSpec[ship]{Name: "ship", Key: key}), store.NewTable(st, store.TableSpec[ship]{Name: "boat", Key: key})
+	putBoat := store.NewAction(st, "boat.put", func(tx *store.Tx, s ship) error { boats.Put(tx, &s); return nil })
+	if err := st.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	before := st.View()
+	if err := putBoat.Do(t.Context(), ship{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	after := st.View()
+	if !ships.Same(before, after) || boats.Same(before, after) || !boats.Same(after, after) {
+		t.Errorf("ships are the same: %t, boats: %t", ships.Same(before, after), boats.Same(before, after))
+	}
+}
+
 func TestDo_FailureLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	h := openHarbour(t, store.Options{})

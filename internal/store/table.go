@@ -57,6 +57,10 @@ func (t *Table[V]) Archive(tx *Tx, key string) bool { return t.core.archive(tx, 
 // Len returns the number of rows.
 func (t *Table[V]) Len(r Reader) int { return t.core.len(r) }
 
+// Same reports whether no commit between two snapshots changed the table. It may be false
+// although all rows are equal.
+func (t *Table[V]) Same(a, b *Snapshot) bool { return rowsIn(t.core, a) == rowsIn(t.core, b) }
+
 // All yields the rows by ascending key.
 func (t *Table[V]) All(r Reader) iter.Seq[*V] { return t.After(r, "") }
 
