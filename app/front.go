@@ -36,8 +36,7 @@ func (a *App) front() http.Handler {
 		}
 		switch {
 		case !signed && otherSignature(r, name):
-			body, _ := json.Marshal(map[string]string{"message": fmt.Sprintf("Credential: the request is signed for region %.64q, and its path names region %.64q: sign it for that one", awsrpc.ClaimedRegion(r), name)})
-			writeJSON(w, http.StatusForbidden, string(body))
+			refuse(w, http.StatusForbidden, fmt.Sprintf("Credential: the request is signed for region %.64q, and its path names region %.64q: sign it for that one", awsrpc.ClaimedRegion(r), name))
 		case g != nil && choosesRegion(r):
 			a.choose(w, r, g.name)
 		case g != nil && forHome(r.URL.Path):
@@ -47,10 +46,15 @@ func (a *App) front() http.Handler {
 		case name == "" || signed: // which refuses it in the form that its sender knows
 			home.ServeHTTP(w, r)
 		default:
-			body, _ := json.Marshal(map[string]string{"message": a.opts.noRegion(name)})
-			writeJSON(w, http.StatusNotFound, string(body))
+			refuse(w, http.StatusNotFound, a.opts.noRegion(name))
 		}
 	})
+}
+
+// refuse responds with a message that may contain text of the sender.
+func refuse(w http.ResponseWriter, status int, message string) {
+	body, _ := json.Marshal(map[string]string{"message": message}) // always possible
+	writeJSON(w, status, string(body))
 }
 
 // regionCookie has the region that somebody at the console has chosen.

@@ -47,19 +47,20 @@ const notReady = "not ready"
 
 // ready answers whether the node accepts work; with ?region=NAME, for one of several regions.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) {
-	if asked := r.URL.Query().Get("region"); a.opts.several() && asked == "" {
-		answer := a.readiness()
-		answerReady(w, answer.Status, answer)
-		return
-	} else if a.opts.several() && !a.opts.isRegion(asked) {
-		writeJSON(w, http.StatusNotFound, `{"message":"region: there is no such region"}`)
-		return
-	} else if a.opts.several() {
-		one := a.regionOf(asked).now.Load().health.readiness()
-		answerReady(w, one.Status, one)
-		return
+	g := a.regions[0]
+	if a.opts.several() {
+		asked := r.URL.Query().Get("region")
+		if asked == "" {
+			all := a.readiness()
+			answerReady(w, all.Status, all)
+			return
+		}
+		if g = a.regionOf(asked); g == nil {
+			refuse(w, http.StatusNotFound, a.opts.noRegion(asked))
+			return
+		}
 	}
-	one := a.home().health.readiness()
+	one := g.now.Load().health.readiness()
 	answerReady(w, one.Status, one)
 }
 

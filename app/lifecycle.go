@@ -93,7 +93,7 @@ func (a *App) keep(g *region) {
 	select {
 	case <-a.standing.Done():
 	case <-r.over:
-		a.fail(r.err())
+		a.fail(r.failed)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/placement/remote"
 )
 
@@ -154,24 +155,34 @@ func (g *region) next() <-chan struct{} {
 // ServeHTTP answers with the replica of now. While one replica makes room for the next,
 // requests wait.
 func (g *region) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rep := g.now.Load()
+	if !rep.requests.enter(r) {
+		if rep = g.await(r); rep == nil {
+			cell.Refuse(w, r)
+			return
+		}
+	}
+	defer rep.requests.leave(r)
+	rep.handler.ServeHTTP(w, r)
+}
+
+// await returns the next replica that takes a request, which it has entered; nil if there is
+// none in time.
+func (g *region) await(r *http.Request) *replica {
 	patience := time.NewTimer(2 * g.node.opts.LeaseTTL)
 	defer patience.Stop()
 	for {
 		changed := g.next()
-		rep := g.now.Load()
-		if rep.requests.enter(r) {
-			defer rep.requests.leave(r)
-			rep.handler.ServeHTTP(w, r)
-			return
+		if rep := g.now.Load(); rep.requests.enter(r) {
+			return rep
 		}
 		select {
 		case <-changed:
-			continue
 		case <-r.Context().Done():
+			return nil
 		case <-patience.C:
+			return nil
 		}
-		cell.Refuse(w, r)
-		return
 	}
 }
 
@@ -187,40 +198,51 @@ func (g *region) keep(ctx context.Context) {
 			return
 		case <-r.over:
 		}
-		if err := g.replace(ctx, r); err != nil {
+		log := r.log.With("region", g.name)
+		pause := r.failed != nil
+		if pause {
+			log.Error("the region gets another replica on this node", "error", r.failed)
+		} else {
+			log.Info("the region gets another replica on this node")
+		}
+		g.end(ctx, r)
+		for !pause || wake.Sleep(ctx, replacePause) {
+			err := g.replace(ctx)
+			if err == nil {
+				break
+			}
+			log.Warn("the region has no replica on this node; trying again", "error", err)
+			pause = true
+		}
+		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// replace stops a replica and starts another one, however often that takes, until ctx ends.
-func (g *region) replace(ctx context.Context, r *replica) error {
-	r.log.Info("another replica of the region takes the place of the one that is over", "region", g.name)
-	for pause := r.err() != nil; ; pause = true {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.node.opts.DrainTimeout+stopMargin)
-		if err := r.leave(stopping); err != nil {
-			r.log.Warn("not everything of the replica ended in order", "region", g.name, "error", err)
-		}
-		cancel()
-		if pause {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(replacePause):
-			}
-		}
-		var err error
-		if r, err = g.replica(); err != nil {
-			return err
-		}
-		if err = r.open(ctx); err == nil {
-			g.use(r)
-			err = r.settle(ctx)
-		}
-		if err == nil {
-			r.serves()
-			return nil
-		}
-		r.log.Warn("the region has no replica on this node; trying again", "region", g.name, "error", err)
+// end stops a replica.
+func (g *region) end(ctx context.Context, r *replica) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.node.opts.DrainTimeout+stopMargin)
+	defer cancel()
+	if err := r.leave(ctx); err != nil {
+		r.log.Warn("not everything of the replica ended in order", "region", g.name, "error", err)
 	}
+}
+
+// replace starts a new replica, or leaves none running.
+func (g *region) replace(ctx context.Context) error {
+	r, err := g.replica()
+	if err != nil {
+		return err
+	}
+	if err = r.open(ctx); err == nil {
+		g.use(r)
+		err = r.settle(ctx)
+	}
+	if err != nil {
+		g.end(ctx, r)
+		return err
+	}
+	r.serves()
+	return nil
 }

@@ -37,13 +37,13 @@ type replica struct {
 	endStanding context.CancelFunc
 	over        chan struct{} // closed when the replica cannot go on, or shall make room for another
 	overOnce    sync.Once
+	failed      error // why it cannot go on; may be read once over is closed
 	running     sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows: the lifecycle
 	phase  phase
 	doors  *doors // nil until this node has the state
 	cancel context.CancelFunc
-	failed error
 	ended  bool // end was called
 }
 
@@ -237,28 +237,14 @@ var errOvertaken = errors.New("another node has taken the cell; this one can cha
 func (r *replica) fail(err error) {
 	r.health.serves.Store(false)
 	r.overOnce.Do(func() {
-		r.log.Error("stopping", "error", err)
-		go func() { // start or leave may hold the mutex
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if r.phase == phaseStarted {
-				r.failed = err
-				close(r.over)
-			}
-		}()
+		r.failed = err
+		close(r.over)
 	})
 }
 
 // giveWay marks the replica as one that shall make room for another node's.
 func (r *replica) giveWay() {
 	r.overOnce.Do(func() { close(r.over) })
-}
-
-// err returns why the replica cannot go on; nil if it can.
-func (r *replica) err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
 }
 
 // owns reports whether this node has the state, and started to serve it.
