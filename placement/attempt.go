@@ -148,61 +148,61 @@ func (a *Attempt) end(now time.Time) {
 	a.move(Ending)
 }
 
-// attemptAway writes an attempt at a remote and commits its placement to it. The sender
-// sends it as soon as both rows are durable.
-func (s *Service) attemptAway(tx *store.Tx, old *Placement, proposal Proposal) {
+// attempt writes an attempt at a remote and commits its placement to it. It is sent as soon
+// as both rows are durable.
+func (w *away) attempt(tx *store.Tx, old *Placement, proposal Proposal) {
 	a := &Attempt{Token: tx.ID("muster-"), PlacementID: old.ID, Place: proposal.Place, Began: tx.Now()}
 	a.move(Sending)
 	p := *old
 	p.Attempt = a.Token
 	p.Attempts++
 	p.keep(proposal.Round)
-	s.put(tx, &p)
-	s.t.attempts.Put(tx, a)
+	w.s.put(tx, &p)
+	w.s.t.attempts.Put(tx, a)
 	tx.OnCommit(func() {
-		s.away.board.take(a.Place, a.Token)
-		s.away.fresh(a.Token)
+		w.board.take(a.Place, a.Token)
+		w.fresh(a.Token)
 	})
-	s.events.Append(tx, event.Event{Code: event.PlacementSent, Resource: p.ID, Location: a.Place.Location, Message: "to remote " + a.Place.Remote + ", fleet " + a.Place.FleetID})
+	w.s.events.Append(tx, event.Event{Code: event.PlacementSent, Resource: p.ID, Location: a.Place.Location, Message: "to remote " + a.Place.Remote + ", fleet " + a.Place.FleetID})
 }
 
-// endAttempt makes the sender end what there is at a remote for a placement that has ended.
-func (s *Service) endAttempt(tx *store.Tx, token string) {
-	if old := s.t.attempts.Get(tx, token); old != nil && old.Status != Ending {
+// abandon makes an attempt end what there is at a remote for a placement that has ended.
+func (w *away) abandon(tx *store.Tx, token string) {
+	if old := w.s.t.attempts.Get(tx, token); old != nil && old.Status != Ending {
 		a := *old
 		a.end(tx.Now())
-		s.t.attempts.Put(tx, &a)
-		tx.OnCommit(s.away.nudge.Send)
+		w.s.t.attempts.Put(tx, &a)
+		tx.OnCommit(w.nudge.Send)
 	}
 }
 
 // runAnswer changes an attempt, and its placement, as an answer of the remote requires.
-func (s *Service) runAnswer(tx *store.Tx, x Answer) error {
-	old := s.t.attempts.Get(tx, x.Token)
+func (w *away) runAnswer(tx *store.Tx, x Answer) error {
+	old := w.s.t.attempts.Get(tx, x.Token)
 	if old == nil {
 		return nil
 	}
 	a, then := old.after(x, tx.Now())
 	if a.Status == Settled {
-		s.t.attempts.Delete(tx, a.Token)
+		w.s.t.attempts.Delete(tx, a.Token)
 	} else if a != *old {
-		s.t.attempts.Put(tx, &a)
+		w.s.t.attempts.Put(tx, &a)
 	}
 	if x.Gone && old.Status == Ending && !tx.Now().Before(old.GiveUp) {
-		s.events.Append(tx, event.Event{
+		w.s.events.Append(tx, event.Event{
 			Code: event.PlacementLeft, Resource: a.PlacementID, GameSessionID: a.Session.ID, Location: a.Place.Location,
 			Message: fmt.Sprintf("remote %s was asked for %s to end the game session with token %s and did not", a.Place.Remote, patience, a.Token),
 		})
 	}
-	tx.OnCommit(s.away.nudge.Send)
-	if p := s.t.placements.Get(tx, a.PlacementID); p != nil && p.Away() && p.Attempt == a.Token {
-		s.follow(tx, p, &a, x, then)
+	tx.OnCommit(w.nudge.Send)
+	if p := w.s.t.placements.Get(tx, a.PlacementID); p != nil && p.Away() && p.Attempt == a.Token {
+		w.follow(tx, p, &a, x, then)
 	}
 	return nil
 }
 
 // follow changes a placement as its attempt at a remote requires.
-func (s *Service) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then verdict) {
+func (w *away) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then verdict) {
 	p := *old
 	switch then {
 	case fulfilled:
@@ -212,10 +212,10 @@ func (s *Service) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, the
 		p.Placed = x.Placed
 		p.move(Fulfilled)
 		p.Ended = tx.Now()
-		p.ArchiveAt = tx.Now().Add(s.opts.Linger)
-		s.recordEnd(tx, &p)
+		p.ArchiveAt = tx.Now().Add(w.s.opts.Linger)
+		w.s.recordEnd(tx, &p)
 	case noSlots:
-		s.finish(tx, old, Failed, "remote "+a.Place.Remote+" has no slots for the players: "+x.Refusal.Message)
+		w.s.finish(tx, old, Failed, "remote "+a.Place.Remote+" has no slots for the players: "+x.Refusal.Message)
 	case elsewhere, failedAt:
 		why := "its game session ended before it was ACTIVE"
 		if x.Refusal != nil {
@@ -227,8 +227,8 @@ func (s *Service) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, the
 		p.keep(Round{At: tx.Now(), Result: "remote " + a.Place.Remote + ": " + why + "; trying elsewhere"})
 		p.forget()
 		p.RoundAt = tx.Now()
-		tx.OnCommit(func() { s.retried.Add(1) }) // before the nudge
-		s.put(tx, &p)
-		s.events.Append(tx, event.Event{Code: event.PlacementRetried, Resource: p.ID, FleetID: a.Place.FleetID, Location: a.Place.Location, Message: why})
+		tx.OnCommit(func() { w.s.retried.Add(1) }) // before the nudge
+		w.s.put(tx, &p)
+		w.s.events.Append(tx, event.Event{Code: event.PlacementRetried, Resource: p.ID, FleetID: a.Place.FleetID, Location: a.Place.Location, Message: why})
 	}
 }

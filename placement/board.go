@@ -147,19 +147,19 @@ func (b *board) refused(at Place, no *Refusal) {
 	})
 }
 
-// board returns what is known of the destinations at remotes of all queues; nil if no
+// known returns what is known of the destinations at remotes of all queues; nil if no
 // remotes are configured.
-func (s *Service) board(r store.Reader) Board {
-	if len(s.away.remotes) == 0 {
+func (w *away) known(r store.Reader) Board {
+	if len(w.remotes) == 0 {
 		return nil
 	}
 	all := Board{}
-	s.away.board.mu.Lock()
-	defer s.away.board.mu.Unlock()
-	for q := range s.t.queues.All(r) {
+	w.board.mu.Lock()
+	defer w.board.mu.Unlock()
+	for q := range w.s.t.queues.All(r) {
 		for _, destination := range q.Destinations {
-			if remote := s.Queues.remoteOf(destination); remote != nil {
-				all[destination] = s.away.board.of(remote.Name(), destination).Known
+			if remote := w.s.Queues.remoteOf(destination); remote != nil {
+				all[destination] = w.board.of(remote.Name(), destination).Known
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 		}
 	}
 	if p.Waits() {
-		now, _ := s.newRoundsAt(view, time.Now(), s.board(view)).of(q, p, r)
+		now, _ := s.newRoundsAt(view, time.Now(), s.away.known(view)).of(q, p, r)
 		now = now.withTexts()
 		e.Now = &now
 	}

@@ -50,7 +50,7 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	for missed := 0; missed < misses; {
 		now := time.Now()
 		if w.s.t.due.AnyDue(w.s.st.View(), now) {
-			if err := w.s.cmd.sweep.Do(ctx, boardArgs{w.s.board(w.s.st.View())}); err != nil {
+			if err := w.s.cmd.sweep.Do(ctx, boardArgs{w.s.away.known(w.s.st.View())}); err != nil {
 				return next, err
 			}
 			continue
@@ -67,7 +67,7 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 		case !w.s.t.unexplained.AnyDue(view, now): // of those in the plan's view: later ones may still be placed
 			return w.s.nextLook(now), nil
 		default:
-			if err := w.s.cmd.explain.Do(ctx, boardArgs{w.s.board(view)}); err != nil {
+			if err := w.s.cmd.explain.Do(ctx, boardArgs{w.s.away.known(view)}); err != nil {
 				return next, err
 			}
 		}
@@ -86,7 +86,7 @@ func (w *worker) view() *store.Snapshot {
 
 // place makes a plan and executes it.
 func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time) (proposed, made int, err error) {
-	p := plan(&w.s.t, view, w.s, w.s.board(view), now, w.turn, w.held)
+	p := plan(&w.s.t, view, w.s, w.s.away.known(view), now, w.turn, w.held)
 	w.held = p.Held
 	if len(p.Proposals) == 0 {
 		return 0, 0, nil

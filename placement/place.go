@@ -31,7 +31,7 @@ func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
 
 func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool, error) {
 	if proposal.Place.Remote != "" {
-		s.attemptAway(tx, old, proposal)
+		s.away.attempt(tx, old, proposal)
 		return true, nil
 	}
 	f := s.fleets.Get(tx, proposal.Place.FleetID)

@@ -167,7 +167,7 @@ func TestRemote_Stop(t *testing.T) {
 			if err == nil && (p.Status != Cancelled || len(r.live()) != 0) || err != nil && p.Status != Fulfilled {
 				t.Errorf("stopped after %s (%v), the placement is %s and %d game sessions are live", after, err, p.Status, len(r.live()))
 			}
-			if n := len(c.places.Attempts(c.Store.View())); n != 0 {
+			if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
 				t.Errorf("stopped after %s, %d attempts are left", after, n)
 			}
 		}, r)
@@ -244,7 +244,7 @@ func remoteHistory(t *rapid.T) {
 	}
 	celltest.Pass(2*lateness + time.Hour)
 	checkFar(t, c, remotes, true)
-	if n := len(c.places.Attempts(c.Store.View())); n != 0 {
+	if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
 		t.Fatalf("%d attempts are left", n)
 	}
 	if n := len(c.Recorded(event.PlacementLeft)); n != 0 {

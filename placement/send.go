@@ -6,13 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/session"
 )
 
-// away sends attempts to remotes and keeps what is known about their capacity. All that has
-// to survive a restart is in the rows of attempts.
+// away writes and sends attempts at remotes, and keeps what is known about their capacity.
+// All that has to survive a restart is in the rows of attempts.
 type away struct {
 	s       *Service
 	remotes Remotes
@@ -282,9 +281,4 @@ func end(ctx context.Context, r Remote, a Attempt, e *errand) (x Answer, wait ti
 		return Answer{Gone: true}, 0, true, nil
 	}
 	return x, 0, false, err
-}
-
-// Attempts returns the attempts at remotes that are not settled, as of r.
-func (s *Service) Attempts(r store.Reader) []*Attempt {
-	return slices.Collect(s.t.attempts.All(r))
 }

@@ -84,7 +84,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 		start:   store.NewCommand(st, "placement.start", s.runStart),
 		stop:    store.NewCommand(st, "placement.stop", s.runStop),
 		place:   store.NewCommand(st, "placement.place", s.runPlace),
-		answer:  store.NewAction(st, "placement.answer", s.runAnswer),
+		answer:  store.NewAction(st, "placement.answer", s.away.runAnswer),
 		explain: store.NewAction(st, "placement.explain", s.runExplain),
 		sweep:   store.NewAction(st, "placement.sweep", s.runSweep),
 	}

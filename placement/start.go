@@ -186,7 +186,7 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	p.forget()
 	s.recordEnd(tx, &p)
 	if old.Away() {
-		s.endAttempt(tx, old.Attempt)
+		s.away.abandon(tx, old.Attempt)
 	}
 	if old.Trying() {
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
