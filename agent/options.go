@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
-	"github.com/musterhq/muster/internal/version"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // Options configure an Agent. Zero fields mean the defaults.
@@ -116,7 +116,7 @@ func (o Options) withDefaults() Options {
 	}
 	f.OS = cmp.Or(f.OS, runtime.GOOS)
 	f.Arch = cmp.Or(f.Arch, runtime.GOARCH)
-	f.Version = cmp.Or(f.Version, version.Of().Line("muster"))
+	f.Version = cmp.Or(f.Version, release.This().Line("muster"))
 	f.CPUMillis = cmp.Or(f.CPUMillis, runtime.NumCPU()*1000)
 	f.MemoryMiB = cmp.Or(f.MemoryMiB, machineMemory())
 	if f.PortFrom == 0 && f.PortTo == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/musterhq/muster/internal/version"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // metrics are the figures of a node, and where they are served.
@@ -28,7 +28,7 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), regions: map[string]prometheus.Gatherer{}}
-	v := version.Of()
+	v := release.This()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "muster_build_info", Help: "1, with the release of this program and what it was built from."}, []string{"version", "commit", "go"})
 	build.WithLabelValues(v.Number, v.Commit, v.Go).Set(1)
 	m.registry.MustRegister(build)

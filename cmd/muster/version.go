@@ -6,11 +6,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	release "github.com/musterhq/muster/internal/version"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // version returns what this program says of itself.
-func version() string { return release.Of().Line("muster") }
+func version() string { return release.This().Line("muster") }
 
 // versionCommand is `muster version`.
 type versionCommand struct{ outputFlags }
@@ -18,7 +18,7 @@ type versionCommand struct{ outputFlags }
 // Run prints the version.
 func (c versionCommand) Run(t *streams) error {
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(release.Of())
+		return json.NewEncoder(t.out).Encode(release.This())
 	}
 	_, err := fmt.Fprintln(t.out, version())
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	release "github.com/musterhq/muster/internal/version"
+	"github.com/musterhq/muster/internal/release"
 )
 
 // The version is told on its own, with any command, and whatever the environment has.

@@ -24,7 +24,7 @@ var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
 	{"internal/refusal", "", "errors for the clients of players, as fault is for callers of the AWS API"},
 	{"internal/arn", "", "names are text"},
-	{"internal/version", "", "which release a program is, for any program"},
+	{"internal/release", "", "which release a program is, and which work together, for any program"},
 	{"internal/patch", "", "optional members of requests, for any row"},
 	{"internal/gameframe", "", "bounds the messages of game servers, for whatever carries them"},
 	{"internal/plain", "", "text of others, for any screen and any log"},
@@ -39,7 +39,6 @@ var rows = []row{
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
 	{"internal/awsquery", "internal/door internal/fault internal/limit", "serves any API in the query protocol; the API is given to it"},
-	{"internal/release", "internal/version", "which releases work together, for whoever meets another one"},
 	{"internal/feature", "", "levels of what is stored, for whoever stores it and whoever may not"},
 	{"internal/store", "internal/fault internal/feature internal/wake", "refuses work when it is full; knows no table but those it is given"},
 	{"internal/store/...", "internal/store internal/store/... internal/fault internal/feature internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
@@ -135,7 +134,7 @@ var rows = []row{
 	{"agent/legacy", "agent/disk agent/gamelink agent/legacy/wire internal/wake", "what old SDKs expect on their machine; knows no instance"},
 	{"agent/wrap", "agent/gameapi agent/gamelink agent/legacy", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
-	{"agent", "agent/... hosts/protocol hosts/shell internal/version internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
+	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/group agent/instance agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
@@ -144,7 +143,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain internal/version audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

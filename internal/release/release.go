@@ -1,4 +1,4 @@
-// Package release says which releases work together.
+// Package release says which release a program is, and which releases work together.
 package release
 
 import (
@@ -6,16 +6,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/musterhq/muster/internal/version"
 )
 
 // Apart is how many minor releases may lie between two programs that work together, such as
 // an agent and its server. Nothing is refused beyond that, but it is not tested.
 const Apart = 2
-
-// Number returns the release of this program.
-func Number() string { return version.Of().Number }
 
 // Of returns the number in what a program says of itself, or all of it if there is none.
 func Of(text string) string {

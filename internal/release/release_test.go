@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/internal/release"
-	"github.com/musterhq/muster/internal/version"
 )
 
 func TestUnsupported(t *testing.T) {
@@ -30,7 +29,7 @@ func TestUnsupported(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	text := version.Of().Line("muster")
+	text := release.This().Line("muster")
 	if !strings.HasPrefix(text, "muster "+release.Number()+" ") || release.Of(text) != release.Number() {
 		t.Errorf("the program says of itself %q, with the number %q in it", text, release.Of(text))
 	}

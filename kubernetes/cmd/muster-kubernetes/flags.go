@@ -28,7 +28,7 @@ import (
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
-	release "github.com/musterhq/muster/internal/version"
+	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/kubernetes/cluster"
 	"github.com/musterhq/muster/kubernetes/pod"
 )
@@ -186,7 +186,7 @@ func isLoopback(host string) bool {
 
 func (f *flags) facts() (protocol.Facts, error) {
 	to := protocol.Facts{
-		Name: f.ClusterName, IPAddress: f.IP, Arch: runtime.GOARCH, Version: release.Of().Line("muster-kubernetes"), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
+		Name: f.ClusterName, IPAddress: f.IP, Arch: runtime.GOARCH, Version: release.This().Line("muster-kubernetes"), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
 	}
 	if to.Name == "" {
 		to.Name = f.Name

@@ -1,14 +1,14 @@
-// Package version says which release a program is.
-package version
+package release
 
 import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
-// What a release is built with: -ldflags "-X …/internal/version.number=v0.1.0 …". A program
+// What a release is built with: -ldflags "-X …/internal/release.number=v0.1.0 …". A program
 // that was built otherwise has what the go command recorded.
 var number, commit, date string
 
@@ -22,8 +22,14 @@ type Info struct {
 	Platform string `json:"platform"`           // such as linux/amd64
 }
 
-// Of returns the release of this program.
-func Of() Info {
+// This returns the release of this program.
+func This() Info { return this() }
+
+// Number returns the number of the release of this program.
+func Number() string { return this().Number }
+
+// this parses what the go command recorded once: it has a line for each module.
+var this = sync.OnceValue(func() Info {
 	i := Info{Number: number, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if i.Number != "" {
 		return i
@@ -47,7 +53,7 @@ func Of() Info {
 		}
 	}
 	return i
-}
+})
 
 // Line returns the release as one line, after the name of the program.
 func (i Info) Line(program string) string {
