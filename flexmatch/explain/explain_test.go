@@ -230,8 +230,8 @@ func TestPool_TellsWhatBlocks(t *testing.T) {
 	}
 }
 
-// Tickets that a rule alone keeps apart are told by when they may play, with the limits of
-// all ages.
+// Tickets that one rule alone keeps apart are sorted by when they may play, and the limits of
+// all ages are with them.
 func TestTicket_Misses(t *testing.T) {
 	rs := rules(t, duel, window, wider)
 	soon, later := int64(6000), int64(26_000)
@@ -249,7 +249,7 @@ func TestTicket_Misses(t *testing.T) {
 	if diff := cmp.Diff(steps, e.Expansions); diff != "" {
 		t.Error(diff)
 	}
-	// By what a group breaks a rule that two tickets alone cannot: both teams are above it.
+	// A rule of whole matches, which is not checked for two tickets: the group has its number.
 	rs = rules(t, duel, `{"name":"Mean","type":"comparison","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":150,"operation":"<="}`, "")
 	e = ask(rs, 0, solo("me", 0, 170), solo("other", 0, 160))
 	if diff := cmp.Diff([]explain.Breach{{Rule: "Mean", Value: 170, Limit: 150}}, e.Nearest.Breaches); diff != "" {

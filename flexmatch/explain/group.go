@@ -83,10 +83,31 @@ type group struct {
 	level    int
 	players  int
 	refused  map[string]*Refusal
-	broken   []string // in the best placement found
-	breaches []Breach // of broken
-	teams    string
-	unplaced int // players without a team in it
+	arranged // the best way found
+}
+
+// arranged is what is wrong with one way to distribute a group over the teams.
+type arranged struct {
+	broken   []string // the rules that it breaks
+	breaches []Breach // of broken, those with a number
+	teams    string   // what is wrong with the team sizes
+	unplaced int      // players without a team
+}
+
+// compare returns a number below 0 if a is nearer to a match than b, and above 0 if b is.
+func (a *arranged) compare(b *arranged) int {
+	return cmp.Or(a.unplaced-b.unplaced, len(a.broken)-len(b.broken), len(a.teams)-len(b.teams), cmp.Compare(a.beyond(), b.beyond()))
+}
+
+// match reports whether it is a valid match.
+func (a *arranged) match() bool { return len(a.broken) == 0 && a.teams == "" }
+
+// beyond returns how far the rules that have a number are broken in all.
+func (a *arranged) beyond() (sum float64) {
+	for _, b := range a.breaches {
+		sum += b.beyond()
+	}
+	return sum
 }
 
 func (w *world) gather(t *ticket, order []*ticket) *group {
@@ -130,9 +151,6 @@ func (c *group) refuse(reason, rule string) {
 	r.Tickets++
 }
 
-// match reports whether the group is a valid match as placed.
-func (c *group) match() bool { return len(c.broken) == 0 && c.teams == "" }
-
 // better reports whether c is nearer to a match than o: it is a match, has more players,
 // breaks fewer rules, or breaks them by less.
 func (c *group) better(o *group) bool {
@@ -146,14 +164,6 @@ func (c *group) better(o *group) bool {
 		return len(c.broken) < len(o.broken)
 	}
 	return c.beyond() < o.beyond()
-}
-
-// beyond returns how far the rules that have a number are broken in all.
-func (c *group) beyond() (sum float64) {
-	for _, b := range c.breaches {
-		sum += b.beyond()
-	}
-	return sum
 }
 
 func (c *group) result() *Group {
@@ -191,11 +201,8 @@ func (c *group) arrange() {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return c.set[b].Size - c.set[a].Size })
 	for try := range c.limits.Placements {
-		broken, breaches, teams, unplaced := c.place(order, r, try)
-		before := *c
-		c.broken, c.breaches, c.teams, c.unplaced = broken, breaches, teams, unplaced
-		if try > 0 && cmp.Or(unplaced-before.unplaced, len(broken)-len(before.broken), len(teams)-len(before.teams), cmp.Compare(c.beyond(), before.beyond())) >= 0 {
-			*c = before
+		if a := c.place(order, r, try); try == 0 || a.compare(&c.arranged) < 0 {
+			c.arranged = a
 		}
 		if c.match() {
 			return
@@ -210,7 +217,7 @@ func (c *group) arrange() {
 
 // place distributes the group once: to teams below their minimum first, then to those
 // with the most open slots. After the first try it sometimes takes any team with room.
-func (c *group) place(order []int, r *rand.Rand, try int) (names []string, breaches []Breach, teams string, unplaced int) {
+func (c *group) place(order []int, r *rand.Rand, try int) (a arranged) {
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
 	for _, o := range c.set {
@@ -226,24 +233,24 @@ func (c *group) place(order []int, r *rand.Rand, try int) (names []string, breac
 		}
 		team := roomiest(level, l, o.Size, r, try > 0)
 		if team < 0 {
-			unplaced += o.Size
+			a.unplaced += o.Size
 			continue
 		}
 		for m := range o.Size {
 			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &o.Party, Index: m})
 		}
 	}
-	teams = c.sizes(level, l)
-	if unplaced > 0 {
-		teams = fmt.Sprintf("no team has room for %d of the players together with their parties", unplaced)
+	a.teams = c.sizes(level, l)
+	if a.unplaced > 0 {
+		a.teams = fmt.Sprintf("no team has room for %d of the players together with their parties", a.unplaced)
 	}
 	for _, i := range broken(c.enforced, level, l) {
-		names = append(names, level.Rules[i].Name)
+		a.broken = append(a.broken, level.Rules[i].Name)
 		if b, ok := breach(level.Rules[i], l); ok {
-			breaches = append(breaches, b)
+			a.breaches = append(a.breaches, b)
 		}
 	}
-	return names, breaches, teams, unplaced
+	return a
 }
 
 // roomiest returns a team for a party, or -1 if none has room.

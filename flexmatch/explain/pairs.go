@@ -116,7 +116,7 @@ func (c *tally) reason(text string) {
 	c.reasons[text].Only++
 }
 
-// rule counts a ticket that a rule keeps apart; measured is whether it has a number.
+// rule counts a ticket that a rule keeps apart; measured reports whether by is its number.
 func (c *tally) rule(i int, r *ruleset.Rule, by Breach, measured, only bool) {
 	b := c.blocking[i]
 	if b == nil {
