@@ -71,7 +71,7 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, at string) {
 		return
 	}
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
-		r.null(n, v, at)
+		null(v)
 		return
 	}
 	switch v.Kind() {
@@ -92,7 +92,7 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, at string) {
 
 // null leaves a value out. In a table, `NAME:` with nothing behind it is an entry without
 // members.
-func (r *reader) null(_ *yaml.Node, v reflect.Value, _ string) {
+func null(v reflect.Value) {
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
 		v.Set(reflect.New(v.Type().Elem()))
 	}
