@@ -33,7 +33,7 @@ type runtime struct {
 	kubelet
 	launch func(context.Context, *corev1.Pod) (gameServer, error)
 	wait   sync.WaitGroup
-	saying chan struct{} // holds a value for each end that is being told
+	writes chan struct{} // holds a value for each end that is being written
 
 	mu      sync.Mutex
 	servers map[types.UID]*server // by pod
@@ -41,7 +41,7 @@ type runtime struct {
 
 // gameServer is the game server of a pod.
 type gameServer interface {
-	end()      // tells it to end
+	end()      // asks it to end
 	kill()     // ends it
 	wait() int // waits until it has ended, and returns its exit code
 }
@@ -55,7 +55,7 @@ type server struct {
 // startRuntime runs what pods desire until the test ends.
 func startRuntime(k kubelet, launch func(context.Context, *corev1.Pod) (gameServer, error)) *runtime {
 	k.t.Helper()
-	r := &runtime{kubelet: k, launch: launch, saying: make(chan struct{}, 16), servers: map[types.UID]*server{}}
+	r := &runtime{kubelet: k, launch: launch, writes: make(chan struct{}, 16), servers: map[types.UID]*server{}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(k.t.Context()))
 	game := func(o *metav1.ListOptions) { o.LabelSelector = pod.LabelProcess }
 	pods := cache.NewSharedInformer(cache.NewFilteredListWatchFromClient(k.Core.RESTClient(), "pods", "default", game), &corev1.Pod{}, 0)
@@ -104,7 +104,7 @@ func (r *runtime) misses(at any) {
 	r.servers[at.(*corev1.Pod).UID].leave()
 }
 
-// leave tells the game server of a pod that is gone to end. Nil is a pod without one.
+// leave asks the game server of a pod that is gone to end. Nil is a pod without one.
 func (s *server) leave() {
 	if s != nil && !s.gone {
 		s.gone = true
@@ -142,7 +142,7 @@ func (k kubelet) environment(ctx context.Context, p *corev1.Pod) ([]string, erro
 	return env, nil
 }
 
-// ended has a pod end as its game server did.
+// ended writes to the status of a pod that its game server has ended, with an exit code.
 func (r *runtime) ended(ctx context.Context, p *corev1.Pod, s *server, exit int) {
 	r.mu.Lock()
 	gone := s.gone
@@ -159,18 +159,12 @@ func (r *runtime) ended(ctx context.Context, p *corev1.Pod, s *server, exit int)
 			ExitCode: code, StartedAt: *p.Status.StartTime, FinishedAt: metav1.Now(),
 		}},
 	}}}})
-	for err == nil && ctx.Err() == nil {
-		r.saying <- struct{}{}
+	for again := err == nil; again && ctx.Err() == nil; again = apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) { // as a kubelet does
+		r.writes <- struct{}{}
 		_, err = r.Core.Pods("default").Patch(ctx, p.Name, types.StrategicMergePatchType, text, metav1.PatchOptions{}, "status")
-		<-r.saying
-		if err == nil || apierrors.IsNotFound(err) {
-			return
-		}
-		if apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
-			err = nil // a kubelet tries again, too
-		}
+		<-r.writes
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 		r.t.Errorf("the end of pod %s: %v", p.Name, err)
 	}
 }

@@ -187,14 +187,15 @@ func (c *Cluster) start(t testing.TB, path string, args ...string) *exec.Cmd {
 		log.Close()
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())
-			t.Logf("the last output of %s:\n%s", filepath.Base(path), telling(string(text)))
+			t.Logf("the last output of %s:\n%s", filepath.Base(path), excerpt(string(text)))
 		}
 	})
 	return cmd
 }
 
-// telling returns of a program's output the last lines that complain, and the last lines.
-func telling(output string) string {
+// excerpt returns the last 15 lines of a program's output, after the last 15 warnings and errors
+// among the lines before them. Programs of Kubernetes begin those with W and E.
+func excerpt(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	rest := lines[:max(0, len(lines)-15)]
 	complaints := slices.DeleteFunc(slices.Clone(rest), func(line string) bool {
