@@ -22,7 +22,7 @@ await withBrowser(async (browser) => {
     await page.context().close();
   }
 
-  // Rows come and go meanwhile: what counts is what is told when a key was pressed.
+  // Rows come and go: what counts is what the page says when a key was pressed.
   const page = await open(browser);
   const told = async (what) => (await page.waitForFunction((what) => {
     const [, place, of, id] = /^row ([\d,]+) of ([\d,]+): (.+)$/.exec(document.querySelector(".tablebox + [role=status]").textContent) ?? [];

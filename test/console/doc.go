@@ -2,7 +2,7 @@
 //
 // The checks are the .mjs files, which drive a browser with Playwright and look at pages with
 // axe. The Go tests run the servers and what goes on in them. A check compares what it sees
-// with the API at the same moment, until they agree: servers go on meanwhile.
+// with the API at the same moment, until they agree: the servers do not stand still.
 //
 // A developer sees all pages with
 //

@@ -36,7 +36,7 @@ async function reached(page, where) {
 
 await withBrowser(async (browser) => {
   const page = await open(browser);
-  // The address that the page has now: page.url() is told of it later.
+  // The address that the page has now: page.url() has it later.
   const at = async () => new URL(await page.evaluate(() => location.href));
   const path = async () => (await at()).pathname.replace("/console", "");
 

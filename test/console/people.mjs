@@ -98,7 +98,7 @@ await withBrowser(async (browser) => {
     }, [task.base, target]);
     for (const [what, answer] of Object.entries(got)) check(answer === "refused" || answer === "opaque", `${origin}, ${what}`, `gets ${answer}`);
     const framed = evil.frames().filter((f) => f !== evil.mainFrame());
-    for (const end = Date.now() + long; framed.some((f) => f.url() === "") && Date.now() < end; ) await evil.waitForTimeout(25); // its address is told later than its load event
+    for (const end = Date.now() + long; framed.some((f) => f.url() === "") && Date.now() < end; ) await evil.waitForTimeout(25); // its address is known later than its load event
     check(framed.length === 1 && framed[0].url().startsWith("chrome-error:"), origin, `frames the console: ${framed.map((f) => f.url())}`);
     await evil.evaluate(([base]) => {
       const form = document.createElement("form");
