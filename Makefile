@@ -81,11 +81,12 @@ e2e: build ## run the black-box tests: the built binary through other people's c
 	{ $(go_test) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
 
 # build_programs builds programs, each PACKAGE=NAME, in a module of the folder kubernetes. A
-# program is in the build cache if no package of it needs to be compiled.
+# program is in the build cache if nothing but its package main, which the flags are part of,
+# needs to be compiled.
 define build_programs
 	@mkdir -p bin/kube/node; export GOWORK=off; for program in $(1); do \
 		package="$${program%=*}" name="$${program#*=}"; \
-		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/$(2) && $(4) GOPROXY=off go build -n "$$package" 2>&1)" || grep -q '/compile ' <<<"$$todo"; }; then \
+		if [ -n "$(IF_CACHED)" ] && { ! todo="$$(cd kubernetes/$(2) && $(4) GOPROXY=off go build -n "$$package" 2>&1)" || [ "$$(grep -c '/compile ' <<<"$$todo")" -gt 1 ]; }; then \
 			echo "$$name is not in the build cache: tests that need it are skipped; make $@ builds it"; rm -f "bin/kube/$$name"; \
 		else echo "building $$name"; (cd kubernetes/$(2) && $(4) go build -ldflags '$(small) $(3)' -o "../../bin/kube/$$name" "$$package"); fi; done
 endef
