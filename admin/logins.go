@@ -30,7 +30,7 @@ func (d *Door) loginRoutes() {
 
 func (d *Door) listLogins(*http.Request, []byte) (any, error) {
 	all, view := []Login{}, d.opts.Store.View()
-	for l, c := range d.opts.Keys.Logins(view) {
+	for l, c := range d.opts.Keys.Logins.All(view) {
 		out := Login{
 			ID: l.Name(), KeyID: l.KeyID, Name: c.Name, Role: c.Role, From: l.From, Created: l.Created, Expires: l.Expires, LastSeen: l.Created,
 		}
@@ -51,14 +51,14 @@ func (d *Door) listLogins(*http.Request, []byte) (any, error) {
 func (d *Door) endLogins(r *http.Request, _ []byte) (any, error) {
 	id := r.PathValue("id")
 	audit.From(r.Context()).AddResources(func() []string { return d.whose(id) })
-	n, err := d.opts.Keys.EndLogins.Do(r.Context(), id)
+	n, err := d.opts.Keys.Logins.EndOf.Do(r.Context(), id)
 	return map[string]int{"ended": n}, err
 }
 
 // whose returns the id and name of the key or person that an id of a login, key or person is
 // of; nothing if it has no login.
 func (d *Door) whose(id string) []string {
-	for l, c := range d.opts.Keys.Logins(d.opts.Store.View()) {
+	for l, c := range d.opts.Keys.Logins.All(d.opts.Store.View()) {
 		if l.Name() == id || l.KeyID == id {
 			return []string{l.KeyID, c.Name}
 		}

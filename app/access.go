@@ -56,11 +56,11 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 
 // loggedIn returns the principal of a login to the console, as authenticate does.
 func (c *callers) loggedIn(r *http.Request, token string, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
-	l, caller, err := c.signed.keys.LoggedIn(token)
+	l, caller, err := c.signed.keys.Logins.Of(token)
 	if err != nil {
 		return awsrpc.Principal{}, nil, c.failed(r, action, err)
 	}
-	c.signed.keys.UsedLogin(&l)
+	c.signed.keys.Logins.Used(&l)
 	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.Actor(), Region: c.opts.Region, Identity: caller}, awsrpc.NoProof, nil
 }
 
@@ -74,7 +74,7 @@ func (c *callers) still(r *http.Request, caller auth.Caller) error {
 	switch {
 	case err != nil:
 	case token != "":
-		_, _, err = c.signed.keys.LoggedIn(token)
+		_, _, err = c.signed.keys.Logins.Of(token)
 	default:
 		_, err = c.signed.keys.Caller(caller.KeyID)
 	}

@@ -25,7 +25,7 @@ func (d *domain) addProvider(o *Options, f *front) (err error) {
 		Sealer: d.master, Redirect: func() string { return f.site.URL() + console.Callback }, Logger: o.Logger,
 	})
 	if err == nil {
-		d.keys.SetRules(d.oidc.Rule)
+		d.keys.Logins.SetRules(d.oidc.Rule)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (d *domain) admit(r *http.Request, a *oidc.Answer, err error) (string, auth
 	var token string
 	var l auth.Login
 	if err == nil {
-		token, l, err = d.keys.LogInPerson(r.Context(), a.Person, d.oidc.Lifetime(), addressOf(r))
+		token, l, err = d.keys.Logins.BeginPerson(r.Context(), a.Person, d.oidc.Lifetime(), addressOf(r))
 	}
 	if err != nil {
 		return "", l, d.callers.failed(r, auth.LogIn, err)

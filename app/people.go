@@ -35,10 +35,10 @@ func (d *domain) people(o *Options, at *site) console.People {
 			}
 			audit.From(r.Context()).SetCaller(caller, auth.LogIn)
 			door.Known(r)
-			return d.keys.LogIn(r.Context(), caller, addressOf(r))
+			return d.keys.Logins.Begin(r.Context(), caller, addressOf(r))
 		},
 		Provider:   d.provider(o, at),
-		LogOut:     func(ctx context.Context, token string) error { return d.keys.LogOut(ctx, token) },
+		LogOut:     func(ctx context.Context, token string) error { return d.keys.Logins.End(ctx, token) },
 		Who:        d.callers.who,
 		Operations: func() any { return described() },
 	}
@@ -66,7 +66,7 @@ func (c *callers) who(r *http.Request, action auth.Action) (caller auth.Caller, 
 	audit.From(r.Context()).SetCaller(caller, action)
 	door.Known(r)
 	if token, err := c.master.FromCookie(r); err == nil && token != "" {
-		if l, _, err := c.signed.keys.LoggedIn(token); err == nil {
+		if l, _, err := c.signed.keys.Logins.Of(token); err == nil {
 			login = console.Login{Name: l.Name(), CSRF: c.master.CSRF(token), Expires: l.Expires}
 		}
 	}

@@ -55,15 +55,38 @@ func (s *Service) Prove(keyID, secret string) (Caller, error) {
 	return s.Caller(keyID)
 }
 
-// LogIn begins a login of a caller with a key, from an address, and returns the token for the
+// Logins are the logins to the console.
+type Logins struct {
+	keys  *Service
+	rows  *store.Table[Login]
+	rules func(rule string) (Role, Scope, bool) // for persons; nil: none
+
+	// EndOf ends the login with a name, or all logins of the access key or person with an id,
+	// and returns how many those were. Errors: NotFound.
+	EndOf *store.Command[string, int]
+
+	begin *store.Action[Login]
+	end   *store.Action[string]
+}
+
+func newLogins(st *store.Store, keys *Service) *Logins {
+	ls := &Logins{keys: keys}
+	ls.rows = store.NewTable(st, store.TableSpec[Login]{Name: "console_login", Key: func(l *Login) string { return l.ID }})
+	ls.begin = store.NewAction(st, "login.begin", ls.runBegin)
+	ls.end = store.NewAction(st, "login.end", ls.runEnd)
+	ls.EndOf = store.NewCommand(st, "login.end_of", ls.runEndOf)
+	return ls
+}
+
+// Begin begins a login of a caller with a key, from an address, and returns the token for the
 // cookie. Every login has a token of its own, so that one that was known before is worth nothing.
-func (s *Service) LogIn(ctx context.Context, c Caller, from string) (token string, l Login, err error) {
+func (ls *Logins) Begin(ctx context.Context, c Caller, from string) (token string, l Login, err error) {
 	token, l = newLogin(c.KeyID, LoginLifetime)
 	l.From = from
-	if err := s.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
+	if err := ls.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
 		return "", l, err
 	}
-	s.Used(c.KeyID)
+	ls.keys.Used(c.KeyID)
 	return token, l, nil
 }
 
@@ -85,13 +108,13 @@ func loginID(token string) string { return hex.EncodeToString(digest("muster log
 
 // runBegin adds a login. Those that have expired, and the oldest of the key or person if
 // there are too many, end.
-func (s *Service) runBegin(tx *store.Tx, l Login) error {
-	if err := s.answered(tx, &l); err != nil {
+func (ls *Logins) runBegin(tx *store.Tx, l Login) error {
+	if err := ls.answered(tx, &l); err != nil {
 		return err
 	}
 	var own []*Login
 	var over []string
-	for old := range s.logins.All(tx) {
+	for old := range ls.rows.All(tx) {
 		switch {
 		case !tx.Now().Before(old.Expires):
 			over = append(over, old.ID)
@@ -105,37 +128,37 @@ func (s *Service) runBegin(tx *store.Tx, l Login) error {
 		own = own[1:]
 	}
 	for _, id := range over {
-		s.drop(tx, id)
+		ls.drop(tx, id)
 	}
-	s.logins.Put(tx, &l)
+	ls.rows.Put(tx, &l)
 	return nil
 }
 
 // drop deletes a login.
-func (s *Service) drop(tx *store.Tx, id string) {
-	s.logins.Delete(tx, id)
-	s.used.Delete(tx, id)
+func (ls *Logins) drop(tx *store.Tx, id string) {
+	ls.rows.Delete(tx, id)
+	ls.keys.used.Delete(tx, id)
 }
 
-// LogOut ends the login with a token, if there is one.
-func (s *Service) LogOut(ctx context.Context, token string) error {
-	return s.end.Do(ctx, loginID(token))
+// End ends the login with a token, if there is one.
+func (ls *Logins) End(ctx context.Context, token string) error {
+	return ls.end.Do(ctx, loginID(token))
 }
 
-func (s *Service) runEnd(tx *store.Tx, id string) error {
-	if l := s.logins.Get(tx, id); l != nil && l.Person != nil {
-		s.revoke(tx, l.KeyID)
+func (ls *Logins) runEnd(tx *store.Tx, id string) error {
+	if l := ls.rows.Get(tx, id); l != nil && l.Person != nil {
+		ls.keys.revoke(tx, l.KeyID)
 	}
-	s.drop(tx, id)
+	ls.drop(tx, id)
 	return nil
 }
 
-// Logins returns the logins that let somebody in now, oldest first, with their callers.
-func (s *Service) Logins(r store.Reader) iter.Seq2[*Login, Caller] {
-	all := slices.SortedFunc(s.logins.All(r), func(a, b *Login) int { return a.Created.Compare(b.Created) })
+// All returns the logins that let somebody in now, oldest first, with their callers.
+func (ls *Logins) All(r store.Reader) iter.Seq2[*Login, Caller] {
+	all := slices.SortedFunc(ls.rows.All(r), func(a, b *Login) int { return a.Created.Compare(b.Created) })
 	return func(yield func(*Login, Caller) bool) {
 		for _, l := range all {
-			c, err := s.callerOf(l)
+			c, err := ls.callerOf(l)
 			if err == nil && !yield(l, c) {
 				return
 			}
@@ -143,9 +166,9 @@ func (s *Service) Logins(r store.Reader) iter.Seq2[*Login, Caller] {
 	}
 }
 
-func (s *Service) runEndLogins(tx *store.Tx, of string) (int, error) {
+func (ls *Logins) runEndOf(tx *store.Tx, of string) (int, error) {
 	var over []*Login
-	for l := range s.logins.All(tx) {
+	for l := range ls.rows.All(tx) {
 		if l.KeyID == of || l.Name() == of {
 			over = append(over, l)
 		}
@@ -154,35 +177,35 @@ func (s *Service) runEndLogins(tx *store.Tx, of string) (int, error) {
 		return 0, fault.Missing("%.60q has no login to the console; 'muster admin logins list' shows the ids of logins, persons and access keys that have", of)
 	}
 	for _, l := range over {
-		s.drop(tx, l.ID)
+		ls.drop(tx, l.ID)
 		if l.Person != nil {
-			s.revoke(tx, l.KeyID)
+			ls.keys.revoke(tx, l.KeyID)
 		}
 	}
 	return len(over), nil
 }
 
-// endLogins ends the logins of a key that is deleted or disabled.
-func (s *Service) endLogins(tx *store.Tx, keyID string) {
+// endOf ends the logins of a key that is deleted or disabled.
+func (ls *Logins) endOf(tx *store.Tx, keyID string) {
 	var over []string
-	for l := range s.logins.All(tx) {
+	for l := range ls.rows.All(tx) {
 		if l.KeyID == keyID {
 			over = append(over, l.ID)
 		}
 	}
 	for _, id := range over {
-		s.drop(tx, id)
+		ls.drop(tx, id)
 	}
 }
 
-// LoggedIn returns the login with a token, and its caller as the key or the rule is now. Errors:
+// Of returns the login with a token, and its caller as the key or the rule is now. Errors:
 // UnrecognizedClient.
-func (s *Service) LoggedIn(token string) (Login, Caller, error) {
-	l := s.logins.Get(s.st.View(), loginID(token))
+func (ls *Logins) Of(token string) (Login, Caller, error) {
+	l := ls.rows.Get(ls.keys.st.View(), loginID(token))
 	if l == nil {
 		return Login{}, Caller{}, errLoggedOut
 	}
-	c, err := s.callerOf(l)
+	c, err := ls.callerOf(l)
 	return *l, c, err
 }
 
@@ -190,14 +213,14 @@ var errLoggedOut = fault.New(fault.UnrecognizedClient, "the login to the console
 
 // callerOf returns the caller of a login as the key or the rule is now. Errors:
 // UnrecognizedClient.
-func (s *Service) callerOf(l *Login) (Caller, error) {
+func (ls *Logins) callerOf(l *Login) (Caller, error) {
 	switch {
 	case !time.Now().Before(l.Expires):
 		return Caller{}, errLoggedOut
 	case l.Person != nil:
-		return s.personOf(l)
+		return ls.personOf(l)
 	}
-	return s.Caller(l.KeyID)
+	return ls.keys.Caller(l.KeyID)
 }
 
 // LoginCookie is the name of the cookie with a login's token. It differs from deployment to

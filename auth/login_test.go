@@ -19,7 +19,7 @@ func (h *house) login(id, secret string) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	token, l, err := h.LogIn(context.Background(), c, "192.0.2.1")
+	token, l, err := h.Logins.Begin(context.Background(), c, "192.0.2.1")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func TestLogin(t *testing.T) {
 		if first == second {
 			t.Error("two logins have the same token")
 		}
-		_, caller, err := h.LoggedIn(first)
+		_, caller, err := h.Logins.Of(first)
 		if err != nil || caller.KeyID != key.AccessKeyID || caller.Role != auth.ReadOnly {
 			t.Errorf("the login's caller is %+v, %v", caller, err)
 		}
-		if err := h.LogOut(t.Context(), first); err != nil {
+		if err := h.Logins.End(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = h.LoggedIn(first)
+		_, _, err = h.Logins.Of(first)
 		h.refused("a login that has ended", err, fault.UnrecognizedClient, "log in again")
 
 		if _, err := h.SetEnabled(t.Context(), key.AccessKeyID, false); err != nil {
@@ -67,23 +67,23 @@ func TestLogin(t *testing.T) {
 		if _, err := h.SetEnabled(t.Context(), key.AccessKeyID, true); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = h.LoggedIn(second)
+		_, _, err = h.Logins.Of(second)
 		h.refused("a login of a key that was disabled meanwhile", err, fault.UnrecognizedClient, "log in again")
 
 		third := h.login(key.AccessKeyID, key.SecretAccessKey)
 		time.Sleep(auth.LoginLifetime - time.Second)
-		if _, _, err := h.LoggedIn(third); err != nil {
+		if _, _, err := h.Logins.Of(third); err != nil {
 			t.Errorf("a login ended early: %v", err)
 		}
 		time.Sleep(time.Second)
-		_, _, err = h.LoggedIn(third)
+		_, _, err = h.Logins.Of(third)
 		h.refused("a login that has expired", err, fault.UnrecognizedClient, "log in again")
 
 		fourth := h.login(key.AccessKeyID, key.SecretAccessKey)
 		if err := h.Delete.Do(t.Context(), key.AccessKeyID); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = h.LoggedIn(fourth)
+		_, _, err = h.Logins.Of(fourth)
 		h.refused("a login of a deleted key", err, fault.UnrecognizedClient, "log in again")
 	})
 }
@@ -102,7 +102,7 @@ func TestLogin_Bounded(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for i, token := range tokens {
-			if _, _, err := h.LoggedIn(token); (err == nil) != (i > 0) {
+			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
 				t.Errorf("login %d: %v", i, err)
 			}
 		}
@@ -113,7 +113,7 @@ func TestLogin_Bounded(t *testing.T) {
 func TestEndLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		h.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.Operator, auth.Scope{}, true })
+		h.Logins.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.Operator, auth.Scope{}, true })
 		var revoked []string
 		h.OnRevoked(func(id string) { revoked = append(revoked, id) })
 		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
@@ -126,14 +126,14 @@ func TestEndLogins(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for i, name := range []string{"ada 1", "ada 2"} {
-			if tokens[name], _, err = h.LogInPerson(t.Context(), ada(i), time.Hour, ""); err != nil {
+			if tokens[name], _, err = h.Logins.BeginPerson(t.Context(), ada(i), time.Hour, ""); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
 		names := map[string]string{} // of logins
 		for name, token := range tokens {
-			l, _, err := h.LoggedIn(token)
+			l, _, err := h.Logins.Of(token)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestEndLogins(t *testing.T) {
 		expect := func(when string, want ...string) {
 			t.Helper()
 			var got []string
-			for l, c := range h.Logins(h.st.View()) {
+			for l, c := range h.Logins.All(h.st.View()) {
 				for name := range names {
 					if names[name] == l.Name() {
 						got = append(got, name)
@@ -156,7 +156,7 @@ func TestEndLogins(t *testing.T) {
 				t.Errorf("%s: logged in are %q, want %q", when, got, want)
 			}
 			for name, token := range tokens {
-				if _, _, err := h.LoggedIn(token); (err == nil) != slices.Contains(want, name) {
+				if _, _, err := h.Logins.Of(token); (err == nil) != slices.Contains(want, name) {
 					t.Errorf("%s: %s: %v", when, name, err)
 				}
 			}
@@ -164,7 +164,7 @@ func TestEndLogins(t *testing.T) {
 		expect("at first", "key 1", "key 2", "key 3", "ada 1", "ada 2")
 		end := func(id string, want int) {
 			t.Helper()
-			if n, err := h.EndLogins.Do(t.Context(), id); n != want || err != nil {
+			if n, err := h.Logins.EndOf.Do(t.Context(), id); n != want || err != nil {
 				t.Errorf("ending those of %s: %d, %v", id, n, err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestEndLogins(t *testing.T) {
 		expect("one of the person ended", "key 1", "key 3", "ada 2")
 		end(key.AccessKeyID, 2)
 		expect("those of the key ended", "ada 2")
-		_, err = h.EndLogins.Do(t.Context(), key.AccessKeyID)
+		_, err = h.Logins.EndOf.Do(t.Context(), key.AccessKeyID)
 		h.refused("ending none", err, fault.NotFound, "muster admin logins list")
 		if c, err := h.Caller(key.AccessKeyID); err != nil || c.KeyID != key.AccessKeyID {
 			t.Errorf("the key itself: %+v, %v", c, err)
@@ -199,20 +199,20 @@ func TestLogin_LastUse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go h.Service.Run(ctx)
-		l, _, err := h.LoggedIn(h.login(key.AccessKeyID, key.SecretAccessKey))
+		l, _, err := h.Logins.Of(h.login(key.AccessKeyID, key.SecretAccessKey))
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
 		used := time.Now()
-		h.UsedLogin(&l)
+		h.Logins.Used(&l)
 		time.Sleep(time.Hour)
 		for _, id := range []string{l.ID, key.AccessKeyID} {
 			if got := h.LastUse(h.st.View(), id); !got.Equal(used) {
 				t.Errorf("%s was last used at %v, want %v", id, got, used)
 			}
 		}
-		if _, err := h.EndLogins.Do(t.Context(), l.Name()); err != nil {
+		if _, err := h.Logins.EndOf.Do(t.Context(), l.Name()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

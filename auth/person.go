@@ -36,32 +36,32 @@ func (p *Person) ID() string {
 
 // SetRules sets the function that returns the role and scope that a rule grants, as long
 // as the rule exists. It must be called before traffic; without it no person has a login.
-func (s *Service) SetRules(of func(rule string) (Role, Scope, bool)) { s.rules = of }
+func (ls *Logins) SetRules(of func(rule string) (Role, Scope, bool)) { ls.rules = of }
 
-// LogInPerson begins a login for a person whom the identity provider has confirmed, from an
+// BeginPerson begins a login for a person whom the identity provider has confirmed, from an
 // address, and returns the token for the cookie. The login ends after its lifetime, at most
 // LoginLifetime, and as soon as its rule no longer exists. Errors: UnrecognizedClient.
-func (s *Service) LogInPerson(ctx context.Context, p Person, lifetime time.Duration, from string) (token string, l Login, err error) {
+func (ls *Logins) BeginPerson(ctx context.Context, p Person, lifetime time.Duration, from string) (token string, l Login, err error) {
 	if p.Name == "" || len(p.Name) > maxName || !printable(p.Name) {
 		return "", l, fault.New(fault.UnrecognizedClient, "the account has no name of 1 to %d bytes of printable UTF-8", maxName)
 	}
 	token, l = newLogin(p.ID(), min(lifetime, LoginLifetime))
 	l.From, l.Person = from, &p
-	c, err := s.personOf(&l)
+	c, err := ls.personOf(&l)
 	if err != nil {
 		return "", l, err
 	}
-	if err := s.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
+	if err := ls.begin.Do(store.WithActor(ctx, c.Actor()), l); err != nil {
 		return "", l, err
 	}
 	return token, l, nil
 }
 
 // personOf returns the caller of a login without a key. Errors: UnrecognizedClient.
-func (s *Service) personOf(l *Login) (Caller, error) {
-	if s.rules != nil {
-		if role, scope, ok := s.rules(l.Person.Rule); ok {
-			return Caller{KeyID: l.KeyID, Name: l.Person.Name, Role: role, Scope: scope, Person: true, tags: s.tagsOf}, nil
+func (ls *Logins) personOf(l *Login) (Caller, error) {
+	if ls.rules != nil {
+		if role, scope, ok := ls.rules(l.Person.Rule); ok {
+			return Caller{KeyID: l.KeyID, Name: l.Person.Name, Role: role, Scope: scope, Person: true, tags: ls.keys.tagsOf}, nil
 		}
 	}
 	return Caller{}, fault.New(fault.UnrecognizedClient, "the login of %s to the console has ended, since the rules for logins have changed; log in again", l.Person.Name)
@@ -69,9 +69,9 @@ func (s *Service) personOf(l *Login) (Caller, error) {
 
 // present returns the caller of the newest login of a person who has one now. Errors:
 // UnrecognizedClient.
-func (s *Service) present(id string) (Caller, error) {
+func (ls *Logins) present(id string) (Caller, error) {
 	var newest *Login
-	for l := range s.logins.All(s.st.View()) {
+	for l := range ls.rows.All(ls.keys.st.View()) {
 		if l.Person != nil && l.KeyID == id && time.Now().Before(l.Expires) && (newest == nil || l.Created.After(newest.Created)) {
 			newest = l
 		}
@@ -79,18 +79,18 @@ func (s *Service) present(id string) (Caller, error) {
 	if newest == nil {
 		return Caller{}, fault.New(fault.UnrecognizedClient, "%.60s has no login to the console any more", id)
 	}
-	return s.personOf(newest)
+	return ls.personOf(newest)
 }
 
 func isPerson(id string) bool { return strings.HasPrefix(id, personPrefix) }
 
 // answered returns a fault if a login was already made for the provider's answer that a
 // new one is for.
-func (s *Service) answered(tx *store.Tx, l *Login) error {
+func (ls *Logins) answered(tx *store.Tx, l *Login) error {
 	if l.Person == nil {
 		return nil
 	}
-	for old := range s.logins.All(tx) {
+	for old := range ls.rows.All(tx) {
 		if old.Person != nil && old.Person.Once == l.Person.Once {
 			return fault.New(fault.UnrecognizedClient, "the answer of the identity provider was used before; log in again")
 		}

@@ -18,26 +18,26 @@ func ada(n int) auth.Person {
 func TestLogInPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		_, _, err := h.LogInPerson(t.Context(), ada(0), time.Hour, "")
+		_, _, err := h.Logins.BeginPerson(t.Context(), ada(0), time.Hour, "")
 		h.refused("without rules", err, fault.UnrecognizedClient, "rules")
 
 		rules := map[string]auth.Role{"r1": auth.Operator}
 		scope := auth.Scope{Tags: map[string]string{"team": "red"}}
-		h.SetRules(func(rule string) (auth.Role, auth.Scope, bool) {
+		h.Logins.SetRules(func(rule string) (auth.Role, auth.Scope, bool) {
 			role, ok := rules[rule]
 			return role, scope, ok
 		})
 		var revoked []string
 		h.OnRevoked(func(id string) { revoked = append(revoked, id) })
 		p := ada(1)
-		token, l, err := h.LogInPerson(t.Context(), p, time.Hour, "")
+		token, l, err := h.Logins.BeginPerson(t.Context(), p, time.Hour, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if l.Expires.Sub(l.Created) != time.Hour || l.KeyID != p.ID() {
 			t.Errorf("%+v", l)
 		}
-		_, c, err := h.LoggedIn(token)
+		_, c, err := h.Logins.Of(token)
 		if err != nil || c.Role != auth.Operator || !c.Person || c.Name != p.Name || c.KeyID != p.ID() || c.Scope.String() != "team=red" {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -47,20 +47,20 @@ func TestLogInPerson(t *testing.T) {
 		if _, known := h.Secret(p.ID()); known {
 			t.Error("a person has a secret, so could sign requests")
 		}
-		_, _, err = h.LogInPerson(t.Context(), p, time.Hour, "")
+		_, _, err = h.Logins.BeginPerson(t.Context(), p, time.Hour, "")
 		h.refused("the same answer again", err, fault.UnrecognizedClient, "used before")
 
 		delete(rules, "r1")
-		_, _, err = h.LoggedIn(token)
+		_, _, err = h.Logins.Of(token)
 		h.refused("without its rule", err, fault.UnrecognizedClient, "rules")
 		_, err = h.Caller(p.ID())
 		h.refused("its id, without its rule", err, fault.UnrecognizedClient, "rules")
 		rules["r1"] = auth.ReadOnly
-		if _, c, err := h.LoggedIn(token); err != nil || c.Role != auth.ReadOnly {
+		if _, c, err := h.Logins.Of(token); err != nil || c.Role != auth.ReadOnly {
 			t.Errorf("the rule's role now: %+v, %v", c, err)
 		}
 
-		if err := h.LogOut(t.Context(), token); err != nil {
+		if err := h.Logins.End(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
 		if len(revoked) != 1 || revoked[0] != p.ID() {
@@ -69,12 +69,12 @@ func TestLogInPerson(t *testing.T) {
 		_, err = h.Caller(p.ID())
 		h.refused("its id, logged out", err, fault.UnrecognizedClient, "no login")
 
-		token, l, err = h.LogInPerson(t.Context(), ada(2), 48*time.Hour, "")
+		token, l, err = h.Logins.BeginPerson(t.Context(), ada(2), 48*time.Hour, "")
 		if err != nil || l.Expires.Sub(l.Created) != auth.LoginLifetime {
 			t.Errorf("a long one: %+v, %v", l, err)
 		}
 		time.Sleep(auth.LoginLifetime)
-		_, _, err = h.LoggedIn(token)
+		_, _, err = h.Logins.Of(token)
 		h.refused("one that has expired", err, fault.UnrecognizedClient, "ended")
 		_, err = h.Caller(p.ID())
 		h.refused("its id, expired", err, fault.UnrecognizedClient, "no login")
@@ -85,16 +85,16 @@ func TestLogInPerson(t *testing.T) {
 func TestLogInPerson_Bounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		h.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.ReadOnly, auth.Scope{}, true })
+		h.Logins.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.ReadOnly, auth.Scope{}, true })
 		other := ada(0)
 		other.Subject = "1816"
-		others, _, err := h.LogInPerson(t.Context(), other, time.Hour, "")
+		others, _, err := h.Logins.BeginPerson(t.Context(), other, time.Hour, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var tokens []string
 		for i := range 17 {
-			token, _, err := h.LogInPerson(t.Context(), ada(i+1), time.Hour, "")
+			token, _, err := h.Logins.BeginPerson(t.Context(), ada(i+1), time.Hour, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestLogInPerson_Bounded(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for i, token := range append(tokens, others) {
-			if _, _, err := h.LoggedIn(token); (err == nil) != (i > 0) {
+			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
 				t.Errorf("login %d: %v", i, err)
 			}
 		}

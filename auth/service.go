@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Service manages access keys.
+// Service manages access keys and logins to the console.
 type Service struct {
 	st     *store.Store
 	master *Master
@@ -21,22 +21,19 @@ type Service struct {
 	tagsOf func(resource string) map[string]string // nil: nothing has tags
 	use    use
 	opened opened
-	rules  func(rule string) (Role, Scope, bool) // for persons; nil: none
 
 	onRevoked []func(keyID string)
 
-	keys   *store.Table[Key]
-	seals  *store.Table[seal]
-	used   *store.Table[Use]
-	logins *store.Table[Login]
+	keys  *store.Table[Key]
+	seals *store.Table[seal]
+	used  *store.Table[Use]
+
+	// Logins to the console, with keys and with accounts of identity providers.
+	Logins *Logins
 
 	// Delete removes the key with an id; requests signed with it are refused from then
 	// on. Errors: NotFound, Conflict (the last admin key).
 	Delete *store.Action[string]
-
-	// EndLogins ends the login with a name, or all logins of the access key or person with
-	// an id, and returns how many those were. Errors: NotFound.
-	EndLogins *store.Command[string, int]
 
 	// Copy makes the keys and logins copies of the home region's.
 	Copy *store.Action[Shared]
@@ -46,8 +43,6 @@ type Service struct {
 	rotate *store.Command[rotateArgs, *Key]
 	adopt  *store.Action[seal]
 	note   *store.Action[[]Use]
-	begin  *store.Action[Login]
-	end    *store.Action[string]
 }
 
 type enableArgs struct {
@@ -71,17 +66,14 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
 	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
 	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
-	s.logins = store.NewTable(st, store.TableSpec[Login]{Name: "console_login", Key: func(l *Login) string { return l.ID }})
+	s.Logins = newLogins(st, s)
 	s.create = store.NewAction(st, "key.create", s.runCreate)
 	s.Delete = store.NewAction(st, "key.delete", s.runDelete)
 	s.enable = store.NewCommand(st, "key.enable", s.runEnable)
 	s.rotate = store.NewCommand(st, "key.rotate", s.runRotate)
 	s.adopt = store.NewAction(st, "key.adopt_master", s.runAdopt)
 	s.note = store.NewAction(st, "key.note_use", s.runNote)
-	s.begin = store.NewAction(st, "login.begin", s.runBegin)
-	s.end = store.NewAction(st, "login.end", s.runEnd)
 	s.Copy = store.NewAction(st, "key.copy", s.runCopy)
-	s.EndLogins = store.NewCommand(st, "login.end_of", s.runEndLogins)
 	return s
 }
 
@@ -142,7 +134,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) error {
 	}
 	s.keys.Delete(tx, id)
 	s.used.Delete(tx, id)
-	s.endLogins(tx, id)
+	s.Logins.endOf(tx, id)
 	tx.OnCommit(func() { s.opened.drop(id) })
 	s.revoke(tx, id)
 	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
@@ -166,7 +158,7 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 			return nil, err
 		}
 		code = event.KeyDisabled
-		s.endLogins(tx, old.ID)
+		s.Logins.endOf(tx, old.ID)
 		s.revoke(tx, old.ID)
 	}
 	k := *old
@@ -295,7 +287,7 @@ func (s *Service) Secret(id string) (secret string, ok bool) {
 // that person has a login. Errors: UnrecognizedClient.
 func (s *Service) Caller(id string) (Caller, error) {
 	if isPerson(id) {
-		return s.present(id)
+		return s.Logins.present(id)
 	}
 	now := time.Now()
 	k := s.keys.Get(s.st.View(), id)

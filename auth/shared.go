@@ -19,7 +19,7 @@ func (s *Service) Shared(r store.Reader) Shared {
 	for k := range s.keys.All(r) {
 		all.Keys = append(all.Keys, k)
 	}
-	for l := range s.logins.All(r) {
+	for l := range s.Logins.rows.All(r) {
 		all.Logins = append(all.Logins, l)
 	}
 	return all
@@ -28,7 +28,7 @@ func (s *Service) Shared(r store.Reader) Shared {
 // SameShared reports whether Shared returns the same for two snapshots. It may be false although
 // it does.
 func (s *Service) SameShared(a, b *store.Snapshot) bool {
-	return s.keys.Same(a, b) && s.logins.Same(a, b)
+	return s.keys.Same(a, b) && s.Logins.rows.Same(a, b)
 }
 
 // runCopy makes the keys and logins those of the home region.
@@ -43,7 +43,7 @@ func (s *Service) runCopy(tx *store.Tx, home Shared) error {
 	was := s.Shared(tx)
 	for _, old := range was.Logins {
 		if logins[old.ID] == nil {
-			s.drop(tx, old.ID)
+			s.Logins.drop(tx, old.ID)
 			if old.Person != nil {
 				s.revoke(tx, old.KeyID)
 			}
@@ -66,8 +66,8 @@ func (s *Service) runCopy(tx *store.Tx, home Shared) error {
 		}
 	}
 	for _, l := range home.Logins {
-		if old := s.logins.Get(tx, l.ID); old == nil || !reflect.DeepEqual(old, l) {
-			s.logins.Put(tx, l)
+		if old := s.Logins.rows.Get(tx, l.ID); old == nil || !reflect.DeepEqual(old, l) {
+			s.Logins.rows.Put(tx, l)
 		}
 	}
 	return nil

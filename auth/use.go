@@ -63,11 +63,11 @@ func (u *use) forget(id string) {
 // verified.
 func (s *Service) Used(id string) { s.use.touch(id, time.Now()) }
 
-// UsedLogin records that a login was used just now, and the key that it was begun with.
-func (s *Service) UsedLogin(l *Login) {
-	s.Used(l.ID)
+// Used records that a login was used just now, and the key that it was begun with.
+func (ls *Logins) Used(l *Login) {
+	ls.keys.Used(l.ID)
 	if l.Person == nil {
-		s.Used(l.KeyID)
+		ls.keys.Used(l.KeyID)
 	}
 }
 
@@ -124,5 +124,5 @@ func (s *Service) runNote(tx *store.Tx, uses []Use) error {
 
 // usable reports whether there is a key or a login with an id.
 func (s *Service) usable(r store.Reader, id string) bool {
-	return s.keys.Get(r, id) != nil || s.logins.Get(r, id) != nil
+	return s.keys.Get(r, id) != nil || s.Logins.rows.Get(r, id) != nil
 }
