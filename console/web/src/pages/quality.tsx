@@ -108,6 +108,13 @@ const shown = (m: Measure, v: number): string => (m.unit === "s" ? (v ? seconds(
 const plain = (v: number): string => (Math.abs(v) >= 100 || Number.isInteger(v) ? count(Math.round(v)) : v.toPrecision(2).replace(/\.0$/, ""));
 const limitText = (m: Measure, l: NonNullable<Measure["limits"]>[number]): string => `limit ${shown(m, l.at)}${l.after_ms ? ` after ${seconds(l.after_ms / 1000).replace(".0 ", " ")}` : ""}`;
 
+/** What the legend has for the limits of a measure: that they are drawn, or the first one if all are beyond the histogram. */
+function LimitKey({ m }: { m: Measure }) {
+  const limits = m.limits ?? [];
+  if (limits.some((l) => l.at <= m.step * m.now.counts.length)) return <span><i class="key bg-limit" />limit of the rule</span>;
+  return limits[0] ? <span class="dim">{limitText(m, limits[0])}, far beyond</span> : null;
+}
+
 /** What became of a measure; smaller is better in all of them. */
 function verdict(m: Measure): { tone: Tone; text: string } {
   if (!m.change || !m.before) return { tone: "idle", text: "" };
@@ -147,7 +154,7 @@ function Board({ v }: { v: QualityView }) {
             <div class="legend">
               <span><i class="key bg-accent" />{v.rule_set}: median {shown(m, m.now.median)}, n {count(m.now.n)}</span>
               {m.before && <span><i class="key bg-outline" />{v.before}: {shown(m, m.before.median)}, n {count(m.before.n)}</span>}
-              {(m.limits ?? []).length > 0 && ((m.limits ?? []).some((l) => l.at <= m.step * m.now.counts.length) ? <span><i class="key bg-limit" />limit of the rule</span> : <span class="dim">{limitText(m, m.limits![0]!)}, far beyond</span>)}
+              <LimitKey m={m} />
             </div>
           </Panel>
         ))}

@@ -18,7 +18,7 @@ export interface Dot {
   in?: number;
 }
 
-/** Returns a figure with as many decimals as it needs. */
+/** Returns a figure with one decimal, or none for whole numbers. */
 export const figure = (n: number): string => String(Math.round(n * 10) / 10);
 
 /** An age to the second, as rule sets have it. */
