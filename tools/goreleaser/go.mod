@@ -2,7 +2,7 @@
 // versions need a newer Go, and 2.17 packages that the module proxy does not have.
 module github.com/musterhq/muster/tools/goreleaser
 
-go 1.26.0
+go 1.26.3
 
 tool github.com/goreleaser/goreleaser/v2
 
