@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/musterhq/muster/agent/group"
@@ -146,8 +145,8 @@ func (o Options) validServer(text string) error {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("server: %q is no http:// or https:// URL", text)
-	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
-		return fmt.Errorf("server: %q must have no path and no query", text)
+	case !protocol.IsBasePath(u.Path) || u.RawQuery != "":
+		return fmt.Errorf("server: %q must have no query, and no path but /regions/NAME", text)
 	case u.Scheme == "http" && !o.Plain && !loopback(u.Hostname()):
 		return fmt.Errorf("server: %s is plain HTTP to another machine: whoever is in between can have anything run here; use https://, or say --insecure-plain-http", text)
 	}

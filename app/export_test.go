@@ -24,20 +24,26 @@ func (a *App) DataDir() string { return a.opts.DataDir }
 
 // MakeFleet creates a managed fleet of an archive, without the API.
 func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
-	b, err := a.home().domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
+	return a.MakeFleetIn(ctx, a.regions[0].name, archive, change)
+}
+
+// MakeFleetIn is MakeFleet in a region.
+func (a *App) MakeFleetIn(ctx context.Context, region string, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+	r := a.regionOf(region).now.Load()
+	b, err := r.domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
 	if err != nil {
 		return nil, err
 	}
-	content, err := a.home().domain.objects.Stage(bytes.NewReader(archive), 1<<30)
+	content, err := r.domain.objects.Stage(bytes.NewReader(archive), 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	at := a.home().domain.builds.Place(b)
-	if _, err := a.home().domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
+	at := r.domain.builds.Place(b)
+	if _, err := r.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		switch now := a.home().domain.builds.Get(a.home().domain.store.View(), b.ID); {
+		switch now := r.domain.builds.Get(r.domain.store.View(), b.ID); {
 		case now.Status == build.Ready:
 			in := fleet.CreateInput{
 				Name: "managed", ComputeType: fleet.EC2,
@@ -47,7 +53,7 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 			if change != nil {
 				change(&in)
 			}
-			return a.home().domain.fleets.Create.Do(ctx, in)
+			return r.domain.fleets.Create.Do(ctx, in)
 		case now.Status == build.Failed:
 			return nil, fmt.Errorf("the build is FAILED: %s", now.Reason)
 		case time.Now().After(end):

@@ -9,13 +9,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
 )
-
-// regionsPath begins the paths of a region: what follows the region's name is the path
-// there. It is for what is not signed: game servers, agents, players and the console.
-const regionsPath = "/regions/"
 
 // RegionHeader is the header in which what is not signed can name a region instead.
 const RegionHeader = "Muster-Region"
@@ -165,7 +162,7 @@ func otherSignature(r *http.Request, name string) bool {
 
 // cutRegion divides a path of a region into its name and the path there.
 func cutRegion(path string) (name, rest string, ok bool) {
-	rest, ok = strings.CutPrefix(path, regionsPath)
+	rest, ok = strings.CutPrefix(path, protocol.PathRegions)
 	if !ok {
 		return "", "", false
 	}
@@ -205,5 +202,5 @@ func (o *Options) endpoint(base string) string {
 	if o.isHome() {
 		return base
 	}
-	return base + regionsPath + o.Region
+	return base + protocol.PathRegions + o.Region
 }

@@ -129,6 +129,35 @@ func TestHosting(t *testing.T) {
 	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
 }
 
+// A machine joins a region by the region's URL and hosts game servers there alone.
+func TestHosting_Region(t *testing.T) {
+	t.Parallel()
+	const region = "eu-central-1"
+	a := start(t, func(o *app.Options) { o.Regions = []string{"us-east-1", region} })
+	c := &client.Client{Endpoint: a.URL(), Region: region}
+	token, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 23000, func(o *agent.Options) {
+		o.Server, o.Token = a.URL()+"/regions/"+region, token.Token
+	})
+	f, err := a.MakeFleetIn(t.Context(), region, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a game session is in the region", func() bool {
+		var made struct {
+			GameSession struct{ GameSessionID, Location string }
+		}
+		err := c.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}, &made)
+		return err == nil && made.GameSession.Location == region
+	})
+	if hosts, err := (&client.Client{Endpoint: a.URL()}).Hosts(t.Context()); err != nil || len(hosts) != 0 {
+		t.Errorf("hosts of the home region: %v %v", hosts, err)
+	}
+}
+
 // TestHosting_NamesCauses checks the reported causes of small broken servers.
 func TestHosting_NamesCauses(t *testing.T) {
 	t.Parallel()

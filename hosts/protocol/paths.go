@@ -1,6 +1,9 @@
 package protocol
 
-import "crypto/ed25519"
+import (
+	"crypto/ed25519"
+	"strings"
+)
 
 // The paths for agents, below Muster's base URL.
 const (
@@ -12,6 +15,17 @@ const (
 	PathCertificates = "/agent/v1/certificates/" // + instance id: POST CertificateRequest, returns CertificateResponse
 	PathCA           = "/agent/v1/ca.pem"        // GET, for anyone: the certificate of the authority that signs them
 )
+
+// PathRegions begins the paths of a region, if Muster has several: its name follows, and the
+// path there.
+const PathRegions = "/regions/"
+
+// IsBasePath reports whether a base URL of Muster may have the path: none, or a region's.
+func IsBasePath(path string) bool {
+	path = strings.TrimRight(path, "/")
+	name, ok := strings.CutPrefix(path, PathRegions)
+	return path == "" || ok && !strings.Contains(name, "/")
+}
 
 // HeaderRelease is the header of the answer to PathHost with the release of the server.
 const HeaderRelease = "Muster-Release"

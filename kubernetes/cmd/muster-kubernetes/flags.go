@@ -171,8 +171,8 @@ func (f *flags) link(log *slog.Logger) (o link.Options, err error) {
 func (f *flags) check(server string) error {
 	u, err := url.Parse(server)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "":
-		return fmt.Errorf("server: %q is no http:// or https:// URL without path and query", server)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !protocol.IsBasePath(u.Path) || u.RawQuery != "":
+		return fmt.Errorf("server: %q is no http:// or https:// URL without query, and without path but /regions/NAME", server)
 	case u.Scheme == "http" && !f.Plain && !isLoopback(u.Hostname()):
 		return fmt.Errorf("server: %s is plain HTTP: whoever is in between can have anything run in this cluster; use https://, or say --insecure-plain-http", server)
 	}
