@@ -54,6 +54,8 @@ else
 	install -D -m 644 -t /usr/lib/systemd/system deploy/systemd/*.service
 	install -D -m 644 deploy/debian/sysusers.conf /usr/lib/sysusers.d/muster.conf
 	install -D -m 640 -t /etc/muster deploy/debian/server.yaml deploy/debian/agent.env
+	ok "the script after installation runs as RPM calls it" deploy/debian/postinst 1
+	ok "the server's user may read its settings" test "$(stat -c %G /etc/muster/server.yaml)" = muster
 	ok "the script after installation runs" deploy/debian/postinst configure
 fi
 ok "nothing is started by the installation" test "$(systemctl is-enabled muster muster-agent | sort -u)" = disabled
