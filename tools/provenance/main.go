@@ -3,8 +3,8 @@
 //
 //	provenance -ref v0.1.0 -commit 2578… -builder URL -o FILE CHECKSUMS
 //
-// CHECKSUMS is a file in the form of sha256sum. The statement is not signed: whoever publishes
-// the release signs it, or builds the same files again and compares.
+// CHECKSUMS is a file in the form of sha256sum. The statement is not signed: sign it
+// on publishing, or build the same files again and compare.
 package main
 
 import (
