@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/placement"
+)
+
+// answering returns a remote that answers each request with a status and a body.
+func answering(t *testing.T, status int, body any) *Remote {
+	t.Helper()
+	text, err := cbor.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/cbor")
+		w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+		w.WriteHeader(status)
+		_, _ = w.Write(text)
+	}))
+	t.Cleanup(server.Close)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := []Config{{Name: "there", Region: "eu-west-1", Account: "222222222222", Endpoint: server.URL, AccessKeyID: "AKIDANY", SecretFile: secret}}
+	if err := Check(all, arn.Home{Region: "us-east-1", Account: "000000000000"}); err != nil {
+		t.Fatal(err)
+	}
+	return open(all[0])
+}
+
+// A game session that a remote returns is taken only if it is one of the fleet that it was asked
+// for; such an answer is a refusal, as one that says that nothing was made. After any other error
+// there may be a game session.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	at := placement.Place{FleetID: "fleet-1", Location: "custom-a"}
+	made := func(fleetID, token string) any {
+		id := arn.Home{Region: "eu-west-1"}.OfSession(fleetID, at.Location, token)
+		return map[string]any{"GameSession": map[string]any{"GameSessionId": id, "Status": "ACTIVATING", "IpAddress": "192.0.2.9", "Port": 7000}}
+	}
+	failed := func(code string) any {
+		return map[string]string{"__type": "com.amazonaws.gamelift#" + code, "Message": "no", "message": "no"}
+	}
+	for _, test := range []struct {
+		name    string
+		status  int
+		body    any
+		want    string                // in the error; "" is none
+		refused placement.RefusalKind // if it is a refusal
+	}{
+		{"its own", 200, made("fleet-1", "t"), "", ""},
+		{"of another fleet", 200, made("fleet-2", "t"), "which is of another fleet than fleet-1", placement.Refused},
+		{"of a longer name", 200, made("fleet-12", "t"), "which is of another fleet than fleet-1", placement.Refused},
+		{"of no fleet", 200, map[string]any{"GameSession": map[string]any{"GameSessionId": "fleet-1"}}, "which is of another fleet than fleet-1", placement.Refused},
+		{"too long", 200, made("fleet-1", strings.Repeat("t", maxText)), "too long", placement.Refused},
+		{"none", 200, map[string]any{}, "the answer has no game session", ""},
+		{"full", 400, failed("FleetCapacityExceededException"), "FleetCapacityExceededException: no", placement.Full},
+		{"throttled", 400, failed("ThrottlingException"), "ThrottlingException: no", placement.Throttled},
+		{"unknown code", 400, failed("NewException"), "NewException: no", placement.Refused},
+		{"failed", 500, failed("InternalServiceException"), "InternalServiceException: no", ""},
+	} {
+		g, err := answering(t, test.status, test.body).Create(t.Context(), at, "t", &placement.Request{MaxPlayers: 2})
+		if test.want == "" && (err != nil || arn.SessionFleet(g.ID) != at.FleetID || g.Port != 7000) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %+v, %v", test.name, g, err)
+		}
+		var kind placement.RefusalKind
+		if no := placement.RefusalOf(err); no != nil {
+			kind = no.Kind
+		}
+		if kind != test.refused {
+			t.Errorf("%s: it is refused as %q, want %q", test.name, kind, test.refused)
+		}
+	}
+}
