@@ -229,7 +229,7 @@ func fetch(t *testing.T, method, url, token, body string) (int, string) {
 	return got.StatusCode, string(text)
 }
 
-// Whoever opens the console of a region stays in it, for everything that its pages ask.
+// The console of a region stays in it, with every request of its pages.
 func TestRegions_Console(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
@@ -257,6 +257,46 @@ func TestRegions_Console(t *testing.T) {
 		if err != nil || me.Region != region {
 			t.Errorf("the console of %s shows %q, %v", region, me.Region, err)
 		}
+	}
+}
+
+// What is signed for one region is not carried out in another one, whatever its path says.
+// Game servers sign for the region that their SDK was given.
+func TestRegions_OtherSignature(t *testing.T) {
+	t.Parallel()
+	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
+	locations := func(region string) (custom []string) {
+		c := inRegion(a, client.Credentials{AccessKeyID: "AKIDANY", SecretAccessKey: "secret"}, region)
+		for _, l := range must(c.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}}))(t).Locations {
+			custom = append(custom, *l.LocationName)
+		}
+		return custom
+	}
+	throughEurope := func(signed string) error {
+		c := node.Client(a.URL()+"/regions/"+europe, func(o *gamelift.Options) { o.Region, o.RetryMaxAttempts = signed, 1 })
+		_, err := c.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: aws.String("custom-for-" + signed)})
+		return err
+	}
+	if err := throughEurope(home); err == nil || !strings.Contains(err.Error(), "StatusCode: 403") {
+		t.Errorf("signed for %s, through the path of %s: %v", home, europe, err)
+	}
+	if err := throughEurope(europe); err != nil {
+		t.Errorf("signed for the region of the path: %v", err)
+	}
+	if at, there := locations(home), locations(europe); len(at) != 0 || len(there) != 1 || there[0] != "custom-for-"+europe {
+		t.Errorf("the locations are %v in %s and %v in %s", at, home, there, europe)
+	}
+
+	const signature = "?X-Amz-Credential=AKIDANY%2F20261124%2F" + home + "%2Fgamelift%2Faws4_request"
+	if status, body := fetch(t, "GET", a.URL()+"/regions/"+europe+"/player/v1/config"+signature, "", ""); status != 403 || !strings.Contains(body, "sign it for that one") {
+		t.Errorf("signed in its query: %d %s", status, body)
+	}
+	game := must(http.NewRequestWithContext(t.Context(), "GET", a.URL()+"/regions/"+europe+"/"+signature+"&pID=p&ComputeId=c&FleetId=fleet-none", nil))(t)
+	game.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}
+	answer := must(http.DefaultClient.Do(game))(t)
+	defer answer.Body.Close()
+	if text := must(io.ReadAll(answer.Body))(t); strings.TrimSpace(string(text)) != `{"message":"Forbidden"}` { // the door of game servers, which have a token
+		t.Errorf("a game server: %s %s", answer.Status, text)
 	}
 }
 
