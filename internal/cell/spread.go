@@ -286,14 +286,15 @@ func (v *survey) plan(cells int, before time.Time) (move, bool) {
 			return move{h.Cell, h.Node, to, "it prefers the cell"}, true
 		}
 	}
+	var found move // from the node with the most cells, of those that have one to release
 	for _, h := range v.Leases {
 		own := there[h.Cell][h.Node]
 		to, ok := least(there[h.Cell], loads, func(p presence) bool { return p.Ready && (p.Prefers || !own.Prefers) })
-		if ok && loads[h.Node]-loads[to] >= 2 && loads[h.Node] == most(loads) {
-			return move{h.Cell, h.Node, to, "it has fewer cells"}, true
+		if ok && loads[h.Node]-loads[to] >= 2 && loads[h.Node] > loads[found.From] {
+			found = move{h.Cell, h.Node, to, "it has fewer cells"}
 		}
 	}
-	return move{}, false
+	return found, found.From != ""
 }
 
 // least returns the node with the fewest cells of those that are wanted.
@@ -304,11 +305,4 @@ func least(nodes map[string]presence, loads map[string]int, wanted func(presence
 		}
 	}
 	return name, ok
-}
-
-func most(loads map[string]int) (most int) {
-	for _, n := range loads {
-		most = max(most, n)
-	}
-	return most
 }

@@ -15,6 +15,15 @@ type deployment struct {
 	since   map[string]time.Time
 }
 
+// loads returns how many cells each node has.
+func (d *deployment) loads() map[string]int {
+	loads := map[string]int{}
+	for _, owner := range d.owners {
+		loads[owner]++
+	}
+	return loads
+}
+
 // survey returns what the nodes know.
 func (d *deployment) survey() survey {
 	var v survey
@@ -32,14 +41,15 @@ func (d *deployment) survey() survey {
 func TestPlan_Settles(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for seed := range uint64(500) {
+	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		d := &deployment{owners: map[string]string{}, prefers: map[string][]string{}, since: map[string]time.Time{}}
 		nodes, cells := []string{"a", "b", "c", "d"}[:1+r.IntN(4)], []string{"1", "2", "3", "4", "5", "6"}[:1+r.IntN(6)]
 		for _, n := range nodes {
 			d.prefers[n] = nil
+			oneIn := 1 + r.IntN(8) // cells that it prefers
 			for _, c := range cells {
-				if r.IntN(5) == 0 {
+				if r.IntN(oneIn) == 0 {
 					d.prefers[n] = append(d.prefers[n], c)
 				}
 			}
@@ -66,6 +76,13 @@ func TestPlan_Settles(t *testing.T) {
 			preferred := slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(d.prefers[n], c) })
 			if preferred && !slices.Contains(d.prefers[owner], c) {
 				t.Errorf("seed %d: %s, which some node prefers, stays with %s", seed, c, owner)
+			}
+			loads := d.loads()
+			for _, n := range nodes {
+				takes := slices.Contains(d.prefers[n], c) || !slices.Contains(d.prefers[owner], c)
+				if takes && loads[owner] >= loads[n]+2 {
+					t.Errorf("seed %d: %s stays with %s, though %s would take it: they have %d and %d cells", seed, c, owner, n, loads[owner], loads[n])
+				}
 			}
 		}
 	}
