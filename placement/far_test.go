@@ -202,6 +202,14 @@ func (f *far) Terminate(ctx context.Context, id string) error {
 	})
 }
 
+// has reports whether there is or was a game session with these slots.
+func (f *far) has(id string, slots []Placed) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	return s != nil && !slices.ContainsFunc(slots, func(p Placed) bool { return !slices.Contains(s.players, p) })
+}
+
 // live returns the game sessions that have not ended, as they are now.
 func (f *far) live() []farSession {
 	f.mu.Lock()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/feature"
@@ -85,13 +86,13 @@ func TestRemote_Overflow(t *testing.T) {
 		c.create(q)
 		c.process(here.ID, "custom-here", activates)
 		celltest.Pass(10 * time.Second) // the remotes have been asked
-		for i, want := range []string{"", "cheap", "dear"} {
+		for i, want := range []string{here.ID, "fleet-cheap", "fleet-dear"} {
 			id := fmt.Sprint("p-", i)
 			_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
 			c.Must(err)
 			celltest.Pass(10 * time.Second)
 			p := c.get(id)
-			if p.Status != Fulfilled || !strings.Contains(p.GameSessionID, want) || len(p.Placed) != 2 {
+			if p.Status != Fulfilled || arn.SessionFleet(p.GameSessionID) != want || len(p.Placed) != 2 {
 				t.Fatalf("%s is %s at %q with %v, want %q; %q", id, p.Status, p.GameSessionID, p.Placed, want, c.outcomes(id))
 			}
 		}
@@ -99,11 +100,11 @@ func TestRemote_Overflow(t *testing.T) {
 			t.Errorf("candidates (-want +got):\n%s", diff)
 		}
 		p := c.get("p-1")
-		if want := (RemotePlace{}); p.Location != "custom-cheap" || p.IPAddress != "192.0.2.9" || p.Port == 0 || want.Active {
+		if p.Location != "custom-cheap" || p.IPAddress != "192.0.2.9" || p.Port == 0 {
 			t.Errorf("the placement is at %s, %s:%d", p.Location, p.IPAddress, p.Port)
 		}
 		if dear.calls["Create"] != 1 || cheap.calls["Create"] != 1 {
-			t.Errorf("the remotes were asked for %d and %d game sessions", cheap.calls["Create"], dear.calls["Create"])
+			t.Errorf("cheap was asked for %d game sessions, and dear for %d", cheap.calls["Create"], dear.calls["Create"])
 		}
 	}, dear, cheap)
 }
@@ -252,18 +253,26 @@ func remoteHistory(t *rapid.T) {
 	}
 }
 
-// checkFar checks that a placement has at most one game session with players, that one
-// which is FULFILLED has them all, and, once all has settled, that nothing else is live.
+// checkFar checks that no two placements have one game session, that one which is FULFILLED at a
+// remote has the slots of all its players there, and, once all has settled, that nothing else is
+// live.
 func checkFar(t *rapid.T, c *cell, remotes []*far, settled bool) {
 	t.Helper()
 	view := c.Store.View()
-	used := map[string]bool{} // game sessions of fulfilled placements and of attempts
+	used := map[string]bool{} // game sessions of fulfilled placements
+	at := map[string]*far{}   // by fleet
+	for _, r := range remotes {
+		at["fleet-"+r.name] = r
+	}
 	for p := range c.places.t.placements.All(view) {
 		if p.Status == Fulfilled {
 			if used[p.GameSessionID] || len(p.Placed) != 2 || p.Placed[0].PlayerID == p.Placed[1].PlayerID {
 				t.Fatalf("%s is FULFILLED at %s with %v", p.ID, p.GameSessionID, p.Placed)
 			}
 			used[p.GameSessionID] = true
+			if r := at[arn.SessionFleet(p.GameSessionID)]; r != nil && !r.has(p.GameSessionID, p.Placed) {
+				t.Fatalf("%s is FULFILLED at %s with %v, which the remote does not have", p.ID, p.GameSessionID, p.Placed)
+			}
 		}
 		if settled && !p.Over() {
 			t.Fatalf("%s is %s", p.ID, p.Status)
