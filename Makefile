@@ -54,11 +54,12 @@ muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes clus
 release: ## build all programs in bin/release as they are shipped: static, without names of folders
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
 
-# GoReleaser is built once, into the build cache.
+# GoReleaser is built once, into the build cache. It puts programs into archives in the order in
+# which they were ready: one at a time, the same archives come out each time.
 .PHONY: snapshot
 snapshot: ## build all files of a release in dist, publishing nothing, and try them
 	@mkdir -p bin; cd tools/goreleaser && GOWORK=off go build -ldflags '$(small)' -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2
-	bin/goreleaser release --snapshot --clean $(ARGS)
+	bin/goreleaser release --snapshot --clean --parallelism 1 $(ARGS)
 	$(own_temp); export MUSTER_DIST="$$PWD/dist" MUSTER_DEB="$$(ls "$$PWD"/dist/*_"$$(go env GOARCH)".deb)" \
 		MUSTER_BIN="$$(ls "$$PWD"/dist/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/dist/arena_linux_"$$(go env GOARCH)"_*/arena)"; \
 	{ $(go_test) -count=1 ./test/install || true; } | $(count)
