@@ -131,13 +131,6 @@ func (f *fleetOf) fill(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	for status := types.BuildStatusInitialized; status == types.BuildStatusInitialized; {
-		out, err := f.client.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: &build})
-		if err != nil {
-			return err
-		}
-		status = out.Build.Status
-	}
 	made, err := f.client.CreateFleet(ctx, &gamelift.CreateFleetInput{
 		Name: aws.String("load"), BuildId: &build, EC2InstanceType: types.EC2InstanceTypeC5Large,
 		Tags: []types.Tag{{Key: aws.String("muster:relay"), Value: aws.String("true")}},

@@ -18,7 +18,7 @@ import (
 )
 
 // Upload creates a build from programs on the Muster at a base URL, as AWS's CLI does,
-// and returns its id. The build becomes READY a moment later.
+// and returns its id once the build is READY.
 func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[string][]byte) (buildID string, err error) {
 	archive, err := archived(programs)
 	if err != nil {
@@ -49,7 +49,23 @@ func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[st
 	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("upload: %s: %s %w", answer.Status, text, err)
 	}
-	return *made.Build.BuildId, nil
+	for id := *made.Build.BuildId; ; {
+		b, err := c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: &id})
+		if err != nil {
+			return "", err
+		}
+		switch b.Build.Status {
+		case types.BuildStatusReady:
+			return id, nil
+		case types.BuildStatusFailed:
+			return "", fmt.Errorf("build %s has FAILED", id)
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // archived returns a zip archive of programs, uncompressed since it is read only once.

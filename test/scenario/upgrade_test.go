@@ -63,7 +63,7 @@ func programOf(t *testing.T, release string, level string) string {
 		return path
 	}
 	path, of := filepath.Join(built.dir, "muster-"+release), "github.com/musterhq/muster/internal/"
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X "+of+"feature.known="+level+" -X "+of+"version.number="+release, "-o", path, "./cmd/muster")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X "+of+"feature.known="+level+" -X "+of+"release.number="+release, "-o", path, "./cmd/muster")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", release, err, out)
