@@ -303,18 +303,24 @@ func TestUpgrade_Taken(t *testing.T) {
 		return []string{"local", "--demo=false", "--listen", listen, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell, "--lease", "1s", "--log-level", "warn"}
 	}
 	p := node.Start(t, args(freeAddress(t))[2:]...)
-	becomes(t, p.URL, "the owner raises the level", owns(newest))
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
+	schema := sqltext.Quote("muster_" + cell)
+	until(t, "the owner has raised the level of the state", func() (raised bool) {
+		if err := conn.QueryRow(t.Context(), `SELECT "version"::text = $1 FROM `+schema+`."muster_schema"`, newest).Scan(&raised); err != nil {
+			t.Fatal(err)
+		}
+		return raised
+	})
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
 	fence := func() (owner string) {
 		t.Helper()
-		if err := conn.QueryRow(t.Context(), `SELECT "owner" FROM `+sqltext.Quote("muster_"+cell)+`."muster_cell"`).Scan(&owner); err != nil {
+		if err := conn.QueryRow(t.Context(), `SELECT "owner" FROM `+schema+`."muster_cell"`).Scan(&owner); err != nil {
 			t.Fatal(err)
 		}
 		return owner
