@@ -16,17 +16,17 @@ import (
 
 // outputFlags choose how results are shown.
 type outputFlags struct {
-	Output string `short:"o" enum:"table,json" default:"table" help:"table or json (${default})."`
+	Output string `short:"o" group:"server" enum:"table,json" default:"table" help:"table or json (${default})."`
 }
 
 func (f *outputFlags) json() bool { return f.Output == "json" }
 
 // clientFlags say which server to use, and with which key.
 type clientFlags struct {
-	Endpoint    string `aliases:"endpoint-url" default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
-	Region      string `default:"us-east-1" help:"Region to sign for (${default})."`
-	Credentials string `placeholder:"FILE" type:"existingfile" help:"Credentials file, such as admin-credentials in the server's data directory; without it AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used where set."`
-	CA          string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
+	Endpoint    string `aliases:"endpoint-url" group:"server" default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
+	Region      string `default:"us-east-1" group:"server" help:"Region to sign for (${default})."`
+	Credentials string `group:"server" placeholder:"FILE" type:"existingfile" help:"Credentials file, such as admin-credentials in the server's data directory; without it AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used where set."`
+	CA          string `name:"ca" group:"server" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 }
 
 // ProvideClient is called by kong for commands whose Run takes a client.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -20,47 +21,44 @@ import (
 
 // commands are the commands and flags of the command line.
 type commands struct {
-	ShowVersion versionFlag `name:"version" short:"V" env:"-" help:"Tell the version, commit and Go release, and exit."`
+	ShowVersion versionFlag `name:"version" short:"V" env:"-" help:"Print the version, commit and Go release, and exit."`
 
-	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
-	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
+	Local     localCommand     `cmd:"" group:"start" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
+	Demo      demoCommand      `cmd:"" group:"start" help:"The demo game on a running server."`
+	Bots      botsCommand      `cmd:"" group:"start" help:"Headless players that go the whole way on a running server, and report how it went."`
+	Preflight preflightCommand `cmd:"" group:"start" help:"Try a build on this machine as a fleet would run it."`
 
-	Agent agentCommand       `cmd:"" help:"Run game servers on this machine for a server."`
-	Shell shellAccessCommand `cmd:"" help:"Open a shell, or run a program, in an instance of a managed fleet."`
+	Deploy   deployCommand   `cmd:"" group:"game" help:"Bring a new build to a fleet without losing a game session, and take it back."`
+	Apply    applyCommand    `cmd:"" group:"game" help:"Make a server what a file describes: builds, fleets, queues, matchmaking. Shows a plan first."`
+	Export   exportCommand   `cmd:"" group:"game" help:"Write the set-up of a server as such a file, or as a bundle with its builds."`
+	Import   importCommand   `cmd:"" group:"game" help:"Bring a set-up over from elsewhere."`
+	Ruleset  rulesetCommand  `cmd:"" group:"game" help:"Check matchmaking rule sets, without a server."`
+	Simulate simulateCommand `cmd:"" group:"game" help:"Play matchmaking in virtual time: waits, quality, and why not; compare two rule sets."`
+	Wrap     wrapCommand     `cmd:"" group:"game" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
 
-	Authority authorityCommand `cmd:"" name:"ca" help:"Print the certificate that game clients trust, on fleets with CertificateType GENERATED."`
+	Fleets     fleetsCommand     `cmd:"" group:"operate" help:"Show fleets and their use."`
+	Sessions   sessionsCommand   `cmd:"" group:"operate" help:"Show game sessions, and the logs of their game servers."`
+	Queues     queuesCommand     `cmd:"" group:"operate" help:"Show game session queues and what waits in them."`
+	Placements placementsCommand `cmd:"" group:"operate" help:"Explain placements."`
+	Tickets    ticketsCommand    `cmd:"" group:"operate" help:"Explain matchmaking tickets, and export them."`
+	Players    playersCommand    `cmd:"" group:"operate" help:"Show players, and keep them out."`
+	Events     eventsCommand     `cmd:"" group:"operate" help:"Show what happened, or follow it."`
+	Webhooks   webhooksCommand   `cmd:"" group:"operate" help:"Receivers of notifications: what they took, and what they did not."`
 
-	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
-	Hosts     hostsCommand     `cmd:"" help:"The machines that have joined: see them, take them out of service."`
-	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
+	Hosts     hostsCommand       `cmd:"" group:"operate" help:"The machines that have joined: see them, take them out of service."`
+	Shell     shellAccessCommand `cmd:"" group:"operate" help:"Open a shell, or run a program, in an instance of a managed fleet."`
+	Authority authorityCommand   `cmd:"" group:"operate" name:"ca" help:"Print the certificate that game clients trust, on fleets with CertificateType GENERATED."`
 
-	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
-	Bots     botsCommand     `cmd:"" help:"Headless players that go the whole way on a running server, and tell how it went."`
-	Beacon   beaconCommand   `cmd:"" help:"Answer players who measure the latency to this location."`
-	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
-	Sessions sessionsCommand `cmd:"" help:"Show game sessions, and the logs of their game servers."`
-	Queues   queuesCommand   `cmd:"" help:"Show game session queues and what waits in them."`
-	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
+	Serve  serveCommand  `cmd:"" group:"run" help:"Run the server: callers need keys."`
+	Agent  agentCommand  `cmd:"" group:"run" help:"Run game servers on this machine for a server."`
+	Beacon beaconCommand `cmd:"" group:"run" help:"Answer players who measure the latency to this location."`
 
-	Placements placementsCommand `cmd:"" help:"Look into placements."`
-	Tickets    ticketsCommand    `cmd:"" help:"Look into matchmaking tickets."`
-	Players    playersCommand    `cmd:"" help:"Look into players, and keep them out."`
+	Admin  adminCommand  `cmd:"" group:"admin" help:"Keys, logins, join tokens, servers, backup, restore, verify, audit log."`
+	Replay replayCommand `cmd:"" group:"admin" help:"Run a recording again and compare."`
 
-	Deploy deployCommand `cmd:"" help:"Bring a new build to a fleet without losing a game session, and take it back."`
-	Apply  applyCommand  `cmd:"" help:"Make a server what a file describes: builds, fleets, queues, matchmaking. Shows a plan first."`
-	Export exportCommand `cmd:"" help:"Write the set-up of a server as such a file, or as a bundle with its builds."`
-	Import importCommand `cmd:"" help:"Bring a set-up over from elsewhere."`
-
-	Webhooks webhooksCommand `cmd:"" help:"Receivers of notifications: what they took, and what they did not."`
-
-	Ruleset  rulesetCommand  `cmd:"" help:"Matchmaking rule sets, without a server."`
-	Simulate simulateCommand `cmd:"" help:"Play matchmaking in virtual time: wait, quality, and why not; compare two rule sets."`
-
-	Admin  adminCommand  `cmd:"" help:"Keys, backup, restore, verify."`
-	Replay replayCommand `cmd:"" help:"Run a recording again and compare."`
-
-	Version    versionCommand    `cmd:"" help:"Tell the version."`
-	Completion completionCommand `cmd:"" help:"Completion for bash, zsh and fish."`
+	Version    versionCommand    `cmd:"" group:"self" help:"Print the version."`
+	Completion completionCommand `cmd:"" group:"self" help:"Completion for bash, zsh and fish."`
+	Help       helpCommand       `cmd:"" group:"self" help:"Show how a command is used."`
 }
 
 // streams are a command's output and its lifetime.
@@ -96,12 +94,16 @@ func run(args []string, t *streams) int {
 		fmt.Fprintln(t.err, "muster:", err)
 		return 1
 	}
+	if path, is := unfinished(parser, args); is {
+		args = append([]string{"help"}, strings.Fields(path)...)
+	}
 	parsed, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited
 	}
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
+		fmt.Fprintln(t.err, helpFor(err))
 		return 2
 	}
 	err = parsed.Run(t)
@@ -119,10 +121,24 @@ func run(args []string, t *streams) int {
 func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("muster"),
-		kong.Description("Open game hosting that speaks the Amazon GameLift API."),
+		kong.Description("Muster hosts session-based multiplayer games on your own machines, and speaks the Amazon GameLift API."),
 		kong.DefaultEnvars("MUSTER"),
 		kong.Configuration(readConfig),
 		kong.Writers(t.out, t.err),
 		kong.Exit(exit),
+		kong.ExplicitGroups(groups),
+		kong.Help(printHelp(t)),
 	)
+}
+
+// helpFor returns where help is for a command line that is wrong.
+func helpFor(err error) string {
+	words := []string{"muster help"}
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
+		if path := typedPath(wrong.Context); path != "" {
+			words = append(words, path)
+		}
+	}
+	return "Run '" + strings.Join(words, " ") + "' to see how it is used."
 }

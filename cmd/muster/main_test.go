@@ -289,7 +289,7 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"", "local serve agent shell ca wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets players deploy apply export import webhooks ruleset simulate admin replay version completion"},
+		{"", "local demo bots preflight deploy apply export import ruleset simulate wrap fleets sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon admin replay version completion help"},
 		{"ad", "admin"},
 		{"admin keys ", "create list disable enable rotate delete"},
 		{"serve --lis", "--listen"},

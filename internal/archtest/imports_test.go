@@ -108,6 +108,8 @@ var rows = []row{
 	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
 	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
+	{"cli/style", "", "how text looks on a terminal"},
+	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
 	{"cli/terminal", "cli/client internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
@@ -143,7 +145,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 
