@@ -125,6 +125,10 @@ generate: ## write the generated files anew
 	go generate ./...
 	$(MAKE) typescript
 
+.PHONY: docs
+docs: ## write the documents as a web site to bin/docs; every server has it at /docs
+	@go run ./docs/site/write
+
 .PHONY: typescript
 typescript: ## bundle the TypeScript library (clients/typescript/dist), without Node.js
 	go run ./internal/gen/openapi -lang typescript

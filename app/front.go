@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	docsite "github.com/musterhq/muster/docs/site"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
@@ -121,6 +122,9 @@ func (a *App) ownPaths() *http.ServeMux {
 	own := http.NewServeMux()
 	own.HandleFunc("GET /healthz", a.alive)
 	own.HandleFunc("GET /readyz", a.ready)
+	documents := docsite.Handler(a.opts.Logger)
+	own.Handle("/docs", documents)
+	own.Handle(docsite.Prefix, documents)
 	if a.opts.MetricsListen == "" {
 		a.metrics.handle(own)
 	}
@@ -130,8 +134,8 @@ func (a *App) ownPaths() *http.ServeMux {
 // ownOr answers the node's own paths, and passes all other requests on.
 func (a *App) ownOr(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/healthz", "/readyz", "/metrics":
+		switch path := r.URL.Path; {
+		case path == "/healthz", path == "/readyz", path == "/metrics", path == "/docs", strings.HasPrefix(path, docsite.Prefix):
 			if _, pattern := a.own.Handler(r); pattern != "" && !serversdk.Match(r) {
 				a.own.ServeHTTP(w, r)
 				return

@@ -11,7 +11,7 @@ import (
 
 // paths are the first parts of the paths that the listener uses itself; no bucket may
 // have such a name.
-var paths = []string{"admin", "agent", "beacon", "console", "deployment", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "regions", "service"}
+var paths = []string{"admin", "agent", "beacon", "console", "deployment", "docs", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "regions", "service"}
 
 // routes routes each request to its door. Requests in AWS's protocols are recognized by
 // their headers, game servers by their query, those of the Auto Scaling API and of STS by the

@@ -123,6 +123,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <button type="button" class="iconbtn" aria-label="light or dark" title="light or dark" onClick={nextTheme}>
             <Icon name="sun" />
           </button>
+          <a class="iconbtn" href="/docs/" aria-label="documentation" title="documentation">
+            <Icon name="docs" />
+          </a>
           <button type="button" class="iconbtn" aria-label="keys" title="keys (?)" onClick={() => (helping.value = true)}>
             <Icon name="help" />
           </button>

@@ -1,0 +1,37 @@
+package guides
+
+import (
+	"context"
+	"testing"
+
+	"github.com/musterhq/muster/test/chromium"
+	"github.com/musterhq/muster/test/node"
+)
+
+// A reader opens the documents on the built server, searches, and comes to the section. The page
+// loads only what is its own, and its script runs under its policy.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	needs(t, "chromium")
+	muster := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tab := chromium.Open(t, ctx, muster.URL+"/docs", "1280,900")
+	tab.Until(ctx, `document.querySelector("h1")?.textContent.startsWith("Muster's documentation")`)
+	tab.Await(`globalThis.refused = []; addEventListener("securitypolicyviolation", e => refused.push(e.blockedURI)); true`, new(bool))
+	tab.Await(`(() => { const i = document.querySelector(".search input"); i.focus(); i.value = "drain host"; i.oninput(); return true })()`, new(bool))
+	tab.Until(ctx, `document.querySelectorAll("#hits a").length > 2`)
+	tab.Screenshot("docs-search.png")
+	var refused []string
+	if tab.Await(`refused`, &refused); len(refused) > 0 {
+		t.Errorf("the page wanted %q, which its policy forbids", refused)
+	}
+	tab.Await(`(document.querySelector("#hits a[aria-selected=true]").click(), true)`, new(bool))
+	tab.Until(ctx, `location.pathname.endsWith(".html") && location.hash && document.getElementById(location.hash.slice(1)) && document.querySelector(".nav [aria-current]")`)
+	tab.Screenshot("docs-section.png")
+	var loaded []string
+	tab.Await(`performance.getEntriesByType("resource").map(e => e.name).filter(u => !u.startsWith(location.origin + "/docs/"))`, &loaded)
+	if len(loaded) > 0 {
+		t.Errorf("the page loaded %q from elsewhere", loaded)
+	}
+}
