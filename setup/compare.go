@@ -200,7 +200,7 @@ func (b *Build) is(key string, h *Build) bool {
 }
 
 // Matching returns the keys that want uses for the builds of a server, by their own keys. They
-// have the same name and, if want gives one, the same version.
+// have the same name and, if want gives one, the same version; of several, the newest is meant.
 func (s *Setup) Matching(want *Setup) map[string]string {
 	renamed := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(want.Builds)) {
@@ -209,7 +209,7 @@ func (s *Setup) Matching(want *Setup) map[string]string {
 			renamed[key] = key
 			continue
 		}
-		for _, old := range slices.Sorted(maps.Keys(s.Builds)) {
+		for _, old := range append(slices.Clone(s.newest), slices.Sorted(maps.Keys(s.Builds))...) {
 			h := s.Builds[old]
 			if _, taken := renamed[old]; taken || old != h.Name && old != h.Key() {
 				continue // of builds with one name and version, the newest has its key alone

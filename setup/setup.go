@@ -17,6 +17,17 @@ type Setup struct {
 	GameSessionQueues         map[string]*Queue
 	MatchmakingRuleSets       map[string]*RuleSet
 	MatchmakingConfigurations map[string]*Matchmaking
+
+	newest []string // keys of Builds as AddBuild got them
+}
+
+// AddBuild adds a build of a server. The caller must add the newest first.
+func (s *Setup) AddBuild(key string, b *Build) {
+	if s.Builds == nil {
+		s.Builds = map[string]*Build{}
+	}
+	s.Builds[key] = b
+	s.newest = append(s.newest, key)
 }
 
 // Tags are the tags of a resource.

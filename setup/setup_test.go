@@ -116,6 +116,22 @@ func TestCompare_Resumes(t *testing.T) {
 	}
 }
 
+// A build without a version is the newest one of its name.
+func TestMatching_Newest(t *testing.T) {
+	t.Parallel()
+	have := &Setup{}
+	for _, version := range []string{"10", "9", "1"} {
+		have.AddBuild("arena@"+version, &Build{Name: "arena", Version: &version})
+	}
+	nine := "9"
+	for want, b := range map[string]*Build{"arena@10": {}, "arena@9": {Version: &nine}} {
+		got := have.Matching(&Setup{Builds: map[string]*Build{"arena": b}})
+		if len(got) != 1 || got[want] != "arena" {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
 // FuzzParse holds Parse to its bounds, and what it takes to be comparable.
 func FuzzParse(f *testing.F) {
 	f.Add(guide(f))

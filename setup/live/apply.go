@@ -16,8 +16,11 @@ import (
 // Apply does what a plan says, in its order, on a server whose state it was made for. It stops
 // at the first error. What it has done then stays, and a new plan contains the rest.
 func (s *Server) Apply(ctx context.Context, want *setup.Setup, state *State, plan setup.Plan) error {
-	m := &maker{Server: s, want: want, State: state}
-	m.adopt()
+	return s.maker(want, state).apply(ctx, plan)
+}
+
+// apply does what a plan says.
+func (m *maker) apply(ctx context.Context, plan setup.Plan) error {
 	var fleets []setup.Action // created first, and waited for together
 	for _, a := range plan {
 		if a.Op == setup.Leave {
@@ -38,7 +41,7 @@ func (s *Server) Apply(ctx context.Context, want *setup.Setup, state *State, pla
 		if err := m.do(ctx, a); err != nil {
 			return failed(a, err)
 		}
-		s.tell("%s %s: %s", a.Kind, a.Name, past[a.Op])
+		m.tell("%s %s: %s", a.Kind, a.Name, past[a.Op])
 	}
 	return m.finish(ctx, &fleets)
 }
@@ -56,17 +59,19 @@ type maker struct {
 	want *setup.Setup
 }
 
-// adopt registers builds under the keys of the file.
-func (m *maker) adopt() {
-	renamed := m.State.Setup.Matching(m.want)
+// maker returns a maker that knows the builds of the server by the keys of the file. What it
+// uploads takes those keys, so there must be one maker for all that follows.
+func (s *Server) maker(want *setup.Setup, state *State) *maker {
+	m := &maker{Server: s, want: want, State: state}
 	found := map[string]types.Build{}
-	for old, key := range renamed {
+	for old, key := range state.Setup.Matching(want) {
 		found[key] = m.builds[old]
 	}
 	for key, b := range found {
 		m.builds[key] = b
 		m.is(setup.BuildKind, key, *b.BuildArn)
 	}
+	return m
 }
 
 func isFleet(k setup.Kind) bool { return k == setup.FleetKind || k == setup.ContainerFleetKind }

@@ -177,7 +177,7 @@ func (r *reader) buildsOf(ctx context.Context) error {
 		if r.Setup.Builds[key] != nil || key == "" {
 			key += "#" + *b.BuildId
 		}
-		put(&r.Setup.Builds, key, made)
+		r.Setup.AddBuild(key, made)
 		r.builds[key] = b
 		r.is(setup.BuildKind, key, *b.BuildArn)
 	}

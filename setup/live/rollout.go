@@ -443,20 +443,18 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	if err != nil {
 		return err
 	}
+	m := s.maker(only, state)
 	at := slices.IndexFunc(plan, func(a setup.Action) bool { return a.Kind == setup.FleetKind && a.Name == fleet })
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
-		if err := s.Apply(ctx, only, state, plan); err != nil || at >= 0 {
+		if err := m.apply(ctx, plan); err != nil || at >= 0 {
 			return err
 		}
 		s.tell("fleet %s: is as the file describes it", fleet)
 		return s.Drain(ctx, fleet)
 	}
-	before := plan[:at]
-	if err := s.Apply(ctx, only, state, before); err != nil {
+	if err := m.apply(ctx, plan[:at]); err != nil {
 		return err
 	}
-	m := &maker{Server: s, want: only, State: state}
-	m.adopt()
 	return m.canary(ctx, fleet, canary)
 }
 

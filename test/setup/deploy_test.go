@@ -1,0 +1,92 @@
+package setup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup"
+	"github.com/musterhq/muster/setup/live"
+)
+
+// A canary runs the build that was uploaded for it, also if the file gives no version and the
+// server has several.
+func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	game := func(version *string, text string) *setup.Setup {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "game"), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		want := &setup.Setup{Builds: map[string]*setup.Build{"game": {Version: version, OperatingSystem: types.OperatingSystemAmazonLinux2023, Folder: folder}}}
+		if err := live.Digests(want); err != nil {
+			t.Fatal(err)
+		}
+		return want
+	}
+	apply(t, s, game(aws.String("1"), "first"))
+	state, err := live.Read(t.Context(), s.API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := game(aws.String("2"), "second")
+	plan, err := setup.Compare(second, state.Setup, false)
+	if err == nil {
+		err = s.Apply(t.Context(), second, state, plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	builds := func() []types.Build {
+		out, err := s.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Builds
+	}
+	before := map[string]bool{}
+	var newest string
+	for _, b := range builds() {
+		before[*b.BuildId] = true
+		if *b.Version == "2" {
+			newest = *b.BuildId
+		}
+	}
+	runtime := &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{LaunchPath: aws.String("/local/game/game"), ConcurrentExecutions: aws.Int32(1)}}}
+	_, err = s.API.CreateFleet(t.Context(), &gamelift.CreateFleetInput{Name: aws.String("game"), BuildId: &newest, EC2InstanceType: types.EC2InstanceTypeC5Large, RuntimeConfiguration: runtime})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := game(nil, "third")
+	want.Fleets = map[string]*setup.Fleet{"game": {Build: "game", EC2InstanceType: types.EC2InstanceTypeC5Large, RuntimeConfiguration: runtime}}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s.Tell = func(text string) {
+		if strings.HasPrefix(text, "fleet game (next): ") && !strings.HasSuffix(text, "creating") {
+			stop() // it is created, and would wait for machines
+		}
+	}
+	if err := s.Deploy(ctx, want, "game", live.Canary{Share: 0.5}); ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	out, err := s.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range out.FleetAttributes {
+		if *f.Name == "game (next)" && before[*f.BuildId] {
+			t.Errorf("the canary runs %s, which was there before; the builds are %+v", *f.BuildId, builds())
+		}
+	}
+	if len(out.FleetAttributes) != 2 || len(builds()) != 3 {
+		t.Errorf("there are fleets %+v and builds %+v", out.FleetAttributes, builds())
+	}
+}
