@@ -175,34 +175,11 @@ type placement struct {
 	policies map[string]*setup.ScalingPolicy
 }
 
-// shapePlaces gives a fleet of either kind its locations, capacities and scaling policies.
+// shapePlaces makes the locations, capacities and scaling policies of a fleet of either kind as
+// they are to be.
 func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement, anywhere bool) error {
-	var add []types.LocationConfiguration
-	var drop []string
-	if w.others != nil {
-		for _, name := range slices.Sorted(maps.Keys(w.others)) {
-			if h.others[name] == nil {
-				add = append(add, types.LocationConfiguration{Location: &name})
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(h.others)) {
-			if w.others[name] == nil {
-				drop = append(drop, name)
-			}
-		}
-	}
-	if len(add) > 0 {
-		if _, err := m.API.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &id, Locations: add}); err != nil {
-			return err
-		}
-	}
-	if len(drop) > 0 {
-		if _, err := m.API.DeleteFleetLocations(ctx, &gamelift.DeleteFleetLocationsInput{FleetId: &id, Locations: drop}); err != nil {
-			return err
-		}
-	}
-	if anywhere {
-		return nil
+	if err := m.shapeLocations(ctx, id, w.others, h.others); err != nil || anywhere {
+		return err
 	}
 	scaled := len(w.policies) > 0
 	if err := m.size(ctx, key, id, "", w.home, h.home, scaled); err != nil {
@@ -213,9 +190,52 @@ func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement,
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
-		p := w.policies[name]
-		if h := h.policies[name]; h != nil && len(setup.Differences("", p, h)) == 0 {
+	return m.shapePolicies(ctx, id, w.policies, h.policies)
+}
+
+// shapeLocations adds locations to a fleet, and removes those that it is not to have any more;
+// w is nil if all stay.
+func (m *maker) shapeLocations(ctx context.Context, id string, w, h map[string]*setup.Capacity) error {
+	if w == nil {
+		return nil
+	}
+	add, drop := map[string]*setup.Capacity{}, []string(nil)
+	for name, c := range w {
+		if h[name] == nil {
+			add[name] = c
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if w[name] != nil {
+			continue
+		}
+		n, err := m.sessions(ctx, id, name)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("it has %d game sessions in %s, which would end with that location: let queues place none there, and run the command again when they have ended", n, name)
+		}
+		drop = append(drop, name)
+	}
+	if len(add) > 0 {
+		if _, err := m.API.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &id, Locations: placesOf(add)}); err != nil {
+			return err
+		}
+	}
+	if len(drop) > 0 {
+		if _, err := m.API.DeleteFleetLocations(ctx, &gamelift.DeleteFleetLocationsInput{FleetId: &id, Locations: drop}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shapePolicies makes the scaling policies of a fleet as they are to be; w is nil if all stay.
+func (m *maker) shapePolicies(ctx context.Context, id string, w, h map[string]*setup.ScalingPolicy) error {
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		p := w[name]
+		if h := h[name]; h != nil && len(setup.Differences("", p, h)) == 0 {
 			continue
 		}
 		_, err := m.API.PutScalingPolicy(ctx, &gamelift.PutScalingPolicyInput{
@@ -226,8 +246,8 @@ func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement,
 			return fmt.Errorf("scaling policy %s: %w", name, err)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.policies)) {
-		if w.policies != nil && w.policies[name] == nil {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if w != nil && w[name] == nil {
 			if _, err := m.API.DeleteScalingPolicy(ctx, &gamelift.DeleteScalingPolicyInput{FleetId: &id, Name: &name}); err != nil && !missing(err) {
 				return err
 			}
@@ -373,17 +393,17 @@ func (m *maker) deleteFleet(ctx context.Context, id string) error {
 
 // unused returns an error if a fleet has game sessions.
 func (m *maker) unused(ctx context.Context, id string) error {
-	n, err := m.sessions(ctx, id)
+	n, err := m.sessions(ctx, id, "")
 	if err == nil && n > 0 {
 		return fmt.Errorf("it has %d game sessions, which would end with it: let nothing lead to it, and run the command again when they have ended", n)
 	}
 	return err
 }
 
-// sessions returns how many game sessions of a fleet have not ended.
-func (m *Server) sessions(ctx context.Context, id string) (n int, err error) {
+// sessions returns how many game sessions of a fleet have not ended; location is "" for all.
+func (m *Server) sessions(ctx context.Context, id, location string) (n int, err error) {
 	for _, status := range []string{"ACTIVATING", "ACTIVE", "TERMINATING"} {
-		for page := gamelift.NewDescribeGameSessionsPaginator(m.API, &gamelift.DescribeGameSessionsInput{FleetId: &id, StatusFilter: &status}); page.HasMorePages(); {
+		for page := gamelift.NewDescribeGameSessionsPaginator(m.API, &gamelift.DescribeGameSessionsInput{FleetId: &id, Location: some(location), StatusFilter: &status}); page.HasMorePages(); {
 			out, err := page.NextPage(ctx)
 			if err != nil {
 				return 0, err

@@ -364,7 +364,7 @@ func (m *maker) takeOut(ctx context.Context, key string) error {
 // empty waits until all game sessions of a fleet have ended.
 func (m *maker) empty(ctx context.Context, key, id string) error {
 	return m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
-		n, err := m.sessions(ctx, id)
+		n, err := m.sessions(ctx, id, "")
 		if err != nil || n == 0 {
 			return n == 0, "", err
 		}
@@ -622,7 +622,7 @@ func (m *maker) like(ctx context.Context, key, other string, to types.FleetAttri
 		return err
 	}
 	// Its own policies stay: those of a fleet that comes back are what it had.
-	if err := m.shapePlaces(ctx, other, id, placement{policies: policies}, placement{}, false); err != nil {
+	if err := m.shapePolicies(ctx, id, policies, nil); err != nil {
 		return err
 	}
 	if home != nil && ownHome != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
+	"github.com/musterhq/muster/test/node"
 )
 
 // A canary runs the build that was uploaded for it, also if the file gives no version and the
@@ -88,5 +89,37 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	}
 	if len(out.FleetAttributes) != 2 || len(builds()) != 3 {
 		t.Errorf("there are fleets %+v and builds %+v", out.FleetAttributes, builds())
+	}
+}
+
+// A location with game sessions stays, though the file does not have it any more.
+func TestApply_LocationInUse(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	p := node.NewPlace(t, s.API)
+	p.Server(t)
+	if _, err := p.Create(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	want := &setup.Setup{
+		Locations: map[string]*setup.Location{"custom-other": {}},
+		Fleets:    map[string]*setup.Fleet{"fleet in " + p.Location: {ComputeType: types.ComputeTypeAnywhere, Locations: map[string]*setup.Capacity{"custom-other": {}}}},
+	}
+	state, err := live.Read(t.Context(), s.API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := setup.Compare(want, state.Setup, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(t.Context(), want, state, plan); err == nil || !strings.Contains(err.Error(), "1 game sessions in "+p.Location) {
+		t.Errorf("the error is %v", err)
+	}
+	if state, err = live.Read(t.Context(), s.API); err != nil {
+		t.Fatal(err)
+	}
+	if at := state.Setup.Fleets["fleet in "+p.Location].Locations; at[p.Location] == nil || len(at) != 1 {
+		t.Errorf("the fleet is in %v", at)
 	}
 }
