@@ -460,7 +460,6 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 
 // canary starts the fleet that is to take the place of another as its canary.
 func (m *maker) canary(ctx context.Context, key string, c Canary) error {
-	began := time.Now()
 	n, of, err := m.next(ctx, key, c.Share)
 	if err != nil {
 		return err
@@ -484,7 +483,7 @@ func (m *maker) canary(ctx context.Context, key string, c Canary) error {
 	watched.Patience = c.For + time.Minute
 	err = watched.wait(ctx, "canary "+next, func(ctx context.Context) (bool, string, error) {
 		var err error
-		bad, err = m.failure(ctx, *m.fleets[next].FleetId, began)
+		bad, err = m.failure(ctx, *m.fleets[next].FleetId)
 		return bad != "" || time.Now().After(until), "watching it for " + c.For.String(), err
 	})
 	if err != nil {
@@ -506,10 +505,10 @@ var failures = []types.EventCode{
 	types.EventCodeServerProcessProcessReadyTimeout, types.EventCodeServerProcessProcessExitTimeout, types.EventCodeGameSessionActivationTimeout, types.EventCodeServerProcessForceTerminated,
 }
 
-// failure returns the message of an event of a fleet that says that its build is bad, "" if
-// there is none.
-func (m *maker) failure(ctx context.Context, id string, since time.Time) (string, error) {
-	for page := gamelift.NewDescribeFleetEventsPaginator(m.API, &gamelift.DescribeFleetEventsInput{FleetId: &id, StartTime: &since}); page.HasMorePages(); {
+// failure returns the message of an event since the creation of a fleet that says that its
+// build is bad, "" if there is none.
+func (m *maker) failure(ctx context.Context, id string) (string, error) {
+	for page := gamelift.NewDescribeFleetEventsPaginator(m.API, &gamelift.DescribeFleetEventsInput{FleetId: &id}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
 			return "", err
