@@ -86,6 +86,11 @@ func Compare(want, have *Setup, remove bool) (Plan, error) {
 	compare(c, QueueKind, want.GameSessionQueues, have.GameSessionQueues)
 	compare(c, RuleSetKind, want.MatchmakingRuleSets, have.MatchmakingRuleSets)
 	compare(c, MatchmakingKind, want.MatchmakingConfigurations, have.MatchmakingConfigurations)
+	for _, a := range c.plan {
+		if a.Kind == FleetKind && a.Op != Update && have.Fleets[ReturningName(a.Name)] != nil {
+			c.fail(fmt.Errorf("fleet %s: a rollback to %s has stopped: finish it with 'muster deploy --rollback --fleet %s' first", a.Name, ReturningName(a.Name), a.Name))
+		}
+	}
 	if c.err != nil {
 		return nil, c.err
 	}

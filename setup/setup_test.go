@@ -116,6 +116,32 @@ func TestCompare_Resumes(t *testing.T) {
 	}
 }
 
+// A rollback that stopped is finished before another fleet takes the place.
+func TestCompare_RollbackStopped(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fleets  []string
+		version string
+		refused bool
+	}{
+		"before it took the place":        {[]string{"arena", ReturningName("arena")}, "Version: 2", true},
+		"while it took the place":         {[]string{PreviousName("arena"), ReturningName("arena")}, "Version: 1", true},
+		"and the file says what is there": {[]string{"arena", ReturningName("arena")}, "Version: 1", false},
+	} {
+		have := parse(t, guide(t))
+		have.Builds["arena"].Name = "arena"
+		fleet := have.Fleets["arena"]
+		have.Fleets = map[string]*Fleet{}
+		for _, name := range test.fleets {
+			have.Fleets[name] = fleet
+		}
+		_, err := Compare(parse(t, strings.Replace(guide(t), "Version: 1", test.version, 1)), have, false)
+		if refused := err != nil && strings.Contains(err.Error(), "muster deploy --rollback --fleet arena"); refused != test.refused || err != nil && !refused {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
 // A build without a version is the newest one of its name.
 func TestMatching_Newest(t *testing.T) {
 	t.Parallel()
