@@ -158,6 +158,25 @@ func TestMatching_Newest(t *testing.T) {
 	}
 }
 
+// A set-up for others has no fleets of deployments, and nothing that leads to them.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	s := parse(t, guide(t))
+	for _, name := range []string{NextName("arena"), PreviousName("arena"), ReturningName("arena"), PreviousName("other")} {
+		s.Fleets[name] = s.Fleets["arena"]
+	}
+	s.Aliases["former"] = &Alias{Fleet: PreviousName("arena")}
+	queue := s.GameSessionQueues["main"]
+	queue.Destinations = append([]Destination{{Fleet: NextName("arena")}, {Alias: "former"}, {DestinationArn: "arn"}}, queue.Destinations...)
+	notes := s.Settled()
+	if len(notes) != 6 || len(s.Fleets) != 2 || s.Fleets["arena"] == nil || s.Fleets[PreviousName("other")] == nil || len(s.Aliases) != 1 || len(queue.Destinations) != 2 {
+		t.Errorf("the fleets are %v, the aliases %v, the destinations %+v, the notes %q", s.Fleets, s.Aliases, queue.Destinations, notes)
+	}
+	if err := s.check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzParse holds Parse to its bounds, and what it takes to be comparable.
 func FuzzParse(f *testing.F) {
 	f.Add(guide(f))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/atomicfile"
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
 )
@@ -98,7 +99,7 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	case c.Plan:
 		return nil
 	case !c.Yes:
-		if err := confirmed(t, "Do it?"); err != nil {
+		if err := confirmed(t, fmt.Sprintf("Do it at %s, region %s?", server.Endpoint, server.Region)); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (c *exportCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range state.Notes {
+	for _, note := range append(state.Notes, state.Setup.Settled()...) {
 		fmt.Fprintln(t.err, "note:", note)
 	}
 	if c.Bundle != "" {
@@ -154,5 +155,5 @@ func writeSetup(t *streams, s *setup.Setup, file string) error {
 		_, err = t.out.Write(text)
 		return err
 	}
-	return os.WriteFile(file, text, 0o644)
+	return atomicfile.Write(file, text, 0o600)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -48,7 +49,7 @@ func (c *importAWSCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range append(append(state.Notes, state.Setup.Moved()...), beyond...) {
+	for _, note := range slices.Concat(state.Notes, state.Setup.Settled(), state.Setup.Moved(), beyond) {
 		fmt.Fprintln(t.err, "note:", note)
 	}
 	return writeSetup(t, state.Setup, c.Out)

@@ -107,6 +107,9 @@ func TestImportAWS(t *testing.T) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
 		}
 	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
 	if throttled.Load() == 0 {
 		t.Error("no request was throttled")
 	}
