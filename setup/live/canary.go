@@ -1,0 +1,83 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup"
+)
+
+// Canary is a share of a fleet's instances that a new build gets first.
+type Canary struct {
+	Share float64       // above 0 and below 1; 0 means no canary
+	For   time.Duration // how long it is watched before the rest follows; 0 means that this is for Promote or Rollback
+}
+
+// canary starts the fleet that is to take the place of another as its canary.
+func (m *maker) canary(ctx context.Context, key string, c Canary) error {
+	n, of, err := m.next(ctx, key, c.Share)
+	if err != nil {
+		return err
+	}
+	next := setup.NextName(key)
+	queues, err := m.lead(ctx, m.fleets[key], m.fleets[next])
+	if err != nil {
+		return err
+	}
+	if queues == 0 {
+		return fmt.Errorf("no queue leads to fleet %s, so a canary would get no game sessions: an alias leads to one fleet alone. Deploy without --canary, or place game sessions by a queue. Fleet %s stays until 'muster deploy --rollback' or a deployment without --canary", key, next)
+	}
+	m.tell("fleet %s: is ACTIVE with %d instances beside %d, and first in %d queues", next, n, of, queues)
+	if c.For == 0 {
+		m.tell("it stays so until 'muster deploy --promote' or 'muster deploy --rollback'")
+		return nil
+	}
+	until := time.Now().Add(c.For)
+	var bad string
+	watched := *m.Server
+	watched.Patience = c.For + time.Minute
+	err = watched.wait(ctx, "canary "+next, func(ctx context.Context) (bool, string, error) {
+		var err error
+		bad, err = m.failure(ctx, *m.fleets[next].FleetId)
+		return bad != "" || time.Now().After(until), "watching it for " + c.For.String(), err
+	})
+	if err != nil {
+		return err
+	}
+	if bad != "" {
+		m.tell("fleet %s: %s", next, bad)
+		if err := m.takeOut(ctx, key); err != nil {
+			return err
+		}
+		return fmt.Errorf("rolled back: the canary failed: %s", bad)
+	}
+	return m.roll(ctx, key)
+}
+
+// failures are the events of a fleet that end a canary.
+var failures = []types.EventCode{
+	types.EventCodeServerProcessCrashed, types.EventCodeServerProcessTerminatedUnhealthy, types.EventCodeServerProcessSdkInitializationTimeout, types.EventCodeServerProcessInvalidPath,
+	types.EventCodeServerProcessProcessReadyTimeout, types.EventCodeServerProcessProcessExitTimeout, types.EventCodeGameSessionActivationTimeout, types.EventCodeServerProcessForceTerminated,
+}
+
+// failure returns the message of an event since the creation of a fleet that says that its
+// build is bad, "" if there is none.
+func (m *maker) failure(ctx context.Context, id string) (string, error) {
+	for page := gamelift.NewDescribeFleetEventsPaginator(m.API, &gamelift.DescribeFleetEventsInput{FleetId: &id}); page.HasMorePages(); {
+		out, err := page.NextPage(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range out.Events {
+			if slices.Contains(failures, e.EventCode) {
+				return fmt.Sprintf("%s: %s", e.EventCode, val(e.Message)), nil
+			}
+		}
+	}
+	return "", nil
+}

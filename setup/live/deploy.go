@@ -1,0 +1,169 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup"
+)
+
+// Deploy gives the place of a fleet to a new one of another build, or creates it: what of a
+// plan concerns this fleet and its build. Its other changes are not made.
+func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, canary Canary) error {
+	w := want.Fleets[fleet]
+	switch {
+	case w == nil:
+		return fmt.Errorf("the file has no fleet %s", fleet)
+	case w.ComputeType == types.ComputeTypeAnywhere:
+		return fmt.Errorf("fleet %s is of ComputeType ANYWHERE: the game servers of its computes are started by you, not by the server", fleet)
+	}
+	only := &setup.Setup{Fleets: map[string]*setup.Fleet{fleet: w}, Builds: map[string]*setup.Build{w.Build: want.Builds[w.Build]}, Locations: map[string]*setup.Location{}}
+	for name := range w.Locations {
+		if l := want.Locations[name]; l != nil {
+			only.Locations[name] = l
+		}
+	}
+	state, err := Read(ctx, s.API)
+	if err != nil {
+		return err
+	}
+	plan, err := setup.Compare(only, state.Setup, false)
+	if err != nil {
+		return err
+	}
+	m := s.maker(only, state)
+	at := slices.IndexFunc(plan, func(a setup.Action) bool { return a.Kind == setup.FleetKind && a.Name == fleet })
+	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
+		if err := m.apply(ctx, plan); err != nil || at >= 0 {
+			return err
+		}
+		s.tell("fleet %s: is as the file describes it", fleet)
+		return s.Drain(ctx, fleet)
+	}
+	if err := m.apply(ctx, plan[:at]); err != nil {
+		return err
+	}
+	return m.canary(ctx, fleet, canary)
+}
+
+// Promote ends the canary of a fleet well: the new build gets all.
+func (s *Server) Promote(ctx context.Context, fleet string) error {
+	m, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	next := setup.NextName(fleet)
+	to, ok := m.fleets[next]
+	if !ok {
+		return fmt.Errorf("there is no fleet %s: no canary of %s was begun", next, fleet)
+	}
+	if err := m.like(ctx, fleet, next, to); err != nil {
+		return err
+	}
+	if err := m.promote(ctx, fleet, next); err != nil {
+		return err
+	}
+	return m.drain(ctx, setup.PreviousName(fleet))
+}
+
+// Rollback undoes the last deployment of a fleet: it ends a canary, or gives the place back to
+// the fleet that had it before.
+func (s *Server) Rollback(ctx context.Context, fleet string) error {
+	m, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	next, previous, returning := setup.NextName(fleet), setup.PreviousName(fleet), setup.ReturningName(fleet)
+	if _, ok := m.fleets[next]; ok {
+		m.tell("fleet %s: taking it out of service", next)
+		return m.takeOut(ctx, fleet)
+	}
+	f, ok := m.fleets[previous]
+	if _, begun := m.fleets[returning]; !begun {
+		if !ok {
+			return fmt.Errorf("there is no fleet %s to go back to", previous)
+		}
+		if err := m.rename(ctx, previous, returning, f); err != nil {
+			return err
+		}
+	}
+	f = m.fleets[returning]
+	if err := m.like(ctx, fleet, returning, f); err != nil {
+		return err
+	}
+	if err := m.promote(ctx, fleet, returning); err != nil {
+		return err
+	}
+	return m.drain(ctx, previous)
+}
+
+// Drain empties the fleet that had the place of a fleet before, if there is one.
+func (s *Server) Drain(ctx context.Context, fleet string) error {
+	m, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	return m.drain(ctx, setup.PreviousName(fleet))
+}
+
+// open reads the state of the server for changes that need no file.
+func (s *Server) open(ctx context.Context) (*maker, error) {
+	state, err := Read(ctx, s.API)
+	if err != nil {
+		return nil, err
+	}
+	return &maker{Server: s, want: &setup.Setup{}, State: state}, nil
+}
+
+// like sets the capacities of a fleet to those of another one, where it has the same locations,
+// and waits until its instances are ACTIVE.
+func (m *maker) like(ctx context.Context, key, other string, to types.FleetAttributes) error {
+	current, ok := m.fleets[key]
+	if !ok {
+		return nil // it has given its place away already
+	}
+	r := &reader{State: m.State, api: m.API}
+	home, places, err := r.places(ctx, *current.FleetId, current.StoppedActions, false)
+	if err != nil {
+		return err
+	}
+	id := *to.FleetId
+	ownHome, own, err := r.places(ctx, id, to.StoppedActions, false)
+	if err != nil {
+		return err
+	}
+	if err := m.size(ctx, other, id, "", home, ownHome, false); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if err := m.size(ctx, other, id, name, places[name], own[name], false); err != nil {
+			return err
+		}
+	}
+	policies, err := r.policies(ctx, *current.FleetId)
+	if err != nil {
+		return err
+	}
+	// Its own policies stay: those of a fleet that comes back are what it had.
+	if err := m.shapePolicies(ctx, id, policies, nil); err != nil {
+		return err
+	}
+	if home != nil && ownHome != nil {
+		if err := m.stop(ctx, id, "", home.StoppedActions, ownHome.StoppedActions); err != nil {
+			return err
+		}
+	}
+	for name, c := range own {
+		if p := places[name]; p != nil {
+			if err := m.stop(ctx, id, name, p.StoppedActions, c.StoppedActions); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = m.filled(ctx, other, id)
+	return err
+}
