@@ -90,81 +90,34 @@ func (s *Setup) Text() ([]byte, error) { return yamlfile.Write(s) }
 // check returns an error for each reference that leads nowhere, and for each resource that
 // says too little or too much.
 func (s *Setup) check() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	entries(s.Builds, "Builds", fail, func(at string, b *Build) {
-		if b.Folder != "" && b.Archive != "" {
-			fail("%s has both a Folder and an Archive; give one", at)
-		}
-	})
-	entries(s.Locations, "Locations", fail, func(at string, _ *Location) {
-		if !strings.HasPrefix(at, "Locations.custom-") {
-			fail("%s: the name of a custom location begins with custom-; Regions need not be listed", at)
-		}
-	})
-	entries(s.ContainerGroupDefinitions, "ContainerGroupDefinitions", fail, func(string, *ContainerGroup) {})
-	entries(s.Fleets, "Fleets", fail, func(at string, f *Fleet) {
-		if f.ComputeType == types.ComputeTypeAnywhere {
-			if f.Build != "" || f.HomeRegion != nil {
-				fail("%s: a fleet of ComputeType ANYWHERE has no Build and no HomeRegion", at)
-			}
-			return
-		}
-		refers(fail, at+".Build", f.Build, s.Builds)
-	})
-	entries(s.ContainerFleets, "ContainerFleets", fail, func(at string, f *ContainerFleet) {
-		for _, name := range []string{f.GameServerContainerGroupDefinition, f.PerInstanceContainerGroupDefinition} {
-			if name, _, _ = strings.Cut(name, ":"); name != "" {
-				refers(fail, at, name, s.ContainerGroupDefinitions)
-			}
-		}
-	})
-	entries(s.Aliases, "Aliases", fail, func(at string, a *Alias) {
-		switch {
-		case count(a.Fleet != "", a.ContainerFleet != "", a.Message != nil) != 1:
-			fail("%s must have one of Fleet, ContainerFleet and Message", at)
-		case a.Fleet != "":
-			refers(fail, at+".Fleet", a.Fleet, s.Fleets)
-		case a.ContainerFleet != "":
-			refers(fail, at+".ContainerFleet", a.ContainerFleet, s.ContainerFleets)
-		}
-	})
-	entries(s.GameSessionQueues, "GameSessionQueues", fail, func(at string, q *Queue) {
-		for i, d := range q.Destinations {
-			at := fmt.Sprintf("%s.Destinations[%d]", at, i)
-			switch {
-			case count(d.Fleet != "", d.ContainerFleet != "", d.Alias != "", d.DestinationArn != "") != 1:
-				fail("%s must have one of Fleet, ContainerFleet, Alias and DestinationArn", at)
-			case d.Fleet != "":
-				refers(fail, at+".Fleet", d.Fleet, s.Fleets)
-			case d.ContainerFleet != "":
-				refers(fail, at+".ContainerFleet", d.ContainerFleet, s.ContainerFleets)
-			case d.Alias != "":
-				refers(fail, at+".Alias", d.Alias, s.Aliases)
-			}
-		}
-	})
-	entries(s.MatchmakingRuleSets, "MatchmakingRuleSets", fail, func(at string, r *RuleSet) {
-		if (r.RuleSetBody == nil) == (r.RuleSetFile == "") {
-			fail("%s must have one of RuleSetBody and RuleSetFile", at)
-		}
-	})
-	entries(s.MatchmakingConfigurations, "MatchmakingConfigurations", fail, func(at string, m *Matchmaking) {
-		refers(fail, at+".RuleSet", m.RuleSet, s.MatchmakingRuleSets)
-		for i, q := range m.GameSessionQueues {
-			if !strings.HasPrefix(q, "arn:") {
-				refers(fail, fmt.Sprintf("%s.GameSessionQueues[%d]", at, i), q, s.GameSessionQueues)
-			}
-		}
-	})
-	return errors.Join(errs...)
+	c := &checking{Setup: s}
+	entries(c, "Builds", s.Builds, c.build)
+	entries(c, "Locations", s.Locations, c.location)
+	entries(c, "ContainerGroupDefinitions", s.ContainerGroupDefinitions, func(string, *ContainerGroup) {})
+	entries(c, "Fleets", s.Fleets, c.fleet)
+	entries(c, "ContainerFleets", s.ContainerFleets, c.containerFleet)
+	entries(c, "Aliases", s.Aliases, c.alias)
+	entries(c, "GameSessionQueues", s.GameSessionQueues, c.queue)
+	entries(c, "MatchmakingRuleSets", s.MatchmakingRuleSets, c.ruleSet)
+	entries(c, "MatchmakingConfigurations", s.MatchmakingConfigurations, c.matchmaking)
+	return errors.Join(c.errs...)
+}
+
+// checking is a check of a set-up.
+type checking struct {
+	*Setup
+	errs []error
+}
+
+func (c *checking) fail(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
 }
 
 // entries calls each for the resources of one kind.
-func entries[T any](all map[string]*T, kind string, fail func(string, ...any), each func(at string, v *T)) {
+func entries[T any](c *checking, kind string, all map[string]*T, each func(at string, v *T)) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if at := kind + "." + name; all[name] == nil {
-			fail("%s has no members", at)
+			c.fail("%s has no members", at)
 		} else {
 			each(at, all[name])
 		}
@@ -172,9 +125,84 @@ func entries[T any](all map[string]*T, kind string, fail func(string, ...any), e
 }
 
 // refers reports a reference to a resource that is not in the file.
-func refers[T any](fail func(string, ...any), at, name string, all map[string]*T) {
+func refers[T any](c *checking, at, name string, all map[string]*T) {
 	if all[name] == nil {
-		fail("%s: %s", at, cmp.Or(yamlfile.Unknown(name, slices.Sorted(maps.Keys(all))), "is required"))
+		c.fail("%s: %s", at, cmp.Or(yamlfile.Unknown(name, slices.Sorted(maps.Keys(all))), "is required"))
+	}
+}
+
+func (c *checking) build(at string, b *Build) {
+	if b.Folder != "" && b.Archive != "" {
+		c.fail("%s has both a Folder and an Archive; give one", at)
+	}
+}
+
+func (c *checking) location(at string, _ *Location) {
+	if !strings.HasPrefix(at, "Locations.custom-") {
+		c.fail("%s: the name of a custom location begins with custom-; Regions need not be listed", at)
+	}
+}
+
+func (c *checking) fleet(at string, f *Fleet) {
+	switch {
+	case f.ComputeType != types.ComputeTypeAnywhere:
+		refers(c, at+".Build", f.Build, c.Builds)
+	case f.Build != "" || f.HomeRegion != nil:
+		c.fail("%s: a fleet of ComputeType ANYWHERE has no Build and no HomeRegion", at)
+	}
+}
+
+func (c *checking) containerFleet(at string, f *ContainerFleet) {
+	for _, name := range []string{f.GameServerContainerGroupDefinition, f.PerInstanceContainerGroupDefinition} {
+		if name, _, _ = strings.Cut(name, ":"); name != "" {
+			refers(c, at, name, c.ContainerGroupDefinitions)
+		}
+	}
+}
+
+func (c *checking) alias(at string, a *Alias) {
+	if count(a.Fleet != "", a.ContainerFleet != "", a.Message != nil) != 1 {
+		c.fail("%s must have one of Fleet, ContainerFleet and Message", at)
+		return
+	}
+	c.leads(at, a.Fleet, a.ContainerFleet, "")
+}
+
+func (c *checking) queue(at string, q *Queue) {
+	for i, d := range q.Destinations {
+		at := fmt.Sprintf("%s.Destinations[%d]", at, i)
+		if count(d.Fleet != "", d.ContainerFleet != "", d.Alias != "", d.DestinationArn != "") != 1 {
+			c.fail("%s must have one of Fleet, ContainerFleet, Alias and DestinationArn", at)
+			continue
+		}
+		c.leads(at, d.Fleet, d.ContainerFleet, d.Alias)
+	}
+}
+
+// leads checks the one of three references that is given, if any.
+func (c *checking) leads(at, fleet, containerFleet, alias string) {
+	switch {
+	case fleet != "":
+		refers(c, at+".Fleet", fleet, c.Fleets)
+	case containerFleet != "":
+		refers(c, at+".ContainerFleet", containerFleet, c.ContainerFleets)
+	case alias != "":
+		refers(c, at+".Alias", alias, c.Aliases)
+	}
+}
+
+func (c *checking) ruleSet(at string, r *RuleSet) {
+	if (r.RuleSetBody == nil) == (r.RuleSetFile == "") {
+		c.fail("%s must have one of RuleSetBody and RuleSetFile", at)
+	}
+}
+
+func (c *checking) matchmaking(at string, m *Matchmaking) {
+	refers(c, at+".RuleSet", m.RuleSet, c.MatchmakingRuleSets)
+	for i, q := range m.GameSessionQueues {
+		if !strings.HasPrefix(q, "arn:") {
+			refers(c, fmt.Sprintf("%s.GameSessionQueues[%d]", at, i), q, c.GameSessionQueues)
+		}
 	}
 }
 
