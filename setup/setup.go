@@ -190,27 +190,3 @@ type Matchmaking struct {
 	NotificationTarget       *string
 	Tags                     Tags
 }
-
-// Tags returns the tags of a resource that exists, nil if it gives none.
-func (s *Setup) Tags(kind Kind, name string) Tags {
-	switch kind {
-	case LocationKind:
-		return s.Locations[name].Tags
-	case BuildKind:
-		return s.Builds[name].Tags
-	case ContainerGroupKind:
-		return s.ContainerGroupDefinitions[name].Tags
-	case FleetKind:
-		return s.Fleets[name].Tags
-	case ContainerFleetKind:
-		return s.ContainerFleets[name].Tags
-	case AliasKind:
-		return s.Aliases[name].Tags
-	case QueueKind:
-		return s.GameSessionQueues[name].Tags
-	case RuleSetKind:
-		return s.MatchmakingRuleSets[name].Tags
-	default:
-		return s.MatchmakingConfigurations[name].Tags
-	}
-}

@@ -93,16 +93,19 @@ func (m *maker) do(ctx context.Context, a setup.Action) error {
 	if a.Op == setup.Delete {
 		return m.remove(ctx, a)
 	}
+	var tags setup.Tags
 	var err error
 	switch a.Kind {
 	case setup.LocationKind:
+		tags = m.want.Locations[a.Name].Tags
 		if a.Op == setup.Create {
 			var out *gamelift.CreateLocationOutput
-			if out, err = m.API.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &a.Name, Tags: tagsOf(m.want.Locations[a.Name].Tags)}); err == nil {
+			if out, err = m.API.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &a.Name, Tags: tagsOf(tags)}); err == nil {
 				m.is(a.Kind, a.Name, *out.Location.LocationArn)
 			}
 		}
 	case setup.BuildKind:
+		tags = m.want.Builds[a.Name].Tags
 		if a.Op == setup.Update {
 			break // its tags alone can change
 		}
@@ -112,20 +115,20 @@ func (m *maker) do(ctx context.Context, a setup.Action) error {
 			m.is(a.Kind, a.Name, *made.BuildArn)
 		}
 	case setup.ContainerGroupKind:
-		err = m.containerGroup(ctx, a)
+		tags, err = m.want.ContainerGroupDefinitions[a.Name].Tags, m.containerGroup(ctx, a)
 	case setup.AliasKind:
-		err = m.alias(ctx, a)
+		tags, err = m.want.Aliases[a.Name].Tags, m.alias(ctx, a)
 	case setup.QueueKind:
-		err = m.queue(ctx, a)
+		tags, err = m.want.GameSessionQueues[a.Name].Tags, m.queue(ctx, a)
 	case setup.RuleSetKind:
-		err = m.ruleSet(ctx, a)
+		tags, err = m.want.MatchmakingRuleSets[a.Name].Tags, m.ruleSet(ctx, a)
 	case setup.MatchmakingKind:
-		err = m.configuration(ctx, a)
+		tags, err = m.want.MatchmakingConfigurations[a.Name].Tags, m.configuration(ctx, a)
 	}
 	if err != nil || a.Op != setup.Update {
 		return err
 	}
-	return m.retag(ctx, m.arns[a.Kind][a.Name], m.want.Tags(a.Kind, a.Name), a.Changes)
+	return m.retag(ctx, m.arns[a.Kind][a.Name], tags, a.Changes)
 }
 
 // retag makes the changes of tags among changes; tags are those that the file has.
