@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/musterhq/muster/setup"
 )
@@ -80,7 +81,7 @@ func walk(folder string, each func(name string, mode fs.FileMode, content io.Rea
 			if err != nil {
 				return err
 			}
-			return each(name, fs.ModeSymlink|0o777, stringReader(filepath.ToSlash(target)))
+			return each(name, fs.ModeSymlink|0o777, strings.NewReader(filepath.ToSlash(target)))
 		}
 		info, err := d.Info()
 		if err != nil {

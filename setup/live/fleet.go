@@ -256,7 +256,7 @@ func (m *maker) shapePolicies(ctx context.Context, id string, w, h map[string]*s
 	return nil
 }
 
-// size gives a location of a fleet its capacity; "" is the home region. h is nil if the
+// size sets the capacity of a location of a fleet; "" is the home region. h is nil if the
 // location is new.
 func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.Capacity, scaled bool) error {
 	if w == nil {

@@ -31,7 +31,7 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 			}
 			made, err := r.fleet(ctx, &f)
 			if missing(err) {
-				continue // deleted meanwhile
+				continue // deleted since it was listed
 			}
 			if err != nil {
 				return err
@@ -154,7 +154,7 @@ func (r *reader) containerFleetsOf(ctx context.Context) error {
 			}
 			made, key, err := r.containerFleet(ctx, &f)
 			if missing(err) {
-				continue // deleted meanwhile
+				continue // deleted since it was listed
 			}
 			if err != nil {
 				return err

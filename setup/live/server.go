@@ -67,8 +67,8 @@ func once(o *gamelift.Options) {
 // errPatience is the cause of a wait that took too long.
 var errPatience = errors.New("waited long enough")
 
-// wait calls look until it reports that it is done. What it returns besides is told when it
-// changes, and is part of the error if the wait takes too long.
+// wait calls look until it reports that it is done. Its news goes to Tell when it changes,
+// and into the error if the wait takes too long.
 func (s *Server) wait(ctx context.Context, what string, look func(context.Context) (done bool, news string, err error)) error {
 	patience, every := s.Patience, s.Every
 	if patience == 0 {

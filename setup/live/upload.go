@@ -84,8 +84,6 @@ type temporary struct{ *os.File }
 
 func (t *temporary) Close() error { return errors.Join(t.File.Close(), os.Remove(t.Name())) }
 
-func stringReader(s string) io.Reader { return strings.NewReader(s) }
-
 // upload sends an archive to where the server wants it.
 func (s *Server) upload(ctx context.Context, key string, archive io.ReadSeeker, to *gamelift.CreateBuildOutput) error {
 	sum := sha256.New()
@@ -135,7 +133,7 @@ func s3Error(what string, answer *http.Response) error {
 	return errors.Join(fmt.Errorf("%s: %s: %s", what, answer.Status, said), err)
 }
 
-// metered tells how much of a file has been read, each tenth of it.
+// metered calls tell after each tenth of a file that has been read.
 type metered struct {
 	in         io.Reader
 	size, read int64
