@@ -25,6 +25,9 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
+// RegionHeader is the header in which a request names its region if no signature does.
+const RegionHeader = "Muster-Region"
+
 // Client calls one endpoint. Only Endpoint is required.
 type Client struct {
 	Endpoint    string // base URL
@@ -114,7 +117,7 @@ func (c *Client) open(ctx context.Context, method, path string, in any, header h
 			return nil, err
 		}
 	} else if c.Region != "" {
-		r.Header.Set("Muster-Region", c.Region)
+		r.Header.Set(RegionHeader, c.Region)
 	}
 	h := cmp.Or(c.HTTP, http.DefaultClient)
 	answer, err := h.Do(r)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"golang.org/x/term"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/atomicfile"
 	"github.com/musterhq/muster/setup"
@@ -25,10 +27,11 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Ser
 	if err != nil {
 		return nil, err
 	}
-	options := gamelift.Options{Region: c.Region, BaseEndpoint: &c.Endpoint, Credentials: aws.AnonymousCredentials{}}
-	if c.HTTP != nil {
-		options.HTTPClient = c.HTTP
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{Transport: http.DefaultTransport}
 	}
+	c.HTTP.Transport = regional{c.Region, c.HTTP.Transport}
+	options := gamelift.Options{Region: c.Region, BaseEndpoint: &c.Endpoint, Credentials: aws.AnonymousCredentials{}, HTTPClient: c.HTTP}
 	if k := c.Credentials; k.AccessKeyID != "" {
 		options.Credentials = credentials.NewStaticCredentialsProvider(k.AccessKeyID, k.SecretAccessKey, k.SessionToken)
 	}
@@ -36,6 +39,21 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Ser
 		API: gamelift.New(options, live.Patiently), Endpoint: c.Endpoint, Region: c.Region, HTTP: c.HTTP, Keys: c.Credentials, Patience: patience,
 		Tell: func(text string) { fmt.Fprintln(t.err, text) },
 	}, nil
+}
+
+// regional sends requests to a region, also those that have no signature to name it.
+type regional struct {
+	region string
+	next   http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t regional) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Authorization") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set(client.RegionHeader, t.region)
+	}
+	return t.next.RoundTrip(r)
 }
 
 // setupFlags say which server a file is for.
