@@ -10,12 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/node"
 )
 
-// arenaSetup is the set-up of a game whose build is in the folder dist.
+// arenaSetup is the set-up of a game whose build is in the folder dist. A player who waits for
+// long plays alone: at the end of a test there may be nobody else.
 const arenaSetup = `Builds:
   arena:
     Version: 1
@@ -39,7 +43,8 @@ GameSessionQueues:
     TimeoutInSeconds: 60
 MatchmakingRuleSets:
   four:
-    RuleSetBody: '{"name": "four", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 4}]}'
+    RuleSetBody: '{"name": "four", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 4}],
+      "expansions": [{"target": "teams[all].minPlayers", "steps": [{"waitTimeSeconds": 20, "value": 1}]}]}'
 MatchmakingConfigurations:
   four:
     RuleSet: four
@@ -59,6 +64,30 @@ func (h *demoHouse) muster(t *testing.T, url string, args ...string) string {
 		t.Fatalf("muster %s: %v\n%s", strings.Join(args, " "), err, &out)
 	}
 	return out.String()
+}
+
+// runs checks which version of its build a fleet has.
+func runs(t *testing.T, url, name, version string) {
+	t.Helper()
+	c := node.Client(url)
+	fleets, err := c.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fleets.FleetAttributes {
+		if *f.Name != name {
+			continue
+		}
+		made, err := c.DescribeBuild(t.Context(), &gamelift.DescribeBuildInput{BuildId: f.BuildId})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := aws.ToString(made.Build.Version); got != version {
+			t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
+		}
+		return
+	}
+	t.Errorf("there is no fleet %s", name)
 }
 
 // Players are matched and play all the time: while a new build is deployed, while a canary of
@@ -126,9 +155,13 @@ func TestDeploy_UnderLoad(t *testing.T) {
 		t.Logf("deploy %v:\n%s", args, house.muster(t, server.URL, append([]string{"deploy"}, args...)...))
 	}
 	deploy(2)
+	runs(t, server.URL, "arena", "2")
 	deploy(3, "--canary", "50%")
+	runs(t, server.URL, "arena", "2")
 	deploy(0, "--promote", "--fleet", "arena")
+	runs(t, server.URL, "arena", "3")
 	deploy(0, "--rollback", "--fleet", "arena")
+	runs(t, server.URL, "arena", "2")
 	o := <-over
 	if o.err != nil {
 		t.Fatal(o.err)
