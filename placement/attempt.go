@@ -20,8 +20,9 @@ type Attempt struct {
 	Began       time.Time     `json:"began"`
 	Session     RemoteSession `json:"session,omitzero"` // once known
 
-	// LateUntil is until when a request to create the game session that had no answer may
-	// still be carried out. GiveUp is when an attempt that is ENDING is given up.
+	// LateUntil is until when an attempt that is ENDING may have a game session that the remote
+	// does not show: a request to create it that had no answer may still be carried out, and
+	// one that was created may be shown again. GiveUp is when such an attempt is given up.
 	LateUntil time.Time `json:"late_until,omitzero"`
 	GiveUp    time.Time `json:"give_up,omitzero"`
 }
@@ -42,9 +43,9 @@ var AttemptMoves = state.Machine[AttemptStatus]{
 	{"", Sending}:      "the queue's plan chose a place of a remote",
 	{Sending, Created}: "the remote answers with a game session",
 	{Sending, Settled}: "the remote refuses, or its game session has ended: the placement waits again",
-	{Sending, Ending}:  "the placement ends, or the remote refuses after an answer was lost",
+	{Sending, Ending}:  "the placement ends, the remote refuses or is silent after an answer was lost, or its game session is being ended",
 	{Created, Settled}: "the placement is fulfilled, or its game session has ended and it waits again",
-	{Created, Ending}:  "the placement ends, or its players get no slots",
+	{Created, Ending}:  "the placement ends, its players get no slots, or the remote is silent, does not know its game session or is ending it",
 	{Ending, Settled}:  "nothing is left of it",
 }
 
@@ -67,8 +68,8 @@ type Answer struct {
 	Placed  []Placed      `json:"placed,omitzero"` // with Session: every player has a slot
 	Ready   bool          `json:"ready,omitzero"`  // with Session: it is ACTIVE, and Placed is complete
 	Refusal *Refusal      `json:"refusal,omitzero"`
-	Doubt   bool          `json:"doubt,omitzero"` // with Refusal: a request before it had no answer
-	Gone    bool          `json:"gone,omitzero"`  // nothing is left, or the sender gives up
+	Doubt   bool          `json:"doubt,omitzero"` // with Refusal: there may be a game session nevertheless
+	Gone    bool          `json:"gone,omitzero"`  // of an attempt that is ENDING: nothing is left, or the sender gives up
 }
 
 // verdict is what becomes of the placement of an attempt.
@@ -92,7 +93,7 @@ func (a Attempt) after(x Answer, now time.Time) (Attempt, verdict) {
 		return a.awaited(x, now)
 	case Ending:
 		switch {
-		case x.Gone, x.Refusal != nil && !x.Doubt && a.Session.ID == "", x.Session.ended():
+		case x.Gone, x.Refusal != nil && !x.Doubt && a.Session.ID == "", x.Session.gone():
 			a.move(Settled)
 		case x.Session.ID != "":
 			a.Session = x.Session
@@ -103,8 +104,8 @@ func (a Attempt) after(x Answer, now time.Time) (Attempt, verdict) {
 
 func (a Attempt) sent(x Answer, now time.Time) (Attempt, verdict) {
 	switch {
-	case x.Session.ended(): // it was created by a request without an answer, and has ended since
-		a.move(Settled)
+	case x.Session.ended(): // it was created by a request without an answer
+		a.over(x.Session, now)
 		return a, failedAt
 	case x.Session.ID != "":
 		a.move(Created)
@@ -117,7 +118,7 @@ func (a Attempt) sent(x Answer, now time.Time) (Attempt, verdict) {
 	default:
 		a.move(Settled)
 	}
-	if k := x.Refusal.Kind; k == Refused || k == WrongStatus || k == Missing {
+	if k := x.Refusal.Kind; k == Refused || k == Denied || k == WrongStatus || k == Missing {
 		return a, failedAt
 	}
 	return a, elsewhere
@@ -126,8 +127,11 @@ func (a Attempt) sent(x Answer, now time.Time) (Attempt, verdict) {
 func (a Attempt) awaited(x Answer, now time.Time) (Attempt, verdict) {
 	switch {
 	case x.Session.ID != "" && x.Session.ID != a.Session.ID: // cannot be: one token, one game session
-	case x.Gone, x.Session.ended():
-		a.move(Settled)
+	case x.Session.ended():
+		a.over(x.Session, now)
+		return a, failedAt
+	case x.Refusal != nil && x.Doubt:
+		a.end(now)
 		return a, failedAt
 	case x.Refusal != nil:
 		a.end(now)
@@ -139,12 +143,20 @@ func (a Attempt) awaited(x Answer, now time.Time) (Attempt, verdict) {
 	return a, unchanged
 }
 
+// over settles an attempt whose game session takes no players any more, or makes the sender
+// wait until that has ended.
+func (a *Attempt) over(g RemoteSession, now time.Time) {
+	a.Session = g
+	if g.gone() {
+		a.move(Settled)
+		return
+	}
+	a.end(now)
+}
+
 // end makes the sender end whatever there is of the attempt.
 func (a *Attempt) end(now time.Time) {
-	if a.Status == Sending {
-		a.LateUntil = now.Add(lateness)
-	}
-	a.GiveUp = now.Add(patience)
+	a.LateUntil, a.GiveUp = now.Add(lateness), now.Add(patience)
 	a.move(Ending)
 }
 
@@ -172,7 +184,7 @@ func (w *away) abandon(tx *store.Tx, token string) {
 		a := *old
 		a.end(tx.Now())
 		w.s.t.attempts.Put(tx, &a)
-		tx.OnCommit(w.nudge.Send)
+		tx.OnCommit(func() { w.hasten(token) })
 	}
 }
 
@@ -194,7 +206,6 @@ func (w *away) runAnswer(tx *store.Tx, x Answer) error {
 			Message: fmt.Sprintf("remote %s was asked for %s to end the game session with token %s and did not", a.Place.Remote, patience, a.Token),
 		})
 	}
-	tx.OnCommit(w.nudge.Send)
 	if p := w.s.t.placements.Get(tx, a.PlacementID); p != nil && p.Away() && p.Attempt == a.Token {
 		w.follow(tx, p, &a, x, then)
 	}
@@ -223,6 +234,9 @@ func (w *away) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then v
 		}
 		if then == failedAt {
 			p.failed(a.Place)
+			if x.Refusal != nil {
+				p.shun(a.Place, x.Refusal.Message, tx.Now())
+			}
 		}
 		p.keep(Round{At: tx.Now(), Result: "remote " + a.Place.Remote + ": " + why + "; trying elsewhere"})
 		p.forget()

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -89,12 +90,20 @@ func (b *board) take(at Place, token string) {
 	b.change(at, func(k *Known) { k.less(at.Location) })
 }
 
+// at returns what is known of a location, or nil.
+func (k *Known) at(location string) *RemotePlace {
+	for i := range k.Places {
+		if k.Places[i].Location == location {
+			return &k.Places[i]
+		}
+	}
+	return nil
+}
+
 // less counts one free process less.
 func (k *Known) less(location string) {
-	for i := range k.Places {
-		if l := &k.Places[i]; l.Location == location && l.Free > 0 {
-			l.Free--
-		}
+	if l := k.at(location); l != nil && l.Free > 0 {
+		l.Free--
 	}
 }
 
@@ -104,6 +113,7 @@ func (b *board) created(token string) {
 	defer b.mu.Unlock()
 	if t := b.taken[token]; t != nil {
 		t.created = time.Now()
+		b.prune(t.at.Remote)
 	}
 }
 
@@ -116,34 +126,43 @@ func (b *board) over(token string) {
 	}
 }
 
+// prune forgets the attempts for which a remote has a game session, unless a survey of it that
+// may not have seen that is under way. b.mu must be held.
+func (b *board) prune(remote string) {
+	for _, d := range b.known {
+		if d.Remote == remote && d.running {
+			return
+		}
+	}
+	maps.DeleteFunc(b.taken, func(_ string, t *taken) bool { return t.at.Remote == remote && !t.created.IsZero() })
+}
+
 // since counts the processes of a fleet that a survey which began at a time may not have
 // seen as taken. b.mu must be held.
 func (b *board) since(k *Known, began time.Time) {
-	for token, t := range b.taken {
-		switch {
-		case t.at.Remote != k.Remote || t.at.FleetID != k.FleetID:
-		case t.created.IsZero() || !t.created.Before(began):
+	for _, t := range b.taken {
+		if t.at.Remote == k.Remote && t.at.FleetID == k.FleetID && (t.created.IsZero() || !t.created.Before(began)) {
 			k.less(t.at.Location)
-		default:
-			delete(b.taken, token)
 		}
 	}
 }
 
-// refused excludes a place that refused an attempt, until the next survey.
+// refused excludes what a refusal of an attempt is about, until the next survey: the location if
+// it is full or unknown, otherwise the fleet. A refusal of the request is about neither.
 func (b *board) refused(at Place, no *Refusal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.change(at, func(k *Known) {
-		if no.Kind == Full {
-			for i := range k.Places {
-				if l := &k.Places[i]; l.Location == at.Location {
-					l.Free = 0
-				}
-			}
-			return
+		l := k.at(at.Location)
+		switch {
+		case no.Kind == Refused:
+		case no.Kind == Full && l != nil:
+			l.Free = 0
+		case no.Kind == Missing && l != nil:
+			l.Why = no.Message
+		default:
+			k.Outcome, k.Why = RemoteAway, no.Message
 		}
-		k.Outcome, k.Why = RemoteAway, no.Message
 	})
 }
 
@@ -224,6 +243,7 @@ func (w *away) askOne(ctx context.Context, running *sync.WaitGroup, r Remote, de
 		if d.note(found, err, r, time.Now()); err == nil {
 			w.board.since(d.Known, began)
 		}
+		w.board.prune(r.Name())
 		changed := before.Outcome != d.Outcome || d.Outcome == ""
 		w.board.mu.Unlock()
 		if changed {

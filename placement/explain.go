@@ -69,7 +69,7 @@ func (s *Service) newRoundsAt(r store.Reader, now time.Time, away Board) *rounds
 	return &roundsAt{p: newPlanner(&s.t, r, s, now, away), lines: map[string]*line{}}
 }
 
-// of returns the round of a waiting placement, and when its latency cap changes next. In
+// of returns the round of a waiting placement, and when another is due. In
 // that round, a candidate that the placement could use is CHOSEN, although nothing is
 // placed.
 func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
@@ -85,7 +85,7 @@ func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	if best != nil {
 		round.Result = "about to be placed on " + best.Place.String()
 	}
-	return round, x.nextCap(p)
+	return round, x.next(p)
 }
 
 // roundsAtOnce is the most rounds that one transaction writes.

@@ -111,6 +111,9 @@ func (x *judge) verdict(c *candidate, behind bool) Verdict {
 
 func (x *judge) verdictOf(c *candidate, outcome Outcome) Verdict {
 	v := Verdict{Place: c.Place, Outcome: outcome, Why: c.why, Failed: x.rank.failed(c.Place)}
+	if f := x.rank.shunned(c.Place, x.now); f != nil && c.usable == "" {
+		v.Why = "it refused this placement: " + f.Why
+	}
 	if at := x.request.at(c.Location); at != nil {
 		v.Latency = &at.Mean
 		if outcome == OverLatencyCap {

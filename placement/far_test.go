@@ -22,10 +22,14 @@ type far struct {
 	name     string
 	free     int
 	cost     float64
-	losses   int  // in 100 calls, how many get no answer
-	refuses  int  // in 100 creations
-	cut      bool // nothing is reached
-	survives bool // game sessions neither fail nor end
+	losses   int                       // in 100 calls, how many get no answer
+	refuses  int                       // in 100 creations
+	cut      bool                      // nothing is reached
+	survives bool                      // game sessions neither fail nor end
+	mute     func(what string) bool    // requests that get no answer, though they are carried out
+	blind    func(what string) bool    // requests for which there are no game sessions
+	lingers  time.Duration             // how long a game session is TERMINATING
+	denies   func(r *Request) *Refusal // of a creation; nil allows it
 	sessions map[string]*farSession
 	calls    map[string]int // by operation
 	late     sync.WaitGroup // requests that are carried out after their sender gave up
@@ -65,6 +69,7 @@ func (f *far) set(change func()) {
 func (f *far) call(ctx context.Context, what string, do func() error) error {
 	f.mu.Lock()
 	f.calls[what]++
+	mute := f.mute != nil && f.mute(what)
 	cut, lost, before := f.cut, f.rand.IntN(100) < f.losses, f.rand.IntN(3)
 	there, back := time.Duration(f.rand.IntN(200))*time.Millisecond, time.Duration(f.rand.IntN(200))*time.Millisecond
 	later := time.Duration(f.rand.IntN(int(lateness / 2)))
@@ -89,7 +94,7 @@ func (f *far) call(ctx context.Context, what string, do func() error) error {
 	time.Sleep(there)
 	err := carryOut()
 	time.Sleep(back)
-	if lost || ctx.Err() != nil {
+	if lost || mute || ctx.Err() != nil {
 		return errLost
 	}
 	return err
@@ -100,6 +105,7 @@ func (s *farSession) now() RemoteSession {
 	switch t := time.Now(); {
 	case !s.endAt.IsZero() && !t.Before(s.endAt):
 		s.Status = session.Terminated
+	case s.Status == session.Terminating:
 	case s.Status == session.Activating && !t.Before(s.activeAt):
 		s.Status = session.Active
 	}
@@ -114,11 +120,16 @@ func (f *far) Survey(ctx context.Context, _ string) (found Survey, err error) {
 	return found, err
 }
 
-func (f *far) Create(ctx context.Context, at Place, token string, _ *Request) (made RemoteSession, err error) {
+func (f *far) Create(ctx context.Context, at Place, token string, r *Request) (made RemoteSession, err error) {
 	err = f.call(ctx, "Create", func() error {
 		if s := f.byToken(token); s != nil {
 			made = s.now()
 			return nil
+		}
+		if f.denies != nil {
+			if no := f.denies(r); no != nil {
+				return no
+			}
 		}
 		if f.rand.IntN(100) < f.refuses {
 			return &Refusal{Kind: []RefusalKind{Refused, Throttled, WrongStatus}[f.rand.IntN(3)], Message: "no"}
@@ -159,7 +170,7 @@ func (f *far) Find(ctx context.Context, at Place, token string) (RemoteSession, 
 func (f *far) with(ctx context.Context, what, id string, do func(*farSession) error) error {
 	return f.call(ctx, what, func() error {
 		s := f.sessions[id]
-		if s == nil {
+		if s == nil || f.blind != nil && f.blind(what) {
 			return &Refusal{Kind: Missing, Message: "NotFoundException"}
 		}
 		s.now()
@@ -193,10 +204,10 @@ func (f *far) Reserved(ctx context.Context, id string) (all []Placed, err error)
 
 func (f *far) Terminate(ctx context.Context, id string) error {
 	return f.with(ctx, "Terminate", id, func(s *farSession) error {
-		if s.Status == session.Terminated {
+		if s.Status == session.Terminated || s.Status == session.Terminating {
 			return &Refusal{Kind: WrongStatus, Message: "InvalidGameSessionStatusException"}
 		}
-		s.Status, s.endAt = session.Terminated, time.Now()
+		s.Status, s.endAt = session.Terminating, time.Now().Add(f.lingers)
 		f.free++
 		return nil
 	})
@@ -216,7 +227,7 @@ func (f *far) live() []farSession {
 	defer f.mu.Unlock()
 	var all []farSession
 	for _, s := range f.sessions {
-		if !s.now().ended() {
+		if !s.now().gone() {
 			now := *s
 			now.players = slices.Clone(s.players)
 			all = append(all, now)

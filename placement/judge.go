@@ -4,19 +4,22 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // judge applies the rules currently in force to one waiting placement.
 type judge struct {
 	request  *Request
 	rank     ranking
+	now      time.Time
 	waited   time.Duration
 	cap      int           // latency cap in force, ms, or noCap
 	capUntil time.Duration // when the cap changes, since the start; 0 means never
 }
 
 func newJudge(rules *rules, p *Placement, r *Request, now time.Time) judge {
-	x := judge{request: r, rank: newRanking(rules, p, r), waited: now.Sub(p.Started)}
+	x := judge{request: r, rank: newRanking(rules, p, r), now: now, waited: now.Sub(p.Started)}
 	if len(r.Summary) > 0 {
 		x.cap, x.capUntil = capAt(rules.policies, x.waited)
 	}
@@ -28,6 +31,8 @@ func (x *judge) forbids(c *candidate) Outcome {
 	switch {
 	case c.usable != "":
 		return c.usable
+	case x.rank.shunned(c.Place, x.now) != nil:
+		return RemoteAway
 	case x.onlyOverride() && !slices.Contains(x.rank.override, c.Location):
 		return NotInOverride
 	case x.overCap(c.Location):
@@ -50,12 +55,18 @@ func (x *judge) overCap(location string) bool {
 	return at != nil && at.Max > float32(x.cap)
 }
 
-// nextCap returns when the cap changes, or zero.
-func (x *judge) nextCap(p *Placement) time.Time {
-	if x.capUntil == 0 {
-		return time.Time{}
+// next returns when the cap changes, or a place that refused the placement may be used again;
+// zero if neither ever does.
+func (x *judge) next(p *Placement) (at time.Time) {
+	if x.capUntil != 0 {
+		at = p.Started.Add(x.capUntil)
 	}
-	return p.Started.Add(x.capUntil)
+	for i := range p.Failures {
+		if until := p.Failures[i].Until; until.After(x.now) {
+			at = wake.Earliest(at, until)
+		}
+	}
+	return at
 }
 
 // noCap means that there is no cap.

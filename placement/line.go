@@ -23,7 +23,7 @@ type line struct {
 	from   string       // index key of the last one read
 	id     string       // and its id
 	last   *Placement   // the last one considered
-	until  time.Time    // when a cap next changes for one that was held back
+	until  time.Time    // when the rules next change for one that was held back
 }
 
 func newLine(p *planner, q *Queue) *line {
@@ -55,9 +55,8 @@ func (l *line) next() *Placement {
 	return first
 }
 
-// heldBack records that the rules exclude a placement from every free place until its cap
-// changes.
-func (l *line) heldBack(capChange time.Time) { l.until = wake.Earliest(l.until, capChange) }
+// heldBack records that the rules exclude a placement from every free place until a time.
+func (l *line) heldBack(until time.Time) { l.until = wake.Earliest(l.until, until) }
 
 // held is what a plan remembers for the next one, by queue. It reduces the work but never
 // changes the result.
@@ -84,7 +83,7 @@ func (l *line) hold(p *planner) heldLine {
 }
 
 // resume skips placements that are known to be held back, unless another place has room
-// now, or the queue or a cap has changed.
+// now, or the queue or the rules for one have changed.
 func (l *line) resume(h heldLine, p *planner) {
 	if h.queue != l.queue || h.upTo == nil || (!h.until.IsZero() && !p.now.Before(h.until)) {
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // candidate is a fleet's location as a queue may use it.
@@ -68,6 +69,16 @@ func (k *ranking) compare(a, b *candidate) int {
 		}
 	}
 	return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.Location, b.Location))
+}
+
+// shunned returns the failure that excludes a place, or nil.
+func (k *ranking) shunned(at Place, now time.Time) *Failure {
+	for i := range k.failures {
+		if f := &k.failures[i]; f.Place == at && f.Until.After(now) {
+			return f
+		}
+	}
+	return nil
 }
 
 // failed returns how often the placement failed at a place.

@@ -107,6 +107,11 @@ func (at Place) String() string {
 type Failure struct {
 	Place
 	Times int `json:"times"`
+
+	// Until is until when this placement does not use the place, whose remote refused it;
+	// zero if it may. Why is the refusal.
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitzero"`
 }
 
 // Over reports whether the placement has ended.
@@ -138,6 +143,18 @@ func (p *Placement) failed(at Place) {
 	}
 	p.Failures[i].Times++
 }
+
+// shun excludes a place, which failed now, from this placement for a while: the same request
+// would be refused again.
+func (p *Placement) shun(at Place, why string, now time.Time) {
+	i := slices.IndexFunc(p.Failures, func(f Failure) bool { return f.Place == at })
+	f := &p.Failures[i]
+	f.Why, f.Until = why, now.Add(backoff(firstShunned, longestShunned, f.Times-1))
+}
+
+// How long a place that refused a placement is excluded from it: after the first refusal, and
+// at most.
+const firstShunned, longestShunned = time.Second, time.Minute
 
 // forget clears what belongs to the attempt that is over.
 func (p *Placement) forget() {

@@ -138,6 +138,8 @@ func (p *planner) candidatesAway(cs []candidate, q *Queue, i int, destination st
 	for _, l := range known.Places {
 		c := candidate{Place: Place{known.FleetID, l.Location, known.Remote}, destination: i, cost: known.Cost}
 		switch {
+		case l.Why != "":
+			c.usable, c.why = RemoteAway, l.Why
 		case !l.Active:
 			c.usable = FleetNotActive
 		case !q.allows(l.Location):
@@ -183,7 +185,7 @@ func (p *planner) step(l *line) bool {
 		x := newJudge(&l.rules, waiting, p.t.requests.Get(p.r, waiting.ID), p.now)
 		best := p.best(&x, l.candidates)
 		if best == nil {
-			l.heldBack(x.nextCap(waiting))
+			l.heldBack(x.next(waiting))
 			continue
 		}
 		p.left[best.Place]--

@@ -56,7 +56,8 @@ type Survey struct {
 type RemotePlace struct {
 	Location string `json:"location"`
 	Active   bool   `json:"active"`
-	Free     int    `json:"free"` // processes without a game session, as last surveyed
+	Free     int    `json:"free"`         // processes without a game session, as last surveyed
+	Why      string `json:"why,omitzero"` // the remote refused an attempt there since, and why
 }
 
 // RemoteSession is a game session at a remote.
@@ -68,10 +69,14 @@ type RemoteSession struct {
 	Port      int            `json:"port,omitzero"`
 }
 
-// ended reports whether the game session takes no players any more and never will.
+// ended reports whether the game session takes no players any more and never will. It may
+// still have its process.
 func (s RemoteSession) ended() bool {
 	return s.ID != "" && s.Status != session.Activating && s.Status != session.Active
 }
+
+// gone reports whether nothing is left of the game session.
+func (s RemoteSession) gone() bool { return s.ended() && s.Status != session.Terminating }
 
 // Refusal is an answer of a remote that says that nothing was done, and why.
 type Refusal struct {
@@ -91,7 +96,8 @@ const (
 	WrongStatus RefusalKind = "STATUS"      // the status of the fleet or game session excludes it
 	Unreachable RefusalKind = "UNREACHABLE" // no connection could be made, so nothing was sent
 	Throttled   RefusalKind = "THROTTLED"   // too many requests
-	Refused     RefusalKind = "REFUSED"     // anything else: permissions, a member that it does not take
+	Denied      RefusalKind = "DENIED"      // the credentials are unknown, or do not permit it
+	Refused     RefusalKind = "REFUSED"     // anything else, such as a member that it does not take: what it says is about the request
 )
 
 // RefusalOf returns the refusal that an error is, or nil.

@@ -189,6 +189,7 @@ func remoteHistory(t *rapid.T) {
 	remotes := []*far{newFar("x", 3, rapid.Uint64().Draw(t, "seed x")), newFar("y", 3, rapid.Uint64().Draw(t, "seed y"))}
 	for _, r := range remotes {
 		r.losses, r.refuses = rapid.IntRange(0, 60).Draw(t, "losses"), rapid.IntRange(0, 20).Draw(t, "refusals")
+		r.lingers = time.Duration(rapid.IntRange(0, 90).Draw(t, "lingers")) * time.Second
 	}
 	c := newCell(t, driver, Options{Remotes: all(remotes)})
 	defer func() { c.Close() }()

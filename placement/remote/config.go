@@ -47,6 +47,16 @@ type Config struct {
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 }
 
+// Bounds of what a configuration may say. No price of an hour or rate of requests that is meant
+// is above them.
+const (
+	maxPrice        = 1e6
+	maxRequests     = 1e5
+	maxTimeout      = 5 * time.Minute
+	maxPoll         = time.Hour
+	defaultRequests = 50
+)
+
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // Check sets the defaults in place, and returns an error that names an invalid setting.
@@ -70,7 +80,7 @@ func Check(all []Config, home arn.Home) error {
 func (c *Config) check(home arn.Home) error {
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	c.Poll = cmp.Or(c.Poll, 5*time.Second)
-	c.RequestsPerSecond = cmp.Or(c.RequestsPerSecond, 50)
+	c.RequestsPerSecond = cmp.Or(c.RequestsPerSecond, defaultRequests)
 	switch {
 	case !nameForm.MatchString(c.Name):
 		return errors.New("name: required, 1 to 64 of a-z A-Z 0-9 _ -")
@@ -82,14 +92,14 @@ func (c *Config) check(home arn.Home) error {
 		return fmt.Errorf("region and account: %s and %s are this server's own, so ARNs would not tell which fleets are whose; start one of the two with another --region or --account", c.Region, c.Account)
 	case (c.AccessKeyID == "") != (c.SecretFile == ""):
 		return errors.New("access_key_id and secret_file: give both or none")
-	case c.PricePerHour < 0:
-		return fmt.Errorf("price_per_hour: %v is below 0", c.PricePerHour)
-	case c.Timeout < 0:
-		return fmt.Errorf("timeout: %v is below 0", c.Timeout)
-	case c.Poll < time.Second:
-		return fmt.Errorf("poll: %v; at least 1s", c.Poll)
-	case c.RequestsPerSecond < 0:
-		return fmt.Errorf("requests_per_second: %v is below 0", c.RequestsPerSecond)
+	case !(c.PricePerHour >= 0 && c.PricePerHour <= maxPrice): // not a number, too
+		return fmt.Errorf("price_per_hour: %v is not a price from 0 to %g; leave it out for the cost of the fleet", c.PricePerHour, maxPrice)
+	case c.Timeout < 0 || c.Timeout > maxTimeout:
+		return fmt.Errorf("timeout: %v is not above 0 and at most %v; leave it out for 5s", c.Timeout, maxTimeout)
+	case c.Poll < time.Second || c.Poll > maxPoll:
+		return fmt.Errorf("poll: %v is not from 1s to %v; leave it out for 5s", c.Poll, maxPoll)
+	case !(c.RequestsPerSecond > 0 && c.RequestsPerSecond <= maxRequests):
+		return fmt.Errorf("requests_per_second: %v is not above 0 and at most %g; leave it out for %d", c.RequestsPerSecond, maxRequests, defaultRequests)
 	}
 	if _, err := c.credentials(); err != nil {
 		return err

@@ -38,9 +38,14 @@ const mostConnections = 64
 func open(c Config) *Remote {
 	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxConnsPerHost, t.MaxIdleConnsPerHost = mostConnections, mostConnections
-	})
+		t.MaxResponseHeaderBytes = maxBody
+	}).GetTransport()
+	client := &http.Client{
+		Transport:     bounded{transport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signed request is for one host
+	}
 	o := gamelift.Options{
-		Region: c.Region, Credentials: aws.NewCredentialsCache(&c), HTTPClient: transport,
+		Region: c.Region, Credentials: aws.NewCredentialsCache(&c), HTTPClient: client,
 		Retryer: aws.NopRetryer{}, // what may be repeated, and when, is the caller's business
 		AppID:   "muster",
 	}
@@ -89,6 +94,21 @@ var kinds = map[string]placement.RefusalKind{
 	"RequestLimitExceeded":                 placement.Throttled,
 	"Throttling":                           placement.Throttled,
 	"IdempotentParameterMismatchException": placement.Refused,
+	"UnauthorizedException":                placement.Denied,
+	"AccessDeniedException":                placement.Denied,
+	"AccessDenied":                         placement.Denied,
+	"NotAuthorized":                        placement.Denied,
+	"UnrecognizedClientException":          placement.Denied,
+	"InvalidClientTokenId":                 placement.Denied,
+	"InvalidSignatureException":            placement.Denied,
+	"SignatureDoesNotMatch":                placement.Denied,
+	"IncompleteSignature":                  placement.Denied,
+	"MissingAuthenticationToken":           placement.Denied,
+	"MissingAuthenticationTokenException":  placement.Denied,
+	"ExpiredToken":                         placement.Denied,
+	"ExpiredTokenException":                placement.Denied,
+	"RequestExpired":                       placement.Denied,
+	"OptInRequired":                        placement.Denied,
 }
 
 // answerOf returns a *placement.Refusal if an error says that nothing was done.
@@ -104,9 +124,12 @@ func answerOf(err error) error {
 	}
 	response, answered := errors.AsType[*awshttp.ResponseError](err)
 	if !answered {
-		return err
+		return short(err)
 	}
 	status := response.HTTPStatusCode()
+	if to := response.Response.Header.Get("Location"); status >= 300 && status < 400 {
+		return &placement.Refusal{Kind: placement.Denied, Message: cut(fmt.Sprintf("endpoint: it answers with a redirect to %q, which is not followed; set the address that answers itself", to))}
+	}
 	code, message := strconv.Itoa(status), response.Error()
 	if named, ok := errors.AsType[smithy.APIError](err); ok {
 		// In CBOR the client leaves the namespace of the API before codes that it does not know.
@@ -118,11 +141,13 @@ func answerOf(err error) error {
 	case status == http.StatusTooManyRequests:
 		kind = placement.Throttled
 	case status < 400 || status >= 500 || status == http.StatusRequestTimeout:
-		return err
+		return short(err)
+	case !known && (status == http.StatusUnauthorized || status == http.StatusForbidden):
+		kind = placement.Denied
 	case !known:
 		kind = placement.Refused
 	}
-	return &placement.Refusal{Kind: kind, Message: message}
+	return &placement.Refusal{Kind: kind, Message: cut(message)}
 }
 
 // Create implements placement.Remote.
@@ -159,12 +184,15 @@ func optional(s string) *string {
 // reference, GameSession: an id has at most 256 characters).
 const maxText = 256
 
+// isText reports whether what a remote names can be kept.
+func isText(s string) bool { return s != "" && len(s) <= maxText && utf8.ValidString(s) }
+
 func sessionOf(g *types.GameSession) (placement.RemoteSession, error) {
 	if g == nil || aws.ToString(g.GameSessionId) == "" {
 		return placement.RemoteSession{}, errors.New("the answer has no game session")
 	}
-	for _, text := range []*string{g.GameSessionId, g.IpAddress, g.DnsName} {
-		if text != nil && (len(*text) > maxText || !utf8.ValidString(*text)) {
+	for _, text := range []*string{g.GameSessionId, g.IpAddress, g.DnsName, (*string)(&g.Status)} {
+		if text != nil && *text != "" && !isText(*text) {
 			return placement.RemoteSession{}, &placement.Refusal{Kind: placement.Refused, Message: "the answer has a game session whose id or address is too long, or no text"}
 		}
 	}
@@ -217,7 +245,7 @@ func (r *Remote) Reserve(ctx context.Context, id string, players []session.Joini
 // placedIn appends the player sessions that have a slot.
 func placedIn(placed []placement.Placed, all []types.PlayerSession) []placement.Placed {
 	for _, p := range all {
-		if p.Status != types.PlayerSessionStatusTimedout {
+		if p.Status != types.PlayerSessionStatusTimedout && isText(aws.ToString(p.PlayerSessionId)) {
 			placed = append(placed, placement.Placed{PlayerID: aws.ToString(p.PlayerId), PlayerSessionID: aws.ToString(p.PlayerSessionId)})
 		}
 	}
@@ -228,16 +256,15 @@ func placedIn(placed []placement.Placed, all []types.PlayerSession) []placement.
 func (r *Remote) Reserved(ctx context.Context, id string) ([]placement.Placed, error) {
 	var all []placement.Placed
 	in := &gamelift.DescribePlayerSessionsInput{GameSessionId: &id, Limit: aws.Int32(100)}
-	for {
+	err := pages(func() (*string, error) {
 		out, err := call(ctx, r, r.api.DescribePlayerSessions, in)
 		if err != nil {
 			return nil, err
 		}
-		all = placedIn(all, out.PlayerSessions)
-		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
-			return all, nil
-		}
-	}
+		all, in.NextToken = placedIn(all, out.PlayerSessions), out.NextToken
+		return out.NextToken, nil
+	})
+	return all, err
 }
 
 // Terminate implements placement.Remote. A process on a compute of an Anywhere fleet cannot

@@ -2,13 +2,10 @@ package remote
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/fxamacker/cbor/v2"
 
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/placement"
@@ -17,22 +14,17 @@ import (
 // answering returns a remote that answers each request with a status and a body.
 func answering(t *testing.T, status int, body any) *Remote {
 	t.Helper()
-	text, err := cbor.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/cbor")
-		w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
-		w.WriteHeader(status)
-		_, _ = w.Write(text)
-	}))
-	t.Cleanup(server.Close)
+	return servedBy(t, func(w http.ResponseWriter, _ *http.Request) { in(w, status, body) })
+}
+
+// at returns a remote at a URL.
+func at(t *testing.T, url string) *Remote {
+	t.Helper()
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all := []Config{{Name: "there", Region: "eu-west-1", Account: "222222222222", Endpoint: server.URL, AccessKeyID: "AKIDANY", SecretFile: secret}}
+	all := []Config{{Name: "there", Region: "eu-west-1", Account: "222222222222", Endpoint: url, AccessKeyID: "AKIDANY", SecretFile: secret}}
 	if err := Check(all, arn.Home{Region: "us-east-1", Account: "000000000000"}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +36,7 @@ func answering(t *testing.T, status int, body any) *Remote {
 // there may be a game session.
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	at := placement.Place{FleetID: "fleet-1", Location: "custom-a"}
+	at := somewhere
 	made := func(fleetID, token string) any {
 		id := arn.Home{Region: "eu-west-1"}.OfSession(fleetID, at.Location, token)
 		return map[string]any{"GameSession": map[string]any{"GameSessionId": id, "Status": "ACTIVATING", "IpAddress": "192.0.2.9", "Port": 7000}}

@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,9 @@ func (r *Remote) Survey(ctx context.Context, destination string) (found placemen
 			return found, err
 		}
 		fleetID = aws.ToString(out.FleetId)
+		if !isText(fleetID) {
+			return found, fmt.Errorf("the alias leads to no fleet with an id of at most %d bytes", maxText)
+		}
 	}
 	found.FleetID, found.Cost = fleetID, r.config.PricePerHour
 	status, err := r.fleet(ctx, &found)
@@ -75,8 +79,9 @@ func (r *Remote) fleet(ctx context.Context, found *placement.Survey) (status str
 	}
 	f := out.FleetAttributes[0]
 	if a := f.AnywhereConfiguration; a != nil {
-		cost, _ := strconv.ParseFloat(aws.ToString(a.Cost), 64) // a fleet without a cost costs 0
-		found.Cost = cmp.Or(found.Cost, cost)
+		if cost, err := strconv.ParseFloat(aws.ToString(a.Cost), 64); err == nil && cost >= 0 && cost <= maxPrice { // a fleet without a cost costs 0
+			found.Cost = cmp.Or(found.Cost, cost)
+		}
 	}
 	return string(f.Status), nil
 }
@@ -86,7 +91,7 @@ func (r *Remote) fleet(ctx context.Context, found *placement.Survey) (status str
 func (r *Remote) places(ctx context.Context, fleetID string) ([]placement.RemotePlace, error) {
 	var all []placement.RemotePlace
 	in := &gamelift.DescribeFleetLocationAttributesInput{FleetId: &fleetID}
-	for {
+	err := pages(func() (*string, error) {
 		out, err := call(ctx, r, r.api.DescribeFleetLocationAttributes, in)
 		if err != nil {
 			return nil, err
@@ -96,6 +101,9 @@ func (r *Remote) places(ctx context.Context, fleetID string) ([]placement.Remote
 				continue // says nothing
 			}
 			place := placement.RemotePlace{Location: aws.ToString(l.LocationState.Location), Active: serves(string(l.LocationState.Status))}
+			if !isText(place.Location) || len(all) >= mostPlaces {
+				return nil, fmt.Errorf("fleet %.64q has a location without a name of at most %d bytes, or more than %d locations", fleetID, maxText, mostPlaces)
+			}
 			if place.Active {
 				if place.Free, err = r.free(ctx, fleetID, place.Location); err != nil {
 					return nil, err
@@ -103,11 +111,14 @@ func (r *Remote) places(ctx context.Context, fleetID string) ([]placement.Remote
 			}
 			all = append(all, place)
 		}
-		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
-			return all, nil
-		}
-	}
+		in.NextToken = out.NextToken
+		return out.NextToken, nil
+	})
+	return all, err
 }
+
+// mostPlaces is the most locations that a fleet of a remote may have.
+const mostPlaces = 1000
 
 // free returns how many processes of a location have no game session.
 func (r *Remote) free(ctx context.Context, fleetID, location string) (int, error) {

@@ -1,0 +1,162 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/session"
+)
+
+// withFault runs f with a remote that comes first in a queue, and a free process here.
+func withFault(t *testing.T, r *far, f func(c *cell, here *fleet.Fleet)) {
+	t.Helper()
+	r.survives = true
+	withFar(t, func(c *cell, here *fleet.Fleet, q Queue) {
+		q.Destinations = append(q.Destinations, c.fleetARN(here))
+		q.Priority = []Criterion{ByDestination}
+		q.Timeout = 10 * time.Minute
+		c.create(q)
+		celltest.Pass(10 * time.Second) // the remote has been asked
+		c.process(here.ID, "custom-here", activates)
+		f(c, here)
+		if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
+			t.Errorf("%d attempts are left", n)
+		}
+		if len(c.places.away.errands) != 0 || len(c.places.away.board.taken) != 0 {
+			t.Errorf("what is kept in memory of attempts that are settled: %d errands, %d processes", len(c.places.away.errands), len(c.places.away.board.taken))
+		}
+	}, r)
+}
+
+// begin starts a placement for ann.
+func (c *cell) begin(id string) {
+	c.Helper()
+	_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}}})
+	c.Must(err)
+}
+
+// isAt checks that a placement is FULFILLED at a fleet.
+func (c *cell) isAt(id, fleetID string) {
+	c.Helper()
+	if p := c.get(id); p.Status != Fulfilled || arn.SessionFleet(p.GameSessionID) != fleetID {
+		c.Errorf("%s is %s at %q, want fleet %s", id, p.Status, p.GameSessionID, fleetID)
+	}
+}
+
+// A remote whose answers are lost holds a placement up for a bounded time: until it says by the
+// token that there is no game session, or has been silent for too long. What was created
+// nevertheless is ended once that is possible.
+func TestRemote_Silent(t *testing.T) {
+	for name, test := range map[string]struct {
+		mute   []string      // requests whose answers are lost
+		blind  bool          // the remote says that it has no game session
+		within time.Duration // the placement is here
+	}{
+		"everything":           {[]string{"Create", "Describe", "Survey", "Reserve", "Reserved", "Terminate"}, false, longestSilence + 15*time.Second},
+		"creations":            {[]string{"Create"}, true, 10 * time.Second},
+		"once it was created":  {[]string{"Describe", "Survey", "Reserve", "Reserved", "Terminate"}, false, longestSilence + 15*time.Second},
+		"the players' slots":   {[]string{"Reserve", "Reserved", "Survey"}, false, longestSilence + 15*time.Second},
+		"creations of nothing": {[]string{"Create", "Survey"}, true, 10 * time.Second},
+	} {
+		r := newFar("r", 1, 1)
+		withFault(t, r, func(c *cell, here *fleet.Fleet) {
+			r.set(func() {
+				r.mute = func(what string) bool { return slices.Contains(test.mute, what) }
+				if test.blind {
+					r.blind = func(string) bool { return true }
+				}
+			})
+			c.begin("p")
+			celltest.Pass(test.within)
+			t.Log(name)
+			c.isAt("p", here.ID)
+			if n := r.calls["Create"]; n > 12 {
+				t.Errorf("%s: %d requests to create a game session were sent", name, n)
+			}
+			r.set(func() { r.mute, r.blind = nil, nil })
+			celltest.Pass(lateness + 2*time.Minute)
+			if n := len(r.live()); n != 0 {
+				t.Errorf("%s: %d game sessions are left at the remote", name, n)
+			}
+		})
+	}
+}
+
+// A game session that the remote does not know any more may be shown again: it is ended first,
+// or has been absent for as long as it may appear.
+func TestRemote_Vanished(t *testing.T) {
+	r := newFar("r", 1, 1)
+	withFault(t, r, func(c *cell, here *fleet.Fleet) {
+		r.set(func() { r.blind = func(what string) bool { return what != "Create" } })
+		c.begin("p")
+		celltest.Pass(30 * time.Second)
+		c.isAt("p", here.ID)
+		if n := len(r.live()); n != 1 {
+			t.Fatalf("%d game sessions are at the remote", n)
+		}
+		r.set(func() { r.blind = nil })
+		celltest.Pass(2 * time.Minute)
+		if n := len(r.live()); n != 0 {
+			t.Errorf("%d game sessions are left at the remote", n)
+		}
+	})
+}
+
+// A game session that was told to end is asked after until it has.
+func TestRemote_Terminating(t *testing.T) {
+	r := newFar("r", 1, 1)
+	r.lingers = 5 * time.Minute
+	withFault(t, r, func(c *cell, here *fleet.Fleet) {
+		r.set(func() { r.mute = func(what string) bool { return what == "Reserve" || what == "Reserved" } })
+		c.begin("p")
+		celltest.Pass(5 * time.Second)
+		_, _, err := c.places.Stop(c.Ctx, "p")
+		c.Must(err)
+		celltest.Pass(3 * time.Minute)
+		if n := c.places.t.attempts.Len(c.Store.View()); n != 1 || len(r.live()) != 1 {
+			t.Errorf("%d attempts are kept for %d game sessions that are being ended", n, len(r.live()))
+		}
+		celltest.Pass(5 * time.Minute)
+	})
+}
+
+// A remote that refuses what one placement asks for is still used for all others, and is not
+// asked for the same again and again.
+func TestRemote_RefusedRequest(t *testing.T) {
+	r := newFar("r", 10, 1)
+	r.denies = func(r *Request) *Refusal {
+		if r.Name == "odd" {
+			return &Refusal{Kind: Refused, Message: "InvalidRequestException: Name"}
+		}
+		return nil
+	}
+	withFault(t, r, func(c *cell, here *fleet.Fleet) {
+		for i := range 3 {
+			_, err := c.start("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
+			c.Must(err)
+			celltest.Pass(time.Second)
+			c.begin(fmt.Sprint("p-", i))
+			celltest.Pass(5 * time.Second)
+			c.isAt(fmt.Sprint("p-", i), "fleet-r")
+		}
+		c.isAt("odd-0", here.ID)
+		celltest.Pass(5 * time.Minute)
+		if p := c.get("odd-1"); p.Status != Pending {
+			t.Errorf("odd-1 is %s", p.Status)
+		}
+		e, err := c.places.Explain(c.Ctx, "odd-1")
+		c.Must(err)
+		if v := e.Now.Candidates[len(e.Now.Candidates)-1]; v.Outcome != RemoteAway || v.Text != "it refused this placement: InvalidRequestException: Name" {
+			t.Errorf("explained as %+v", v)
+		}
+		if n := r.calls["Create"]; n > 30 {
+			t.Errorf("%d requests to create a game session were sent for 6 placements, of which 2 are refused", n)
+		}
+		celltest.Pass(15 * time.Minute)
+	})
+}
