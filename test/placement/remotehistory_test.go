@@ -1,0 +1,295 @@
+package placement
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/test/node"
+)
+
+var killsFor = flag.Duration("for", 0, "how long TestRemotes_History kills; 0 is each side once")
+
+// TestRemotes_History places from several clients at once, some of whom change their minds,
+// while either side is killed, and checks by the history of what all saw that each placement is
+// in one order of events for everybody: it is never lost, and has one game session or none.
+func TestRemotes_History(t *testing.T) {
+	node.Path(t)
+	there := newMortal(t, "eu-west-1", "222222222222")
+	file := filepath.Join(t.TempDir(), "remotes.yaml")
+	text := fmt.Sprintf("- {name: there, region: eu-west-1, account: '222222222222', endpoint: %q, access_key_id: AKIDANY, secret_file: %q, poll: 1s, timeout: 3s}\n",
+		there.url, there.config.SecretFile)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := newMortal(t, "us-east-1", "000000000000", "--remotes", file)
+	h := &homeOf{T: t, realm: home.realm}
+	h.queue("q", []string{there.place.FleetARN, there.other.FleetARN, home.place.FleetARN}, types.PriorityTypeDestination)
+	s := &saga{homeOf: h, home: home, there: there, begun: time.Now()}
+	ctx, end := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for i := range 4 {
+		clients.Go(func() { s.client(ctx, i) })
+	}
+	kills := 0
+	for begun := time.Now(); kills < 2 || time.Since(begun) < *killsFor; kills++ {
+		seen := s.placed.Load()
+		for s.placed.Load() < seen+4 && wake.Sleep(ctx, 10*time.Millisecond) { // the load loads
+		}
+		wake.Sleep(ctx, time.Duration(rand.IntN(100))*time.Millisecond) // at any instant
+		victim := []*mortal{there, home}[kills%2]
+		victim.process.Kill()
+		victim.again(t)
+	}
+	end()
+	clients.Wait()
+	s.settle()
+	result := porcupine.CheckOperationsTimeout(placements(), s.history, time.Minute)
+	remote := 0
+	for _, op := range s.history {
+		if saw, ok := op.Output.(seen); ok && op.Input.(request).what == "settled" && strings.Contains(strings.Join(saw.live, ""), there.place.FleetID) {
+			remote++
+		}
+	}
+	t.Logf("%d kills; %d placements, of which %d are at the remote; %d operations: %s", kills, s.started.Load(), remote, len(s.history), result)
+	if result != porcupine.Ok {
+		t.Error("the history is not that of placements with one game session each")
+	}
+	if remote == 0 {
+		t.Error("no placement is at the remote: the test does not test it")
+	}
+}
+
+// saga is a history of placements at two Musters.
+type saga struct {
+	*homeOf
+	home, there     *mortal
+	begun           time.Time
+	started, placed atomic.Int64
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+}
+
+// request is what a client asked about a placement.
+type request struct{ id, what string }
+
+// seen is what it was told.
+type seen struct {
+	status  types.GameSessionPlacementState // "" if there is no such placement
+	session string                          // if it is FULFILLED
+	live    []string                        // its game sessions, of "live" and "settled"
+	unknown bool                            // there was no answer
+}
+
+// do records an operation.
+func (s *saga) do(client int, in request, act func() seen) seen {
+	called := time.Since(s.begun)
+	out := act()
+	returned := time.Since(s.begun)
+	if out.unknown {
+		returned = 24 * time.Hour // it may take effect at any later time, or never
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = append(s.history, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: int64(called), Return: int64(returned)})
+	return out
+}
+
+// client makes one placement after the other.
+func (s *saga) client(ctx context.Context, i int) {
+	places := []*node.Place{s.there.place, s.there.other, s.home.place}
+	for n := 0; ctx.Err() == nil; n++ {
+		places[rand.IntN(len(places))].Server(s.T) // for this placement, wherever it gets to
+		id := fmt.Sprintf("p-%d-%d", i, n)
+		s.started.Add(1)
+		out := s.do(i, request{id, "start"}, func() seen {
+			_, err := s.home.client.StartGameSessionPlacement(s.Context(), &gamelift.StartGameSessionPlacementInput{
+				GameSessionQueueName: aws.String("q"), PlacementId: &id, GameSessionName: &id, MaximumPlayerSessionCount: aws.Int32(4),
+				DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ann")}},
+			})
+			return seen{unknown: err != nil}
+		})
+		if out.unknown {
+			continue
+		}
+		if n%4 == 3 {
+			s.stop(i, id)
+		}
+		for ctx.Err() == nil && s.describe(i, id).status == types.GameSessionPlacementStatePending {
+			s.live(i, id, "live")
+		}
+		s.placed.Add(1)
+	}
+}
+
+func (s *saga) stop(client int, id string) {
+	s.do(client, request{id, "stop"}, func() seen {
+		_, err := s.home.client.StopGameSessionPlacement(s.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: &id})
+		return seen{unknown: err != nil}
+	})
+}
+
+func (s *saga) describe(client int, id string) seen {
+	for {
+		out := s.do(client, request{id, "describe"}, func() seen {
+			out, err := s.home.client.DescribeGameSessionPlacement(s.Context(), &gamelift.DescribeGameSessionPlacementInput{PlacementId: &id})
+			if err != nil {
+				return seen{unknown: true}
+			}
+			p := out.GameSessionPlacement
+			return seen{status: p.Status, session: aws.ToString(p.GameSessionArn)}
+		})
+		if !out.unknown {
+			return out
+		}
+	}
+}
+
+// live records which game sessions of a placement are live at the same time. What is live at
+// the remote before and after something is live here overlaps with that.
+func (s *saga) live(client int, id, what string) seen {
+	return s.do(client, request{id, what}, func() seen {
+		before, first := s.named(s.there, id)
+		here, second := s.named(s.home, id)
+		after, third := s.named(s.there, id)
+		if first != nil || second != nil || third != nil {
+			return seen{unknown: true}
+		}
+		both := slices.DeleteFunc(before, func(g string) bool { return !slices.Contains(after, g) })
+		return seen{live: append(both, here...)}
+	})
+}
+
+// named returns the game sessions of a name that have not ended.
+func (s *saga) named(m *mortal, name string) (all []string, err error) {
+	for _, place := range []*node.Place{m.place, m.other} {
+		found, err := m.client.SearchGameSessions(s.Context(), &gamelift.SearchGameSessionsInput{FleetId: &place.FleetID, FilterExpression: aws.String("gameSessionName = '" + name + "'")})
+		if err != nil {
+			return nil, err
+		}
+		young, err := m.client.DescribeGameSessions(s.Context(), &gamelift.DescribeGameSessionsInput{FleetId: &place.FleetID, StatusFilter: aws.String("ACTIVATING"), Limit: aws.Int32(100)})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range slices.Concat(found.GameSessions, young.GameSessions) {
+			if aws.ToString(g.Name) == name && !slices.Contains(all, *g.GameSessionId) {
+				all = append(all, *g.GameSessionId)
+			}
+		}
+	}
+	return all, nil
+}
+
+// settle waits until all placements have ended and nothing else is live, and records what is.
+func (s *saga) settle() {
+	ids := map[string]bool{}
+	for _, op := range s.history {
+		if in := op.Input.(request); in.what == "start" && !op.Output.(seen).unknown {
+			ids[in.id] = true
+		}
+	}
+	for range ids { // for what still waits
+		s.home.place.Server(s.T)
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		var p seen
+		for begun := time.Now(); time.Since(begun) < time.Minute; wake.Sleep(s.Context(), 20*time.Millisecond) {
+			if p = s.describe(0, id); p.status != types.GameSessionPlacementStatePending {
+				break
+			}
+		}
+		for begun := time.Now(); time.Since(begun) < time.Minute; wake.Sleep(s.Context(), 100*time.Millisecond) {
+			if now := s.live(0, id, "live"); !now.unknown && len(now.live) == len(strings.Fields(p.session)) {
+				break
+			}
+		}
+		s.live(0, id, "settled")
+	}
+}
+
+// known is what the history of a placement says of it.
+type known struct {
+	started, asked bool // asked to be stopped
+	stopped        bool
+	session        string // once it is FULFILLED
+}
+
+// placements models each placement by itself: it is PENDING until it is CANCELLED, if it was
+// asked to be, or FULFILLED with a game session, which never changes.
+func placements() porcupine.Model {
+	return porcupine.Model{
+		Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+			byID := map[string][]porcupine.Operation{}
+			for _, op := range history {
+				id := op.Input.(request).id
+				byID[id] = append(byID[id], op)
+			}
+			return slices.Collect(maps.Values(byID))
+		},
+		Init: func() any { return known{} },
+		Step: func(state, input, output any) (bool, any) {
+			k, in, out := state.(known), input.(request), output.(seen)
+			switch in.what {
+			case "start":
+				k.started = true
+				return true, k
+			case "stop":
+				k.asked = true
+				return true, k
+			case "describe":
+				return k.described(out)
+			}
+			return out.unknown || k.has(out.live, in.what == "settled"), k
+		},
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) },
+	}
+}
+
+// described returns whether a placement can be as it was described, and what is known then.
+func (k known) described(out seen) (bool, known) {
+	switch {
+	case out.unknown:
+		return true, k
+	case !k.started:
+		return false, k
+	}
+	switch out.status {
+	case types.GameSessionPlacementStatePending:
+		return !k.stopped && k.session == "", k
+	case types.GameSessionPlacementStateCancelled:
+		ok := k.asked && k.session == ""
+		k.stopped = true
+		return ok, k
+	case types.GameSessionPlacementStateFulfilled:
+		ok := !k.stopped && out.session != "" && (k.session == "" || k.session == out.session)
+		k.session = out.session
+		return ok, k
+	}
+	return false, k
+}
+
+// has returns whether a placement can have some live game sessions: at most one, which is its
+// own once it is FULFILLED. Settled, it has that, or none if it was stopped.
+func (k known) has(live []string, settled bool) bool {
+	if settled {
+		return slices.Equal(live, strings.Fields(k.session))
+	}
+	return len(live) <= 1 && (k.session == "" || len(live) == 0 || live[0] == k.session)
+}
