@@ -141,9 +141,15 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 	o.Legacy = c.legacyFlags.ports()
 	if c.CA != "" {
 		o.RelayAll = true
-		o.TLS, err = trusting(c.CA)
+		pem, err := os.ReadFile(c.CA)
+		if err != nil {
+			return o, fmt.Errorf("read certificates: %w", err)
+		}
+		if o.TLS, err = trusting(pem); err != nil {
+			return o, err
+		}
 	}
-	return o, err
+	return o, nil
 }
 
 // ProvideOptions returns the options for any work in an agent's folder, to kong.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/musterhq/muster/cli/contexts"
 )
 
 // completionCommand is `muster completion`: a script for a shell, which calls muster for
@@ -57,11 +59,26 @@ func candidates(n *kong.Node, typed []string) []string {
 		unfinished = typed[len(typed)-1]
 		n = walk(n, typed[:len(typed)-1])
 	}
+	last := ""
+	if len(typed) > 1 {
+		last = typed[len(typed)-2]
+	}
 	var words []string
 	add := func(word string) {
 		if strings.HasPrefix(word, unfinished) {
 			words = append(words, word)
 		}
+	}
+	if last == "--context" || n.Name == "context" || n.Name == "logout" {
+		if all, err := contexts.Read(); err == nil && !strings.HasPrefix(unfinished, "-") {
+			for _, name := range all.Names() {
+				add(name)
+			}
+			return words
+		}
+	}
+	if n.Name == "help" && n.Parent != nil && n.Parent.Parent == nil {
+		n = walk(n.Parent, typed[1:max(1, len(typed)-1)])
 	}
 	if strings.HasPrefix(unfinished, "-") {
 		for _, group := range n.AllFlags(true) {

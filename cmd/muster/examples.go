@@ -11,6 +11,15 @@ var examples = map[string][]usage.Example{
 	},
 	"demo play": {{Line: "muster demo play --players 8", Does: "Watch a game from its creation to its end"}},
 	"bots":      {{Line: "muster bots --players 200 --via matchmaking", Does: "Have 200 bots find games by matchmaking"}},
+	"login": {
+		{Line: "muster login https://muster.example.com", Does: "Asks for the key"},
+		{Line: "muster login https://10.0.0.5:9080 --name lab --ca server-cert.pem --credentials admin-credentials", Does: "A server with a certificate of its own"},
+	},
+	"context": {
+		{Line: "muster context", Does: "The servers that you have logged in to"},
+		{Line: "muster context lab", Does: "Use another one of them"},
+	},
+	"logout": {{Line: "muster logout lab", Does: "Forget a server and its key"}},
 	"preflight": {
 		{Line: "muster preflight ./out --launch-path server", Does: "Try the program 'server' in the folder ./out as a fleet would"},
 		{Line: "muster preflight game.zip --launch-path /local/game/server --parameters=-log", Does: "Try an archive, with parameters"},

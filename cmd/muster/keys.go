@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,7 +51,7 @@ func (k *keyFlags) with(t *streams, f func(*terminal.Terminal) error) error {
 		return f(view)
 	}
 	o := app.Options{
-		DataDir: k.Data, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: k.Region, Logger: slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		DataDir: k.Data, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: cmp.Or(k.Region, app.DefaultRegion), Logger: slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if err := k.apply(&o); err != nil {
 		return err

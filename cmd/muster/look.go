@@ -1,13 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
@@ -20,79 +14,6 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) json() bool { return f.Output == "json" }
-
-// clientFlags say which server to use, and with which key.
-type clientFlags struct {
-	Endpoint    string `aliases:"endpoint-url" group:"server" default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
-	Region      string `default:"us-east-1" group:"server" help:"Region to sign for (${default})."`
-	Credentials string `group:"server" placeholder:"FILE" type:"existingfile" help:"Credentials file, such as admin-credentials in the server's data directory; without it AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used where set."`
-	CA          string `name:"ca" group:"server" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
-}
-
-// ProvideClient is called by kong for commands whose Run takes a client.
-func (f *clientFlags) ProvideClient() (*client.Client, error) {
-	c := &client.Client{Endpoint: f.Endpoint, Region: f.Region, Credentials: client.Credentials{
-		AccessKeyID:     os.Getenv("AWS_ACCESS_KEY_ID"),
-		SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
-		SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
-	}}
-	if f.Credentials != "" {
-		var err error
-		if c.Credentials, err = readCredentials(f.Credentials); err != nil {
-			return nil, err
-		}
-	}
-	if f.CA != "" {
-		config, err := trusting(f.CA)
-		if err != nil {
-			return nil, err
-		}
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = config
-		c.HTTP = &http.Client{Transport: transport}
-	}
-	return c, nil
-}
-
-// trusting returns the configuration for trusting a file of certificates besides the
-// system's.
-func trusting(file string) (*tls.Config, error) {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read certificates: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read certificates: %s holds none", file)
-	}
-	return &tls.Config{RootCAs: pool}, nil
-}
-
-// readCredentials reads the first profile of a file in the form of AWS's tools.
-func readCredentials(file string) (client.Credentials, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return client.Credentials{}, fmt.Errorf("read credentials: %w", err)
-	}
-	defer f.Close()
-	values := map[string]string{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		name, value, ok := strings.Cut(lines.Text(), "=")
-		if name = strings.TrimSpace(name); ok && values[name] == "" {
-			values[name] = strings.TrimSpace(value)
-		}
-	}
-	c := client.Credentials{
-		AccessKeyID: values["aws_access_key_id"], SecretAccessKey: values["aws_secret_access_key"], SessionToken: values["aws_session_token"],
-	}
-	if c.AccessKeyID == "" || c.SecretAccessKey == "" {
-		return c, fmt.Errorf("read credentials: %s has no aws_access_key_id and aws_secret_access_key", file)
-	}
-	return c, nil
-}
 
 // lookFlags are shared by the commands that show something of a server.
 type lookFlags struct {

@@ -26,6 +26,9 @@ type commands struct {
 	Local     localCommand     `cmd:"" group:"start" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Demo      demoCommand      `cmd:"" group:"start" help:"The demo game on a running server."`
 	Bots      botsCommand      `cmd:"" group:"start" help:"Headless players that go the whole way on a running server, and report how it went."`
+	Login     loginCommand     `cmd:"" group:"start" help:"Use a server from now on: check a key with it, and keep both as a context."`
+	Context   contextCommand   `cmd:"" group:"start" help:"Show the contexts, or choose the one that commands use."`
+	Logout    logoutCommand    `cmd:"" group:"start" help:"Forget a context and its key."`
 	Preflight preflightCommand `cmd:"" group:"start" help:"Try a build on this machine as a fleet would run it."`
 
 	Deploy   deployCommand   `cmd:"" group:"game" help:"Bring a new build to a fleet without losing a game session, and take it back."`

@@ -114,6 +114,7 @@ var rows = []row{
 	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
 	{"cli/style", "", "how text looks on a terminal"},
 	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
+	{"cli/contexts", "cli/usage internal/atomicfile", "a user's servers and keys in a file"},
 	{"cli/terminal", "cli/client internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
@@ -149,7 +150,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 
