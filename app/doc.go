@@ -14,4 +14,6 @@
 //	offline.go    operations on the state without a running server
 //
 // The demo of `muster local` is in app/demo.
+//
+//go:generate go test -count=1 -run TestReference -update .
 package app

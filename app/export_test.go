@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/fleet"
@@ -119,4 +121,12 @@ func (a *App) CertificatePath(fleetID, computeName string) string {
 		return c.CertificatePath
 	}
 	return ""
+}
+
+// DescribeMetrics sends what describes the metrics of the node and its regions.
+func (a *App) DescribeMetrics(to chan<- *prometheus.Desc) {
+	a.metrics.registry.Describe(to)
+	for _, g := range a.regions {
+		g.now.Load().registry.Describe(to)
+	}
 }
