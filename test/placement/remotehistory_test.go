@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -116,7 +117,7 @@ func (s *saga) do(client int, in request, act func() seen) seen {
 func (s *saga) client(ctx context.Context, i int) {
 	places := []*node.Place{s.there.place, s.there.other, s.home.place}
 	for n := 0; ctx.Err() == nil; n++ {
-		places[rand.IntN(len(places))].Server(s.T) // for this placement, wherever it gets to
+		s.server(ctx, places[rand.IntN(len(places))]) // for this placement, wherever it gets to
 		id := fmt.Sprintf("p-%d-%d", i, n)
 		s.started.Add(1)
 		out := s.do(i, request{id, "start"}, func() seen {
@@ -136,6 +137,18 @@ func (s *saga) client(ctx context.Context, i int) {
 			s.live(i, id, "live")
 		}
 		s.placed.Add(1)
+	}
+}
+
+// server starts a game server at a place whose Muster may be away.
+func (s *saga) server(ctx context.Context, place *node.Place) {
+	for ctx.Err() == nil {
+		server, err := gameserver.Start(s.Context(), place.Options())
+		if err == nil {
+			s.Cleanup(server.Kill)
+			return
+		}
+		wake.Sleep(ctx, 20*time.Millisecond)
 	}
 }
 
@@ -206,7 +219,7 @@ func (s *saga) settle() {
 		}
 	}
 	for range ids { // for what still waits
-		s.home.place.Server(s.T)
+		s.server(s.Context(), s.home.place)
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		var p seen

@@ -87,6 +87,13 @@ func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration, more 
 // openClusterBehind opens a cluster behind a load balancer, which front starts; it returns
 // its address.
 func openClusterBehind(t *testing.T, front func(servers []string) string, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
+	c := newCluster(t, front, n, url, cell, ttl, more...)
+	c.start()
+	return c
+}
+
+// newCluster returns a cluster that is not started.
+func newCluster(t *testing.T, front func(servers []string) string, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
 	c := &cluster{t: t}
 	key := filepath.Join(t.TempDir(), "master.key")
 	addresses := make([]string, n)
@@ -97,11 +104,16 @@ func openClusterBehind(t *testing.T, front func(servers []string) string, n int,
 	for _, address := range addresses {
 		args := []string{"--listen", address, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell,
 			"--public-url", "http://" + c.front, "--lease", ttl.String(), "--log-level", "warn"}
-		args = append(args, more...)
-		c.args = append(c.args, args)
-		c.servers = append(c.servers, node.Start(t, args...))
+		c.args = append(c.args, append(args, more...))
 	}
 	return c
+}
+
+// start starts all servers, one after the other.
+func (c *cluster) start() {
+	for _, args := range c.args {
+		c.servers = append(c.servers, node.Start(c.t, args...))
+	}
 }
 
 // role returns whether a server is the owner or a standby; "" is neither.

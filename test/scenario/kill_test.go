@@ -25,6 +25,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of the load and of the instants of death; 0 picks one")
 )
 
+// How many game servers and workers a timeline has; a third of them if it is one of several.
 const (
 	slots   = 24
 	workers = 8
@@ -44,6 +45,7 @@ type timeline struct {
 	args    []string // of the server
 	state   []string // those of args that locate the state
 	rand    *rand.Rand
+	few     bool // it is one of several
 	server  *node.Process
 	place   *node.Place
 	host    *host
@@ -89,19 +91,23 @@ func newTimeline(t *testing.T, args []string) *timeline {
 }
 
 // people starts game servers and workers for a Muster.
-func (tl *timeline) people(url string) {
+func (tl *timeline) people(url string, change ...func(*gamelift.Options)) {
 	t := tl.t
-	client := node.Client(url, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	client := node.Client(url, append(change, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })...)
+	share := 1
+	if tl.few {
+		share = 3
+	}
 	tl.place = node.NewPlace(t, client)
 	quick(t, tl.place)
 	ctx, cancel := context.WithCancel(context.Background())
-	tl.host = newHost(ctx, tl.place, slots)
+	tl.host = newHost(ctx, tl.place, slots/share)
 	t.Cleanup(func() {
 		cancel()
 		tl.host.running.Wait()
 	})
-	for i := range workers {
-		tl.workers = append(tl.workers, &worker{number: i, place: tl.place, host: tl.host, rand: rand.New(rand.NewPCG(*seed, uint64(i)+2))})
+	for i := range workers / share {
+		tl.workers = append(tl.workers, &worker{number: i, place: tl.place, host: tl.host, patient: tl.few, rand: rand.New(rand.NewPCG(*seed, uint64(i)+2))})
 	}
 }
 
@@ -133,15 +139,21 @@ func (tl *timeline) work() { tl.workUntil(func() { tl.server.Kill() }) }
 func (tl *timeline) workUntil(disturb func(), others ...func(context.Context)) {
 	ctx, cancel := context.WithCancel(tl.t.Context())
 	var running sync.WaitGroup
-	for _, w := range tl.workers {
-		running.Go(func() { w.run(ctx) })
-	}
-	for _, run := range others {
+	for _, run := range append(others, tl.run) {
 		running.Go(func() { run(ctx) })
 	}
 	<-time.After(time.Duration(20+tl.rand.IntN(400)) * time.Millisecond)
 	disturb()
 	cancel()
+	running.Wait()
+}
+
+// run runs the workers until ctx ends.
+func (tl *timeline) run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, w := range tl.workers {
+		running.Go(func() { w.run(ctx) })
+	}
 	running.Wait()
 }
 

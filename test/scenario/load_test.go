@@ -22,12 +22,20 @@ type worker struct {
 	doubts []string // tokens of creations without an answer
 	count  int      // names used so far
 	calls  int      // acknowledged calls
+
+	// patient makes it wait for the answer to its last request, which a server that hangs
+	// would otherwise carry out later.
+	patient bool
 }
 
 // run works until ctx ends.
 func (w *worker) run(ctx context.Context) {
+	work := ctx
+	if w.patient {
+		work = context.WithoutCancel(ctx)
+	}
 	for ctx.Err() == nil {
-		if err := w.step(ctx); err == nil {
+		if err := w.step(work); err == nil {
 			w.calls++
 		}
 	}

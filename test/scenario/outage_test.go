@@ -261,23 +261,42 @@ func (l *aliases) end(t *testing.T) []error {
 	return l.failed
 }
 
-// delay returns the URL of a PostgreSQL behind a wire that delays everything by
-// oneWay in each direction.
+// delay returns the URL of a PostgreSQL behind a link that delays everything by oneWay in
+// each direction.
 func delay(t *testing.T, database string, oneWay time.Duration) string {
+	t.Helper()
+	l := newLink(t, database)
+	l.set(oneWay, false)
+	return l.url
+}
+
+// link is the way to a PostgreSQL.
+type link struct {
+	url string
+
+	mu     sync.Mutex
+	late   time.Duration // in each direction
+	mended chan struct{} // closed unless the link is cut: what is sent arrives when it is not any more
+}
+
+func newLink(t *testing.T, database string) *link {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	network, to := pgconn.NetworkAddress(config.Host, config.Port)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { listener.Close() })
+	at := url.URL{Scheme: "postgres", User: url.User(config.User), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	l := &link{url: at.String(), mended: make(chan struct{})}
+	close(l.mended)
 	go func() {
 		for {
-			near, err := l.Accept()
+			near, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -286,17 +305,38 @@ func delay(t *testing.T, database string, oneWay time.Duration) string {
 				near.Close()
 				continue
 			}
-			go carryLate(near, far, oneWay)
-			go carryLate(far, near, oneWay)
+			go l.carry(near, far)
+			go l.carry(far, near)
 		}
 	}()
-	slow := url.URL{Scheme: "postgres", User: url.User(config.User), Host: l.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
-	return slow.String()
+	return l
 }
 
-// carryLate copies one direction until either end is closed, delaying each piece by
-// late.
-func carryLate(to, from net.Conn, late time.Duration) {
+// set changes how late what is sent from now on arrives, and whether the link is cut.
+func (l *link) set(late time.Duration, cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = late
+	select {
+	case <-l.mended:
+		if cut {
+			l.mended = make(chan struct{})
+		}
+	default:
+		if !cut {
+			close(l.mended)
+		}
+	}
+}
+
+func (l *link) state() (late time.Duration, mended <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.late, l.mended
+}
+
+// carry copies one direction until either end is closed.
+func (l *link) carry(to, from net.Conn) {
 	type piece struct {
 		bytes []byte
 		due   time.Time
@@ -306,6 +346,8 @@ func carryLate(to, from net.Conn, late time.Duration) {
 		defer to.Close()
 		for p := range pieces {
 			time.Sleep(time.Until(p.due))
+			_, mended := l.state()
+			<-mended
 			if _, err := to.Write(p.bytes); err != nil {
 				from.Close()
 			}
@@ -318,6 +360,7 @@ func carryLate(to, from net.Conn, late time.Duration) {
 		if err != nil {
 			return
 		}
+		late, _ := l.state()
 		pieces <- piece{slices.Clone(buffer[:n]), time.Now().Add(late)}
 	}
 }
