@@ -29,14 +29,9 @@ func (a *App) front() http.Handler {
 	return a.ownOr(func(w http.ResponseWriter, r *http.Request) {
 		name, signed := namedRegion(r)
 		g := a.regionOf(name)
-		if name == "" {
-			g = a.regionOf(chosenRegion(r))
-		}
 		switch {
 		case !signed && otherSignature(r, name):
 			refuse(w, http.StatusForbidden, fmt.Sprintf("Credential: the request is signed for region %.64q, and its path names region %.64q: sign it for that one", awsrpc.ClaimedRegion(r), name))
-		case g != nil && choosesRegion(r):
-			a.choose(w, r, g.name)
 		case g != nil && forHome(r.URL.Path):
 			home.ServeHTTP(w, r)
 		case g != nil:
@@ -53,39 +48,6 @@ func (a *App) front() http.Handler {
 func refuse(w http.ResponseWriter, status int, message string) {
 	body, _ := json.Marshal(map[string]string{"message": message}) // always possible
 	writeJSON(w, status, string(body))
-}
-
-// regionCookie has the region that somebody at the console has chosen.
-const regionCookie = "muster_region"
-
-// choosesRegion reports whether a request opens the console of a region.
-func choosesRegion(r *http.Request) bool {
-	_, path, ok := cutRegion(r.URL.Path)
-	return ok && r.Method == http.MethodGet && (path == "/console" || strings.HasPrefix(path, "/console/") && !strings.HasPrefix(path, "/console/api/"))
-}
-
-// choose lets the console show a region from now on, and sends the reader to the page.
-func (a *App) choose(w http.ResponseWriter, r *http.Request, region string) {
-	http.SetCookie(w, &http.Cookie{
-		Name: regionCookie, Value: region, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || strings.HasPrefix(a.site.URL(), "https:"),
-	})
-	_, path, _ := cutRegion(r.URL.Path)
-	to := url.URL{Path: path, RawQuery: r.URL.RawQuery}
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
-}
-
-// chosenRegion returns the region that somebody at the console has chosen, "" if nobody has,
-// for requests that a page of the console sends.
-func chosenRegion(r *http.Request) string {
-	if r.Header.Get("Authorization") != "" || strings.HasPrefix(r.URL.Path, "/player/") {
-		return ""
-	}
-	cookie, err := r.Cookie(regionCookie)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
 }
 
 // forHome reports whether requests of a path are answered by the home region, whichever

@@ -404,6 +404,7 @@ func TestOIDC_LeadsNowhereElse(t *testing.T) {
 	for _, to := range []string{
 		"https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example/", "/console/../elsewhere", "/console/%2e%2e/x", "javascript:alert(1)", "",
 		"/console//elsewhere.example", "/console/\r\nX: y", "/console/api/me", "/console/" + strings.Repeat("a", 2000), "/consolex",
+		"/regions/eu-central-1/consolex", "/regions/eu-central-1/console/api/me", "/regions/eu-central-1/x/console/", "/regions//console/",
 	} {
 		v := newVisitor(t, a.URL())
 		if got, problem := v.comeBack(v.authorize(v.begin(to))); got != "/console/" || problem != "" {
@@ -411,6 +412,9 @@ func TestOIDC_LeadsNowhereElse(t *testing.T) {
 		}
 	}
 	v := newVisitor(t, a.URL())
+	if got, problem := v.comeBack(v.authorize(v.begin("/regions/us-east-1/console/fleets?range=6h"))); got != "/regions/us-east-1/console/fleets?range=6h" || problem != "" {
+		t.Errorf("a page of a region leads to %q: %s", got, problem)
+	}
 	for what, header := range map[string]map[string]string{
 		"a form of another page":       {"Content-Type": "application/x-www-form-urlencoded"},
 		"a page at another address":    {"Content-Type": "application/json", "Origin": "http://localhost:1"},

@@ -26,7 +26,7 @@ func (d *domain) people(o *Options, at *site) console.People {
 		actions = append(actions, auth.Action(op.Name))
 	}
 	return console.People{
-		Region: o.Region, Account: o.home().Account, Actions: actions, Cookie: d.master.LoginCookie(),
+		Region: o.Region, Regions: o.Regions, Account: o.home().Account, Actions: actions, Cookie: d.master.LoginCookie(),
 		Secure: func(r *http.Request) bool { return r.TLS != nil || strings.HasPrefix(at.URL(), "https:") },
 		LogIn: func(r *http.Request, keyID, secret string) (string, auth.Login, error) {
 			caller, err := d.keys.Prove(keyID, secret)

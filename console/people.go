@@ -13,6 +13,8 @@ import (
 // People has the functions with which people use the console.
 type People struct {
 	Region, Account string
+	// Regions are all regions of the deployment, the home region first; nil: there is one.
+	Regions []string
 	// Actions are the actions that a page shows buttons for, if the caller's role allows
 	// them.
 	Actions []auth.Action
@@ -52,6 +54,7 @@ type me struct {
 	Role    auth.Role     `json:"role"`
 	Scope   string        `json:"scope,omitempty"`
 	Region  string        `json:"region"`
+	Regions []string      `json:"regions,omitempty"` // all, if there are several
 	Account string        `json:"account"`
 	Login   string        `json:"login,omitempty"`  // the name of the login
 	Expires time.Time     `json:"expires,omitzero"` // of the login
@@ -76,7 +79,7 @@ func (c *Console) People(p People) {
 			return
 		}
 		m := me{
-			Local: caller.Local, KeyID: caller.KeyID, Person: caller.Person, Name: caller.Name, Role: caller.Role, Region: p.Region, Account: p.Account,
+			Local: caller.Local, KeyID: caller.KeyID, Person: caller.Person, Name: caller.Name, Role: caller.Role, Region: p.Region, Regions: p.Regions, Account: p.Account,
 			Login: login.Name, Expires: login.Expires, CSRF: login.CSRF, May: []auth.Action{}, Now: time.Now(),
 		}
 		if caller.Scoped() {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -65,11 +66,18 @@ func (p *Provider) Begin(ctx context.Context, to string) (at, sealed string, err
 	return p.oauth(f).AuthCodeURL(b.State, oidc.Nonce(b.Nonce), oauth2.S256ChallengeOption(b.Verifier)), sealed, nil
 }
 
-// local returns a path below the console, whatever was asked for.
+// inRegion matches the beginning of the path of a page in a region.
+var inRegion = regexp.MustCompile(`^/regions/[a-z0-9-]{1,64}/console/`)
+
+// local returns a path below the console, or below that of a region, whatever was asked for.
 func local(to string) string {
 	u, err := url.Parse(to)
+	page := to
+	if at := inRegion.FindString(to); at != "" {
+		page = home + to[len(at):]
+	}
 	plainly := !strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' })
-	if err != nil || !plainly || len(to) > maxPath || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, home) || strings.Contains(u.Path, "..") || strings.Contains(u.Path, "//") || strings.HasPrefix(u.Path, home+"api/") {
+	if err != nil || !plainly || len(to) > maxPath || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(page, home) || strings.Contains(u.Path, "..") || strings.Contains(u.Path, "//") || strings.Contains(u.Path, home+"api/") {
 		return home
 	}
 	return to

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -229,34 +229,28 @@ func fetch(t *testing.T, method, url, token, body string) (int, string) {
 	return got.StatusCode, string(text)
 }
 
-// The console of a region stays in it, with every request of its pages.
+// The address of a page of the console names its region, and so do the requests of the page,
+// which gets the names of all regions. Two regions can be looked at side by side.
 func TestRegions_Console(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
+	for prefix, region := range map[string]string{"/regions/" + europe: europe, "/regions/" + home: home, "": home} {
+		status, page := fetch(t, "GET", a.URL()+prefix+"/console/fleets?range=6h", "", "")
+		if status != 200 || !strings.Contains(page, `id="app"`) {
+			t.Errorf("the console at %q: status %d: %.100s", prefix, status, page)
+		}
+		status, answer := fetch(t, "GET", a.URL()+prefix+"/console/api/me", "", "")
+		var me struct {
+			Region  string
+			Regions []string
+		}
+		if err := json.Unmarshal([]byte(answer), &me); err != nil || status != 200 || me.Region != region || !slices.Equal(me.Regions, []string{home, europe}) {
+			t.Errorf("the console at %q shows %+v, want region %s: %d, %v", prefix, me, region, status, err)
+		}
 	}
-	browser := &http.Client{Jar: jar}
-	for _, region := range []string{europe, home} {
-		page, err := browser.Get(a.URL() + "/regions/" + region + "/console/fleets?range=6h")
-		if err != nil {
-			t.Fatal(err)
-		}
-		page.Body.Close()
-		if at := page.Request.URL.RequestURI(); page.StatusCode != 200 || at != "/console/fleets?range=6h" {
-			t.Errorf("the console of %s is at %s, status %d", region, at, page.StatusCode)
-		}
-		answer, err := browser.Get(a.URL() + "/console/api/me")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var me struct{ Region string }
-		err = json.NewDecoder(answer.Body).Decode(&me)
-		answer.Body.Close()
-		if err != nil || me.Region != region {
-			t.Errorf("the console of %s shows %q, %v", region, me.Region, err)
-		}
+	one := node.InProcess(t, func(*app.Options) {})
+	if _, answer := fetch(t, "GET", one.URL()+"/console/api/me", "", ""); strings.Contains(answer, "regions") {
+		t.Errorf("the console of a deployment with one region gets %s", answer)
 	}
 }
 

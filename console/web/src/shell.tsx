@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { logOut, me, view } from "./core/api";
 import { behind, clock, heard, offlineFor, paused, shownSeq } from "./core/live";
-import { base, go, href, path, query } from "./core/route";
+import { base, go, href, path, query, to } from "./core/route";
 import { moment, time, utc } from "./core/text";
 import { Ask, tell, Toasts, useTrap } from "./ui/act";
 import { themed } from "./ui/theme";
@@ -119,6 +119,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <kbd aria-hidden="true">/</kbd>
           </button>
           <span class="grow" />
+          {who.regions && <Region all={who.regions} now={who.region} />}
           <Connection />
           <button type="button" class="iconbtn" aria-label="light or dark" title="light or dark" onClick={nextTheme}>
             <Icon name="sun" />
@@ -153,6 +154,16 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Toasts />
       <Tip />
     </>
+  );
+}
+
+/** The region that is shown; another one has the same page with other things on it. */
+function Region({ all, now }: { all: string[]; now: string }) {
+  const range = query.value.get("range");
+  return (
+    <select class="input region" aria-label="region" title="region" value={now} onChange={(e) => location.assign(`/regions/${e.currentTarget.value}/console${to(path.value, { range: range ?? "" })}`)}>
+      {all.map((r) => <option key={r} value={r}>{r}</option>)}
+    </select>
   );
 }
 

@@ -1,6 +1,7 @@
 // What the console asks its server: views, operations of the AWS API, and who one is.
 
 import { signal } from "@preact/signals";
+import { root } from "./route";
 
 /** Whose console it is. */
 export interface Me {
@@ -13,6 +14,8 @@ export interface Me {
   /** The name of one's own login. */
   login?: string;
   region: string;
+  /** All regions of the deployment, the home region first, if there are several. */
+  regions?: string[];
   account: string;
   expires?: string;
   csrf?: string;
@@ -58,6 +61,17 @@ async function failure(r: Response): Promise<Failure> {
   return new Failure(r.status, message, r.headers.get("X-Amzn-Requestid") ?? "", code, Number(r.headers.get("Retry-After")) || 0);
 }
 
+/** The server as other programs reach the region that is shown: what does not sign names the region in its path. */
+export const server = location.origin + root;
+
+/** Returns a command as it has to be for the region that is shown: it signs for that. */
+export function inRegion(command: string): string {
+  const who = me.value;
+  if (!who?.regions) return command;
+  if (/^muster (?!local|serve|simulate|agent)/.test(command)) return `${command} --region ${who.region}`;
+  return command.replace(/^aws gamelift /, `aws gamelift --region ${who.region} `);
+}
+
 async function checked(r: Response): Promise<Response> {
   if (r.ok) return r;
   const f = await failure(r);
@@ -67,7 +81,7 @@ async function checked(r: Response): Promise<Response> {
 
 /** Asks who one is. */
 export async function whoami(): Promise<void> {
-  const r = await fetch("/console/api/me", { headers: { Accept: "application/json" } });
+  const r = await fetch(root + "/console/api/me", { headers: { Accept: "application/json" } });
   if (r.status === 401) {
     me.value = null;
     return;
@@ -77,13 +91,17 @@ export async function whoami(): Promise<void> {
 
 /** Logs in with an access key. */
 export async function logIn(keyID: string, secret: string): Promise<void> {
-  const r = await fetch("/console/api/login", {
+  const r = await fetch(root + "/console/api/login", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ key_id: keyID, secret }),
   });
   if (!r.ok) throw await failure(r);
   await whoami();
+  for (let i = 0; !me.peek() && i < 20; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 100)); // the login is of the home region, and other regions know it a moment later
+    await whoami();
+  }
 }
 
 /** How one can log in. */
@@ -95,14 +113,14 @@ export interface Ways {
 
 /** Asks how one can log in. */
 export async function ways(): Promise<Ways> {
-  const r = await fetch("/console/api/login", { headers: { Accept: "application/json" } });
+  const r = await fetch(root + "/console/api/login", { headers: { Accept: "application/json" } });
   if (!r.ok) throw await failure(r);
   return (await r.json()) as Ways;
 }
 
 /** Goes to the identity provider, which sends the browser back to this page. */
 export async function leave(): Promise<void> {
-  const r = await fetch("/console/api/login/provider", {
+  const r = await fetch(root + "/console/api/login/provider", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ to: location.pathname + location.search }),
@@ -113,13 +131,13 @@ export async function leave(): Promise<void> {
 
 /** Logs out. */
 export async function logOut(): Promise<void> {
-  await checked(await fetch("/console/api/login", { method: "DELETE", headers: headers() }));
+  await checked(await fetch(root + "/console/api/login", { method: "DELETE", headers: headers() }));
   me.value = null;
 }
 
 /** Returns the answer of a path that is read with GET. */
 export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await (await checked(await fetch(path, { signal, headers: { Accept: "application/json" } }))).json()) as T;
+  return (await (await checked(await fetch(root + path, { signal, headers: { Accept: "application/json" } }))).json()) as T;
 }
 
 /** Calls an operation until its answers have no more pages, and returns a list of all of them. */
@@ -136,7 +154,7 @@ export async function all<T>(operation: string, list: string, input: Record<stri
 /** Sends a request to one of Muster's own paths. */
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const r = await checked(
-    await fetch(path, {
+    await fetch(root + path, {
       method,
       headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -148,7 +166,7 @@ export async function send<T>(method: string, path: string, body?: unknown): Pro
 
 /** Calls an operation of the AWS API. */
 export async function call<T>(operation: string, input: unknown = {}): Promise<T> {
-  const r = await fetch("/", {
+  const r = await fetch(root + "/", {
     method: "POST",
     headers: headers({ "Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": `GameLift.${operation}` }),
     body: JSON.stringify(input),
@@ -165,7 +183,7 @@ export async function view<T>(name: string, params: Record<string, string> = {},
 
 /** Opens a stream of JSON lines, by POST if it has a body, and calls f with each. It returns when the stream ends. */
 export async function lines(path: string, signal: AbortSignal, f: (line: unknown) => void, body?: unknown): Promise<void> {
-  const r = await checked(await fetch(path, body === undefined ? { signal } : { signal, method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) }));
+  const r = await checked(await fetch(root + path, body === undefined ? { signal } : { signal, method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) }));
   const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

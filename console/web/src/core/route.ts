@@ -3,13 +3,19 @@
 
 import { computed, signal } from "@preact/signals";
 
-/** The path under which the server serves the console. */
-export const base = "/console";
+/**
+ * What precedes the paths of everything in the region that the address names, such as /regions/eu-central-1; "" in
+ * the home region.
+ */
+export const root = /^\/regions\/[^/]+(?=\/console(\/|$))/.exec(location.pathname)?.[0] ?? "";
+
+/** The path under which the server serves the console of the region. */
+export const base = root + "/console";
 
 const here = signal(read());
 
 function read(): { path: string; query: URLSearchParams } {
-  const path = location.pathname.replace(/^\/console/, "").replace(/\/+$/, "");
+  const path = location.pathname.slice(base.length).replace(/\/+$/, "");
   return { path: path === "" ? "/" : path, query: new URLSearchParams(location.search) };
 }
 

@@ -1,7 +1,7 @@
 // API: how is this done from code? Each operation as a form, with the lines that do the same.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, Failure, may, read } from "../core/api";
+import { call, Failure, may, me, read } from "../core/api";
 import { param, setParams, to } from "../core/route";
 import { quote } from "../core/text";
 import { ask } from "../ui/act";
@@ -82,8 +82,8 @@ function Form({ o }: { o: Operation }) {
     setBusy(false);
   };
   const cli = `aws gamelift ${words(o.name).join("-")} --endpoint-url ${location.origin}${line === "{}" ? "" : ` \\\n  --cli-input-json ${quote(line)}`}`;
-  const python = `gamelift = boto3.client("gamelift", endpoint_url="${location.origin}")\ngamelift.${words(o.name).join("_")}(**json.loads(${JSON.stringify(line)}))`;
-  const go = `client := gamelift.NewFromConfig(cfg, func(o *gamelift.Options) { o.BaseEndpoint = aws.String("${location.origin}") })\nout, err := client.${o.name}(ctx, &gamelift.${o.name}Input{${o.input.filter((m) => m.required).map((m) => `${m.name}: …`).join(", ")}})`;
+  const python = `gamelift = boto3.client("gamelift", ${me.value?.regions ? `region_name="${me.value.region}", ` : ""}endpoint_url="${location.origin}")\ngamelift.${words(o.name).join("_")}(**json.loads(${JSON.stringify(line)}))`;
+  const go = `client := gamelift.NewFromConfig(cfg, func(o *gamelift.Options) { ${me.value?.regions ? `o.Region = "${me.value.region}"; ` : ""}o.BaseEndpoint = aws.String("${location.origin}") })\nout, err := client.${o.name}(ctx, &gamelift.${o.name}Input{${o.input.filter((m) => m.required).map((m) => `${m.name}: …`).join(", ")}})`;
   return (
     <div class="stack">
       <Panel title={o.name} note={o.family}>

@@ -1,6 +1,6 @@
 // Hosts: is this machine well?
 
-import { may, read, send } from "../core/api";
+import { may, read, send, server } from "../core/api";
 import { useAsked } from "../core/asked";
 import { useLive } from "../core/live";
 import { param, to } from "../core/route";
@@ -181,7 +181,7 @@ function join(): void {
     command: "muster hosts token",
     run: async () => {
       const t = await send<{ Token: string }>("POST", "/agent/v1/tokens?name=console");
-      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `muster agent run --endpoint ${location.origin} --token ${t.Token}`, run: async () => undefined });
+      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `muster agent run --server ${server} --token ${t.Token}`, run: async () => undefined });
     },
   });
 }

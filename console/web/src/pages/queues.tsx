@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, may, read } from "../core/api";
 import { clock, useLive } from "../core/live";
-import { param, to } from "../core/route";
+import { base, param, to } from "../core/route";
 import { count, many, quote, seconds, shortID, time } from "../core/text";
 import { ask } from "../ui/act";
 import { Chart } from "../ui/chart";
@@ -193,7 +193,7 @@ function Lane({ bar, y, x, now, width, queue, on }: { bar: Bar; y: number; x: (a
   const name = bar.id.length > 24 ? `${bar.id.slice(0, 10)}…${bar.id.slice(-12)}` : bar.id, lasted = seconds((end - start) / 1000);
   const text = `${bar.id}\n${bar.status.toLowerCase()} ${bar.ended ? `after ${seconds((end - start) / 1000)}` : `for ${seconds((end - start) / 1000)}`}${bar.location ? `, ${bar.location}` : ""}\n${parts.map((p) => `${reasons[p.held]?.text ?? p.held}${p.cap ? ` (cap ${p.cap} ms)` : ""}: ${seconds((p.to - p.from) / 1000)}`).join("\n")}${bar.reason ? `\n${bar.reason}` : ""}`;
   return (
-    <a href={`/console${to("/queues", { name: queue, placement: bar.id })}`} class={`lane ${on ? "sel" : ""}`} aria-label={`${name} ${lasted}, ${text.split("\n").slice(1).join(", ")}`} onMouseMove={(e) => hint(e, text)} onMouseLeave={() => hint(null)} onClick={() => hint(null)}>
+    <a href={`${base}${to("/queues", { name: queue, placement: bar.id })}`} class={`lane ${on ? "sel" : ""}`} aria-label={`${name} ${lasted}, ${text.split("\n").slice(1).join(", ")}`} onMouseMove={(e) => hint(e, text)} onMouseLeave={() => hint(null)} onClick={() => hint(null)}>
       <rect class="hit" x="0" y={y} width={width} height={rowH} fill="transparent" />
       <text class="lane-label" x="4" y={y + 15}>{name}</text>{" "}
       {parts.map((p, i) => {

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call, may } from "../core/api";
 import { clock, useLive } from "../core/live";
-import { param, setParams, to } from "../core/route";
+import { base, param, setParams, to } from "../core/route";
 import { ago, count, many, quote, seconds, shortID, time, words } from "../core/text";
 import { ask } from "../ui/act";
 import { Glyph, Status, toneOf } from "../ui/glyph";
@@ -205,7 +205,7 @@ function Lanes({ v }: { v: SessionView }) {
           const y = i * rowH, name = l.player_id.length > 30 ? `${l.player_id.slice(0, 14)}…${l.player_id.slice(-14)}` : l.player_id;
           const how = l.status === "RESERVED" ? `reserved, ${seconds((Date.parse(l.until ?? "") - now) / 1000)} left` : l.status === "TIMEDOUT" ? "never came" : l.ended ? `left ${time(l.ended)}` : "playing";
           return (
-            <a key={l.player_id + l.created} class="lane" href={`/console${to("/players", { id: l.player_id })}`} aria-label={`${name} ${how}`}>
+            <a key={l.player_id + l.created} class="lane" href={`${base}${to("/players", { id: l.player_id })}`} aria-label={`${name} ${how}`}>
               <rect class="hit" x="0" y={y} width={width} height={rowH} fill="transparent" />
               <text class="lane-label" x="4" y={y + 16}>{name}</text>{" "}
               <line x1={x(start)} x2={x(inside ?? stop)} y1={y + 12} y2={y + 12} stroke="var(--hold)" stroke-width="2" stroke-dasharray="3 3" />

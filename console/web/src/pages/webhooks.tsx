@@ -1,7 +1,7 @@
 // Webhooks: does everyone hear what happened? (Stripe's list of attempts: what was sent, what
 // came back, and again.)
 
-import { may, me, read, send } from "../core/api";
+import { may, me, read, send, server } from "../core/api";
 import { useAsked } from "../core/asked";
 import { param, setParams, to } from "../core/route";
 import { count, many, moment, quote, seconds, words } from "../core/text";
@@ -125,7 +125,7 @@ const useDeliveries = (sink: string) => useAsked(async () => (await read<{ deliv
 
 function curl(path: string): string {
   const sigv4 = `--aws-sigv4 aws:amz:${me.value!.region}:gamelift --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"`;
-  return `curl -X POST ${sigv4} ${quote(location.origin + path)}`;
+  return `curl -X POST ${sigv4} ${quote(server + path)}`;
 }
 
 function One({ sink, again }: { sink: Sink; again: () => void }) {

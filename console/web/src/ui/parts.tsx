@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { inRegion } from "../core/api";
 import { href } from "../core/route";
 import { clock, type Live } from "../core/live";
 import { ago, middle, moment, utc } from "../core/text";
@@ -89,10 +90,11 @@ export function ID({ id, to, most, text }: { id: string; to?: string; most?: num
 
 /** A command for a shell. */
 export function Command({ text }: { text: string }) {
+  const command = inRegion(text);
   return (
     <div class="cmd">
-      <pre>{text}</pre>
-      <Copy text={text} what="command" />
+      <pre>{command}</pre>
+      <Copy text={command} what="command" />
     </div>
   );
 }
