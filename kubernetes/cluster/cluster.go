@@ -62,6 +62,7 @@ type Cluster struct {
 	assigned  bool // the desired state is known
 	instances map[string]*instance
 	groups    map[key]*group
+	kills     map[string]protocol.Kill // by game server: what Muster asked for and is not done
 }
 
 // key names a group, or with an empty group the Secret of an instance. Both are as in the
@@ -99,7 +100,7 @@ func New(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	c := &Cluster{
-		opts: o, log: o.Log, version: o.Version, api: api, instances: map[string]*instance{}, groups: map[key]*group{},
+		opts: o, log: o.Log, version: o.Version, api: api, instances: map[string]*instance{}, groups: map[key]*group{}, kills: map[string]protocol.Kill{},
 		reports: reports{known: map[string]bool{}}, logs: make(chan protocol.LogsStored, 64), packing: make(chan struct{}, 4), refacts: wake.NewNudge(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[key](100*time.Millisecond, 30*time.Second)),
 	}
@@ -251,6 +252,7 @@ func (c *Cluster) podGone(at any) {
 	}
 	c.reports.forget(s.ProcessID)
 	c.mu.Lock()
+	delete(c.kills, s.ProcessID)
 	if g := c.groups[k]; g != nil {
 		g.memory.last = max(g.memory.last, s.Run)
 		if g.memory.last == s.Run {

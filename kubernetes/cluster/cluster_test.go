@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -292,6 +295,96 @@ func TestCluster_GameServer(t *testing.T) {
 	}
 	if m.early != "" {
 		t.Errorf("process %s was reported before it began", m.early)
+	}
+}
+
+// gate is a transport that holds changes of pods until it is open.
+type gate struct {
+	next http.RoundTripper
+	open chan struct{}
+
+	mu      sync.Mutex
+	waiting int
+	most    int            // that waited at the same time
+	deleted map[string]int // requests by path
+}
+
+func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	if (r.Method != http.MethodPatch && r.Method != http.MethodDelete) || !strings.Contains(r.URL.Path, "/pods/") {
+		return g.next.RoundTrip(r)
+	}
+	g.mu.Lock()
+	g.waiting++
+	g.most = max(g.most, g.waiting)
+	if r.Method == http.MethodDelete {
+		g.deleted[r.URL.Path]++
+	}
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.waiting--
+	}()
+	select {
+	case <-g.open:
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	return g.next.RoundTrip(r)
+}
+
+// Many game servers that are to be ended at once are ended by the workers, each with one
+// deletion, however often Muster asks.
+func TestCluster_ManyKills(t *testing.T) {
+	const groups, workers = 20, 3
+	k, m := kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"})
+	g := &gate{open: make(chan struct{}), deleted: map[string]int{}}
+	agent(t, k.Cluster, m, func(o *cluster.Options) {
+		o.Workers = workers
+		o.API = rest.CopyConfig(o.API)
+		o.API.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			g.next = next
+			return g
+		})
+	})
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	m.assign(desired("i-1", groups))
+	var pods []*corev1.Pod
+	for n := range groups {
+		pods = append(pods, k.appears("i-1", fmt.Sprint(n), 1))
+	}
+	for range 3 {
+		for _, p := range pods {
+			m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.Labels[pod.LabelProcess], Reason: pod.CodeStopped}})
+		}
+	}
+	m.assign(desired("i-1", groups), desired("i-2", 1)) // after the kills
+	m.until("the new instance is reported", func() bool { return m.group("i-2", "0") != nil })
+	k.until("all workers wait", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.waiting == workers
+	})
+	close(g.open)
+	k.until("all are ended", func() bool {
+		for _, p := range pods {
+			at, err := k.Core.Pods("default").Get(t.Context(), p.Name, metav1.GetOptions{})
+			if err == nil && at.UID == p.UID && at.DeletionTimestamp == nil {
+				return false
+			}
+		}
+		return true
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.most > workers {
+		t.Errorf("%d requests were under way at the same time, by %d workers", g.most, workers)
+	}
+	for path, n := range g.deleted {
+		if n != 1 {
+			t.Errorf("%s was deleted %d times", path, n)
+		}
 	}
 }
 

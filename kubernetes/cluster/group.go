@@ -84,7 +84,7 @@ func (c *Cluster) look(ctx context.Context, k key) (again time.Time, err error) 
 	if over || s.gone != wasGone {
 		c.link.Changed()
 	}
-	return s.look, c.do(ctx, k, g, w, s)
+	return s.look, errors.Join(c.do(ctx, k, g, w, s), c.endAsked(ctx, pods))
 }
 
 // besideGames returns what is desired of a group now: a per-instance group of an instance that

@@ -37,7 +37,7 @@ func (h host) Obey(ctx context.Context, m protocol.Message) {
 	case m.Assign != nil:
 		h.c.assign(ctx, m.Assign)
 	case m.Kill != nil:
-		go h.c.kill(ctx, *m.Kill)
+		h.c.kill(*m.Kill)
 	case m.Collect != nil:
 		go h.c.collect(ctx, *m.Collect)
 	case m.Ack != nil:
@@ -123,19 +123,44 @@ func (c *Cluster) sweep(ctx context.Context) {
 	}
 }
 
-// kill ends a game server.
-func (c *Cluster) kill(ctx context.Context, k protocol.Kill) {
-	p := c.process(k.ProcessID)
-	if p == nil {
-		return
+// kill has a game server ended by the workers, as all else that is asked of the API server: a
+// thousand requests at once would delay each other until none is answered in time, and Muster
+// asks again for what takes long.
+func (c *Cluster) kill(k protocol.Kill) {
+	c.mu.Lock()
+	defer c.mu.Unlock() // podGone forgets the kill after the watch has lost the pod
+	if p := c.process(k.ProcessID); p != nil {
+		c.kills[k.ProcessID] = k
+		c.queue.Add(key{p.Labels[pod.LabelInstance], p.Labels[pod.LabelGroup]})
 	}
-	r := removal{name: p.Name, uid: p.UID, grace: max(atOnce, k.Grace)}
-	if p.Annotations[pod.NoteReason] == "" { // the first reason stays
-		r.why = cmp.Or(k.Reason, pod.CodeStopped)
+}
+
+// endAsked ends those of the game servers that Muster asked for.
+func (c *Cluster) endAsked(ctx context.Context, pods []sighting) error {
+	var all error
+	for _, s := range pods {
+		c.mu.Lock()
+		k, asked := c.kills[s.ProcessID]
+		c.mu.Unlock()
+		p := c.process(s.ProcessID)
+		if !asked || p == nil {
+			continue
+		}
+		r := removal{name: p.Name, uid: p.UID, grace: max(atOnce, k.Grace)}
+		if p.Annotations[pod.NoteReason] == "" { // the first reason stays
+			r.why = cmp.Or(k.Reason, pod.CodeStopped)
+		}
+		if err := c.remove(ctx, r); err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		c.mu.Lock()
+		if c.kills[s.ProcessID] == k { // else it was asked for again, with less time
+			delete(c.kills, s.ProcessID)
+		}
+		c.mu.Unlock()
 	}
-	if err := c.remove(ctx, r); err != nil {
-		c.log.Error("a game server is not ended; Muster asks again", "process_id", k.ProcessID, "error", err)
-	}
+	return all
 }
 
 // process returns the pod of a game server, or nil.
