@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/identity"
@@ -31,6 +32,13 @@ const (
 const (
 	sharedEvery = 50 * time.Millisecond
 	sharedWait  = 10 * time.Second
+)
+
+// How long a takeover waits for the home region: if this region has nothing from it yet, and if it
+// has copies, which are good if late.
+const (
+	firstCopyWait = 5 * time.Second
+	newCopyWait   = 250 * time.Millisecond
 )
 
 // shared is what the other regions of the deployment need of the home region.
@@ -171,6 +179,37 @@ func (c *homeClient) datum(playerID string, ns identity.Namespace, key string) (
 	return d, nil
 }
 
+// copyAtTakeover copies what is shared before this region is served, if the home region answers
+// soon. It returns the digest of that.
+func (r *replica) copyAtTakeover(ctx context.Context) string {
+	wait := newCopyWait
+	if keys := r.domain.keys.Shared(r.domain.store.View()).Keys; len(keys) == 0 {
+		wait = firstCopyWait
+	}
+	r.copied.Store(time.Now().UnixNano())
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	digest, err := r.copyHome(ctx, "")
+	if err != nil {
+		r.log.Warn("keys and players are as last copied from the home region, which does not answer yet", "region", r.opts.Region, "error", err)
+	}
+	return digest
+}
+
+// measureCopy registers how old is what this region has from the home region.
+func (r *replica) measureCopy(metrics prometheus.Registerer) {
+	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "muster_region_copy_age_seconds",
+		Help: "How long ago the keys, logins and bans of this region were those of the home region, or this node took the region over if they were not since; 0 on nodes that do not own the region.",
+	}, func() float64 {
+		at := r.copied.Load()
+		if at == 0 || !r.health.serves.Load() {
+			return 0
+		}
+		return time.Since(time.Unix(0, at)).Seconds()
+	}))
+}
+
 // copyHome makes the keys, logins, players' keys and bans of this region copies of the home
 // region's, once.
 func (r *replica) copyHome(ctx context.Context, digest string) (next string, err error) {
@@ -182,6 +221,7 @@ func (r *replica) copyHome(ctx context.Context, digest string) (next string, err
 		return digest, err
 	}
 	if s.Digest == digest {
+		r.copied.Store(time.Now().UnixNano())
 		return digest, nil
 	}
 	if err := r.domain.keys.Copy.Do(ctx, s.Keys); err != nil {
@@ -190,6 +230,7 @@ func (r *replica) copyHome(ctx context.Context, digest string) (next string, err
 	if err := r.domain.identity.Copy.Do(ctx, s.Players); err != nil {
 		return digest, err
 	}
+	r.copied.Store(time.Now().UnixNano())
 	return s.Digest, nil
 }
 

@@ -186,11 +186,24 @@ func (g *region) await(r *http.Request) *replica {
 	}
 }
 
-// replacePause is how long a region waits for its next replica after one that failed.
-const replacePause = time.Second
+// How long a region waits for its next replica after one that failed: at first, and at most. A node
+// that cannot serve a region, as with a wrong key, leaves it to others in between.
+const firstReplacePause, longestReplacePause = time.Second, time.Minute
+
+// replacePause returns the pause after a number of replicas in a row that served nothing.
+func replacePause(failures int) time.Duration {
+	pause := firstReplacePause
+	for range failures - 1 {
+		if pause *= 2; pause >= longestReplacePause {
+			return longestReplacePause
+		}
+	}
+	return pause
+}
 
 // keep replaces the replica whenever it is over, until ctx ends.
 func (g *region) keep(ctx context.Context) {
+	failures := 0
 	for {
 		r := g.now.Load()
 		select {
@@ -199,20 +212,27 @@ func (g *region) keep(ctx context.Context) {
 		case <-r.over:
 		}
 		log := r.log.With("region", g.name)
-		pause := r.failed != nil
-		if pause {
-			log.Error("the region gets another replica on this node", "error", r.failed)
+		pause := time.Duration(0)
+		if r.failed != nil {
+			if r.served.Load() {
+				failures = 0
+			}
+			failures++
+			pause = replacePause(failures)
+			log.Error("the region gets another replica on this node", "error", r.failed, "in", pause)
 		} else {
+			failures = 0
 			log.Info("the region gets another replica on this node")
 		}
 		g.end(ctx, r)
-		for !pause || wake.Sleep(ctx, replacePause) {
+		for pause == 0 || wake.Sleep(ctx, pause) {
 			err := g.replace(ctx)
 			if err == nil {
 				break
 			}
-			log.Warn("the region has no replica on this node; trying again", "error", err)
-			pause = true
+			failures++
+			pause = replacePause(failures)
+			log.Warn("the region has no replica on this node; trying again", "error", err, "in", pause)
 		}
 		if ctx.Err() != nil {
 			return

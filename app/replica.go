@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -37,7 +37,9 @@ type replica struct {
 	endStanding context.CancelFunc
 	over        chan struct{} // closed when the replica cannot go on, or shall make room for another
 	overOnce    sync.Once
-	failed      error // why it cannot go on; may be read once over is closed
+	failed      error        // why it cannot go on; may be read once over is closed
+	served      atomic.Bool  // it had the state and answered with it
+	copied      atomic.Int64 // when what is shared was last that of the home region, or was taken over: Unix ns, 0 before
 	running     sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows: the lifecycle
@@ -66,6 +68,9 @@ func newReplica(a *App, o *Options) (*replica, error) {
 	r.confirmed.store, r.confirmed.member = r.domain.store, r.member
 	r.measureLevel(r.metrics)
 	r.health = &health{member: r.member, store: r.domain.store, patience: o.LeaseTTL}
+	if !o.isHome() {
+		r.measureCopy(r.metrics)
+	}
 	return r, nil
 }
 
@@ -138,13 +143,10 @@ func (r *replica) work(ctx context.Context) error {
 	r.local.open(r)
 	digest := ""
 	if !r.opts.isHome() {
-		first, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if digest, err = r.copyHome(first, ""); err != nil {
-			r.log.Warn("keys and players are as last copied from the home region, which does not answer", "region", r.opts.Region, "error", err)
-		}
+		digest = r.copyAtTakeover(ctx)
 	}
 	r.runLoops(digest)
+	r.served.Store(true)
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (s *Accounts) runBan(tx *store.Tx, a banArgs) error {
 		return refuse(NotFound, "player %s does not exist", a.Player)
 	}
 	p := *old
-	p.BannedUntil, p.BanReason = a.Until, a.Reason
+	p.BannedUntil, p.BannedAt, p.BanReason = a.Until, tx.Now(), a.Reason
 	p.TokenVersion++
 	s.players.table.Put(tx, &p)
 	s.families.end(tx, p.ID, "")

@@ -17,6 +17,7 @@ type Player struct {
 	GuestSecret  []byte    `json:"guest_secret,omitzero"` // SHA-256; empty if there is no guest login
 	TokenVersion int       `json:"token_version,omitzero"`
 	BannedUntil  time.Time `json:"banned_until,omitzero"`
+	BannedAt     time.Time `json:"banned_at,omitzero"` // when BannedUntil was set
 	BanReason    string    `json:"ban_reason,omitzero"`
 	MergedInto   string    `json:"merged_into,omitzero"`  // the player who was kept; this one has ended
 	Purge        time.Time `json:"purge,omitzero"`        // of a merged player: when row and data are removed

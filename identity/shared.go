@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -21,7 +22,9 @@ type Ban struct {
 	Until    time.Time `json:"until"`
 }
 
-// mostBans limits how many bans are shared, those that last longest first.
+// mostBans limits how many bans are shared, the newest first. Another region needs a ban for as
+// long as access tokens from before it are valid: it is the home region that issues tokens, and
+// that issues none to a player who is banned.
 const mostBans = 100_000
 
 // Shared returns what other regions need now.
@@ -32,16 +35,25 @@ func (s *Service) Shared(r store.Reader, now time.Time) Shared {
 		public.Sealed = nil
 		all.Keys = append(all.Keys, &public)
 	}
+	var banned []*Player
 	for p := range s.Accounts.players.banned.Equal(r, isBanned) {
 		if p.Banned(now) {
-			all.Bans = append(all.Bans, &Ban{p.ID, p.BannedUntil})
+			banned = append(banned, p)
 		}
 	}
-	if len(all.Bans) > mostBans {
-		slices.SortFunc(all.Bans, func(a, b *Ban) int { return b.Until.Compare(a.Until) })
-		all.Bans = all.Bans[:mostBans]
+	for _, p := range newest(banned, mostBans) {
+		all.Bans = append(all.Bans, &Ban{p.ID, p.BannedUntil})
 	}
 	return all
+}
+
+// newest returns the players who were banned last, at most so many.
+func newest(banned []*Player, most int) []*Player {
+	if len(banned) <= most {
+		return banned
+	}
+	slices.SortFunc(banned, func(a, b *Player) int { return cmp.Or(b.BannedAt.Compare(a.BannedAt), cmp.Compare(a.ID, b.ID)) })
+	return banned[:most]
 }
 
 // SameShared reports whether Shared returns the same for two snapshots, apart from bans that

@@ -26,10 +26,11 @@ import (
 
 // rare are metrics that a server without trouble does not have, with the source that has them.
 var rare = map[string]string{
-	"muster_cell_owner":           "app/member.go", // of servers on one PostgreSQL
-	"muster_limited_total":        "app/limits.go",
-	"muster_player_limited_total": "backend/metrics.go",
-	"muster_store_refused_total":  "internal/store/metrics.go",
+	"muster_cell_owner":              "app/member.go", // of servers on one PostgreSQL
+	"muster_limited_total":           "app/limits.go",
+	"muster_region_copy_age_seconds": "app/deployment.go", // of deployments with several regions
+	"muster_player_limited_total":    "backend/metrics.go",
+	"muster_store_refused_total":     "internal/store/metrics.go",
 }
 
 // query is one query of a dashboard or a rule.
