@@ -54,7 +54,7 @@ function List() {
       </Head>
       {problem && <Problem text={problem} />}
       {data && (data.length === 0 ? (
-        <div class="panel"><Empty command="muster hosts token">No machine has joined. A token lets one join: give it to muster agent run there.</Empty></div>
+        <div class="panel"><Empty command={`muster admin join-token --endpoint ${location.origin}`}>No machine has joined. It prints what to run on the machine.</Empty></div>
       ) : (
         <Panel bare>
           <Table
@@ -178,10 +178,10 @@ function join(): void {
   ask({
     title: "Add a machine", verb: "Create a token",
     effect: "A token lets machines join for one hour. It is shown once.",
-    command: "muster hosts token",
+    command: `muster admin join-token --endpoint ${location.origin}`,
     run: async () => {
       const t = await send<{ Token: string }>("POST", "/agent/v1/tokens?name=console");
-      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `muster agent run --server ${server} --token ${t.Token}`, run: async () => undefined });
+      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `MUSTER_TOKEN=${t.Token} muster agent --server ${server}`, run: async () => undefined });
     },
   });
 }

@@ -1,6 +1,5 @@
 // Now: can players play? (Grafana's density, Linear's calm.)
 
-import { server as regional } from "../core/api";
 import { useLive } from "../core/live";
 import { count, many, words } from "../core/text";
 import { Spark, type Series } from "../ui/spark";
@@ -111,7 +110,7 @@ function First() {
     <Panel title="Nothing runs here yet">
       <div class="stack">
         <p class="soft">A game server needs a fleet; players need a queue or matchmaking. The shortest way is a program on this machine:</p>
-        <Empty command={["muster local --exec ./my-game-server", `aws gamelift --endpoint-url ${server} create-location --location-name custom-here`, `aws gamelift --endpoint-url ${server} create-fleet --name mine --compute-type ANYWHERE --locations Location=custom-here`, `muster agent run --server ${regional} --token $(muster hosts token)`]}>
+        <Empty command={["muster local --exec ./my-game-server", `aws gamelift --endpoint-url ${server} create-location --location-name custom-here`, `aws gamelift --endpoint-url ${server} create-fleet --name mine --compute-type ANYWHERE --locations Location=custom-here`, `muster admin join-token --endpoint ${server}`]}>
           Each of these makes the next page say something.
         </Empty>
       </div>
