@@ -167,7 +167,8 @@ func playerCodes(t *testing.T) [][]string {
 
 const errorsHead = `# Errors
 
-What each error means. Messages name the member that is wrong, the rule, and what to do about it.
+What each error means. Messages name the member that is wrong, the rule, and what to do about it. What is
+wrong without an error is in [troubleshooting](troubleshooting.md).
 
 Generated from the code; do not edit.
 

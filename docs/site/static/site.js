@@ -23,7 +23,8 @@
       const dark = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
       keep(dark === "dark" ? "light" : "dark");
     };
-    document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "center" });
+    const here = document.querySelector(".nav [aria-current]");
+    if (here) here.closest(".nav").scrollTop = here.offsetTop - innerHeight / 2; // of the list alone
     addCopy();
     follow();
     search();
