@@ -179,9 +179,11 @@ func TestRemote_Stop(t *testing.T) {
 // cell and to two remotes, over a network that loses, delays and repeats, with restarts, and
 // checks what must always hold.
 func TestRemote_Histories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(timeless{t}, remoteHistory)
-	})
+	for range 4 { // package rapid ends after a day, which passes in a dozen histories
+		synctest.Test(t, func(t *testing.T) {
+			rapid.Check(timeless{t}, remoteHistory)
+		})
+	}
 }
 
 func remoteHistory(t *rapid.T) {

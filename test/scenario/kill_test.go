@@ -15,8 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -237,12 +239,25 @@ func (tl *timeline) checkWorker(ctx context.Context, w *worker, now map[string]t
 			return err
 		}
 		if g.touched = false; g.live() {
-			if err := w.join(ctx, g); err != nil {
+			if err := tl.join(ctx, w, g); err != nil {
 				return fmt.Errorf("game session %s was ACTIVE before the server died, and now takes no player: %w", g.id, err)
 			}
 		}
 	}
 	return nil
+}
+
+// join lets a player join a game. A region may move at any time, which breaks connections, so its
+// player comes back then.
+func (tl *timeline) join(ctx context.Context, w *worker, g *game) error {
+	for {
+		err := w.join(ctx, g)
+		var refused smithy.APIError
+		if !tl.few || ctx.Err() != nil || !errors.Is(err, gameserver.ErrDisconnected) && (!asError(err, &refused) || refused.ErrorFault() != smithy.FaultServer) {
+			return err
+		}
+		pause(ctx)
+	}
 }
 
 // settle finds out what became of the creations without an answer.
