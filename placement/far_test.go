@@ -65,6 +65,13 @@ func (f *far) set(change func()) {
 	change()
 }
 
+// asked returns how many requests of an operation there were.
+func (f *far) asked(what string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[what]
+}
+
 // call carries out a request of a client: at once or late, with an answer or without.
 func (f *far) call(ctx context.Context, what string, do func() error) error {
 	f.mu.Lock()

@@ -27,8 +27,13 @@ func withFault(t *testing.T, r *far, f func(c *cell, here *fleet.Fleet)) {
 		if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
 			t.Errorf("%d attempts are left", n)
 		}
-		if len(c.places.away.errands) != 0 || len(c.places.away.board.taken) != 0 {
-			t.Errorf("what is kept in memory of attempts that are settled: %d errands, %d processes", len(c.places.away.errands), len(c.places.away.board.taken))
+		w := c.places.away
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.board.mu.Lock()
+		defer w.board.mu.Unlock()
+		if len(w.errands) != 0 || len(w.board.taken) != 0 {
+			t.Errorf("what is kept in memory of attempts that are settled: %d errands, %d processes", len(w.errands), len(w.board.taken))
 		}
 	}, r)
 }
@@ -75,7 +80,7 @@ func TestRemote_Silent(t *testing.T) {
 			celltest.Pass(test.within)
 			t.Log(name)
 			c.isAt("p", here.ID)
-			if n := r.calls["Create"]; n > 12 {
+			if n := r.asked("Create"); n > 12 {
 				t.Errorf("%s: %d requests to create a game session were sent", name, n)
 			}
 			r.set(func() { r.mute, r.blind = nil, nil })
@@ -154,7 +159,7 @@ func TestRemote_RefusedRequest(t *testing.T) {
 		if v := e.Now.Candidates[len(e.Now.Candidates)-1]; v.Outcome != RemoteAway || v.Text != "it refused this placement: InvalidRequestException: Name" {
 			t.Errorf("explained as %+v", v)
 		}
-		if n := r.calls["Create"]; n > 30 {
+		if n := r.asked("Create"); n > 30 {
 			t.Errorf("%d requests to create a game session were sent for 6 placements, of which 2 are refused", n)
 		}
 		celltest.Pass(15 * time.Minute)
