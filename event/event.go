@@ -68,7 +68,7 @@ func New(st *store.Store, o Options) *Log {
 		Retention: cmp.Or(o.Retention, Retention),
 		Columns: []store.Column[Event]{
 			{Name: "fleet", Value: publishedFleet},
-			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }},
+			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }, Digest: true},
 			{Name: "feed", Value: feed},
 			{Name: "notable", Value: notable},
 		},

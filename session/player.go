@@ -70,7 +70,7 @@ func newPlayers(games *Games, computes *compute.Service, o Options) *Players {
 	playerOf := func(p *PlayerSession) string { return p.PlayerID }
 	s.table = store.NewTable(st, store.TableSpec[PlayerSession]{
 		Name: "player_session", Key: func(p *PlayerSession) string { return p.ID }, Retention: o.Retention,
-		Columns: []store.Column[PlayerSession]{{Name: "game_session", Value: gameOf}, {Name: "player", Value: playerOf}},
+		Columns: []store.Column[PlayerSession]{{Name: "game_session", Value: gameOf, Digest: true}, {Name: "player", Value: playerOf}},
 	})
 	s.ofGame = store.NewIndex(s.table, "game", func(p *PlayerSession, emit func(string)) { emit(p.GameSessionID) })
 	s.slots = store.NewIndex(s.table, "slots", func(p *PlayerSession, emit func(string)) {

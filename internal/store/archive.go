@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Query selects archived rows of a table.
@@ -80,7 +81,7 @@ func checkQuery(limit int, where []Eq, orderBy string, columns []ColumnSchema) e
 	for _, c := range columns {
 		known[c.Name] = true
 	}
-	if !known[orderBy] {
+	if !known[orderBy] || slices.ContainsFunc(columns, func(c ColumnSchema) bool { return c.Digest && c.Name == orderBy }) {
 		return fmt.Errorf("no column %q to order by", orderBy)
 	}
 	for _, eq := range where {

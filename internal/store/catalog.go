@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // catalog is what is registered on a store. It is fixed once the store is opened.
@@ -28,6 +29,7 @@ type tableMember interface {
 	member
 	ordinal() int
 	schema() TableSchema
+	isNew(key string) bool
 	compare(sn *Snapshot, key string, columns []string) (found, same, vacates bool)
 	digest(sn *Snapshot, h hash.Hash)
 	count(sn *Snapshot) int
@@ -46,6 +48,7 @@ type logMember interface {
 	member
 	ordinal() int
 	schema() LogSchema
+	expired(now time.Time) time.Time
 	last() uint64
 	adopt(sn *Snapshot)
 	resume(last uint64)
@@ -160,8 +163,9 @@ func (c *catalog) grow(ctx context.Context, db DB) error {
 	}
 	var batch []Item
 	_, err = db.Dump(ctx, func(it Item) error {
-		columns, err := c.memberOf(it).columnsOf(it.Doc)
-		if err != nil || slices.Equal(columns, it.Columns) {
+		member := c.memberOf(it)
+		columns, err := member.columnsOf(it.Doc)
+		if err != nil || member.stores(columns, it.Columns) {
 			return err
 		}
 		it.Columns = columns

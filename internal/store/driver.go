@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"time"
@@ -89,8 +91,9 @@ type DB interface {
 	// most limit of them.
 	ArchivedKeys(ctx context.Context, table int, after string, limit int) ([]string, error)
 
-	// Prune removes at most limit rows that expired before now and returns how many.
-	Prune(ctx context.Context, now time.Time, limit int) (int, error)
+	// Prune removes at most as many expired rows as p says, and returns how many. A driver
+	// that removes many rows at once may keep them for longer, by a part of their retention.
+	Prune(ctx context.Context, p Pruning) (int, error)
 
 	// SetBack sets the time of log entries later than now to now: they were written
 	// with a wrong clock. Queries rely on times that increase with numbers.
@@ -109,6 +112,13 @@ type DB interface {
 	Fill(ctx context.Context, items func(add func(Item) error) (State, error)) error
 
 	Close() error
+}
+
+// Pruning says what Prune removes.
+type Pruning struct {
+	Now    time.Time   // archived rows that expired by then
+	Before []time.Time // for each log: entries of that time or earlier; zero removes none
+	Rows   int         // at most
 }
 
 // ErrFenced reports that another owner took the cell, or that the sequence in SQL is
@@ -177,7 +187,20 @@ type LogSchema struct {
 type ColumnSchema struct {
 	Name   string
 	Unique bool // among the values of live rows that are not ""
+	Digest bool // its values are only compared with others
 }
+
+// Brief returns a value of the column as a driver may store it for what has ended: a long one
+// that is only compared is replaced by 96 bits of its digest.
+func (c ColumnSchema) Brief(value string) string {
+	if !c.Digest || len(value) <= briefLength {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return "#" + base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+const briefLength = 17
 
 // Fence identifies the owner in each commit.
 type Fence struct {
@@ -235,7 +258,7 @@ type StoredRow struct {
 	Key     string
 	Doc     []byte   // JSON
 	Columns []string // in the order of the schema
-	New     bool     // for a put: no row with this key is stored once the batch's deletes are applied
+	New     bool     // no row with this key is stored or, if it is to be archived, archived once the batch's deletes are applied
 	Same    bool     // for a put: the stored row has the same columns
 	Time    time.Time
 }
@@ -268,4 +291,5 @@ type Item struct {
 	Columns []string
 	Time    time.Time // when it was archived or appended
 	Expires time.Time // of archived rows
+	Packed  bool      // it is, or is to be, stored in fewer bytes: feature.Packed
 }

@@ -135,6 +135,16 @@ func (t *table) narrow(q *Query) (nothing bool) {
 	return len(q.Keys) == 0
 }
 
+// isNew reports whether it is known that no row with a key is archived. The journal calls it
+// for a row that is to be archived.
+func (t *table) isNew(key string) bool {
+	if !t.ended.fresh.Load() {
+		t.readEnded()
+	}
+	f := t.ended.all.Load()
+	return f != nil && utf8.ValidString(key) && !f.has(key)
+}
+
 // noteEnded adds the keys of rows that a command archived, which is durable.
 func (tx *Tx) noteEnded() {
 	for _, c := range tx.changes {

@@ -33,6 +33,7 @@ type member interface {
 	encode(row any) ([]byte, error)
 	columns(row any) []string
 	columnsOf(doc []byte) ([]string, error)
+	stores(want, found []string) bool
 	redo(tx *Tx, ch recordChange) error
 }
 
@@ -209,7 +210,9 @@ func (b *batchBuilder) add(ch change, row StoredRow) {
 	table := ch.member.(tableMember)
 	tb := &b.tables[table.ordinal()]
 	if ch.kind == changeArchive && b.settle(ch, true) {
-		tb.Archives = append(tb.Archives, row)
+		ended := row
+		ended.New = table.isNew(ch.key)
+		tb.Archives = append(tb.Archives, ended)
 	}
 	if !b.settle(ch, false) {
 		return

@@ -54,6 +54,7 @@ func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
 		retention: spec.Retention, watchers: map[wake.Nudge]struct{}{},
 	}
 	l.register()
+	s.catalog.register(l.label + "_packed")
 	s.catalog.logs = append(s.catalog.logs, l)
 	return &Log[V]{l}
 }
@@ -117,6 +118,14 @@ func (l *log) watch() (<-chan struct{}, func()) {
 		defer l.mu.Unlock()
 		delete(l.watchers, ch)
 	}
+}
+
+// expired returns the time of the newest entries that may be removed now; zero for none.
+func (l *log) expired(now time.Time) time.Time {
+	if l.retention <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-l.retention)
 }
 
 func (l *log) nudge() {

@@ -122,21 +122,21 @@ func (q LogQuery) holds(e StoredEntry) bool {
 	return e.Seq > q.AfterSeq
 }
 
-func (db *memoryDB) Prune(_ context.Context, now time.Time, limit int) (int, error) {
+func (db *memoryDB) Prune(_ context.Context, p Pruning) (int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	n := 0
 	for i, t := range db.schema.Tables {
 		for key, row := range db.table(i).archive {
-			if n < limit && !row.Time.Add(t.Retention).After(now) {
+			if n < p.Rows && !row.Time.Add(t.Retention).After(p.Now) {
 				delete(db.table(i).archive, key)
 				n++
 			}
 		}
 	}
-	for i, l := range db.schema.Logs {
+	for i := range db.schema.Logs {
 		entries := db.log(i).entries
-		for n < limit && l.Retention > 0 && len(entries) > 0 && !entries[0].Time.Add(l.Retention).After(now) {
+		for n < p.Rows && !p.Before[i].IsZero() && len(entries) > 0 && !entries[0].Time.After(p.Before[i]) {
 			entries = entries[1:]
 			n++
 		}

@@ -15,6 +15,11 @@
 //	go run ./test/load takeover from a kill of the owner of a cell on PostgreSQL,
 //	                            with -n game sessions of ten players, until the
 //	                            next answer (needs -bin)
+//	go run ./test/load size     what -n game sessions of ten players leave in the
+//	                            database, SQLite and PostgreSQL: bytes by table
+//	go run ./test/load week     a week, by the times of the rows, in which -n game
+//	                            sessions end every ten minutes and are kept for two
+//	                            days: bytes of the database after each day
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
 //	go run ./test/load match    the workloads W3 to W6 of matchmaking, in process

@@ -65,6 +65,10 @@ func open(ctx context.Context, n int) (*house, error) {
 
 // openOn returns a house on an empty database, with n free processes.
 func openOn(ctx context.Context, driver store.Driver, n int) (*house, error) {
+	return openWith(ctx, driver, n, session.Options{})
+}
+
+func openWith(ctx context.Context, driver store.Driver, n int, sessions session.Options) (*house, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func openOn(ctx context.Context, driver store.Driver, n int) (*house, error) {
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
-	h.sessions = session.New(h.store, session.Deps{Events: events, Fleets: fleets, Computes: h.computes}, session.Options{})
+	h.sessions = session.New(h.store, session.Deps{Events: events, Fleets: fleets, Computes: h.computes}, sessions)
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
 		secret, ok := h.keys.Secret(id)
 		return sigv4.Secret{Key: secret}, ok

@@ -22,7 +22,7 @@ func main() {
 	flag.DurationVar(&s.idleFor, "for", 0, "how long to go on by its own clock (steady; 0 is 10 minutes); how long connections are idle before the second measurement (idle, players, push); Go collects garbage at least every 2 minutes")
 	flag.StringVar(&s.bin, "bin", "bin/muster", "the built binary")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|describe|idle|start|restart|takeover|agents|match|pool|steady|players|push")
+		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|describe|idle|start|restart|takeover|size|week|agents|match|pool|steady|players|push")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -47,6 +47,10 @@ func run(s settings, command string) error {
 		return restart(s)
 	case "takeover":
 		return takeover(s)
+	case "size":
+		return databaseSize(s)
+	case "week":
+		return week(s)
 	case "agents":
 		return throughAgents(s)
 	case "match":
@@ -60,5 +64,5 @@ func run(s settings, command string) error {
 	case "push":
 		return push(s)
 	}
-	return fmt.Errorf("the commands are create, describe, idle, start, restart, takeover, agents, match, pool, steady, players and push, not %q", command)
+	return fmt.Errorf("the commands are create, describe, idle, start, restart, takeover, size, week, agents, match, pool, steady, players and push, not %q", command)
 }

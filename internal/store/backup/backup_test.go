@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
 	"github.com/musterhq/muster/internal/store/postgres"
@@ -34,7 +35,7 @@ func newShop(driver store.Driver, later bool) *shop {
 	s := &shop{Store: store.New(store.Options{Driver: driver})}
 	columns := []store.Column[item]{{Name: "kind", Value: func(v *item) string { return v.Kind }}}
 	if later {
-		columns = append(columns, store.Column[item]{Name: "code", Value: func(v *item) string { return v.Code }, Unique: true})
+		columns = append(columns, store.Column[item]{Name: "code", Value: func(v *item) string { return v.Code }, Unique: true, Digest: true})
 	}
 	s.items = store.NewTable(s.Store, store.TableSpec[item]{Name: "item", Key: func(v *item) string { return v.ID },
 		Columns: columns, Retention: time.Hour})
@@ -101,6 +102,69 @@ func TestBackup_AnyEngineToAnyEngine(t *testing.T) {
 				}
 				checkRestored(t, restored, s.View().Digest())
 			})
+		}
+	}
+}
+
+// TestBackup_BothForms backs up and restores what has ended before and after it was packed.
+func TestBackup_BothForms(t *testing.T) {
+	t.Parallel()
+	for from, source := range engines(t) {
+		for to, target := range engines(t) {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				driver, file := source(t), filepath.Join(t.TempDir(), "backup.db")
+				s := newShop(driver, false)
+				s.open(t)
+				s.end(t, 0, 40)
+				if err := s.Raise(t.Context(), feature.Packed); err != nil {
+					t.Fatal(err)
+				}
+				s.end(t, 30, 100) // some of them again
+				if err := backup.Write(t.Context(), newShop(driver, false).Store, driver, file); err != nil {
+					t.Fatal(err)
+				}
+				restored := newShop(target(t), true) // with a column more
+				if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
+					t.Fatal(err)
+				}
+				report, err := restored.Verify(t.Context())
+				if err != nil || len(report.Problems) > 0 || report.Tables[0].Archived != 100 || report.Logs[0].Entries != 110 {
+					t.Errorf("restored: %+v, %v", report, err)
+				}
+				restored.open(t)
+				for _, i := range []int{7, 35, 99} {
+					found, err := restored.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: code(i)}}, Limit: 10})
+					if err != nil || len(found) != 1 || found[0].ID != fmt.Sprintf("i%03d", i) {
+						t.Errorf("archived %d by a column of the later release: %v, %v", i, found, err)
+					}
+				}
+				sold, err := restored.sales.Read(t.Context(), store.LogQuery{Limit: 1000})
+				if err != nil || len(sold) != 110 || sold[0].Value.ID != "0" || sold[109].Value.ID != "99" {
+					t.Errorf("%d entries, %v", len(sold), err)
+				}
+			})
+		}
+	}
+}
+
+// code returns a long code.
+func code(i int) string { return fmt.Sprintf("a-long-code-that-is-only-compared-%04d", i) }
+
+// end archives items, and appends an entry for each.
+func (s *shop) end(t *testing.T, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		v := &item{ID: fmt.Sprintf("i%03d", i), Kind: "cup", Code: code(i)}
+		err := s.Update(t.Context(), func(tx *store.Tx) error {
+			s.items.Put(tx, v)
+			s.sales.Append(tx, &item{ID: fmt.Sprint(i), Kind: "sold"})
+			return nil
+		})
+		if err == nil {
+			err = s.Update(t.Context(), func(tx *store.Tx) error { s.items.Archive(tx, v.ID); return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

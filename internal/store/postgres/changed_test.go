@@ -128,7 +128,7 @@ func TestChanges_Pruned(t *testing.T) {
 	w := watch(t)
 	w.add(t, "second")
 	w.add(t, "third")
-	if _, err := w.db.Prune(t.Context(), time.Now().Add(time.Hour), 10); err != nil {
+	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
@@ -138,7 +138,7 @@ func TestChanges_Pruned(t *testing.T) {
 	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.db.Prune(t.Context(), time.Now().Add(time.Hour), 10); err != nil {
+	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
 		t.Fatal(err)
 	}
 	w.add(t, "fourth")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/musterhq/muster/internal/feature"
@@ -28,6 +29,8 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 		}
 		if err == nil {
 			db.settled = &settled
+			db.packs.Store(db.level >= feature.Packed)
+			db.parted.hold(fence)
 		}
 		return fence, err
 	})
@@ -37,9 +40,13 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 // commit that lost its client and may still be running.
 func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
 	writer := query(ctx, db.writer)
-	return db.Cell.Renew(func(row func(sqltext.Row) error, text string, args ...any) error {
+	fence, err := db.Cell.Renew(func(row func(sqltext.Row) error, text string, args ...any) error {
 		return classify(writer(row, text, args...))
 	}, owner)
+	if err == nil {
+		db.parted.hold(fence)
+	}
+	return fence, err
 }
 
 // Commit sends the batch as one pipeline, which PostgreSQL runs as one transaction: its
@@ -51,29 +58,65 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}
 	defer conn.Release()
-	err = classify(db.statements(b).run(ctx, conn.Conn()))
+	err = db.commit(ctx, conn.Conn(), b)
+	for try := 0; otherPartitions(err) && try < mostTries; try++ {
+		err = db.commit(ctx, conn.Conn(), b)
+	}
 	if isReadOnly(err) {
 		conn.Conn().Close(ctx) // another server may be the primary now
 	}
 	return err
 }
 
-func (db *db) statements(b *store.Batch) *statements {
+// mostTries bounds how often one commit may find other partitions than it had just read.
+const mostTries = 10
+
+// commit tries to commit a batch. After an error it is not certain which partitions there are.
+func (db *db) commit(ctx context.Context, conn *pgx.Conn, b *store.Batch) error {
+	var lacks partitions
+	if db.packs.Load() {
+		var err error
+		if lacks, err = db.need(query(ctx, conn), b); err != nil {
+			return beforeCommit(err)
+		}
+	}
+	err := classify(db.statements(b, lacks).run(ctx, conn))
+	if err != nil {
+		db.parted.forget()
+		return err
+	}
+	db.parted.made(lacks)
+	return nil
+}
+
+// beforeCommit classifies an error from before anything was sent that could commit.
+func beforeCommit(err error) error {
+	if classified := classify(err); !errors.Is(classified, store.ErrInDoubt) {
+		return classified
+	}
+	return fmt.Errorf("%w: %w", store.ErrTransient, err)
+}
+
+// statements returns what a commit runs. lacks are the partitions that it creates; if it is nil,
+// nothing is packed.
+func (db *db) statements(b *store.Batch, lacks partitions) *statements {
 	p := &statements{}
+	packs := lacks != nil
 	p.queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
 		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
 		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+	lacks.queueMissing(p)
 	for _, tb := range b.Tables {
-		db.queueTable(p, tb, b.Seq)
+		db.queueTable(p, tb, b.Seq, packs)
 	}
 	for _, lb := range b.Logs {
-		db.queueLog(p, lb)
+		db.queueLog(p, lb, packs)
 	}
 	db.queueChanged(p, b)
 	return p
 }
 
-func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
+func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64, packs bool) {
 	t := db.Schema.Tables[tb.Table]
 	if len(tb.Deletes) > 0 {
 		keys := make([]string, len(tb.Deletes))
@@ -87,6 +130,10 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 		p.queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
 	}
 	if len(tb.Archives) > 0 {
+		if packs {
+			queuePacked(p, t, tb.Archives)
+			return
+		}
 		at := make([]int64, len(tb.Archives))
 		for i, row := range tb.Archives {
 			at[i] = sqltext.Millis(row.Time)
@@ -95,6 +142,42 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 			values: []string{"r.at", "r.at + $2"}, more: "$1::bigint[]", columns: t.Columns}
 		p.queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
 	}
+}
+
+// queuePacked archives rows in fewer bytes. Rows with the same keys may have been archived
+// before, in either form and any partition.
+func queuePacked(p *statements, t store.TableSchema, rows []store.StoredRow) {
+	keys, again := make([]string, len(rows)), []string(nil)
+	docs, at := make([][]byte, len(rows)), make([]int64, len(rows))
+	brief := make([]store.StoredRow, len(rows))
+	for i, row := range rows {
+		keys[i], docs[i], at[i] = sqltext.Escape(row.Key), sqltext.Pack(row.Key, row.Doc), sqltext.Millis(row.Time)
+		brief[i].Columns = sqltext.Brief(row.Columns, t.Columns)
+		if !row.New {
+			again = append(again, keys[i])
+		}
+	}
+	if len(again) > 0 {
+		for _, table := range []string{sqltext.ArchiveOf(t.Name), sqltext.PackedOf(t.Name)} {
+			p.queue(`DELETE FROM `+sqltext.Quote(table)+` WHERE "key" = ANY($1::text[])`, again)
+		}
+	}
+	p.queue(packedText(sqltext.PackedOf(t.Name), `"key", "doc", "archived_at"`, []string{"text", "bytea", "bigint"}, t.Columns),
+		append([]any{keys, docs, at}, arrays(brief, t.Columns)[2:]...)...)
+}
+
+// packedText returns an INSERT of rows given as arrays: of the columns that have kinds, and
+// then of the columns of the schema.
+func packedText(table, names string, kinds []string, columns []store.ColumnSchema) string {
+	marks := make([]string, 0, len(kinds)+len(columns))
+	for i := range cap(marks) {
+		kind := "text"
+		if i < len(kinds) {
+			kind = kinds[i]
+		}
+		marks = append(marks, fmt.Sprintf("$%d::%s[]", i+1, kind))
+	}
+	return fmt.Sprintf(`INSERT INTO %s (%s) SELECT * FROM unnest(%s)`, sqltext.Quote(table), names+sqltext.Names(columns), strings.Join(marks, ", "))
 }
 
 // arrays returns the keys, the documents and the values of each column of rows as
@@ -117,8 +200,13 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 	return args
 }
 
-func (db *db) queueLog(p *statements, lb store.LogBatch) {
+func (db *db) queueLog(p *statements, lb store.LogBatch, packs bool) {
 	l := db.Schema.Logs[lb.Log]
+	defer p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
+	if packs {
+		queuePackedLog(p, l, lb.Entries)
+		return
+	}
 	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
 	rows := make([]store.StoredRow, len(lb.Entries))
 	for i, e := range lb.Entries {
@@ -134,5 +222,15 @@ func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	}
 	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
 		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
-	p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
+}
+
+func queuePackedLog(p *statements, l store.LogSchema, entries []store.StoredEntry) {
+	seqs, times, docs := make([]int64, len(entries)), make([]int64, len(entries)), make([][]byte, len(entries))
+	brief := make([]store.StoredRow, len(entries))
+	for i, e := range entries {
+		seqs[i], times[i], docs[i] = int64(e.Seq), sqltext.Millis(e.Time), sqltext.Pack("", e.Doc)
+		brief[i].Columns = sqltext.Brief(e.Columns, l.Columns)
+	}
+	p.queue(packedText(sqltext.PackedOf(l.Name), `"seq", "time", "doc"`, []string{"bigint", "bigint", "bytea"}, l.Columns),
+		append([]any{seqs, times, docs}, arrays(brief, l.Columns)[2:]...)...)
 }

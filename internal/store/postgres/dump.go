@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
 func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state store.State, err error) {
@@ -18,11 +20,35 @@ func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state stor
 func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (store.State, error)) error {
 	return pgx.BeginFunc(ctx, db.writer, func(tx pgx.Tx) error {
 		b := &batches{ctx: ctx, on: tx}
-		if err := db.Cell.Fill(query(ctx, tx), b.exec, items); err != nil {
+		all := partitions{}
+		before := func(table string, at time.Time) error { return db.prepare(b.exec, all, table, at) }
+		if err := db.Cell.Fill(query(ctx, tx), b.exec, before, items); err != nil {
 			return err
 		}
 		return b.send()
 	})
+}
+
+// prepare creates the partition of a table for a time, if it is not in all.
+func (db *db) prepare(exec sqltext.Exec, all partitions, table string, at time.Time) error {
+	if _, ok := covering(all[table], at); ok {
+		return nil
+	}
+	var retention time.Duration
+	for _, t := range db.packed(store.Pruning{Before: make([]time.Time, len(db.Schema.Logs))}) {
+		if t.name == table {
+			retention = t.retention
+		}
+	}
+	part := missing(table, all[table], at, retention)
+	for _, text := range part.create(table) {
+		if _, err := exec(text); err != nil {
+			return err
+		}
+	}
+	all[table] = append(all[table], part)
+	sortByTime(all[table])
+	return nil
 }
 
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {

@@ -99,9 +99,13 @@ func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	if err != nil {
 		return err
 	}
+	there, err := columnsThere(ctx, wire)
+	if err != nil {
+		return err
+	}
 	var texts []string
 	for _, table := range dialect().Tables(db.Schema) {
-		texts = append(texts, tableStatements(table)...)
+		texts = append(texts, tableStatements(table, there)...)
 	}
 	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+sqltext.Literal(db.layout()), "COMMIT"))
 }
@@ -112,10 +116,30 @@ func execAll(ctx context.Context, wire *pgconn.PgConn, texts []string) error {
 	return err
 }
 
+// columnsThere reads which tables have which columns, as "table.column", and which tables
+// there are, as "table.".
+func columnsThere(ctx context.Context, wire *pgconn.PgConn) (map[string]bool, error) {
+	results, err := wire.Exec(ctx, `SELECT c.relname, a.attname FROM pg_class AS c LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
+		WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p')`).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("list columns: %w", err)
+	}
+	there := map[string]bool{}
+	for _, row := range results[0].Rows {
+		there[string(row[0])+"."], there[string(row[0])+"."+string(row[1])] = true, true
+	}
+	return there, nil
+}
+
 // tableStatements returns the statements that create a table, or add what an older one lacks.
-func tableStatements(table sqltext.SQLTable) []string {
+// A table that has all columns is not altered: that would wait for every reader, such as a
+// backup.
+func tableStatements(table sqltext.SQLTable, there map[string]bool) []string {
 	texts := []string{table.Create}
 	for name, kind := range table.Columns {
+		if !there[table.Name+"."] || there[table.Name+"."+name] {
+			continue
+		}
 		texts = append(texts, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s",
 			sqltext.Quote(table.Name), sqltext.Quote(name), kind))
 	}
@@ -146,7 +170,11 @@ func (db *db) Level(ctx context.Context) (feature.Level, error) {
 
 // Raise raises the feature level. It need not be one transaction: the release is stored first.
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
-	return db.Cell.Raise(db.exec(ctx), level)
+	err := db.Cell.Raise(db.exec(ctx), level)
+	if err == nil && level >= feature.Packed {
+		db.packs.Store(true)
+	}
+	return err
 }
 
 func (db *db) Settle(ctx context.Context) error {

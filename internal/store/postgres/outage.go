@@ -18,6 +18,9 @@ const (
 	diskFull           = "53100"
 	tooManyConnections = "53300"
 	lockNotAvailable   = "55P03"
+	queryCanceled      = "57014" // by statement_timeout
+	checkViolation     = "23514"
+	duplicateTable     = "42P07"
 
 	classConnection = "08"
 	classConflict   = "40" // serialization failures and deadlocks

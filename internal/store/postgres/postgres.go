@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,10 +52,14 @@ type db struct {
 
 	level   feature.Level // as Take read it, until Level returns it; otherwise 0
 	settled *string       // the columns that all rows have, as last read; nil if unknown
+
+	packs  atomic.Bool // the cell's level allows packed documents
+	parted catalogue
 }
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint"}
+	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint", Bytes: "bytea", Parted: true,
+		Plain: `convert_to("doc"::text, 'UTF8')`}
 }
 
 var cellForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
@@ -94,6 +100,11 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 		db.Close()
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
+	const partitioned = `SELECT "relname"::text FROM pg_class WHERE "relkind" = 'p' AND "relnamespace" = to_regnamespace($1)`
+	if err := db.NoteMissing(query(ctx, db.reader), partitioned, db.space); err != nil {
+		db.Close()
+		return nil, err
+	}
 	return db, nil
 }
 
@@ -101,19 +112,23 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 	if !cellForm.MatchString(cell) {
 		return nil, fmt.Errorf("cell %q: a name on PostgreSQL has 1 to 40 lower case letters, digits, - and _", cell)
 	}
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, space: sqltext.Quote("muster_" + cell)}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, space: sqltext.Quote("muster_" + cell)}
 	var err error
-	if db.writer, err = d.pool(ctx, db.space, 1); err != nil {
+	if db.writer, err = d.pool(ctx, db.space, 1, indexed); err != nil {
 		return nil, err
 	}
-	if db.reader, err = d.pool(ctx, db.space, readers); err != nil {
+	if db.reader, err = d.pool(ctx, db.space, readers, nil); err != nil {
 		db.writer.Close()
 		return nil, err
 	}
 	return db, nil
 }
 
-func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.Pool, error) {
+// indexed are settings of the writer's connection. All of its statements find rows by their
+// keys; they are planned when a table or a new partition is still empty, and the plan is kept.
+var indexed = map[string]string{"enable_seqscan": "off"}
+
+func (d *Driver) pool(ctx context.Context, space string, size int32, settings map[string]string) (*pgxpool.Pool, error) {
 	config, err := d.config()
 	if err != nil {
 		return nil, err
@@ -130,6 +145,7 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 	// Commits must be durable before they are acknowledged to players and game servers,
 	// whatever the database's default.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
+	maps.Copy(config.ConnConfig.RuntimeParams, settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
@@ -21,15 +22,35 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }
 
-func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
-	n, err := db.Cell.Prune(db.exec(ctx), now, limit)
+// Prune deletes what has expired and is not in partitions, and drops partitions. Rows in
+// partitions are not counted.
+func (db *db) Prune(ctx context.Context, p store.Pruning) (int, error) {
+	n, err := db.Cell.Prune(db.exec(ctx), p)
 	if err != nil {
 		return n, err
 	}
-	changed, err := db.pruneChanged(ctx, now, limit)
-	return max(n, changed), err
+	changed, err := db.pruneChanged(ctx, p.Now, p.Rows)
+	if n = max(n, changed); err != nil || n >= p.Rows {
+		return n, err
+	}
+	return n, db.keepPartitions(ctx, p)
 }
 
+// SetBack also moves entries to the partition of now.
 func (db *db) SetBack(ctx context.Context, now time.Time) error {
+	all, err := readPartitions(query(ctx, db.reader))
+	if err != nil {
+		return err
+	}
+	defer db.parted.forget()
+	for _, l := range db.Schema.Logs {
+		name := sqltext.PackedOf(l.Name)
+		if _, ok := covering(all[name], now); ok || len(all[name]) == 0 {
+			continue
+		}
+		if err := db.guarded(ctx, missing(name, all[name], now, l.Retention).create(name)...); err != nil {
+			return err
+		}
+	}
 	return db.Cell.SetBack(db.exec(ctx), now)
 }

@@ -16,7 +16,7 @@ import (
 // additional round trip each, which matters if the database is far away.
 type statements struct {
 	texts []string
-	args  [][]any // of each: int64, string, []int64 or []string
+	args  [][]any // of each: int64, string, []int64, []string or [][]byte
 }
 
 func (s *statements) queue(text string, args ...any) {
@@ -103,6 +103,8 @@ func encode(types *pgtype.Map, args []any) (oids []uint32, values [][]byte, form
 			oid = pgtype.Int8ArrayOID
 		case []string:
 			oid = pgtype.TextArrayOID
+		case [][]byte:
+			oid = pgtype.ByteaArrayOID
 		default:
 			return nil, nil, nil, fmt.Errorf("an argument is a %T", arg)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/musterhq/muster/internal/store"
 )
@@ -19,8 +20,12 @@ func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state stor
 }
 
 func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (store.State, error)) error {
-	return db.write(ctx, func() error { return db.Cell.Fill(query(ctx, db.conn), db.run, items) })
+	return db.write(ctx, func() error { return db.Cell.Fill(query(ctx, db.conn), db.run, anywhere, items) })
 }
+
+// anywhere is what Fill does before it stores a packed item: tables of SQLite have no
+// partitions.
+func anywhere(string, time.Time) error { return nil }
 
 // Backup writes the database to a new file, over a separate connection, even while it
 // is in use. The file is synced before Backup returns.

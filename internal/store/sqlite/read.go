@@ -133,9 +133,9 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	return db.Cell.Entries(db.ask(ctx), log, q)
 }
 
-func (db *db) Prune(ctx context.Context, now time.Time, limit int) (pruned int, err error) {
+func (db *db) Prune(ctx context.Context, p store.Pruning) (pruned int, err error) {
 	err = db.write(ctx, func() error {
-		pruned, err = db.Cell.Prune(db.run, now, limit)
+		pruned, err = db.Cell.Prune(db.run, p)
 		return err
 	})
 	return pruned, err

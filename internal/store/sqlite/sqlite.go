@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -55,6 +56,8 @@ type db struct {
 
 	inserts map[shape]string // texts of inserts
 
+	packs atomic.Bool // the cell's level allows packed documents
+
 	reads chan struct{} // one value for each use of reader
 	asked sync.Map      // *sql.Stmt prepared on reader, by text
 }
@@ -63,12 +66,12 @@ type db struct {
 const readers = 4
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: "TEXT", Doc: "TEXT", Int: "INTEGER"}
+	return sqltext.Dialect{Text: "TEXT", Doc: "TEXT", Int: "INTEGER", Bytes: "BLOB"}
 }
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file, stmt: map[string]statement{}, inserts: map[shape]string{}}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, file: d.file, stmt: map[string]statement{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
 		return nil, db.explain(err)
@@ -134,13 +137,16 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if _, err := os.Stat(d.file); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema, Dialect: dialect()}, file: d.file}
 	if err := db.connectReader(d.file); err != nil {
 		return nil, err
 	}
 	conn, err := db.reader.Conn(ctx)
 	if err == nil {
 		err = check(ctx, conn, d.file)
+		if err == nil {
+			err = db.NoteMissing(query(ctx, conn), `SELECT "name" FROM sqlite_master WHERE "type" = 'table'`)
+		}
 		conn.Close()
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // Exec runs a statement and returns how many rows it changed.
@@ -34,8 +35,34 @@ func Rows(rows interface {
 // Cell is one cell of a database. Its methods are those of a store.DB whose statements
 // are the same in both engines.
 type Cell struct {
-	Name   string
-	Schema store.Schema
+	Name    string
+	Schema  store.Schema
+	Dialect Dialect
+
+	// Missing has tables of packed documents that do not exist, as in a database that an
+	// earlier release has made and that is only inspected.
+	Missing map[string]bool
+}
+
+// NoteMissing notes which tables of packed documents do not exist. names lists the tables that do.
+func (c *Cell) NoteMissing(query Query, names string, args ...any) error {
+	there := map[string]bool{}
+	err := query(func(row Row) error {
+		var name string
+		err := row.Scan(&name)
+		there[name] = true
+		return err
+	}, names, args...)
+	if err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	c.Missing = map[string]bool{}
+	for _, p := range c.parts() {
+		if p.packed && !there[p.name] {
+			c.Missing[p.name] = true
+		}
+	}
+	return nil
 }
 
 // Begin returns the statement that stores the feature level of a new database and the
@@ -111,72 +138,115 @@ func (c Cell) State(query Query) (store.State, error) {
 
 // Archived reads archived documents.
 func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, err error) {
-	text, args := archived(c.Schema.Tables[table], q)
-	var doc string
+	text, args := c.archived(table, q)
+	var key, order string
+	into := []any{&key, nil, &order, nil}
+	if q.OrderBy == "key" {
+		into = []any{&key, nil, nil}
+	}
 	err = query(func(row Row) error {
-		err := row.Scan(&doc)
-		docs = append(docs, []byte(doc))
+		var d document
+		into[1], into[len(into)-1] = &d.stored, &d.packed
+		if err := row.Scan(into...); err != nil {
+			return err
+		}
+		doc, err := d.unpack(Unescape(key))
+		docs = append(docs, doc)
 		return err
 	}, text, args...)
 	return docs, err
 }
 
+// document is a document as it is stored.
+type document struct {
+	stored []byte
+	packed bool
+}
+
+func (d document) unpack(key string) ([]byte, error) {
+	if !d.packed {
+		return d.stored, nil
+	}
+	return pack.Unpack(d.stored, key)
+}
+
 // ArchivedKeys reads keys of archived rows, ascending.
 func (c Cell) ArchivedKeys(query Query, table int, after string, limit int) (keys []string, err error) {
+	text, args := c.archivedKeys(table, after, limit)
 	var key string
+	var packed bool
 	err = query(func(row Row) error {
-		err := row.Scan(&key)
+		err := row.Scan(&key, &packed)
 		keys = append(keys, Unescape(key))
 		return err
-	}, fmt.Sprintf(`SELECT "key" FROM %s WHERE "key" > $1 ORDER BY "key" LIMIT $2`, Quote(ArchiveOf(c.Schema.Tables[table].Name))), Escape(after), limit)
+	}, text, args...)
 	return keys, err
 }
 
 // Entries reads log entries.
 func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.StoredEntry, err error) {
-	text, args := entries(c.Schema.Logs[log], q)
+	text, args := c.entries(log, q)
 	var seq uint64
 	var ms int64
-	var doc string
 	err = query(func(row Row) error {
-		err := row.Scan(&seq, &ms, &doc)
-		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: []byte(doc)})
+		var d document
+		if err := row.Scan(&seq, &ms, &d.stored, &d.packed); err != nil {
+			return err
+		}
+		doc, err := d.unpack("")
+		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: doc})
 		return err
 	}, text, args...)
 	return found, err
 }
 
-// Prune removes expired rows, table by table, until limit is reached. Of a log, it looks
-// only at the oldest entries.
-func (c Cell) Prune(exec Exec, now time.Time, limit int) (pruned int, err error) {
-	remove := func(from, key, expired string, before time.Time) {
-		if err != nil || pruned >= limit {
-			return
+// Prune removes expired rows, table by table, until as many as p says are removed. Of a log,
+// it looks only at the oldest entries. What is in partitions is left to the driver.
+func (c Cell) Prune(exec Exec, p store.Pruning) (pruned int, err error) {
+	for _, from := range c.parts() {
+		before := p.Now
+		switch {
+		case from.place == store.Live, from.packed && c.Dialect.Parted, from.place == store.Archive && from.retention <= 0:
+			continue
+		case from.place == store.LogPart:
+			before = p.Before[from.number]
+		case from.packed:
+			before = p.Now.Add(-from.retention)
 		}
-		var n int64
-		n, err = exec(fmt.Sprintf(`DELETE FROM %s WHERE %s IN (%s)`, Quote(from), key, expired), Millis(before), limit-pruned)
+		if before.IsZero() || pruned >= p.Rows {
+			continue
+		}
+		n, err := exec(from.prune(), Millis(before), p.Rows-pruned)
+		if err != nil {
+			return pruned, fmt.Errorf("%s: %w", from.name, err)
+		}
 		pruned += int(n)
 	}
-	for _, t := range c.Schema.Tables {
-		if t.Retention > 0 {
-			name := ArchiveOf(t.Name)
-			remove(name, `"key"`, `SELECT "key" FROM `+Quote(name)+` WHERE "expires_at" <= $1 LIMIT $2`, now)
-		}
+	return pruned, nil
+}
+
+// prune returns the statement that removes at most $2 rows that expired at $1 or before. For
+// entries and packed rows, $1 is their own time.
+func (p part) prune() string {
+	switch {
+	case p.place == store.LogPart:
+		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "seq" IN
+			(SELECT "seq" FROM (SELECT "seq", "time" FROM %[1]s ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1)`, Quote(p.name))
+	case p.packed:
+		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "archived_at" <= $1 LIMIT $2)`, Quote(p.name))
+	default:
+		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "expires_at" <= $1 LIMIT $2)`, Quote(p.name))
 	}
-	for _, l := range c.Schema.Logs {
-		if l.Retention > 0 {
-			remove(l.Name, `"seq"`, `SELECT "seq" FROM (SELECT "seq", "time" FROM `+Quote(l.Name)+` ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1`,
-				now.Add(-l.Retention))
-		}
-	}
-	return pruned, err
 }
 
 // SetBack sets the time of log entries later than now to now. It visits all entries: with
 // wrong clocks, times need not increase with numbers.
 func (c Cell) SetBack(exec Exec, now time.Time) error {
-	for _, l := range c.Schema.Logs {
-		if _, err := exec(`UPDATE `+Quote(l.Name)+` SET "time" = $1 WHERE "time" > $1`, Millis(now)); err != nil {
+	for _, p := range c.parts() {
+		if p.place != store.LogPart {
+			continue
+		}
+		if _, err := exec(`UPDATE `+Quote(p.name)+` SET "time" = $1 WHERE "time" > $1`, Millis(now)); err != nil {
 			return err
 		}
 	}
@@ -185,7 +255,7 @@ func (c Cell) SetBack(exec Exec, now time.Time) error {
 
 // SetColumns stores the columns of rows and entries.
 func (c Cell) SetColumns(exec Exec, items []store.Item) error {
-	parts := partsOf(c.Schema)
+	parts := c.parts()
 	for _, it := range items {
 		p, err := partOf(parts, it)
 		if err == nil {
@@ -212,7 +282,7 @@ func (c Cell) Settled(query Query) (columns string, err error) {
 
 // Dump reads everything stored for the schema.
 func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error) {
-	for _, p := range partsOf(c.Schema) {
+	for _, p := range c.parts() {
 		err := query(func(row Row) error {
 			it, err := p.scan(row)
 			if err != nil {
@@ -233,9 +303,10 @@ func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error
 	return state, err
 }
 
-// Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already.
-func (c Cell) Fill(query Query, exec Exec, items func(add func(store.Item) error) (store.State, error)) error {
-	parts := partsOf(c.Schema)
+// Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already. before
+// is called before an item is stored in a table of packed documents.
+func (c Cell) Fill(query Query, exec Exec, before func(table string, at time.Time) error, items func(add func(store.Item) error) (store.State, error)) error {
+	parts := c.parts()
 	for _, p := range parts {
 		full := func(Row) error { return fmt.Errorf("%w: table %s has rows", store.ErrNotEmpty, p.name) }
 		if err := query(full, p.first()); err != nil {
@@ -244,6 +315,9 @@ func (c Cell) Fill(query Query, exec Exec, items func(add func(store.Item) error
 	}
 	state, err := items(func(it store.Item) error {
 		p, err := partOf(parts, it)
+		if err == nil && p.packed {
+			err = before(p.name, it.Time)
+		}
 		if err == nil {
 			_, err = exec(p.insert(), p.values(it)...)
 		}

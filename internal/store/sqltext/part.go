@@ -4,8 +4,10 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // part is one SQL table as a dump reads or writes it.
@@ -15,27 +17,56 @@ type part struct {
 	number  int
 	fixed   []string
 	columns []store.ColumnSchema
+
+	packed    bool          // documents and columns are stored in fewer bytes
+	retention time.Duration // of archives and logs
 }
 
-// partsOf lists the tables that store a schema's rows.
-func partsOf(schema store.Schema) []part {
+// parts lists the tables that store the cell's rows.
+func (c Cell) parts() []part {
 	var parts []part
-	for i, t := range schema.Tables {
-		parts = append(parts, part{t.Name, store.Live, i, []string{"key", "doc", "seq"}, t.Columns})
+	for i, t := range c.Schema.Tables {
+		parts = append(parts, part{name: t.Name, place: store.Live, number: i, fixed: []string{"key", "doc", "seq"}, columns: t.Columns})
 		if t.Retention > 0 {
-			parts = append(parts, part{ArchiveOf(t.Name), store.Archive, i, []string{"key", "doc", "archived_at", "expires_at"}, t.Columns})
+			parts = append(parts, c.archives(i)...)
 		}
 	}
-	for i, l := range schema.Logs {
-		parts = append(parts, part{l.Name, store.LogPart, i, []string{"seq", "doc", "time"}, l.Columns})
+	for i := range c.Schema.Logs {
+		parts = append(parts, c.logs(i)...)
 	}
 	return parts
+}
+
+// archives returns the tables of what is archived of a table.
+func (c Cell) archives(table int) []part {
+	t := c.Schema.Tables[table]
+	plain := part{name: ArchiveOf(t.Name), place: store.Archive, number: table, columns: t.Columns, retention: t.Retention,
+		fixed: []string{"key", "doc", "archived_at", "expires_at"}}
+	packed := plain
+	packed.name, packed.packed, packed.fixed = PackedOf(t.Name), true, []string{"key", "doc", "archived_at"}
+	return c.existing(plain, packed)
+}
+
+// logs returns the tables of a log: all entries of the first come before those of the second.
+func (c Cell) logs(log int) []part {
+	l := c.Schema.Logs[log]
+	plain := part{name: l.Name, place: store.LogPart, number: log, columns: l.Columns, retention: l.Retention, fixed: []string{"seq", "doc", "time"}}
+	packed := plain
+	packed.name, packed.packed = PackedOf(l.Name), true
+	return c.existing(plain, packed)
+}
+
+func (c Cell) existing(plain, packed part) []part {
+	if c.Missing[packed.name] {
+		return []part{plain}
+	}
+	return []part{plain, packed}
 }
 
 // partOf returns the part that an item belongs to.
 func partOf(parts []part, it store.Item) (part, error) {
 	for _, p := range parts {
-		if p.place == it.Place && p.number == it.Number {
+		if p.place == it.Place && p.number == it.Number && p.packed == it.Packed {
 			return p, nil
 		}
 	}
@@ -82,6 +113,9 @@ func (p part) columnValues(it store.Item) []any {
 
 // values returns an item's values in the order of insert.
 func (p part) values(it store.Item) []any {
+	if p.packed {
+		return p.packedValues(it)
+	}
 	var values []any
 	switch p.place {
 	case store.Live:
@@ -92,6 +126,14 @@ func (p part) values(it store.Item) []any {
 		values = []any{int64(it.Seq), Doc(it.Doc), Millis(it.Time)}
 	}
 	return AppendColumns(values, it.Columns, p.place == store.Live)
+}
+
+func (p part) packedValues(it store.Item) []any {
+	values := []any{int64(it.Seq), Pack("", it.Doc), Millis(it.Time)}
+	if p.place == store.Archive {
+		values = []any{Escape(it.Key), Pack(it.Key, it.Doc), Millis(it.Time)}
+	}
+	return AppendColumns(values, Brief(it.Columns, p.columns), false)
 }
 
 // AppendColumns appends the columns of a row to its values. In live rows NULL replaces "",
@@ -109,16 +151,16 @@ func AppendColumns(values []any, columns []string, live bool) []any {
 
 // scan reads an item from a row of selection.
 func (p part) scan(row Row) (store.Item, error) {
-	it := store.Item{Place: p.place, Number: p.number}
-	var doc string
+	it := store.Item{Place: p.place, Number: p.number, Packed: p.packed}
+	var doc []byte
 	var first, second int64
 	var into []any
-	switch p.place {
-	case store.Live:
+	switch {
+	case p.place == store.Live, p.place == store.Archive && p.packed:
 		into = []any{&it.Key, &doc, &first}
-	case store.Archive:
+	case p.place == store.Archive:
 		into = []any{&it.Key, &doc, &first, &second}
-	case store.LogPart:
+	case p.place == store.LogPart:
 		into = []any{&second, &doc, &first}
 	}
 	values := make([]sql.NullString, len(p.columns))
@@ -128,12 +170,21 @@ func (p part) scan(row Row) (store.Item, error) {
 	if err := row.Scan(into...); err != nil {
 		return it, err
 	}
-	it.Key, it.Doc = Unescape(it.Key), []byte(doc)
+	it.Key, it.Doc = Unescape(it.Key), doc
+	if p.packed {
+		var err error
+		if it.Doc, err = pack.Unpack(doc, it.Key); err != nil {
+			return it, fmt.Errorf("%q %d: %w", it.Key, second, err)
+		}
+	}
 	switch p.place {
 	case store.Live:
 		it.Seq = uint64(first)
 	case store.Archive:
 		it.Time, it.Expires = Moment(first), Moment(second)
+		if p.packed {
+			it.Expires = it.Time.Add(p.retention)
+		}
 	case store.LogPart:
 		it.Seq, it.Time = uint64(second), Moment(first)
 	}

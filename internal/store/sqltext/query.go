@@ -1,14 +1,17 @@
 package sqltext
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/musterhq/muster/internal/store"
 )
 
-// question is a SELECT statement under construction.
+// question is a SELECT statement under construction. It asks one table, or two that have the
+// same columns.
 type question struct {
+	from  part // the table whose conditions are being added
 	conds []string
 	args  []any
 }
@@ -29,8 +32,18 @@ func (q *question) add(format string, args ...any) {
 
 func (q *question) equal(where []store.Eq) {
 	for _, eq := range where {
-		q.add(Quote(eq.Column)+" = %s", Escape(eq.Value))
+		q.add(Quote(eq.Column)+" = %s", Escape(q.from.stored(eq)))
 	}
+}
+
+// stored returns the value of a condition as the table has it.
+func (p part) stored(eq store.Eq) string {
+	for _, c := range p.columns {
+		if p.packed && c.Name == eq.Column {
+			return c.Brief(eq.Value)
+		}
+	}
+	return eq.Value
 }
 
 // among adds a condition that column has one of the values. The number of
@@ -48,20 +61,66 @@ func (q *question) among(column string, values []string) {
 	q.conds = append(q.conds, Quote(column)+" IN ("+strings.Join(marks, ", ")+")")
 }
 
-// finish returns the statement and its arguments. The limit is an argument, because
+// ask returns the query for the first rows in an order: the columns of fixed and whether the
+// document is packed. where adds the conditions of a table. The limit is an argument, because
 // clients choose it and each text is prepared once and kept.
-func (q *question) finish(selection, order string, limit int) (string, []any) {
-	text := selection
-	if len(q.conds) > 0 {
-		text += " WHERE " + strings.Join(q.conds, " AND ")
+func (d Dialect) ask(parts []part, fixed, order []string, desc bool, limit int, where func(*question)) (string, []any) {
+	q := &question{}
+	by := `"` + strings.Join(order, `", "`) + `"`
+	if desc {
+		by = `"` + strings.Join(order, `" DESC, "`) + `" DESC`
 	}
-	text += fmt.Sprintf(" ORDER BY %s LIMIT CAST(%s AS BIGINT)", order, q.arg(int64(limit)))
-	return text, q.args
+	last := fmt.Sprintf(" ORDER BY %s LIMIT CAST(%s AS BIGINT)", by, q.arg(int64(limit)))
+	var texts []string
+	for _, p := range parts {
+		q.from, q.conds = p, nil
+		where(q)
+		text := "SELECT " + d.selected(p, fixed) + " FROM " + Quote(p.name)
+		if len(q.conds) > 0 {
+			text += " WHERE " + strings.Join(q.conds, " AND ")
+		}
+		texts = append(texts, text+last)
+	}
+	if len(texts) == 1 {
+		return texts[0], q.args
+	}
+	return "SELECT * FROM (SELECT * FROM (" + texts[0] + ") AS a UNION ALL SELECT * FROM (" + texts[1] + ") AS b) AS u" + last, q.args
 }
 
-// archived returns the query of archived rows' documents.
-func archived(t store.TableSchema, q store.Query) (string, []any) {
-	ask := new(question)
+// selected returns the columns of fixed, in the same types for all tables, and whether the
+// document is packed.
+func (d Dialect) selected(p part, fixed []string) string {
+	var b strings.Builder
+	for _, name := range fixed {
+		if name == "doc" && !p.packed {
+			b.WriteString(cmp.Or(d.Plain, Quote(name)) + " AS ")
+		}
+		b.WriteString(Quote(name) + ", ")
+	}
+	if p.packed {
+		return b.String() + "TRUE AS packed"
+	}
+	return b.String() + "FALSE AS packed"
+}
+
+// archived returns the query of archived rows' keys and documents.
+func (c Cell) archived(table int, q store.Query) (string, []any) {
+	fixed, order := []string{"key", "doc"}, []string{"key"}
+	if q.OrderBy != "key" {
+		fixed, order = append(fixed, q.OrderBy), []string{q.OrderBy, "key"}
+	}
+	return c.Dialect.ask(c.archives(table), fixed, order, q.Desc, q.Limit, func(ask *question) { ask.query(q) })
+}
+
+// archivedKeys returns the query of the keys of archived rows after one.
+func (c Cell) archivedKeys(table int, after string, limit int) (string, []any) {
+	return c.Dialect.ask(c.archives(table), []string{"key"}, []string{"key"}, false, limit, func(ask *question) {
+		ask.add(`"key" > %s`, Escape(after))
+	})
+}
+
+// query adds the conditions of a query of archived rows.
+func (ask *question) query(q store.Query) {
 	by := Quote(q.OrderBy)
 	ask.equal(q.Where)
 	if q.Keys != nil {
@@ -73,21 +132,13 @@ func archived(t store.TableSchema, q store.Query) (string, []any) {
 	if q.To != "" {
 		ask.add(by+" < %s", Escape(q.To))
 	}
-	after, way := ">", ""
+	if q.AfterKey == "" {
+		return
+	}
+	after := ">"
 	if q.Desc {
-		after, way = "<", " DESC"
+		after = "<"
 	}
-	if q.AfterKey != "" {
-		ask.after(q, by, after)
-	}
-	order := by + way
-	if q.OrderBy != "key" {
-		order += ", " + Quote("key") + way
-	}
-	return ask.finish(`SELECT "doc" FROM `+Quote(ArchiveOf(t.Name)), order, q.Limit)
-}
-
-func (ask *question) after(q store.Query, by, after string) {
 	if q.OrderBy == "key" {
 		ask.add(by+" "+after+" %s", Escape(q.AfterKey))
 		return
@@ -96,8 +147,12 @@ func (ask *question) after(q store.Query, by, after string) {
 }
 
 // entries returns the query of log entries: number, time, document.
-func entries(l store.LogSchema, q store.LogQuery) (string, []any) {
-	ask := new(question)
+func (c Cell) entries(log int, q store.LogQuery) (string, []any) {
+	return c.Dialect.ask(c.logs(log), []string{"seq", "time", "doc"}, []string{"seq"}, q.Desc, q.Limit, func(ask *question) { ask.logQuery(q) })
+}
+
+// logQuery adds the conditions of a query of log entries.
+func (ask *question) logQuery(q store.LogQuery) {
 	ask.equal(q.Where)
 	for _, eq := range q.Where {
 		if eq.Value != "" { // allows the index of the rows with a value
@@ -105,26 +160,25 @@ func entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 		}
 	}
 	if !q.From.IsZero() {
-		ask.add(`"seq" >= (`+firstAt(l)+`)`, Millis(q.From))
+		ask.add(`"seq" >= (`+firstAt(ask.from.name)+`)`, Millis(q.From))
 	}
 	if !q.To.IsZero() {
-		ask.add(`"seq" < (`+firstAt(l)+`)`, Millis(q.To))
+		ask.add(`"seq" < (`+firstAt(ask.from.name)+`)`, Millis(q.To))
 	}
-	after, way := ">", ""
+	after := ">"
 	if q.Desc {
-		after, way = "<", " DESC"
+		after = "<"
 	}
 	if q.AfterSeq != 0 {
 		ask.add(`"seq" `+after+" %s", int64(q.AfterSeq))
 	}
-	return ask.finish(`SELECT "seq", "time", "doc" FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
 }
 
 // firstAt returns an expression for the number of the first entry at a time or later;
 // if there is none, a number after the last. It is a binary search, since times
 // increase with numbers, so no index by time is needed.
-func firstAt(l store.LogSchema) string {
-	log := Quote(l.Name)
+func firstAt(table string) string {
+	log := Quote(table)
 	late := `(SELECT "time" FROM ` + log + ` WHERE "seq" >= (low + high) / 2 ORDER BY "seq" LIMIT 1) >= %[1]s`
 	return `WITH RECURSIVE half(low, high) AS (
 		SELECT min("seq"), max("seq") + 1 FROM ` + log + `

@@ -4,6 +4,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/pack"
 )
 
 // Dialect is what differs between the engines.
@@ -18,6 +20,10 @@ type Dialect struct {
 	Text string // type of keys and columns; must compare byte by byte
 	Doc  string // type of documents
 	Int  string // type of 64-bit integers
+
+	Plain  string // expression for a document in the type Bytes; "" means the column doc
+	Bytes  string // type of packed documents
+	Parted bool   // tables of packed documents are partitioned by time, and so have no primary key
 }
 
 // mark returns the n-th placeholder, from 1.
@@ -31,6 +37,10 @@ func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 
 // ArchiveOf returns the name of a table's archive.
 func ArchiveOf(table string) string { return table + "_archive" }
+
+// PackedOf returns the name of the table with what is packed of a table's archive or of a log.
+// What a program with a lower feature level wrote stays in the other table until it expires.
+func PackedOf(name string) string { return name + "_packed" }
 
 var escaper = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 var unescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
@@ -57,6 +67,19 @@ func Unescape(s string) string {
 
 // Doc returns a document as a string, in the same memory: the document must not change.
 func Doc(doc []byte) string { return unsafe.String(unsafe.SliceData(doc), len(doc)) }
+
+// Pack returns the packed form of the document of an archived row or, with key "", of a log
+// entry.
+func Pack(key string, doc []byte) []byte { return pack.Pack(make([]byte, 0, len(doc)/2), doc, key) }
+
+// Brief returns the columns of a row or entry as they are stored beside a packed document.
+func Brief(columns []string, schema []store.ColumnSchema) []string {
+	brief := slices.Clone(columns)
+	for i := range brief {
+		brief[i] = schema[i].Brief(brief[i])
+	}
+	return brief
+}
 
 // Millis converts a time to the form of the time columns; the zero time is 0.
 func Millis(t time.Time) int64 {

@@ -33,11 +33,11 @@ func (d Dialect) Tables(schema store.Schema) []SQLTable {
 	for _, t := range schema.Tables {
 		tables = append(tables, d.live(t))
 		if t.Retention > 0 {
-			tables = append(tables, d.archive(t))
+			tables = append(tables, d.archive(t), d.packedArchive(t))
 		}
 	}
 	for _, l := range schema.Logs {
-		tables = append(tables, d.log(l))
+		tables = append(tables, d.log(l), d.packedLog(l))
 	}
 	return tables
 }
@@ -71,15 +71,56 @@ func (d Dialect) log(l store.LogSchema) SQLTable {
 	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
 	table.drop("time") // entries are ordered by time as they are by number
 	for _, c := range l.Columns {
+		table.drop(c.Name) // earlier releases indexed all rows
 		table.indexSome(c.Name, "seq")
 	}
 	return table
 }
 
+// packedArchive is the table of archived rows whose documents are packed.
+func (d Dialect) packedArchive(t store.TableSchema) SQLTable {
+	table := d.packed(PackedOf(t.Name), "key", d.Text, "archived_at", t.Columns)
+	if !d.Parted {
+		table.index("archived_at")
+	}
+	for _, c := range t.Columns {
+		if c.Digest { // few rows have one value: they need not be in order
+			table.index(c.Name)
+		} else {
+			table.index(c.Name, "key")
+		}
+	}
+	return table
+}
+
+// packedLog is the table of entries whose documents are packed.
+func (d Dialect) packedLog(l store.LogSchema) SQLTable {
+	table := d.packed(PackedOf(l.Name), "seq", d.Int, "time", l.Columns)
+	for _, c := range l.Columns {
+		table.indexSome(c.Name, "seq")
+	}
+	return table
+}
+
+// packed returns a table with a key and a time. Those with partitions cannot have a primary
+// key that lacks the time.
+func (d Dialect) packed(name, key, kind, at string, columns []store.ColumnSchema) SQLTable {
+	unique, parted := "PRIMARY KEY", ""
+	if d.Parted {
+		unique, parted = "NOT NULL", fmt.Sprintf(" PARTITION BY RANGE (%s)", Quote(at))
+	}
+	fixed := fmt.Sprintf(`%s %s %s, %s %s NOT NULL, "doc" %s NOT NULL`, Quote(key), kind, unique, Quote(at), d.Int, d.Bytes)
+	table := newTable(name, fixed, columns, d.Text+` NOT NULL DEFAULT ''`)
+	table.Create += parted
+	if d.Parted {
+		table.index(key)
+	}
+	return table
+}
+
 // indexSome indexes the rows that have a value in the first column; most events have
-// none in most columns. It drops the index of all rows that earlier releases had.
+// none in most columns.
 func (t *SQLTable) indexSome(column, then string) {
-	t.drop(column)
 	t.Indexes = append(t.Indexes, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
 		Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
 }

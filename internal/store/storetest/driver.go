@@ -26,10 +26,12 @@ func TestDriver(t *testing.T, open Opened) {
 		"OddTexts":           testOddTexts,
 		"ArchiveQueries":     testArchiveQueries,
 		"ArchivedKeys":       testArchivedKeys,
+		"ArchivedAgain":      testArchivedAgain,
 		"LogQueries":         testLogQueries,
 		"LogTimes":           testLogTimes,
 		"SetBack":            testSetBack,
 		"Prune":              testPrune,
+		"Week":               testWeek,
 		"DumpAndFill":        testDumpAndFill,
 		"FillRefusesRows":    testFillRefusesRows,
 		"InspectBesideOwner": testInspectBesideOwner,
@@ -37,14 +39,44 @@ func TestDriver(t *testing.T, open Opened) {
 		"SchemaGrows":        testSchemaGrows,
 		"Level":              testLevel,
 	} {
-		t.Run(name, func(t *testing.T) {
-			driver, cell := open(t)
-			b := &bench{driver: driver, cell: cell, open: open}
-			b.db = b.connect(t)
-			b.fence = take(t, b.db, "first")
+		if name != "Week" {
+			t.Run(name, func(t *testing.T) { test(t, opened(t, open)) })
+		}
+		switch name {
+		case "Level", "StaleFence", "Renew", "UniqueValue", "LargeBatch", "FillRefusesRows": // have nothing to do with what has ended
+			continue
+		}
+		t.Run(name+"Packed", func(t *testing.T) {
+			b := opened(t, open)
+			b.pack(t)
+			test(t, b)
+		})
+		if name == "Week" {
+			continue
+		}
+		t.Run(name+"PackedLater", func(t *testing.T) { // after the first commit
+			b := opened(t, open)
+			b.packLater = true
 			test(t, b)
 		})
 	}
+}
+
+func opened(t *testing.T, open Opened) *bench {
+	driver, cell := open(t)
+	b := &bench{driver: driver, cell: cell, open: open}
+	b.db = b.connect(t)
+	b.fence = take(t, b.db, "first")
+	return b
+}
+
+// pack raises the cell's level to the one from which what has ended is packed.
+func (b *bench) pack(t *testing.T) {
+	t.Helper()
+	if err := b.db.Raise(t.Context(), feature.Packed); err != nil {
+		t.Fatal(err)
+	}
+	b.packed, b.packLater = true, false
 }
 
 // bench is a cell opened at the level of drivers, with its fence.
@@ -54,6 +86,9 @@ type bench struct {
 	open   Opened
 	db     store.DB
 	fence  store.Fence
+
+	packed    bool // what has ended is packed
+	packLater bool // after the next commit
 }
 
 const retention = time.Hour
@@ -106,6 +141,9 @@ func (b *bench) commit(t *testing.T, tables []store.TableBatch, logs ...store.Lo
 		t.Fatalf("Commit: %v", err)
 	}
 	b.fence.Seq = batch.Seq
+	if b.packLater {
+		b.pack(t)
+	}
 }
 
 func row(key string, columns ...string) store.StoredRow {

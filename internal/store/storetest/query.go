@@ -49,6 +49,27 @@ func testArchiveQueries(t *testing.T, b *bench) {
 	}
 }
 
+// testArchivedAgain archives a key twice: the later row replaces the earlier one, in
+// whichever form that is stored.
+func testArchivedAgain(t *testing.T, b *bench) {
+	for i := range 3 {
+		again := row("k", fmt.Sprint("g", i), "")
+		again.Time = noon.Add(time.Duration(i) * 20 * time.Minute)
+		other := row(fmt.Sprint("other", i), "g", "")
+		other.New = true
+		b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{again, other}}})
+	}
+	docs, err := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 9, Where: []store.Eq{{Column: "key", Value: "k"}}})
+	last, also := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 9, Where: []store.Eq{{Column: "group", Value: "g2"}}})
+	if err != nil || also != nil || len(docs) != 1 || len(last) != 1 {
+		t.Errorf("%d rows with the key, %d of them the last, %v, %v", len(docs), len(last), err, also)
+	}
+	keys, err := b.db.ArchivedKeys(t.Context(), order, "", 9)
+	if err != nil || !slices.Equal(keys, []string{"k", "other0", "other1", "other2"}) {
+		t.Errorf("keys %q, %v", keys, err)
+	}
+}
+
 func testArchivedKeys(t *testing.T, b *bench) {
 	keys := []string{"\x00", "\x00a", "\x01", "a", "a\x00", "aa", "B", "ä", "日", "\U0010ffff"}
 	var ended []store.StoredRow
@@ -171,7 +192,10 @@ func testSetBack(t *testing.T, b *bench) {
 			t.Errorf("%+v = %v, %v, want %v", c.query, got, err, c.want)
 		}
 	}
-	if n, err := b.db.Prune(t.Context(), noon.Add(retention+2*time.Second), 9); err != nil || n != 4 {
+	if b.packed {
+		return
+	}
+	if n, err := b.db.Prune(t.Context(), pruning(noon.Add(retention+2*time.Second), 9)); err != nil || n != 4 {
 		t.Errorf("pruned %d, %v, want 4", n, err)
 	}
 }
@@ -184,7 +208,16 @@ func numbers(entries []store.StoredEntry) []uint64 {
 	return all
 }
 
+// pruning says what expires until a time.
+func pruning(now time.Time, rows int) store.Pruning {
+	return store.Pruning{Now: now, Before: []time.Time{now.Add(-retention)}, Rows: rows}
+}
+
 func testPrune(t *testing.T, b *bench) {
+	if b.packed || b.packLater {
+		testPrunePacked(t, b)
+		return
+	}
 	late := row("late", "", "")
 	late.Time = noon.Add(time.Minute)
 	b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{row("a", "", ""), row("b", "", ""), late}}},
@@ -200,7 +233,7 @@ func testPrune(t *testing.T, b *bench) {
 		{noon.Add(retention), 9, 1},
 		{noon.Add(retention), 9, 0},
 	} {
-		if n, err := b.db.Prune(t.Context(), c.at, c.limit); err != nil || n != c.want {
+		if n, err := b.db.Prune(t.Context(), pruning(c.at, c.limit)); err != nil || n != c.want {
 			t.Errorf("Prune at %v, limit %d = %d, %v, want %d", c.at, c.limit, n, err, c.want)
 		}
 	}
@@ -214,5 +247,74 @@ func testPrune(t *testing.T, b *bench) {
 	}
 	if _, state := rows(t, b.db); state.Last[0] != 2 {
 		t.Errorf("last number after pruning = %d", state.Last[0])
+	}
+}
+
+// testPrunePacked prunes what may be removed later than it expires.
+func testPrunePacked(t *testing.T, b *bench) {
+	for i := range 4 {
+		at := noon.Add(time.Duration(i) * retention)
+		ended := row(fmt.Sprint("r", i), "g", "")
+		ended.Time = at
+		b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{ended}}},
+			store.LogBatch{Entries: []store.StoredEntry{{Seq: uint64(i + 1), Time: at, Doc: []byte(`{}`), Columns: []string{"x"}}}})
+	}
+	for _, c := range []struct {
+		at   time.Time
+		left int
+	}{
+		{noon.Add(retention - time.Second), 4},
+		{noon.Add(3*retention - time.Second), 2},
+		{noon.Add(5 * retention), 0},
+	} {
+		for {
+			if n, err := b.db.Prune(t.Context(), pruning(c.at, 3)); err != nil {
+				t.Fatal(err)
+			} else if n < 3 {
+				break
+			}
+		}
+		docs, err := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 9})
+		entries, also := b.db.Entries(t.Context(), 0, store.LogQuery{Limit: 9})
+		if err != nil || also != nil || len(docs) != c.left || len(entries) != c.left {
+			t.Errorf("at %v %d rows and %d entries are left, %v, %v; want %d", c.at, len(docs), len(entries), err, also, c.left)
+		}
+	}
+}
+
+// testWeek lets a week pass in which as much ends as expires: what is stored stays the same.
+func testWeek(t *testing.T, b *bench) {
+	const (
+		step  = 2 * retention
+		ended = 20 // in a step
+	)
+	seq, most := uint64(0), 0
+	for at := noon; at.Before(noon.Add(7 * 24 * time.Hour)); at = at.Add(step) {
+		tb, lb := store.TableBatch{Table: order}, store.LogBatch{}
+		for range ended {
+			seq++
+			r := row(fmt.Sprint("r", seq), "g", "")
+			r.Time, r.New = at, true
+			tb.Archives = append(tb.Archives, r)
+			lb.Entries = append(lb.Entries, store.StoredEntry{Seq: seq, Time: at, Doc: []byte(`{}`), Columns: []string{"x"}})
+		}
+		b.commit(t, []store.TableBatch{tb}, lb)
+		for n := 50; n == 50; {
+			var err error
+			if n, err = b.db.Prune(t.Context(), pruning(at, 50)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		docs, err := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 1000})
+		entries, also := b.db.Entries(t.Context(), 0, store.LogQuery{Limit: 1000, AfterSeq: 0})
+		if err != nil || also != nil || len(docs) != len(entries) {
+			t.Fatalf("%d rows and %d entries, %v, %v", len(docs), len(entries), err, also)
+		}
+		if most = max(most, len(docs)); len(docs) < ended {
+			t.Fatalf("at %v %d rows are left", at, len(docs))
+		}
+	}
+	if limit := 2 * ended; most > limit { // those of the last step, and of one partition
+		t.Errorf("up to %d rows were stored, and never more than %d have not expired", most, limit)
 	}
 }

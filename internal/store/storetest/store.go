@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -52,6 +53,12 @@ func TestStore(t *testing.T, open Opened) {
 	for caller := range 8 {
 		wg.Go(func() { d.work(t, rand.New(rand.NewPCG(uint64(caller), 1)), 60) })
 	}
+	wg.Go(func() { // what has ended is packed from some command on
+		d.work(t, rand.New(rand.NewPCG(9, 1)), 30)
+		if err := d.Raise(context.Background(), feature.Packed); err != nil {
+			t.Error(err)
+		}
+	})
 	wg.Wait()
 	CheckReload(t, d.Store)
 	report, err := d.Verify(t.Context())

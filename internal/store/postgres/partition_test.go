@@ -1,0 +1,409 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/feature"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// ledger is a cell with an archive and a log, whose rows are packed.
+type ledger struct {
+	url, cell string
+	db        store.DB
+	fence     store.Fence
+	retention time.Duration
+	admin     *pgx.Conn
+}
+
+var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func newLedger(t *testing.T) *ledger {
+	t.Helper()
+	l := &ledger{url: pgtest.URL(t), retention: 24 * time.Hour}
+	l.cell = pgtest.Cell(t, l.url)
+	l.open(t, "first")
+	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
+		t.Fatal(err)
+	}
+	l.admin = l.connect(t)
+	return l
+}
+
+func (l *ledger) schema() store.Schema {
+	return store.Schema{
+		Tables: []store.TableSchema{{Name: "account", Retention: l.retention, Columns: []store.ColumnSchema{{Name: "of", Digest: true}}}},
+		Logs:   []store.LogSchema{{Name: "booking", Retention: l.retention, Columns: []store.ColumnSchema{{Name: "of", Digest: true}}}},
+	}
+}
+
+func (l *ledger) open(t *testing.T, owner string) {
+	t.Helper()
+	var err error
+	if l.db, err = postgres.New(l.url).Open(t.Context(), l.cell, l.schema()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.db.Close() })
+	if l.fence, err = l.db.Take(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect returns a connection of someone else in the cell's schema.
+func (l *ledger) connect(t *testing.T) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), l.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	l.run(t, conn, fmt.Sprintf(`SET search_path = "muster_%s"`, l.cell))
+	return conn
+}
+
+func (l *ledger) run(t *testing.T, conn *pgx.Conn, text string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), text); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+const longValue = "arn:aws:gamelift:us-east-1::gamesession/fleet-01a20e26-bacf-7000-be2b-4a340499826a/x/gsess-01a20e26-c2ab-7020-bc41-3e23ca3dbfd3"
+
+func (l *ledger) batch(key string, at ...time.Time) *store.Batch {
+	b := &store.Batch{Fence: l.fence, Seq: l.fence.Seq + 1, Now: at[len(at)-1]}
+	tb, lb := store.TableBatch{}, store.LogBatch{}
+	for i, at := range at {
+		id := fmt.Sprint(key, i)
+		tb.Archives = append(tb.Archives, store.StoredRow{Key: id, Doc: []byte(`{"id":"` + id + `"}`), Columns: []string{longValue}, Time: at})
+		lb.Entries = append(lb.Entries, store.StoredEntry{Seq: b.Seq*100 + uint64(i), Doc: []byte(`{}`), Columns: []string{longValue}, Time: at})
+	}
+	b.Tables, b.Logs = []store.TableBatch{tb}, []store.LogBatch{lb}
+	return b
+}
+
+// end archives a row and appends an entry for each time, in one commit.
+func (l *ledger) end(t *testing.T, key string, at ...time.Time) {
+	t.Helper()
+	b := l.batch(key, at...)
+	if err := l.db.Commit(t.Context(), b); err != nil {
+		t.Fatalf("commit %s: %v", key, err)
+	}
+	l.fence.Seq = b.Seq
+}
+
+func (l *ledger) prune(t *testing.T, now time.Time) {
+	t.Helper()
+	p := store.Pruning{Now: now, Before: []time.Time{now.Add(-l.retention)}, Rows: 100}
+	if _, err := l.db.Prune(t.Context(), p); err != nil {
+		t.Fatalf("prune: %v", err)
+	}
+}
+
+// count returns how many rows are archived, after it has checked that there are as many entries.
+func (l *ledger) count(t *testing.T) int {
+	t.Helper()
+	where := []store.Eq{{Column: "of", Value: longValue}}
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{Where: where, OrderBy: "key", Limit: 1000})
+	entries, also := l.db.Entries(t.Context(), 0, store.LogQuery{Where: where, Limit: 1000})
+	if err != nil || also != nil || len(docs) != len(entries) {
+		t.Errorf("%d rows and %d entries, %v, %v", len(docs), len(entries), err, also)
+	}
+	return len(docs)
+}
+
+func (l *ledger) partitions(t *testing.T) []string {
+	t.Helper()
+	rows, err := l.admin.Query(t.Context(), `SELECT inhrelid::regclass::text FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Whatever the clock says, no commit lacks a partition.
+func TestPartitions_Clocks(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	year := 365 * 24 * time.Hour
+	l.end(t, "a", midnight)
+	l.end(t, "b", midnight.Add(time.Hour), midnight.Add(30*time.Hour), midnight.Add(year))
+	l.end(t, "c", midnight.Add(year+time.Hour))
+	l.end(t, "d", midnight.Add(-year), midnight)
+	l.end(t, "e", midnight.Add(2*time.Hour), midnight.Add(2*time.Hour-time.Millisecond))
+	if n := l.count(t); n != 9 {
+		t.Errorf("%d rows, want 9", n)
+	}
+	l.prune(t, midnight.Add(3*24*time.Hour))
+	if n := l.count(t); n != 2 {
+		t.Errorf("%d rows after the retention, want the 2 of a year later", n)
+	}
+	if err := l.db.SetBack(t.Context(), midnight.Add(4*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := l.db.Entries(t.Context(), 0, store.LogQuery{Limit: 9, To: midnight.Add(5 * 24 * time.Hour)})
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%d entries set back, %v; want 2", len(entries), err)
+	}
+}
+
+// A retention can be changed: partitions of other widths do not overlap.
+func TestPartitions_OtherRetention(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight.Add(5*time.Hour))
+	for i, retention := range []time.Duration{time.Hour, 30 * 24 * time.Hour, 7 * time.Hour} {
+		l.retention = retention
+		l.open(t, fmt.Sprint("owner-", i))
+		for hour := range 12 {
+			l.end(t, fmt.Sprint("r", i, "-", hour, "-"), midnight.Add(time.Duration(hour)*time.Hour+time.Duration(i)*17*time.Minute))
+		}
+	}
+	if n := l.count(t); n != 37 {
+		t.Errorf("%d rows, want 37", n)
+	}
+	l.prune(t, midnight.Add(90*24*time.Hour))
+	if n := l.count(t); n != 0 {
+		t.Errorf("%d rows after all retentions", n)
+	}
+}
+
+// A reader, such as a backup, delays the drop, and nothing else.
+func TestPartitions_BesideReader(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "old", midnight)
+	later := midnight.Add(48 * time.Hour)
+	l.run(t, l.admin, "BEGIN")
+	l.run(t, l.admin, `LOCK TABLE "account_packed", "booking_packed", "account_archive", "booking" IN ACCESS SHARE MODE`)
+	l.prune(t, later)
+	l.end(t, "new", later) // a new partition waits for no reader
+	if n := l.count(t); n != 2 {
+		t.Errorf("%d rows beside the reader, want 2", n)
+	}
+	l.run(t, l.admin, "COMMIT")
+	l.prune(t, later)
+	if n := l.count(t); n != 1 {
+		t.Errorf("%d rows after the reader, want 1", n)
+	}
+}
+
+// An owner that has lost the cell drops nothing, whatever it thinks the time is.
+func TestPartitions_Fenced(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	stale := l.db
+	l.open(t, "second")
+	p := store.Pruning{Now: midnight.Add(1000 * time.Hour), Before: []time.Time{midnight.Add(900 * time.Hour)}, Rows: 10}
+	if _, err := stale.Prune(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	if n := l.count(t); n != 1 {
+		t.Errorf("%d rows, want 1", n)
+	}
+	l.end(t, "b", midnight)
+	l.prune(t, midnight.Add(1000*time.Hour))
+	if n := l.count(t); n != 0 {
+		t.Errorf("the owner left %d rows", n)
+	}
+}
+
+// Partitions that others dropped or made are noticed.
+func TestPartitions_OthersChange(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	for _, name := range l.partitions(t) {
+		l.run(t, l.admin, "DROP TABLE "+name)
+	}
+	l.end(t, "b", midnight.Add(time.Minute))
+	l.run(t, l.admin, `CREATE TABLE "booking_packed_202603010400" PARTITION OF "booking_packed" FOR VALUES FROM ('1772337600000') TO ('1772344800000')`)
+	l.end(t, "c", midnight.Add(5*time.Hour))
+	if n := l.count(t); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// A key that is archived again replaces the older row, in whichever partition it is.
+func TestPartitions_Again(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	l.end(t, "a", midnight.Add(20*time.Hour))
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
+	if err != nil || len(docs) != 1 {
+		t.Errorf("%d rows, %v; want 1", len(docs), err)
+	}
+}
+
+// The database of an earlier release, which has no tables of packed documents, can be
+// inspected as it is, and opened while a backup reads all of its tables.
+func TestPartitions_EarlierDatabase(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.run(t, l.admin, `UPDATE "muster_schema" SET "version" = 1`)
+	l.open(t, "earlier")
+	l.end(t, "a", midnight)
+	l.run(t, l.admin, `DROP TABLE "account_packed", "booking_packed"`)
+	l.run(t, l.admin, fmt.Sprintf(`COMMENT ON SCHEMA "muster_%s" IS 'another layout'`, l.cell))
+
+	seen, err := postgres.New(l.url).Inspect(t.Context(), l.cell, l.schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Close()
+	items := 0
+	if _, err := seen.Dump(t.Context(), func(store.Item) error { items++; return nil }); err != nil || items != 2 {
+		t.Errorf("the dump has %d items, %v; want 2", items, err)
+	}
+	if docs, err := seen.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9}); err != nil || len(docs) != 1 {
+		t.Errorf("%d archived rows, %v", len(docs), err)
+	}
+
+	l.run(t, l.admin, "BEGIN")
+	l.run(t, l.admin, `LOCK TABLE "account", "account_archive", "booking", "muster_cell", "muster_log", "muster_schema" IN ACCESS SHARE MODE`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l.db, err = postgres.New(l.url).Open(ctx, l.cell, l.schema())
+	if err != nil {
+		t.Fatalf("open beside a reader: %v", err)
+	}
+	defer l.db.Close()
+	if l.fence, err = l.db.Take(ctx, "next"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.db.Raise(ctx, feature.Packed); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t, "b", midnight)
+	if n := countForms(t, l); n != 2 {
+		t.Errorf("%d rows in both forms, want 2", n)
+	}
+	l.run(t, l.admin, "COMMIT")
+	l.prune(t, midnight.Add(1000*time.Hour))
+	if n := countForms(t, l); n != 0 {
+		t.Errorf("%d rows after the retention", n)
+	}
+}
+
+func countForms(t *testing.T, l *ledger) int {
+	t.Helper()
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{Where: []store.Eq{{Column: "of", Value: longValue}}, OrderBy: "key", Limit: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(docs)
+}
+
+// While an owner commits, and drops and creates partitions, its connections are closed again
+// and again: each commit is settled, and none is stored twice or lost.
+func TestPartitions_ConnectionsCut(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	killer := l.connect(t)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() {
+		for ctx.Err() == nil {
+			killer.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'muster'
+				AND pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%' || $1 || '%'`, "_packed")
+			killer.Exec(ctx, `SELECT pg_sleep(0.1)`)
+		}
+	})
+	db := l.db // a commit changes l.fence
+	var clock sync.Mutex
+	now := midnight
+	running.Go(func() {
+		for ctx.Err() == nil {
+			clock.Lock()
+			at := now
+			clock.Unlock()
+			db.Prune(ctx, store.Pruning{Now: at, Before: []time.Time{at.Add(-l.retention)}, Rows: 10})
+		}
+	})
+	cuts := 0
+	for i := range 100 {
+		clock.Lock()
+		now = now.Add(time.Hour)
+		clock.Unlock()
+		cuts += l.settle(t, fmt.Sprintf("r%03d-", i), now)
+	}
+	cancel()
+	running.Wait()
+	t.Logf("%d attempts failed", cuts)
+	l.prune(t, now)
+	entries, err := l.db.Entries(t.Context(), 0, store.LogQuery{Limit: 1000, Desc: true})
+	if err != nil || len(entries) < 24 || len(entries) > 28 { // the retention, and a partition
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	for i := range entries {
+		if want := now.Add(-time.Duration(i) * time.Hour); !entries[i].Time.Equal(want) {
+			t.Fatalf("entry %d is of %v, want %v", i, entries[i].Time, want)
+		}
+	}
+}
+
+// settle commits as the journal does, and returns how many attempts failed.
+func (l *ledger) settle(t *testing.T, key string, at time.Time) (failed int) {
+	t.Helper()
+	b := l.batch(key, at)
+	for doubt := false; ; failed++ {
+		var err error
+		if doubt {
+			before := l.fence.Seq
+			var f store.Fence
+			if f, err = l.db.Renew(t.Context(), b.Fence.Owner); err == nil {
+				l.fence, doubt = f, false
+				if f.Seq == b.Seq {
+					return failed
+				}
+				if f.Seq != before {
+					t.Fatalf("sequence %d, want %d or %d", f.Seq, before, b.Seq)
+				}
+				b.Fence = f
+				continue
+			}
+		} else if err = l.db.Commit(t.Context(), b); err == nil {
+			l.fence.Seq = b.Seq
+			return failed
+		}
+		switch {
+		case errors.Is(err, store.ErrInDoubt):
+			doubt = true
+		case !errors.Is(err, store.ErrTransient):
+			t.Fatalf("commit %s: %v", key, err)
+		}
+	}
+}
+
+// Long values that are only compared are stored as digests beside packed documents.
+func TestPartitions_Digests(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	var account, booking string
+	err := l.admin.QueryRow(t.Context(), `SELECT (SELECT "of" FROM "account_packed"), (SELECT "of" FROM "booking_packed")`).Scan(&account, &booking)
+	if err != nil || account != booking || len(account) != 17 || !strings.HasPrefix(account, "#") {
+		t.Errorf("%q and %q, %v", account, booking, err)
+	}
+}
