@@ -71,12 +71,16 @@ type RemoteSession struct {
 
 // ended reports whether the game session takes no players any more and never will. It may
 // still have its process.
-func (s RemoteSession) ended() bool {
-	return s.ID != "" && s.Status != session.Activating && s.Status != session.Active
+func (s RemoteSession) ended() bool { return s.gone() || s.ID != "" && s.Status == session.Terminating }
+
+// gone reports whether nothing is left of the game session. A status that is not known says
+// nothing.
+func (s RemoteSession) gone() bool {
+	return s.ID != "" && (s.Status == session.Terminated || s.Status == failedStatus)
 }
 
-// gone reports whether nothing is left of the game session.
-func (s RemoteSession) gone() bool { return s.ended() && s.Status != session.Terminating }
+// failedStatus is a status that AWS's game sessions have, and those of this deployment do not.
+const failedStatus session.Status = "ERROR"
 
 // Refusal is an answer of a remote that says that nothing was done, and why.
 type Refusal struct {

@@ -165,3 +165,20 @@ func TestRemote_RefusedRequest(t *testing.T) {
 		celltest.Pass(15 * time.Minute)
 	})
 }
+
+// Only a game session that the remote says has ended counts as gone.
+func TestRemoteSession(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[session.Status][2]bool{ // whether it has ended, and is gone
+		session.Activating: {false, false}, session.Active: {false, false}, session.Terminating: {true, false},
+		session.Terminated: {true, true}, "ERROR": {true, true}, "": {false, false}, "MIGRATING": {false, false},
+	} {
+		s := RemoteSession{ID: "g", Status: status}
+		if s.ended() != want[0] || s.gone() != want[1] {
+			t.Errorf("%q: ended %v, gone %v", status, s.ended(), s.gone())
+		}
+	}
+	if (RemoteSession{}).ended() {
+		t.Error("no game session has ended")
+	}
+}

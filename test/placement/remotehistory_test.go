@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-var killsFor = flag.Duration("for", 0, "how long TestRemotes_History kills; 0 is each side once")
+var killsFor = flag.Duration("for", 0, "how long TestRemotes_History kills, and makes sides hang; 0 kills each side once")
 
 // TestRemotes_History places from several clients at once, some of whom change their minds,
 // while either side is killed, and checks by the history of what all saw that each placement is
@@ -55,6 +56,10 @@ func TestRemotes_History(t *testing.T) {
 		}
 		wake.Sleep(ctx, time.Duration(rand.IntN(100))*time.Millisecond) // at any instant
 		victim := []*mortal{there, home}[kills%2]
+		if *killsFor > 0 && rand.IntN(2) == 0 {
+			victim.hang(t, time.Duration(rand.IntN(6000))*time.Millisecond) // requests time out after 3 s
+			continue
+		}
 		victim.process.Kill()
 		victim.again(t)
 	}
@@ -68,12 +73,24 @@ func TestRemotes_History(t *testing.T) {
 			remote++
 		}
 	}
-	t.Logf("%d kills; %d placements, of which %d are at the remote; %d operations: %s", kills, s.started.Load(), remote, len(s.history), result)
+	t.Logf("%d kills and hangs; %d placements, of which %d are at the remote; %d operations: %s", kills, s.started.Load(), remote, len(s.history), result)
 	if result != porcupine.Ok {
 		t.Error("the history is not that of placements with one game session each")
 	}
 	if remote == 0 {
 		t.Error("no placement is at the remote: the test does not test it")
+	}
+}
+
+// hang stops a Muster for a while.
+func (m *mortal) hang(t *testing.T, d time.Duration) {
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := syscall.Kill(m.process.PID(), signal); err != nil {
+			t.Errorf("%v: %v", signal, err)
+		}
+		if signal == syscall.SIGSTOP {
+			wake.Sleep(t.Context(), d)
+		}
 	}
 }
 
