@@ -129,6 +129,10 @@ generate: ## write the generated files anew
 docs: ## write the documents as a web site to bin/docs; every server has it at /docs
 	@go run ./docs/site/write
 
+.PHONY: pictures
+pictures: build ## make the pictures of the README and the tutorial anew, of the real console (needs chromium, python3)
+	MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" go test -count=1 -v -run '^TestPictures' ./test/guides -pictures
+
 .PHONY: typescript
 typescript: ## bundle the TypeScript library (clients/typescript/dist), without Node.js
 	go run ./internal/gen/openapi -lang typescript

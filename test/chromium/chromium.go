@@ -179,15 +179,34 @@ func (b *Tab) Close() {
 // Screenshot takes a picture of the page, and keeps it if there is a folder for it.
 func (b *Tab) Screenshot(name string) {
 	b.Helper()
-	var out struct{ Data string }
-	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &out)
-	picture, err := base64.StdEncoding.DecodeString(out.Data)
-	if err != nil || len(picture) == 0 {
-		b.Fatalf("no picture: %v", err)
-	}
+	picture := b.capture(map[string]any{"format": "png"})
 	if dir := os.Getenv(screenshots); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Resize makes the page as wide and as high as given, in pixels, without scroll bars.
+func (b *Tab) Resize(width, height int) {
+	b.Helper()
+	b.call("Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, new(struct{}))
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, new(struct{}))
+}
+
+// Picture returns a small picture of the page, in the format WebP.
+func (b *Tab) Picture() []byte {
+	b.Helper()
+	return b.capture(map[string]any{"format": "webp", "quality": 75})
+}
+
+func (b *Tab) capture(how map[string]any) []byte {
+	b.Helper()
+	var out struct{ Data string }
+	b.call("Page.captureScreenshot", how, &out)
+	picture, err := base64.StdEncoding.DecodeString(out.Data)
+	if err != nil || len(picture) == 0 {
+		b.Fatalf("no picture: %v", err)
+	}
+	return picture
 }

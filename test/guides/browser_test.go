@@ -40,14 +40,14 @@ const halves = `globalThis.played = (async () => {
 func TestTenMinutes_Browser(t *testing.T) {
 	t.Parallel()
 	needs(t, "python3 chromium")
-	text, err := os.ReadFile(filepath.Join(document.Top(t), tenMinutes))
+	text, err := os.ReadFile(filepath.Join(document.Top(t), others))
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := pageAddress.FindStringSubmatch(string(text))
 	p := parts(t)[pageSection]
 	if p == nil || p.server == "" || p.pages == "" || page == nil {
-		t.Fatalf("%s does not say how to play in a browser", tenMinutes)
+		t.Fatalf("%s does not say how to play in a browser", others)
 	}
 	d := newDesk(t)
 	d.server(p.server)

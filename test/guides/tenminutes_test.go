@@ -9,7 +9,11 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-const tenMinutes = "docs/ten-minutes.md"
+// The tutorial, and the same game in other languages.
+const (
+	tenMinutes = "docs/ten-minutes.md"
+	others     = "docs/languages.md"
+)
 
 // languages are the sections of the guide in which a game is played, with the programs that
 // its commands need.
@@ -35,9 +39,12 @@ type part struct {
 func parts(t *testing.T) map[string]*part {
 	t.Helper()
 	all := map[string]*part{}
-	for _, block := range document.Blocks(t, tenMinutes) {
+	for _, block := range append(document.Blocks(t, tenMinutes), document.Blocks(t, others)...) {
 		if block.Language != "sh" {
 			continue
+		}
+		if block.Section == "Play" {
+			block.Section = "Python"
 		}
 		p := all[block.Section]
 		if p == nil {
