@@ -33,7 +33,7 @@ type placeFlags struct {
 
 type runAgentCommand struct {
 	placeFlags
-	Server    []string       `required:"" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
+	Endpoint  []string       `required:"" short:"e" aliases:"server" env:"MUSTER_ENDPOINT,MUSTER_SERVER" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
 	Plain     bool           `name:"insecure-plain-http" help:"Speak plain HTTP with a server on another machine: whoever is in between can have anything run here."`
 	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN or in a file, where other users cannot see it."`
 	TokenFile string         `name:"token-file" placeholder:"FILE" help:"File with the join token; not read any more once the machine has joined."`
@@ -115,8 +115,8 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	servers := make([]string, len(c.Server))
-	for n, server := range c.Server {
+	servers := make([]string, len(c.Endpoint))
+	for n, server := range c.Endpoint {
 		servers[n] = strings.TrimRight(server, "/")
 	}
 	o.Server, o.Others, o.Plain = servers[0], servers[1:], c.Plain

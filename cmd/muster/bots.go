@@ -14,6 +14,7 @@ import (
 // botsCommand is `muster bots`.
 type botsCommand struct {
 	clientFlags
+	outputFlags
 	Players    int           `default:"10" help:"How many bots, 1 to 10000 (${default})."`
 	Via        string        `enum:"players,matchmaking,sessions" default:"players" help:"How they come to a game: players (the player API: log in, matchmaker, push), matchmaking (the AWS API), or sessions (search one, else make one) (${default})."`
 	Fleet      string        `default:"demo" placeholder:"NAME" help:"Name or id of the fleet that runs the game (${default})."`
@@ -24,7 +25,6 @@ type botsCommand struct {
 	For        time.Duration `default:"20s" help:"How long a bot plays (${default})."`
 	Over       time.Duration `placeholder:"DURATION" help:"Within which time the bots come (10 ms a bot)."`
 	Patience   time.Duration `default:"2m" help:"How long a bot tries to be in a game (${default})."`
-	Output     string        `short:"o" enum:"text,json" default:"text" help:"How to tell the result: text or json (${default})."`
 }
 
 // Run plays. It fails if a bot failed.
@@ -34,7 +34,7 @@ func (c *botsCommand) Run(t *streams, api *client.Client) error {
 		return err
 	}
 	progress := t.out
-	if c.Output == "json" {
+	if c.json() {
 		progress = io.Discard
 	}
 	report, err := bots.Run(t.ctx, bots.Options{
@@ -44,7 +44,7 @@ func (c *botsCommand) Run(t *streams, api *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if c.Output == "json" {
+	if c.json() {
 		err = json.NewEncoder(t.out).Encode(report)
 	} else {
 		report.Write(t.out)

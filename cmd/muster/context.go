@@ -20,10 +20,10 @@ import (
 // loginCommand is `muster login`.
 type loginCommand struct {
 	URL         string `arg:"" placeholder:"URL" help:"Base URL of the server, such as https://muster.example.com; without a scheme it is https, or http on this machine."`
-	Name        string `placeholder:"NAME" env:"-" help:"Name of the context (the URL's host)."`
-	Credentials string `placeholder:"FILE" env:"-" help:"File with the access key, as 'muster admin keys create' prints it or as AWS's tools keep it; - is standard input (asked for on a terminal, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)."`
+	Name        string `placeholder:"NAME" help:"Name of the context (the URL's host)."`
+	Credentials string `placeholder:"FILE" help:"File with the access key, as 'muster admin keys create' prints it or as AWS's tools keep it; - is standard input (asked for on a terminal, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)."`
 	Region      string `env:"-" help:"Region to use of those that the server has (its home region)."`
-	CA          string `name:"ca" env:"-" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's; they are kept in the context."`
+	CA          string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's; they are kept in the context."`
 }
 
 // Help is shown by --help.

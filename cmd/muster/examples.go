@@ -43,6 +43,7 @@ var examples = map[string][]usage.Example{
 	"simulate": {
 		{Line: "muster simulate --ruleset rules.json --players players.yaml", Does: "Play an hour of matchmaking"},
 		{Line: "muster simulate --compare old.json new.json --players players.yaml", Does: "Compare two rule sets on the same players"},
+		{Line: "muster simulate --ruleset rules.json --players players.yaml -o html --out report.html", Does: "Write a page with pictures"},
 	},
 	"wrap": {{Line: "muster wrap -- ./server --port {{.GamePort}}", Does: "Start in a build's launch script, in place of the program"}},
 
@@ -59,7 +60,7 @@ var examples = map[string][]usage.Example{
 	"placements explain": {{Line: "muster placements explain 5f3c-placement", Does: "Why a placement has no game session"}},
 	"tickets explain":    {{Line: "muster tickets explain ticket-1", Does: "Why a ticket has no match"}},
 	"tickets overview":   {{Line: "muster tickets overview five-v-five", Does: "Which rules keep players waiting"}},
-	"tickets export":     {{Line: "muster tickets export five-v-five --last 24h", Does: "The tickets of a day, as input for simulate"}},
+	"tickets export":     {{Line: "muster tickets export five-v-five --last 24h --out day.jsonl", Does: "The tickets of a day, as input for simulate"}},
 	"players show":       {{Line: "muster players show player-1", Does: "Everything that is known of a player"}},
 	"players ban":        {{Line: "muster players ban player-1 --until 7d --reason \"aimbot\"", Does: "Keep a player out for a week"}},
 	"players unban":      {{Line: "muster players unban player-1", Does: "Let the player in again"}},
@@ -93,7 +94,7 @@ var examples = map[string][]usage.Example{
 		{Line: "muster serve --config /etc/muster/server.yaml", Does: "Flags from a file"},
 	},
 	"agent run": {
-		{Line: "muster agent --server https://muster.example.com --token-file token", Does: "Let this machine host game servers"},
+		{Line: "muster agent --endpoint https://muster.example.com --token-file token", Does: "Let this machine host game servers"},
 	},
 	"agent cleanup": {{Line: "muster agent cleanup --root /var/lib/muster-agent", Does: "End what a dead agent left behind"}},
 	"beacon":        {{Line: "muster beacon --location custom-office", Does: "Answer players who measure their latency"}},

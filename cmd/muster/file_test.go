@@ -52,7 +52,7 @@ func TestTickets_ExportKeepsTheOldFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("yesterday"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := typed(t, t.Context(), "tickets", "export", "mm", "-o", file, "--endpoint", "http://127.0.0.1:1")
+	code, _, stderr := typed(t, t.Context(), "tickets", "export", "mm", "--out", file, "--endpoint", "http://127.0.0.1:1")
 	if got, _ := os.ReadFile(file); code == 0 || string(got) != "yesterday" {
 		t.Errorf("ended with %d (%s) and left %q", code, strings.TrimSpace(stderr), got)
 	}

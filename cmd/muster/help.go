@@ -25,7 +25,7 @@ var groups = []kong.Group{
 
 // helpCommand is `muster help`.
 type helpCommand struct {
-	Output string   `short:"o" enum:"text,json" default:"text" env:"-" help:"text, or json: the tree of commands with their flags (${default})."`
+	Output string   `short:"o" group:"server" enum:"table,text,json" default:"table" env:"-" help:"table, or json: the tree of commands with their flags (${default})."`
 	Topic  []string `arg:"" optional:"" placeholder:"COMMAND" help:"The command to show; without one, all of them."`
 }
 
@@ -79,7 +79,7 @@ func showHelp(t *streams, root, command *usage.Command) error {
 		titles = append(titles, g.Title)
 	}
 	return page.Overview(root, titles[:len(titles)-1], "Run 'muster help COMMAND' to see its flags and examples. "+
-		"Each flag has a variable, unless help says otherwise: MUSTER_PUBLIC_URL sets --public-url.")
+		"Flags of servers and agents, and those that say which server to ask, have variables: MUSTER_ENDPOINT sets --endpoint.")
 }
 
 // printHelp is called by kong for --help.
@@ -102,24 +102,15 @@ func typedPath(k *kong.Context) string {
 	return strings.Join(path, " ")
 }
 
-// unfinished returns the path of the command that was typed if it only has subcommands, of
-// which none was typed.
-func unfinished(k *kong.Kong, args []string) (path string, is bool) {
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			return "", false
+// unfinished reports whether words lead to a command that only has subcommands, none of
+// which runs by default.
+func unfinished(n *kong.Node, words []string) bool {
+	for _, word := range words {
+		at := slices.IndexFunc(n.Children, func(child *kong.Node) bool { return child.Name == word || slices.Contains(child.Aliases, word) })
+		if at < 0 {
+			return false
 		}
+		n = n.Children[at]
 	}
-	c, err := kong.Trace(k, args)
-	if err != nil {
-		return "", false
-	}
-	n := k.Model.Node
-	for _, p := range c.Path {
-		if p.Command != nil {
-			n = p.Command
-		}
-	}
-	typed := len(c.Path) - 1
-	return typedPath(c), !n.Leaf() && n.DefaultCmd == nil && typed == len(args)
+	return !n.Leaf() && n.DefaultCmd == nil
 }

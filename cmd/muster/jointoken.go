@@ -45,7 +45,7 @@ func (c *createJoinTokenCommand) Run(t *streams, view *terminal.Terminal) error 
 	if len(made.Networks) > 0 {
 		where += " of " + strings.Join(made.Networks, ", ")
 	}
-	fmt.Fprintf(t.out, "On %s, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --server %s\n",
+	fmt.Fprintf(t.out, "On %s, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --endpoint %s\n",
 		where, made.Expires.Local().Format(time.DateTime), made.Location, made.Token, strings.TrimRight(view.Client.Endpoint, "/")+made.Path)
 	return nil
 }

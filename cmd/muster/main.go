@@ -97,8 +97,8 @@ func run(args []string, t *streams) int {
 		fmt.Fprintln(t.err, "muster:", err)
 		return 1
 	}
-	if path, is := unfinished(parser, args); is {
-		args = append([]string{"help"}, strings.Fields(path)...)
+	if unfinished(parser.Model.Node, args) {
+		args = append([]string{"help"}, args...)
 	}
 	parsed, err := parser.Parse(args)
 	if exited >= 0 {
@@ -125,7 +125,7 @@ func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error)
 	return kong.New(c,
 		kong.Name("muster"),
 		kong.Description("Muster hosts session-based multiplayer games on your own machines, and speaks the Amazon GameLift API."),
-		kong.DefaultEnvars("MUSTER"),
+		kong.PostBuild(variables),
 		kong.Configuration(readConfig),
 		kong.Writers(t.out, t.err),
 		kong.Exit(exit),
@@ -143,5 +143,9 @@ func helpFor(err error) string {
 			words = append(words, path)
 		}
 	}
-	return "Run '" + strings.Join(words, " ") + "' to see how it is used."
+	text := ""
+	if has := err.Error(); strings.Contains(has, "--output must be one of") || strings.Contains(has, "unknown flag -o") || strings.Contains(has, "unknown flag --output") {
+		text = "--output (-o) is the format; the file to write is --out FILE. "
+	}
+	return text + "Run '" + strings.Join(words, " ") + "' to see how it is used."
 }

@@ -26,8 +26,8 @@ type simulateCommand struct {
 	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
 	Runs    int           `default:"5" help:"With --compare, how often to play with players of another seed (${default}), or into how many stretches to divide a trace: the figures are their means, with 95 % intervals."`
 	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
-	Format  string        `enum:"text,json,html" default:"text" help:"text, json or html (${default})."`
-	Output  string        `short:"o" placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
+	Output  string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
+	Out     string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
 }
 
 // pair is a flag of two file names.
@@ -157,15 +157,15 @@ func readRuleSet(file string) (*ruleset.RuleSet, error) {
 
 // write writes a report in the requested format.
 func (c *simulateCommand) write(out io.Writer, r report) (err error) {
-	if c.Output != "" {
-		f, failed := os.Create(c.Output)
+	if c.Out != "" {
+		f, failed := os.Create(c.Out)
 		if failed != nil {
 			return fmt.Errorf("write report: %w", failed)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
-	switch c.Format {
+	switch c.Output {
 	case "json":
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")

@@ -26,7 +26,7 @@ func simulate(t *testing.T, args ...string) (code int, out, err string) {
 }
 
 func TestSimulate_JSON(t *testing.T) {
-	code, first, note := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "--format", "json")
+	code, first, note := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "-o", "json")
 	if code != 0 || !strings.Contains(note, "player-minutes simulated in") {
 		t.Fatalf("exit %d: %s", code, note)
 	}
@@ -37,17 +37,17 @@ func TestSimulate_JSON(t *testing.T) {
 	if r.For != 120 || r.Seed != 7 || r.RuleSet != "five-against-five" || r.Tickets.Matched == 0 {
 		t.Errorf("report %+v", r)
 	}
-	if _, again, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "--format", "json"); again != first {
+	if _, again, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "-o", "json"); again != first {
 		t.Error("the same seed gave another report")
 	}
-	if _, other, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "8", "--format", "json"); other == first {
+	if _, other, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "8", "-o", "json"); other == first {
 		t.Error("another seed gave the same report")
 	}
 }
 
 func TestSimulate_CompareHTML(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
-	if code, _, note := simulate(t, "--compare", simRules, simPatient, "--players", simPlayers, "--for", "2m", "--format", "html", "-o", file); code != 0 {
+	if code, _, note := simulate(t, "--compare", simRules, simPatient, "--players", simPlayers, "--for", "2m", "--format", "html", "--out", file); code != 0 {
 		t.Fatal(note)
 	}
 	page, err := os.ReadFile(file)

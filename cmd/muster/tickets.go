@@ -39,7 +39,7 @@ type exportTicketsCommand struct {
 	clientFlags
 	Configuration string        `arg:"" help:"Name of the matchmaking configuration."`
 	Last          time.Duration `placeholder:"DURATION" help:"Only tickets that came so long ago or later; without it all that are kept."`
-	Output        string        `short:"o" placeholder:"FILE" type:"path" help:"Write the trace there instead of to the terminal."`
+	Out           string        `placeholder:"FILE" type:"path" help:"Write the trace there instead of to the terminal."`
 }
 
 // Run writes the trace.
@@ -49,8 +49,8 @@ func (c *exportTicketsCommand) Run(t *streams, from *client.Client) error {
 		since = time.Now().Add(-c.Last)
 	}
 	trace := func(out io.Writer) error { return from.Matchmaking().Trace(t.ctx, c.Configuration, since, out) }
-	if c.Output == "" {
+	if c.Out == "" {
 		return trace(t.out)
 	}
-	return writeFile(c.Output, trace)
+	return writeFile(c.Out, trace)
 }

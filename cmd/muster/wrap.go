@@ -11,7 +11,7 @@ import (
 type wrapCommand struct {
 	logFlags
 	Logs []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
-	HTTP bool     `name:"http" xor:"way" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
+	HTTP bool     `name:"http" xor:"way" env:"-" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
 	// MUSTER_LEGACY_SDK is an agent's; programs inherit it.
 	Legacy   bool     `name:"legacy-sdk" xor:"way" env:"-" help:"Start the program at once: it connects with Server SDK 3 or 4, on ports 5757 to 5759 of the loopback interface."`
 	Watched  bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`

@@ -70,7 +70,7 @@ ok "a location is created" gamelift CreateLocation '{"LocationName": "custom-her
 muster admin join-tokens create --location custom-here | sed -n 's/.*MUSTER_TOKEN=\([^ ]*\).*/\1/p' >/etc/muster/join-token
 chmod 600 /etc/muster/join-token
 # This system has less than the instance is promised; the demo game does not use it.
-printf 'MUSTER_SERVER=%s\nMUSTER_TOKEN_FILE=/etc/muster/join-token\nMUSTER_CPU=2\nMUSTER_MEMORY=4096\n' "$at" >>/etc/muster/agent.env
+printf 'MUSTER_ENDPOINT=%s\nMUSTER_TOKEN_FILE=/etc/muster/join-token\nMUSTER_CPU=2\nMUSTER_MEMORY=4096\n' "$at" >>/etc/muster/agent.env
 ok "the agent's unit starts" systemctl enable --now muster-agent
 until_ok "the agent has joined" connected
 host="$(muster hosts -o json | sed -n 's/.*"HostID": *"\([^"]*\)".*/\1/p' | head -1)"

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/cli/usage"
+)
+
+// Each variable has one meaning, and each flag that means the same one name.
+func TestVariables_HaveOneMeaning(t *testing.T) {
+	// Flags that say the same of a server and of another program beside it.
+	alike := []string{
+		"MUSTER_CA", "MUSTER_ENDPOINT", "MUSTER_LOCATION", "MUSTER_INSECURE_PLAIN_HTTP", "MUSTER_TRUSTED_PROXIES", "MUSTER_REGION", "MUSTER_ACCOUNT",
+		"MUSTER_CELL", "MUSTER_DATA", "MUSTER_MASTER_KEY_FILE", "MUSTER_DEMO_SERVER", "MUSTER_OUTPUT", "AWS_PROFILE",
+	}
+	meanings := map[string]usage.Flag{}
+	root := program(t)
+	for _, c := range root.Leaves() {
+		for _, f := range c.Flags {
+			for _, v := range f.Variables {
+				first, known := meanings[v]
+				meanings[v] = f
+				if known && (first.Value != f.Value || first.Help != f.Help && !slices.Contains(alike, v)) {
+					t.Errorf("%s of %q is %q, and elsewhere %q", v, c.Path, f.Help, first.Help)
+				}
+			}
+			switch {
+			case f.Short == "o" && f.Name != "output", f.Name == "output" && f.Value != "WHICH":
+				t.Errorf("%q: -o and --output are the format, here %q", c.Path, f.Help)
+			case f.Short == "e" && f.Name != "endpoint":
+				t.Errorf("%q: -e is --endpoint, here --%s", c.Path, f.Name)
+			case f.Name == "for" && len(f.Variables) > 0:
+				t.Errorf("%q: --for has the variable %s", c.Path, f.Variables)
+			}
+		}
+	}
+	for _, v := range []string{"MUSTER_ENDPOINT", "MUSTER_LISTEN", "MUSTER_TOKEN", "MUSTER_OUTPUT", "MUSTER_STORE"} {
+		if _, ok := meanings[v]; !ok {
+			t.Errorf("no flag has the variable %s", v)
+		}
+	}
+	for _, v := range []string{"MUSTER_FLEET", "MUSTER_PLAYERS", "MUSTER_FILE", "MUSTER_HTTP_PORT"} {
+		if f, ok := meanings[v]; ok {
+			t.Errorf("%s sets --%s", v, f.Name)
+		}
+	}
+}
+
+// What was a file in an earlier release says where files go now.
+func TestOutput_IsNoFile(t *testing.T) {
+	for _, line := range []string{"simulate --output report.html", "tickets export mm -o trace.jsonl", "tickets export mm --output trace.jsonl"} {
+		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 2 || !strings.Contains(stderr, "--out FILE") {
+			t.Errorf("%s: %d %s", line, code, stderr)
+		}
+	}
+}
