@@ -275,32 +275,33 @@ type link struct {
 	url string
 
 	mu     sync.Mutex
+	dial   func() (net.Conn, error)
 	late   time.Duration // in each direction
 	mended chan struct{} // closed unless the link is cut: what is sent arrives when it is not any more
 }
 
 func newLink(t *testing.T, database string) *link {
 	t.Helper()
-	config, err := pgx.ParseConfig(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, to := pgconn.NetworkAddress(config.Host, config.Port)
+	l := &link{mended: make(chan struct{})}
+	close(l.mended)
+	config := l.lead(t, database)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
 	at := url.URL{Scheme: "postgres", User: url.User(config.User), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
-	l := &link{url: at.String(), mended: make(chan struct{})}
-	close(l.mended)
+	l.url = at.String()
 	go func() {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			far, err := net.Dial(network, to)
+			l.mu.Lock()
+			dial := l.dial
+			l.mu.Unlock()
+			far, err := dial()
 			if err != nil {
 				near.Close()
 				continue
@@ -310,6 +311,20 @@ func newLink(t *testing.T, database string) *link {
 		}
 	}()
 	return l
+}
+
+// lead makes new connections lead to a database.
+func (l *link) lead(t *testing.T, database string) *pgx.ConnConfig {
+	t.Helper()
+	config, err := pgx.ParseConfig(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, to := pgconn.NetworkAddress(config.Host, config.Port)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dial = func() (net.Conn, error) { return net.Dial(network, to) }
+	return config
 }
 
 // set changes how late what is sent from now on arrives, and whether the link is cut.

@@ -29,6 +29,7 @@ type regions struct {
 	*cluster
 	rand     *rand.Rand
 	database *pgtest.Server
+	replica  *pgtest.Server // synchronous; nil: there is none
 	links    []*link
 	people   []*timeline // by region
 	count    map[string]int
@@ -38,7 +39,8 @@ type regions struct {
 // TestRegions_Chaos disturbs the servers of three regions under load in each region, and checks
 // after each time that every region has everything that it acknowledged, once. By default the
 // owner of each region is killed once. With -for, servers are killed, stopped and hang, are cut
-// off from PostgreSQL or have a slow link to it, and PostgreSQL is restarted and crashes.
+// off from PostgreSQL or have a slow link to it, and PostgreSQL is restarted, crashes and, once, is
+// replaced by its synchronous replica.
 func TestRegions_Chaos(t *testing.T) {
 	node.Path(t)
 	if *seed == 0 {
@@ -51,6 +53,9 @@ func TestRegions_Chaos(t *testing.T) {
 		what := "kill"
 		if *chaosFor > 0 {
 			what = []string{"kill", "kill", "stop", "hang", "cut", "slow", "restart", "crash"}[r.rand.IntN(8)]
+		}
+		if r.replica != nil && time.Since(begun) > *chaosFor/2 {
+			what = "promote"
 		}
 		r.round(round, what, r.ownerOf(chaosRegions[round%len(chaosRegions)]))
 	}
@@ -66,7 +71,7 @@ func TestRegions_Chaos(t *testing.T) {
 			t.Errorf("%s moved %d times and has %d game sessions: the test does not test it", region, moved, games)
 		}
 	}
-	for _, what := range []string{"kill", "stop", "hang", "cut", "slow", "restart", "crash"} {
+	for _, what := range []string{"kill", "stop", "hang", "cut", "slow", "restart", "crash", "promote"} {
 		if r.count[what] > 0 {
 			t.Logf("%s: %d times; all regions answered %s later at the latest", what, r.count[what], r.longest[what].Round(time.Millisecond))
 		}
@@ -75,6 +80,10 @@ func TestRegions_Chaos(t *testing.T) {
 
 func openRegions(t *testing.T) *regions {
 	r := &regions{database: pgtest.Own(t), rand: rand.New(rand.NewPCG(*seed, 1)), count: map[string]int{}, longest: map[string]time.Duration{}}
+	if *chaosFor > 0 {
+		r.replica = r.database.Replica(t)
+		r.database.Synchronous(t)
+	}
 	r.cluster = newCluster(t, func(servers []string) string { return balance(t, servers).address }, len(chaosRegions), "", "default", lease,
 		"--regions", strings.Join(chaosRegions, ","))
 	for i := range chaosRegions {
@@ -152,6 +161,13 @@ func (r *regions) disturb(what string, victim int) {
 		}
 		time.Sleep(during / 2)
 		must(r.database.Resume())
+	case "promote":
+		must(r.database.Crash())
+		r.replica.Promote(r.t)
+		for _, l := range r.links {
+			l.lead(r.t, r.replica.URL)
+		}
+		r.database, r.replica = r.replica, nil
 	}
 }
 

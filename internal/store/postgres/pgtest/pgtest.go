@@ -178,6 +178,14 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
+// Synchronous makes each commit wait until a replica has it. There must be one.
+func (s *Server) Synchronous(t testing.TB) {
+	t.Helper()
+	s.ask(t, s.URL, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	s.ask(t, s.URL, "SELECT pg_reload_conf()::text")
+	s.until(t, "SELECT (count(*) > 0)::text FROM pg_stat_replication WHERE sync_state = 'sync'")
+}
+
 // With returns the URL of whichever of two servers is the primary.
 func (s *Server) With(other *Server) string {
 	return "postgres://postgres@/postgres?target_session_attrs=read-write&connect_timeout=2&host=" + url.QueryEscape(s.dir+","+other.dir)
