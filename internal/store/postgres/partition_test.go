@@ -342,7 +342,7 @@ func TestPartitions_ConnectionsCut(t *testing.T) {
 		}
 	})
 	cuts := 0
-	for i := range 100 {
+	for i := range 50 {
 		clock.Lock()
 		now = now.Add(time.Hour)
 		clock.Unlock()
