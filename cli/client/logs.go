@@ -31,26 +31,27 @@ type SessionLogs struct{ client *Client }
 // SessionLogs returns the calls about logs of game sessions.
 func (c *Client) SessionLogs() SessionLogs { return SessionLogs{c} }
 
-// GameSessionID returns the ARN of a game session, from that or from the id that ends it.
+// GameSessionID returns the ARN of a game session, from that, its id or name, or an
+// unambiguous beginning or end of its id.
 func (l SessionLogs) GameSessionID(ctx context.Context, id string) (string, error) {
 	if strings.HasPrefix(id, "arn:") {
 		return id, nil
 	}
 	var answer struct {
 		Data struct {
-			Sessions []struct{ ID string }
+			Sessions []listed
 		}
 	}
 	if _, err := l.client.read(ctx, "/console/api/views/sessions?"+url.Values{"text": {id}}.Encode(), &answer); err != nil {
 		return "", err
 	}
-	for _, s := range answer.Data.Sessions {
-		if strings.HasSuffix(s.ID, "/"+id) {
-			return s.ID, nil
-		}
-	}
-	return "", fmt.Errorf("no game session that runs or has just ended has the id %q; 'muster sessions' shows them", id)
+	found, err := pick("game session", "muster sessions", id, answer.Data.Sessions,
+		func(s listed) string { return s.ID[strings.LastIndex(s.ID, "/")+1:] }, func(s listed) string { return s.Name })
+	return found.ID, err
 }
+
+// listed is a game session in a list.
+type listed struct{ ID, Name string }
 
 // Get returns the end of the log of a game session's process; raw is the whole document.
 func (l SessionLogs) Get(ctx context.Context, gameSessionID string) (end SessionLog, raw json.RawMessage, err error) {

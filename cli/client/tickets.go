@@ -40,6 +40,49 @@ type Matchmaking struct{ client *Client }
 // Matchmaking returns the calls about matchmaking.
 func (c *Client) Matchmaking() Matchmaking { return Matchmaking{c} }
 
+// Ticket is a ticket in a list (pages.TicketRow).
+type Ticket struct {
+	ID            string    `json:"id"`
+	Configuration string    `json:"configuration"`
+	Status        string    `json:"status"`
+	Started       time.Time `json:"started"`
+	Ended         time.Time `json:"ended,omitzero"`
+	Players       []string  `json:"players"`
+	Backfill      bool      `json:"backfill,omitempty"`
+	Reason        string    `json:"reason,omitempty"`
+	Session       string    `json:"session,omitempty"`
+}
+
+// Tickets returns the tickets of a configuration, or of all if its name is "": those that
+// have not ended, the longest waiting first and at most 200 of each configuration, and then
+// the last that ended.
+func (m Matchmaking) Tickets(ctx context.Context, configuration string) ([]Ticket, error) {
+	names := []string{configuration}
+	if configuration == "" {
+		var all struct {
+			Data struct{ Matchmakers []struct{ Name string } }
+		}
+		if _, err := m.client.read(ctx, "/console/api/views/matchmakers", &all); err != nil {
+			return nil, err
+		}
+		names = nil
+		for _, c := range all.Data.Matchmakers {
+			names = append(names, c.Name)
+		}
+	}
+	open, ended := []Ticket{}, []Ticket{}
+	for _, name := range names {
+		var one struct {
+			Data struct{ Open, Ended []Ticket }
+		}
+		if _, err := m.client.read(ctx, "/console/api/views/matchmaker?"+url.Values{"name": {name}}.Encode(), &one); err != nil {
+			return nil, err
+		}
+		open, ended = append(open, one.Data.Open...), append(ended, one.Data.Ended...)
+	}
+	return append(open, ended...), nil
+}
+
 // ExplainTicket returns why a ticket waits; raw is the whole response.
 func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
 	raw, err = m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)

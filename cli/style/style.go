@@ -19,6 +19,9 @@ func Of(out io.Writer) Style {
 	return Style{on: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
+// Colors returns the style with colors, whatever is written to.
+func Colors() Style { return Style{on: true} }
+
 // IsTerminal reports whether what is written to out is shown on a terminal.
 func IsTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)

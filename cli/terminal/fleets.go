@@ -3,8 +3,10 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/musterhq/muster/cli/client"
 )
@@ -35,6 +37,38 @@ func (t *Terminal) Fleets(ctx context.Context, byLocation bool) error {
 		}
 		return view, nil
 	})
+}
+
+// Fleet shows a fleet with its locations and its last events.
+func (t *Terminal) Fleet(ctx context.Context, text string) error {
+	f, err := t.Client.FindFleet(ctx, text)
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		return WriteJSON(t.Out, f)
+	}
+	facts := Table{Head: []string{"Fleet", f.ID}, Rows: [][]string{
+		{"Name", f.Name}, {"Status", f.Status}, {"Type", f.ComputeType}, {"Created", f.Created.Local().Format(time.DateTime)},
+		{"Instances", instanceCounts(f, f.FleetLoad)}, {"Processes", fmt.Sprintf("%d, of which %d are free", f.Processes, f.Free)},
+		{"Game sessions", strconv.Itoa(f.Sessions)}, {"Players", fmt.Sprintf("%d of %d", f.Players, f.MaxPlayers)},
+	}}
+	if err := facts.Write(t.Out); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.Out)
+	at := Table{Head: []string{"LOCATION", "STATUS", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "REASON"}}
+	for _, l := range f.Locations {
+		at.Rows = append(at.Rows, append([]string{l.Location}, slices.Delete(fleetRow(f, l.Status, "", l.FleetLoad, l.Reason)[2:], 1, 2)...))
+	}
+	for i, row := range at.Rows {
+		at.Rows[i] = slices.Delete(row, len(row)-2, len(row)-1) // the age is the fleet's
+	}
+	if err := t.writeTable(at); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.Out)
+	return t.Events(ctx, client.EventQuery{Last: 10, FleetID: f.ID})
 }
 
 func fleetRow(f client.Fleet, status, what string, l client.FleetLoad, reason string) []string {

@@ -98,3 +98,75 @@ func (t *Terminal) describeSessions(ctx context.Context, fleetIDs []string, stat
 
 // shortID returns the last part of an ARN.
 func shortID(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+
+// Session shows a game session with its players.
+func (t *Terminal) Session(ctx context.Context, text string) error {
+	arn, err := t.Client.SessionLogs().GameSessionID(ctx, text)
+	if err != nil {
+		return err
+	}
+	var found struct{ GameSessions []sessionRow }
+	if err := t.Client.Call(ctx, "DescribeGameSessions", map[string]any{"GameSessionId": arn}, &found); err != nil {
+		return err
+	}
+	if len(found.GameSessions) == 0 {
+		return fmt.Errorf("the game session %s is not kept any more", arn)
+	}
+	s := found.GameSessions[0]
+	players := []playerSessionRow{}
+	err = all(ctx, t.Client, "DescribePlayerSessions", map[string]any{"GameSessionId": arn, "Limit": 100}, func(out *struct {
+		PlayerSessions []playerSessionRow
+		NextToken      string
+	}) string {
+		players = append(players, out.PlayerSessions...)
+		return out.NextToken
+	})
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		return WriteJSON(t.Out, map[string]any{"GameSession": s, "PlayerSessions": players})
+	}
+	status := s.Status
+	if s.StatusReason != "" {
+		status += ": " + s.StatusReason
+	}
+	facts := Table{Head: []string{"Game session", shortID(s.GameSessionID)}, Rows: [][]string{
+		{"Name", cmp.Or(s.Name, "-")}, {"Status", status}, {"Fleet", s.FleetID}, {"Location", s.Location},
+		{"Address", fmt.Sprintf("%s:%d", s.IPAddress, s.Port)}, {"Created", ago(s.CreationTime) + " ago"},
+		{"Players", fmt.Sprintf("%d of %d", s.Players, s.MaxPlayers)}, {"GameSessionId", s.GameSessionID},
+	}}
+	if err := facts.Write(t.Out); err != nil || len(players) == 0 {
+		return err
+	}
+	fmt.Fprintln(t.Out)
+	of := Table{Head: []string{"PLAYER", "STATUS", "SINCE", "PLAYER SESSION"}}
+	for _, p := range players {
+		of.Rows = append(of.Rows, []string{p.PlayerID, p.Status, ago(p.CreationTime), p.PlayerSessionID})
+	}
+	return t.writeTable(of)
+}
+
+// playerSessionRow holds the members of a player session that are shown.
+type playerSessionRow struct {
+	PlayerSessionID string  `json:"PlayerSessionId"`
+	PlayerID        string  `json:"PlayerId"`
+	Status          string  `json:"Status"`
+	CreationTime    float64 `json:"CreationTime"`
+}
+
+// EndSession ends a game session: its process is told to end, or with force is ended at once.
+func (t *Terminal) EndSession(ctx context.Context, text string, force bool) error {
+	arn, err := t.Client.SessionLogs().GameSessionID(ctx, text)
+	if err != nil {
+		return err
+	}
+	mode, when := "TRIGGER_ON_PROCESS_TERMINATE", "is told to end; its game server decides when it does"
+	if force {
+		mode, when = "FORCE_TERMINATE", "is ended"
+	}
+	if err := t.Client.Call(ctx, "TerminateGameSession", map[string]any{"GameSessionId": arn, "TerminationMode": mode}, nil); err != nil {
+		return err
+	}
+	return t.Report(map[string]any{"GameSessionId": arn, "TerminationMode": mode}, "%s %s.", shortID(arn), when)
+}

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -21,6 +23,7 @@ type Terminal struct {
 	Out    io.Writer
 	JSON   bool          // print JSON instead of a table
 	Watch  time.Duration // interval at which to print again until ctx ends; 0 prints once
+	Colors io.Writer     // the terminal, if tables have colors; nil: they go to Out
 	Screen io.Writer     // where the output before is erased with Watch; nil erases nothing
 }
 
@@ -104,7 +107,44 @@ func (t *Terminal) print(data table) error {
 	if t.Watch > 0 && t.Screen != nil {
 		io.WriteString(t.Screen, clear)
 	}
-	return data.Write(t.Out)
+	return t.writeTable(data.Table)
+}
+
+// writeTable writes a table, in colors if the terminal has them.
+func (t *Terminal) writeTable(of Table) error {
+	if t.Colors == nil {
+		return of.Write(t.Out)
+	}
+	var text strings.Builder
+	if err := of.Write(&text); err != nil {
+		return err
+	}
+	_, err := io.WriteString(t.Colors, colored(text.String(), style.Of(t.Colors)))
+	return err
+}
+
+// colored returns a table with its head in bold and its statuses in their colors.
+func colored(table string, s style.Style) string {
+	head, rows, _ := strings.Cut(table, "\n")
+	column := -1
+	for _, name := range []string{"STATUS", "STATE"} {
+		if at := strings.Index(head, name); at >= 0 && column < 0 {
+			column = len([]rune(head[:at]))
+		}
+	}
+	var b strings.Builder
+	b.WriteString(s.Bold(head) + "\n")
+	for line := range strings.Lines(rows) {
+		if cells := []rune(line); column >= 0 && column < len(cells) {
+			status, rest, _ := strings.Cut(strings.TrimSuffix(string(cells[column:]), "\n"), "  ")
+			if rest != "" {
+				rest = "  " + rest
+			}
+			line = string(cells[:column]) + s.Status(status) + rest + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // all calls a paginated operation until the last page; page takes each response and

@@ -1,13 +1,44 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
 )
+
+// Tickets shows the tickets of a configuration, or of all if its name is ""; with a status,
+// only those that have it.
+func (t *Terminal) Tickets(ctx context.Context, configuration, status string) error {
+	return t.show(ctx, func(ctx context.Context) (table, error) {
+		all, err := t.Client.Matchmaking().Tickets(ctx, configuration)
+		if err != nil {
+			return table{}, err
+		}
+		if status != "" {
+			all = slices.DeleteFunc(all, func(k client.Ticket) bool { return !strings.EqualFold(k.Status, status) })
+		}
+		view := table{data: all, Table: Table{Head: []string{"TICKET", "CONFIGURATION", "STATUS", "PLAYERS", "WAITED", "AGE", "RESULT"}}}
+		for _, k := range all {
+			waited := time.Since(k.Started)
+			if !k.Ended.IsZero() {
+				waited = k.Ended.Sub(k.Started)
+			}
+			players := strings.Join(k.Players[:min(len(k.Players), 3)], " ")
+			if more := len(k.Players) - 3; more > 0 {
+				players += fmt.Sprintf(" and %d more", more)
+			}
+			view.Rows = append(view.Rows, []string{
+				k.ID, k.Configuration, k.Status, players, waited.Round(100 * time.Millisecond).String(), since(k.Started), cmp.Or(shortID(k.Session), k.Reason),
+			})
+		}
+		return view, nil
+	})
+}
 
 // ExplainTicket shows why a ticket waits, or its outcome.
 func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {

@@ -189,7 +189,7 @@ func (c *Command) Leaves() (all []*Command) {
 	return all
 }
 
-// DidYouMean returns ", did you mean "NAME"?" for the name that is nearest to a misspelled
+// DidYouMean returns " (did you mean "NAME"?)" for the name that is nearest to a misspelled
 // word, or "" if none is near.
 func DidYouMean(word string, names []string) string {
 	best, least := "", len(word)/2+1
@@ -205,7 +205,7 @@ func DidYouMean(word string, names []string) string {
 	if best == "" {
 		return ""
 	}
-	return ", did you mean \"" + best + "\"?"
+	return " (did you mean \"" + best + "\"?)"
 }
 
 // distance returns how many letters have to be added, removed or replaced to make b of a.

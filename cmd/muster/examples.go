@@ -47,7 +47,7 @@ var examples = map[string][]usage.Example{
 	},
 	"wrap": {{Line: "muster wrap -- ./server --port {{.GamePort}}", Does: "Start in a build's launch script, in place of the program"}},
 
-	"fleets": {
+	"fleets list": {
 		{Line: "muster fleets", Does: "All fleets with their instances, game sessions and players"},
 		{Line: "muster fleets --by-location --watch", Does: "A line for each location, again and again"},
 	},
@@ -55,6 +55,10 @@ var examples = map[string][]usage.Example{
 		{Line: "muster sessions --status ACTIVE", Does: "The game sessions that are being played"},
 		{Line: "muster sessions --watch", Does: "All of them, again and again"},
 	},
+	"fleets show":        {{Line: "muster fleets show live", Does: "One fleet with its locations and last events"}},
+	"sessions show":      {{Line: "muster sessions show gsess-01a2092a", Does: "One game session with its players"}},
+	"sessions end":       {{Line: "muster sessions end gsess-01a2092a", Does: "Tell its game server to end"}},
+	"tickets list":       {{Line: "muster tickets five-v-five --status SEARCHING", Does: "Who waits for a match, longest first"}},
 	"sessions logs":      {{Line: "muster sessions logs --follow gsess-01a2092a", Does: "What a game session's server writes"}},
 	"queues":             {{Line: "muster queues", Does: "The queues and what waits in them"}},
 	"placements explain": {{Line: "muster placements explain 5f3c-placement", Does: "Why a placement has no game session"}},
@@ -66,7 +70,7 @@ var examples = map[string][]usage.Example{
 	"players unban":      {{Line: "muster players unban player-1", Does: "Let the player in again"}},
 	"events": {
 		{Line: "muster events --follow", Does: "What happens, as it happens"},
-		{Line: "muster events --fleet fleet-7c0ffee0 --last 100", Does: "The last 100 events of a fleet"},
+		{Line: "muster events --fleet live --last 100", Does: "The last 100 events of a fleet"},
 	},
 	"webhooks list":  {{Line: "muster webhooks", Does: "Who receives notifications, and how that goes"}},
 	"webhooks dead":  {{Line: "muster webhooks dead billing", Does: "What a receiver did not take, and why"}},
@@ -75,14 +79,14 @@ var examples = map[string][]usage.Example{
 	"hosts shortages": {
 		{Line: "muster hosts shortages", Does: "What fleets desire that no machine has room for"},
 	},
-	"hosts show":   {{Line: "muster hosts show host-01a2", Does: "One machine with its game servers"}},
-	"hosts drain":  {{Line: "muster hosts drain host-01a2", Does: "Empty a machine without ending a game"}},
-	"hosts resume": {{Line: "muster hosts resume host-01a2", Does: "Use it again"}},
+	"hosts show":   {{Line: "muster hosts show build-machine", Does: "One machine with its game servers"}},
+	"hosts drain":  {{Line: "muster hosts drain build-machine", Does: "Empty a machine without ending a game"}},
+	"hosts resume": {{Line: "muster hosts resume build-machine", Does: "Use it again"}},
 	"hosts remove": {
-		{Line: "muster hosts remove host-01a2", Does: "Forget a machine when its games have ended"},
-		{Line: "muster hosts remove host-01a2 --now", Does: "Do not wait for them"},
+		{Line: "muster hosts remove build-machine", Does: "Forget a machine when its games have ended"},
+		{Line: "muster hosts remove build-machine --now", Does: "Do not wait for them"},
 	},
-	"hosts rotate": {{Line: "muster hosts rotate host-01a2", Does: "Replace the credential of a machine"}},
+	"hosts rotate": {{Line: "muster hosts rotate build-machine", Does: "Replace the credential of a machine"}},
 	"shell": {
 		{Line: "muster shell fleet-7c0ffee0 i-01a2", Does: "A shell in an instance"},
 		{Line: "muster shell fleet-7c0ffee0 i-01a2 -- ls -l", Does: "One program in it"},

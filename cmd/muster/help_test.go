@@ -131,7 +131,7 @@ func TestHelp_OfCommands(t *testing.T) {
 		{"sessions logs --help", []string{"Usage: muster sessions logs ID [flags]"}},
 		{"hosts --help", []string{"Usage: muster hosts [COMMAND] [flags]", "list (default)", "drain", "--endpoint URL"}},
 		{"admin keys", []string{"Usage: muster admin keys COMMAND [flags]", "rotate"}},
-		{"tickets", []string{"Usage: muster tickets COMMAND [flags]", "explain"}},
+		{"placements", []string{"Usage: muster placements COMMAND [flags]", "explain"}},
 		{"help admin keys create", []string{"NAME", "--role WHICH", "muster admin keys create ci --role operator"}},
 	} {
 		code, out, stderr := typed(t, t.Context(), strings.Fields(c.line)...)

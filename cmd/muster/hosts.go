@@ -83,13 +83,23 @@ func hostState(h client.Host) string {
 // hostFlags are shared by the commands for one machine.
 type hostFlags struct {
 	lookFlags
-	ID string `arg:"" help:"The machine's id, as 'muster hosts' shows it."`
+	ID string `arg:"" help:"The machine: its name, its id, or a part that only its id begins or ends with; 'muster hosts' shows them."`
+}
+
+// find puts the machine's whole id in place of what was typed.
+func (f *hostFlags) find(t *streams, view *terminal.Terminal) error {
+	id, err := view.Client.FindHostID(t.ctx, f.ID)
+	f.ID = id
+	return err
 }
 
 type showHostCommand struct{ hostFlags }
 
 // Run shows a machine.
 func (c *showHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := c.find(t, view); err != nil {
+		return err
+	}
 	h, err := view.Client.Host(t.ctx, c.ID)
 	if err != nil {
 		return err
@@ -154,6 +164,9 @@ type drainHostCommand struct{ hostFlags }
 
 // Run drains a machine.
 func (c *drainHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := c.find(t, view); err != nil {
+		return err
+	}
 	h, err := view.Client.DrainHost(t.ctx, c.ID)
 	if err != nil {
 		return err
@@ -165,6 +178,9 @@ type resumeHostCommand struct{ hostFlags }
 
 // Run makes a drained machine be used again.
 func (c *resumeHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := c.find(t, view); err != nil {
+		return err
+	}
 	h, err := view.Client.ResumeHost(t.ctx, c.ID)
 	if err != nil {
 		return err
@@ -176,6 +192,9 @@ type rotateHostCommand struct{ hostFlags }
 
 // Run replaces a machine's credential.
 func (c *rotateHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := c.find(t, view); err != nil {
+		return err
+	}
 	h, err := view.Client.RotateHost(t.ctx, c.ID)
 	if err != nil {
 		return err
@@ -194,6 +213,9 @@ type removeHostCommand struct {
 
 // Run removes a machine.
 func (c *removeHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := c.find(t, view); err != nil {
+		return err
+	}
 	gone, err := view.Client.RemoveHost(t.ctx, c.ID, c.Now)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/cli/terminal"
 )
 
@@ -24,7 +25,11 @@ type lookFlags struct {
 // ProvideTerminal is called by kong for commands whose Run takes a Terminal.
 func (f *lookFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
 	c, err := f.ProvideClient()
-	return &terminal.Terminal{Client: c, Out: t.out, JSON: f.json()}, err
+	view := &terminal.Terminal{Client: c, Out: t.out, JSON: f.json()}
+	if s := style.Of(t.screen); s.On() {
+		view.Colors = t.screen
+	}
+	return view, err
 }
 
 type watchFlags struct {
@@ -42,37 +47,84 @@ func (f *watchFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
 	return view, err
 }
 
+// fleetsCommand is `muster fleets`.
 type fleetsCommand struct {
+	List listFleetsCommand `cmd:"" default:"withargs" help:"Show fleets with their instances, game sessions and players."`
+	Show showFleetCommand  `cmd:"" help:"Show one fleet with its locations and its last events."`
+}
+
+type showFleetCommand struct {
+	lookFlags
+	Fleet string `arg:"" help:"The fleet: name, id, ARN, or a part that only its id begins or ends with."`
+}
+
+// Run shows a fleet.
+func (c *showFleetCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.Fleet(t.ctx, c.Fleet)
+}
+
+type listFleetsCommand struct {
 	watchFlags
 	ByLocation bool `help:"A line for each location of a fleet."`
 }
 
 // Run shows the fleets.
-func (c *fleetsCommand) Run(t *streams, view *terminal.Terminal) error {
+func (c *listFleetsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Fleets(t.ctx, c.ByLocation)
 }
 
 // sessionsCommand is `muster sessions`.
 type sessionsCommand struct {
 	List listSessionsCommand `cmd:"" default:"withargs" help:"Show game sessions."`
+	Show showSessionCommand  `cmd:"" help:"Show one game session with its players."`
 	Logs sessionLogsCommand  `cmd:"" help:"Show the end of the log of the game server that hosts a game session now."`
+	End  endSessionCommand   `cmd:"" help:"End a game session."`
+}
+
+// sessionFlags are shared by the commands for one game session.
+type sessionFlags struct {
+	lookFlags
+	ID string `arg:"" help:"The game session: GameSessionId, the id that 'muster sessions' shows, its name, or a part that only its id begins or ends with."`
+}
+
+type showSessionCommand struct{ sessionFlags }
+
+// Run shows a game session.
+func (c *showSessionCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.Session(t.ctx, c.ID)
+}
+
+type endSessionCommand struct {
+	sessionFlags
+	Force bool `help:"End the game server process at once; by default it is told to end, and has time to."`
+}
+
+// Run ends a game session.
+func (c *endSessionCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.EndSession(t.ctx, c.ID, c.Force)
 }
 
 type listSessionsCommand struct {
 	watchFlags
-	Fleet  string `placeholder:"ID" help:"Only this fleet's."`
+	Fleet  string `placeholder:"FLEET" help:"Only this fleet's: name, id, or a part of the id."`
 	Status string `placeholder:"STATUS" help:"Only those that are ACTIVATING, ACTIVE, TERMINATING or TERMINATED."`
 }
 
 // Run shows game sessions.
 func (c *listSessionsCommand) Run(t *streams, view *terminal.Terminal) error {
-	return view.Sessions(t.ctx, terminal.SessionFilter{FleetID: c.Fleet, Status: c.Status})
+	f := terminal.SessionFilter{Status: c.Status}
+	if c.Fleet != "" {
+		var err error
+		if f.FleetID, err = view.Client.FindFleetID(t.ctx, c.Fleet); err != nil {
+			return err
+		}
+	}
+	return view.Sessions(t.ctx, f)
 }
 
 type sessionLogsCommand struct {
-	lookFlags
-	ID     string `arg:"" help:"The GameSessionId, or the id that 'muster sessions' shows."`
-	Follow bool   `short:"f" help:"Go on with what it writes, until the game session ends."`
+	sessionFlags
+	Follow bool `short:"f" help:"Go on with what it writes, until the game session ends."`
 }
 
 // Run shows the log of a game session.
@@ -85,12 +137,18 @@ type eventsCommand struct {
 	Follow  bool   `short:"f" help:"Go on with new events until stopped; reconnects by itself."`
 	After   uint64 `placeholder:"SEQ" help:"Only events behind this sequence number."`
 	Last    int    `default:"20" help:"How many old events to begin with (${default})."`
-	Fleet   string `placeholder:"ID" help:"Only what concerns this fleet."`
+	Fleet   string `placeholder:"FLEET" help:"Only what concerns this fleet: name, id, or a part of the id."`
 	Session string `placeholder:"ARN" help:"Only what concerns this game session."`
 }
 
 // Run shows the event log.
 func (c *eventsCommand) Run(t *streams, view *terminal.Terminal) error {
+	if c.Fleet != "" {
+		var err error
+		if c.Fleet, err = view.Client.FindFleetID(t.ctx, c.Fleet); err != nil {
+			return err
+		}
+	}
 	return view.Events(t.ctx, client.EventQuery{
 		After: c.After, Last: c.Last, Follow: c.Follow, FleetID: c.Fleet, GameSessionID: c.Session,
 		Reconnected: func(err error) { fmt.Fprintln(t.err, "muster: connection lost, trying again:", err) },

@@ -40,10 +40,10 @@ type commands struct {
 	Wrap     wrapCommand     `cmd:"" group:"game" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
 
 	Fleets     fleetsCommand     `cmd:"" group:"operate" help:"Show fleets and their use."`
-	Sessions   sessionsCommand   `cmd:"" group:"operate" help:"Show game sessions, and the logs of their game servers."`
+	Sessions   sessionsCommand   `cmd:"" group:"operate" help:"Show game sessions and the logs of their game servers, and end them."`
 	Queues     queuesCommand     `cmd:"" group:"operate" help:"Show game session queues and what waits in them."`
 	Placements placementsCommand `cmd:"" group:"operate" help:"Explain placements."`
-	Tickets    ticketsCommand    `cmd:"" group:"operate" help:"Explain matchmaking tickets, and export them."`
+	Tickets    ticketsCommand    `cmd:"" group:"operate" help:"Show and explain matchmaking tickets, and export them."`
 	Players    playersCommand    `cmd:"" group:"operate" help:"Show players, and keep them out."`
 	Events     eventsCommand     `cmd:"" group:"operate" help:"Show what happened, or follow it."`
 	Webhooks   webhooksCommand   `cmd:"" group:"operate" help:"Receivers of notifications: what they took, and what they did not."`

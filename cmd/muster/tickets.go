@@ -10,9 +10,21 @@ import (
 
 // ticketsCommand is `muster tickets`.
 type ticketsCommand struct {
+	List     listTicketsCommand     `cmd:"" default:"withargs" help:"Show tickets: those that wait, longest first, and the last that ended."`
 	Explain  explainTicketCommand   `cmd:"" help:"Say why a ticket waits: what blocks it, what its match lacks, when it would be matched."`
 	Overview ticketsOverviewCommand `cmd:"" help:"Say why the tickets of a configuration wait: which rules block most."`
 	Export   exportTicketsCommand   `cmd:"" help:"Write the tickets of a configuration as a trace for simulate."`
+}
+
+type listTicketsCommand struct {
+	watchFlags
+	Configuration string `arg:"" optional:"" help:"Only tickets of this matchmaking configuration."`
+	Status        string `placeholder:"STATUS" help:"Only those that are QUEUED, SEARCHING, REQUIRES_ACCEPTANCE, PLACING, COMPLETED, FAILED, CANCELLED or TIMED_OUT."`
+}
+
+// Run shows tickets.
+func (c *listTicketsCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.Tickets(t.ctx, c.Configuration, c.Status)
 }
 
 type explainTicketCommand struct {

@@ -109,13 +109,13 @@ var rows = []row{
 	{"docs/site", "docs console/web internal/asset", "makes pages of documents; they look as the console does"},
 	{"docs/site/write", "docs docs/site", "writes those pages to a folder"},
 
-	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
-	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
-	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
 	{"cli/style", "", "how text looks on a terminal"},
 	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
+	{"cli/client", "cli/usage internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
+	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
+	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
 	{"cli/contexts", "cli/usage internal/atomicfile", "a user's servers and keys in a file"},
-	{"cli/terminal", "cli/client internal/plain internal/wake setup", "shows what the client reads"},
+	{"cli/terminal", "cli/client cli/style internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},

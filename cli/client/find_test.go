@@ -1,0 +1,31 @@
+package client
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPick: what stands for a fleet, and what is said if nothing does or several do.
+func TestPick(t *testing.T) {
+	t.Parallel()
+	all := []Fleet{
+		{ID: "fleet-01a20f59-c2bf-7000-b70d-8d4bc3520b11", Name: "live"},
+		{ID: "fleet-01a20f60-aaaa-7000-b70d-000000000022", Name: "beta"},
+		{ID: "fleet-01a20f61-aaaa-7000-b70d-000000000033", Name: "beta"},
+	}
+	for text, want := range map[string]string{
+		"live": "0b11", all[1].ID: "0022", "arn:aws:gamelift:us-east-1::fleet/" + all[2].ID: "0033", "fleet-01a20f59": "0b11", "01a20f60": "0022", "0033": "0033",
+	} {
+		got, err := pick("fleet", "muster fleets", text, all, func(f Fleet) string { return f.ID }, func(f Fleet) string { return f.Name })
+		if err != nil || !strings.HasSuffix(got.ID, want) {
+			t.Errorf("%s stands for %q (%v), want %q", text, got.ID, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"beta": "several fleets: fleet-01a20f60", "fleet-01a20f6": "several fleets", "lvie": `did you mean "live"?); 'muster fleets' lists them`, "33": "there is no fleet",
+	} {
+		if _, err := pick("fleet", "muster fleets", text, all, func(f Fleet) string { return f.ID }, func(f Fleet) string { return f.Name }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
