@@ -1,4 +1,4 @@
-// Package guides types the commands of docs/ten-minutes.md and docs/languages.md, as a reader
-// does: each block in a shell of its own, on the built server, with players at other terminals
-// who play the game to its end. It types those of README.md, and opens the documents' site.
+// Package guides types the commands of the tutorials and of docs/languages.md, as a reader does:
+// each block in a shell of its own, on the built server, with players at other terminals who
+// play the game to its end. It types those of README.md, and opens the documents' site.
 package guides
