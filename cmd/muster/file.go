@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,16 @@ func readYAML[T any](option, file string) (v T, err error) {
 	if file == "" {
 		return v, nil
 	}
-	f, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", option, err)
 	}
-	defer f.Close()
-	decoder := yaml.NewDecoder(f)
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&v); err != nil {
+		if key := misspelled[T](file, text, err); key != err {
+			return v, fmt.Errorf("%s: %w", option, key)
+		}
 		return v, fmt.Errorf("%s: %s: %w", option, file, err)
 	}
 	return v, nil

@@ -116,6 +116,9 @@ func run(args []string, t *streams) int {
 	}
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
+		if text := hint(err); text != "" {
+			fmt.Fprintln(t.err, "hint:", text)
+		}
 		return 1
 	}
 	return 0

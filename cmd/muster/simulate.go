@@ -110,7 +110,7 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 		}
 	}
 	if o.Spec, err = sim.ReadSpec(text); err != nil {
-		return o, err
+		return o, misspelled[sim.Spec](c.Players, text, err)
 	}
 	if c.Trace == "" {
 		return o, nil

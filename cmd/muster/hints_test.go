@@ -1,0 +1,46 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What servers refuse comes with what to do about it.
+func TestHints(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	base, stop := serving(t, data)
+	defer stop()
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"} {
+		t.Setenv(name, "")
+	}
+	stranger := write(t, "aws_access_key_id = MSTRNOBODY\naws_secret_access_key = x\n")
+	for line, want := range map[string]string{
+		"fleets -e " + base: "hint: this server needs a key: 'muster login URL'",
+		"export -e " + base: "hint: this server needs a key: 'muster login URL'",
+		"fleets --credentials " + stranger + " -e " + base: "hint: this server does not have the key",
+		"export --credentials " + stranger + " -e " + base: "hint: this server does not have the key",
+		"fleets -e " + strings.TrimPrefix(base, "http://"): "hint: begin the server's URL with",
+		"fleets -e http://127.0.0.1:1":                     "start one with 'muster local'",
+	} {
+		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d %s, want %q", line, code, stderr, want)
+		}
+	}
+}
+
+// A key that no file of its kind has is named with its line and the one that was meant.
+func TestMisspelledKeys(t *testing.T) {
+	sinks := write(t, "- name: a\n  kind: webhook\n  urll: http://127.0.0.1:1\n")
+	remotes := write(t, "- name: a\n  endpiont: http://127.0.0.1:1\n")
+	players := write(t, "populations:\n- name: all\n  ticket_per_minute: 3\n")
+	for line, want := range map[string]string{
+		"serve --sinks " + sinks:                                   sinks + `:3: there is no key "urll" (did you mean "url"?)`,
+		"serve --remotes " + remotes:                               remotes + `:2: there is no key "endpiont" (did you mean "endpoint"?)`,
+		"simulate --ruleset " + simRules + " --players " + players: players + `:3: there is no key "ticket_per_minute" (did you mean "`,
+	} {
+		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d %s, want %q", line, code, stderr, want)
+		}
+	}
+}
