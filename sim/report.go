@@ -7,6 +7,7 @@ type Report struct {
 	RuleSet string  `json:"rule_set"`
 	Seed    uint64  `json:"seed"`
 	For     float64 `json:"for_seconds"`
+	Seeds   *Seeds  `json:"seeds,omitzero"` // of several runs (Repeat), of which the rest of the report is the first
 
 	Tickets Fates     `json:"tickets"`
 	Players Fates     `json:"players"`

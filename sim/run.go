@@ -31,6 +31,9 @@ type Options struct {
 	// simulation then uses one goroutine, that of its caller; without, matches are formed
 	// by several. The report is the same.
 	Step func(at time.Duration, tickets int) error
+	// Reached, if set, is called at each pass with the simulated time. It must return at once;
+	// an error ends the simulation, and Run returns it.
+	Reached func(at time.Duration) error
 }
 
 // MaxFor is the longest time that a simulation may play.
@@ -120,6 +123,11 @@ func (r *run) play() error {
 		}
 		r.now = due
 		r.pass()
+		if r.Reached != nil {
+			if err := r.Reached(due); err != nil {
+				return err
+			}
+		}
 	}
 	r.now = r.For
 	r.tally.end(r)

@@ -18,12 +18,16 @@ type section struct {
 
 func tables(r *Report) []section {
 	m := r.Matches
-	out := []section{
+	var out []section
+	if r.Seeds != nil {
+		out = append(out, r.Seeds.table(len(r.batches) > 1))
+	}
+	out = append(out, []section{
 		{Title: "Fates", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{fates("tickets", r.Tickets), fates("players", r.Players)},
 			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},
 		{Title: "Wait and latency", Head: []string{"seconds or ms", "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"},
 			Rows: [][]string{quantileRow("wait until matched", r.Wait), quantileRow("wait of the unmatched", r.Waited), quantileRow("latency in the match", r.Latency)}},
-	}
+	}...)
 	for _, of := range []struct {
 		title string
 		parts []Part
@@ -56,7 +60,7 @@ func (c *Comparison) table() section {
 		s.Text = fmt.Sprintf("Means of %d %s, with 95 %% intervals. Where that of the difference includes 0, there is no clear difference.", c.Runs, c.parts())
 	}
 	for _, r := range c.Rows {
-		s.Rows = append(s.Rows, []string{r.label(), ranged(r.A, r.RangeA, short), ranged(r.B, r.RangeB, short), ranged(r.Delta, r.Range, signed), change(r), verdicts[r.Is]})
+		s.Rows = append(s.Rows, []string{label(r.Name, r.Unit), ranged(r.A, r.RangeA, short), ranged(r.B, r.RangeB, short), ranged(r.Delta, r.Range, signed), change(r), verdicts[r.Is]})
 	}
 	return s
 }
@@ -72,11 +76,12 @@ func (c *Comparison) parts() string {
 	return "runs"
 }
 
-func (r *Row) label() string {
-	if r.Unit == "" {
-		return r.Name
+// label returns what a measure is called in a table.
+func label(name, unit string) string {
+	if unit == "" {
+		return name
 	}
-	return r.Name + ", " + r.Unit
+	return name + ", " + unit
 }
 
 // ranged formats a number and how far its interval reaches to both sides.

@@ -42,6 +42,7 @@ var examples = map[string][]usage.Example{
 	"ruleset check": {{Line: "muster ruleset check rules.json", Does: "Find everything that is wrong with a rule set"}},
 	"simulate": {
 		{Line: "muster simulate --ruleset rules.json --players players.yaml", Does: "Play an hour of matchmaking"},
+		{Line: "muster simulate --ruleset rules.json --players players.yaml --seeds 20", Does: "Play it 20 times, to tell what is chance"},
 		{Line: "muster simulate --compare old.json new.json --players players.yaml", Does: "Compare two rule sets on the same players"},
 		{Line: "muster simulate --ruleset rules.json --players players.yaml -o html --out report.html", Does: "Write a page with pictures"},
 	},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/sim"
@@ -24,7 +27,7 @@ type simulateCommand struct {
 	Players string        `placeholder:"SPEC" type:"existingfile" help:"What the players are like: YAML or JSON (docs/simulation.md)."`
 	Trace   string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
 	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
-	Runs    int           `default:"5" help:"With --compare, how often to play with players of another seed (${default}), or into how many stretches to divide a trace: the figures are their means, with 95 % intervals."`
+	Seeds   int           `aliases:"runs" placeholder:"N" help:"How often to play, each time with players of another seed, from --seed on, or into how many stretches to divide a trace: the report has the mean of each figure and its 95 % interval (1; 5 with --compare)."`
 	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
 	Output  string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
 	Out     string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
@@ -53,6 +56,8 @@ type report interface {
 // Run plays the simulation and writes its report.
 func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 	begun := time.Now()
+	shown := &simulated{Line: terminal.NewLine(t.ctx, t.screenErr), ctx: t.ctx, of: options.For}
+	options.Reached = shown.reached
 	if c.Compare.A != "" {
 		var sides [2]sim.Side
 		for i, file := range []string{c.Compare.A, c.Compare.B} {
@@ -62,7 +67,8 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 			}
 			sides[i] = sim.Side{Label: label(file), RuleSet: rs}
 		}
-		both, err := sim.Versus(options, sides[0], sides[1], c.Runs, nil)
+		both, err := sim.Versus(options, sides[0], sides[1], cmp.Or(c.Seeds, usualSeeds), shown.run)
+		shown.End()
 		if err != nil {
 			return err
 		}
@@ -74,12 +80,50 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 		return err
 	}
 	options.Label = label(c.Ruleset)
-	r, err := sim.Run(options)
+	var r *sim.Report
+	if c.Seeds > 1 {
+		r, err = sim.Repeat(options, c.Seeds, shown.run)
+	} else {
+		r, err = sim.Run(options)
+	}
+	shown.End()
 	if err != nil {
 		return err
 	}
-	c.note(t, begun, r.Played)
+	played := r.Played
+	if r.Seeds != nil {
+		played = r.Seeds.Played
+	}
+	c.note(t, begun, played)
 	return c.write(t.out, r)
+}
+
+// usualSeeds is how often a comparison plays.
+const usualSeeds = 5
+
+// simulated shows how far a simulation is.
+type simulated struct {
+	*terminal.Line
+	ctx       context.Context
+	of        time.Duration // that each run plays
+	done, all int           // runs
+}
+
+func (s *simulated) run(done, all int) { s.done, s.all = done, all }
+
+func (s *simulated) reached(at time.Duration) error {
+	if s.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	s.Show(func() string {
+		share := (float64(s.done) + at.Seconds()/s.of.Seconds()) / float64(max(s.all, 1))
+		text := fmt.Sprintf("%3.0f %% simulated: %s of %s", 100*share, at.Round(time.Second), s.of)
+		if s.all > 1 {
+			text += fmt.Sprintf(", run %d of %d", s.done+1, s.all)
+		}
+		return text
+	})
+	return nil
 }
 
 // label returns the name of a rule set in a report: that of its file without the ending.
@@ -97,8 +141,8 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 	switch {
 	case (c.Ruleset == "") == (c.Compare.A == ""):
 		return o, errors.New("one of --ruleset FILE and --compare A B is required")
-	case c.Runs < 1 || c.Runs > sim.MaxRuns:
-		return o, fmt.Errorf("--runs must be from 1 to %d", sim.MaxRuns)
+	case c.Seeds < 0 || c.Seeds > sim.MaxRuns:
+		return o, fmt.Errorf("--seeds must be from 1 to %d", sim.MaxRuns)
 	case c.Players == "" && c.Trace == "":
 		return o, errors.New("--players SPEC or --trace FILE is required")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,6 +59,29 @@ func TestSimulate_CompareHTML(t *testing.T) {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// Several seeds give means with intervals; the old name of the flag still works.
+func TestSimulate_Seeds(t *testing.T) {
+	for _, flag := range []string{"--seeds", "--runs"} {
+		code, out, note := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "1m", flag, "2", "-o", "json")
+		var r sim.Report
+		if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || r.Seeds == nil || r.Seeds.Runs != 2 || r.Seeds.Figures[0].Interval == nil {
+			t.Errorf("%s: exit %d, %v, %+v, %s", flag, code, err, r.Seeds, note)
+		}
+	}
+	if code, _, note := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--seeds", "101"); code != 1 || !strings.Contains(note, "--seeds must be from 1 to 100") {
+		t.Errorf("too many seeds: %d %s", code, note)
+	}
+}
+
+// A signal ends a simulation.
+func TestSimulate_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code, _, note := typed(t, ctx, "simulate", "--ruleset", simRules, "--players", simPlayers, "--for", "24h"); code != 1 || !strings.Contains(note, "interrupted") {
+		t.Errorf("exit %d, %s", code, note)
 	}
 }
 

@@ -1,0 +1,84 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/cli/style"
+	"github.com/musterhq/muster/internal/plain"
+)
+
+const (
+	// quiet is how long work goes on before its progress is shown.
+	quiet = time.Second
+	// rewritten and written are how often it is shown: on a terminal the line is rewritten,
+	// elsewhere there is another one.
+	rewritten = 200 * time.Millisecond
+	written   = 30 * time.Second
+)
+
+// Line shows the progress of work that takes more than a second. It is safe for concurrent
+// use.
+type Line struct {
+	out        io.Writer
+	isTerminal bool
+	now        func() time.Time
+
+	mu    sync.Mutex
+	due   time.Time
+	drawn bool // a line is on the terminal
+	over  bool
+	stop  func() bool
+}
+
+// NewLine returns a Line that is written to out, whose text is not escaped, until End or until
+// ctx ends.
+func NewLine(ctx context.Context, out io.Writer) *Line {
+	l := &Line{out: out, isTerminal: style.IsTerminal(out), now: time.Now}
+	l.due = l.now().Add(quiet)
+	if !l.isTerminal {
+		l.due = l.now().Add(written)
+	}
+	l.stop = context.AfterFunc(ctx, l.End)
+	return l
+}
+
+// eraseLine moves a terminal's cursor to the begin of its line and erases that (ECMA-48).
+const eraseLine = "\r\x1b[K"
+
+// Show shows the text that f returns, if it is time.
+func (l *Line) Show(f func() string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if l.over || now.Before(l.due) {
+		return
+	}
+	text := plain.Line(f())
+	if !l.isTerminal {
+		l.due = now.Add(written)
+		fmt.Fprintln(l.out, text)
+		return
+	}
+	l.due, l.drawn = now.Add(rewritten), true
+	if letters := []rune(text); len(letters) > style.Width(l.out, 80)-1 {
+		text = string(letters[:max(0, style.Width(l.out, 80)-1)])
+	}
+	io.WriteString(l.out, eraseLine+text)
+}
+
+// End removes the line from a terminal. Nothing is shown from then on.
+func (l *Line) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drawn {
+		io.WriteString(l.out, eraseLine)
+	}
+	l.over, l.drawn = true, false
+	if l.stop != nil {
+		l.stop()
+	}
+}
