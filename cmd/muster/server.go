@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
+	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
@@ -145,7 +146,7 @@ func (f *storeFlags) apply(o *app.Options) (err error) {
 }
 
 type logFlags struct {
-	LogFormat string `enum:"text,json" default:"text" help:"text or json (${default})."`
+	LogFormat string `enum:",pretty,text,json" default:"" placeholder:"WHICH" help:"pretty (for people), text (logfmt) or json (pretty for 'muster local' on a terminal, else text)."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
 }
 
@@ -214,12 +215,25 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 func (f *stateFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o := app.Options{
 		DataDir: f.Data, BlobDir: f.Blobs, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Regions: f.Regions, Account: f.Account,
-		Logger: f.logger(t.err), Out: t.out,
+		Logger: f.on(t), Out: t.out,
 	}
 	if len(f.Regions) == 0 {
 		o.Region = cmp.Or(f.Region, app.DefaultRegion)
 	}
 	return o, f.apply(&o)
+}
+
+// on returns the logger for standard error: with colors, if it is a terminal and the log is
+// for people.
+func (f *logFlags) on(t *streams) *slog.Logger {
+	if f.LogFormat == "pretty" {
+		var level slog.Level
+		if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
+			panic(err) // the flag allows no other values
+		}
+		return slog.New(style.NewLogHandler(t.screenErr, style.Of(t.screenErr), level))
+	}
+	return f.logger(t.err)
 }
 
 func (f *logFlags) logger(w io.Writer) *slog.Logger {
@@ -228,8 +242,11 @@ func (f *logFlags) logger(w io.Writer) *slog.Logger {
 		panic(err) // the flag allows no other values
 	}
 	o := &slog.HandlerOptions{Level: level}
-	if f.LogFormat == "json" {
+	switch f.LogFormat {
+	case "json":
 		return slog.New(slog.NewJSONHandler(w, o))
+	case "pretty":
+		return slog.New(style.NewLogHandler(w, style.Style{}, level))
 	}
 	return slog.New(slog.NewTextHandler(w, o))
 }
@@ -252,6 +269,14 @@ type localCommand struct {
 
 	engineFlags
 	legacyFlags
+}
+
+// ProvideOptions is like that of serverFlags; on a terminal the log is for people.
+func (c *localCommand) ProvideOptions(t *streams) (app.Options, error) {
+	if c.LogFormat == "" && style.IsTerminal(t.screenErr) {
+		c.LogFormat = "pretty"
+	}
+	return c.serverFlags.ProvideOptions(t)
 }
 
 // Run serves until a signal comes.

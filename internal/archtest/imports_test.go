@@ -109,7 +109,7 @@ var rows = []row{
 	{"docs/site", "docs console/web internal/asset", "makes pages of documents; they look as the console does"},
 	{"docs/site/write", "docs docs/site", "writes those pages to a folder"},
 
-	{"cli/style", "", "how text looks on a terminal"},
+	{"cli/style", "internal/plain", "how text looks on a terminal"},
 	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
 	{"cli/client", "cli/usage internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
