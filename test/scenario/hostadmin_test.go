@@ -174,7 +174,7 @@ func TestHosts_Administered(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seen.want(1, "the host to be empty", code("HOST_DRAINED", 0))
-	if out, err := s.muster("hosts", "resume", "host-nobody"); err == nil || !strings.Contains(out, "does not exist") {
+	if out, err := s.muster("hosts", "resume", "host-nobody"); err == nil || !strings.Contains(out, `there is no host "host-nobody"`) {
 		t.Errorf("to resume an unknown host: %v %s", err, out)
 	}
 	s.must("hosts", "resume", busy)
