@@ -70,6 +70,40 @@ func (l *Line) Show(f func() string) {
 	io.WriteString(l.out, eraseLine+text)
 }
 
+// Print writes a line of text that stays, above the progress.
+func (l *Line) Print(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drawn {
+		io.WriteString(l.out, eraseLine)
+		l.drawn, l.due = false, l.now()
+	}
+	fmt.Fprintln(l.out, plain.Line(text))
+}
+
+// Clock shows for how long some work has been going on, of which nothing else is known, until
+// stop is called.
+func (l *Line) Clock(what string) (stop func()) {
+	begun, over, gone := l.now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(rewritten)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				l.Show(func() string { return fmt.Sprintf("%s: %s", what, l.now().Sub(begun).Round(time.Second)) })
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-gone
+	}
+}
+
 // End removes the line from a terminal. Nothing is shown from then on.
 func (l *Line) End() {
 	l.mu.Lock()

@@ -60,3 +60,21 @@ func TestLine_Interrupted(t *testing.T) {
 		}
 	})
 }
+
+// What is printed meanwhile stays above the line, and a clock shows how long work takes.
+func TestLine_PrintAndClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		l := NewLine(t.Context(), &out)
+		l.isTerminal, l.due = true, time.Now().Add(quiet)
+		stop := l.Clock("restoring")
+		time.Sleep(1100 * time.Millisecond)
+		l.Print("half\x1b")
+		stop()
+		l.End()
+		if want := eraseLine + "restoring: 1s" + eraseLine + "half\\u001b\n"; out.String() != want {
+			t.Errorf("the terminal shows %q, want %q", out.String(), want)
+		}
+	})
+}

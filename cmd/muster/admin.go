@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // adminCommand is `muster admin`: work on keys, tokens and the state.
@@ -28,6 +29,16 @@ func (c *adminCommand) AfterApply() error {
 	return nil
 }
 
+// clock shows for how long some work has been going on, until stop is called.
+func clock(t *streams, what string) (stop func()) {
+	line := terminal.NewLine(t.ctx, t.screenErr)
+	over := line.Clock(what)
+	return func() {
+		over()
+		line.End()
+	}
+}
+
 type backupCommand struct {
 	stateFlags
 	File string `arg:"" type:"path" help:"File to write; it must not exist."`
@@ -35,10 +46,15 @@ type backupCommand struct {
 
 // Run writes a backup and checks it.
 func (c *backupCommand) Run(t *streams, o app.Options) error {
-	if err := app.Backup(t.ctx, o, c.File); err != nil {
+	stop := clock(t, "backing up")
+	err := app.Backup(t.ctx, o, c.File)
+	stop()
+	if err != nil {
 		return err
 	}
+	stop = clock(t, "checking the backup")
 	report, err := app.Verify(t.ctx, o, c.File)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -57,10 +73,15 @@ type restoreCommand struct {
 
 // Run restores a backup and checks the result.
 func (c *restoreCommand) Run(t *streams, o app.Options) error {
-	if err := app.Restore(t.ctx, o, c.File); err != nil {
+	stop := clock(t, "restoring")
+	err := app.Restore(t.ctx, o, c.File)
+	stop()
+	if err != nil {
 		return err
 	}
+	stop = clock(t, "checking what was restored")
 	report, err := app.Verify(t.ctx, o, "")
+	stop()
 	if err != nil {
 		return err
 	}
@@ -80,7 +101,9 @@ type verifyCommand struct {
 
 // Run checks and reports. It fails if there are problems.
 func (c *verifyCommand) Run(t *streams, o app.Options) error {
+	stop := clock(t, "checking")
 	report, err := app.Verify(t.ctx, o, c.File)
+	stop()
 	if err != nil {
 		return err
 	}

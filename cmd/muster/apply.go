@@ -21,11 +21,12 @@ import (
 	"github.com/musterhq/muster/setup/live"
 )
 
-// setupServer returns the server that the flags name, for changing its set-up.
-func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Server, error) {
+// setupServer returns the server that the flags name, for changing its set-up. The caller must
+// call end, which ends the showing of progress.
+func (f *clientFlags) setupServer(t *streams, patience time.Duration) (server *live.Server, end func(), err error) {
 	c, err := f.ProvideClient()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Transport: http.DefaultTransport}
@@ -35,10 +36,11 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (*live.Ser
 	if k := c.Credentials; k.AccessKeyID != "" {
 		options.Credentials = credentials.NewStaticCredentialsProvider(k.AccessKeyID, k.SecretAccessKey, k.SessionToken)
 	}
+	line := terminal.NewLine(t.ctx, t.screenErr)
 	return &live.Server{
 		API: gamelift.New(options, live.Patiently), Endpoint: c.Endpoint, Region: c.Region, HTTP: c.HTTP, Keys: c.Credentials, Patience: patience,
-		Tell: func(text string) { fmt.Fprintln(t.err, text) },
-	}, nil
+		Tell: line.Print, Working: line.Show,
+	}, line.End, nil
 }
 
 // regional sends requests to a region, also those that have no signature to name it.
@@ -92,10 +94,11 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	server, err := c.setupServer(t, c.Wait)
+	server, end, err := c.setupServer(t, c.Wait)
 	if err != nil {
 		return err
 	}
+	defer end()
 	state, err := live.Read(t.ctx, server.API)
 	if err != nil {
 		return err
@@ -146,10 +149,11 @@ type exportCommand struct {
 
 // Run writes the set-up of a server.
 func (c *exportCommand) Run(t *streams) error {
-	server, err := c.setupServer(t, 0)
+	server, end, err := c.setupServer(t, 0)
 	if err != nil {
 		return err
 	}
+	defer end()
 	state, err := live.Read(t.ctx, server.API)
 	if err != nil {
 		return err

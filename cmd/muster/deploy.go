@@ -47,10 +47,11 @@ func (s *share) UnmarshalText(text []byte) error {
 
 // Run deploys, or undoes a deployment.
 func (c *deployCommand) Run(t *streams) (err error) {
-	server, err := c.setupServer(t, c.Wait)
+	server, end, err := c.setupServer(t, c.Wait)
 	if err != nil {
 		return err
 	}
+	defer end()
 	switch n := count(c.Promote, c.Rollback, c.Drain, c.Canary != 0); {
 	case n > 1:
 		return errors.New("--canary, --promote, --rollback and --drain exclude each other")

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,13 +27,21 @@ type Server struct {
 	HTTP     *http.Client      // for files; nil means http.DefaultClient
 	Keys     aws.Credentials   // for reading the archives of builds
 	Tell     func(text string) // is called with each step; may be nil
-	Patience time.Duration     // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
-	Every    time.Duration     // how often to look while waiting; 0 means a second
+	// Working is called often while something takes its time; text says how far it is. May be nil.
+	Working  func(text func() string)
+	Patience time.Duration // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
+	Every    time.Duration // how often to look while waiting; 0 means a second
 }
 
 func (s *Server) tell(format string, args ...any) {
 	if s.Tell != nil {
 		s.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+func (s *Server) working(format string, args func() []any) {
+	if s.Working != nil {
+		s.Working(func() string { return fmt.Sprintf(format, args()...) })
 	}
 }
 
@@ -79,7 +88,7 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer stop()
-	last := ""
+	last, begun := "", time.Now()
 	for {
 		done, news, err := look(ctx)
 		if errors.Is(context.Cause(ctx), errPatience) {
@@ -92,6 +101,7 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 			s.tell("%s: %s", what, news)
 			last = news
 		}
+		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(last, "waiting")} })
 		if !wake.Sleep(ctx, every) && !errors.Is(context.Cause(ctx), errPatience) {
 			return ctx.Err()
 		}

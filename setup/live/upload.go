@@ -103,7 +103,9 @@ func (s *Server) upload(ctx context.Context, key string, archive io.ReadSeeker, 
 	}
 	s.tell("build %s: uploading %s", key, bytesOf(size))
 	target := fmt.Sprintf("%s/%s/%s", strings.TrimRight(s.Endpoint, "/"), *to.StorageLocation.Bucket, *to.StorageLocation.Key)
-	body := &metered{in: archive, size: size, tell: func(percent int64) { s.tell("build %s: uploaded %d %% of %s", key, percent, bytesOf(size)) }}
+	body := &metered{in: archive, read: func(n int64) {
+		s.working("build %s: uploaded %d %% of %s", func() []any { return []any{key, 100 * n / max(size, 1), bytesOf(size)} })
+	}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, target, io.NopCloser(body))
 	if err != nil {
 		return err
@@ -133,23 +135,18 @@ func s3Error(what string, answer *http.Response) error {
 	return errors.Join(fmt.Errorf("%s: %s: %s", what, answer.Status, said), err)
 }
 
-// metered calls tell after each tenth of a file that has been read.
+// metered calls read with the number of bytes that have been read.
 type metered struct {
-	in         io.Reader
-	size, read int64
-	told       int64 // tenths
-	tell       func(percent int64)
+	in   io.Reader
+	n    int64
+	read func(n int64)
 }
 
 // Read implements io.Reader.
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.in.Read(p)
-	m.read += int64(n)
-	const worth = 32 << 20 // a smaller file takes no time
-	if tenths := m.read * 10 / max(m.size, 1); tenths > m.told && m.size > worth {
-		m.told = tenths
-		m.tell(tenths * 10)
-	}
+	m.n += int64(n)
+	m.read(m.n)
 	return n, err
 }
 

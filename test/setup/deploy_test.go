@@ -70,6 +70,8 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	want.Fleets = map[string]*setup.Fleet{"game": {Build: "game", EC2InstanceType: types.EC2InstanceTypeC5Large, RuntimeConfiguration: runtime}}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	var working []string
+	s.Working = func(text func() string) { working = append(working, text()) }
 	s.Tell = func(text string) {
 		if strings.HasPrefix(text, "fleet game (next): ") && !strings.HasSuffix(text, "creating") {
 			stop() // it is created, and would wait for machines
@@ -77,6 +79,9 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	}
 	if err := s.Deploy(ctx, want, "game", live.Canary{Share: 0.5}); ctx.Err() == nil {
 		t.Fatal(err)
+	}
+	if all := strings.Join(working, "\n"); !strings.Contains(all, "uploaded 100 %") {
+		t.Errorf("the upload's progress is %q", all)
 	}
 	out, err := s.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
 	if err != nil {
