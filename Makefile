@@ -5,6 +5,7 @@ SHELL := bash
 
 ARGS ?=                   # of `muster local` in `make run`
 IF_CACHED ?=              # IF_CACHED=1: `make kube` builds no program of Kubernetes anew
+PUSH ?=                   # of `make image`: REGISTRY/NAME:TAG
 RACE ?=                   # RACE=1 runs the tests under the race detector
 FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
@@ -53,6 +54,13 @@ muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes clus
 .PHONY: release
 release: ## build all programs in bin/release as they are shipped: static, without names of folders
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
+
+# An image needs no container engine to be made. PUSH=registry.example/muster:TAG pushes it.
+.PHONY: image
+image: ## make the container image for amd64 and arm64: bin/image/muster.tar (PUSH=REGISTRY/NAME:TAG)
+	for architecture in amd64 arm64; do CGO_ENABLED=0 GOARCH=$$architecture go build -trimpath -ldflags '$(small)' -o bin/image/$$architecture/ ./cmd/muster ./kubernetes/cmd/muster-kubernetes; done
+	go run ./tools/image -version "$$(git describe --tags --match 'v*' --always 2>/dev/null || echo dev)" -commit "$$(git rev-parse HEAD 2>/dev/null)" -o bin/image/muster.tar $(if $(strip $(PUSH)),-push $(PUSH)) \
+		$(foreach a,amd64 arm64,linux/$(a)=bin/image/$(a)/muster,bin/image/$(a)/muster-kubernetes)
 
 # GoReleaser is built once, into the build cache. It puts programs into archives in the order in
 # which they were ready: one at a time, the same archives come out each time.

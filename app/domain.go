@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/fleet/price"
 	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
@@ -73,6 +75,7 @@ type domain struct {
 	pages      *pages.Pages
 	origins    *origins
 	tails      tails
+	prices     atomic.Pointer[price.List]
 }
 
 // front is what a domain needs in order to be served: the site at which it is reached, and
@@ -103,6 +106,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 		return nil, err
 	}
 	d := &domain{store: st, master: master, events: event.New(st, o.Events), tags: tag.New(st), origins: newOrigins(st), auditSink: sink}
+	d.prices.Store(&o.Prices)
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys, "gamelift"), limits: newLimits(o, metrics), master: master, opts: o}
@@ -138,7 +142,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 		Placements: d.placements, Logger: o.Logger,
 	})
 	if f != nil {
-		metrics.MustRegister(gauges{d}, doubts(d))
+		metrics.MustRegister(gauges{d}, expenses{d}, doubts(d))
 	}
 	if err := d.addProvider(o, f); err != nil {
 		return nil, err

@@ -123,6 +123,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 	})
 	c.Fleets(console.Fleets{
 		Fleets:    func() any { return d.fleetStates() },
+		Costs:     func() any { return d.costs() },
 		Processes: func(fleetID string, reaches func(string) bool) any { return d.processStates(fleetID, reaches) },
 	})
 	c.Tickets(console.Tickets{

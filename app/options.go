@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet/price"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
@@ -133,6 +134,8 @@ type Options struct {
 	// MetricsListen is the HOST:PORT of a separate listener for /metrics, with plain HTTP;
 	// Listen then does not serve it. Default: Listen serves it.
 	MetricsListen string
+	// Prices are what instances and machines cost. Default: nothing has a price.
+	Prices price.List
 	// TrustedProxies are addresses or networks whose X-Forwarded-For is believed. Those of
 	// Players are added.
 	TrustedProxies []string
@@ -258,6 +261,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("account: %q does not have 12 digits", o.Account)
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
+	case o.Prices.Check() != nil:
+		return fmt.Errorf("prices: %w", o.Prices.Check())
 	case o.Audit.Retention < 0:
 		return fmt.Errorf("audit-retention: %v is not above 0", o.Audit.Retention)
 	case o.briefest() != "":

@@ -33,10 +33,7 @@ func (d *domain) fleetStates() []client.Fleet {
 	all := []client.Fleet{}
 	for f := range d.fleets.All(view, "") {
 		state := client.Fleet{
-			ID: f.ID, Name: f.Name, Status: string(f.Status), ComputeType: string(f.ComputeType), Created: f.Created, Locations: []client.FleetLocation{},
-		}
-		if f.Containers != nil && f.Containers.Game != nil {
-			state.Name = f.Containers.Game.String()
+			ID: f.ID, Name: nameOf(f), Status: string(f.Status), ComputeType: string(f.ComputeType), Created: f.Created, Locations: []client.FleetLocation{},
 		}
 		for _, at := range f.Locations {
 			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at, shortages)}
@@ -47,6 +44,15 @@ func (d *domain) fleetStates() []client.Fleet {
 		all = append(all, state)
 	}
 	return all
+}
+
+// nameOf returns the name by which people know a fleet: a container fleet has that of its
+// game server container group.
+func nameOf(f *fleet.Fleet) string {
+	if f.Containers != nil && f.Containers.Game != nil {
+		return f.Containers.Game.String()
+	}
+	return f.Name
 }
 
 // processStates returns the processes of a fleet, or of all fleets if fleetID is "", in

@@ -56,6 +56,10 @@ var examples = map[string][]usage.Example{
 		{Line: "muster sessions --status ACTIVE", Does: "The game sessions that are being played"},
 		{Line: "muster sessions --watch", Does: "All of them, again and again"},
 	},
+	"cost": {
+		{Line: "muster cost", Does: "What fleets cost now, and an hour of a player"},
+		{Line: "muster cost --watch", Does: "Again and again"},
+	},
 	"fleets show":        {{Line: "muster fleets show live", Does: "One fleet with its locations and last events"}},
 	"sessions show":      {{Line: "muster sessions show gsess-01a2092a", Does: "One game session with its players"}},
 	"sessions end":       {{Line: "muster sessions end gsess-01a2092a", Does: "Tell its game server to end"}},
@@ -102,6 +106,7 @@ var examples = map[string][]usage.Example{
 		{Line: "muster agent --endpoint https://muster.example.com --token-file token", Does: "Let this machine host game servers"},
 	},
 	"agent cleanup": {{Line: "muster agent cleanup --root /var/lib/muster-agent", Does: "End what a dead agent left behind"}},
+	"health":        {{Line: "muster health", Does: "Whether the server on this machine accepts work"}},
 	"beacon":        {{Line: "muster beacon --location custom-office", Does: "Answer players who measure their latency"}},
 
 	"admin keys create": {

@@ -73,6 +73,12 @@ func (c *listFleetsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Fleets(t.ctx, c.ByLocation)
 }
 
+// costCommand is `muster cost`.
+type costCommand struct{ watchFlags }
+
+// Run shows what the fleets cost.
+func (c *costCommand) Run(t *streams, view *terminal.Terminal) error { return view.Costs(t.ctx) }
+
 // sessionsCommand is `muster sessions`.
 type sessionsCommand struct {
 	List listSessionsCommand `cmd:"" default:"withargs" help:"Show game sessions."`

@@ -40,6 +40,7 @@ type commands struct {
 	Wrap     wrapCommand     `cmd:"" group:"game" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
 
 	Fleets     fleetsCommand     `cmd:"" group:"operate" help:"Show fleets and their use."`
+	Cost       costCommand       `cmd:"" group:"operate" help:"Show what fleets cost now: an hour, and an hour of a player."`
 	Sessions   sessionsCommand   `cmd:"" group:"operate" help:"Show game sessions and the logs of their game servers, and end them."`
 	Queues     queuesCommand     `cmd:"" group:"operate" help:"Show game session queues and what waits in them."`
 	Placements placementsCommand `cmd:"" group:"operate" help:"Explain placements."`
@@ -55,6 +56,7 @@ type commands struct {
 	Serve  serveCommand  `cmd:"" group:"run" help:"Run the server: callers need keys."`
 	Agent  agentCommand  `cmd:"" group:"run" help:"Run game servers on this machine for a server."`
 	Beacon beaconCommand `cmd:"" group:"run" help:"Answer players who measure the latency to this location."`
+	Health healthCommand `cmd:"" group:"run" help:"Report whether the server on this machine accepts work, as a health check of containers."`
 
 	Admin  adminCommand  `cmd:"" group:"admin" help:"Keys, logins, join tokens, servers, backup, restore, verify, audit log."`
 	Replay replayCommand `cmd:"" group:"admin" help:"Run a recording again and compare."`

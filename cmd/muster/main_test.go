@@ -289,7 +289,7 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap fleets sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon admin replay version completion help"},
+		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap fleets cost sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon health admin replay version completion help"},
 		{"ad", "admin"},
 		{"admin keys ", "create list disable enable rotate delete"},
 		{"serve --lis", "--listen"},

@@ -24,6 +24,7 @@ import (
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/cli/style"
+	"github.com/musterhq/muster/fleet/price"
 	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
@@ -63,6 +64,7 @@ type serverFlags struct {
 	Limits         []string      `name:"limits" placeholder:"NAME=RATE,…" help:"How often callers may ask, where it is not the default: requests a second, and how many at once after a colon, or off (docs/operations.md)."`
 	MaxStreams     int           `name:"max-streams" default:"128" placeholder:"N" help:"Most event streams at a time; one key has at most a quarter, and the last quarter is for administrators and operators (${default})."`
 	MetricsListen  string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"Where to serve /metrics, over plain HTTP, instead of on the listen address."`
+	Prices         string        `placeholder:"FILE" help:"YAML file with what instances and machines cost an hour, for muster cost, the console and the metrics (docs/monitoring.md); SIGHUP has it read again."`
 	RemoteAccess   bool          `name:"remote-access" help:"Let callers with a key of the role remote-shell or admin open shells in instances, on hosts whose agents allow it (muster shell, GetComputeAccess)."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	DeploymentBake time.Duration `default:"30s" help:"How long the container groups of a new version must stay ready before the next ones are replaced; a crash in this time counts against the deployment (${default}; 0: not at all)."`
@@ -161,7 +163,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Players, o.Sinks, o.AuditSinkSecret = files.Players, files.Sinks, files.AuditSinkSecret
+	o.Players, o.Sinks, o.AuditSinkSecret, o.Prices = files.Players, files.Sinks, files.AuditSinkSecret, files.Prices
 	o.Reread, o.Hangup = reread, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
@@ -205,6 +207,9 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 		return files, err
 	}
 	if files.OIDCSecret, err = f.OIDC.secret(log); err != nil {
+		return files, err
+	}
+	if files.Prices, err = readYAML[price.List]("prices", f.Prices); err != nil {
 		return files, err
 	}
 	files.Players, err = readYAML[backend.Config]("players", f.Players)

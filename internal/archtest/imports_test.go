@@ -70,6 +70,7 @@ var rows = []row{
 	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
 	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
 	{"build/container", ground + " internal/registry internal/tag internal/wake event", "a version of a group names images; its loop asks their registries for digests"},
+	{"fleet/price", "", "what things cost, by a list: pure"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/refusal internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/feature internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
@@ -150,7 +151,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

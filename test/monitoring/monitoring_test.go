@@ -239,7 +239,11 @@ func (p prometheus) series(ctx context.Context, expr string) (int, error) {
 func TestQueries(t *testing.T) {
 	program := found(t, "prometheus")
 	path := node.Path(t)
-	server, err := node.Run(path, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo-server", os.Getenv("ARENA_BIN"), "--log-level", "warn")
+	prices := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := os.WriteFile(prices, []byte("currency: EUR\nhosts: [{hour: 0.5}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := node.Run(path, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--prices", prices, "--demo-server", os.Getenv("ARENA_BIN"), "--log-level", "warn")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,27 @@ export function Fleets() {
   return id ? <One id={id} /> : <List />;
 }
 
+interface Cost {
+  per_hour: number;
+  current_player_sessions: number;
+  per_player_hour: number | null;
+  instances: number;
+  unpriced_instances: number;
+}
+
+/** What fleets cost by the server's price list, which has no currency if it has no prices. */
+interface Costs {
+  currency: string;
+  total: Cost;
+  fleets: ({ fleet_id: string; location: string } & Cost)[];
+  unused: { location: string; hosts: number; per_hour: number }[];
+}
+
 function List() {
   const { data, problem } = useAsked(() => read<Fleet[]>("/console/api/fleets"), "fleets", 1000);
+  const costs = useAsked(() => read<Costs>("/console/api/costs"), "costs", 5000).data;
+  const priced = costs && costs.currency ? costs : undefined;
+  const cost = (f: Fleet): number => priced!.fleets.filter((c) => c.fleet_id === f.id).reduce((sum, c) => sum + c.per_hour, 0);
   return (
     <>
       <Head title="Fleets" question="Is there room for more players?" />
@@ -62,6 +81,8 @@ function List() {
           <Empty command={`aws gamelift --endpoint-url ${location.origin} create-fleet --name mine --compute-type ANYWHERE --locations Location=custom-here`}>There is no fleet. A fleet is where game servers run: on machines that joined, in containers, or anywhere.</Empty>
         </div>
       ) : (
+        <>
+        {priced && <Expenses of={priced} />}
         <Panel bare>
           <Table
             label="Fleets" rows={data} id={(f) => f.id} to={(f) => to("/fleets", { id: f.id })} ended={(f) => f.status === "TERMINATED"}
@@ -73,14 +94,32 @@ function List() {
               { key: "free", title: "Free", num: true, value: (f) => f.available_game_sessions, cell: (f) => count(f.available_game_sessions) },
               { key: "processes", title: "Processes", num: true, wide: true, value: (f) => f.active_server_processes, cell: (f) => count(f.active_server_processes) },
               { key: "instances", title: "Instances", num: true, wide: true, value: (f) => f.active_instances, cell: (f) => (f.compute_type === "ANYWHERE" ? "–" : `${f.active_instances} of ${f.desired_instances}`) },
+              ...(priced ? [{ key: "cost", title: `${priced.currency} an hour`, num: true, value: cost, cell: (f: Fleet) => money(cost(f)) }] : []),
               { key: "kind", title: "Hosting", wide: true, value: (f) => f.compute_type, cell: (f) => <span class="soft">{f.compute_type.toLowerCase()}</span> },
               { key: "locations", title: "Locations", wide: true, cell: (f) => <span class="soft">{f.locations.map((l) => l.location).join(", ")}</span> },
               { key: "created", title: "Age", num: true, wide: true, value: (f) => -Date.parse(f.created), cell: (f) => <Ago at={f.created} /> },
             ]}
           />
         </Panel>
+        </>
       ))}
     </>
+  );
+}
+
+/** Returns an amount with two digits that count, or more: a player's hour costs less than a cent. */
+const money = (amount: number): string => (amount === 0 ? "0" : amount >= 1 ? amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 }) : amount.toPrecision(2));
+
+function Expenses({ of }: { of: Costs }) {
+  const unused = of.unused.reduce((sum, u) => sum + u.per_hour, 0);
+  const each = of.total.per_player_hour;
+  return (
+    <div class="cols4">
+      <Panel><Figure value={money(of.total.per_hour)} unit={of.currency} label="cost of an hour" /></Panel>
+      <Panel><Figure value={each === null ? "–" : money(each)} unit={each === null ? "" : of.currency} label={each === null ? "cost of a player’s hour: nobody plays" : "cost of a player’s hour"} /></Panel>
+      <Panel><Figure value={money(unused)} unit={of.currency} label="unused room of machines, an hour" /></Panel>
+      <Panel><Figure value={count(of.total.unpriced_instances)} unit={`of ${count(of.total.instances)}`} label="instances without a price" /></Panel>
+    </div>
   );
 }
 

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/fleet/price"
+	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// bill is what runs, with its price.
+type bill struct {
+	charges []*charge
+	unused  []unused // by location
+}
+
+// charge is a fleet at a location.
+type charge struct {
+	fleet     *fleet.Fleet
+	location  string
+	players   int
+	hour      price.Micros
+	instances int
+	unpriced  int // of these
+}
+
+func (c *charge) add(hour price.Micros, priced bool) {
+	c.instances++
+	c.hour += hour
+	if !priced {
+		c.unpriced++
+	}
+}
+
+// unused is what no instance takes of the machines of a location that have a price.
+type unused struct {
+	location string
+	hosts    int
+	hour     price.Micros
+}
+
+// bill returns what runs now by a price list.
+func (d *domain) bill(r store.Reader, l *price.List) bill {
+	var b bill
+	at := map[instance.Place]*charge{}
+	on := map[string][]*instance.Instance{} // by host
+	for f := range d.fleets.All(r, "") {
+		for _, where := range f.Locations {
+			c := &charge{fleet: f, location: where.Location, players: d.sessions.Use(r, f.ID, where.Location).Players}
+			b.charges = append(b.charges, c)
+			at[instance.Place{FleetID: f.ID, Location: where.Location}] = c
+			if f.Managed != nil {
+				for i := range d.instances.Instances(r, f.ID, where.Location) {
+					on[i.HostID] = append(on[i.HostID], i)
+				}
+				continue
+			}
+			for m := range d.computes.InFleet(r, f.ID, where.Location, "") {
+				c.add(l.Host(m.Name, m.Location))
+			}
+		}
+	}
+	left := map[string]*unused{}
+	for h := range d.instances.Hosts(r) {
+		of := func(i *instance.Instance) *charge {
+			return at[instance.Place{FleetID: i.FleetID, Location: i.Location}]
+		}
+		rest, ok := share(l, h, on[h.ID], of)
+		if !ok {
+			continue
+		}
+		u := left[h.Location]
+		if u == nil {
+			u = &unused{location: h.Location}
+			left[h.Location] = u
+		}
+		u.hosts++
+		u.hour += rest
+	}
+	for _, location := range slices.Sorted(maps.Keys(left)) {
+		b.unused = append(b.unused, *left[location])
+	}
+	slices.SortStableFunc(b.charges, func(a, b *charge) int { return strings.Compare(a.fleet.Name, b.fleet.Name) })
+	return b
+}
+
+// share charges the instances on a host for themselves, each by its own price if the list has
+// one, otherwise for its share of the host's. It returns what is left of the host's price,
+// and false if the host has none.
+func share(l *price.List, h *instance.Host, on []*instance.Instance, of func(*instance.Instance) *charge) (rest price.Micros, ok bool) {
+	sizes := make([]price.Size, len(on))
+	for n, i := range on {
+		sizes[n] = price.Size{CPUMillis: i.CPUMillis, MemoryMiB: i.MemoryMiB}
+	}
+	whole, ok := l.Host(h.Name, h.Location)
+	parts, rest := price.Split(whole, price.Size{CPUMillis: h.CPUMillis, MemoryMiB: h.MemoryMiB}, sizes)
+	for n, i := range on {
+		c := of(i)
+		if c == nil {
+			continue // its fleet has left the location, and the instance ends
+		}
+		if own, priced := l.Instance(c.fleet.Managed.InstanceType, i.Location); priced {
+			c.add(own, true)
+		} else {
+			c.add(parts[n], ok)
+		}
+	}
+	return rest, ok
+}
+
+// costs returns what runs now, for people.
+func (d *domain) costs() client.Costs {
+	l := d.prices.Load()
+	out := client.Costs{Currency: l.Currency, Fleets: []client.FleetCost{}, Unused: []client.Unused{}}
+	if l.Currency == "" {
+		return out
+	}
+	b := d.bill(d.store.View(), l)
+	var total charge
+	for _, c := range b.charges {
+		out.Fleets = append(out.Fleets, client.FleetCost{FleetID: c.fleet.ID, Name: nameOf(c.fleet), Location: c.location, Cost: c.cost()})
+		total.players += c.players
+		total.hour += c.hour
+		total.instances += c.instances
+		total.unpriced += c.unpriced
+	}
+	for _, u := range b.unused {
+		out.Unused = append(out.Unused, client.Unused{Location: u.location, Hosts: u.hosts, PerHour: u.hour.Amount()})
+		total.hour += u.hour
+	}
+	out.Total = total.cost()
+	return out
+}
+
+func (c *charge) cost() client.Cost {
+	out := client.Cost{PerHour: c.hour.Amount(), Players: c.players, Instances: c.instances, Unpriced: c.unpriced}
+	if c.players > 0 {
+		each := out.PerHour / float64(c.players)
+		out.PerPlayerHour = &each
+	}
+	return out
+}
+
+// expenses collect what runs by the price list, if there is one.
+type expenses struct{ d *domain }
+
+var (
+	costDesc = prometheus.NewDesc("muster_cost_per_hour", "What the instances of a fleet's location, or the computes of an Anywhere fleet's, cost an hour by the price list, in its currency.",
+		append(slices.Clone(fleetLabels), "currency"), nil)
+	unusedDesc   = prometheus.NewDesc("muster_cost_unused_per_hour", "Part of the price of a location's machines that no instance takes, in the price list's currency.", []string{"location", "currency"}, nil)
+	unpricedDesc = prometheus.NewDesc("muster_cost_unpriced_instances", "Instances of a fleet's location that the price list has no price for.", fleetLabels, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (e expenses) Describe(out chan<- *prometheus.Desc) {
+	out <- costDesc
+	out <- unusedDesc
+	out <- unpricedDesc
+}
+
+// Collect implements prometheus.Collector.
+func (e expenses) Collect(out chan<- prometheus.Metric) {
+	l, view := e.d.prices.Load(), e.d.store.View()
+	if view == nil || l.Currency == "" {
+		return
+	}
+	b := e.d.bill(view, l)
+	for _, c := range b.charges {
+		out <- prometheus.MustNewConstMetric(costDesc, prometheus.GaugeValue, c.hour.Amount(), c.fleet.ID, c.fleet.Name, c.location, l.Currency)
+		out <- prometheus.MustNewConstMetric(unpricedDesc, prometheus.GaugeValue, float64(c.unpriced), c.fleet.ID, c.fleet.Name, c.location)
+	}
+	for _, u := range b.unused {
+		out <- prometheus.MustNewConstMetric(unusedDesc, prometheus.GaugeValue, u.hour.Amount(), u.location, l.Currency)
+	}
+}

@@ -1,0 +1,78 @@
+//go:build unix
+
+package app_test
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/fleet/price"
+)
+
+// What a fleet costs is its instances' share of the machine that they are on; what they leave
+// is unused. A price for instances replaces the share, and another list is taken over at once.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	list := price.List{Currency: "EUR", Hosts: []price.Host{{Name: "big-*", Hour: 3.2}}}
+	var reread app.Files
+	a := start(t, func(o *app.Options) {
+		o.Prices = list
+		o.Reread = func() (app.Files, error) { return reread, nil }
+	})
+	c := &client.Client{Endpoint: a.URL()}
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 21400, func(o *agent.Options) { o.Facts.Name = "big-1" })
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events(t, a.URL(), "FLEET_STATE_ACTIVE", 1, 0)
+	costs := func() client.Costs {
+		t.Helper()
+		costs, err := c.Costs(t.Context())
+		if err != nil || len(costs.Fleets) != 1 || costs.Fleets[0].FleetID != f.ID {
+			t.Fatalf("costs are %+v, %v", costs, err)
+		}
+		return costs
+	}
+	now := costs()
+	of := now.Fleets[0]
+	if of.Instances == 0 || of.PerHour <= 0 || of.Unpriced != 0 || of.PerPlayerHour != nil {
+		t.Errorf("the fleet costs %+v", of)
+	}
+	if len(now.Unused) != 1 || math.Abs(of.PerHour+now.Unused[0].PerHour-3.2) > 1e-9 || math.Abs(now.Total.PerHour-3.2) > 1e-9 {
+		t.Errorf("the fleet costs %v and %v is unused, of 3.2", of.PerHour, now.Unused)
+	}
+	_, metrics := get(t, a.URL()+"/metrics")
+	if !strings.Contains(metrics, `muster_cost_per_hour{currency="EUR",fleet_id="`+f.ID+`"`) || !strings.Contains(metrics, `muster_cost_unused_per_hour{currency="EUR"`) {
+		t.Error("the metrics have no costs")
+	}
+
+	made := createWhenFree(t, a.URL(), map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 4})
+	events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, 0)
+	for _, player := range []string{"ann", "ben"} {
+		if err := c.Call(t.Context(), "CreatePlayerSession", map[string]any{"GameSessionId": made.GameSessionID, "PlayerId": player}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reread.Prices = price.List{Currency: "USD", Instances: []price.Instance{{Hour: 0.5}}}
+	if err := a.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now = costs()
+	of = now.Fleets[0]
+	if want := 0.5 * float64(of.Instances); now.Currency != "USD" || of.PerHour != want || of.PerPlayerHour == nil || *of.PerPlayerHour != want/2 || len(now.Unused) != 0 {
+		t.Errorf("by the next list costs are %+v", now)
+	}
+	reread.Prices = price.List{Currency: "USD", Instances: []price.Instance{{Hour: -1}}}
+	if err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "instances[0]") {
+		t.Errorf("a list with a negative price is reloaded: %v", err)
+	}
+	if now := costs(); now.Fleets[0].PerHour != of.PerHour {
+		t.Errorf("after a list that is wrong costs are %+v", now)
+	}
+}
