@@ -58,9 +58,9 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}
 	defer conn.Release()
-	err = db.commit(ctx, conn.Conn(), b)
-	for try := 0; otherPartitions(err) && try < mostTries; try++ {
-		err = db.commit(ctx, conn.Conn(), b)
+	err = db.commit(ctx, conn.Conn(), b, 0)
+	for try := 1; otherPartitions(err) && try <= mostTries; try++ {
+		err = db.commit(ctx, conn.Conn(), b, try)
 	}
 	if isReadOnly(err) {
 		conn.Conn().Close(ctx) // another server may be the primary now
@@ -72,12 +72,15 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 const mostTries = 10
 
 // commit tries to commit a batch. After an error it is not certain which partitions there are.
-func (db *db) commit(ctx context.Context, conn *pgx.Conn, b *store.Batch) error {
+func (db *db) commit(ctx context.Context, conn *pgx.Conn, b *store.Batch, try int) error {
 	var lacks partitions
 	if db.packs.Load() {
 		var err error
 		if lacks, err = db.need(query(ctx, conn), b); err != nil {
 			return beforeCommit(err)
+		}
+		if try > 1 {
+			lacks.rename(try)
 		}
 	}
 	err := classify(db.statements(b, lacks).run(ctx, conn))

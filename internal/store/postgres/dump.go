@@ -20,7 +20,10 @@ func (db *db) Dump(ctx context.Context, item func(store.Item) error) (state stor
 func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (store.State, error)) error {
 	return pgx.BeginFunc(ctx, db.writer, func(tx pgx.Tx) error {
 		b := &batches{ctx: ctx, on: tx}
-		all := partitions{}
+		all, err := readPartitions(query(ctx, tx)) // they may be empty
+		if err != nil {
+			return err
+		}
 		before := func(table string, at time.Time) error { return db.prepare(b.exec, all, table, at) }
 		if err := db.Cell.Fill(query(ctx, tx), b.exec, before, items); err != nil {
 			return err
@@ -29,8 +32,9 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 	})
 }
 
-// prepare creates the partition of a table for a time, if it is not in all.
+// prepare creates the partition of a table for a time, as it is stored, if it is not in all.
 func (db *db) prepare(exec sqltext.Exec, all partitions, table string, at time.Time) error {
+	at = time.UnixMilli(sqltext.Millis(at)).UTC()
 	if _, ok := covering(all[table], at); ok {
 		return nil
 	}

@@ -76,10 +76,12 @@ func missing(table string, list []partition, at time.Time, retention time.Durati
 	return p
 }
 
-// create returns the statements that create a partition.
+// create returns the statements that create a partition. Its rows have no key that is unique,
+// without which PostgreSQL would refuse to delete them if the database is replicated logically.
 func (p partition) create(table string) []string {
 	return []string{
 		fmt.Sprintf(`CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS)`, sqltext.Quote(p.name), sqltext.Quote(table)),
+		fmt.Sprintf(`ALTER TABLE %s REPLICA IDENTITY FULL`, sqltext.Quote(p.name)),
 		fmt.Sprintf(`ALTER TABLE %s ATTACH PARTITION %s %s`, sqltext.Quote(table), sqltext.Quote(p.name), p.bounds()),
 	}
 }
@@ -205,6 +207,16 @@ func (db *db) need(ask sqltext.Query, b *store.Batch) (partitions, error) {
 		}
 	}
 	return lacks, nil
+}
+
+// rename gives partitions other names: the usual one may be that of a table which somebody
+// detached to keep it.
+func (lacks partitions) rename(try int) {
+	for _, list := range lacks {
+		for i := range list {
+			list[i].name += "_" + strconv.Itoa(try)
+		}
+	}
 }
 
 // queueMissing queues the creation of partitions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,12 @@ var midnight = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func newLedger(t *testing.T) *ledger {
 	t.Helper()
-	l := &ledger{url: pgtest.URL(t), retention: 24 * time.Hour}
+	return newLedgerAt(t, pgtest.URL(t))
+}
+
+func newLedgerAt(t *testing.T, url string) *ledger {
+	t.Helper()
+	l := &ledger{url: url, retention: 24 * time.Hour}
 	l.cell = pgtest.Cell(t, l.url)
 	l.open(t, "first")
 	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
@@ -405,5 +411,72 @@ func TestPartitions_Digests(t *testing.T) {
 	err := l.admin.QueryRow(t.Context(), `SELECT (SELECT "of" FROM "account_packed"), (SELECT "of" FROM "booking_packed")`).Scan(&account, &booking)
 	if err != nil || account != booking || len(account) != 17 || !strings.HasPrefix(account, "#") {
 		t.Errorf("%q and %q, %v", account, booking, err)
+	}
+}
+
+// A database that is replicated logically takes commits: the tables of packed documents
+// have no key that is unique, and their rows can be deleted all the same.
+func TestPartitions_Published(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(pgtest.Variable) == "" {
+		t.Skipf("set %s to run this", pgtest.Variable)
+	}
+	server, err := pgtest.Start("wal_level=logical")
+	if err != nil {
+		t.Skipf("a PostgreSQL with logical replication cannot be started: %v", err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	l := newLedgerAt(t, server.URL)
+	l.run(t, l.admin, `CREATE PUBLICATION everything FOR ALL TABLES`)
+	l.end(t, "a", midnight)
+	l.end(t, "a", midnight.Add(20*time.Hour))
+	if err := l.db.SetBack(t.Context(), midnight.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
+	if err != nil || len(docs) != 1 {
+		t.Errorf("%d rows, %v; want 1", len(docs), err)
+	}
+}
+
+// A partition that somebody detached keeps its name, and is in the way of no commit.
+func TestPartitions_Detached(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	for _, name := range l.partitions(t) {
+		table, _, _ := strings.Cut(name, "_2")
+		l.run(t, l.admin, "ALTER TABLE "+table+" DETACH PARTITION "+name)
+	}
+	l.end(t, "b", midnight)
+	l.end(t, "c", midnight.Add(time.Minute))
+	if n := l.count(t); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// A backup is restored into a cell whose partitions are empty, whatever its times are.
+func TestPartitions_FillEmpty(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.end(t, "a", midnight)
+	for _, name := range l.partitions(t) {
+		l.run(t, l.admin, "DELETE FROM "+name)
+	}
+	err := l.db.Fill(t.Context(), func(add func(store.Item) error) (store.State, error) {
+		for i, at := range []time.Time{midnight.Add(time.Minute), {}} { // 1970 is read as the zero time
+			it := store.Item{Place: store.Archive, Key: fmt.Sprint(i), Doc: []byte(`{}`), Columns: []string{"x"}, Time: at, Packed: true}
+			if err := add(it); err != nil {
+				return store.State{}, err
+			}
+		}
+		return store.State{Fence: l.fence, Last: []uint64{0}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
+	if err != nil || len(docs) != 2 {
+		t.Errorf("%d rows, %v; want 2", len(docs), err)
 	}
 }

@@ -126,7 +126,9 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 
 // indexed are settings of the writer's connection. All of its statements find rows by their
 // keys; they are planned when a table or a new partition is still empty, and the plan is kept.
-var indexed = map[string]string{"enable_seqscan": "off"}
+// Up to PostgreSQL 17 the planner takes what cannot avoid a scan, such as reading the feature
+// level in Take, to be so expensive that it would compile it for half a second.
+var indexed = map[string]string{"enable_seqscan": "off", "jit": "off"}
 
 func (d *Driver) pool(ctx context.Context, space string, size int32, settings map[string]string) (*pgxpool.Pool, error) {
 	config, err := d.config()
