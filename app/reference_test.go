@@ -78,7 +78,7 @@ var subjects = []struct {
 	title    string
 	prefixes []string
 }{
-	{"Fleets and hosts", []string{"fleet_", "host", "game_server_group"}},
+	{"Fleets and hosts", []string{"fleet_", "host", "cost_", "game_server_group"}},
 	{"Game servers", []string{"game_server_", "relay"}},
 	{"Placement", []string{"queue", "placement", "remote"}},
 	{"Matchmaking", []string{"matchmaking"}},

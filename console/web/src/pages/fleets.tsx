@@ -117,7 +117,7 @@ function Expenses({ of }: { of: Costs }) {
     <div class="cols4">
       <Panel><Figure value={money(of.total.per_hour)} unit={of.currency} label="cost of an hour" /></Panel>
       <Panel><Figure value={each === null ? "–" : money(each)} unit={each === null ? "" : of.currency} label={each === null ? "cost of a player’s hour: nobody plays" : "cost of a player’s hour"} /></Panel>
-      <Panel><Figure value={money(unused)} unit={of.currency} label="unused room of machines, an hour" /></Panel>
+      <Panel><Figure value={money(unused)} unit={of.currency} label="unused room, an hour" /></Panel>
       <Panel><Figure value={count(of.total.unpriced_instances)} unit={`of ${count(of.total.instances)}`} label="instances without a price" /></Panel>
     </div>
   );
