@@ -112,14 +112,15 @@ const listPartitions = `SELECT p.relname::text, c.relname::text, pg_get_expr(c.r
 func readPartitions(ask sqltext.Query) (partitions, error) {
 	all := partitions{}
 	err := ask(func(row sqltext.Row) error {
-		var table, name, bounds string
+		var table, name string
+		var bounds *string
 		if err := row.Scan(&table, &name, &bounds); err != nil {
 			return err
 		}
-		if bounds == "DEFAULT" { // an operator made it
+		if bounds == nil || *bounds == "DEFAULT" { // dropped meanwhile, or made by an operator
 			return nil
 		}
-		p, err := partitionOf(name, bounds)
+		p, err := partitionOf(name, *bounds)
 		all[table] = append(all[table], p)
 		return err
 	}, listPartitions)

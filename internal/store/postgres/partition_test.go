@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -478,5 +479,27 @@ func TestPartitions_FillEmpty(t *testing.T) {
 	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
 	if err != nil || len(docs) != 2 {
 		t.Errorf("%d rows, %v; want 2", len(docs), err)
+	}
+}
+
+// A commit that reads which partitions there are, while some are dropped, does not fail.
+func TestPartitions_DroppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	var dropping sync.WaitGroup
+	defer dropping.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var hours atomic.Int64
+	db := l.db
+	dropping.Go(func() {
+		for ctx.Err() == nil {
+			now := midnight.Add(time.Duration(hours.Load()) * time.Hour)
+			db.Prune(ctx, store.Pruning{Now: now, Before: []time.Time{now.Add(-l.retention)}, Rows: 100})
+		}
+	})
+	for hour := range 120 {
+		hours.Store(int64(hour))
+		l.end(t, fmt.Sprint("k", hour%7, "-"), midnight.Add(time.Duration(hour)*time.Hour))
 	}
 }
