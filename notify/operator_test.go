@@ -42,6 +42,7 @@ func TestOperator(t *testing.T) {
 		h.say(placements(3)...)
 		time.Sleep(time.Minute)
 		synctest.Wait()
+		all, err := h.svc.Deliveries("a") // before one is delivered again
 		for _, c := range []struct {
 			method, target string
 			status         int
@@ -77,7 +78,6 @@ func TestOperator(t *testing.T) {
 			}
 		}
 		var told []string
-		all, err := h.svc.Deliveries("a")
 		for _, d := range all {
 			told = append(told, fmt.Sprintf("%d try %d %s dead %t", d.Seq, d.Try, d.Result, d.Dead))
 			if d.Code != event.PlacementFulfilled || d.DetailType == "" || d.At.IsZero() || (d.Error == "") != (d.Result == "delivered") {

@@ -27,11 +27,12 @@ type Line struct {
 	isTerminal bool
 	now        func() time.Time
 
+	unlink func() bool // ctx no longer ends the line
+
 	mu    sync.Mutex
 	due   time.Time
 	drawn bool // a line is on the terminal
 	over  bool
-	stop  func() bool
 }
 
 // NewLine returns a Line that is written to out, whose text is not escaped, until End or until
@@ -42,7 +43,7 @@ func NewLine(ctx context.Context, out io.Writer) *Line {
 	if !l.isTerminal {
 		l.due = l.now().Add(written)
 	}
-	l.stop = context.AfterFunc(ctx, l.End)
+	l.unlink = context.AfterFunc(ctx, l.remove)
 	return l
 }
 
@@ -106,13 +107,16 @@ func (l *Line) Clock(what string) (stop func()) {
 
 // End removes the line from a terminal. Nothing is shown from then on.
 func (l *Line) End() {
+	l.unlink()
+	l.remove()
+}
+
+// remove is End, which ctx may call before NewLine has returned.
+func (l *Line) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drawn {
 		io.WriteString(l.out, eraseLine)
 	}
 	l.over, l.drawn = true, false
-	if l.stop != nil {
-		l.stop()
-	}
 }
