@@ -55,7 +55,7 @@ export function Access() {
       {who.local && <div class="alert"><Glyph tone="hold" /><span>This is <code>muster local</code>: whoever is on this machine may do everything, with or without a key.</span></div>}
       {problem && <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>{problem}</span></div>}
       {data && (data.keys.length === 0 ? (
-        <div class="panel"><Empty command="muster admin keys create --name backend --role game-backend">There is no access key.</Empty></div>
+        <div class="panel"><Empty command="muster admin keys create backend --role game-backend">There is no access key.</Empty></div>
       ) : (
         <Panel bare>
           <Table
