@@ -35,17 +35,19 @@ node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute
 go_only = test/(aws|conformance|gameserver|node|players|sdk|setup|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 # test/terraform is in both: it replays requests, and runs Terraform where that is installed.
-e2e_packages = ./test/terraform $$(go list ./test/... | grep -vE '/$(go_only)')
+# test/scenario takes longest: it begins first, so that others run beside it to its end.
+e2e_packages = ./test/scenario ./test/terraform $$(go list ./test/... | grep -vE '/$(go_only)')
 
 .PHONY: help
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
 		while IFS='|' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
 
+# Static, as they are shipped: tests put them into containers.
 .PHONY: build
 build: ## build bin/muster and the demo game, bin/arena
-	go build -ldflags '$(small)' -o bin/muster ./cmd/muster
-	go build -ldflags '$(small)' -o bin/arena ./examples/arena
+	CGO_ENABLED=0 go build -ldflags '$(small)' -o bin/muster ./cmd/muster
+	CGO_ENABLED=0 go build -ldflags '$(small)' -o bin/arena ./examples/arena
 
 .PHONY: muster-kubernetes
 muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes cluster
@@ -59,7 +61,7 @@ release: ## build all programs in bin/release as they are shipped: static, witho
 .PHONY: image
 image: ## make the container image for amd64 and arm64: bin/image/muster.tar (PUSH=REGISTRY/NAME:TAG)
 	for architecture in amd64 arm64; do CGO_ENABLED=0 GOARCH=$$architecture go build -trimpath -ldflags '$(small)' -o bin/image/$$architecture/ ./cmd/muster ./kubernetes/cmd/muster-kubernetes; done
-	go run ./tools/image -version "$$(git describe --tags --match 'v*' --always 2>/dev/null || echo dev)" -commit "$$(git rev-parse HEAD 2>/dev/null)" -o bin/image/muster.tar $(if $(strip $(PUSH)),-push $(PUSH)) \
+	go run ./tools/image -version "$$(git describe --tags --match 'v*' --always 2>/dev/null || echo dev)" -commit "$$(git rev-parse HEAD 2>/dev/null)" -created "$$(git log -1 --format=%cI 2>/dev/null)" -o bin/image/muster.tar $(if $(strip $(PUSH)),-push $(PUSH)) \
 		$(foreach a,amd64 arm64,linux/$(a)=bin/image/$(a)/muster,bin/image/$(a)/muster-kubernetes)
 
 # GoReleaser is built once, into the build cache. It puts programs into archives in the order in

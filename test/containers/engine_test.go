@@ -114,9 +114,17 @@ func (d daemon) imageOf(tag string, programs []string, entrypoint ...string) {
 	d.run("import", "--change", "ENTRYPOINT ["+strings.Join(quoted, ",")+"]", archive.Name(), tag)
 }
 
-// static builds a program of this repository without libraries.
+// built are the variables that name programs of this repository that are built, without
+// libraries.
+var built = map[string]string{"cmd/muster": "MUSTER_BIN", "examples/arena": "ARENA_BIN"}
+
+// static returns a program of this repository without libraries, which it builds if it is not
+// built.
 func static(t testing.TB, name string) string {
 	t.Helper()
+	if path := os.Getenv(built[name]); path != "" {
+		return path
+	}
 	path := filepath.Join(t.TempDir(), filepath.Base(name))
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/musterhq/muster/"+name)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
