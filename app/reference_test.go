@@ -64,7 +64,7 @@ func TestReference_Metrics(t *testing.T) {
 
 const metricsHead = `# Metrics
 
-What each server tells Prometheus at ` + "`/metrics`" + `. [Monitoring](monitoring.md) has dashboards and alerts that
+What each server reports to Prometheus at ` + "`/metrics`" + `. [Monitoring](monitoring.md) has dashboards and alerts that
 use it, [operations](operations.md#fleets-and-metrics) what to look at first.
 
 Generated from the running server; do not edit. Names that end in ` + "`_total`" + ` are counters: use them with

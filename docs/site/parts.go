@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// anchors gives headings the names that GitHub gives them, so that a link leads to the same place
+// anchors names headings as GitHub does, so that a link leads to the same place
 // on both.
 type anchors struct{ taken map[string]bool }
 
@@ -57,7 +57,7 @@ func plainHeading(text string) string {
 // parts writes the parts of pages that are not as goldmark writes them.
 type parts struct{}
 
-// RegisterFuncs tells the renderer which.
+// RegisterFuncs registers them.
 func (p *parts) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	to.Register(ast.KindHeading, p.heading)
 	to.Register(ast.KindFencedCodeBlock, p.code)

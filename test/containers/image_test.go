@@ -124,7 +124,7 @@ func (d daemon) healthy(name string, checks bool) {
 		if time.Now().After(deadline) {
 			d.t.Fatalf("the container is %q, %v\n%s", status, err, d.said(name))
 		}
-		time.Sleep(100 * time.Millisecond) // an engine tells nobody of its health checks before it is asked
+		time.Sleep(100 * time.Millisecond) // an engine reports its health checks only when asked
 	}
 }
 

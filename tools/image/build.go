@@ -24,10 +24,10 @@ const (
 	port  = 9080
 )
 
-// source is what an image tells of where it comes from.
+// source is what an image says of where it comes from.
 type source struct {
 	version string // v0.1.0
-	commit  string // "": not told
+	commit  string // "": not known
 	created time.Time
 }
 
@@ -110,8 +110,8 @@ func (s source) image(p platform) (v1.Image, error) {
 	return mutate.ConfigFile(image, file)
 }
 
-// files returns the archive of the image's files. Whoever runs the image may write to the
-// folders of the state and of builds, and to /tmp: a new volume takes over the folder's mode.
+// files returns the archive of the image's files. Any user may write to the folders of the state
+// and of builds, and to /tmp: a new volume takes over the folder's mode.
 // The server makes a folder of its own in that of the state, which nobody else may read.
 func (s source) files(p platform) ([]byte, error) {
 	var out bytes.Buffer
