@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -162,9 +163,22 @@ func TestComputesOfGroups(t *testing.T) {
 		if got := listed(gamelift.ListComputeInput{ComputeStatus: new("ACTIVE")}); len(got) != 1 {
 			t.Errorf("ACTIVE computes %v", got)
 		}
-		n := h.capacityOut(f, *f.Place(f.Home)).GameServerContainerGroupCounts
-		if *n.PENDING != 1 || *n.IDLE != 1 || *n.ACTIVE != 0 || *n.TERMINATING != 0 {
-			t.Errorf("group counts %d, %d, %d, %d", *n.PENDING, *n.IDLE, *n.ACTIVE, *n.TERMINATING)
+		counted := func(pending, idle int32) {
+			t.Helper()
+			n := h.capacityOut(f, *f.Place(f.Home)).GameServerContainerGroupCounts
+			if *n.PENDING != pending || *n.IDLE != idle || *n.ACTIVE != 0 || *n.TERMINATING != 0 {
+				t.Errorf("%d groups are PENDING, %d IDLE, %d ACTIVE, %d TERMINATING; want %d PENDING and %d IDLE", *n.PENDING, *n.IDLE, *n.ACTIVE, *n.TERMINATING, pending, idle)
+			}
 		}
+		ref := compute.Ref{FleetID: f.ID, ComputeName: i.ID + "/1", ProcessID: "p"}
+		counted(2, 0) // CreateGameSession would be refused until the game server hears
+		if err := h.Computes.Hearing(context.Background(), ref); err != nil {
+			t.Fatal(err)
+		}
+		counted(1, 1)
+		if err := h.Computes.Disconnect(context.Background(), ref); err != nil {
+			t.Fatal(err)
+		}
+		counted(2, 0)
 	})
 }

@@ -85,10 +85,13 @@ func (pl *planner) keepGroup(tx *store.Tx, ref groupRef) {
 func (is *instances) groupLoads(r store.Reader, i *Instance) map[string]groupLoad {
 	all := map[string]groupLoad{}
 	for p := range is.Computes.OfInstance(r, i.FleetID, i.ID) {
-		if p.GameSessionID != "" {
-			_, name := compute.InstanceOf(p.ComputeName)
+		_, name := compute.InstanceOf(p.ComputeName)
+		switch {
+		case p.GameSessionID != "":
 			players, protected := is.players(r, p.GameSessionID)
 			all[name] = groupLoad{session: true, protected: protected, players: players}
+		case p.Free():
+			all[name] = groupLoad{free: true}
 		}
 	}
 	return all

@@ -34,7 +34,8 @@ func (is *instances) Port(r store.Reader, p *compute.Process, port int) (reached
 }
 
 // GroupCounts counts the game server container groups of a fleet's location. ACTIVE ones have
-// a game session, idle ones are ready for one.
+// a game session, idle ones can take one now. Pending ones include those that cannot, although
+// they were ready.
 func (is *instances) GroupCounts(r store.Reader, f *fleet.Fleet, location string) Counts {
 	var c Counts
 	for i := range is.Instances(r, f.ID, location) {
@@ -46,7 +47,7 @@ func (is *instances) GroupCounts(r store.Reader, f *fleet.Fleet, location string
 				c.Terminating++
 			case load[g.Name].session:
 				c.Active++
-			case g.Ready:
+			case g.Ready && load[g.Name].free:
 				c.Idle++
 			default:
 				c.Pending++

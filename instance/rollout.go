@@ -25,6 +25,7 @@ type rolling struct {
 
 // groupLoad is what a group hosts.
 type groupLoad struct {
+	free      bool // it can take a game session now
 	session   bool
 	protected bool
 	players   int
