@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/musterhq/muster/cli/usage"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // leastShort is how many characters a part of an id has at least that stands for it.
@@ -50,7 +50,7 @@ func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T,
 			names = append(names, name(v))
 		}
 	}
-	return none, fmt.Errorf("there is no %s %q%s; '%s' lists them", kind, text, usage.DidYouMean(text, names), where)
+	return none, fmt.Errorf("there is no %s %q%s; '%s' lists them", kind, text, nearest.DidYouMean(text, names), where)
 }
 
 // FindFleet returns the fleet that text stands for: its id, ARN, name, or an unambiguous

@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/musterhq/muster/cli/usage"
 	"github.com/musterhq/muster/internal/atomicfile"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // Context is a server and how it is used.
@@ -76,7 +76,7 @@ func (f *File) Named(name string) (Context, error) {
 	case len(f.Contexts) == 0:
 		return c, fmt.Errorf("there is no context %q, nor any other: 'muster login URL' makes one", name)
 	}
-	return c, fmt.Errorf("there is no context %q%s; there are: %s", name, usage.DidYouMean(name, f.Names()), strings.Join(f.Names(), ", "))
+	return c, fmt.Errorf("there is no context %q%s; there are: %s", name, nearest.DidYouMean(name, f.Names()), strings.Join(f.Names(), ", "))
 }
 
 // Put keeps a context under a name, and makes it the current one.

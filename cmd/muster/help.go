@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/cli/usage"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // groups are the headings of the overview and of flags, in their order.
@@ -58,7 +59,7 @@ func near(n *kong.Node, words []string) string {
 			}
 		}
 		if next == nil {
-			return usage.DidYouMean(word, names)
+			return nearest.DidYouMean(word, names)
 		}
 		n = next
 	}

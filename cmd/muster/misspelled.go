@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/musterhq/muster/cli/usage"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // unknownKey matches how the parsers of YAML and JSON report a key that a type does not have.
@@ -26,7 +26,7 @@ func misspelled[T any](file string, text []byte, err error) error {
 		if key == "" {
 			line, key = lineOf(text, m[3]), m[3]
 		}
-		all = append(all, fmt.Errorf("%s:%s: there is no key %q%s", file, line, key, usage.DidYouMean(key, keys)))
+		all = append(all, fmt.Errorf("%s:%s: there is no key %q%s", file, line, key, nearest.DidYouMean(key, keys)))
 	}
 	if len(all) == 0 {
 		return err

@@ -48,7 +48,8 @@ var rows = []row{
 	{"internal/registry", "internal/outgoing", "asks registries for the digests of images"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
-	{"internal/yamlfile", "", "reads and writes any struct, whatever it means"},
+	{"internal/nearest", "", "words and names, whatever they name"},
+	{"internal/yamlfile", "internal/nearest", "reads and writes any struct, whatever it means"},
 	{"internal/asset", "", "sends files of the program to browsers, whatever they show"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
 	{"internal/gen/openapi", "", "reads the descriptions for game clients and writes sdk/session/player/protocol and the types of clients/"},
@@ -112,10 +113,10 @@ var rows = []row{
 
 	{"cli/style", "internal/plain", "how text looks on a terminal"},
 	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
-	{"cli/client", "cli/usage internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
+	{"cli/client", "internal/nearest internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
 	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
-	{"cli/contexts", "cli/usage internal/atomicfile", "a user's servers and keys in a file"},
+	{"cli/contexts", "internal/atomicfile internal/nearest", "a user's servers and keys in a file"},
 	{"cli/terminal", "cli/client cli/style internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
@@ -151,7 +152,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/registry internal/release internal/plain audit auth/oidc app beacon bots fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain audit auth/oidc app beacon bots fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // Bounds of a file.
@@ -237,40 +239,10 @@ func within(at string) string {
 
 // meant returns a suggestion for a word that is not among the known ones, or what there is.
 func meant(word string, known []string) string {
-	best, least := "", len(word)/2+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
+	if name := nearest.Of(word, known); name != "" {
+		return fmt.Sprintf("; did you mean %q?", name)
 	}
 	return "; there are " + some(known)
-}
-
-// distance returns how many characters must be inserted, removed or replaced to turn a into b.
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Unknown returns what is wrong with a reference to something that is not among the known

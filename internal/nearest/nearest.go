@@ -1,0 +1,60 @@
+// Package nearest finds the name that a misspelled word was likely meant to be.
+package nearest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxLength is how many bytes a word and a name have at most that are compared letter by letter.
+const maxLength = 100
+
+// Of returns the name that is nearest to a word, or "" if none is near: upper and lower case
+// are alike, and a name is near if the word is its beginning, or if at most half of the word's
+// letters differ.
+func Of(word string, names []string) string {
+	best, least := "", len(word)/2+1
+	lower := strings.ToLower(word)
+	for _, name := range names {
+		d := distance(lower, strings.ToLower(name))
+		if strings.HasPrefix(strings.ToLower(name), lower) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// DidYouMean returns " (did you mean "NAME"?)" for the name that is nearest to a word, or ""
+// if none is near.
+func DidYouMean(word string, names []string) string {
+	if name := Of(word, names); name != "" {
+		return fmt.Sprintf(" (did you mean %q?)", name)
+	}
+	return ""
+}
+
+// distance returns how many bytes have to be added, removed or replaced to make b of a.
+func distance(a, b string) int {
+	if len(a) > maxLength || len(b) > maxLength {
+		return max(len(a), len(b))
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
