@@ -22,15 +22,18 @@ func Of(out io.Writer) Style {
 // Colors returns the style with colors, whatever is written to.
 func Colors() Style { return Style{on: true} }
 
+// File is what a writer has that writes to a file: an *os.File, or what goes to one.
+type File interface{ Fd() uintptr }
+
 // IsTerminal reports whether what is written to out is shown on a terminal.
 func IsTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
+	f, ok := out.(File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Width returns the number of columns of the terminal out, or usual if it is none.
 func Width(out io.Writer, usual int) int {
-	if f, ok := out.(*os.File); ok {
+	if f, ok := out.(File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}

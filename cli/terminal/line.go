@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -23,22 +22,20 @@ const (
 // Line shows the progress of work that takes more than a second. It is safe for concurrent
 // use.
 type Line struct {
-	out        io.Writer
+	screen     *Screen
 	isTerminal bool
 	now        func() time.Time
 
 	unlink func() bool // ctx no longer ends the line
 
-	mu    sync.Mutex
-	due   time.Time
-	drawn bool // a line is on the terminal
-	over  bool
+	mu   sync.Mutex
+	due  time.Time
+	over bool
 }
 
-// NewLine returns a Line that is written to out, whose text is not escaped, until End or until
-// ctx ends.
-func NewLine(ctx context.Context, out io.Writer) *Line {
-	l := &Line{out: out, isTerminal: style.IsTerminal(out), now: time.Now}
+// NewLine returns a Line that is shown on screen until End, or until ctx ends.
+func NewLine(ctx context.Context, screen *Screen) *Line {
+	l := &Line{screen: screen, isTerminal: style.IsTerminal(screen), now: time.Now}
 	l.due = l.now().Add(quiet)
 	if !l.isTerminal {
 		l.due = l.now().Add(written)
@@ -46,9 +43,6 @@ func NewLine(ctx context.Context, out io.Writer) *Line {
 	l.unlink = context.AfterFunc(ctx, l.remove)
 	return l
 }
-
-// eraseLine moves a terminal's cursor to the begin of its line and erases that (ECMA-48).
-const eraseLine = "\r\x1b[K"
 
 // Show shows the text that f returns, if it is time.
 func (l *Line) Show(f func() string) {
@@ -61,26 +55,18 @@ func (l *Line) Show(f func() string) {
 	text := plain.Line(f())
 	if !l.isTerminal {
 		l.due = now.Add(written)
-		fmt.Fprintln(l.out, text)
+		fmt.Fprintln(l.screen, text)
 		return
 	}
-	l.due, l.drawn = now.Add(rewritten), true
-	if letters := []rune(text); len(letters) > style.Width(l.out, 80)-1 {
-		text = string(letters[:max(0, style.Width(l.out, 80)-1)])
+	l.due = now.Add(rewritten)
+	if letters := []rune(text); len(letters) > style.Width(l.screen, 80)-1 {
+		text = string(letters[:max(0, style.Width(l.screen, 80)-1)])
 	}
-	io.WriteString(l.out, eraseLine+text)
+	l.screen.show(text)
 }
 
 // Print writes a line of text that stays, above the progress.
-func (l *Line) Print(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.drawn {
-		io.WriteString(l.out, eraseLine)
-		l.drawn, l.due = false, l.now()
-	}
-	fmt.Fprintln(l.out, plain.Line(text))
-}
+func (l *Line) Print(text string) { fmt.Fprintln(l.screen, plain.Line(text)) }
 
 // Clock shows for how long some work has been going on, of which nothing else is known, until
 // stop is called.
@@ -115,8 +101,8 @@ func (l *Line) End() {
 func (l *Line) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.drawn {
-		io.WriteString(l.out, eraseLine)
+	if l.isTerminal {
+		l.screen.show("")
 	}
-	l.over, l.drawn = true, false
+	l.over = true
 }

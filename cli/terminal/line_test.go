@@ -3,10 +3,14 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // Short work shows nothing; longer work a line now and then, on a terminal always the same.
@@ -24,7 +28,7 @@ func TestLine(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out strings.Builder
-			l := NewLine(t.Context(), &out)
+			l := NewLine(t.Context(), NewScreen(&out))
 			if c.isTerminal {
 				l.isTerminal, l.due = true, time.Now().Add(quiet)
 			}
@@ -48,7 +52,7 @@ func TestLine_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out strings.Builder
-		l := NewLine(ctx, &out)
+		l := NewLine(ctx, NewScreen(&out))
 		l.isTerminal, l.due = true, time.Now()
 		l.Show(func() string { return "half" })
 		cancel()
@@ -61,20 +65,56 @@ func TestLine_Interrupted(t *testing.T) {
 	})
 }
 
-// What is printed meanwhile stays above the line, and a clock shows how long work takes.
+// What is printed stays above the line, and a clock shows how long work takes.
 func TestLine_PrintAndClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		l := NewLine(t.Context(), &out)
+		l := NewLine(t.Context(), NewScreen(&out))
 		l.isTerminal, l.due = true, time.Now().Add(quiet)
 		stop := l.Clock("restoring")
 		time.Sleep(1100 * time.Millisecond)
 		l.Print("half\x1b")
 		stop()
 		l.End()
-		if want := eraseLine + "restoring: 1s" + eraseLine + "half\\u001b\n"; out.String() != want {
+		if want := eraseLine + "restoring: 1s" + eraseLine + "half\\u001b\nrestoring: 1s" + eraseLine; out.String() != want {
 			t.Errorf("the terminal shows %q, want %q", out.String(), want)
 		}
 	})
+}
+
+// Log records of several parts of a program come above the line, which stays, and each is whole.
+func TestScreen_Log(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	screen := NewScreen(&out)
+	l := NewLine(t.Context(), screen)
+	l.isTerminal, l.due = true, time.Now()
+	l.Show(func() string { return "half" })
+	log := slog.New(slog.NewTextHandler(plain.NewWriter(screen), nil))
+	const records = 100
+	var parts sync.WaitGroup
+	for range 2 {
+		parts.Go(func() {
+			for range records {
+				log.Info("m")
+			}
+		})
+	}
+	parts.Wait()
+	fmt.Fprint(screen, "Do it? ")
+	fmt.Fprintln(screen, "yes")
+	l.End()
+	shown := strings.Split(out.String(), eraseLine)
+	if shown[0] != "" || shown[1] != "half" || shown[len(shown)-1] != "Do it? yes\n" {
+		t.Errorf("the terminal begins with %q and ends with %q", shown[:2], shown[len(shown)-1])
+	}
+	if len(shown) != 2+2*records+1 {
+		t.Errorf("the line was erased %d times for %d records", len(shown)-1, 2*records)
+	}
+	for _, s := range shown[2 : len(shown)-1] {
+		if strings.Count(s, "\n") != 1 || !strings.HasSuffix(s, "msg=m\nhalf") {
+			t.Errorf("a record is shown as %q", s)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/plain"
 )
 
@@ -72,13 +73,14 @@ type streams struct {
 	out, err io.Writer       // escape what could change the terminal (package plain)
 	screen   io.Writer       // standard output without escaping: for erasing it, and for the user's own programs
 
-	screenErr io.Writer // standard error without escaping, for the user's own programs
+	screenErr *terminal.Screen // standard error without escaping, for progress and the user's own programs
 }
 
 // escaped returns the streams that commands get, so that no command can print others'
 // text unescaped.
 func (t *streams) escaped() *streams {
-	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(t.err), screen: t.out, screenErr: t.err}
+	screenErr := terminal.NewScreen(t.err)
+	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(screenErr), screen: t.out, screenErr: screenErr}
 }
 
 func main() {
