@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/telemetry"
 )
 
 // App is one Muster node. It must be started once; stopping it again does nothing.
@@ -15,6 +16,7 @@ type App struct {
 	begun     time.Time
 	log       *slog.Logger
 	metrics   *metrics
+	telemetry *telemetry.Exporter
 	masterKey *masterKey
 	name      *nodeName
 	site      *site
@@ -58,6 +60,9 @@ func New(o Options) (*App, error) {
 	a := &App{opts: o, begun: begun, log: o.Logger, metrics: newMetrics(), masterKey: &key, name: &nodeName{opts: &o}, done: make(chan struct{})}
 	a.standing, a.endStanding = context.WithCancel(context.Background())
 	a.reloads = newReloads(a.metrics.registry)
+	if a.telemetry, err = o.telemetry(a.metrics); err != nil {
+		return nil, err
+	}
 	if a.site, err = newSite(&o); err != nil {
 		return nil, err
 	}

@@ -100,6 +100,9 @@ func (a *App) keep(g *region) {
 // start does each step of the start; tearDown undoes those of a failed start.
 func (a *App) start(ctx context.Context) error {
 	raiseFileLimit(a.log)
+	if err := a.telemetry.Start(ctx); err != nil {
+		return err
+	}
 	if a.opts.MetricsListen != "" {
 		if err := a.metrics.open(&a.opts); err != nil {
 			return err
@@ -222,6 +225,7 @@ func (a *App) tearDown(ctx context.Context) error {
 		replicas[i].shed(ctx)
 	}
 	errs[len(a.regions)] = a.drain(ctx)
+	a.telemetry.CloseMetrics(ctx)
 	a.metrics.close()
 	var ending sync.WaitGroup
 	for i, r := range replicas {

@@ -134,6 +134,10 @@ type Options struct {
 	// MetricsListen is the HOST:PORT of a separate listener for /metrics, with plain HTTP;
 	// Listen then does not serve it. Default: Listen serves it.
 	MetricsListen string
+	// OTLPEndpoint is the base URL of a receiver of OpenTelemetry, to which metrics
+	// are sent. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either nothing is sent. The other
+	// variables of OpenTelemetry apply in both cases.
+	OTLPEndpoint string
 	// Prices are what instances and machines cost. Default: nothing has a price.
 	Prices price.List
 	// TrustedProxies are addresses or networks whose X-Forwarded-For is believed. Those of

@@ -91,7 +91,7 @@ func TestOptions_EveryFieldIsAFlag(t *testing.T) {
 		"listen: 127.0.0.1:0", "data: x", "store: sqlite", "log-format: json", "log-level: debug", "region: us-east-1",
 		"account: \"000000000000\"", "public-url: http://a", "tls-min-version: \"1.3\"", "insecure-plain-http: true", "tls: self-signed", "tls-cert: a", "tls-key: a", "record: a", "cell: a",
 		"master-key-file: a", "demo: false", "demo-processes: 3",
-		"limits: {joins: 5, operator: \"100:200\"}", "limits: joins=off", "max-streams: 40", "metrics-listen: 127.0.0.1:0", "accept-any-credentials: false",
+		"limits: {joins: 5, operator: \"100:200\"}", "limits: joins=off", "max-streams: 40", "metrics-listen: 127.0.0.1:0", "otlp-endpoint: http://a", "accept-any-credentials: false",
 	} {
 		code, _, stderr := typed(t, t.Context(), "local", "--config", write(t, text), "--listen", "nonsense")
 		if code != 1 || !strings.Contains(stderr, "HOST:PORT") {

@@ -35,6 +35,7 @@ var rows = []row{
 	{"internal/heap", "", "the garbage collector's pace, for any server"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
 	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
+	{"internal/telemetry", "internal/limit", "sends what is measured, whatever that is"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},

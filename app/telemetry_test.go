@@ -1,0 +1,154 @@
+package app_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+
+	"github.com/musterhq/muster/app"
+)
+
+// What is sent has the names and, for a counter, the value that /metrics has.
+func TestTelemetry_Metrics(t *testing.T) {
+	t.Parallel()
+	to := newCollector(t)
+	a := start(t, func(o *app.Options) { o.OTLPEndpoint = to.URL + "/" })
+	for range 3 {
+		call(t, a, "ListLocations", map[string]any{})
+	}
+	want := namesAt(t, a.URL()+"/metrics")
+	stop(t, a) // sends the last figures
+	metrics, resources := to.told()
+	var got []string
+	requests := 0.0
+	for _, m := range metrics {
+		got = append(got, m.Name)
+		if m.Name == "muster_api_requests_total" {
+			requests = requestsOf(m, "ListLocations")
+		}
+	}
+	slices.Sort(got)
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("sent %v\nwant %v", got, want)
+	}
+	if requests != 3 {
+		t.Errorf("sent %v requests of ListLocations, want 3", requests)
+	}
+	about := map[string]string{}
+	for _, kv := range resources[0].Attributes {
+		about[kv.Key] = kv.Value.GetStringValue()
+	}
+	for _, key := range []string{"service.version", "service.instance.id", "host.name"} {
+		if about[key] == "" {
+			t.Errorf("the resource has no %s: %v", key, about)
+		}
+	}
+	if about["service.name"] != "muster" {
+		t.Errorf("the service is %q", about["service.name"])
+	}
+}
+
+// namesAt returns the sorted names of the metrics at a URL.
+func namesAt(t *testing.T, url string) (names []string) {
+	t.Helper()
+	_, text := get(t, url)
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range families {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// requestsOf returns the value of a counter for an operation.
+func requestsOf(m *metricspb.Metric, operation string) (sum float64) {
+	for _, p := range m.GetSum().GetDataPoints() {
+		for _, kv := range p.Attributes {
+			if kv.Key == "operation" && kv.Value.GetStringValue() == operation {
+				sum += p.GetAsDouble()
+			}
+		}
+	}
+	return sum
+}
+
+// A receiver that is away, or takes requests and answers none, keeps nobody from being
+// answered, and no server from stopping. The log says so once.
+func TestTelemetry_ReceiverAway(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	release := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer silent.Close()
+	defer close(release)
+	for name, url := range map[string]string{"closed": "http://" + closed.Addr().String(), "silent": silent.URL} {
+		log := newScreen()
+		a := start(t, func(o *app.Options) { o.OTLPEndpoint, o.Logger = url, timelessLog(log) })
+		for range 50 {
+			call(t, a, "ListLocations", map[string]any{})
+		}
+		stop(t, a)
+		if n := strings.Count(log.String(), "the receiver of OpenTelemetry does not take"); n != 1 {
+			t.Errorf("%s: the log says %d times that the receiver is away:\n%s", name, n, log)
+		}
+	}
+}
+
+func TestTelemetry_Refused(t *testing.T) {
+	t.Parallel()
+	for endpoint, want := range map[string]string{
+		"collector:4318":           "no http:// or https:// URL, such as http://collector:4318",
+		"http://a:b@collector":     "OTEL_EXPORTER_OTLP_HEADERS",
+		"http://collector/?team=a": "must have no query",
+	} {
+		_, err := app.New(options(t, func(o *app.Options) { o.OTLPEndpoint = endpoint }))
+		if err == nil || !strings.HasPrefix(err.Error(), "otlp-endpoint: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %q", endpoint, err, want)
+		}
+	}
+}
+
+// The variables of OpenTelemetry turn it on and off, and say what goes with it.
+func TestTelemetry_Environment(t *testing.T) {
+	to := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", to.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret")
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+	t.Setenv("OTEL_SERVICE_NAME", "eu-muster")
+	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
+	start(t, nil)
+	to.await(t, "metrics, in the interval of OTEL_METRIC_EXPORT_INTERVAL", func() bool { return len(to.metrics) > 0 })
+	to.mu.Lock()
+	key, about := to.headers[0].Get("Api-Key"), to.resources[0].String()
+	to.mu.Unlock()
+	if key != "secret" || !strings.Contains(about, "eu-muster") {
+		t.Errorf("sent with key %q by %s", key, about)
+	}
+	for name, value := range map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "collector:4318"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			if _, err := app.New(options(t, nil)); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
+				t.Errorf("%s gives %v", value, err)
+			}
+			t.Setenv("OTEL_SDK_DISABLED", "true")
+			if _, err := app.New(options(t, nil)); err != nil {
+				t.Errorf("although it is turned off, %v", err)
+			}
+		})
+	}
+}
