@@ -27,9 +27,9 @@ func (s *Store) keepPruning() {
 }
 
 // pruning says what is to be removed at a time.
-func (s *Store) pruning(now time.Time) Pruning {
-	p := Pruning{Now: now, Rows: pruneBatch, Before: make([]time.Time, len(s.catalog.logs))}
-	for i, l := range s.catalog.logs {
+func (c *catalog) pruning(now time.Time) Pruning {
+	p := Pruning{Now: now, Rows: pruneBatch, Before: make([]time.Time, len(c.logs))}
+	for i, l := range c.logs {
 		p.Before[i] = l.expired(now)
 	}
 	return p
@@ -43,7 +43,7 @@ func (s *Store) pruneAll() {
 	}
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		n, err := db.Prune(ctx, s.pruning(time.Now().UTC()))
+		n, err := db.Prune(ctx, s.catalog.pruning(time.Now().UTC()))
 		cancel()
 		if err != nil {
 			s.log.Warn("expired rows not pruned", "error", err)

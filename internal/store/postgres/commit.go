@@ -152,10 +152,8 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64, packs b
 func queuePacked(p *statements, t store.TableSchema, rows []store.StoredRow) {
 	keys, again := make([]string, len(rows)), []string(nil)
 	docs, at := make([][]byte, len(rows)), make([]int64, len(rows))
-	brief := make([]store.StoredRow, len(rows))
 	for i, row := range rows {
 		keys[i], docs[i], at[i] = sqltext.Escape(row.Key), sqltext.Pack(row.Key, row.Doc), sqltext.Millis(row.Time)
-		brief[i].Columns = sqltext.Brief(row.Columns, t.Columns)
 		if !row.New {
 			again = append(again, keys[i])
 		}
@@ -166,7 +164,7 @@ func queuePacked(p *statements, t store.TableSchema, rows []store.StoredRow) {
 		}
 	}
 	p.queue(packedText(sqltext.PackedOf(t.Name), `"key", "doc", "archived_at"`, []string{"text", "bytea", "bigint"}, t.Columns),
-		append([]any{keys, docs, at}, arrays(brief, t.Columns)[2:]...)...)
+		append([]any{keys, docs, at}, briefArrays(len(rows), t.Columns, func(i int) []string { return rows[i].Columns })...)...)
 }
 
 // packedText returns an INSERT of rows given as arrays: of the columns that have kinds, and
@@ -181,6 +179,20 @@ func packedText(table, names string, kinds []string, columns []store.ColumnSchem
 		marks = append(marks, fmt.Sprintf("$%d::%s[]", i+1, kind))
 	}
 	return fmt.Sprintf(`INSERT INTO %s (%s) SELECT * FROM unnest(%s)`, sqltext.Quote(table), names+sqltext.Names(columns), strings.Join(marks, ", "))
+}
+
+// briefArrays returns the values of each column of n rows as arrays, as they are stored beside
+// packed documents. values returns the columns of the i-th row.
+func briefArrays(n int, columns []store.ColumnSchema, values func(i int) []string) []any {
+	args := make([]any, len(columns))
+	for c, column := range columns {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = sqltext.Escape(column.Brief(values(i)[c]))
+		}
+		args[c] = list
+	}
+	return args
 }
 
 // arrays returns the keys, the documents and the values of each column of rows as
@@ -205,7 +217,7 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 
 func (db *db) queueLog(p *statements, lb store.LogBatch, packs bool) {
 	l := db.Schema.Logs[lb.Log]
-	defer p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
+	p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
 	if packs {
 		queuePackedLog(p, l, lb.Entries)
 		return
@@ -229,11 +241,9 @@ func (db *db) queueLog(p *statements, lb store.LogBatch, packs bool) {
 
 func queuePackedLog(p *statements, l store.LogSchema, entries []store.StoredEntry) {
 	seqs, times, docs := make([]int64, len(entries)), make([]int64, len(entries)), make([][]byte, len(entries))
-	brief := make([]store.StoredRow, len(entries))
 	for i, e := range entries {
 		seqs[i], times[i], docs[i] = int64(e.Seq), sqltext.Millis(e.Time), sqltext.Pack("", e.Doc)
-		brief[i].Columns = sqltext.Brief(e.Columns, l.Columns)
 	}
 	p.queue(packedText(sqltext.PackedOf(l.Name), `"seq", "time", "doc"`, []string{"bigint", "bigint", "bytea"}, l.Columns),
-		append([]any{seqs, times, docs}, arrays(brief, l.Columns)[2:]...)...)
+		append([]any{seqs, times, docs}, briefArrays(len(entries), l.Columns, func(i int) []string { return entries[i].Columns })...)...)
 }

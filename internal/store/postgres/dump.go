@@ -24,7 +24,9 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 		if err != nil {
 			return err
 		}
-		before := func(table string, at time.Time) error { return db.prepare(b.exec, all, table, at) }
+		before := func(table string, retention time.Duration, at time.Time) error {
+			return all.prepare(b.exec, table, retention, at)
+		}
 		if err := db.Cell.Fill(query(ctx, tx), b.exec, before, items); err != nil {
 			return err
 		}
@@ -33,16 +35,10 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 }
 
 // prepare creates the partition of a table for a time, as it is stored, if it is not in all.
-func (db *db) prepare(exec sqltext.Exec, all partitions, table string, at time.Time) error {
+func (all partitions) prepare(exec sqltext.Exec, table string, retention time.Duration, at time.Time) error {
 	at = time.UnixMilli(sqltext.Millis(at)).UTC()
 	if _, ok := covering(all[table], at); ok {
 		return nil
-	}
-	var retention time.Duration
-	for _, t := range db.packed(store.Pruning{Before: make([]time.Time, len(db.Schema.Logs))}) {
-		if t.name == table {
-			retention = t.retention
-		}
 	}
 	part := missing(table, all[table], at, retention)
 	for _, text := range part.create(table) {

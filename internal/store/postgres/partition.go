@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,10 +36,7 @@ type partitions map[string][]partition
 
 // covering returns the partition for a time. The caller has sorted the list.
 func covering(list []partition, at time.Time) (partition, bool) {
-	i, _ := slices.BinarySearchFunc(list, at, func(p partition, at time.Time) int { return p.until.Compare(at) })
-	for i < len(list) && !list[i].until.After(at) {
-		i++
-	}
+	i := sort.Search(len(list), func(i int) bool { return list[i].until.After(at) })
 	if i == len(list) || at.Before(list[i].from) {
 		return partition{}, false
 	}
@@ -50,8 +49,8 @@ const (
 	pieces    = 12 // partitions of a retention
 )
 
-// width returns how long the rows of a partition are apart at most. Rows are kept for that
-// much longer than their retention.
+// width returns the time that a partition of rows with a retention spans. Rows are kept for
+// up to that much longer than their retention.
 func width(retention time.Duration) time.Duration {
 	if retention <= 0 {
 		return forever
@@ -117,7 +116,7 @@ func readPartitions(ask sqltext.Query) (partitions, error) {
 		if err := row.Scan(&table, &name, &bounds); err != nil {
 			return err
 		}
-		if bounds == nil || *bounds == "DEFAULT" { // dropped meanwhile, or made by an operator
+		if bounds == nil || *bounds == "DEFAULT" { // dropped since it was listed, or made by an operator
 			return nil
 		}
 		p, err := partitionOf(name, *bounds)
@@ -137,23 +136,24 @@ func sortByTime(list []partition) {
 	slices.SortFunc(list, func(a, b partition) int { return a.from.Compare(b.from) })
 }
 
-// catalogue is what this owner knows of the partitions, and under which fence it writes.
-type catalogue struct {
+// catalog is what this owner knows of the partitions, and under which fence it writes.
+type catalog struct {
 	mu     sync.Mutex
 	known  partitions // nil: not read yet, or not certain any more
 	doubts int        // how often known became uncertain
 	fence  store.Fence
 }
 
-// forget lets the next commit read which partitions there are.
-func (c *catalogue) forget() {
+// forget makes the next commit read which partitions there are.
+func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known = nil
 	c.doubts++
 }
 
-func (c *catalogue) hold(f store.Fence) {
+// hold sets the fence. Another owner may have changed the partitions before.
+func (c *catalog) hold(f store.Fence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fence, c.known = f, nil
@@ -161,7 +161,7 @@ func (c *catalogue) hold(f store.Fence) {
 }
 
 // read returns the partitions; ask reads them if they are not known.
-func (c *catalogue) read(ask sqltext.Query) (partitions, error) {
+func (c *catalog) read(ask sqltext.Query) (partitions, error) {
 	c.mu.Lock()
 	known, doubts := c.known, c.doubts
 	c.mu.Unlock()
@@ -210,8 +210,8 @@ func (db *db) need(ask sqltext.Query, b *store.Batch) (partitions, error) {
 	return lacks, nil
 }
 
-// rename gives partitions other names: the usual one may be that of a table which somebody
-// detached to keep it.
+// rename appends the number of a try to the names of partitions: the usual one may be that of
+// a table which somebody detached to keep it.
 func (lacks partitions) rename(try int) {
 	for _, list := range lacks {
 		for i := range list {
@@ -232,7 +232,7 @@ func (lacks partitions) queueMissing(p *statements) {
 }
 
 // made notes partitions that a commit created.
-func (c *catalogue) made(lacks partitions) {
+func (c *catalog) made(lacks partitions) {
 	if len(lacks) == 0 {
 		return
 	}
@@ -241,10 +241,7 @@ func (c *catalogue) made(lacks partitions) {
 	if c.known == nil {
 		return
 	}
-	next := partitions{}
-	for table, list := range c.known {
-		next[table] = list
-	}
+	next := maps.Clone(c.known)
 	for table, list := range lacks {
 		next[table] = slices.Concat(next[table], list)
 		sortByTime(next[table])
@@ -261,8 +258,9 @@ const (
 	longestChange = 5 * time.Second
 )
 
-// guarded runs statements in one transaction if this owner still has the cell; commits wait
-// meanwhile. All of it is sent at once: the database never waits for this program inside it.
+// guarded runs statements in one transaction if this owner still has the cell. Commits wait
+// until it has ended. All of it is sent at once: the database never waits for this program
+// inside it.
 func (db *db) guarded(ctx context.Context, texts ...string) error {
 	db.parted.mu.Lock()
 	f := db.parted.fence

@@ -483,7 +483,7 @@ func TestPartitions_FillEmpty(t *testing.T) {
 }
 
 // A commit that reads which partitions there are, while some are dropped, does not fail.
-func TestPartitions_DroppedMeanwhile(t *testing.T) {
+func TestPartitions_ReadWhileDropped(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
 	var dropping sync.WaitGroup

@@ -54,7 +54,7 @@ type db struct {
 	settled *string       // the columns that all rows have, as last read; nil if unknown
 
 	packs  atomic.Bool // the cell's level allows packed documents
-	parted catalogue
+	parted catalog
 }
 
 func dialect() sqltext.Dialect {

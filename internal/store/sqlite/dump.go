@@ -25,7 +25,7 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 
 // anywhere is what Fill does before it stores a packed item: tables of SQLite have no
 // partitions.
-func anywhere(string, time.Time) error { return nil }
+func anywhere(string, time.Duration, time.Time) error { return nil }
 
 // Backup writes the database to a new file, over a separate connection, even while it
 // is in use. The file is synced before Backup returns.

@@ -304,8 +304,8 @@ func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error
 }
 
 // Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already. before
-// is called before an item is stored in a table of packed documents.
-func (c Cell) Fill(query Query, exec Exec, before func(table string, at time.Time) error, items func(add func(store.Item) error) (store.State, error)) error {
+// is called before an item is stored in a table of packed documents, which has a retention.
+func (c Cell) Fill(query Query, exec Exec, before func(table string, retention time.Duration, at time.Time) error, items func(add func(store.Item) error) (store.State, error)) error {
 	parts := c.parts()
 	for _, p := range parts {
 		full := func(Row) error { return fmt.Errorf("%w: table %s has rows", store.ErrNotEmpty, p.name) }
@@ -316,7 +316,7 @@ func (c Cell) Fill(query Query, exec Exec, before func(table string, at time.Tim
 	state, err := items(func(it store.Item) error {
 		p, err := partOf(parts, it)
 		if err == nil && p.packed {
-			err = before(p.name, it.Time)
+			err = before(p.name, p.retention, it.Time)
 		}
 		if err == nil {
 			_, err = exec(p.insert(), p.values(it)...)
