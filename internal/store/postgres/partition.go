@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -107,7 +108,8 @@ const listPartitions = `SELECT p.relname::text, c.relname::text, pg_get_expr(c.r
 	FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid JOIN pg_class AS p ON p.oid = i.inhparent
 	WHERE p.relnamespace = to_regnamespace(quote_ident(current_schema())) AND p.relkind = 'p' AND c.relkind = 'r'`
 
-// readPartitions reads which tables have which partitions, in the order of time.
+// readPartitions reads which tables have which partitions, in the order of time. It is not
+// prepared, which would cost the first commit of an owner an additional round trip.
 func readPartitions(ask sqltext.Query) (partitions, error) {
 	all := partitions{}
 	err := ask(func(row sqltext.Row) error {
@@ -122,7 +124,7 @@ func readPartitions(ask sqltext.Query) (partitions, error) {
 		p, err := partitionOf(name, *bounds)
 		all[table] = append(all[table], p)
 		return err
-	}, listPartitions)
+	}, listPartitions, pgx.QueryExecModeExec)
 	if err != nil {
 		return nil, fmt.Errorf("read partitions: %w", err)
 	}

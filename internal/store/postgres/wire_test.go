@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -94,22 +95,30 @@ func (c *counter) since() int {
 }
 
 // TestCommit_RoundTrips: the first commits on a connection take one round trip, like
-// all others, and so does one that is refused.
+// all others, and so does one that is refused. The first that packs takes one more.
 func TestCommit_RoundTrips(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.URL(t)
 	cell := pgtest.Cell(t, direct)
 	wire := count(t, direct)
 	first := openBook(t, wire.URL, cell)
-	for _, text := range []string{"one", "two"} {
+	commit := func(text string, want int) {
+		t.Helper()
 		wire.since()
 		if err := first.addOnce(t, text); err != nil {
 			t.Fatal(err)
 		}
-		if n := wire.since(); n != 1 {
-			t.Errorf("the commit of %s took %d round trips, want 1", text, n)
+		if n := wire.since(); n != want {
+			t.Errorf("the commit of %s took %d round trips, want %d", text, n, want)
 		}
 	}
+	commit("one", 1)
+	commit("two", 1)
+	if err := first.Raise(t.Context(), feature.Packed); err != nil {
+		t.Fatal(err)
+	}
+	commit("three", 2) // it reads which partitions there are
+	commit("four", 1)
 	second := openBook(t, direct, cell)
 	wire.since()
 	if err := first.addOnce(t, "ghost"); err == nil {
@@ -121,11 +130,11 @@ func TestCommit_RoundTrips(t *testing.T) {
 	if n := wire.since(); n != 3 {
 		t.Errorf("the refused commit took %d round trips, want 3 with those that find the cell taken", n)
 	}
-	if err := second.addOnce(t, "three"); err != nil {
+	if err := second.addOnce(t, "five"); err != nil {
 		t.Fatal(err)
 	}
-	if n := second.words.Len(second.View()); n != 3 {
-		t.Errorf("%d words, want 3", n)
+	if n := second.words.Len(second.View()); n != 5 {
+		t.Errorf("%d words, want 5", n)
 	}
 }
 
