@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -28,18 +30,30 @@ func (r *replica) measureLevel(metrics prometheus.Registerer) {
 	gauge("muster_feature_level_known", "The highest feature level that this program knows.", feature.Known)
 }
 
+// raiseAgain is how long after an error, which an operator may have to mend, raising the feature
+// level is tried again.
+const raiseAgain = time.Minute
+
 // raiseLevel raises the cell's feature level whenever all its nodes know a higher one, until
 // ctx ends.
 func (r *replica) raiseLevel(ctx context.Context) {
+	keepRaising(ctx, r.log, r.member.keeper.Agreed, r.domain.store.Raise)
+}
+
+// keepRaising raises the feature level to each that is agreed. After an error it tries again.
+func keepRaising(ctx context.Context, log *slog.Logger, agreed func() (feature.Level, <-chan struct{}), raise func(context.Context, feature.Level) error) {
 	for {
-		agreed, changed := r.member.keeper.Agreed()
-		if err := r.domain.store.Raise(ctx, agreed); err != nil && ctx.Err() == nil {
-			r.log.Error("the feature level stays until another node owns the cell", "error", err)
+		level, changed := agreed()
+		var again <-chan time.Time
+		if err := raise(ctx, level); err != nil && ctx.Err() == nil {
+			log.Error("the feature level stays as it is, trying again", "pause", raiseAgain, "error", err)
+			again = time.After(raiseAgain)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
+		case <-again:
 		}
 	}
 }

@@ -169,7 +169,13 @@ func (db *db) Level(ctx context.Context) (feature.Level, error) {
 }
 
 // Raise raises the feature level. It need not be one transaction: the release is stored first.
+// The error is that of checkRole if commits could not create partitions.
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
+	if level >= feature.Packed {
+		if err := db.checkRole(ctx); err != nil {
+			return err
+		}
+	}
 	err := db.Cell.Raise(db.exec(ctx), level)
 	if err == nil && level >= feature.Packed {
 		db.packs.Store(true)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -136,6 +137,22 @@ func readPartitions(ask sqltext.Query) (partitions, error) {
 
 func sortByTime(list []partition) {
 	slices.SortFunc(list, func(a, b partition) int { return a.from.Compare(b.from) })
+}
+
+// checkRole returns an error if this program's role may not create partitions.
+func (db *db) checkRole(ctx context.Context) error {
+	var role string
+	var may bool
+	_, err := again(func() (struct{}, error) {
+		return struct{}{}, db.reader.QueryRow(ctx, `SELECT quote_ident(current_user), has_schema_privilege(to_regnamespace($1), 'CREATE') AND NOT EXISTS (
+			SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))`,
+			db.space).Scan(&role, &may)
+	})
+	if err != nil || may {
+		return err
+	}
+	return fmt.Errorf("from feature level %d on, commits create partitions: the role %[2]s must be allowed to create tables in the schema %[3]s and own those in it; "+
+		"run ALTER SCHEMA %[3]s OWNER TO %[2]s, and ALTER TABLE … OWNER TO %[2]s for each table, or connect as their owner", feature.Packed, role, db.space)
 }
 
 // catalog is what this owner knows of the partitions, and under which fence it writes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -437,6 +438,54 @@ func TestPartitions_Published(t *testing.T) {
 	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
 	if err != nil || len(docs) != 1 {
 		t.Errorf("%d rows, %v; want 1", len(docs), err)
+	}
+}
+
+// The level is not raised if commits could not create partitions afterwards.
+func TestPartitions_RoleOwnsNothing(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.run(t, l.admin, `UPDATE "muster_schema" SET "version" = 3`)
+	role := "writer_" + l.cell
+	l.run(t, l.admin, "CREATE ROLE "+role)
+	t.Cleanup(func() {
+		if _, err := l.admin.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
+			t.Error(err)
+		}
+	})
+	l.run(t, l.admin, fmt.Sprintf(`GRANT USAGE ON SCHEMA "muster_%[1]s" TO %[2]s; GRANT ALL ON ALL TABLES IN SCHEMA "muster_%[1]s" TO %[2]s`, l.cell, role))
+	at, err := url.Parse(l.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := at.Query()
+	as.Set("role", role)
+	at.RawQuery = as.Encode()
+	l.url = at.String()
+	l.open(t, "second")
+	for _, lacking := range []string{
+		`GRANT SELECT ON "account" TO ` + role, // changes nothing
+		fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role),
+		`ALTER TABLE "account_packed" OWNER TO ` + role,
+		fmt.Sprintf(`ALTER TABLE "booking_packed" OWNER TO %[2]s; REVOKE CREATE ON SCHEMA "muster_%[1]s" FROM %[2]s`, l.cell, role),
+	} {
+		l.run(t, l.admin, lacking)
+		if err := l.db.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "OWNER TO "+role) {
+			t.Errorf("raised after %s: %v", lacking, err)
+		}
+	}
+	var level feature.Level
+	if err := l.admin.QueryRow(t.Context(), `SELECT "version" FROM "muster_schema"`).Scan(&level); err != nil || level != 3 {
+		t.Errorf("the level is %d, %v; want 3", level, err)
+	}
+	l.end(t, "a", midnight)
+	l.run(t, l.admin, fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role))
+	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t, "b", midnight)
+	if n := l.count(t); n != 2 {
+		t.Errorf("%d rows, want 2", n)
 	}
 }
 
