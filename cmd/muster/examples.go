@@ -44,7 +44,8 @@ var examples = map[string][]usage.Example{
 		{Line: "muster simulate --ruleset rules.json --players players.yaml", Does: "Play an hour of matchmaking"},
 		{Line: "muster simulate --ruleset rules.json --players players.yaml --seeds 20", Does: "Play it 20 times, to tell what is chance"},
 		{Line: "muster simulate --compare old.json new.json --players players.yaml", Does: "Compare two rule sets on the same players"},
-		{Line: "muster simulate --ruleset rules.json --players players.yaml -o html --out report.html", Does: "Write a page with pictures"},
+		{Line: "muster simulate --ruleset rules.json --players players.yaml --open", Does: "See the report as a page with charts, in the browser"},
+		{Line: "muster simulate --ruleset rules.json --players players.yaml -o html --out report.html", Does: "Write that page to a file"},
 	},
 	"wrap": {{Line: "muster wrap -- ./server --port {{.GamePort}}", Does: "Start in a build's launch script, in place of the program"}},
 

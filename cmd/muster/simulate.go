@@ -31,6 +31,7 @@ type simulateCommand struct {
 	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
 	Output  string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
 	Out     string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
+	Open    bool          `help:"Write the report as a page, to --out or a temporary file, and open it in the browser."`
 }
 
 // pair is a flag of two file names.
@@ -73,7 +74,7 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 			return err
 		}
 		c.note(t, begun, both.Played)
-		return c.write(t.out, both)
+		return c.show(t, both)
 	}
 	var err error
 	if options.RuleSet, err = readRuleSet(c.Ruleset); err != nil {
@@ -95,7 +96,7 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 		played = r.Seeds.Played
 	}
 	c.note(t, begun, played)
-	return c.write(t.out, r)
+	return c.show(t, r)
 }
 
 // usualSeeds is how often a comparison plays.
@@ -143,6 +144,8 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 		return o, errors.New("one of --ruleset FILE and --compare A B is required")
 	case c.Seeds < 0 || c.Seeds > sim.MaxRuns:
 		return o, fmt.Errorf("--seeds must be from 1 to %d", sim.MaxRuns)
+	case c.Open && c.Output == "json":
+		return o, errors.New("--open shows a page, which JSON is not: leave out --open, or -o json (MUSTER_OUTPUT)")
 	case c.Players == "" && c.Trace == "":
 		return o, errors.New("--players SPEC or --trace FILE is required")
 	}
@@ -197,6 +200,36 @@ func readRuleSet(file string) (*ruleset.RuleSet, error) {
 		return nil, fmt.Errorf("%s is no rule set: %w", file, err)
 	}
 	return rs, nil
+}
+
+// show writes a report, and opens it in the browser if that is asked for.
+func (c *simulateCommand) show(t *streams, r report) (err error) {
+	if !c.Open {
+		return c.write(t.out, r)
+	}
+	if c.Out == "" {
+		if c.Out, err = emptyFile(); err != nil {
+			return err
+		}
+	}
+	c.Output = "html"
+	if err := c.write(t.out, r); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.out, "The report is in", c.Out)
+	if err := terminal.OpenFile(c.Out); err != nil {
+		fmt.Fprintf(t.err, "It was not opened: %v. Open the file in a browser.\n", err)
+	}
+	return nil
+}
+
+// emptyFile makes a temporary file for a page, and returns its path.
+func emptyFile() (string, error) {
+	f, err := os.CreateTemp("", "muster-simulate-*.html")
+	if err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	return f.Name(), f.Close()
 }
 
 // write writes a report in the requested format.
