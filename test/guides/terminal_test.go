@@ -84,6 +84,23 @@ func (d *desk) link(to, name string) {
 	}
 }
 
+// write writes a file, and read reads one, in the reader's folder.
+func (d *desk) write(name, text string) {
+	d.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *desk) read(name string) string {
+	d.Helper()
+	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		d.Fatal(err)
+	}
+	return string(text)
+}
+
 // server types a block that starts Muster, and returns when a game server of the block is
 // ready. Later blocks find this Muster.
 func (d *desk) server(text string) *node.Events {

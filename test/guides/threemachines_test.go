@@ -77,13 +77,6 @@ func TestThreeMachines(t *testing.T) {
 	}
 }
 
-func (m *machines) write(name, text string) {
-	m.Helper()
-	if err := os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o644); err != nil {
-		m.Fatal(err)
-	}
-}
-
 // serve starts the server, and waits until it is ready.
 func (m *machines) serve(text string) {
 	m.Helper()
