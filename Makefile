@@ -43,11 +43,20 @@ help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
 		while IFS='|' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
 
+# compiled is `go build` that counts what it compiles: on a fresh clone that takes minutes. What
+# else it prints, such as errors and what it downloads, is shown as it is.
+define compiled
+	all="$$(go list -deps $(1) | wc -l)"; CGO_ENABLED=0 go build -v -ldflags '$(small)' -o $(2) $(1) 2>&1 | { n=0; while IFS= read -r line; do \
+		if [[ ! "$$line" =~ ^[A-Za-z0-9._/~-]+$$ ]]; then echo "$$line" >&2; continue; fi; \
+		n=$$((n + 1)); if [ -t 2 ]; then printf '\r%s: %d of %d packages compiled' $(2) $$n $$all >&2; elif [ $$((n % 100)) = 0 ]; then echo "$(2): $$n of $$all packages compiled" >&2; fi; \
+		done; [ ! -t 2 ] || [ $$n = 0 ] || echo >&2; }
+endef
+
 # Static, as they are shipped: tests put them into containers.
 .PHONY: build
 build: ## build bin/muster and the demo game, bin/arena
-	CGO_ENABLED=0 go build -ldflags '$(small)' -o bin/muster ./cmd/muster
-	CGO_ENABLED=0 go build -ldflags '$(small)' -o bin/arena ./examples/arena
+	@$(call compiled,./cmd/muster,bin/muster)
+	@$(call compiled,./examples/arena,bin/arena)
 
 .PHONY: muster-kubernetes
 muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes cluster
@@ -70,9 +79,22 @@ image: ## make the container image for amd64 and arm64: bin/image/muster.tar (PU
 snapshot: ## build all files of a release in dist, publishing nothing, and try them
 	@mkdir -p bin; cd tools/goreleaser && GOWORK=off go build -ldflags '$(small)' -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2
 	bin/goreleaser release --snapshot --clean --parallelism 1 $(ARGS)
-	$(own_temp); export MUSTER_DIST="$$PWD/dist" MUSTER_DEB="$$(ls "$$PWD"/dist/*_"$$(go env GOARCH)".deb)" \
-		MUSTER_BIN="$$(ls "$$PWD"/dist/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/dist/arena_linux_"$$(go env GOARCH)"_*/arena)"; \
-	{ $(go_test) -count=1 ./test/install || true; } | $(count)
+	$(MAKE) dist-test
+
+.PHONY: dist-test
+dist-test: ## try the files of a release in dist: on clean machines, as packages, in QEMU and Wine
+	$(own_temp); cd dist; export MUSTER_DIST="$$PWD" MUSTER_DEB="$$(ls "$$PWD"/*_"$$(go env GOARCH)".deb)" \
+		MUSTER_BIN="$$(ls "$$PWD"/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/arena_linux_"$$(go env GOARCH)"_*/arena)" \
+		MUSTER_ARM64_BIN="$$(ls "$$PWD"/muster_linux_arm64_*/muster)" MUSTER_EXE="$$(ls "$$PWD"/muster_windows_amd64_*/muster.exe)" ARENA_EXE="$$(ls "$$PWD"/arena_windows_amd64_*/arena.exe)"; \
+	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; } | $(count)
+
+.PHONY: foreign
+foreign: build ## run the programs for arm64 and Windows in QEMU and Wine
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -ldflags '$(small)' -o bin/foreign/ ./cmd/muster
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '$(small)' -o bin/foreign/ ./cmd/muster ./examples/arena
+	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_ARM64_BIN="$$PWD/bin/foreign/muster" \
+		MUSTER_EXE="$$PWD/bin/foreign/muster.exe" ARENA_EXE="$$PWD/bin/foreign/arena.exe"; \
+	{ $(go_test) -count=1 ./test/foreign || true; } | $(count)
 
 .PHONY: run
 run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)

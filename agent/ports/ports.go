@@ -20,7 +20,7 @@ var ErrNone = errors.New("no port is free")
 
 // Range assigns the ports From to To, in turn. Use New to create one.
 type Range struct {
-	bindable func(port int) bool
+	bind func(port int) error // reports why a port cannot be bound
 
 	mu       sync.Mutex
 	from, to int
@@ -31,7 +31,7 @@ type Range struct {
 
 // New returns a Range of the ports from to to, both included.
 func New(from, to int) (*Range, error) {
-	r := &Range{bindable: bindable, taken: map[int]bool{}, resting: map[int]time.Time{}}
+	r := &Range{bind: bind, taken: map[int]bool{}, resting: map[int]time.Time{}}
 	if err := r.Move(from, to); err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func (r *Range) Move(from, to int) error {
 }
 
 // Take returns a port that can be bound now, for UDP and for TCP. Its error wraps ErrNone
-// and says how many ports other programs hold.
+// and says how many ports cannot be bound, and why not the last of them.
 func (r *Range) Take(now time.Time) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clashes := 0
+	refused, why := 0, error(nil)
 	for range r.to - r.from + 1 {
 		port := r.next
 		if r.next++; r.next > r.to {
@@ -65,16 +65,20 @@ func (r *Range) Take(now time.Time) (int, error) {
 		if r.taken[port] || now.Before(r.resting[port]) {
 			continue
 		}
-		if !r.bindable(port) {
-			clashes++
+		if err := r.bind(port); err != nil {
+			refused, why = refused+1, err
 			continue
 		}
 		delete(r.resting, port)
 		r.taken[port] = true
 		return port, nil
 	}
-	return 0, fmt.Errorf("ports %d to %d: %w (%d ours, %d resting, %d held by other programs)",
-		r.from, r.to, ErrNone, len(r.taken), r.restingAt(now), clashes)
+	err := fmt.Errorf("ports %d to %d: %w (%d ours, %d resting, %d refused by the system)",
+		r.from, r.to, ErrNone, len(r.taken), r.restingAt(now), refused)
+	if why != nil {
+		err = fmt.Errorf("%w; the last: %w", err, why)
+	}
+	return 0, err
 }
 
 func (r *Range) restingAt(now time.Time) int {
@@ -104,17 +108,17 @@ func (r *Range) Release(port int, now time.Time) {
 	}
 }
 
-// bindable reports whether a port can be bound on all addresses, as a game would.
-func bindable(port int) bool {
+// bind binds a port on all addresses, as a game would, and gives it back.
+func bind(port int) error {
 	at := netip.AddrPortFrom(netip.IPv4Unspecified(), uint16(port))
 	udp, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
 	if err != nil {
-		return false
+		return err
 	}
 	defer udp.Close()
 	tcp, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(at))
 	if err != nil {
-		return false
+		return err
 	}
-	return tcp.Close() == nil
+	return tcp.Close()
 }

@@ -102,12 +102,9 @@ func TestScript(t *testing.T) {
 
 // The script installs from the folder of a release that was built here.
 func TestScript_Release(t *testing.T) {
-	dist := os.Getenv("MUSTER_DIST")
-	if dist == "" {
-		t.Skip("MUSTER_DIST does not name the folder of a release: make snapshot runs this")
-	}
+	release := dist(t)
 	dir := filepath.Join(t.TempDir(), "bin")
-	out, ok := script(t, "file://"+dist, dir)
+	out, ok := script(t, "file://"+release, dir)
 	if !ok || !strings.Contains(out, "muster v") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("it does not install:\n%s", out)
 	}

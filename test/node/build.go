@@ -18,13 +18,17 @@ import (
 )
 
 // Upload creates a build from programs on the Muster at a base URL, as AWS's CLI does,
-// and returns its id once the build is READY.
-func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[string][]byte) (buildID string, err error) {
+// and returns its id once the build is READY. It is for Linux, unless it is changed.
+func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[string][]byte, change ...func(*gamelift.CreateBuildInput)) (buildID string, err error) {
 	archive, err := archived(programs)
 	if err != nil {
 		return "", err
 	}
-	made, err := c.CreateBuild(ctx, &gamelift.CreateBuildInput{Name: aws.String("uploaded"), OperatingSystem: types.OperatingSystemAmazonLinux2023})
+	in := &gamelift.CreateBuildInput{Name: aws.String("uploaded"), OperatingSystem: types.OperatingSystemAmazonLinux2023}
+	for _, f := range change {
+		f(in)
+	}
+	made, err := c.CreateBuild(ctx, in)
 	if err != nil {
 		return "", err
 	}
