@@ -39,6 +39,8 @@ func Run(ctx context.Context, o Options) error {
 		select {
 		case <-o.Hangup:
 			a.Reload(ctx)
+		case <-o.Compare:
+			a.CheckStandbys()
 		case <-ctx.Done():
 			waiting = false
 		case <-a.Done():

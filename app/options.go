@@ -182,6 +182,8 @@ type Options struct {
 	// Hangup makes Run read certificates and files again. nil: it never does, except for
 	// certificates, which are watched.
 	Hangup <-chan os.Signal
+	// Compare makes Run call CheckStandbys. nil: it never does.
+	Compare <-chan os.Signal
 
 	// Audit says which requests are recorded in the audit log, and how long it is kept.
 	// Default: all but game traffic, for 90 days.

@@ -35,6 +35,7 @@ type replica struct {
 
 	standing    context.Context // canceled when the replica shall end
 	endStanding context.CancelFunc
+	compare     chan struct{} // has the state of a standby compared with the database's
 	over        chan struct{} // closed when the replica cannot go on, or shall make room for another
 	overOnce    sync.Once
 	failed      error        // why it cannot go on; may be read once over is closed
@@ -52,7 +53,7 @@ type replica struct {
 // newReplica returns a replica for the options of a region; nothing runs yet and no database
 // is used.
 func newReplica(a *App, o *Options) (*replica, error) {
-	r := &replica{opts: o, node: a, log: o.Logger, registry: prometheus.NewRegistry(), requests: newRequests(), over: make(chan struct{})}
+	r := &replica{opts: o, node: a, log: o.Logger, registry: prometheus.NewRegistry(), requests: newRequests(), compare: make(chan struct{}, 1), over: make(chan struct{})}
 	r.metrics = r.registry
 	if o.several() {
 		r.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"region": o.Region}, r.registry)

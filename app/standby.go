@@ -28,8 +28,22 @@ func (r *replica) follow() {
 	r.health.follows.Store(true)
 	b.measure(r.metrics)
 	r.running.Go(func() { r.domain.store.Follow(r.standing) })
-	if every := r.opts.StandbyCheck; every > 0 {
-		r.running.Go(func() { b.keepChecking(r.standing, every) })
+	r.running.Go(func() { b.keepChecking(r.standing, r.opts.StandbyCheck, r.compare) })
+}
+
+// CheckStandbys has the state that this node keeps in memory for each region that another one
+// owns compared with the database's, and the outcome logged.
+func (a *App) CheckStandbys() {
+	for _, g := range a.regions {
+		r := g.now.Load()
+		if r.owns() || !r.health.follows.Load() {
+			r.log.Info("no state to compare with the database's: this server owns it, or keeps none in memory", "region", g.name)
+			continue
+		}
+		select {
+		case r.compare <- struct{}{}:
+		default: // it is about to be compared
+		}
 	}
 }
 
@@ -44,15 +58,21 @@ func (b *standby) measure(metrics prometheus.Registerer) {
 		func(store.Standby) float64 { return either(b.differs.Load()) })
 }
 
-// keepChecking compares the state with the database's until ctx ends or the node takes over.
-func (b *standby) keepChecking(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+// keepChecking compares the state with the database's as often as every, which may be 0, and
+// whenever it is asked to, until ctx ends or the node takes over.
+func (b *standby) keepChecking(ctx context.Context, every time.Duration, asked <-chan struct{}) {
+	var due <-chan time.Time
+	if every > 0 {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		due = tick.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-due:
+		case <-asked:
 		}
 		if b.store.View() != nil { // it is the owner's
 			return
@@ -65,7 +85,9 @@ func (b *standby) check(ctx context.Context) {
 	err := b.store.CheckFollowed(ctx)
 	var differs *store.DiffersError
 	switch {
-	case ctx.Err() != nil || errors.Is(err, store.ErrCold):
+	case ctx.Err() != nil:
+	case errors.Is(err, store.ErrCold):
+		b.log.Info("the state is not in memory yet, and was not compared with the database's")
 	case errors.As(err, &differs):
 		b.differs.Store(true)
 		b.log.Error("the state in memory is not the database's, and is read again; please report this", "difference", err)

@@ -38,6 +38,14 @@ func TestPostgres_WarmStandby(t *testing.T) {
 	}
 	call(t, second, "CreateLocation", map[string]any{"LocationName": "custom-after"})
 	log.await(t, `msg="the state in memory is the database's"`)
+	asked := newScreen()
+	third := start(t, func(c *app.Options) { *c = o; c.Logger = messagesOnly(asked) })
+	asked.await(t, `msg="the state is in memory, ready to take over"`)
+	third.CheckStandbys()
+	asked.await(t, `msg="the state in memory is the database's"`)
+	if err := third.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

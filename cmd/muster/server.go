@@ -165,7 +165,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 		return o, err
 	}
 	o.Players, o.Sinks, o.AuditSinkSecret, o.Prices = files.Players, files.Sinks, files.AuditSinkSecret, files.Prices
-	o.Reread, o.Hangup = reread, hangups()
+	o.Reread, o.Hangup, o.Compare = reread, hangups(), comparisons()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.PreferRegions = f.Prefer

@@ -13,6 +13,9 @@ import (
 // nothing.
 func hangups() <-chan os.Signal { return received(syscall.SIGHUP) }
 
+// comparisons is like hangups for SIGUSR1.
+func comparisons() <-chan os.Signal { return received(syscall.SIGUSR1) }
+
 // replacements is like hangups for the signals at which an agent replaces itself: SIGHUP
 // and SIGUSR2.
 func replacements() <-chan os.Signal { return received(syscall.SIGHUP, syscall.SIGUSR2) }

@@ -312,7 +312,7 @@ func lives(pid int) bool {
 	return !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), ") Z")
 }
 
-// On SIGHUP a server reloads its certificate, and nothing ends.
+// On SIGHUP a server reloads its certificate, and nothing ends, nor does it on SIGUSR1.
 func TestServer_Hangup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -355,6 +355,10 @@ func TestServer_Hangup(t *testing.T) {
 	until(t, "the log says what is wrong", func() bool {
 		return strings.Contains(server.Log(), "level=ERROR") && strings.Contains(server.Log(), "certificate")
 	})
+	if err := syscall.Kill(server.PID(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the log says that an owner has no state to compare", func() bool { return strings.Contains(server.Log(), "no state to compare") })
 	select {
 	case <-server.Exited():
 		t.Errorf("the server ended:\n%s", server.Log())
