@@ -113,6 +113,9 @@ func run(args []string, t *streams) int {
 		fmt.Fprintln(t.err, helpFor(err))
 		return 2
 	}
+	for _, v := range notRead(parsed) {
+		fmt.Fprintf(t.err, "muster: the variable %s, is not read: give the flag\n", v)
+	}
 	err = parsed.Run(t)
 	var code failed
 	if errors.As(err, &code) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -47,7 +48,32 @@ func everyFlag(n *kong.Node, do func(*kong.Flag)) {
 // setVariable gives a flag its variable, unless it has one or none by its tag.
 func setVariable(f *kong.Flag) {
 	if len(f.Envs) == 0 {
-		f.Envs = []string{"MUSTER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
+		f.Envs = []string{variableOf(f)}
 		f.Tag.Envs = f.Envs
 	}
+}
+
+// variableOf returns the name of the variable that a flag has, if it has one.
+func variableOf(f *kong.Flag) string {
+	return "MUSTER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// notRead returns the variables that are set as if they set a flag of the command that was
+// typed, which has none: "MUSTER_FLEET, for --fleet". Those that have a meaning with another
+// command are not among them.
+func notRead(k *kong.Context) (all []string) {
+	meant := map[string]bool{}
+	everyFlag(k.Model.Node, func(f *kong.Flag) {
+		for _, v := range f.Envs {
+			meant[v] = true
+		}
+	})
+	for n := k.Selected(); n != nil && n.Parent != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			if v := variableOf(f); os.Getenv(v) != "" && !meant[v] {
+				all = append(all, v+", for --"+f.Name)
+			}
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,24 @@ func TestOutput_IsNoFile(t *testing.T) {
 	for _, line := range []string{"simulate --output report.html", "tickets export mm -o trace.jsonl", "tickets export mm --output trace.jsonl"} {
 		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 2 || !strings.Contains(stderr, "--out FILE") {
 			t.Errorf("%s: %d %s", line, code, stderr)
+		}
+	}
+}
+
+// A variable that looks as if it set a flag does not stay unread in silence. One that another
+// command has is left to that.
+func TestVariables_NotRead(t *testing.T) {
+	t.Setenv("MUSTER_FLEET", "live")
+	t.Setenv("MUSTER_NAME", "machine-1")
+	t.Setenv("MUSTER_SEED", "7")
+	t.Setenv("MUSTER_VERSION", "0.1.0") // of the installing script
+	_, _, stderr := typed(t, t.Context(), "sessions", "--endpoint", "http://127.0.0.1:1")
+	if want := "muster: the variable MUSTER_FLEET, for --fleet, is not read: give the flag\n"; !strings.HasPrefix(stderr, want) || strings.Count(stderr, "not read") != 1 {
+		t.Errorf("muster sessions says %q, want first %q", stderr, want)
+	}
+	for _, line := range []string{"queues --endpoint http://127.0.0.1:1", "login http://127.0.0.1:1 --credentials " + os.DevNull} {
+		if _, _, stderr := typed(t, t.Context(), strings.Fields(line)...); strings.Contains(stderr, "not read") {
+			t.Errorf("muster %s says %q", line, stderr)
 		}
 	}
 }
