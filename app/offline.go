@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"path/filepath"
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/audit"
@@ -19,12 +21,18 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
+// nameStore is what to do if the state is not in a data directory.
+const nameStore = "its PostgreSQL with --store"
+
 // Backup writes the state of a region to a new file, a SQLite database; a server may be running on
 // it. It does not contain the master key, which must be kept as well.
 func Backup(ctx context.Context, o Options, file string) error {
 	d, err := inspect(&o, o.driver)
 	if err != nil {
 		return err
+	}
+	if err := o.fileExists(nameStore); err != nil {
+		return fmt.Errorf("back up: %w", err)
 	}
 	return backup.Write(ctx, d.store, o.driver(), file)
 }
@@ -73,6 +81,11 @@ func Verify(ctx context.Context, o Options, file string) (store.Report, error) {
 	d, err := inspect(&o, driver)
 	if err != nil {
 		return store.Report{}, err
+	}
+	if file == "" {
+		if err := o.fileExists(nameStore); err != nil {
+			return store.Report{}, fmt.Errorf("verify: %w", err)
+		}
 	}
 	report, err := d.store.Verify(ctx)
 	if err != nil || len(report.Problems) > 0 {
@@ -191,12 +204,21 @@ func (o *Options) stateExists(ctx context.Context, stopped bool) error {
 	if _, err := os.Stat(o.file("node.id")); err == nil {
 		return fmt.Errorf("data directory %s belongs to a server on PostgreSQL, which has the state: say --store postgres://…, or leave --offline out to ask a running server", o.DataDir)
 	}
-	if _, err := os.Stat(o.file("muster.db")); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("data directory %s holds no state: name the server's with --data, or leave --offline out to ask a running server", o.DataDir)
-	} else if err != nil {
-		return err
+	return o.fileExists("leave --offline out to ask a running server")
+}
+
+// fileExists returns an error if the state is to be in a data directory that has none. or is
+// what the caller can do besides naming another directory.
+func (o *Options) fileExists(or string) error {
+	if o.Store == "memory" || o.usesPostgres() {
+		return nil
 	}
-	return nil
+	dir := cmp.Or(o.directory, o.DataDir)
+	_, err := os.Stat(filepath.Join(dir, "muster.db"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data directory %s holds no state: name the server's with --data, or %s", dir, or)
+	}
+	return err
 }
 
 // RoundTrip answers a request as the administrators' door of a running server does

@@ -285,6 +285,13 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 	if code, _, stderr := typed(t, t.Context(), "admin", "restore", backup, "--data", data); code != 1 || stderr == "" {
 		t.Errorf("restore over a state: %d %q", code, stderr)
 	}
+	none := filepath.Join(t.TempDir(), "none")
+	for _, args := range [][]string{{"backup", filepath.Join(t.TempDir(), "none.db")}, {"verify"}} {
+		code, _, stderr := typed(t, t.Context(), append(append([]string{"admin"}, args...), "--data", none)...)
+		if code != 1 || !strings.Contains(stderr, none+" holds no state: name the server's with --data") {
+			t.Errorf("%s where there is nothing: %d %q", args[0], code, stderr)
+		}
+	}
 }
 
 func TestCompletion(t *testing.T) {
