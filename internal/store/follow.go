@@ -41,7 +41,7 @@ type Standby struct {
 var ErrCold = errors.New("the state has not been read yet")
 
 // Follow keeps the state in memory, and up to date, until ctx ends, Open needs it, or the
-// store is closed. Other nodes may own the cell meanwhile. If the database cannot tell what
+// store is closed. Other nodes may own the cell. If the database cannot tell what
 // has changed, Follow reads everything again.
 func (s *Store) Follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -262,7 +262,7 @@ func (f *follower) finish(ctx context.Context, db DB) (*Snapshot, error) {
 }
 
 // CheckFollowed compares the state that Follow keeps with what a new owner would read from
-// SQL: rows, indexes, sequence and log numbers. The owner may change it meanwhile. If they
+// SQL: rows, indexes, sequence and log numbers. The owner may go on committing. If they
 // differ, the error is a *DiffersError, and what was read is followed from then on.
 func (s *Store) CheckFollowed(ctx context.Context) error {
 	s.mu.Lock()

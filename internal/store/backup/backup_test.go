@@ -78,73 +78,74 @@ func engines(t *testing.T) map[string]func(*testing.T) store.Driver {
 	return all
 }
 
-func TestBackup_AnyEngineToAnyEngine(t *testing.T) {
+// betweenEngines runs a test from and to an empty database of each engine, with a name for a
+// backup.
+func betweenEngines(t *testing.T, test func(t *testing.T, from, to store.Driver, file string)) {
 	t.Parallel()
 	for from, source := range engines(t) {
 		for to, target := range engines(t) {
 			t.Run(from+" to "+to, func(t *testing.T) {
-				driver, file := source(t), filepath.Join(t.TempDir(), "backup.db")
-				s := newShop(driver, false)
-				s.open(t)
-				s.stock(t)
-				if err := backup.Write(t.Context(), newShop(driver, false).Store, driver, file); err != nil {
-					t.Fatal(err)
-				}
-				if err := backup.Write(t.Context(), s.Store, driver, file); err == nil || !strings.Contains(err.Error(), "exists already") {
-					t.Errorf("a second backup to the same file: %v", err)
-				}
-				restored := newShop(target(t), true)
-				if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
-					t.Fatal(err)
-				}
-				if err := backup.Restore(t.Context(), restored.Store, file); !errors.Is(err, store.ErrNotEmpty) {
-					t.Errorf("a second restore: %v", err)
-				}
-				checkRestored(t, restored, s.View().Digest())
+				test(t, source(t), target(t), filepath.Join(t.TempDir(), "backup.db"))
 			})
 		}
 	}
 }
 
+func TestBackup_AnyEngineToAnyEngine(t *testing.T) {
+	betweenEngines(t, func(t *testing.T, from, to store.Driver, file string) {
+		s := newShop(from, false)
+		s.open(t)
+		s.stock(t)
+		if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
+			t.Fatal(err)
+		}
+		if err := backup.Write(t.Context(), s.Store, from, file); err == nil || !strings.Contains(err.Error(), "exists already") {
+			t.Errorf("a second backup to the same file: %v", err)
+		}
+		restored := newShop(to, true)
+		if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
+			t.Fatal(err)
+		}
+		if err := backup.Restore(t.Context(), restored.Store, file); !errors.Is(err, store.ErrNotEmpty) {
+			t.Errorf("a second restore: %v", err)
+		}
+		checkRestored(t, restored, s.View().Digest())
+	})
+}
+
 // TestBackup_BothForms backs up and restores what has ended before and after it was packed.
 func TestBackup_BothForms(t *testing.T) {
-	t.Parallel()
-	for from, source := range engines(t) {
-		for to, target := range engines(t) {
-			t.Run(from+" to "+to, func(t *testing.T) {
-				driver, file := source(t), filepath.Join(t.TempDir(), "backup.db")
-				s := newShop(driver, false)
-				s.open(t)
-				s.end(t, 0, 40)
-				if err := s.Raise(t.Context(), feature.Packed); err != nil {
-					t.Fatal(err)
-				}
-				s.end(t, 30, 100) // some of them again
-				if err := backup.Write(t.Context(), newShop(driver, false).Store, driver, file); err != nil {
-					t.Fatal(err)
-				}
-				restored := newShop(target(t), true) // with a column more
-				if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
-					t.Fatal(err)
-				}
-				report, err := restored.Verify(t.Context())
-				if err != nil || len(report.Problems) > 0 || report.Tables[0].Archived != 100 || report.Logs[0].Entries != 110 {
-					t.Errorf("restored: %+v, %v", report, err)
-				}
-				restored.open(t)
-				for _, i := range []int{7, 35, 99} {
-					found, err := restored.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: code(i)}}, Limit: 10})
-					if err != nil || len(found) != 1 || found[0].ID != fmt.Sprintf("i%03d", i) {
-						t.Errorf("archived %d by a column of the later release: %v, %v", i, found, err)
-					}
-				}
-				sold, err := restored.sales.Read(t.Context(), store.LogQuery{Limit: 1000})
-				if err != nil || len(sold) != 110 || sold[0].Value.ID != "0" || sold[109].Value.ID != "99" {
-					t.Errorf("%d entries, %v", len(sold), err)
-				}
-			})
+	betweenEngines(t, func(t *testing.T, from, to store.Driver, file string) {
+		s := newShop(from, false)
+		s.open(t)
+		s.end(t, 0, 40)
+		if err := s.Raise(t.Context(), feature.Packed); err != nil {
+			t.Fatal(err)
 		}
-	}
+		s.end(t, 30, 100) // some of them again
+		if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
+			t.Fatal(err)
+		}
+		restored := newShop(to, true) // with a column more
+		if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
+			t.Fatal(err)
+		}
+		report, err := restored.Verify(t.Context())
+		if err != nil || len(report.Problems) > 0 || report.Tables[0].Archived != 100 || report.Logs[0].Entries != 110 {
+			t.Errorf("restored: %+v, %v", report, err)
+		}
+		restored.open(t)
+		for _, i := range []int{7, 35, 99} {
+			found, err := restored.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: code(i)}}, Limit: 10})
+			if err != nil || len(found) != 1 || found[0].ID != fmt.Sprintf("i%03d", i) {
+				t.Errorf("archived %d by a column of the later release: %v, %v", i, found, err)
+			}
+		}
+		sold, err := restored.sales.Read(t.Context(), store.LogQuery{Limit: 1000})
+		if err != nil || len(sold) != 110 || sold[0].Value.ID != "0" || sold[109].Value.ID != "99" {
+			t.Errorf("%d entries, %v", len(sold), err)
+		}
+	})
 }
 
 // code returns a long code.

@@ -119,16 +119,24 @@ func (l *ledger) prune(t *testing.T, now time.Time) {
 	}
 }
 
-// count returns how many rows are archived, after it has checked that there are as many entries.
-func (l *ledger) count(t *testing.T) int {
+// expect checks how many rows are archived, and that there are as many entries.
+func (l *ledger) expect(t *testing.T, want int) {
 	t.Helper()
 	where := []store.Eq{{Column: "of", Value: longValue}}
 	docs, err := l.db.Archived(t.Context(), 0, store.Query{Where: where, OrderBy: "key", Limit: 1000})
 	entries, also := l.db.Entries(t.Context(), 0, store.LogQuery{Where: where, Limit: 1000})
-	if err != nil || also != nil || len(docs) != len(entries) {
-		t.Errorf("%d rows and %d entries, %v, %v", len(docs), len(entries), err, also)
+	if err != nil || also != nil || len(docs) != want || len(entries) != want {
+		t.Errorf("%d rows and %d entries, %v, %v; want %d", len(docs), len(entries), err, also, want)
 	}
-	return len(docs)
+}
+
+// expectArchived checks how many rows are archived.
+func (l *ledger) expectArchived(t *testing.T, want int) {
+	t.Helper()
+	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 1000})
+	if err != nil || len(docs) != want {
+		t.Errorf("%d rows, %v; want %d", len(docs), err, want)
+	}
 }
 
 func (l *ledger) partitions(t *testing.T) []string {
@@ -156,13 +164,9 @@ func TestPartitions_Clocks(t *testing.T) {
 	l.end(t, "c", midnight.Add(year+time.Hour))
 	l.end(t, "d", midnight.Add(-year), midnight)
 	l.end(t, "e", midnight.Add(2*time.Hour), midnight.Add(2*time.Hour-time.Millisecond))
-	if n := l.count(t); n != 9 {
-		t.Errorf("%d rows, want 9", n)
-	}
+	l.expect(t, 9)
 	l.prune(t, midnight.Add(3*24*time.Hour))
-	if n := l.count(t); n != 2 {
-		t.Errorf("%d rows after the retention, want the 2 of a year later", n)
-	}
+	l.expect(t, 2)
 	if err := l.db.SetBack(t.Context(), midnight.Add(4*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -184,13 +188,9 @@ func TestPartitions_OtherRetention(t *testing.T) {
 			l.end(t, fmt.Sprint("r", i, "-", hour, "-"), midnight.Add(time.Duration(hour)*time.Hour+time.Duration(i)*17*time.Minute))
 		}
 	}
-	if n := l.count(t); n != 37 {
-		t.Errorf("%d rows, want 37", n)
-	}
+	l.expect(t, 37)
 	l.prune(t, midnight.Add(90*24*time.Hour))
-	if n := l.count(t); n != 0 {
-		t.Errorf("%d rows after all retentions", n)
-	}
+	l.expect(t, 0)
 }
 
 // A reader, such as a backup, delays the drop, and nothing else.
@@ -203,14 +203,10 @@ func TestPartitions_BesideReader(t *testing.T) {
 	l.run(t, l.admin, `LOCK TABLE "account_packed", "booking_packed", "account_archive", "booking" IN ACCESS SHARE MODE`)
 	l.prune(t, later)
 	l.end(t, "new", later) // a new partition waits for no reader
-	if n := l.count(t); n != 2 {
-		t.Errorf("%d rows beside the reader, want 2", n)
-	}
+	l.expect(t, 2)
 	l.run(t, l.admin, "COMMIT")
 	l.prune(t, later)
-	if n := l.count(t); n != 1 {
-		t.Errorf("%d rows after the reader, want 1", n)
-	}
+	l.expect(t, 1)
 }
 
 // An owner that has lost the cell drops nothing, whatever it thinks the time is.
@@ -224,14 +220,10 @@ func TestPartitions_Fenced(t *testing.T) {
 	if _, err := stale.Prune(t.Context(), p); err != nil {
 		t.Error(err)
 	}
-	if n := l.count(t); n != 1 {
-		t.Errorf("%d rows, want 1", n)
-	}
+	l.expect(t, 1)
 	l.end(t, "b", midnight)
 	l.prune(t, midnight.Add(1000*time.Hour))
-	if n := l.count(t); n != 0 {
-		t.Errorf("the owner left %d rows", n)
-	}
+	l.expect(t, 0)
 }
 
 // Partitions that others dropped or made are noticed.
@@ -245,9 +237,7 @@ func TestPartitions_OthersChange(t *testing.T) {
 	l.end(t, "b", midnight.Add(time.Minute))
 	l.run(t, l.admin, `CREATE TABLE "booking_packed_202603010400" PARTITION OF "booking_packed" FOR VALUES FROM ('1772337600000') TO ('1772344800000')`)
 	l.end(t, "c", midnight.Add(5*time.Hour))
-	if n := l.count(t); n != 2 {
-		t.Errorf("%d rows, want 2", n)
-	}
+	l.expect(t, 2)
 }
 
 // A key that is archived again replaces the older row, in whichever partition it is.
@@ -256,10 +246,7 @@ func TestPartitions_Again(t *testing.T) {
 	l := newLedger(t)
 	l.end(t, "a", midnight)
 	l.end(t, "a", midnight.Add(20*time.Hour))
-	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
-	if err != nil || len(docs) != 1 {
-		t.Errorf("%d rows, %v; want 1", len(docs), err)
-	}
+	l.expectArchived(t, 1)
 }
 
 // The database of an earlier release, which has no tables of packed documents, can be
@@ -302,23 +289,10 @@ func TestPartitions_EarlierDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.end(t, "b", midnight)
-	if n := countForms(t, l); n != 2 {
-		t.Errorf("%d rows in both forms, want 2", n)
-	}
+	l.expect(t, 2)
 	l.run(t, l.admin, "COMMIT")
 	l.prune(t, midnight.Add(1000*time.Hour))
-	if n := countForms(t, l); n != 0 {
-		t.Errorf("%d rows after the retention", n)
-	}
-}
-
-func countForms(t *testing.T, l *ledger) int {
-	t.Helper()
-	docs, err := l.db.Archived(t.Context(), 0, store.Query{Where: []store.Eq{{Column: "of", Value: longValue}}, OrderBy: "key", Limit: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(docs)
+	l.expect(t, 0)
 }
 
 // While an owner commits, and drops and creates partitions, its connections are closed again
@@ -435,10 +409,7 @@ func TestPartitions_Published(t *testing.T) {
 	if err := l.db.SetBack(t.Context(), midnight.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
-	if err != nil || len(docs) != 1 {
-		t.Errorf("%d rows, %v; want 1", len(docs), err)
-	}
+	l.expectArchived(t, 1)
 }
 
 // The level is not raised if commits could not create partitions afterwards.
@@ -484,9 +455,7 @@ func TestPartitions_RoleOwnsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.end(t, "b", midnight)
-	if n := l.count(t); n != 2 {
-		t.Errorf("%d rows, want 2", n)
-	}
+	l.expect(t, 2)
 }
 
 // A partition that somebody detached keeps its name, and is in the way of no commit.
@@ -500,9 +469,7 @@ func TestPartitions_Detached(t *testing.T) {
 	}
 	l.end(t, "b", midnight)
 	l.end(t, "c", midnight.Add(time.Minute))
-	if n := l.count(t); n != 2 {
-		t.Errorf("%d rows, want 2", n)
-	}
+	l.expect(t, 2)
 }
 
 // A backup is restored into a cell whose partitions are empty, whatever its times are.
@@ -525,10 +492,7 @@ func TestPartitions_FillEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := l.db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9})
-	if err != nil || len(docs) != 2 {
-		t.Errorf("%d rows, %v; want 2", len(docs), err)
-	}
+	l.expectArchived(t, 2)
 }
 
 // A commit that reads which partitions there are, while some are dropped, does not fail.
