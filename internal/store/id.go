@@ -1,6 +1,10 @@
 package store
 
-import "github.com/google/uuid"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // ID returns a new identifier: the prefix and a version 7 UUID made from Now and
 // Rand. Identifiers of one store sort in the order of creation: the 12 bits after the
@@ -11,6 +15,10 @@ func (tx *Tx) ID(prefix string) string {
 	tx.store.head.ids = clock
 	return prefix + uuidOf(clock, tx.Rand().Uint64()).String()
 }
+
+// lastIDOf returns the clock of the last identifier of a millisecond. Identifiers of a store
+// that is opened again come after it: how many were made in the last one is not stored.
+func lastIDOf(moment time.Time) uint64 { return uint64(max(0, moment.UnixMilli()))<<12 | 0xfff }
 
 // uuidOf lays out a version 7 UUID: 48 bits of milliseconds, the version, 12 bits of
 // counter, the variant, 62 random bits.

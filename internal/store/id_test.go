@@ -3,6 +3,7 @@ package store
 import (
 	"math/bits"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/uuid"
 )
@@ -28,6 +29,39 @@ func TestID_DoesNotTellTheNext(t *testing.T) {
 			t.Fatalf("%s tells %s, which the same command made", ids[0], ids[1])
 		}
 	}
+}
+
+// Identifiers sort in the order of creation also if the store is opened again within a
+// millisecond, or by a node whose clock is behind.
+func TestID_SortsAfterReopening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver, last := NewMemory(), ""
+		for range 2 {
+			s := New(Options{Driver: driver})
+			rows := NewTable(s, TableSpec[string]{Name: "row", Key: func(id *string) string { return *id }})
+			c := NewCommand(s, "one", func(tx *Tx, _ struct{}) (string, error) {
+				id := tx.ID("")
+				rows.Put(tx, &id)
+				return id, nil
+			})
+			if err := s.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				id, err := c.Do(t.Context(), struct{}{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id <= last {
+					t.Errorf("%s follows %s", id, last)
+				}
+				last = id
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // chanceOf returns the 62 random bits of an identifier.

@@ -125,6 +125,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if s.head.clock, err = clockAfter(ctx, db, state.Now); err != nil {
 		return err
 	}
+	s.head.ids = lastIDOf(s.head.clock.last)
 	fence.Seq = state.Fence.Seq
 	s.journal.db, s.journal.fence, s.journal.confirmed = db, fence, max(fence.Seq, confirmed)
 	s.journal.recorder, s.journal.metrics = recorder, newMetrics(s.opts.Registerer, s)
