@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -18,66 +19,67 @@ import (
 // minute, statuses move as their tables say (a wrong move panics), nothing that is overdue
 // is left, and a restart finds the same state.
 func TestProperty(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		synctest.Test(t, func(t *testing.T) {
-			driver := store.NewMemory()
-			c := open(t, driver, fleetiq.Options{})
-			c.Start(c.iq.Run)
-			hosts := c.instances(3)
-			groups, servers := []string{"g", "h"}, []string{"one", "two", "three", "four"}
-			owned := map[string]time.Time{} // when game servers were claimed
-			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-				name := of(rapid.SampledFrom(groups).Draw(rt, "group"), rapid.SampledFrom(servers).Draw(rt, "server"))
-				switch step := rapid.IntRange(0, 9).Draw(rt, "step"); step {
-				case 0:
-					c.mayFail(create(c, name.Group))
-				case 1, 2, 3:
-					if err := c.tryRegister(name.Group, name.ID, rapid.SampledFrom(hosts).Draw(rt, "host")); err == nil {
-						delete(owned, name.ID)
-					} else {
-						c.mayFail(err)
-					}
-				case 4, 5, 6:
-					claim := fleetiq.ClaimInput{Group: name.Group}
-					if step == 6 {
-						claim.ID = name.ID
-					}
-					v, err := c.iq.Servers.Claim.Do(c.Ctx, claim)
-					if c.mayFail(err); err != nil {
-						break
-					}
-					if since, twice := owned[v.ID]; twice && time.Since(since) < fleetiq.ClaimTime {
-						rt.Fatalf("%s was claimed again after %s", v.ID, time.Since(since))
-					}
-					owned[v.ID] = time.Now()
-				case 7:
-					_, err := c.iq.Servers.Update.Do(c.Ctx, fleetiq.ServerUpdate{ServerName: name, Healthy: true, Utilization: rapid.SampledFrom([]*fleetiq.Utilization{
-						nil, new(fleetiq.Available), new(fleetiq.Utilized),
-					}).Draw(rt, "to")})
-					c.mayFail(err)
-				case 8:
-					if rapid.Bool().Draw(rt, "whole group") {
-						_, err := c.iq.Groups.Delete.Do(c.Ctx, fleetiq.DeleteInput{
-							Group: name.Group, Option: rapid.SampledFrom([]fleetiq.DeleteOption{fleetiq.SafeDelete, fleetiq.ForceDelete, fleetiq.Retain}).Draw(rt, "how"),
-						})
-						c.mayFail(err)
-					} else {
-						c.mayFail(c.iq.Servers.Deregister.Do(c.Ctx, name))
-					}
-				case 9:
-					celltest.Pass(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 59 * second, 60 * second, fleetiq.HealthTime}).Draw(rt, "pause"))
-				}
-				c.sound(rt, groups)
+	histories.Check(t, history)
+}
+
+func history(t *rapid.T) {
+	driver := store.NewMemory()
+	c := open(t, driver, fleetiq.Options{})
+	defer c.Close()
+	c.Start(c.iq.Run)
+	hosts := c.instances(3)
+	groups, servers := []string{"g", "h"}, []string{"one", "two", "three", "four"}
+	owned := map[string]time.Time{} // when game servers were claimed
+	for range rapid.IntRange(1, 40).Draw(t, "steps") {
+		name := of(rapid.SampledFrom(groups).Draw(t, "group"), rapid.SampledFrom(servers).Draw(t, "server"))
+		switch step := rapid.IntRange(0, 9).Draw(t, "step"); step {
+		case 0:
+			c.mayFail(create(c, name.Group))
+		case 1, 2, 3:
+			if err := c.tryRegister(name.Group, name.ID, rapid.SampledFrom(hosts).Draw(t, "host")); err == nil {
+				delete(owned, name.ID)
+			} else {
+				c.mayFail(err)
 			}
-			digest := c.Store.View().Digest()
-			c.Close()
-			again := open(t, driver, fleetiq.Options{})
-			if again.Store.View().Digest() != digest {
-				rt.Error("a restart finds another state")
+		case 4, 5, 6:
+			claim := fleetiq.ClaimInput{Group: name.Group}
+			if step == 6 {
+				claim.ID = name.ID
 			}
-			again.Must(again.Store.Close())
-		})
-	})
+			v, err := c.iq.Servers.Claim.Do(c.Ctx, claim)
+			if c.mayFail(err); err != nil {
+				break
+			}
+			if since, twice := owned[v.ID]; twice && time.Since(since) < fleetiq.ClaimTime {
+				t.Fatalf("%s was claimed again after %s", v.ID, time.Since(since))
+			}
+			owned[v.ID] = time.Now()
+		case 7:
+			_, err := c.iq.Servers.Update.Do(c.Ctx, fleetiq.ServerUpdate{ServerName: name, Healthy: true, Utilization: rapid.SampledFrom([]*fleetiq.Utilization{
+				nil, new(fleetiq.Available), new(fleetiq.Utilized),
+			}).Draw(t, "to")})
+			c.mayFail(err)
+		case 8:
+			if rapid.Bool().Draw(t, "whole group") {
+				_, err := c.iq.Groups.Delete.Do(c.Ctx, fleetiq.DeleteInput{
+					Group: name.Group, Option: rapid.SampledFrom([]fleetiq.DeleteOption{fleetiq.SafeDelete, fleetiq.ForceDelete, fleetiq.Retain}).Draw(t, "how"),
+				})
+				c.mayFail(err)
+			} else {
+				c.mayFail(c.iq.Servers.Deregister.Do(c.Ctx, name))
+			}
+		case 9:
+			celltest.Pass(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 59 * second, 60 * second, fleetiq.HealthTime}).Draw(t, "pause"))
+		}
+		c.sound(t, groups)
+	}
+	digest := c.Store.View().Digest()
+	c.Close()
+	again := open(t, driver, fleetiq.Options{})
+	if again.Store.View().Digest() != digest {
+		t.Error("a restart finds another state")
+	}
+	again.Must(again.Store.Close())
 }
 
 func create(c *cell, name string) error {

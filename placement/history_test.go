@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -21,13 +22,8 @@ import (
 // TestHistories runs random histories of placements, processes that activate, do nothing
 // or crash, restarts and time, and checks the invariants.
 func TestHistories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(timeless{t}, history)
-	})
+	histories.Check(t, history)
 }
-
-// timeless hides the deadline of a test, which has no meaning in virtual time.
-type timeless struct{ rapid.TB }
 
 // saga is one history.
 type saga struct {

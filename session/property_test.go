@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -22,13 +23,8 @@ import (
 // TestHistories runs random histories of processes, sessions, players, lost sockets,
 // restarts and time, and checks the invariants after each step.
 func TestHistories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(timeless{t}, history)
-	})
+	histories.Check(t, history)
 }
-
-// timeless hides the deadline of a test, which has no meaning in virtual time.
-type timeless struct{ rapid.TB }
 
 // saga is one history.
 type saga struct {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/musterhq/muster/agent/engine"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/histories"
 )
 
 // stage is a real instance on a machine whose container engine does what a test says:
@@ -328,16 +329,11 @@ func all(p protocol.GroupPhase) map[string]protocol.GroupPhase {
 	return map[string]protocol.GroupPhase{"0": p, "1": p, "beside": p}
 }
 
-// timeless hides the deadline of a test, which has no meaning in virtual time.
-type timeless struct{ rapid.TB }
-
 // Histories of what Muster, containers, the engine, the disk and agents can do: after each
 // step the instance breaks no rule, and once nothing else happens it reaches the desired
 // state.
 func TestInstance_Histories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(timeless{t}, history)
-	})
+	histories.Check(t, history)
 }
 
 func history(t *rapid.T) {

@@ -28,6 +28,7 @@ import (
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/histories"
 )
 
 // stage is a real instance on a machine whose processes do what a test says: programs
@@ -306,13 +307,8 @@ func (s *stage) wantPhase(p protocol.Phase) {
 // Histories of what Muster, processes, the disk and agents can do: after each step the
 // instance breaks no rule, and once nothing else happens it reaches the desired state.
 func TestInstance_Histories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(timeless{t}, history)
-	})
+	histories.Check(t, history)
 }
-
-// timeless hides the deadline of a test, which has no meaning in virtual time.
-type timeless struct{ rapid.TB }
 
 func history(t *rapid.T) {
 	s := newStage(t)

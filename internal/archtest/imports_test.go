@@ -56,6 +56,7 @@ var rows = []row{
 	{"internal/gen/openapi", "", "reads the descriptions for game clients and writes sdk/session/player/protocol and the types of clients/"},
 	{"internal/sbom", "", "reads a program and lists what was linked into it"},
 	{"internal/testcount", "", "reads the output of go test"},
+	{"internal/histories", "", "checks random histories, for tests, whatever they are of"},
 	{"internal/archtest", "", "has tests only"},
 
 	{"gamelift", "internal/fault internal/shape", "generated data; awsrpc reads it through shape"},

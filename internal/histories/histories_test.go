@@ -1,0 +1,20 @@
+package histories
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// All histories run, although more time passes in each than a test may take.
+func TestCheck(t *testing.T) {
+	n, began := 0, time.Now()
+	Check(t, func(*rapid.T) {
+		n++
+		time.Sleep(7 * 24 * time.Hour)
+	})
+	if n < 20 || time.Since(began) > time.Hour { // 100, or 20 in short mode
+		t.Errorf("%d histories ran within %s", n, time.Since(began))
+	}
+}
