@@ -81,9 +81,15 @@ snapshot: ## build all files of a release in dist, publishing nothing, and try t
 	bin/goreleaser release --snapshot --clean --parallelism 1 $(ARGS)
 	$(MAKE) dist-test
 
+# A new machine has Debian's smallest system, and what the guides need.
+bin/machine.tar:
+	@mkdir -p bin; if command -v mmdebstrap >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		mmdebstrap --quiet --variant=minbase --components=main --include=python3,curl,ca-certificates bookworm $@.new "$${DEBIAN_MIRROR:-http://deb.debian.org/debian}" && mv $@.new $@; \
+		else echo "mmdebstrap is missing, or you are not root: release files are not tried on new machines"; fi
+
 .PHONY: dist-test
-dist-test: ## try the files of a release in dist: on clean machines, as packages, in QEMU and Wine
-	$(own_temp); cd dist; export MUSTER_DIST="$$PWD" MUSTER_DEB="$$(ls "$$PWD"/*_"$$(go env GOARCH)".deb)" \
+dist-test: bin/machine.tar ## try the files of a release in dist: on new machines, under systemd, in QEMU and Wine
+	$(own_temp); [ ! -e bin/machine.tar ] || export MUSTER_MACHINE="$$PWD/bin/machine.tar"; cd dist; export MUSTER_DIST="$$PWD" MUSTER_DEB="$$(ls "$$PWD"/*_"$$(go env GOARCH)".deb)" \
 		MUSTER_BIN="$$(ls "$$PWD"/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/arena_linux_"$$(go env GOARCH)"_*/arena)" \
 		MUSTER_ARM64_BIN="$$(ls "$$PWD"/muster_linux_arm64_*/muster)" MUSTER_EXE="$$(ls "$$PWD"/muster_windows_amd64_*/muster.exe)" ARENA_EXE="$$(ls "$$PWD"/arena_windows_amd64_*/arena.exe)"; \
 	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; } | $(count)
