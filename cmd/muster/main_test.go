@@ -305,7 +305,7 @@ func TestCompletion(t *testing.T) {
 	} {
 		_, out, stderr := typed(t, t.Context(), append([]string{"completion", "words", "--"}, strings.Split(c.typed, " ")...)...)
 		if got := strings.Join(strings.Fields(out), " "); got != c.want {
-			t.Errorf("%q gives %q, want %q %s", c.typed, got, c.want, stderr)
+			t.Errorf("%q is completed by %q, want %q %s", c.typed, got, c.want, stderr)
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -315,9 +315,10 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// write writes a file that only its owner can read, and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "muster.yaml")
+	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,15 +23,14 @@ func TestOIDC_Options(t *testing.T) {
 		},
 		EmailDomains: []string{"example.com", "example.org"}, Name: "Example", Lifetime: time.Hour,
 	}
-	file := secretFile(t, "s3cret\n")
+	file := write(t, "s3cret\n")
 	o := serverOptions(t, "--oidc-issuer", "https://login.example.com", "--oidc-client-id", "muster", "--oidc-client-secret-file", file,
 		"--oidc-scopes", "groups,email", "--oidc-claim", "roles", "--oidc-rules", `CN=ops\,OU=eu=operator arn:aws:gamelift:*:*:fleet/* team=red,a=read-only`,
 		"--oidc-email-domains", "example.com,example.org", "--oidc-name", "Example", "--oidc-lifetime", "1h")
 	if diff := cmp.Diff(want, o.OIDC); diff != "" {
 		t.Errorf("from flags:\n%s", diff)
 	}
-	config := filepath.Join(t.TempDir(), "muster.yaml")
-	text := `
+	config := write(t, `
 oidc-issuer: https://login.example.com
 oidc-client-id: muster
 oidc-scopes: [groups, email]
@@ -42,10 +40,7 @@ oidc-rules:
   - a=read-only
 oidc-email-domains: [example.com, example.org]
 oidc-lifetime: 1h
-`
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`)
 	t.Setenv("MUSTER_OIDC_CLIENT_SECRET", "s3cret")
 	t.Setenv("MUSTER_OIDC_NAME", "Example")
 	if diff := cmp.Diff(want, serverOptions(t, "--config", config).OIDC); diff != "" {
@@ -59,10 +54,7 @@ oidc-lifetime: 1h
 // The order of rules counts, and the fields of a map have none.
 func TestOIDC_RulesAreAList(t *testing.T) {
 	t.Parallel()
-	config := filepath.Join(t.TempDir(), "muster.yaml")
-	if err := os.WriteFile(config, []byte("oidc-rules: {ops: operator, a: read-only}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := write(t, "oidc-rules: {ops: operator, a: read-only}")
 	var c commands
 	parser, err := newParser(&c, &streams{ctx: t.Context(), out: os.Stdout, err: os.Stderr}, func(int) {})
 	if err != nil {

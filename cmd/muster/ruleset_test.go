@@ -1,24 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// saved writes a text to a temporary file.
-func saved(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "input.json")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 func TestRulesetCheck_AllErrors(t *testing.T) {
-	file := saved(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
+	file := write(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
 	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
 	want := file + ":2:26: ruleLanguageVersion: E_VERSION: must be the string \"1.0\"\n" +
 		file + ":3:43: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
@@ -28,7 +16,7 @@ func TestRulesetCheck_AllErrors(t *testing.T) {
 }
 
 func TestRulesetCheck_Valid(t *testing.T) {
-	file := saved(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
+	file := write(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
 	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
 	if want := file + " is valid: 3 teams, 3 to 6 players, 0 rules, 0 expansion steps\n"; code != 0 || out != want || stderr != "" {
 		t.Errorf("exit %d, printed %q %q, want 0 and %q", code, out, stderr, want)
@@ -36,7 +24,7 @@ func TestRulesetCheck_Valid(t *testing.T) {
 }
 
 func TestEvalCases(t *testing.T) {
-	file := saved(t, `{"schemaVersion":1,"title":"two","ruleSets":{},"cases":[
+	file := write(t, `{"schemaVersion":1,"title":"two","ruleSets":{},"cases":[
 		{"id":"A-1","title":"valid","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2}]},"expect":{"valid":true}},
 		{"id":"A-2","title":"no teams","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0"},"expect":{"valid":false,"error":"E_VERSION"}}]}`)
 	for _, mode := range []string{"exact", "indexed"} {

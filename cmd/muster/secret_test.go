@@ -10,16 +10,6 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// secretFile writes a file that only its owner can read.
-func secretFile(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // optionsOf parses a command line, calls f with its commands and streams, and returns what
 // was printed.
 func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (said string, err error) {
@@ -41,13 +31,13 @@ func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (
 // Secrets are read from files as from flags and variables, without the end of the line.
 func TestSecrets_FromFiles(t *testing.T) {
 	for _, end := range []string{"", "\n", "\r\n", "\n\n"} {
-		o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/", "--notify-secret-file", secretFile(t, "s3cret"+end),
-			"--store-file", secretFile(t, "postgres://u@db/muster"+end), "--store-password-file", secretFile(t, " pass word"+end))
+		o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/", "--notify-secret-file", write(t, "s3cret"+end),
+			"--store-file", write(t, "postgres://u@db/muster"+end), "--store-password-file", write(t, " pass word"+end))
 		if o.Sinks[0].Secrets[0] != "s3cret" || o.Store != "postgres://u@db/muster" || o.StorePassword != " pass word" {
 			t.Errorf("with the end %q: %q, %q, %q", end, o.Sinks[0].Secrets, o.Store, o.StorePassword)
 		}
 	}
-	t.Setenv("MUSTER_NOTIFY_SECRET_FILE", secretFile(t, "named by a variable"))
+	t.Setenv("MUSTER_NOTIFY_SECRET_FILE", write(t, "named by a variable"))
 	t.Setenv("MUSTER_STORE", "postgres://u:p@db/muster")
 	o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/")
 	if o.Sinks[0].Secrets[0] != "named by a variable" || o.Store != "postgres://u:p@db/muster" {
@@ -57,7 +47,7 @@ func TestSecrets_FromFiles(t *testing.T) {
 
 // An invalid secret is refused with the flag's name, and no error contains a secret.
 func TestSecrets_Refused(t *testing.T) {
-	good, empty, two := secretFile(t, "s3cret"), secretFile(t, "\ns3cret"), secretFile(t, "s3cret\nmore")
+	good, empty, two := write(t, "s3cret"), write(t, "\ns3cret"), write(t, "s3cret\nmore")
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -84,7 +74,7 @@ func TestSecrets_Refused(t *testing.T) {
 // A file that other users can read is used, with a warning.
 func TestSecrets_ReadableByOthers(t *testing.T) {
 	t.Parallel()
-	path := secretFile(t, "join-1")
+	path := write(t, "join-1")
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: false, 0o644: true, 0o604: true} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -106,7 +96,7 @@ func TestSinks_ReadableByOthers(t *testing.T) {
 	t.Parallel()
 	const sink = "- name: a\n  kind: webhook\n  url: https://game.example/\n  topics: [all]\n"
 	for text, warned := range map[string]bool{sink: false, sink + "  secrets: [\"s3cret\"]\n": true} {
-		path := secretFile(t, text)
+		path := write(t, text)
 		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}

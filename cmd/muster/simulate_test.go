@@ -109,21 +109,12 @@ func TestSimulate_Refuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"one of --ruleset FILE and --compare A B is required": {"--players", simPlayers},
 		"--players SPEC or --trace FILE is required":          {"--ruleset", simRules},
-		"attribute mode is a number":                          {"--ruleset", simRules, "--players", playersFile(t, "populations: [{tickets_per_minute: 1, attributes: {mode: {number: 1}}}]")},
-		"no populations":                                      {"--ruleset", simRules, "--players", playersFile(t, "name: nobody")},
+		"attribute mode is a number":                          {"--ruleset", simRules, "--players", write(t, "populations: [{tickets_per_minute: 1, attributes: {mode: {number: 1}}}]")},
+		"no populations":                                      {"--ruleset", simRules, "--players", write(t, "name: nobody")},
 		"is no rule set":                                      {"--ruleset", simPlayers, "--players", simPlayers},
 	} {
 		if code, _, note := simulate(t, args...); code != 1 || !strings.Contains(note, want) {
 			t.Errorf("%v: exit %d, %q; want 1, %q", args, code, note, want)
 		}
 	}
-}
-
-func playersFile(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "players.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
