@@ -52,7 +52,7 @@ func TestCall_Refused(t *testing.T) {
 		server.Close()
 		var got *client.Error
 		if !errors.As(err, &got) || *got != want {
-			t.Errorf("%q gives %+v, want %+v", body, err, want)
+			t.Errorf("%q is %+v, want %+v", body, err, want)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestEvents_RefusalEndsFollowing(t *testing.T) {
 	c := &client.Client{Endpoint: server.URL}
 	var refused *client.Error
 	if err := c.Events(t.Context(), client.EventQuery{Follow: true}, nil); !errors.As(err, &refused) {
-		t.Errorf("following a server that refuses gives %v", err)
+		t.Errorf("following a server that refuses returned %v", err)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestWatch(t *testing.T) {
 	shown := &counter{until: 3, reached: cancel}
 	v.Watch, v.Out, v.JSON = time.Millisecond, shown, true
 	if err := v.Fleets(ctx, false); err != nil {
-		t.Errorf("a watch that was stopped gives %v", err)
+		t.Errorf("a watch that was stopped returned %v", err)
 	}
 	if shown.n < 3 {
 		t.Errorf("shown %d times", shown.n)
@@ -192,6 +192,6 @@ func TestPlay_NoFleet(t *testing.T) {
 	v, _ := view(t, answers)
 	err := v.Play(t.Context(), terminal.PlayOptions{Fleet: "two", Players: 1})
 	if err == nil || !strings.Contains(err.Error(), `no ACTIVE fleet "two"`) {
-		t.Errorf("play on a fleet that is being deleted gives %v", err)
+		t.Errorf("play on a fleet that is being deleted returned %v", err)
 	}
 }

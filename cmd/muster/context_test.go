@@ -130,7 +130,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("context: %d %s", code, out)
 	}
 	if _, out, _ := typed(t, t.Context(), "completion", "words", "--", "fleets", "--context", ""); out != "lab\n" {
-		t.Errorf("completion of --context gives %q", out)
+		t.Errorf("completion of --context is %q", out)
 	}
 	if code, out, _ := typed(t, t.Context(), "logout"); code != 0 || !strings.Contains(out, "admin keys delete MSTR") {
 		t.Errorf("logout: %d %s", code, out)

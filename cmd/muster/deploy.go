@@ -81,7 +81,7 @@ func (c *deployCommand) Run(t *streams) (err error) {
 	return server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For})
 }
 
-// choose finds the fleet, and gives its build what the command line says.
+// choose finds the fleet, and sets of its build what the command line says.
 func (c *deployCommand) choose(want *setup.Setup) error {
 	var hosted []string
 	for _, name := range slices.Sorted(maps.Keys(want.Fleets)) {

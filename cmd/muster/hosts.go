@@ -203,7 +203,7 @@ func (c *rotateHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if !h.Connected {
 		when = "when its agent is back"
 	}
-	return view.Report(h, "%s is given a new credential %s. The event HOST_CREDENTIAL_ROTATED tells that the old one is refused.", h.HostID, when)
+	return view.Report(h, "%s is given a new credential %s. The event HOST_CREDENTIAL_ROTATED says that the old one is refused.", h.HostID, when)
 }
 
 type removeHostCommand struct {

@@ -37,5 +37,5 @@ func (c *endLoginsCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err != nil {
 		return err
 	}
-	return view.Report(map[string]any{"id": c.ID, "ended": n}, "Logins that were ended: %d. Whoever had them may log in again, unless the key is disabled or the identity provider refuses.", n)
+	return view.Report(map[string]any{"id": c.ID, "ended": n}, "Logins that were ended: %d. Those who had them may log in again, unless the key is disabled or the identity provider refuses.", n)
 }

@@ -28,7 +28,7 @@ type simulateCommand struct {
 	Trace   string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
 	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
 	Seeds   int           `aliases:"runs" placeholder:"N" help:"How often to play, each time with players of another seed, from --seed on, or into how many stretches to divide a trace: the report has the mean of each figure and its 95 % interval (1; 5 with --compare)."`
-	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
+	Seed    uint64        `default:"1" help:"Of all chance (${default}); with the same seed the report is the same."`
 	Output  string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
 	Out     string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
 	Open    bool          `help:"Write the report as a page, to --out or a temporary file, and open it in the browser."`

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// variables gives flags their MUSTER_… variables, each of which has one meaning: those of
+// variables sets the MUSTER_… variables of flags, each of which has one meaning: those of
 // servers, agents and other programs that run on; those of the state that servers work on,
 // wherever it is; and those that say which server to ask, and how to show the answer. Flags of
 // single commands, such as simulate's --for, have none.
@@ -45,7 +45,7 @@ func everyFlag(n *kong.Node, do func(*kong.Flag)) {
 	}
 }
 
-// setVariable gives a flag its variable, unless it has one or none by its tag.
+// setVariable sets the variable of a flag, unless it has one or none by its tag.
 func setVariable(f *kong.Flag) {
 	if len(f.Envs) == 0 {
 		f.Envs = []string{variableOf(f)}

@@ -14,7 +14,7 @@ type wrapCommand struct {
 	HTTP bool     `name:"http" xor:"way" env:"-" help:"Start the program at once: it says over HTTP when it is ready, at MUSTER_GAME_URL."`
 	// MUSTER_LEGACY_SDK is an agent's; programs inherit it.
 	Legacy   bool     `name:"legacy-sdk" xor:"way" env:"-" help:"Start the program at once: it connects with Server SDK 3 or 4, on ports 5757 to 5759 of the loopback interface."`
-	Watched  bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
+	Watched  bool     `help:"An agent reports how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
 	GamePort int      `hidden:"" help:"The port of the program's HTTP interface on loopback; 0 picks one."`
 	Command  []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
 }
