@@ -34,7 +34,7 @@ import (
 )
 
 type flags struct {
-	Server    []string `required:"" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
+	Endpoint  []string `required:"" short:"e" aliases:"server" env:"MUSTER_ENDPOINT,MUSTER_SERVER" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
 	Plain     bool     `name:"insecure-plain-http" help:"Speak plain HTTP with the server: whoever is in between can have anything run in this cluster."`
 	CA        string   `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 	Token     string   `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better as MUSTER_TOKEN from a Secret."`
@@ -132,7 +132,7 @@ func (f *flags) options(ctx context.Context, api *rest.Config, namespace string,
 
 func (f *flags) link(log *slog.Logger) (o link.Options, err error) {
 	o = link.Options{Log: log, Token: f.Token}
-	for _, server := range f.Server {
+	for _, server := range f.Endpoint {
 		server = strings.TrimRight(server, "/")
 		if err := f.check(server); err != nil {
 			return o, err
@@ -172,9 +172,9 @@ func (f *flags) check(server string) error {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !protocol.IsBasePath(u.Path) || u.RawQuery != "":
-		return fmt.Errorf("server: %q is no http:// or https:// URL without query, and without path but /regions/NAME", server)
+		return fmt.Errorf("--endpoint: %q is no http:// or https:// URL without query, and without path but /regions/NAME", server)
 	case u.Scheme == "http" && !f.Plain && !isLoopback(u.Hostname()):
-		return fmt.Errorf("server: %s is plain HTTP: whoever is in between can have anything run in this cluster; use https://, or say --insecure-plain-http", server)
+		return fmt.Errorf("--endpoint: %s is plain HTTP: whoever is in between can have anything run in this cluster; use https://, or say --insecure-plain-http", server)
 	}
 	return nil
 }

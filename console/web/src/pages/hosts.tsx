@@ -181,7 +181,7 @@ function join(): void {
     command: `muster admin join-token --endpoint ${location.origin}`,
     run: async () => {
       const t = await send<{ Token: string }>("POST", "/agent/v1/tokens?name=console");
-      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `MUSTER_TOKEN=${t.Token} muster agent --server ${server}`, run: async () => undefined });
+      ask({ title: "Run this on the machine", verb: "Done", effect: "The token is not shown again.", command: `MUSTER_TOKEN=${t.Token} muster agent --endpoint ${server}`, run: async () => undefined });
     },
   });
 }
