@@ -23,6 +23,7 @@ import (
 	authority "github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/event/archive"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/fleet/price"
 	"github.com/musterhq/muster/fleetiq"
@@ -69,6 +70,7 @@ type domain struct {
 	scaling    *scaling.Service
 	matches    *flexmatch.Service
 	notices    *notify.Service
+	archive    *archive.Service
 	identity   *identity.Service
 	lobby      *lobby.Service
 	players    *backend.Settings
@@ -150,6 +152,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	if err := d.addNotices(o, f); err != nil {
 		return nil, err
 	}
+	if err := d.addArchive(o, f); err != nil {
+		return nil, err
+	}
 	if err := d.addPlayers(o, f); err != nil {
 		return nil, err
 	}
@@ -208,7 +213,7 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 func (d *domain) loops() []func(context.Context) {
 	return []func(context.Context){
 		d.keys.Run, d.objects.Run, d.builds.Run, d.containers.Run, d.computes.Run, d.computes.FinishRestart, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
-		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export, d.pages.Run,
+		d.matches.Run, d.notices.Run, d.archive.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export, d.pages.Run,
 	}
 }
 

@@ -194,6 +194,15 @@ type Options struct {
 	// AuditSinkSecret signs the requests to the URL. "": they are not signed.
 	AuditSinkSecret string
 
+	// EventsArchive is where all events are stored before the database removes them:
+	// s3://BUCKET/PREFIX, or the name of a folder. "": nowhere.
+	EventsArchive string
+	// EventsArchiveEvery is how long an event waits at most until it is stored there, 1 s to
+	// 30 min. Default 5 min.
+	EventsArchiveEvery time.Duration
+	// EventsArchiveSize is how much JSON an object has at most, in MiB, 1 to 1024. Default 64.
+	EventsArchiveSize int
+
 	// Demo configures the demo that Run shows; nil shows none. It excludes Host.Exec.
 	Demo *demo.Options
 	// Host configures what Run hosts in this process; nil hosts nothing.
@@ -302,6 +311,9 @@ func (o *Options) validate() error {
 		return err
 	}
 	if err := o.validateStore(); err != nil {
+		return err
+	}
+	if err := o.validateEventsArchive(); err != nil {
 		return err
 	}
 	if err := remote.Check(o.Remotes, o.remoteFrom()); err != nil {

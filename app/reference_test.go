@@ -25,7 +25,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: "(.*)", unit
 // docs/metrics.md lists exactly the metrics that a server has.
 func TestReference_Metrics(t *testing.T) {
 	t.Parallel()
-	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
+	a := start(t, func(o *app.Options) { o.Store, o.EventsArchive = "sqlite", t.TempDir() })
 	all := make(chan *prometheus.Desc)
 	go func() {
 		a.DescribeMetrics(all)
@@ -83,7 +83,7 @@ var subjects = []struct {
 	{"Placement", []string{"queue", "placement", "remote"}},
 	{"Matchmaking", []string{"matchmaking"}},
 	{"Players", []string{"player"}},
-	{"Notifications and audit", []string{"notify_", "audit_"}},
+	{"Notifications, audit and archive", []string{"notify_", "audit_", "events_archive_"}},
 	{"State", []string{"store_", "cell_", "standby_", "level"}},
 	{"The server", []string{""}},
 }

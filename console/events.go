@@ -30,12 +30,6 @@ type query struct {
 	hide           bool // hide the ids of player sessions, with which game servers accept players
 }
 
-// line is an event as it is sent.
-type line struct {
-	Seq uint64 `json:"seq"`
-	event.Event
-}
-
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 	var of []string
 	if fleet := r.URL.Query().Get("fleet"); fleet != "" {
@@ -159,7 +153,7 @@ func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more boo
 		if q.fleet != "" && e.Value.FleetID != q.fleet {
 			continue
 		}
-		l := line{e.Seq, *e.Value}
+		l := event.Line{Seq: e.Seq, Event: *e.Value}
 		if q.hide {
 			l.PlayerSessionID = ""
 		}

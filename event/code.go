@@ -83,6 +83,7 @@ const (
 	InstanceDraining       Code = "INSTANCE_TERMINATING"               // an instance takes no new game sessions and ends
 	InstanceGone           Code = "INSTANCE_TERMINATED"                // an instance ended
 	CommitsLost            Code = "COMMITS_LOST"                       // the database lost changes that it had confirmed; the message says what follows
+	EventsNotArchived      Code = "EVENTS_NOT_ARCHIVED"                // events were removed from the database before the archive of events had them; the message says which
 	ComputeRegistered      Code = "COMPUTE_REGISTERED"                 // a compute was registered in an Anywhere fleet
 	ComputeDeregistered    Code = "COMPUTE_DEREGISTERED"               // a compute was deregistered
 	ProcessInitialized     Code = "SERVER_PROCESS_INITIALIZED"         // a game server called InitSDK

@@ -50,9 +50,16 @@ type Notice struct {
 // Entry is an event with its sequence number.
 type Entry = store.Entry[Event]
 
+// Line is an event as it is written to streams and archives, one in a line of JSON.
+type Line struct {
+	Seq uint64 `json:"seq"`
+	Event
+}
+
 // Log is the event log of a cell.
 type Log struct {
 	log       *store.Log[Event]
+	retention time.Duration
 	onNotable []func(tx *store.Tx, e Entry)
 }
 
@@ -63,9 +70,10 @@ type Options struct {
 
 // New registers the log on the store.
 func New(st *store.Store, o Options) *Log {
-	return &Log{log: store.NewLog(st, store.LogSpec[Event]{
+	kept := cmp.Or(o.Retention, Retention)
+	return &Log{retention: kept, log: store.NewLog(st, store.LogSpec[Event]{
 		Name:      "event",
-		Retention: cmp.Or(o.Retention, Retention),
+		Retention: kept,
 		Columns: []store.Column[Event]{
 			{Name: "fleet", Value: publishedFleet},
 			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }, Digest: true},
@@ -129,6 +137,10 @@ func (l *Log) Last(r store.Reader) uint64 { return l.log.Last(r) }
 // function that ends the watch. A slow reader may miss values but no events: it
 // continues from its cursor.
 func (l *Log) Watch() (<-chan struct{}, func()) { return l.log.Watch() }
+
+// Hold keeps events whose number is above what done returns past their retention, for twice
+// the retention at most. It must be called before the store is opened, once.
+func (l *Log) Hold(done func(store.Reader) uint64) { l.log.Hold(done, 2*l.retention) }
 
 // publishedFleet returns the value of the column by which DescribeFleetEvents finds
 // events.

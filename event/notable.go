@@ -43,6 +43,7 @@ var weights = map[Code]Weight{
 	ContainerGroupFailed:        Failure,
 	ServerProcessWrongPort:      Failure,
 	CommitsLost:                 Failure,
+	EventsNotArchived:           Failure,
 
 	GameSessionActivationTimeout: Warning,
 	ServerProcessForceTerminated: Warning,

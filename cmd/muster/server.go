@@ -72,6 +72,9 @@ type serverFlags struct {
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
 	EventKeep      time.Duration `name:"event-retention" default:"720h" help:"How long events are kept, at least 1h (${default})."`
+	EventArchive   string        `name:"events-archive" placeholder:"URL|FOLDER" help:"Where all events are stored as compressed JSON lines before the database removes them: s3://BUCKET/PREFIX, with the region and credentials that AWS's tools find, or a folder (docs/operations.md)."`
+	ArchiveEvery   time.Duration `name:"events-archive-every" placeholder:"DURATION" help:"How long an event waits at most until --events-archive has it, 1s to 30m (5m)."`
+	ArchiveSize    int           `name:"events-archive-size" placeholder:"MIB" help:"Most MiB of JSON in an object of --events-archive, before compression, 1 to 1024 (64)."`
 	SessionKeep    time.Duration `name:"session-retention" default:"720h" help:"How long ended game sessions and player sessions can be described, at least 1h (${default})."`
 	PlacementKeep  time.Duration `name:"placement-retention" default:"720h" help:"How long ended placements can be described, at least 1h (${default})."`
 	TicketKeep     time.Duration `name:"ticket-retention" default:"24h" help:"How long ended matchmaking tickets can be described, at least 1h; as long their ids cannot be used again (${default})."`
@@ -185,6 +188,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.Record, o.DrainTimeout, o.RemoteAccess = f.Record, f.DrainTimeout, f.RemoteAccess
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
+	o.EventsArchive, o.EventsArchiveEvery, o.EventsArchiveSize = f.EventArchive, f.ArchiveEvery, f.ArchiveSize
 	o.Events.Retention, o.Sessions.Retention, o.Placements.Retention, o.Matches.Retention = f.EventKeep, f.SessionKeep, f.PlacementKeep, f.TicketKeep
 	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
 	if o.Instances.Bake = f.DeploymentBake; f.DeploymentBake == 0 {

@@ -66,6 +66,7 @@ var rows = []row{
 	{"hosts/shell", "hosts/protocol", "one end of a remote shell's connection, for clients and agents"},
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
+	{"event/archive", ground + " internal/atomicfile internal/wake event", "stores the log elsewhere; knows nothing of what happened but the event"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
 	{"auth/oidc", "internal/fault internal/outgoing auth", "asks an identity provider who a person is; logins are rows of auth"},
 	{"auth/oidc/oidctest", "", "an identity provider for tests; knows nothing of Muster"},

@@ -48,7 +48,7 @@ type logMember interface {
 	member
 	ordinal() int
 	schema() LogSchema
-	expired(now time.Time) time.Time
+	expired(ctx context.Context, now time.Time, db DB) (time.Time, error)
 	last() uint64
 	adopt(sn *Snapshot)
 	resume(last uint64)

@@ -24,6 +24,7 @@ type Log[V any] struct{ core *log }
 type log struct {
 	documents
 	retention time.Duration
+	hold      hold
 	head      uint64
 
 	mu       sync.Mutex
@@ -120,12 +121,36 @@ func (l *log) watch() (<-chan struct{}, func()) {
 	}
 }
 
+// hold says which expired entries are kept for longer.
+type hold struct {
+	done    func(Reader) uint64 // nil: none are
+	longest time.Duration
+}
+
+// Hold keeps entries whose number is above what done returns past their retention, for
+// longest after they were appended at most. It must be called before Open, once.
+func (l *Log[V]) Hold(done func(Reader) uint64, longest time.Duration) {
+	l.core.hold = hold{done, longest}
+}
+
 // expired returns the time of the newest entries that may be removed now; zero for none.
-func (l *log) expired(now time.Time) time.Time {
+func (l *log) expired(ctx context.Context, now time.Time, db DB) (time.Time, error) {
 	if l.retention <= 0 {
-		return time.Time{}
+		return time.Time{}, nil
 	}
-	return now.Add(-l.retention)
+	before := now.Add(-l.retention)
+	if l.hold.done == nil {
+		return before, nil
+	}
+	waiting, err := db.Entries(ctx, l.number, LogQuery{AfterSeq: l.hold.done(l.store.View()), Limit: 1})
+	if err != nil || len(waiting) == 0 || waiting[0].Time.After(before) {
+		return before, err
+	}
+	before = waiting[0].Time.Add(-time.Millisecond) // times are stored in milliseconds
+	if last := now.Add(-l.hold.longest); before.Before(last) {
+		return last, nil
+	}
+	return before, nil
 }
 
 func (l *log) nudge() {

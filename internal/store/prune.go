@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -26,13 +27,19 @@ func (s *Store) keepPruning() {
 	}
 }
 
-// pruning says what is to be removed at a time.
-func (c *catalog) pruning(now time.Time) Pruning {
-	p := Pruning{Now: now, Rows: pruneBatch, Before: make([]time.Time, len(c.logs))}
-	for i, l := range c.logs {
-		p.Before[i] = l.expired(now)
+// prune removes a batch of what has expired, and returns how many rows that were.
+func (s *Store) prune(db DB) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	now := time.Now().UTC()
+	p := Pruning{Now: now, Rows: pruneBatch, Before: make([]time.Time, len(s.catalog.logs))}
+	for i, l := range s.catalog.logs {
+		var err error
+		if p.Before[i], err = l.expired(ctx, now, db); err != nil {
+			return 0, fmt.Errorf("read log %s: %w", l.name(), err)
+		}
 	}
-	return p
+	return db.Prune(ctx, p)
 }
 
 // pruneAll removes batches until one is not full.
@@ -42,9 +49,7 @@ func (s *Store) pruneAll() {
 		return
 	}
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		n, err := db.Prune(ctx, s.catalog.pruning(time.Now().UTC()))
-		cancel()
+		n, err := s.prune(db)
 		if err != nil {
 			s.log.Warn("expired rows not pruned", "error", err)
 			return
