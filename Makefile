@@ -92,7 +92,7 @@ dist-test: bin/machine.tar ## try the files of a release in dist: on new machine
 	$(own_temp); [ ! -e bin/machine.tar ] || export MUSTER_MACHINE="$$PWD/bin/machine.tar"; cd dist; export MUSTER_DIST="$$PWD" MUSTER_DEB="$$(ls "$$PWD"/*_"$$(go env GOARCH)".deb)" \
 		MUSTER_BIN="$$(ls "$$PWD"/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/arena_linux_"$$(go env GOARCH)"_*/arena)" \
 		MUSTER_ARM64_BIN="$$(ls "$$PWD"/muster_linux_arm64_*/muster)" MUSTER_EXE="$$(ls "$$PWD"/muster_windows_amd64_*/muster.exe)" ARENA_EXE="$$(ls "$$PWD"/arena_windows_amd64_*/arena.exe)"; \
-	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; } | $(count)
+	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; $(go_test) -count=1 -run '^TestCompose$$' ./test/containers || true; } | $(count)
 
 .PHONY: foreign
 foreign: build ## run the programs for arm64 and Windows in QEMU and Wine
