@@ -247,34 +247,44 @@ func (m *model) readParameters(o *operation, all []parameter) error {
 	return nil
 }
 
-func (m *model) readPush(document []byte) error {
-	type reference struct {
-		Ref string `yaml:"$ref"`
-	}
-	var d struct {
-		Channels map[string]struct {
-			Bindings struct {
-				WS struct {
-					Headers struct{ Properties map[string]written }
-				}
+// push is the description of the push channel.
+type push struct {
+	Channels map[string]struct {
+		Bindings struct {
+			WS struct {
+				Headers struct{ Properties map[string]written }
 			}
 		}
-		Operations struct {
-			FromClient struct {
-				Messages []reference
-				Reply    struct{ Messages []reference }
-			} `yaml:"fromClient"`
-			ToClient struct{ Messages []reference } `yaml:"toClient"`
-		}
-		Components struct{ Messages yaml.Node }
 	}
+	Operations struct {
+		FromClient struct {
+			Messages references
+			Reply    struct{ Messages references }
+		} `yaml:"fromClient"`
+		ToClient struct{ Messages references } `yaml:"toClient"`
+	}
+	Components struct{ Messages yaml.Node }
+}
+
+type references []struct {
+	Ref string `yaml:"$ref"`
+}
+
+func (all references) has(name string) bool {
+	for _, r := range all {
+		if strings.HasSuffix(r.Ref, "/"+name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) readPush(document []byte) error {
+	var d push
 	if err := yaml.Unmarshal(document, &d); err != nil {
 		return err
 	}
 	m.Subproto = d.Channels["push"].Bindings.WS.Headers.Properties["Sec-WebSocket-Protocol"].Const
-	has := func(all []reference, name string) bool {
-		return slices.ContainsFunc(all, func(r reference) bool { return strings.HasSuffix(r.Ref, "/"+name) })
-	}
 	for _, e := range entries(&d.Components.Messages) {
 		var w struct {
 			Summary string
@@ -285,8 +295,8 @@ func (m *model) readPush(document []byte) error {
 		}
 		msg := &message{
 			Name: e.name, Doc: w.Summary, Cursor: w.Payload.Properties["cursor"] != nil,
-			FromClient: has(d.Operations.FromClient.Messages, e.name),
-			FromServer: has(d.Operations.ToClient.Messages, e.name) || has(d.Operations.FromClient.Reply.Messages, e.name),
+			FromClient: d.Operations.FromClient.Messages.has(e.name),
+			FromServer: d.Operations.ToClient.Messages.has(e.name) || d.Operations.FromClient.Reply.Messages.has(e.name),
 		}
 		if data, ok := w.Payload.Properties["data"]; ok {
 			var err error
