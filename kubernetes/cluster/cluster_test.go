@@ -364,7 +364,7 @@ func TestCluster_ManyKills(t *testing.T) {
 	k.until("all workers wait", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return g.waiting == workers
+		return g.waiting >= workers
 	})
 	close(g.open)
 	k.until("all are ended", func() bool {

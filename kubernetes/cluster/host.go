@@ -51,49 +51,16 @@ func (h host) Obey(ctx context.Context, m protocol.Message) {
 func (c *Cluster) assign(ctx context.Context, a *protocol.Assign) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	named, groups := map[string]bool{}, map[key]bool{}
+	instances, groups := map[string]bool{}, map[key]bool{}
 	for n := range a.Instances {
 		d := &a.Instances[n]
-		named[d.InstanceID] = true
-		i := c.instances[d.InstanceID]
-		if i == nil {
-			i = &instance{}
-			c.instances[d.InstanceID] = i
-		}
-		if i.desired != nil && !maps.Equal(tokensOf(i.desired), tokensOf(d)) {
-			c.queue.Add(key{instance: d.InstanceID})
-		}
-		i.desired = d
+		c.assignInstance(d)
+		instances[d.InstanceID] = true
 		for n := range d.Groups {
-			g := &d.Groups[n]
-			k := key{pod.Label(d.InstanceID), pod.Label(g.Name)}
-			groups[k] = true
-			at := c.groups[k]
-			if at == nil {
-				at = &group{}
-				c.groups[k] = at
-			}
-			next := want(d, g)
-			if at.want == nil || !same(at.want, next) {
-				at.code, at.cause, at.tries = "", "", 0 // another definition may do better
-				c.queue.Add(k)
-			}
-			at.name, at.want = g.Name, next
+			groups[c.assignGroup(d, &d.Groups[n])] = true
 		}
 	}
-	for k, g := range c.groups {
-		if !groups[k] && g.want != nil {
-			c.lookBeside(k.instance, g.want.desired)
-			g.want = nil
-			c.queue.Add(k)
-		}
-	}
-	for id := range c.instances {
-		if !named[id] {
-			delete(c.instances, id)
-			c.queue.Add(key{instance: id})
-		}
-	}
+	c.keep(instances, groups)
 	if !c.assigned {
 		c.assigned = true
 		for _, at := range c.pods.GetStore().List() {
@@ -103,6 +70,54 @@ func (c *Cluster) assign(ctx context.Context, a *protocol.Assign) {
 		go c.sweep(ctx)
 	}
 	c.link.Changed()
+}
+
+// assignInstance sets what is desired of an instance. It must be called with mu held.
+func (c *Cluster) assignInstance(d *protocol.Desired) {
+	i := c.instances[d.InstanceID]
+	if i == nil {
+		i = &instance{}
+		c.instances[d.InstanceID] = i
+	}
+	if i.desired != nil && !maps.Equal(tokensOf(i.desired), tokensOf(d)) {
+		c.queue.Add(key{instance: d.InstanceID})
+	}
+	i.desired = d
+}
+
+// assignGroup sets what is desired of a group of an instance, and returns its key. It must be
+// called with mu held.
+func (c *Cluster) assignGroup(d *protocol.Desired, g *protocol.Group) key {
+	k := key{pod.Label(d.InstanceID), pod.Label(g.Name)}
+	at := c.groups[k]
+	if at == nil {
+		at = &group{}
+		c.groups[k] = at
+	}
+	next := want(d, g)
+	if at.want == nil || !same(at.want, next) {
+		at.code, at.cause, at.tries = "", "", 0 // another definition may do better
+		c.queue.Add(k)
+	}
+	at.name, at.want = g.Name, next
+	return k
+}
+
+// keep has all other instances and groups end. It must be called with mu held.
+func (c *Cluster) keep(instances map[string]bool, groups map[key]bool) {
+	for k, g := range c.groups {
+		if !groups[k] && g.want != nil {
+			c.lookBeside(k.instance, g.want.desired)
+			g.want = nil
+			c.queue.Add(k)
+		}
+	}
+	for id := range c.instances {
+		if !instances[id] {
+			delete(c.instances, id)
+			c.queue.Add(key{instance: id})
+		}
+	}
 }
 
 // same reports whether a group is desired as before, apart from its token.
