@@ -176,6 +176,49 @@ func TestRemote_Stop(t *testing.T) {
 	}
 }
 
+// A remote that answers nothing is asked to end a game session at intervals that double, up to a
+// minute, and so learns of it within a minute once it can be reached.
+func TestRemote_BackOff(t *testing.T) {
+	r := newFar("r", 1, 3)
+	r.survives = true
+	withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
+		c.create(q)
+		celltest.Pass(10 * time.Second)
+		_, err := c.start("q", Request{ID: "p"})
+		c.Must(err)
+		for r.asked("Create") == 0 {
+			celltest.Pass(10 * time.Millisecond)
+		}
+		celltest.Pass(400 * time.Millisecond) // it has answered
+		var asked []time.Time
+		r.set(func() {
+			r.cut = true
+			r.mute = func(what string) bool {
+				if what == "Terminate" {
+					asked = append(asked, time.Now())
+				}
+				return false
+			}
+		})
+		_, _, err = c.places.Stop(c.Ctx, "p")
+		c.Must(err)
+		celltest.Pass(5 * time.Minute)
+		if len(asked) < 10 || asked[1].Sub(asked[0]) > time.Second {
+			t.Fatalf("it was asked at %s", asked)
+		}
+		for n := 2; n < len(asked); n++ {
+			if got, want := asked[n].Sub(asked[n-1]), min(2*asked[n-1].Sub(asked[n-2]), longestEnding); got != want {
+				t.Errorf("request %d was sent %s after the one before it, want %s", n, got, want)
+			}
+		}
+		r.set(func() { r.cut = false })
+		celltest.Pass(longestEnding + time.Second)
+		if n := len(r.live()); n != 0 {
+			t.Errorf("%d game sessions are live", n)
+		}
+	}, r)
+}
+
 // TestRemote_Histories runs random histories of placements in a queue that leads to this
 // cell and to two remotes, over a network that loses, delays and repeats, with restarts, and
 // checks what must always hold.
