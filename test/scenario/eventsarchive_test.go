@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -89,14 +91,7 @@ func (d *archiveDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestEventsArchive kills a server at each step of writing an object to a bucket. Whatever the
 // server's stream of events has is in the objects, exactly once.
 func TestEventsArchive(t *testing.T) {
-	storage := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir())
-	door := newArchiveDoor(t, storage.URL)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": door.URL, "AWS_ACCESS_KEY_ID": "archive", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-central-1",
-		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-	} {
-		t.Setenv(name, value)
-	}
+	door, client := archiveStorage(t)
 	data, made := t.TempDir(), 0
 	run := func() *node.Process {
 		p := node.Start(t, "--listen", "127.0.0.1:0", "--data", data, "--events-archive", "s3://events/games", "--events-archive-every", "1s")
@@ -125,13 +120,6 @@ func TestEventsArchive(t *testing.T) {
 	if want := "there is no bucket events: create it, or correct --events-archive"; !strings.Contains(p.Log(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, p.Log())
 	}
-	c, err := config.LoadDefaultConfig(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := s3.NewFromConfig(c, func(o *s3.Options) {
-		o.BaseEndpoint, o.UsePathStyle, o.ResponseChecksumValidation = &storage.URL, true, aws.ResponseChecksumValidationWhenRequired
-	})
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("events")}); err != nil {
 		t.Fatal(err)
 	}
@@ -144,23 +132,83 @@ func TestEventsArchive(t *testing.T) {
 		run().Kill() // before anything is cut, mostly
 	}
 	p = run()
+	door.complete(t, client, p, made)
+}
+
+// TestClusterEventsArchive kills the owner of a cell when an object is stored and it does not
+// know that yet. The server that takes over continues, without doubles.
+func TestClusterEventsArchive(t *testing.T) {
+	url := pgtest.URL(t)
+	cell, master := pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
+	door, client := archiveStorage(t)
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("events")}); err != nil {
+		t.Fatal(err)
+	}
+	door.plan(afterWrite)
+	var servers []*node.Process
+	for range 2 {
+		servers = append(servers, node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--master-key-file", master, "--store", url, "--cell", cell,
+			"--lease", "2s", "--events-archive", "s3://events/games", "--events-archive-every", "1s"))
+	}
+	locate := func(at *node.Process, name string) {
+		t.Helper()
+		if _, err := node.Client(at.URL).CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	locate(servers[0], "custom-first")
+	select {
+	case <-door.reached:
+	case <-time.After(time.Minute):
+		t.Fatal("the owner stores nothing")
+	}
+	locate(servers[0], "custom-second")
+	servers[0].Kill()
+	door.killed <- struct{}{}
+	locate(servers[1], "custom-third") // waits for the takeover
+	door.complete(t, client, servers[1], 3)
+}
+
+// complete waits until the archive has what a server's stream of events has, of which there are
+// at least a few, and compares them.
+func (d *archiveDoor) complete(t *testing.T, client *s3.Client, p *node.Process, least int) {
+	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		want, got := streamed(t, p.URL), archivedEvents(t, client)
-		if len(got) >= len(want) {
+		if len(got) >= len(want) && len(want) >= least {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the archive has (-want +got):\n%s", diff)
-			}
-			if len(want) < made {
-				t.Errorf("the stream has %d events, of %d locations", len(want), made)
 			}
 			return
 		}
 		select {
-		case <-door.stored:
+		case <-d.stored:
 		case <-time.After(time.Until(deadline)):
-			t.Fatalf("the archive has %d of %d events:\n%s", len(got), len(want), p.Log())
+			t.Fatalf("the archive has %d of %d events, which should be at least %d:\n%s", len(got), len(want), least, p.Log())
 		}
 	}
+}
+
+// archiveStorage starts a server whose S3 subset stores objects, and has AWS's tools use it
+// through a door, which it returns with a client of the server itself.
+func archiveStorage(t *testing.T) (*archiveDoor, *s3.Client) {
+	t.Helper()
+	storage := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir())
+	door := newArchiveDoor(t, storage.URL)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": door.URL, "AWS_ACCESS_KEY_ID": "archive", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-central-1",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+	} {
+		t.Setenv(name, value)
+	}
+	c, err := config.LoadDefaultConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(c, func(o *s3.Options) {
+		o.BaseEndpoint, o.UsePathStyle, o.ResponseChecksumValidation = &storage.URL, true, aws.ResponseChecksumValidationWhenRequired
+	})
+	return door, client
 }
 
 // streamed returns the lines of a server's stream of events.
