@@ -45,7 +45,7 @@ func firstKey(t testing.TB, a *app.App) *client.Client {
 // with creates a key and returns a client with it.
 func with(t *testing.T, a *app.App, admin *client.Client, spec client.KeySpec) *client.Client {
 	t.Helper()
-	made, err := admin.CreateKey(t.Context(), spec)
+	made, err := admin.Keys().Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,13 +77,13 @@ func TestServe_RevokesKeysInUse(t *testing.T) {
 	}
 	use("")
 	use("")
-	_, err := first.DisableKey(t.Context(), id)
+	_, err := first.Keys().Disable(t.Context(), id)
 	must(err)
 	use("UnrecognizedClientException")
-	_, err = first.EnableKey(t.Context(), id)
+	_, err = first.Keys().Enable(t.Context(), id)
 	must(err)
 	use("")
-	must(first.DeleteKey(t.Context(), id))
+	must(first.Keys().Delete(t.Context(), id))
 	use("UnrecognizedClientException")
 }
 

@@ -28,7 +28,7 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 	var lines []string
 	for {
 		lines = nil
-		err := c.Audit(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
+		err := c.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
 			if r.Source != "127.0.0.1" || r.Time.IsZero() {
 				t.Errorf("a record without its source or time: %+v", r)
 			}
@@ -74,7 +74,7 @@ func TestAudit(t *testing.T) {
 	if _, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := operator.Audit(t.Context(), client.AuditQuery{}, nil); err == nil {
+	if err := operator.AuditLog().Read(t.Context(), client.AuditQuery{}, nil); err == nil {
 		t.Error("an operator reads the audit log, which is for admins")
 	}
 	lines := audited(t, admin, "admin muster:ReadAudit test operator")
@@ -98,7 +98,7 @@ func TestAudit(t *testing.T) {
 	if !strings.Contains(log.String(), `"claimed_key_id":"`+operator.Credentials.AccessKeyID+`"`) || !strings.Contains(log.String(), `"source":"127.0.0.1"`) {
 		t.Error("the log of requests does not say where a forged signature came from, or whose it claims to be")
 	}
-	v, _, err := admin.VerifyAudit(t.Context())
+	v, _, err := admin.AuditLog().Verify(t.Context())
 	if err != nil || v.Problem != "" || v.Records < 6 {
 		t.Errorf("the chain is %+v, %v", v, err)
 	}

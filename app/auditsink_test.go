@@ -105,11 +105,11 @@ func TestAuditSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	offline := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
-	made, err := offline.CreateKey(t.Context(), client.KeySpec{Name: "emergency", Role: "operator"})
+	made, err := offline.Keys().Create(t.Context(), client.KeySpec{Name: "emergency", Role: "operator"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := offline.DisableKey(t.Context(), "MSTRNONE"); err == nil {
+	if _, err := offline.Keys().Disable(t.Context(), "MSTRNONE"); err == nil {
 		t.Error("a key was disabled that does not exist")
 	}
 	if err := keys.Close(); err != nil {
@@ -129,7 +129,7 @@ func TestAuditSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := sink.await(t, "location/custom-b", made.ID, "MSTRNONE")
-	own, _, err := admin.VerifyAudit(t.Context())
+	own, _, err := admin.AuditLog().Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAuditSink(t *testing.T) {
 		t.Errorf("what is shown is %+v, %v", v, err)
 	}
 	seen := 0
-	err = admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ManageKeys"}, func(r client.AuditRecord) error {
+	err = admin.AuditLog().Read(t.Context(), client.AuditQuery{Action: "muster:ManageKeys"}, func(r client.AuditRecord) error {
 		if r.Door != "offline" {
 			return nil
 		}
@@ -212,7 +212,7 @@ func TestAudit_GameServers(t *testing.T) {
 	stop(t, a) // the latest time at which counts are recorded
 	admin.Endpoint = start(t, func(c *app.Options) { *c = o }).URL()
 	var counts []int
-	err := admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ConnectGameServer"}, func(r client.AuditRecord) error {
+	err := admin.AuditLog().Read(t.Context(), client.AuditQuery{Action: "muster:ConnectGameServer"}, func(r client.AuditRecord) error {
 		counts = append(counts, r.Count)
 		return nil
 	})

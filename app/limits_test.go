@@ -109,14 +109,14 @@ func TestLimits_Administration(t *testing.T) {
 	t.Parallel()
 	_, first, _, _ := limited(t, map[string]limit.Rate{"administration": few(2)})
 	for range 2 {
-		if _, err := first.Keys(t.Context()); err != nil {
+		if _, err := first.Keys().List(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := first.Keys(t.Context()); status(err) != 429 || !strings.Contains(err.Error(), "administration") {
+	if _, err := first.Keys().List(t.Context()); status(err) != 429 || !strings.Contains(err.Error(), "administration") {
 		t.Errorf("a third request: %v", err)
 	}
-	if _, _, err := first.VerifyAudit(t.Context()); status(err) != 429 {
+	if _, _, err := first.AuditLog().Verify(t.Context()); status(err) != 429 {
 		t.Errorf("a third request, to the audit log: %v", err)
 	}
 	if err := list(t, first); err != nil {
@@ -147,7 +147,7 @@ func TestLimits_Credentials(t *testing.T) {
 	if err := list(t, &wrong); code(err) != "ThrottlingException" {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if _, err := wrong.Keys(t.Context()); status(err) != 429 {
+	if _, err := wrong.Keys().List(t.Context()); status(err) != 429 {
 		t.Errorf("administration: %v", err)
 	}
 	if _, err := wrong.Fleets(t.Context()); status(err) != 429 {
@@ -244,7 +244,7 @@ func TestLimits_NoneForAnybody(t *testing.T) {
 		if err := list(t, c); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Keys(t.Context()); err != nil {
+		if _, err := c.Keys().List(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if status, _ := askToJoin(t, a, "no such token"); status != http.StatusUnauthorized {

@@ -92,21 +92,21 @@ func TestOpenKeys_OnlyWhileStopped(t *testing.T) {
 	}
 	defer keys.Close()
 	c := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
-	if _, err := c.CreateKey(t.Context(), client.KeySpec{Name: "x", Role: "emperor"}); err == nil {
+	if _, err := c.Keys().Create(t.Context(), client.KeySpec{Name: "x", Role: "emperor"}); err == nil {
 		t.Error("an unknown role is taken")
 	}
-	made, err := c.CreateKey(t.Context(), client.KeySpec{Name: "game backend", Role: "game-backend"})
+	made, err := c.Keys().Create(t.Context(), client.KeySpec{Name: "game backend", Role: "game-backend"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.Keys(t.Context())
+	list, err := c.Keys().List(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != made.ID || list[0].Role != "game-backend" || list[0].Name != "game backend" {
 		t.Errorf("keys are %+v, %v", list, err)
 	}
-	if err := c.DeleteKey(t.Context(), made.ID); err != nil {
+	if err := c.Keys().Delete(t.Context(), made.ID); err != nil {
 		t.Error(err)
 	}
-	if list, err := c.Keys(t.Context()); err != nil || len(list) != 0 {
+	if list, err := c.Keys().List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("after the delete: %+v, %v", list, err)
 	}
 }

@@ -572,11 +572,11 @@ func TestOIDC_EndLogins(t *testing.T) {
 		}
 	}
 	me, _ := visitors[0].me()
-	all, err := admin.Logins(t.Context())
+	all, err := admin.Logins().List(t.Context())
 	if err != nil || len(all) != 2 || all[0].KeyID != me.Key || all[0].Issuer != p.URL || all[0].Name != "ada@example.com" || all[0].Role != "operator" || all[0].From != "127.0.0.1" {
 		t.Fatalf("logged in are %+v, %v", all, err)
 	}
-	if n, err := admin.EndLogins(t.Context(), me.Key); n != 2 || err != nil {
+	if n, err := admin.Logins().End(t.Context(), me.Key); n != 2 || err != nil {
 		t.Errorf("ended: %d, %v", n, err)
 	}
 	for i, v := range visitors {

@@ -164,7 +164,7 @@ func TestConsole_LogIn(t *testing.T) {
 	}
 	admin := firstKey(t, a)
 	seen := map[string]int{}
-	if err := admin.Audit(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
+	if err := admin.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
 		seen[r.Action+" "+r.Outcome]++
 		return nil
 	}); err != nil {
@@ -184,13 +184,13 @@ func TestConsole_LogInEndsWithKey(t *testing.T) {
 	user := with(t, a, first, client.KeySpec{Name: "user", Role: "operator"})
 	b := &browser{T: t, url: a.URL()}
 	b.logIn(user.Credentials)
-	if _, err := first.DisableKey(t.Context(), user.Credentials.AccessKeyID); err != nil {
+	if _, err := first.Keys().Disable(t.Context(), user.Credentials.AccessKeyID); err != nil {
 		t.Fatal(err)
 	}
 	if status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("a disabled key's login: %d %s", status, text)
 	}
-	if _, err := first.EnableKey(t.Context(), user.Credentials.AccessKeyID); err != nil {
+	if _, err := first.Keys().Enable(t.Context(), user.Credentials.AccessKeyID); err != nil {
 		t.Fatal(err)
 	}
 	if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
@@ -207,14 +207,14 @@ func TestConsole_Logins(t *testing.T) {
 	admin.logIn(keys["admin"].Credentials)
 	user.logIn(keys["operator"].Credentials)
 	for _, role := range []string{"operator", "read-only"} {
-		if all, err := keys[role].Logins(t.Context()); err == nil {
+		if all, err := keys[role].Logins().List(t.Context()); err == nil {
 			t.Errorf("%s sees %v", role, all)
 		}
-		if n, err := keys[role].EndLogins(t.Context(), keys["admin"].Credentials.AccessKeyID); err == nil {
+		if n, err := keys[role].Logins().End(t.Context(), keys["admin"].Credentials.AccessKeyID); err == nil {
 			t.Errorf("%s has ended %d logins", role, n)
 		}
 	}
-	all, err := keys["admin"].Logins(t.Context())
+	all, err := keys["admin"].Logins().List(t.Context())
 	if err != nil || len(all) != 2 {
 		t.Fatalf("logged in are %+v, %v", all, err)
 	}
@@ -243,7 +243,7 @@ func TestConsole_Logins(t *testing.T) {
 		_, err := io.Copy(io.Discard, stream.Body)
 		ended <- errors.Join(err, stream.Body.Close())
 	}()
-	if n, err := keys["admin"].EndLogins(t.Context(), other.ID); n != 1 || err != nil {
+	if n, err := keys["admin"].Logins().End(t.Context(), other.ID); n != 1 || err != nil {
 		t.Errorf("ended: %d, %v", n, err)
 	}
 	if status, text := user.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
@@ -255,7 +255,7 @@ func TestConsole_Logins(t *testing.T) {
 	if status, text := admin.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusOK {
 		t.Errorf("the login of the administrator: %d %s", status, text)
 	}
-	if _, err := keys["admin"].EndLogins(t.Context(), other.ID); err == nil || !strings.Contains(err.Error(), "has no login") {
+	if _, err := keys["admin"].Logins().End(t.Context(), other.ID); err == nil || !strings.Contains(err.Error(), "has no login") {
 		t.Errorf("ended again: %v", err)
 	}
 	lines := audited(t, keys["admin"], "admin muster:EndLogins test operator")

@@ -87,11 +87,11 @@ func TestPostgres_EndLogins(t *testing.T) {
 		}
 	}
 	expect(second.URL(), http.StatusOK)
-	all, err := through.Logins(t.Context())
+	all, err := through.Logins().List(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("logged in are %+v, %v", all, err)
 	}
-	if n, err := through.EndLogins(t.Context(), all[0].ID); n != 1 || err != nil {
+	if n, err := through.Logins().End(t.Context(), all[0].ID); n != 1 || err != nil {
 		t.Errorf("ended: %d, %v", n, err)
 	}
 	expect(first.URL(), http.StatusUnauthorized)

@@ -120,7 +120,7 @@ func TestRemoteAccess_Credentials(t *testing.T) {
 		t.Errorf("the API answers credentials for remote access with %v", err)
 	}
 
-	if _, err := admin.DisableKey(t.Context(), guest); err != nil {
+	if _, err := admin.Keys().Disable(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 	if got := visit(t, a, good); !strings.Contains(got, "is disabled") {

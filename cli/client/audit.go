@@ -20,12 +20,18 @@ type AuditQuery struct {
 	Follow               time.Duration // how long to wait before polling for more; 0 stops at the last record
 }
 
-// Audit calls f with each record, oldest first.
-func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) error) error {
+// AuditLog reads and verifies the audit log.
+type AuditLog struct{ client *Client }
+
+// AuditLog returns the calls about the audit log.
+func (c *Client) AuditLog() AuditLog { return AuditLog{c} }
+
+// Read calls f with each record, oldest first.
+func (a AuditLog) Read(ctx context.Context, q AuditQuery, f func(AuditRecord) error) error {
 	values := url.Values{"since": {q.Since}, "key": {q.KeyID}, "action": {q.Action}, "limit": {"1000"}}
 	for {
 		var page struct{ Records []AuditRecord }
-		if _, err := c.read(ctx, "/admin/v1/audit?"+values.Encode(), &page); err != nil {
+		if _, err := a.client.read(ctx, "/admin/v1/audit?"+values.Encode(), &page); err != nil {
 			if ctx.Err() != nil && q.Follow > 0 {
 				return nil
 			}
@@ -45,8 +51,8 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) er
 	}
 }
 
-// VerifyAudit has the server verify the chain; raw is the whole response.
-func (c *Client) VerifyAudit(ctx context.Context) (v audit.Verdict, raw json.RawMessage, err error) {
-	raw, err = c.read(ctx, "/admin/v1/audit/verify", &v)
+// Verify has the server verify the chain; raw is the whole response.
+func (a AuditLog) Verify(ctx context.Context) (v audit.Verdict, raw json.RawMessage, err error) {
+	raw, err = a.client.read(ctx, "/admin/v1/audit/verify", &v)
 	return v, raw, err
 }

@@ -41,34 +41,40 @@ type KeyRotation struct {
 
 const keysPath = "/admin/v1/keys"
 
-// Keys returns all access keys.
-func (c *Client) Keys(ctx context.Context) ([]Key, error) {
+// Keys lists and changes access keys.
+type Keys struct{ client *Client }
+
+// Keys returns the calls about access keys.
+func (c *Client) Keys() Keys { return Keys{c} }
+
+// List returns all access keys.
+func (k Keys) List(ctx context.Context) ([]Key, error) {
 	var out struct{ Keys []Key }
-	_, err := c.read(ctx, keysPath, &out)
+	_, err := k.client.read(ctx, keysPath, &out)
 	return out.Keys, err
 }
 
-// CreateKey creates an access key.
-func (c *Client) CreateKey(ctx context.Context, spec KeySpec) (k Key, err error) {
-	return k, c.change(ctx, http.MethodPost, keysPath, spec, &k)
+// Create creates an access key.
+func (k Keys) Create(ctx context.Context, spec KeySpec) (key Key, err error) {
+	return key, k.client.change(ctx, http.MethodPost, keysPath, spec, &key)
 }
 
-// RotateKey creates a key that replaces another.
-func (c *Client) RotateKey(ctx context.Context, id string, r KeyRotation) (k Key, err error) {
-	return k, c.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/rotate", r, &k)
+// Rotate creates a key that replaces another.
+func (k Keys) Rotate(ctx context.Context, id string, r KeyRotation) (key Key, err error) {
+	return key, k.client.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/rotate", r, &key)
 }
 
-// DisableKey disables a key: the server refuses it until EnableKey.
-func (c *Client) DisableKey(ctx context.Context, id string) (k Key, err error) {
-	return k, c.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/disable", nil, &k)
+// Disable disables a key: the server refuses it until Enable.
+func (k Keys) Disable(ctx context.Context, id string) (key Key, err error) {
+	return key, k.client.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/disable", nil, &key)
 }
 
-// EnableKey enables a disabled key.
-func (c *Client) EnableKey(ctx context.Context, id string) (k Key, err error) {
-	return k, c.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/enable", nil, &k)
+// Enable enables a disabled key.
+func (k Keys) Enable(ctx context.Context, id string) (key Key, err error) {
+	return key, k.client.change(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/enable", nil, &key)
 }
 
-// DeleteKey removes a key.
-func (c *Client) DeleteKey(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, keysPath+"/"+url.PathEscape(id), nil, nil)
+// Delete removes a key.
+func (k Keys) Delete(ctx context.Context, id string) error {
+	return k.client.change(ctx, http.MethodDelete, keysPath+"/"+url.PathEscape(id), nil, nil)
 }

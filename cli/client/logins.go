@@ -23,17 +23,23 @@ type Login struct {
 
 const loginsPath = "/admin/v1/logins"
 
-// Logins returns who is logged in to the console, oldest first.
-func (c *Client) Logins(ctx context.Context) ([]Login, error) {
+// Logins lists and ends logins to the console.
+type Logins struct{ client *Client }
+
+// Logins returns the calls about logins to the console.
+func (c *Client) Logins() Logins { return Logins{c} }
+
+// List returns who is logged in to the console, oldest first.
+func (l Logins) List(ctx context.Context) ([]Login, error) {
 	var out struct{ Logins []Login }
-	_, err := c.read(ctx, loginsPath, &out)
+	_, err := l.client.read(ctx, loginsPath, &out)
 	return out.Logins, err
 }
 
-// EndLogins ends the login with an id, or all logins of the access key or person with an id.
+// End ends the login with an id, or all logins of the access key or person with an id.
 // It returns how many those were.
-func (c *Client) EndLogins(ctx context.Context, id string) (n int, err error) {
+func (l Logins) End(ctx context.Context, id string) (n int, err error) {
 	var out struct{ Ended int }
-	err = c.change(ctx, http.MethodDelete, loginsPath+"/"+url.PathEscape(id), nil, &out)
+	err = l.client.change(ctx, http.MethodDelete, loginsPath+"/"+url.PathEscape(id), nil, &out)
 	return out.Ended, err
 }

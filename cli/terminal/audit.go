@@ -12,7 +12,7 @@ import (
 
 // Audit prints records of the audit log as lines, or as JSON lines.
 func (t *Terminal) Audit(ctx context.Context, q client.AuditQuery) error {
-	return t.Client.Audit(ctx, q, func(r client.AuditRecord) error {
+	return t.Client.AuditLog().Read(ctx, q, func(r client.AuditRecord) error {
 		return t.Report(r, "%s", auditLine(r))
 	})
 }

@@ -68,7 +68,7 @@ func (c *verifyAuditCommand) verify(t *streams) (v audit.Verdict, raw json.RawMe
 		if err != nil {
 			return v, nil, err
 		}
-		return api.VerifyAudit(t.ctx)
+		return api.AuditLog().Verify(t.ctx)
 	}
 	var files []io.Reader
 	for _, name := range c.File {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -96,7 +97,7 @@ func (c *createKeyCommand) Run(t *streams) error {
 		return err
 	}
 	return c.with(t, func(view *terminal.Terminal) error {
-		made, err := view.Client.CreateKey(t.ctx, spec)
+		made, err := view.Client.Keys().Create(t.ctx, spec)
 		if err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ type listKeysCommand struct{ keyFlags }
 func (c *listKeysCommand) Run(t *streams) error {
 	head := []string{"KEY", "NAME", "ROLE", "STATUS", "CREATED", "EXPIRES", "LAST USED", "SCOPE"}
 	return c.with(t, func(view *terminal.Terminal) error {
-		return terminal.List(t.ctx, view, (*client.Client).Keys, head, func(k client.Key) []string {
+		return terminal.List(t.ctx, view, func(c *client.Client, ctx context.Context) ([]client.Key, error) { return c.Keys().List(ctx) }, head, func(k client.Key) []string {
 			return []string{k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String()}
 		})
 	})
@@ -146,7 +147,7 @@ type disableKeyCommand struct{ oneKeyFlags }
 // Run disables a key.
 func (c *disableKeyCommand) Run(t *streams) error {
 	return c.with(t, func(view *terminal.Terminal) error {
-		_, err := view.Client.DisableKey(t.ctx, c.ID)
+		_, err := view.Client.Keys().Disable(t.ctx, c.ID)
 		return err
 	})
 }
@@ -156,7 +157,7 @@ type enableKeyCommand struct{ oneKeyFlags }
 // Run enables a key.
 func (c *enableKeyCommand) Run(t *streams) error {
 	return c.with(t, func(view *terminal.Terminal) error {
-		_, err := view.Client.EnableKey(t.ctx, c.ID)
+		_, err := view.Client.Keys().Enable(t.ctx, c.ID)
 		return err
 	})
 }
@@ -179,7 +180,7 @@ func (c *rotateKeyCommand) Run(t *streams) error {
 		return err
 	}
 	return c.with(t, func(view *terminal.Terminal) error {
-		made, err := view.Client.RotateKey(t.ctx, c.ID, r)
+		made, err := view.Client.Keys().Rotate(t.ctx, c.ID, r)
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ type deleteKeyCommand struct{ oneKeyFlags }
 
 // Run deletes a key.
 func (c *deleteKeyCommand) Run(t *streams) error {
-	return c.with(t, func(view *terminal.Terminal) error { return view.Client.DeleteKey(t.ctx, c.ID) })
+	return c.with(t, func(view *terminal.Terminal) error { return view.Client.Keys().Delete(t.ctx, c.ID) })
 }
 
 // scopeOf parses a scope: patterns of ARNs, and tags as KEY=VALUE.

@@ -113,7 +113,7 @@ func TestRegions(t *testing.T) {
 	// A key that is made in the home region, or through another one, holds everywhere until it
 	// is deleted.
 	through := &client.Client{Endpoint: a.URL(), Region: asia, Credentials: key}
-	made := must(through.CreateKey(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
+	made := must(through.Keys().Create(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
 	scoped := client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 	describe := func(region string) error {
 		_, err := inRegion(a, scoped, region).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{FleetIds: []string{fleets[region].FleetID}})
@@ -121,7 +121,7 @@ func TestRegions(t *testing.T) {
 	}
 	until(t, "the new key holds in Europe", func() bool { return describe(europe) == nil })
 	until(t, "the new key, which is for Europe, is known and denied at home", func() bool { return verdict(describe(home)) == denied })
-	if err := through.DeleteKey(t.Context(), made.ID); err != nil {
+	if err := through.Keys().Delete(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the deleted key is unknown in Europe", func() bool { return verdict(describe(europe)) == unknown })

@@ -103,9 +103,9 @@ func TestRoles(t *testing.T) {
 	keys["read-only elsewhere"] = k.key(t, client.KeySpec{Role: "read-only", Scope: elsewhere})
 	keys["read-only of the fleet"] = k.key(t, client.KeySpec{Role: "read-only", Scope: client.KeyScope{Resources: []string{k.FleetARN}}})
 	keys["disabled"] = k.key(t, client.KeySpec{Role: "admin"})
-	must(k.admin.DisableKey(ctx, keys["disabled"].AccessKeyID))(t)
+	must(k.admin.Keys().Disable(ctx, keys["disabled"].AccessKeyID))(t)
 	keys["deleted"] = k.key(t, client.KeySpec{Role: "admin"})
-	if err := k.admin.DeleteKey(ctx, keys["deleted"].AccessKeyID); err != nil {
+	if err := k.admin.Keys().Delete(ctx, keys["deleted"].AccessKeyID); err != nil {
 		t.Fatal(err)
 	}
 	end := time.Now().Add(2 * time.Second)
@@ -203,18 +203,18 @@ func TestRoles(t *testing.T) {
 			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/ban", `{"until":"2000-01-01T00:00:00Z","reason":"cheats"}`)
 		}},
 		{"sees keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Keys(ctx)
+			_, err := at.Keys().List(ctx)
 			return err
 		}},
 		{"makes keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.CreateKey(ctx, client.KeySpec{Name: *next("key"), Role: "admin"})
+			_, err := at.Keys().Create(ctx, client.KeySpec{Name: *next("key"), Role: "admin"})
 			return err
 		}},
 		{"reads the audit log", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			return at.Audit(ctx, client.AuditQuery{}, func(client.AuditRecord) error { return nil })
+			return at.AuditLog().Read(ctx, client.AuditQuery{}, func(client.AuditRecord) error { return nil })
 		}},
 		{"verifies the audit log", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, _, err := at.VerifyAudit(ctx)
+			_, _, err := at.AuditLog().Verify(ctx)
 			return err
 		}},
 	} {

@@ -40,7 +40,7 @@ func setupKeyed(t *testing.T) keyed {
 func (k keyed) key(t *testing.T, spec client.KeySpec) client.Credentials {
 	t.Helper()
 	spec.Name = t.Name()
-	made := must(k.admin.CreateKey(t.Context(), spec))(t)
+	made := must(k.admin.Keys().Create(t.Context(), spec))(t)
 	return client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 }
 

@@ -43,7 +43,7 @@ func TestNames(t *testing.T) {
 			Name: &name, Description: &name, ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-local")}},
 		})
 		must(err)
-		_, err = operator.CreateKey(ctx, client.KeySpec{Name: name[:min(len(name), 60)], Role: "read-only"})
+		_, err = operator.Keys().Create(ctx, client.KeySpec{Name: name[:min(len(name), 60)], Role: "read-only"})
 		if err != nil {
 			t.Logf("a key called %.20q is refused: %v", name, err) // which is well, too
 		}

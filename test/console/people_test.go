@@ -46,7 +46,7 @@ func TestPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	operator := &client.Client{Endpoint: server.URL, Credentials: client.Credentials{AccessKeyID: admin.ID, SecretAccessKey: admin.Secret}}
-	made, err := operator.CreateKey(t.Context(), client.KeySpec{Name: "support", Role: "read-only"})
+	made, err := operator.Keys().Create(t.Context(), client.KeySpec{Name: "support", Role: "read-only"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestPeople(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			keys, err := operator.Keys(t.Context())
+			keys, err := operator.Keys().List(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,13 +81,13 @@ func TestPeople(t *testing.T) {
 			return names
 		},
 		"enable": func(id string) any {
-			if _, err := operator.EnableKey(t.Context(), id); err != nil {
+			if _, err := operator.Keys().Enable(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 			return nil
 		},
 		"disable": func(id string) any {
-			if _, err := operator.DisableKey(t.Context(), id); err != nil {
+			if _, err := operator.Keys().Disable(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 			return nil

@@ -72,7 +72,7 @@ func keyed(t *testing.T, region, account string) *realm {
 		}
 	}
 	admin := client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}, Region: region}
-	key, err := admin.CreateKey(t.Context(), client.KeySpec{Name: "overflow", Role: "game-backend"})
+	key, err := admin.Keys().Create(t.Context(), client.KeySpec{Name: "overflow", Role: "game-backend"})
 	if err != nil {
 		t.Fatal(err)
 	}

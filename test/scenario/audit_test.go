@@ -101,7 +101,7 @@ func TestClusterAuditSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	await("custom-new")
-	own, _, err := at(1).VerifyAudit(t.Context())
+	own, _, err := at(1).AuditLog().Verify(t.Context())
 	if err != nil || own.Problem != "" {
 		t.Fatalf("the log of the next owner is %+v, %v", own, err)
 	}

@@ -55,26 +55,26 @@ func TestClusterKeys(t *testing.T) {
 		return client.Credentials{AccessKeyID: k.ID, SecretAccessKey: k.Secret}
 	}
 	const unknown = "UnrecognizedClientException"
-	first := must(at(1, credentials).CreateKey(t.Context(), client.KeySpec{Name: "ci", Role: "operator"}))
+	first := must(at(1, credentials).Keys().Create(t.Context(), client.KeySpec{Name: "ci", Role: "operator"}))
 	everywhere(first, "")
-	second := must(at(2, credentials).RotateKey(t.Context(), first.AccessKeyID, client.KeyRotation{}))
+	second := must(at(2, credentials).Keys().Rotate(t.Context(), first.AccessKeyID, client.KeyRotation{}))
 	everywhere(first, "")
 	everywhere(second, "")
 	begun := time.Now()
-	must(at(2, credentials).DisableKey(t.Context(), first.AccessKeyID))
+	must(at(2, credentials).Keys().Disable(t.Context(), first.AccessKeyID))
 	everywhere(first, unknown)
 	t.Logf("disabled at a standby and refused by all three servers after %s", time.Since(begun).Round(time.Millisecond))
 	everywhere(second, "")
-	must(at(0, credentials).EnableKey(t.Context(), first.AccessKeyID))
+	must(at(0, credentials).Keys().Enable(t.Context(), first.AccessKeyID))
 	everywhere(first, "")
-	if err := at(1, credentials).DeleteKey(t.Context(), first.AccessKeyID); err != nil {
+	if err := at(1, credentials).Keys().Delete(t.Context(), first.AccessKeyID); err != nil {
 		t.Fatal(err)
 	}
 	everywhere(first, unknown)
-	if err := at(1, credentials).DeleteKey(t.Context(), credentials.AccessKeyID); err == nil {
+	if err := at(1, credentials).Keys().Delete(t.Context(), credentials.AccessKeyID); err == nil {
 		t.Error("the last admin key can be deleted")
 	}
-	if _, err := at(1, second).Keys(t.Context()); err == nil {
+	if _, err := at(1, second).Keys().List(t.Context()); err == nil {
 		t.Error("an operator sees the keys")
 	}
 }

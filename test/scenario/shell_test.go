@@ -47,7 +47,7 @@ func said(t *testing.T, cmd *exec.Cmd) (out, errs string, code int) {
 func (s *site) key(spec client.KeySpec) client.Credentials {
 	s.t.Helper()
 	spec.Name = s.t.Name()
-	made, err := s.console.CreateKey(s.t.Context(), spec)
+	made, err := s.console.Keys().Create(s.t.Context(), spec)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 		}
 	}
 	ended := s.begin(visitor, fleet, compute, "echo begun disabled; sleep 1000")
-	if _, err := s.console.DisableKey(s.t.Context(), visitor.AccessKeyID); err != nil {
+	if _, err := s.console.Keys().Disable(s.t.Context(), visitor.AccessKeyID); err != nil {
 		s.t.Fatal(err)
 	}
 	if errs, code := ended(); code != 255 || !strings.Contains(errs, "disabled") {
@@ -297,7 +297,7 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 func (s *site) recorded(compute string, visitor client.Credentials) {
 	s.t.Helper()
 	count := map[string]int{}
-	err := s.console.Audit(s.t.Context(), client.AuditQuery{KeyID: visitor.AccessKeyID}, func(r client.AuditRecord) error {
+	err := s.console.AuditLog().Read(s.t.Context(), client.AuditQuery{KeyID: visitor.AccessKeyID}, func(r client.AuditRecord) error {
 		if r.Source == "" || r.KeyID != visitor.AccessKeyID || !strings.Contains(fmt.Sprint(r.Resources), compute) {
 			s.t.Errorf("record %+v", r)
 		}
