@@ -18,6 +18,7 @@ var (
 	// shownInDocuments is a command in a document's code block.
 	shownInDocuments = regexp.MustCompile(`(?m)^(?:[A-Z_]+=\S+ )*(?:bin/)?muster ([a-z](?:[^\n\\]|\\\n)*)`)
 	longFlag         = regexp.MustCompile(`^--([a-z0-9-]+)`)
+	shortFlag        = regexp.MustCompile(`^-([a-zA-Z])$`)
 )
 
 // Each command that the console and the documents show is one that the program has, with those
@@ -97,6 +98,10 @@ func unknown(root *usage.Command, words []string) string {
 			return f.Name == m[1] || slices.Contains(f.Aliases, m[1]) || f.Negatable && "no-"+f.Name == m[1]
 		}) {
 			return "there is no flag --" + m[1]
+		}
+		m = shortFlag.FindStringSubmatch(word)
+		if m != nil && !slices.ContainsFunc(flags, func(f usage.Flag) bool { return f.Short == m[1] }) {
+			return "there is no flag -" + m[1]
 		}
 	}
 	return ""

@@ -41,7 +41,7 @@ export function Players({ name, checked, configurations, set }: { name: string; 
     set({
       request: { players: spec, runs, seed: 1, ...(traced ? { configuration, since: new Date(Date.now() - traced * 3_600_000).toISOString() } : { minutes: s.minutes, ...(configuration ? { configuration } : {}) }) },
       players: text,
-      commands: traced ? [`muster tickets export ${configuration} --last ${traced}h -o trace.jsonl`, `${line} --trace trace.jsonl`] : [`${line} --for ${s.minutes}m`],
+      commands: traced ? [`muster tickets export ${configuration} --last ${traced}h --out trace.jsonl`, `${line} --trace trace.jsonl`] : [`${line} --for ${s.minutes}m`],
     });
   });
   const move = (change: Partial<Sliders>): void => {
