@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/telemetry"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // App is one Muster node. It must be started once; stopping it again does nothing.
@@ -62,6 +63,10 @@ func New(o Options) (*App, error) {
 	a.reloads = newReloads(a.metrics.registry)
 	if a.telemetry, err = o.telemetry(a.metrics); err != nil {
 		return nil, err
+	}
+	if a.telemetry.Tracer(o.Region) != nil {
+		a.log = tracing.Logger(o.Logger)
+		o.Logger, a.opts.Logger = a.log, a.log
 	}
 	if a.site, err = newSite(&o); err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// audited records the requests of a door (package audit). with, unless nil, is applied to
-// their contexts.
+// audited records the requests of a door (package audit), and makes spans of them (package
+// tracing). with, unless nil, is applied to their contexts.
 func (d *domain) audited(name string, next http.Handler, with func(context.Context) context.Context) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
@@ -32,7 +32,11 @@ func (d *domain) audited(name string, next http.Handler, with func(context.Conte
 			}
 		})
 		answer := &outcomeWriter{ResponseWriter: w}
-		next.ServeHTTP(answer, r.WithContext(ctx))
+		if d.tracer == nil || lasting(r) { // the span would be as long as the connection
+			next.ServeHTTP(answer, r.WithContext(ctx))
+		} else {
+			d.serveTraced(name, next, answer, r.WithContext(ctx))
+		}
 		request.End(outcomeOf(answer.status))
 	})
 }
@@ -90,6 +94,7 @@ func operation(r *http.Request) auth.Action {
 
 // ended completes the record of a request to the API.
 func ended(e awsrpc.Ending) {
+	describe(e)
 	request := audit.From(e.Request.Context())
 	if request == nil {
 		return

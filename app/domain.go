@@ -38,6 +38,7 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
@@ -49,6 +50,7 @@ import (
 // domain is the state of a cell and the packages that implement its rules.
 type domain struct {
 	store      *store.Store
+	tracer     *tracing.Tracer // nil: nothing is traced
 	master     *auth.Master
 	events     *event.Log
 	audit      *audit.Log
@@ -85,6 +87,7 @@ type domain struct {
 type front struct {
 	site      *site
 	metrics   prometheus.Registerer
+	tracer    *tracing.Tracer
 	confirmed func() uint64 // the last sequence of the state that this node knows was confirmed
 	home      *homeClient   // for another region than the home region
 }
@@ -95,9 +98,10 @@ type front struct {
 // or for players.
 func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (*domain, error) {
 	var metrics prometheus.Registerer
+	var tracer *tracing.Tracer
 	var confirmed func() uint64
 	if f != nil {
-		metrics, confirmed = f.metrics, f.confirmed
+		metrics, tracer, confirmed = f.metrics, f.tracer, f.confirmed
 	}
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
@@ -107,7 +111,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	if err != nil {
 		return nil, err
 	}
-	d := &domain{store: st, master: master, events: event.New(st, o.Events), tags: tag.New(st), origins: newOrigins(st), auditSink: sink}
+	d := &domain{store: st, tracer: tracer, master: master, events: event.New(st, o.Events), tags: tag.New(st), origins: newOrigins(st), auditSink: sink}
 	d.prices.Store(&o.Prices)
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
@@ -130,12 +134,12 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
-	placements.Registerer, placements.Remotes = metrics, remote.Open(o.Remotes)
+	placements.Registerer, placements.Tracer, placements.Remotes = metrics, tracer, remote.Open(o.Remotes)
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)
 	matches := o.Matches
-	matches.Registerer = metrics
+	matches.Registerer, matches.Tracer = metrics, tracer
 	d.matches = flexmatch.New(st, flexmatch.Deps{
 		Home: o.home(), Events: d.events, Tags: d.tags, Sessions: d.sessions, Placements: d.placements,
 	}, matches)

@@ -62,7 +62,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		servers: serversdk.New(serversdk.Options{
 			Store: d.store, Computes: d.computes, Sessions: d.sessions, Matches: d.matches,
 			Signatures: newSignatures(d.keys, "gamelift"), AcceptAnyCredentials: o.AcceptAny,
-			Logger: o.Logger, Registerer: metrics,
+			Logger: o.Logger, Registerer: metrics, Tracer: d.tracer,
 		}),
 		scaling: autoscaling.New(autoscaling.Options{
 			Store: d.store, Groups: d.groups, Logger: o.Logger,

@@ -234,6 +234,7 @@ func (a *App) tearDown(ctx context.Context) error {
 		ending.Go(func() { errs[i] = r.end(ctx) })
 	}
 	ending.Wait()
+	a.telemetry.CloseTraces(ctx)
 	a.running.Wait()
 	a.name.release()
 	if a.failed == nil {

@@ -135,7 +135,7 @@ type Options struct {
 	// Listen then does not serve it. Default: Listen serves it.
 	MetricsListen string
 	// OTLPEndpoint is the base URL of a receiver of OpenTelemetry, to which metrics
-	// are sent. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either nothing is sent. The other
+	// and spans are sent. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either nothing is sent. The other
 	// variables of OpenTelemetry apply in both cases.
 	OTLPEndpoint string
 	// Prices are what instances and machines cost. Default: nothing has a price.

@@ -62,7 +62,7 @@ func newReplica(a *App, o *Options) (*replica, error) {
 	r.confirmed = openConfirmed(o)
 	r.member = &member{opts: o, name: a.name, confirmed: r.confirmed.here, secret: a.masterKey.NodeSecret()}
 	var err error
-	r.domain, err = newDomain(o, o.driver(), a.masterKey.Master, &front{a.site, r.metrics, r.confirmed.last, &homeClient{a}})
+	r.domain, err = newDomain(o, o.driver(), a.masterKey.Master, &front{a.site, r.metrics, a.telemetry.Tracer(o.Region), r.confirmed.last, &homeClient{a}})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (r *replica) warnOfDatabase(ctx context.Context) {
 // runLoops starts the background work, which runs until leave. digest is that of what was
 // copied from the home region.
 func (r *replica) runLoops(digest string) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(r.domain.tracer.With(context.Background()))
 	r.cancel = cancel
 	reloaded := wake.NewNudge()
 	r.domain.store.OnReload(reloaded.Send)

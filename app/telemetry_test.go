@@ -7,25 +7,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/test/collector"
 )
 
 // What is sent has the names and, for a counter, the value that /metrics has.
 func TestTelemetry_Metrics(t *testing.T) {
 	t.Parallel()
-	to := newCollector(t)
+	to := collector.Start(t)
 	a := start(t, func(o *app.Options) { o.OTLPEndpoint = to.URL + "/" })
 	for range 3 {
 		call(t, a, "ListLocations", map[string]any{})
 	}
 	want := namesAt(t, a.URL()+"/metrics")
 	stop(t, a) // sends the last figures
-	metrics, resources := to.told()
+	metrics, about := to.Metrics, to.Resource
 	var got []string
 	requests := 0.0
 	for _, m := range metrics {
@@ -40,10 +42,6 @@ func TestTelemetry_Metrics(t *testing.T) {
 	}
 	if requests != 3 {
 		t.Errorf("sent %v requests of ListLocations, want 3", requests)
-	}
-	about := map[string]string{}
-	for _, kv := range resources[0].Attributes {
-		about[kv.Key] = kv.Value.GetStringValue()
 	}
 	for _, key := range []string{"service.version", "service.instance.id", "host.name"} {
 		if about[key] == "" {
@@ -103,8 +101,48 @@ func TestTelemetry_ReceiverAway(t *testing.T) {
 			call(t, a, "ListLocations", map[string]any{})
 		}
 		stop(t, a)
-		if n := strings.Count(log.String(), "the receiver of OpenTelemetry does not take"); n != 1 {
+		if n := strings.Count(log.String(), "the receiver of OpenTelemetry does not take"); n != 2 { // metrics and traces
 			t.Errorf("%s: the log says %d times that the receiver is away:\n%s", name, n, log)
+		}
+	}
+}
+
+// A record of a traced request has the id of its trace.
+func TestTelemetry_Log(t *testing.T) {
+	t.Parallel()
+	log := newScreen()
+	a := start(t, func(o *app.Options) { o.OTLPEndpoint, o.Logger = collector.Start(t).URL, timelessLog(log) })
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	rq, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(), strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rq.Header = http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"GameLift.ListLocations"}, "Traceparent": {"00-" + trace + "-b7ad6b7169203331-01"}}
+	response, err := http.DefaultClient.Do(rq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if line := log.await(t, `level=INFO msg="api request"`); !strings.HasSuffix(line, "trace_id="+trace) {
+		t.Errorf("the record is %s", line)
+	}
+}
+
+// No more spans wait for a receiver that is silent than may; what is dropped is counted.
+func TestTelemetry_Full(t *testing.T) {
+	release := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer silent.Close()
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "5")
+	t.Setenv("OTEL_METRICS_EXPORTER", "none")
+	a := start(t, func(o *app.Options) { o.OTLPEndpoint = silent.URL })
+	for range 12 {
+		call(t, a, "ListLocations", map[string]any{})
+	}
+	defer close(release)
+	for text, patience := "", time.Now().Add(30*time.Second); !strings.Contains(text, "muster_otlp_dropped_spans_total 7\n"); _, text = get(t, a.URL()+"/metrics") {
+		if time.Now().After(patience) { // a span ends after its answer
+			t.Fatal("of 12 spans, with room for 5, not 7 are counted as dropped")
 		}
 	}
 }
@@ -125,18 +163,18 @@ func TestTelemetry_Refused(t *testing.T) {
 
 // The variables of OpenTelemetry turn it on and off, and say what goes with it.
 func TestTelemetry_Environment(t *testing.T) {
-	to := newCollector(t)
+	to := collector.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", to.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	t.Setenv("OTEL_SERVICE_NAME", "eu-muster")
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	start(t, nil)
-	to.await(t, "metrics, in the interval of OTEL_METRIC_EXPORT_INTERVAL", func() bool { return len(to.metrics) > 0 })
-	to.mu.Lock()
-	key, about := to.headers[0].Get("Api-Key"), to.resources[0].String()
-	to.mu.Unlock()
-	if key != "secret" || !strings.Contains(about, "eu-muster") {
+	to.Await(t, "metrics, in the interval of OTEL_METRIC_EXPORT_INTERVAL", func() bool { return len(to.Metrics) > 0 })
+	to.Lock()
+	key, about := to.Header.Get("Api-Key"), to.Resource["service.name"]
+	to.Unlock()
+	if key != "secret" || about != "eu-muster" {
 		t.Errorf("sent with key %q by %s", key, about)
 	}
 	for name, value := range map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "collector:4318"} {

@@ -83,7 +83,7 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p, meant := refusalOf(err)
 		if !meant && r.Context().Err() == nil {
-			b.log.Error("request failed", "request_id", rq.id, "route", rt.name(), "error", err)
+			b.log.ErrorContext(r.Context(), "request failed", "request_id", rq.id, "route", rt.name(), "error", err)
 		}
 		status = statuses[p.Code]
 		writeProblem(w, p, rq.id)

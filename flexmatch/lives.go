@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -23,6 +24,7 @@ type lives struct {
 	sessions       *session.Service
 	placements     *placement.Service
 	metrics        *metrics
+	tracer         *tracing.Tracer
 	waits          *waits
 	deadlines      *wake.Loop
 	linger         time.Duration
@@ -53,7 +55,10 @@ func (c *change) Edit(t *Ticket) *Ticket { return t.Clone() }
 func (c *change) Write(t *Ticket, _ life.Cause) {
 	if t.Status.Over() {
 		t.ArchiveAt = c.Now.Add(c.linger)
-		c.tx.OnCommit(func() { c.metrics.ended(t) })
+		c.tx.OnCommit(func() {
+			c.metrics.ended(t)
+			c.traceEnd(t)
+		})
 	}
 	c.tickets.put(c.tx, t)
 }

@@ -29,7 +29,7 @@ func (c *change) Place(m *Match, tickets []*Ticket) {
 	conf := c.t.configurations.Get(c.tx, m.Configuration)
 	request, err := c.placementOf(conf, m, tickets)
 	if err == nil {
-		_, err = c.placements.StartNow(c.tx, placement.StartInput{Queue: conf.Queues[0], Request: *request})
+		_, err = c.placements.StartNow(c.tx, placement.StartInput{Queue: conf.Queues[0], Request: *request, Within: c.spanAmong(tickets)})
 	}
 	if err != nil {
 		c.Fail(m, tickets, unexpectedReason, err.Error())

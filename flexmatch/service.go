@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -31,6 +32,7 @@ type Options struct {
 	Configurations int                   // quota; 0 means unlimited
 	RuleSets       int                   // quota; 0 means unlimited
 	Registerer     prometheus.Registerer // nil disables metrics
+	Tracer         *tracing.Tracer       // of the spans of tickets; nil makes none
 }
 
 // Deps are the services that a Service uses.
@@ -77,11 +79,11 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	m := newMetrics(o.Registerer, st, s.t)
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)
 	s.Configurations = newConfigurations(st, s.t, d, s.RuleSets, o.Configurations)
-	s.tickets = &tickets{t: s.t, metrics: m}
+	s.tickets = &tickets{t: s.t, metrics: m, tracer: o.Tracer}
 	s.backfills = &backfills{t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, sessions: d.Sessions}
 	s.lives = &lives{
 		t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, configurations: s.Configurations, backfills: s.backfills,
-		events: d.Events, sessions: d.Sessions, placements: d.Placements, metrics: m, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
+		events: d.Events, sessions: d.Sessions, placements: d.Placements, metrics: m, tracer: o.Tracer, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
 	}
 	s.matchers = &matchers{
 		st: st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,

@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // What doors use of package life.
@@ -32,6 +33,7 @@ const (
 type tickets struct {
 	t         *tables
 	metrics   *metrics
+	tracer    *tracing.Tracer
 	changed   []func(*store.Tx, *Ticket)
 	committed func(configuration, id string) // called once a change of a ticket is durable
 }
@@ -73,6 +75,9 @@ func (s *tickets) open(tx *store.Tx, c *Configuration, in StartInput, automatic 
 	s.t.requests.Put(tx, &Request{ID: id, Players: in.Players})
 	s.put(tx, t)
 	tx.OnCommit(func() { s.metrics.count("TicketsStarted", t.Configuration, 1) })
+	if within := tx.Span(); within.IsValid() {
+		tx.OnCommit(func() { s.tracer.Begin(spanOf(id), within) })
+	}
 	return t
 }
 

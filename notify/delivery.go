@@ -8,7 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // DeliveriesKept is how many attempts of each sink are remembered, in memory, by the node
@@ -87,7 +91,7 @@ func (d *deliveries) counted() Attempts {
 // reports whether the notice is given up with an error.
 func (k *sink) attempt(ctx context.Context, n *notice, try int, again bool, lastTry func(error) bool) error {
 	begin := time.Now()
-	err := k.sender.send(ctx, n)
+	err := k.send(ctx, n, try)
 	if ctx.Err() != nil {
 		return err
 	}
@@ -100,6 +104,22 @@ func (k *sink) attempt(ctx context.Context, n *notice, try int, again bool, last
 		a.Error, a.Dead = err.Error(), lastTry(err)
 	}
 	k.made.add(a)
+	return err
+}
+
+// send sends a notice once, in a span unless it goes to the log.
+func (k *sink) send(ctx context.Context, n *notice, try int) error {
+	if k.cfg.Kind == Log {
+		return k.sender.send(ctx, n)
+	}
+	ctx, span := tracing.Start(ctx, "deliver", trace.SpanKindClient,
+		attribute.String("muster.sink", k.cfg.Name), attribute.String("muster.sink.kind", string(k.cfg.Kind)), attribute.Int("muster.delivery.try", try),
+		attribute.String("muster.event.id", n.event.ID), attribute.String("muster.event.code", string(n.event.Code)))
+	err := k.sender.send(ctx, n)
+	if err != nil {
+		tracing.Fail(span, resultOf(err))
+	}
+	span.End()
 	return err
 }
 

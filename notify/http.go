@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/musterhq/muster/internal/outgoing"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 type poster struct {
@@ -66,6 +67,7 @@ func (p *poster) post(ctx context.Context, headers map[string]string, body []byt
 			req.Header.Set(name, value)
 		}
 	}
+	tracing.Inject(ctx, req.Header)
 	resp, err := p.client.Do(req)
 	if err != nil {
 		return withoutURL(err)

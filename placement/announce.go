@@ -70,7 +70,10 @@ func (s *Service) announce(tx *store.Tx, p *Placement) {
 	}
 	e.Notice.Detail = raw
 	s.events.Append(tx, e)
-	tx.OnCommit(func() { s.metrics.ended(p) })
+	tx.OnCommit(func() {
+		s.metrics.ended(p)
+		s.traceEnd(p)
+	})
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

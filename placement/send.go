@@ -198,6 +198,7 @@ func (w *away) run(ctx context.Context, a Attempt, e *errand) {
 // step sends what the status of an attempt requires next, commits the answer, and returns
 // how long to wait before the next step.
 func (w *away) step(ctx context.Context, a Attempt, e *errand) time.Duration {
+	ctx = w.s.opts.Tracer.Within(ctx, spanOf(a.PlacementID))
 	x, wait, known := w.ask(ctx, w.remotes.named(a.Place.Remote), a, e)
 	if a.Status == Ending && !known && !time.Now().Before(a.GiveUp) {
 		x, known = Answer{Gone: true}, true

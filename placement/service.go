@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/session"
 )
@@ -30,6 +31,7 @@ type Options struct {
 	Queues     int                   // quota; 0 means unlimited
 	Remotes    Remotes               // other deployments to which queues may lead
 	Registerer prometheus.Registerer // nil disables metrics
+	Tracer     *tracing.Tracer       // of the spans of placements; nil makes none
 }
 
 // Service provides queues and placements to the doors and the packages above.

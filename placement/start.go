@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -14,6 +16,9 @@ import (
 type StartInput struct {
 	Queue   string // name or ARN
 	Request Request
+
+	// Within is the span that the placement belongs to, if not that of its caller.
+	Within trace.SpanContext `json:"-"`
 }
 
 type startArgs struct {
@@ -68,6 +73,7 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	s.put(tx, p)
 	s.events.Append(tx, event.Event{Code: event.PlacementStarted, Resource: p.ID, Message: "in queue " + q.Name})
 	tx.OnCommit(func() { s.metrics.count("PlacementsStarted", q.Name) })
+	s.traceBegin(tx, p.ID, a.Input.Within)
 	return p, nil
 }
 

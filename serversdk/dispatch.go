@@ -8,9 +8,15 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
@@ -20,6 +26,7 @@ type call struct {
 	conn  *conn
 	head  protocol.Head
 	frame []byte
+	span  trace.Span // nil until the request runs
 }
 
 // ok returns the start of the answer to a request that succeeded.
@@ -111,6 +118,9 @@ func (c *call) answer(ctx context.Context) []byte {
 
 // run executes the request and reports whether its answer is final.
 func (c *call) run(ctx context.Context) (frame []byte, final bool) {
+	ctx, c.span = tracing.Start(ctx, string(c.label()), trace.SpanKindServer,
+		attribute.String("muster.door", "gameserver"), attribute.String("muster.process", c.key))
+	defer c.span.End()
 	defer func() {
 		if p := recover(); p != nil {
 			frame, final = c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -141,6 +151,12 @@ func (c *call) label() protocol.Action {
 func (c *call) fail(err error) (frame []byte, final bool) {
 	status, message := c.status(err)
 	c.s.metrics.message(c.label(), status)
+	if c.span != nil && status >= 400 {
+		c.span.SetAttributes(attribute.String("error.type", strconv.Itoa(status)))
+		if status >= 500 {
+			c.span.SetStatus(codes.Error, "")
+		}
+	}
 	return protocol.Encode(protocol.ErrorResponse{
 		Response:     protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: status},
 		ErrorMessage: message,

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/session"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	Signatures Signatures            // nil refuses processes that sign with SigV4
 	Logger     *slog.Logger          // nil discards
 	Registerer prometheus.Registerer // nil keeps no metrics
+	Tracer     *tracing.Tracer       // of the spans of requests; nil makes none
 
 	// AcceptAnyCredentials lets every process on a registered compute connect,
 	// whatever it presents: for a Muster that only its own machine can reach.

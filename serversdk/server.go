@@ -65,7 +65,7 @@ func New(opts Options) *Server {
 	}
 	s.warnings = limit.NewWarnings(s.log)
 	s.handlers = handlers()
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(opts.Tracer.With(context.Background()))
 	return s
 }
 

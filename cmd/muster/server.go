@@ -64,7 +64,7 @@ type serverFlags struct {
 	Limits         []string      `name:"limits" placeholder:"NAME=RATE,…" help:"How often callers may ask, where it is not the default: requests a second, and how many at once after a colon, or off (docs/operations.md)."`
 	MaxStreams     int           `name:"max-streams" default:"128" placeholder:"N" help:"Most event streams at a time; one key has at most a quarter, and the last quarter is for administrators and operators (${default})."`
 	MetricsListen  string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"Where to serve /metrics, over plain HTTP, instead of on the listen address."`
-	OTLPEndpoint   string        `name:"otlp-endpoint" placeholder:"URL" help:"Send metrics to this receiver of OpenTelemetry over HTTP, besides serving /metrics; OTEL_EXPORTER_OTLP_ENDPOINT does so too (docs/monitoring.md)."`
+	OTLPEndpoint   string        `name:"otlp-endpoint" placeholder:"URL" help:"Send metrics and traces to this receiver of OpenTelemetry over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT does so too (docs/monitoring.md)."`
 	Prices         string        `placeholder:"FILE" help:"YAML file with what instances and machines cost an hour, for muster cost, the console and the metrics (docs/monitoring.md); SIGHUP has it read again."`
 	RemoteAccess   bool          `name:"remote-access" help:"Let callers with a key of the role remote-shell or admin open shells in instances, on hosts whose agents allow it (muster shell, GetComputeAccess)."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`

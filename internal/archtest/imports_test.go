@@ -11,7 +11,7 @@ import (
 type row struct{ path, may, why string }
 
 // ground lists the packages that every package of the domain and every door may import.
-const ground = "internal/store internal/state internal/fault internal/arn internal/patch"
+const ground = "internal/store internal/state internal/fault internal/tracing internal/arn internal/patch"
 
 // domain lists the packages that hold the rules of game hosting.
 const domain = "event auth audit build build/object build/container fleet compute session session/filter instance fleetiq placement scaling flexmatch flexmatch/ruleset"
@@ -35,13 +35,14 @@ var rows = []row{
 	{"internal/heap", "", "the garbage collector's pace, for any server"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
 	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
-	{"internal/telemetry", "internal/limit", "sends what is measured, whatever that is"},
+	{"internal/tracing", "internal/fault", "spans, for whatever happens; who sends them is given to it"},
+	{"internal/telemetry", "internal/limit internal/tracing", "sends what is measured and traced, whatever that is"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
 	{"internal/awsquery", "internal/door internal/fault internal/limit", "serves any API in the query protocol; the API is given to it"},
 	{"internal/feature", "", "levels of what is stored, for whoever stores it and whoever may not"},
-	{"internal/store", "internal/fault internal/feature internal/wake", "refuses work when it is full; knows no table but those it is given"},
+	{"internal/store", "internal/fault internal/feature internal/tracing internal/wake", "refuses work when it is full; knows no table but those it is given"},
 	{"internal/store/...", "internal/store internal/store/... internal/fault internal/feature internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
 	{"internal/cell", "internal/door internal/feature internal/release", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
@@ -85,7 +86,7 @@ var rows = []row{
 	{"fleetiq", ground + " internal/feature internal/tag internal/wake instance event", "the instances of game server groups are hosts; its loop wakes at deadlines"},
 	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
 	{"placement", ground + " internal/feature internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
-	{"placement/remote", "internal/arn session placement", "asks other deployments by AWS's client; decides nothing"},
+	{"placement/remote", "internal/arn internal/tracing session placement", "asks other deployments by AWS's client; decides nothing"},
 	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},

@@ -7,7 +7,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Command is a named change of state. Its effect depends only on the state, its
@@ -28,6 +32,7 @@ type call struct {
 	actor string // who called it (WithActor)
 	args  jsontext.Value
 	cause jsontext.Value // the description of its cause, or nil
+	span  trace.SpanContext
 }
 
 // NewCommand registers a command, before Open. It panics if the name is taken.
@@ -95,7 +100,18 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	return s.do(ctx, call{actor: actorOf(ctx)}, f)
 }
 
+// do carries out a command, in a span of its own if its caller is traced.
 func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
+	if call.span = tracing.Sampled(ctx); !call.span.IsValid() {
+		return s.carryOut(ctx, call, f)
+	}
+	ctx, span := tracing.Child(ctx, "commit", trace.SpanKindInternal, attribute.String("muster.command", call.name))
+	err := s.carryOut(ctx, call, f)
+	tracing.End(span, err)
+	return err
+}
+
+func (s *Store) carryOut(ctx context.Context, call call, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

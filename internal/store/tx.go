@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Tx is the transaction of a command's closure: it reads and changes the head, and
@@ -48,6 +50,9 @@ func (tx *Tx) Rand() *rand.Rand {
 	}
 	return tx.rand
 }
+
+// Span returns the span of the command's caller; the zero value if that is not traced.
+func (tx *Tx) Span() trace.SpanContext { return tx.call.span }
 
 // OnCommit registers f to be called when the command is durable and published, before
 // its caller is answered, in the order of commits. f must not block and must not call

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -19,6 +20,8 @@ type Exporter struct {
 	options Options
 	outcome *outcomes
 	metrics *metric.MeterProvider // nil: not sent
+	spans   *spans                // nil: not sent
+	dropped prometheus.Counter    // spans
 }
 
 // New returns an Exporter, which sends nothing until Start. The error names what is
@@ -27,12 +30,20 @@ func New(o Options) (*Exporter, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	return &Exporter{options: o, outcome: newOutcomes(o.Registerer, o.Logger)}, nil
+	e := &Exporter{options: o, outcome: newOutcomes(o.Registerer, o.Logger), dropped: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "muster_otlp_dropped_spans_total", Help: "Spans that were not sent to the receiver of OpenTelemetry because too many waited.",
+	})}
+	o.Registerer.MustRegister(e.dropped)
+	if o.sends(tracesSignal) {
+		e.spans = &spans{}
+	}
+	return e, nil
 }
 
 // Start begins to send, if there is a receiver. It does not wait for it.
 func (e *Exporter) Start(ctx context.Context) error {
-	if !e.options.sends(metricsSignal) {
+	measured, traced := e.options.sends(metricsSignal), e.spans != nil
+	if !measured && !traced {
 		return nil
 	}
 	otel.SetErrorHandler(e.outcome) // of the whole process: the SDK knows no other
@@ -40,7 +51,15 @@ func (e *Exporter) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.startMetrics(ctx, about)
+	if traced {
+		if err := e.startTraces(ctx, about); err != nil {
+			return err
+		}
+	}
+	if measured {
+		return e.startMetrics(ctx, about)
+	}
+	return nil
 }
 
 // resource describes this server to the receiver.

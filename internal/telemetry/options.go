@@ -14,7 +14,8 @@ import (
 // Options configure an Exporter. What they leave out, the SDK of OpenTelemetry reads from
 // its own variables (OTEL_…).
 type Options struct {
-	// Endpoint is the base URL of the receiver, to which /v1/metrics is added.
+	// Endpoint is the base URL of the receiver, to which /v1/metrics and /v1/traces
+	// are added.
 	// Default: OTEL_EXPORTER_OTLP_ENDPOINT.
 	Endpoint string
 	// Version is the release of the program, and Instance its name among others of it.
@@ -30,6 +31,7 @@ type Options struct {
 // The signals of OpenTelemetry that are sent.
 const (
 	metricsSignal = "metrics"
+	tracesSignal  = "traces"
 )
 
 // endpoint returns the variable of OpenTelemetry that says where a signal goes, and its
@@ -60,7 +62,7 @@ func (o *Options) Check() error {
 			return fmt.Errorf("otlp-endpoint: %w", err)
 		}
 	}
-	for _, signal := range []string{metricsSignal} {
+	for _, signal := range []string{metricsSignal, tracesSignal} {
 		if !o.sends(signal) {
 			continue
 		}

@@ -41,7 +41,7 @@ func open(c Config) *Remote {
 		t.MaxResponseHeaderBytes = maxBody
 	}).GetTransport()
 	client := &http.Client{
-		Transport:     bounded{transport},
+		Transport:     traced{bounded{transport}, c.Name},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signed request is for one host
 	}
 	o := gamelift.Options{
