@@ -30,7 +30,7 @@ type windows struct {
 func newWindows(t *testing.T) *windows {
 	t.Helper()
 	emulator(t, "wine", "wine64")
-	w := &windows{t: t, env: append(os.Environ(), "WINEPREFIX="+t.TempDir(), "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=")}
+	w := &windows{t: t, env: append(os.Environ(), "WINEPREFIX="+t.TempDir(), "TMPDIR="+t.TempDir(), "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=")}
 	w.run("wineboot", "--init")
 	system := filepath.Join(w.folder(), "windows", "system32", "bcryptprimitives.dll")
 	if _, err := os.Stat(system); err != nil { // before Wine 9
