@@ -400,6 +400,9 @@ func found(program string) string {
 // startable returns an error if a program of this machine cannot be hosted.
 func startable(program string) error {
 	if _, err := os.Stat(program); err != nil {
+		if name, arguments, ok := strings.Cut(program, " "); ok {
+			return fmt.Errorf("local: exec: there is no file %q; if %s is the program, its arguments come after --: --exec %[2]s -- %s", program, name, arguments)
+		}
 		if errors.Is(err, fs.ErrNotExist) && filepath.Base(program) == program {
 			return fmt.Errorf("local: exec: %s is neither a file here nor a program in PATH", program)
 		}
