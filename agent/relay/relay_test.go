@@ -155,6 +155,7 @@ func connected(t *testing.T, r *Relay, id, token string) *websocket.Conn {
 	for end := time.Now().Add(20 * time.Second); ; {
 		ws, status, err := dial(r, id, token)
 		if err == nil {
+			t.Cleanup(func() { ws.Close() }) // and the connection is not collected before
 			return ws
 		}
 		if status != http.StatusServiceUnavailable || time.Now().After(end) {
