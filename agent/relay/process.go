@@ -174,19 +174,38 @@ func (p *process) tooLarge(r request, err error) error {
 	return nil
 }
 
-// reconnect brings a process back to Muster on a new link.
+// reconnect brings a process back to Muster on a new link. While Muster does not answer, or what
+// to show to it is not known, it tries again, until the link ends.
 func (p *process) reconnect(u *uplink) {
+	for pause := firstPause; p.wanted(); pause = min(2*pause, longestPause) {
+		err := p.connect(context.Background(), u)
+		if _, no := err.(*refusal); no || err == errDropped {
+			p.r.log.Warn("Muster does not know a process any more", "process_id", p.id, "error", err)
+			p.dropDown()
+			return
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-u.stop:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Pauses of reconnect.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// wanted reports whether Muster knows the process, which is there or has a last message for it.
+func (p *process) wanted() bool {
 	p.mu.Lock()
-	wanted := p.known && (p.down != nil || p.left)
-	p.mu.Unlock()
-	if !wanted {
-		return
-	}
-	err := p.connect(context.Background(), u)
-	if _, no := err.(*refusal); no || err == errDropped {
-		p.r.log.Warn("Muster does not know a process any more", "process_id", p.id, "error", err)
-		p.dropDown()
-	}
+	defer p.mu.Unlock()
+	return p.known && (p.down != nil || p.left) && !p.ended
 }
 
 // serve reads the process's frames until its connection ends.
@@ -195,7 +214,8 @@ func (p *process) serve(ws *websocket.Conn) {
 	p.mu.Lock()
 	p.down = d
 	p.open = append(p.open, d)
-	if p.dropped || p.ended {
+	unwanted := p.dropped || p.ended
+	if unwanted {
 		d.drop()
 	}
 	if len(p.open) > maxOpen {
@@ -203,6 +223,9 @@ func (p *process) serve(ws *websocket.Conn) {
 		p.open[len(p.open)-maxOpen-1].drop()
 	}
 	p.mu.Unlock()
+	if u := p.r.uplink(); u != nil && !unwanted {
+		go p.reconnect(u) // the link on which it arrived may have been another one
+	}
 	for {
 		kind, r, err := ws.NextReader()
 		if err != nil {

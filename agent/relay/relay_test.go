@@ -257,6 +257,29 @@ func TestRelay_TellsWhatIsHosted(t *testing.T) {
 	}
 }
 
+// A process that could not be brought back at once is brought back on the same link.
+func TestRelay_ReconnectsAgain(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	var asked atomic.Int32
+	r.Admit("p1", "own", func() string {
+		if asked.Add(1) == 2 { // when the second link is there
+			return ""
+		}
+		return "t"
+	})
+	connected(t, r, "p1", "own")
+	m.next(protocol.RelayOpen)
+	m.leave(true)
+	waitFor(t, func() bool { return r.uplink() == nil })
+	m.leave(false)
+	m.next(protocol.RelayOpen)
+	if n := asked.Load(); n != 3 {
+		t.Errorf("asked %d times for what to show to Muster, want 3", n)
+	}
+}
+
 // A ProcessEnding sent during an outage is accepted, and reaches Muster after it, although
 // the process has closed its connection. Forget reports the call.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
