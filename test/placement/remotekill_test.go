@@ -148,6 +148,8 @@ func (s *siege) settled(victim *mortal) {
 	victim.process.Kill()
 	victim.again(s.T)
 	s.fulfilled(id)
+	s.must(s.start("q", id+"-next", nil))
+	s.fulfilled(id + "-next") // the game servers are back
 	s.check()
 }
 
