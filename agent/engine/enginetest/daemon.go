@@ -78,7 +78,11 @@ func Docker(t testing.TB, args ...string) *Daemon {
 	if !hasOwnNetwork {
 		all = append(all, "--iptables=false", "--ip6tables=false", "--bridge=none")
 	}
-	d.command = func() *exec.Cmd { return exec.Command("dockerd", all...) }
+	d.command = func() *exec.Cmd {
+		cmd := exec.Command("dockerd", all...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+d.dir) // for the stacks of a containerd that ends slowly
+		return cmd
+	}
 	if err := os.WriteFile(filepath.Join(d.dir, "none.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
