@@ -210,20 +210,8 @@ func (p *process) wanted() bool {
 
 // serve reads the process's frames until its connection ends.
 func (p *process) serve(ws *websocket.Conn) {
-	d := &down{p: p, ws: ws}
-	p.mu.Lock()
-	p.down = d
-	p.open = append(p.open, d)
-	unwanted := p.dropped || p.ended
-	if unwanted {
-		d.drop()
-	}
-	if len(p.open) > maxOpen {
-		p.r.log.Warn("a process has too many connections; the oldest is dropped", "process_id", p.id)
-		p.open[len(p.open)-maxOpen-1].drop()
-	}
-	p.mu.Unlock()
-	if u := p.r.uplink(); u != nil && !unwanted {
+	d, kept := p.begin(ws)
+	if u := p.r.uplink(); u != nil && kept {
 		go p.reconnect(u) // the link on which it arrived may have been another one
 	}
 	for {
@@ -248,6 +236,30 @@ func (p *process) serve(ws *websocket.Conn) {
 		}
 	}
 	d.drop()
+	p.finish(d)
+}
+
+// begin makes a connection the process's newest, and reports whether it is not to be dropped.
+func (p *process) begin(ws *websocket.Conn) (d *down, kept bool) {
+	d = &down{p: p, ws: ws}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = d
+	p.open = append(p.open, d)
+	kept = !p.dropped && !p.ended
+	if !kept {
+		d.drop()
+	}
+	if len(p.open) > maxOpen {
+		p.r.log.Warn("a process has too many connections; the oldest is dropped", "process_id", p.id)
+		p.open[len(p.open)-maxOpen-1].drop()
+	}
+	return d, kept
+}
+
+// finish forgets a connection that has ended. With the newest one the stream to Muster ends,
+// which counts the connections as if they were direct.
+func (p *process) finish(d *down) {
 	p.mu.Lock()
 	var up *stream
 	p.open = slices.DeleteFunc(p.open, func(other *down) bool { return other == d })
@@ -259,7 +271,7 @@ func (p *process) serve(ws *websocket.Conn) {
 	}
 	p.mu.Unlock()
 	if up != nil {
-		up.close() // Muster counts the connections as if they were direct
+		up.close()
 	}
 }
 

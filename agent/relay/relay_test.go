@@ -280,6 +280,31 @@ func TestRelay_ReconnectsAgain(t *testing.T) {
 	}
 }
 
+// A process that arrives on a link which is replaced before it is there is brought back on the
+// next one.
+func TestRelay_ArrivesBetweenLinks(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	connected(t, r, "p1", "own").Close()
+	first := m.next(protocol.RelayOpen)
+	if f := m.next(protocol.RelayClose); f.Stream != first.Stream {
+		t.Fatalf("stream %d was closed, want %d", f.Stream, first.Stream)
+	}
+	r.upgrader.CheckOrigin = func(*http.Request) bool { // Muster has accepted it
+		m.leave(true)
+		waitFor(t, func() bool { return r.uplink() == nil })
+		m.leave(false)
+		waitFor(t, func() bool { return r.uplink() != nil })
+		r.processes["p1"].reconnect(r.uplink()) // finds nobody
+		return true
+	}
+	connected(t, r, "p1", "own")
+	m.next(protocol.RelayOpen) // on the link that is gone
+	m.next(protocol.RelayOpen)
+}
+
 // A ProcessEnding sent during an outage is accepted, and reaches Muster after it, although
 // the process has closed its connection. Forget reports the call.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
