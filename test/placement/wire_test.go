@@ -27,7 +27,7 @@ type wire struct {
 // trap is a request at which something happens, once.
 type trap struct {
 	operation string
-	carried   bool   // when it was carried out, in place of before it is
+	carried   bool   // when the other side has answered it, in place of before it is sent on
 	do        func() // while the sender waits for the answer
 	lost      bool   // then the connection is closed
 	sprung    chan struct{}
