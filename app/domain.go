@@ -216,7 +216,7 @@ func (d *domain) addPlayers(o *Options, f *front) (err error) {
 // loops returns the background work of the domain.
 func (d *domain) loops() []func(context.Context) {
 	return []func(context.Context){
-		d.keys.Run, d.objects.Run, d.builds.Run, d.containers.Run, d.computes.Run, d.computes.FinishRestart, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
+		d.keys.Run, d.objects.Run, d.builds.Run, d.containers.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.groups.Run, d.placements.Run, d.scaling.Run,
 		d.matches.Run, d.notices.Run, d.archive.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export, d.pages.Run,
 	}
 }

@@ -45,12 +45,18 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 }
 
 func openWith(t *testing.T, o celltest.Options) *yard {
+	y := assemble(t, o)
+	y.Start(y.Computes.Run)
+	return y
+}
+
+// assemble opens a yard in which no deadline takes effect until Run is started.
+func assemble(t *testing.T, o celltest.Options) *yard {
 	y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
 	y.Computes.OnEnded(func(_ *store.Tx, p *compute.Process, _ string) { y.ended = append(y.ended, p.ID) })
 	y.Computes.OnStopping(func(_ *store.Tx, p *compute.Process) { y.stopping = append(y.stopping, p.ID) })
 	y.Computes.OnFree(func() { y.freed++ })
 	y.Open()
-	y.Start(y.Computes.Run)
 	t.Cleanup(y.Stop)
 	return y
 }

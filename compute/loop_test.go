@@ -118,8 +118,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// With very many processes, calls are answered before all are marked as lost. One that comes
-// back before it is marked stays connected.
+// With very many processes, calls are answered before all have their grace period. One that
+// comes back before that stays connected, and one whose deadline has passed does not end.
 func TestRestart_Many(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
@@ -128,29 +128,41 @@ func TestRestart_Many(t *testing.T) {
 		for i := range 2010 {
 			y.free(fmt.Sprintf("p%04d", i))
 		}
-		y.free("z-comes")
+		for _, id := range []string{"a-away", "a-back", "z-comes"} {
+			y.free(id)
+		}
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("a-away")))
+		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("a-back")))
 		y.close()
+		time.Sleep(again + moment) // no node is running
 
-		z := open(t, driver, compute.Options{})
+		z := assemble(t, celltest.Options{Driver: driver})
 		z.fleet = y.fleet
 		n, err := z.Computes.Restart(z.Ctx)
 		z.Must(err)
-		if n != 2011 {
-			t.Errorf("waits for %d processes, want 2011", n)
+		if n != 2013 {
+			t.Errorf("waits for %d processes, want 2013", n)
 		}
 		if !z.process("p2009").Connected || z.process("p0000").Connected {
 			t.Error("not the first 2000 are marked")
 		}
 		z.connect("z-comes")
-		z.Computes.FinishRestart(z.Ctx)
+		z.connect("a-back")
+		z.Start(z.Computes.Run)
+		celltest.Pass(0)
 		for p := range z.Computes.Processes(z.Store.View(), "", "") {
-			if p.Connected != (p.ID == "z-comes") {
+			if p.Connected != (p.ID == "z-comes" || p.ID == "a-back") {
 				t.Errorf("%s connected: %t", p.ID, p.Connected)
 			}
 		}
-		celltest.Pass(again + moment)
+		celltest.Pass(again - moment)
+		z.want("p2009", compute.Active, "")
+		z.want("a-away", compute.Active, "")
+		celltest.Pass(2 * moment)
 		z.want("p2009", compute.Terminated, event.ServerProcessCrashed)
+		z.want("a-away", compute.Terminated, event.ServerProcessCrashed)
 		z.want("z-comes", compute.Active, "")
+		z.want("a-back", compute.Active, "")
 		z.close()
 	})
 }

@@ -3,6 +3,7 @@ package compute
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/musterhq/muster/auth"
@@ -56,7 +57,8 @@ type Service struct {
 	fleets     *fleet.Service
 	loop       *wake.Loop
 	deregister *store.Action[computeArgs]
-	restart    *store.Command[struct{}, int]
+	restart    *store.Command[struct{}, restarted]
+	unmarked   atomic.Pointer[[]*Process] // what Restart has left for Run
 	sweep      *store.Action[struct{}]
 }
 
