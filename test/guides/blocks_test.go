@@ -1,0 +1,194 @@
+package guides
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/test/document"
+)
+
+// claim says of blocks of a document which test types them, or why none does.
+type claim struct {
+	test   string   // the folder and name of a test
+	why    string   // if there is none
+	begins []string // how the blocks begin; none: all others of the document
+}
+
+// by claims blocks for a test.
+func by(test string, begins ...string) claim { return claim{test: test, begins: begins} }
+
+// not excuses blocks: they cannot be typed here, or nothing reads them.
+func not(why string, begins ...string) claim { return claim{why: why, begins: begins} }
+
+// later is the reason of blocks that a test could type.
+const later = "no test types it yet"
+
+// Reasons that several documents have.
+const (
+	measured = "it is a measurement, made by hand on a machine of which the document tells"
+	released = "it needs a release on the internet; make dist-test types the same with one of this commit"
+	systemd  = "it needs a machine that systemd has started"
+)
+
+// claims has the documents with blocks that a reader copies, in the order of docs/README.md.
+var claims = map[string][]claim{
+	"README.md":               {by("test/guides/TestReadme")},
+	"docs/benchmarks.md":      {not(measured)},
+	"docs/builds.md":          {not(later)},
+	"docs/command-line.md":    {not(later)},
+	"docs/configuration.md":   {not(later)},
+	"docs/console.md":         {not(later)},
+	"docs/deploying.md":       {not(later)},
+	"docs/fleetiq.md":         {not(later)},
+	"docs/flexmatch-rules.md": {not(later)},
+	"docs/game-servers.md": {
+		by("test/gamehttp/TestSample_Curl", "muster() {"),
+		not(later),
+	},
+	"docs/hosting.md": {not(later)},
+	"docs/install.md": {
+		by("test/containers/TestCompose", "cd deploy/compose"),
+		not(released, "curl -fsSL"),
+		not(systemd, "systemctl enable"),
+		not(later),
+	},
+	"docs/kubernetes.md": {not(later)},
+	"docs/languages.md": {
+		by("test/guides/TestTenMinutes"),
+		by("test/guides/TestTenMinutes_Browser", "bin/muster local --log-level warn --exec python3", "python3 -m http.server"),
+		by("test/guides/TestTenMinutes_Unity", "bin/muster local --log-level warn --exec bin/MyGame"),
+		by("internal/archtest/TestDocuments_ShowFiles", "config_version"),
+	},
+	"docs/libraries.md":     {not(later)},
+	"docs/matchmaking.md":   {not(later)},
+	"docs/migrating.md":     {not(later)},
+	"docs/monitoring.md":    {not(later)},
+	"docs/notifications.md": {not(later)},
+	"docs/operations.md": {
+		by("test/scenario/TestBalancer_HAProxy", "defaults"),
+		by("test/scenario/TestBalancer_Nginx", "upstream servers"),
+		not(later),
+	},
+	"docs/placement.md": {not(later)},
+	"docs/players.md": {
+		by("test/scenario/TestGuide_Players", "api=", "token=", "ticket=", `{"session_id"`, `{"iss"`),
+		not(later),
+	},
+	"docs/security.md": {not(later)},
+	"docs/simulation.md": {
+		by("test/guides/TestSimulation"),
+		not(measured, "bin/muster simulate --ruleset sim/testdata/five-against-five.json --players sim/testdata/evening.yaml --for 24h"),
+	},
+	"docs/ten-minutes.md": {
+		by("test/guides/TestTenMinutes"),
+		by("test/guides/TestTenMinutes_Build", "make build"),
+		by("test/guides/TestTenMinutes_Afterwards", "bin/muster sessions"),
+	},
+	"docs/three-machines.md":  {by("test/guides/TestThreeMachines")},
+	"docs/troubleshooting.md": {not(later)},
+	"docs/upgrading.md":       {not(later)},
+}
+
+// copied are the languages of such blocks.
+var copied = []string{"sh", "console", "yaml", "json", "ini", "nginx", "haproxy", "dockerfile"}
+
+// blocksOf returns the blocks of a document that a reader copies.
+func blocksOf(t *testing.T, name string) []document.Block {
+	t.Helper()
+	return slices.DeleteFunc(document.Blocks(t, name), func(b document.Block) bool { return !slices.Contains(copied, b.Language) })
+}
+
+// claimOf returns the claim of a block: that with the longest beginning of it, else that of all
+// others.
+func claimOf(name, text string) (found claim, begins string, ok bool) {
+	for _, c := range claims[name] {
+		if len(c.begins) == 0 && begins == "" {
+			found, ok = c, true
+		}
+		for _, b := range c.begins {
+			if strings.HasPrefix(text, b) && len(b) > len(begins) {
+				found, begins, ok = c, b, true
+			}
+		}
+	}
+	return found, begins, ok
+}
+
+// Each block that a reader copies is typed by a test, or is excused in the table above. A claim
+// that no block needs is to be removed.
+func TestBlocks_AreTyped(t *testing.T) {
+	t.Parallel()
+	top := document.Top(t)
+	names := []string{"README.md"}
+	err := filepath.WalkDir(filepath.Join(top, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			name, _ := filepath.Rel(top, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range claims {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	waiting := 0
+	for _, name := range names {
+		needed := map[string]bool{}
+		for _, block := range blocksOf(t, name) {
+			c, begins, ok := claimOf(name, block.Text)
+			if !ok {
+				t.Errorf("%s:%d: no test types this block. Type it in a test, and put its beginning in the table claims:\n%s", name, block.Line, block.Text)
+			}
+			needed[begins] = true
+			if c.why == later {
+				waiting++
+			}
+		}
+		for _, c := range claims[name] {
+			if c.test != "" && !exists(t, c.test) {
+				t.Errorf("%s: there is no test %s", name, c.test)
+			}
+			for _, b := range c.begins {
+				if !needed[b] {
+					t.Errorf("%s has no block that begins with %q: remove the claim", name, b)
+				}
+			}
+			if len(c.begins) == 0 && !needed[""] {
+				t.Errorf("%s has no other blocks: remove the claim of %s%s", name, c.test, c.why)
+			}
+		}
+	}
+	t.Logf("%d blocks wait for a test", waiting)
+}
+
+// exists reports whether a package has a test, which is named by its folder.
+func exists(t *testing.T, name string) bool {
+	t.Helper()
+	folder, function := filepath.Split(name)
+	files, err := filepath.Glob(filepath.Join(document.Top(t), folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == function {
+				return true
+			}
+		}
+	}
+	return false
+}
