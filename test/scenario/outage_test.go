@@ -265,14 +265,15 @@ func (l *aliases) end(t *testing.T) []error {
 // each direction.
 func delay(t *testing.T, database string, oneWay time.Duration) string {
 	t.Helper()
-	l := newLink(t, database)
+	l := newDatabaseLink(t, database)
 	l.set(oneWay, false)
 	return l.url
 }
 
-// link is the way to a PostgreSQL.
+// link is the way to a server, such as PostgreSQL.
 type link struct {
-	url string
+	address string // where it begins
+	url     string // of a PostgreSQL
 
 	mu     sync.Mutex
 	dial   func() (net.Conn, error)
@@ -280,18 +281,28 @@ type link struct {
 	mended chan struct{} // closed unless the link is cut: what is sent arrives when it is not any more
 }
 
-func newLink(t *testing.T, database string) *link {
+// newDatabaseLink returns a link to a PostgreSQL.
+func newDatabaseLink(t *testing.T, database string) *link {
+	t.Helper()
+	l := newLink(t, "")
+	config := l.leadToDatabase(t, database)
+	at := url.URL{Scheme: "postgres", User: url.User(config.User), Host: l.address, Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	l.url = at.String()
+	return l
+}
+
+// newLink returns a link to a TCP address.
+func newLink(t *testing.T, to string) *link {
 	t.Helper()
 	l := &link{mended: make(chan struct{})}
 	close(l.mended)
-	config := l.lead(t, database)
+	l.lead("tcp", to)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	at := url.URL{Scheme: "postgres", User: url.User(config.User), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
-	l.url = at.String()
+	l.address = listener.Addr().String()
 	go func() {
 		for {
 			near, err := listener.Accept()
@@ -313,17 +324,21 @@ func newLink(t *testing.T, database string) *link {
 	return l
 }
 
-// lead makes new connections lead to a database.
-func (l *link) lead(t *testing.T, database string) *pgx.ConnConfig {
+// lead makes new connections lead to an address.
+func (l *link) lead(network, to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dial = func() (net.Conn, error) { return net.Dial(network, to) }
+}
+
+// leadToDatabase makes new connections lead to a PostgreSQL.
+func (l *link) leadToDatabase(t *testing.T, database string) *pgx.ConnConfig {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, to := pgconn.NetworkAddress(config.Host, config.Port)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dial = func() (net.Conn, error) { return net.Dial(network, to) }
+	l.lead(pgconn.NetworkAddress(config.Host, config.Port))
 	return config
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,24 +24,28 @@ var chaosFor = flag.Duration("for", 0, "how long TestRegions_Chaos disturbs; 0 k
 // chaosRegions are the regions of TestRegions_Chaos, the home region first.
 var chaosRegions = []string{"us-east-1", "eu-central-1", "ap-northeast-1"}
 
-// regions are three regions on three servers and one PostgreSQL, each server with a link of its
-// own to that.
+// regions are three regions on three servers and one PostgreSQL. Each server has a link of its
+// own to that, and one by which the other servers reach it.
 type regions struct {
 	*cluster
 	rand     *rand.Rand
 	database *pgtest.Server
 	replica  *pgtest.Server // synchronous; nil: there is none
-	links    []*link
-	people   []*timeline // by region
+	links    []*link        // to PostgreSQL, by server
+	doors    []*link        // to each server, for the others
+	people   []*timeline    // by region
 	count    map[string]int
 	longest  map[string]time.Duration // from the end of a disturbance until every region has answered
 }
 
+// disturbances are what TestRegions_Chaos does with -for, as often as they are named.
+var disturbances = []string{"kill", "kill", "stop", "hang", "cut", "part", "alone", "slow", "restart", "crash"}
+
 // TestRegions_Chaos disturbs the servers of three regions under load in each region, and checks
 // after each time that every region has everything that it acknowledged, once. By default the
 // owner of each region is killed once. With -for, servers are killed, stopped and hang, are cut
-// off from PostgreSQL or have a slow link to it, and PostgreSQL is restarted, crashes and, once, is
-// replaced by its synchronous replica.
+// off from PostgreSQL, from each other or from both, or have a slow link to PostgreSQL, and that is
+// restarted, crashes and, once, is replaced by its synchronous replica.
 func TestRegions_Chaos(t *testing.T) {
 	node.Path(t)
 	if *seed == 0 {
@@ -52,7 +57,7 @@ func TestRegions_Chaos(t *testing.T) {
 	for begun, round := time.Now(), 0; round < len(chaosRegions) || time.Since(begun) < *chaosFor; round++ {
 		what := "kill"
 		if *chaosFor > 0 {
-			what = []string{"kill", "kill", "stop", "hang", "cut", "slow", "restart", "crash"}[r.rand.IntN(8)]
+			what = disturbances[r.rand.IntN(len(disturbances))]
 		}
 		if r.replica != nil && time.Since(begun) > *chaosFor/2 {
 			what = "promote"
@@ -71,10 +76,8 @@ func TestRegions_Chaos(t *testing.T) {
 			t.Errorf("%s moved %d times and has %d game sessions: the test does not test it", region, moved, games)
 		}
 	}
-	for _, what := range []string{"kill", "stop", "hang", "cut", "slow", "restart", "crash", "promote"} {
-		if r.count[what] > 0 {
-			t.Logf("%s: %d times; all regions answered %s later at the latest", what, r.count[what], r.longest[what].Round(time.Millisecond))
-		}
+	for _, what := range slices.Sorted(maps.Keys(r.count)) {
+		t.Logf("%s: %d times; all regions answered %s later at the latest", what, r.count[what], r.longest[what].Round(time.Millisecond))
 	}
 }
 
@@ -87,8 +90,9 @@ func openRegions(t *testing.T) *regions {
 	r.cluster = newCluster(t, func(servers []string) string { return balance(t, servers).address }, len(chaosRegions), "", "default", lease,
 		"--regions", strings.Join(chaosRegions, ","))
 	for i := range chaosRegions {
-		r.links = append(r.links, newLink(t, r.database.URL))
-		r.args[i] = append(r.args[i], "--store", r.links[i].url, "--prefer-regions", chaosRegions[i])
+		r.links = append(r.links, newDatabaseLink(t, r.database.URL))
+		r.doors = append(r.doors, newLink(t, r.args[i][1]))
+		r.args[i] = append(r.args[i], "--store", r.links[i].url, "--node-address", r.doors[i].address, "--prefer-regions", chaosRegions[i])
 	}
 	r.start()
 	for _, region := range chaosRegions {
@@ -105,13 +109,13 @@ func (r *regions) round(n int, what string, victim int) {
 		r.disturb(what, victim)
 		over := time.Now()
 		for _, region := range chaosRegions {
-			r.answers(region)
+			r.answers(region, noServer)
 		}
 		r.longest[what] = max(r.longest[what], time.Since(over))
 	}, r.people[1].run, r.people[2].run)
 	r.count[what]++
 	for _, region := range chaosRegions { // after this write, none that was answered with 503 is still made
-		r.answers(region)
+		r.answers(region, noServer)
 	}
 	for i, region := range chaosRegions {
 		if err := r.people[i].check(r.t.Context()); err != nil {
@@ -135,7 +139,7 @@ func (r *regions) disturb(what string, victim int) {
 	case "kill":
 		r.servers[victim].Kill()
 		for _, region := range chaosRegions { // the others take over
-			r.answers(region)
+			r.answers(region, victim)
 		}
 		r.servers[victim] = node.Start(r.t, r.args[victim]...)
 	case "stop":
@@ -146,9 +150,11 @@ func (r *regions) disturb(what string, victim int) {
 		time.Sleep(during)
 		must(syscall.Kill(r.servers[victim].PID(), syscall.SIGCONT))
 	case "cut":
-		r.links[victim].set(0, true)
-		time.Sleep(during)
-		r.links[victim].set(0, false)
+		cut(during, r.links[victim])
+	case "part": // each server reaches PostgreSQL, and none another one
+		cut(during, r.doors...)
+	case "alone":
+		cut(during, r.links[victim], r.doors[victim])
 	case "slow":
 		r.links[victim].set(50*time.Millisecond, false)
 		time.Sleep(during)
@@ -165,14 +171,30 @@ func (r *regions) disturb(what string, victim int) {
 		must(r.database.Crash())
 		r.replica.Promote(r.t)
 		for _, l := range r.links {
-			l.lead(r.t, r.replica.URL)
+			l.leadToDatabase(r.t, r.replica.URL)
 		}
 		r.database, r.replica = r.replica, nil
 	}
 }
 
-// answers waits until a region answers through the load balancer.
-func (r *regions) answers(region string) {
+// cut holds back what is sent over links for a while, so that senders see neither an answer nor
+// an error.
+func cut(during time.Duration, links ...*link) {
+	for _, l := range links {
+		l.set(0, true)
+	}
+	time.Sleep(during)
+	for _, l := range links {
+		l.set(0, false)
+	}
+}
+
+// noServer is none of the servers.
+const noServer = -1
+
+// answers waits until a region answers through the load balancer. Servers that have ended are
+// started again, except away.
+func (r *regions) answers(region string, away int) {
 	client := node.Client("http://"+r.front, func(o *gamelift.Options) { o.RetryMaxAttempts, o.Region = 1, region })
 	var err error
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); pause(r.t.Context()) {
@@ -183,7 +205,9 @@ func (r *regions) answers(region string) {
 			return
 		}
 		for i := range r.servers {
-			r.supervise(i)
+			if i != away {
+				r.supervise(i)
+			}
 		}
 	}
 	r.t.Errorf("%s does not answer: %v", region, err)
@@ -237,7 +261,7 @@ func (r *regions) epochs() map[string]int {
 func (r *regions) ownerOf(region string) int {
 	for _, o := range r.leases() {
 		if o.cell == cellOf(region) {
-			return slices.IndexFunc(r.args, func(args []string) bool { return strings.Contains(o.node, "/"+args[1]+"/") })
+			return slices.IndexFunc(r.doors, func(door *link) bool { return strings.Contains(o.node, "/"+door.address+"/") })
 		}
 	}
 	r.t.Fatalf("%s has no owner", region)
