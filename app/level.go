@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -37,7 +38,20 @@ const raiseAgain = time.Minute
 // raiseLevel raises the cell's feature level whenever all its nodes know a higher one, until
 // ctx ends.
 func (r *replica) raiseLevel(ctx context.Context) {
-	keepRaising(ctx, r.log, r.member.keeper.Agreed, r.domain.store.Raise)
+	keepRaising(ctx, r.log, r.member.keeper.Agreed, r.raise)
+}
+
+// raise raises the cell's feature level, of the lease first: from then on, nodes that do not know
+// it stand aside. So it does not if the state cannot have that level yet.
+func (r *replica) raise(ctx context.Context, level feature.Level) error {
+	state := r.domain.store
+	if err := state.Ready(ctx, level); err != nil {
+		return err
+	}
+	if err := r.member.keeper.Raise(ctx, level); err != nil {
+		return fmt.Errorf("raise the feature level of the lease to %d: %w", level, err)
+	}
+	return state.Raise(ctx, level)
 }
 
 // keepRaising raises the feature level to each that is agreed. After an error it tries again.

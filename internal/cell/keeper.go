@@ -54,13 +54,14 @@ type Options struct {
 
 // Keeper takes, renews and gives back a cell's lease for one node.
 type Keeper struct {
-	opts  Options
-	log   *slog.Logger
-	lease *lease
-	owned chan struct{} // closed when this node gets the lease
-	lost  chan struct{} // closed when another node takes it from this one
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the loop has ended
+	opts   Options
+	log    *slog.Logger
+	lease  *lease
+	owned  chan struct{} // closed when this node gets the lease
+	lost   chan struct{} // closed when another node takes it from this one
+	stop   context.CancelFunc
+	raises chan raising  // calls of Raise, for the owner's loop
+	done   chan struct{} // closed when the loop has ended
 
 	blind   bool      // this standby's last read failed; only the loop uses it
 	sighted time.Time // when a read succeeded again; only the loop uses it
@@ -113,7 +114,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	k := &Keeper{
 		opts: o, log: o.Logger.With("component", "cell", "cell", o.Cell), lease: l,
 		owned: make(chan struct{}), lost: make(chan struct{}), done: make(chan struct{}),
-		changed: make(chan struct{}), over: make(chan struct{}), levels: levels{raised: make(chan struct{})},
+		raises: make(chan raising), changed: make(chan struct{}), over: make(chan struct{}), levels: levels{raised: make(chan struct{})},
 	}
 	if err := k.begin(ctx); err != nil {
 		l.close()
@@ -320,6 +321,9 @@ func (k *Keeper) keep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case r := <-k.raises:
+			r.done <- k.raise(ctx, r.level)
+			continue
 		case <-next.C:
 		}
 		begun := time.Now()

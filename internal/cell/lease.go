@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/musterhq/muster/internal/feature"
@@ -91,13 +92,42 @@ func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// migrate creates the tables, in one transaction and one round trip.
+// insufficientPrivilege is the SQLSTATE of what the role may not do.
+const insufficientPrivilege = "42501"
+
+// migrate creates the tables where they are not there as this program needs them, which their
+// owner alone may. The error says what to do if the role may not do that, or may not use them.
 func (l *lease) migrate(ctx context.Context) error {
 	conn, err := l.commands(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = conn.PgConn().Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(tableLock))+`;
+	var role, database string
+	var made, may bool
+	err = conn.QueryRow(ctx, `SELECT quote_ident(current_user), quote_ident(current_database()),
+			count(*) = 3, coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+				AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')), false)
+		FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
+		WHERE relnamespace = to_regnamespace('muster') AND (relname, attname) IN (('lease', 'confirmed'), ('node', 'release'), ('presence', 'seen'))`,
+		pgx.QueryExecModeExec).Scan(&role, &database, &made, &may)
+	switch {
+	case err != nil || made && may:
+		return err
+	case made:
+		return fmt.Errorf("the role %[1]s may not use the tables of the schema muster: let their owner run GRANT USAGE ON SCHEMA muster TO %[1]s, "+
+			"and GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA muster TO %[1]s", role)
+	}
+	err = l.makeTables(ctx, conn)
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == insufficientPrivilege {
+		return fmt.Errorf("the role %[1]s may not create or extend the tables of the schema muster: run GRANT CREATE ON DATABASE %[2]s TO %[1]s, "+
+			"and, if the schema is there, ALTER SCHEMA muster OWNER TO %[1]s, and ALTER TABLE … OWNER TO %[1]s for each of its tables, or connect as their owner: %[3]w", role, database, err)
+	}
+	return err
+}
+
+// makeTables creates the tables and their missing columns, in one transaction and one round trip.
+func (l *lease) makeTables(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(tableLock))+`;
 		CREATE SCHEMA IF NOT EXISTS "muster";
 		CREATE TABLE IF NOT EXISTS "muster"."lease" (
 			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,

@@ -2,6 +2,8 @@ package cell
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/musterhq/muster/internal/feature"
@@ -22,6 +24,12 @@ type levels struct {
 	aside  error         // this node does not know that level; nil: it does
 	agreed feature.Level // this node is the owner, and all nodes of the cell know it; 0: unknown
 	raised chan struct{} // closed at the next change of agreed
+}
+
+// raising is a call of Raise. done gets its outcome.
+type raising struct {
+	level feature.Level
+	done  chan error
 }
 
 // weigh records the cell's feature level. A node that does not know it stands aside.
@@ -61,9 +69,42 @@ func (k *Keeper) Agreed() (feature.Level, <-chan struct{}) {
 	return k.levels.agreed, k.levels.raised
 }
 
+// Raise makes programs that do not know a level stand aside. The owner calls it before it
+// raises the level of its state, which it must not if there is an error: another node has the
+// cell, or one does not know the level. A level that is not higher changes nothing.
+func (k *Keeper) Raise(ctx context.Context, level feature.Level) error {
+	if level <= k.Level() {
+		return nil
+	}
+	r := raising{level, make(chan error, 1)}
+	select {
+	case k.raises <- r:
+		return <-r.done
+	case <-k.lost:
+		return errTaken
+	case <-k.done:
+		return errors.New("this node has left the cell")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// raise is Raise in the loop of the owner, which alone uses the lease.
+func (k *Keeper) raise(ctx context.Context, level feature.Level) error {
+	if agreed, _ := k.Agreed(); level > agreed {
+		return fmt.Errorf("a node of the cell knows only feature levels up to %d", agreed)
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.interval())
+	defer cancel()
+	if err := k.lease.raise(ctx, k.opts.Node, k.epoch, level); err != nil {
+		return err
+	}
+	k.weigh(level, level.Release())
+	return nil
+}
+
 // register stores that this node is there, and what it is, if it has not for a while, and
-// reads the same of the others. The owner learns the level that all nodes know, and
-// makes older programs stand aside before Agreed returns that level.
+// reads the same of the others. The owner learns the level that all nodes know.
 func (k *Keeper) register(ctx context.Context) error {
 	if time.Since(k.registered) < registrations*k.opts.TTL {
 		return nil
@@ -83,12 +124,6 @@ func (k *Keeper) register(ctx context.Context) error {
 		return nil
 	}
 	lowest := Lowest(members)
-	if lowest > k.Level() {
-		if err := k.lease.raise(ctx, lowest); err != nil {
-			return err
-		}
-		k.weigh(lowest, lowest.Release())
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.levels.agreed != lowest {
@@ -99,13 +134,17 @@ func (k *Keeper) register(ctx context.Context) error {
 	return nil
 }
 
-// raise stores the cell's feature level for nodes that do not know it.
-func (l *lease) raise(ctx context.Context, level feature.Level) error {
+// raise stores the cell's feature level for nodes that do not know it. It returns errTaken if
+// another node has taken the lease.
+func (l *lease) raise(ctx context.Context, n Node, epoch uint64, level feature.Level) error {
 	conn, err := l.commands(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, `UPDATE "muster"."lease" SET "level" = $2, "release" = $3 WHERE "cell" = $1 AND "level" < $2`,
-		l.cell, int64(level), level.Release())
+	done, err := conn.Exec(ctx, `UPDATE "muster"."lease" SET "level" = greatest("level", $4), "release" = CASE WHEN "level" < $4 THEN $5 ELSE "release" END
+		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3`, l.cell, n.Name, int64(epoch), int64(level), level.Release())
+	if err == nil && done.RowsAffected() == 0 {
+		return errTaken
+	}
 	return err
 }

@@ -1,8 +1,10 @@
 package cell_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,7 @@ func TestLevel_WaitsForAll(t *testing.T) {
 	url := pgtest.URL(t)
 	owner := join(t, url, "level-owner", agrees(feature.Known()))
 	owner.agreed(feature.Known())
+	owner.raised(feature.Known())
 	older := join(t, url, "level-older", agrees(feature.First))
 	owner.agreed(feature.First)
 	if owner.keeper.Level() != feature.Known() || older.keeper.Aside() != nil {
@@ -70,6 +73,112 @@ func TestLevel_WaitsForAll(t *testing.T) {
 	owner.agreed(feature.First)
 	run(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'level-away'`)
 	owner.agreed(feature.Known())
+}
+
+// raised raises the level for other nodes.
+func (n *node) raised(level feature.Level) {
+	n.Helper()
+	if err := n.keeper.Raise(n.Context(), level); err != nil || n.keeper.Level() < level {
+		n.Fatalf("the level is %d, want %d: %v", n.keeper.Level(), level, err)
+	}
+}
+
+// The owner may wait with a level that all nodes know: until it raises that, no node stands aside.
+func TestLevel_Raise(t *testing.T) {
+	url := pgtest.URL(t)
+	owner := join(t, url, "raise-owner", agrees(feature.Remotes))
+	owner.agreed(feature.Remotes)
+	var level feature.Level
+	read := func() feature.Level {
+		t.Helper()
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		if err := conn.QueryRow(t.Context(), `SELECT "level" FROM "muster"."lease"`).Scan(&level); err != nil {
+			t.Fatal(err)
+		}
+		return level
+	}
+	if read() != feature.First || owner.keeper.Level() != feature.First {
+		t.Errorf("the level was raised to %d before it was asked for", level)
+	}
+	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 3") {
+		t.Errorf("raised to a level that not all nodes know: %v", err)
+	}
+	owner.raised(feature.Remotes)
+	if read() != feature.Remotes {
+		t.Errorf("the lease has level %d", level)
+	}
+	owner.raised(feature.First) // changes nothing
+	next := join(t, url, "raise-next", agrees(feature.Packed))
+	run(t, url, `UPDATE "muster"."lease" SET "node" = 'raise-next', "epoch" = "epoch" + 1`)
+	run(t, url, `UPDATE "muster"."node" SET "level" = 4`)
+	<-owner.keeper.Lost()
+	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || read() != feature.Remotes {
+		t.Errorf("a former owner raised the level to %d: %v", level, err)
+	}
+	next.leave()
+	owner.leave()
+	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil {
+		t.Error("a node that has left raised the level")
+	}
+}
+
+// A role that may not create the tables of leases is told what to do, and needs no more than to
+// use them once they are there.
+func TestRole(t *testing.T) {
+	database := pgtest.Database(t)
+	const role = "cell_role"
+	run(t, database, "CREATE ROLE "+role)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
+			t.Error(err)
+		}
+	})
+	at, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := at.Query()
+	as.Set("role", role)
+	at.RawQuery = as.Encode()
+	open := func() error {
+		keeper, err := cell.Open(t.Context(), cell.Options{URL: at.String(), Cell: "c", Secret: []byte("secret"), Node: cell.Node{Name: "a", Address: "a:1"}})
+		if err == nil {
+			err = keeper.Close(t.Context())
+		}
+		return err
+	}
+	refused := func(when, remedy string) {
+		t.Helper()
+		if err := open(); err == nil || !strings.Contains(err.Error(), remedy) {
+			t.Errorf("%s: %v, want %q", when, err, remedy)
+		}
+	}
+	refused("no schema", "GRANT CREATE ON DATABASE")
+	owner := enter(t, database, "owner")
+	owner.leave()
+	refused("no right to use the tables", "GRANT USAGE ON SCHEMA muster TO "+role)
+	run(t, database, "GRANT USAGE ON SCHEMA muster TO "+role+"; GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA muster TO "+role)
+	refused("no right to write", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES")
+	run(t, database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA muster TO "+role)
+	if err := open(); err != nil {
+		t.Error(err)
+	}
+	run(t, database, `ALTER TABLE "muster"."lease" DROP COLUMN "confirmed"`)
+	refused("a column is missing", "ALTER SCHEMA muster OWNER TO "+role)
+	run(t, database, "GRANT CREATE ON DATABASE "+strings.TrimPrefix(at.Path, "/")+" TO "+role+"; ALTER SCHEMA muster OWNER TO "+role+
+		"; ALTER TABLE muster.lease OWNER TO "+role+"; ALTER TABLE muster.node OWNER TO "+role+"; ALTER TABLE muster.presence OWNER TO "+role)
+	if err := open(); err != nil {
+		t.Error(err)
+	}
 }
 
 // agreedNothing checks that a node that does not own the cell says nothing about levels.

@@ -3,8 +3,10 @@ package scenario
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -365,5 +367,64 @@ func TestUpgrade_SQLite(t *testing.T) {
 		if step.refused == "" && err != nil || step.refused != "" && (err == nil || !strings.Contains(err.Error(), step.refused)) {
 			t.Errorf("%s %v: %v, want %q", filepath.Base(step.path), step.more, err, step.refused)
 		}
+	}
+}
+
+// TestUpgrade_Role upgrades to a release whose level the role in PostgreSQL prevents: it may not
+// create partitions. While that is not mended, the earlier release can take the cell back.
+func TestUpgrade_Role(t *testing.T) {
+	node.Path(t)
+	database, listen, data := pgtest.Database(t), freeAddress(t), t.TempDir()
+	role := fmt.Sprintf("upgrade_%x", time.Now().UnixNano())
+	sql(t, database, "CREATE ROLE "+role)
+	t.Cleanup(func() { sql(t, database, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
+	as, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := as.Query()
+	query.Set("role", role)
+	as.RawQuery = query.Encode()
+	serve := func(path, store string, then func(*node.Process)) {
+		t.Helper()
+		p, err := node.Run(path, "local", "--demo=false", "--listen", listen, "--data", data, "--store", store, "--cell", "c", "--lease", "1s", "--log-level", "warn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		then(p)
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	old := earlier(t)
+	serve(old, database, func(*node.Process) {}) // it makes the tables, which then belong to another role
+	for _, schema := range []string{"muster", "muster_c"} {
+		sql(t, database, fmt.Sprintf("GRANT USAGE ON SCHEMA %[1]s TO %[2]s; GRANT ALL ON ALL TABLES IN SCHEMA %[1]s TO %[2]s", schema, role))
+	}
+	serve(node.Path(t), as.String(), func(p *node.Process) {
+		until(t, "what the role lacks is logged", func() bool { return strings.Contains(p.Log(), "OWNER TO "+role) })
+		if s := standingOf(t, p.URL); !owns("1")(s) {
+			t.Errorf("the level is raised: %+v", s)
+		}
+	})
+	serve(old, as.String(), func(p *node.Process) { becomes(t, p.URL, "the earlier release takes the cell back", owns("1")) })
+	sql(t, database, "ALTER SCHEMA muster_c OWNER TO "+role+`; DO $$ DECLARE r record; BEGIN
+		FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'muster_c'::regnamespace AND relkind IN ('r', 'p') LOOP
+			EXECUTE format('ALTER TABLE muster_c.%I OWNER TO `+role+`', r.relname);
+		END LOOP; END $$`)
+	serve(node.Path(t), as.String(), func(p *node.Process) { becomes(t, p.URL, "the level is raised", owns(newest)) })
+}
+
+// sql runs statements on a database.
+func sql(t *testing.T, database, text string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(context.Background(), text); err != nil {
+		t.Fatal(err)
 	}
 }

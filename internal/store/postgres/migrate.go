@@ -168,13 +168,18 @@ func (db *db) Level(ctx context.Context) (feature.Level, error) {
 	return db.Cell.Level(query(ctx, db.reader))
 }
 
+// Ready returns the error of checkRole if commits could not create partitions.
+func (db *db) Ready(ctx context.Context, level feature.Level) error {
+	if level < feature.Packed {
+		return nil
+	}
+	return db.checkRole(ctx)
+}
+
 // Raise raises the feature level. It need not be one transaction: the release is stored first.
-// The error is that of checkRole if commits could not create partitions.
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
-	if level >= feature.Packed {
-		if err := db.checkRole(ctx); err != nil {
-			return err
-		}
+	if err := db.Ready(ctx, level); err != nil {
+		return err
 	}
 	err := db.Cell.Raise(db.exec(ctx), level)
 	if err == nil && level >= feature.Packed {

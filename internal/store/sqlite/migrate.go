@@ -79,6 +79,8 @@ func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 
 func (db *db) Level(ctx context.Context) (feature.Level, error) { return db.Cell.Level(db.ask(ctx)) }
 
+func (db *db) Ready(context.Context, feature.Level) error { return nil }
+
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
 	err := db.write(ctx, func() error { return db.Cell.Raise(db.run, level) })
 	if err == nil && level >= feature.Packed {
