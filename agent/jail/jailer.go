@@ -139,8 +139,14 @@ func (j *Jailer) findUsers() error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make folder of instances: %w", err)
 	}
+	// The way to a root below /tmp is made in the folder that takes the place of /tmp.
+	temp := filepath.Join(j.opts.Root, "trial")
+	if err := os.MkdirAll(temp, 0o755); err != nil {
+		return fmt.Errorf("make folder of the trial: %w", err)
+	}
+	defer os.RemoveAll(temp)
 	j.apart = true
-	whole := j.confined(isolate.Jail{User: u.From, Mounts: []isolate.Mount{{From: folder, At: sharedTemp}}}, folder)
+	whole := j.confined(isolate.Jail{User: u.From, Mounts: []isolate.Mount{{From: temp, At: sharedTemp}}}, folder)
 	if err = whole.Try(j.opts.Launcher, folder, j.opts.Launcher); err == nil {
 		j.users = &u
 		return nil

@@ -120,6 +120,7 @@ func TestRun_Refuses(t *testing.T) {
 		"unknown format":    {[]string{"local", "--log-format", "xml"}, 2, "xml"},
 		"no such program":   {[]string{"local", "--exec", "no-such-game"}, 1, "neither a file here nor a program in PATH"},
 		"arguments quoted":  {[]string{"local", "--exec", "python3 server.py -v"}, 1, "--exec python3 -- server.py -v"},
+		"path with spaces":  {[]string{"local", "--exec", "/My Games/server"}, 1, "nor a program /My; a path with spaces is given in quotes"},
 		"not executable":    {[]string{"local", "--exec", write(t, "print(1)")}, 1, "--exec python3 -- /"},
 		"address taken":     {[]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", taken(t)}, 1, "choose another address with --listen"},
 		"nobody answers":    {[]string{"fleets", "--endpoint", "http://127.0.0.1:1"}, 1, "127.0.0.1:1"},

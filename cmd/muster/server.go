@@ -401,7 +401,10 @@ func found(program string) string {
 func startable(program string) error {
 	if _, err := os.Stat(program); err != nil {
 		if name, arguments, ok := strings.Cut(program, " "); ok {
-			return fmt.Errorf("local: exec: there is no file %q; if %s is the program, its arguments come after --: --exec %[2]s -- %s", program, name, arguments)
+			if _, err := exec.LookPath(name); err == nil {
+				return fmt.Errorf("local: exec: there is no file %q; if %s is the program, its arguments come after --: --exec %[2]s -- %s", program, name, arguments)
+			}
+			return fmt.Errorf("local: exec: there is no file %q, nor a program %s; a path with spaces is given in quotes, and arguments come after --", program, name)
 		}
 		if errors.Is(err, fs.ErrNotExist) && filepath.Base(program) == program {
 			return fmt.Errorf("local: exec: %s is neither a file here nor a program in PATH", program)

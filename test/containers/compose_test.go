@@ -31,8 +31,9 @@ services:
     command:
       - |
         cd /var/lib/postgresql/data && chown postgres .
+        export POSTGRES_PASSWORD="$$(cat "$$POSTGRES_PASSWORD_FILE")" # as root, as the image does
         exec setpriv --reuid=postgres --regid=postgres --clear-groups bash -ec '
-          initdb --pgdata=. --username="$$POSTGRES_USER" --pwfile="$$POSTGRES_PASSWORD_FILE" --auth-host=scram-sha-256 --auth-local=trust >/dev/null
+          initdb --pgdata=. --username="$$POSTGRES_USER" --pwfile=<(echo "$$POSTGRES_PASSWORD") --auth-host=scram-sha-256 --auth-local=trust >/dev/null
           echo "host all all all scram-sha-256" >>pg_hba.conf
           echo "CREATE DATABASE $$POSTGRES_DB" | postgres --single -D . postgres >/dev/null
           exec postgres -D . -c listen_addresses="*" -c unix_socket_directories=/tmp'
@@ -93,7 +94,7 @@ func TestCompose(t *testing.T) {
 	if !found || !strings.Contains(typed, "up --detach\n") {
 		t.Fatalf("the guide's commands are not as this test types them:\n%s", typed)
 	}
-	typed = strings.NewReplacer("cd deploy/compose", "cd compose", "docker compose ", "docker-compose ", "up --detach\n", "up --detach muster-1 muster-2 prometheus\n").Replace(typed)
+	typed = strings.NewReplacer("cd deploy/compose", "cd compose", "sudo ", "", "docker compose ", "docker-compose ", "up --detach\n", "up --detach muster-1 muster-2 prometheus\n").Replace(typed)
 	begin := time.Now()
 	shell(dir, typed)
 	t.Cleanup(func() {
@@ -103,6 +104,9 @@ func TestCompose(t *testing.T) {
 
 	for _, name := range []string{"muster_muster-1_1", "muster_muster-2_1"} {
 		d.healthy(name, true)
+	}
+	if logs := shell(filepath.Join(dir, "compose"), "docker-compose --project-name muster logs --no-color"); strings.Contains(logs, "can be read by every user") {
+		t.Errorf("the servers warn of their secrets:\n%s", logs)
 	}
 	key, secret := d.firstKey("muster_muster-1_1")
 	first, second := node.ClientAs("http://127.0.0.1:9080", key, secret), node.ClientAs("http://127.0.0.1:9081", key, secret)
