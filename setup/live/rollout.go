@@ -149,12 +149,7 @@ func (m *maker) filled(ctx context.Context, key, id string) (total int, err erro
 			}
 			all = append(all, *out.FleetCapacity)
 		}
-		active, desired := 0, 0
-		for _, c := range all {
-			n := c.InstanceCounts
-			active += int(min(val(n.ACTIVE)+val(n.IDLE), val(n.DESIRED)))
-			desired += int(val(n.DESIRED))
-		}
+		active, desired := counted(all)
 		total = desired
 		if active >= desired {
 			return true, "", nil
@@ -162,6 +157,17 @@ func (m *maker) filled(ctx context.Context, key, id string) (total int, err erro
 		return false, fmt.Sprintf("%d of %d instances are ACTIVE", active, desired), nil
 	})
 	return total, err
+}
+
+// counted returns how many of the desired instances of a fleet's locations are ACTIVE, and how
+// many are desired. Idle instances are among the ACTIVE ones.
+func counted(places []types.FleetCapacity) (active, desired int) {
+	for _, c := range places {
+		n := c.InstanceCounts
+		active += int(min(val(n.ACTIVE), val(n.DESIRED)))
+		desired += int(val(n.DESIRED))
+	}
+	return active, desired
 }
 
 // promote lets aliases and queues lead to the fleet with the key from instead of the one whose
