@@ -80,6 +80,11 @@ func TestJailer_FindsWhatAgentsFind(t *testing.T) {
 			t.Errorf("%+v says too little", lack)
 		}
 	}
+	below := t.TempDir()
+	jail.New(jail.Options{Root: below, Launcher: launcher, Users: users, Claims: filepath.Join(other, "claims")}).Find()
+	if left, err := filepath.Glob(filepath.Join(below, "*", "*")); err != nil || len(left) > 0 {
+		t.Errorf("with a root below /tmp it leaves %q, %v", left, err)
+	}
 	if lacks := jail.New(jail.Options{Root: other, Launcher: "/nowhere/muster", Users: users, Claims: filepath.Join(other, "claims")}).Find(); len(lacks) == 0 {
 		t.Error("isolation works without the program that makes it")
 	}
