@@ -31,6 +31,8 @@ const (
 	computes = 100 // number of computes that the processes are spread over
 )
 
+var home = arn.Home{Region: "us-east-1", Account: "000000000000"}
+
 // The garbage collector runs as it does in a server.
 func init() { go heap.Run(context.Background()) }
 
@@ -73,7 +75,6 @@ func openWith(ctx context.Context, driver store.Driver, n int, sessions session.
 	if err != nil {
 		return nil, err
 	}
-	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	h := &house{store: store.New(store.Options{Driver: driver})}
 	events, tags := event.New(h.store, event.Options{}), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)

@@ -26,16 +26,33 @@ const duels = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "ski
 func lobby(t *testing.T, body string) *market {
 	t.Helper()
 	m := openMarket(t)
+	m.configure(t, body)
+	return m
+}
+
+// configure makes a standalone configuration of a rule set.
+func (m *market) configure(t *testing.T, body string) {
+	t.Helper()
 	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: "load", Body: body})
 	check(t, err)
 	_, err = m.matches.Configurations.Create(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
 		Name: "load", RuleSet: "load", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
 	}})
 	check(t, err)
-	return m
 }
 
 func ticketID(i int) string { return fmt.Sprintf("ticket-%07d", i) }
+
+// search starts ticket i, of one player.
+func (m *market) search(i int) error {
+	skill := float64(i % 1000)
+	_, _, err := m.matches.Start(context.Background(), flexmatch.StartInput{
+		Configuration: "load", TicketID: ticketID(i), Players: []flexmatch.Player{{
+			ID: fmt.Sprint("player-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}}, Latency: map[string]int{location: 20 + i%150},
+		}},
+	})
+	return err
+}
 
 // ticket returns the request of StartMatchmaking for ticket i, of one player.
 func ticket(i int) any {
@@ -74,13 +91,7 @@ func TestMatchmaking(t *testing.T) {
 		}
 		direct := lobby(t, lonely)
 		limit, err := together(callers, n, func(i int) error {
-			skill := float64(i % 1000)
-			_, _, err := direct.matches.Start(context.Background(), flexmatch.StartInput{
-				Configuration: "load", TicketID: ticketID(i), Players: []flexmatch.Player{{
-					ID: fmt.Sprint("player-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}}, Latency: map[string]int{location: 20 + i%150},
-				}},
-			})
-			return err
+			return direct.search(i)
 		})
 		check(t, err)
 		wire := lobby(t, lonely)

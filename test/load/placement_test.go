@@ -20,7 +20,6 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 	"github.com/musterhq/muster/internal/store"
@@ -43,6 +42,8 @@ type market struct {
 	places  *placement.Service
 	matches *flexmatch.Service
 	fleets  *fleet.Service
+	events  *event.Log
+	tags    *tag.Service
 	stop    context.CancelFunc
 	loops   sync.WaitGroup
 
@@ -54,34 +55,47 @@ type market struct {
 // openMarket returns a house with placement, a queue to its fleet, and the loops.
 func openMarket(t *testing.T) *market {
 	t.Helper()
-	ctx := context.Background()
-	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
-	check(t, err)
 	dir, err := os.MkdirTemp("", "muster-load-")
 	check(t, err)
-	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
-	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
-	events, tags := event.New(h.store, event.Options{}), tag.New(h.store)
-	h.keys = auth.New(h.store, events, master, tags.Of)
-	m := &market{house: h, when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
-	m.fleets = fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
-	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: m.fleets, Tags: tags}, compute.Options{Tokens: master})
-	h.sessions = session.New(h.store, session.Deps{Events: events, Fleets: m.fleets, Computes: h.computes}, session.Options{})
-	m.places = placement.New(h.store, placement.Deps{Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions}, placement.Options{})
-	m.matches = flexmatch.New(h.store, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: h.sessions, Placements: m.places}, flexmatch.Options{})
+	m := newMarket(t, sqlite.New(dir))
+	m.dir = dir
+	m.open(t)
+	return m
+}
+
+// newMarket returns a market whose store is not open.
+func newMarket(t *testing.T, driver store.Driver) *market {
+	t.Helper()
+	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
+	check(t, err)
+	h := &house{store: store.New(store.Options{Driver: driver})}
+	m := &market{house: h, events: event.New(h.store, event.Options{}), tags: tag.New(h.store), when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
+	h.keys = auth.New(h.store, m.events, master, m.tags.Of)
+	m.fleets = fleet.New(h.store, fleet.Deps{Events: m.events, Tags: m.tags}, fleet.Options{Home: home})
+	h.computes = compute.New(h.store, compute.Deps{Events: m.events, Fleets: m.fleets, Tags: m.tags}, compute.Options{Tokens: master})
+	h.sessions = session.New(h.store, session.Deps{Events: m.events, Fleets: m.fleets, Computes: h.computes}, session.Options{})
+	m.places = placement.New(h.store, placement.Deps{Events: m.events, Tags: m.tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions}, placement.Options{})
+	m.matches = flexmatch.New(h.store, flexmatch.Deps{Home: home, Events: m.events, Tags: m.tags, Sessions: h.sessions, Placements: m.places}, flexmatch.Options{})
 	h.sessions.OnActivated(m.fulfilled)
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
 		secret, ok := h.keys.Secret(id)
 		return sigv4.Secret{Key: secret}, ok
 	}})
+	return m
+}
+
+// open opens the store, makes the fleet and the queue, listens and starts the loops.
+func (m *market) open(t *testing.T) {
+	t.Helper()
+	h, ctx := m.house, context.Background()
 	check(t, h.store.Open(ctx))
 	check(t, h.furnish(ctx, m.fleets, 0))
-	_, err = m.places.Queues.Create.Do(ctx, placement.QueueInput{Queue: placement.Queue{Name: "load", Destinations: []string{home.Of("fleet", h.fleet.ID)}}})
+	_, err := m.places.Queues.Create.Do(ctx, placement.QueueInput{Queue: placement.Queue{Name: "load", Destinations: []string{home.Of("fleet", h.fleet.ID)}}})
 	check(t, err)
 	srv, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), Authenticate: h})
 	check(t, err)
 	api.Register(srv, api.Services{
-		Store: h.store, Home: home, Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions,
+		Store: h.store, Home: home, Events: m.events, Tags: m.tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions,
 		Placements: m.places, Matches: m.matches, GameServerURL: "ws://127.0.0.1",
 	})
 	servers := serversdk.New(serversdk.Options{Store: h.store, Computes: h.computes, Sessions: h.sessions, Matches: m.matches})
@@ -97,7 +111,6 @@ func openMarket(t *testing.T) *market {
 		m.loops.Go(func() { loop(ctx) })
 	}
 	t.Cleanup(func() { m.stop(); m.loops.Wait(); check(t, h.close()) })
-	return m
 }
 
 func check(t *testing.T, err error) {
