@@ -41,7 +41,7 @@ var claims = map[string][]claim{
 	"README.md":               {by("test/guides/TestReadme")},
 	"docs/benchmarks.md":      {not(measured)},
 	"docs/builds.md":          {not(later)},
-	"docs/command-line.md":    {not(later)},
+	"docs/command-line.md":    {by("test/guides/TestCommandLine")},
 	"docs/configuration.md":   {not(later)},
 	"docs/console.md":         {not(later)},
 	"docs/deploying.md":       {not(later)},
@@ -67,7 +67,7 @@ var claims = map[string][]claim{
 	},
 	"docs/libraries.md":     {not(later)},
 	"docs/matchmaking.md":   {not(later)},
-	"docs/migrating.md":     {not(later)},
+	"docs/migrating.md":     {by("test/guides/TestMigrating")},
 	"docs/monitoring.md":    {not(later)},
 	"docs/notifications.md": {not(later)},
 	"docs/operations.md": {
@@ -91,7 +91,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestTenMinutes_Afterwards", "bin/muster sessions"),
 	},
 	"docs/three-machines.md":  {by("test/guides/TestThreeMachines")},
-	"docs/troubleshooting.md": {not(later)},
+	"docs/troubleshooting.md": {by("test/guides/TestTroubleshooting")},
 	"docs/upgrading.md":       {not(later)},
 }
 

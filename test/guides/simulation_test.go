@@ -127,7 +127,13 @@ func looksLikeAReport(t *testing.T, url string) {
 func fiveAgainstFive(t *testing.T) string {
 	t.Helper()
 	c := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
-	api := node.Client(c.URL)
+	waitForFive(t, node.Client(c.URL))
+	return c.URL
+}
+
+// waitForFive makes the matchmaking configuration five-v-five, in which the ticket exported waits.
+func waitForFive(t *testing.T, api *gamelift.Client) {
+	t.Helper()
 	body, err := os.ReadFile(filepath.Join(document.Top(t), "sim", "testdata", "five-against-five.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -146,5 +152,4 @@ func fiveAgainstFive(t *testing.T) string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return c.URL
 }
