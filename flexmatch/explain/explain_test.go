@@ -128,7 +128,7 @@ func TestTicket_AloneUntilStep(t *testing.T) {
 	if len(e.Never) > 0 || len(e.Alone) != 1 || e.Alone[0].Name != "Good" {
 		t.Fatalf("never %v, alone %v", e.Never, e.Alone)
 	}
-	if want := "5 below 10; from 20s of waiting on it does not"; !strings.HasSuffix(e.Alone[0].Text, want) {
+	if want := "5 below 10; once it has waited 20s, it no longer does"; !strings.HasSuffix(e.Alone[0].Text, want) {
 		t.Errorf("text %q does not end in %q", e.Alone[0].Text, want)
 	}
 	if e.Would == nil || e.Would.In != 15_000 {

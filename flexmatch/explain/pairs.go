@@ -16,7 +16,7 @@ func (w *world) alone(t *ticket) (never, now []Cause) {
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
 	for _, i := range broken(w.pairing, w.rs.Levels()[level], l) {
 		r := w.rs.Levels()[level].Rules[i]
-		c := Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket breaks the rule " + r.Name + " by itself" + figures(r, l)}
+		c := Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket alone breaks the rule " + r.Name + figures(r, l)}
 		repaired := slices.IndexFunc(w.rs.Levels(), func(at *ruleset.Level) bool { return !slices.Contains(broken(w.pairing, at, l), i) })
 		switch {
 		case repaired < 0:
@@ -24,7 +24,7 @@ func (w *world) alone(t *ticket) (never, now []Cause) {
 			never = append(never, c)
 			continue
 		case repaired > level:
-			c.Text += fmt.Sprintf("; from %s of waiting on it does not", w.rs.Levels()[repaired].From)
+			c.Text += fmt.Sprintf("; once it has waited %s, it no longer does", w.rs.Levels()[repaired].From)
 		}
 		now = append(now, c)
 	}

@@ -180,7 +180,7 @@ func (p *printer) loads(v *Overview) {
 		p.Table([]string{"  KEPT APART BY", "PAIRS", "BY IT ALONE", "BLOCKS MOST FOR"}, rows)
 	}
 	if v.TooFew > 0 {
-		p.Line("Around %d of %d tickets the smallest match lacks players: %d in the median.", v.TooFew, v.Examined, v.Missing)
+		p.Line("Around %d of %s there are too few players for the smallest match: %d missing (median).", v.TooFew, plural(v.Examined, "ticket"), v.Missing)
 	}
 	for _, r := range v.Broken {
 		p.Line("%s refuses the best group of %s.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))

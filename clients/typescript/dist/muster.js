@@ -336,7 +336,7 @@ var gameSessionsShape = { items: gameSessionShape };
 var reservationShape = { connection: plain, reservedUntil: "date" };
 var reservationsShape = { items: reservationShape };
 var Calls = class {
-  /** Nothing, quickly: to measure latency. */
+  /** Answers without content, for measuring latency. */
   ping(options) {
     return this.call({ method: "GET", path: "/ping", open: true }, options);
   }

@@ -277,7 +277,7 @@ export interface ClientConfig {
   readonly pools: readonly PoolInfo[];
 }
 
-/** A wish to be matched. */
+/** A request for a match. */
 export interface TicketRequest {
   /** One of the configuration’s. */
   readonly matchmaker: string;
@@ -325,7 +325,7 @@ export interface Connection {
   readonly playerSessionId: string;
 }
 
-/** A wish to be matched and what became of it. */
+/** A request for a match, and its outcome so far. */
 export interface Ticket {
   /** Its name. */
   readonly ticketId: string;
@@ -496,7 +496,7 @@ export interface GameSessions {
   readonly items: readonly GameSession[];
 }
 
-/** A wish to join. */
+/** A request to join a game session. */
 export interface JoinRequest {
   /** For the game server; at most 2048 characters. */
   readonly playerData?: string | undefined;
@@ -606,7 +606,7 @@ export abstract class Calls {
   /** @internal */
   protected abstract call<T>(call: Call, options?: CallOptions): Promise<T>;
 
-  /** Nothing, quickly: to measure latency. */
+  /** Answers without content, for measuring latency. */
   ping(options?: CallOptions): Promise<void> {
     return this.call({ method: "GET", path: "/ping", open: true }, options);
   }

@@ -326,7 +326,7 @@ struct ClientConfig {
   Json to_json() const;
 };
 
-/// A wish to be matched.
+/// A request for a match.
 struct TicketRequest {
   std::string matchmaker;  ///< One of the configuration’s.
   std::string party_id;  ///< Match this party; only its leader may ask.
@@ -385,7 +385,7 @@ enum class TicketState {
 /// The spelling of a value.
 const char* text_of(TicketState value);
 
-/// A wish to be matched and what became of it.
+/// A request for a match, and its outcome so far.
 struct Ticket {
   std::string ticket_id;  ///< Its name.
   std::string matchmaker;  ///< As asked.
@@ -549,7 +549,7 @@ struct GameSessions {
   Json to_json() const;
 };
 
-/// A wish to join.
+/// A request to join a game session.
 struct JoinRequest {
   std::string player_data;  ///< For the game server; at most 2048 characters.
 
@@ -649,7 +649,7 @@ class Api {
  public:
   explicit Api(Caller& caller) : caller_(caller) {}
 
-  /// Nothing, quickly: to measure latency.
+  /// Answers without content, for measuring latency.
   Call ping(Callback<Nothing> done);
 
   /// What a client has to know.

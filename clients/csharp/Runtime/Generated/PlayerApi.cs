@@ -1107,7 +1107,7 @@ namespace Muster
         }
     }
 
-    /// <summary>A wish to be matched.</summary>
+    /// <summary>A request for a match.</summary>
     public sealed class TicketRequest
     {
         /// <summary>One of the configuration’s.</summary>
@@ -1263,7 +1263,7 @@ namespace Muster
         }
     }
 
-    /// <summary>A wish to be matched and what became of it.</summary>
+    /// <summary>A request for a match, and its outcome so far.</summary>
     public sealed class Ticket
     {
         /// <summary>Its name.</summary>
@@ -1931,7 +1931,7 @@ namespace Muster
         }
     }
 
-    /// <summary>A wish to join.</summary>
+    /// <summary>A request to join a game session.</summary>
     public sealed class JoinRequest
     {
         /// <summary>For the game server; at most 2048 characters.</summary>
@@ -2242,7 +2242,7 @@ namespace Muster
     /// <summary>The requests of the player API, as they are described. MusterClient makes them with the player's login; its own methods do more.</summary>
     public sealed partial class PlayerApi
     {
-        /// <summary>Nothing, quickly: to measure latency.</summary>
+        /// <summary>Answers without content, for measuring latency.</summary>
         public Task PingAsync(CancellationToken cancel = default(CancellationToken))
         {
             var request = new ApiRequest("GET", "/player/v1/ping", ApiAccess.Open, true);

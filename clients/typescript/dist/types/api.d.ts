@@ -201,7 +201,7 @@ export interface ClientConfig {
     /** Where game sessions without matchmaking come from. */
     readonly pools: readonly PoolInfo[];
 }
-/** A wish to be matched. */
+/** A request for a match. */
 export interface TicketRequest {
     /** One of the configuration’s. */
     readonly matchmaker: string;
@@ -245,7 +245,7 @@ export interface Connection {
     /** To show to the game server, which accepts it once (AcceptPlayerSession). */
     readonly playerSessionId: string;
 }
-/** A wish to be matched and what became of it. */
+/** A request for a match, and its outcome so far. */
 export interface Ticket {
     /** Its name. */
     readonly ticketId: string;
@@ -401,7 +401,7 @@ export interface GameSessions {
     /** At most as many as asked. */
     readonly items: readonly GameSession[];
 }
-/** A wish to join. */
+/** A request to join a game session. */
 export interface JoinRequest {
     /** For the game server; at most 2048 characters. */
     readonly playerData?: string | undefined;
@@ -429,7 +429,7 @@ export interface CallOptions {
 }
 /** The calls of the player API that need nothing besides their answer. */
 export declare abstract class Calls {
-    /** Nothing, quickly: to measure latency. */
+    /** Answers without content, for measuring latency. */
     ping(options?: CallOptions): Promise<void>;
     /** What a client has to know. */
     config(options?: CallOptions): Promise<ClientConfig>;

@@ -241,7 +241,7 @@ type ClientConfig struct {
 	Pools          []PoolInfo       `json:"pools"`            // Where game sessions without matchmaking come from
 }
 
-// TicketRequest: A wish to be matched.
+// TicketRequest: A request for a match.
 type TicketRequest struct {
 	Matchmaker string                     `json:"matchmaker"`          // One of the configuration’s
 	PartyID    string                     `json:"party_id,omitzero"`   // Match this party; only its leader may ask
@@ -273,7 +273,7 @@ type Connection struct {
 	PlayerSessionID string `json:"player_session_id"` // To show to the game server, which accepts it once (AcceptPlayerSession)
 }
 
-// Ticket: A wish to be matched and what became of it.
+// Ticket: A request for a match, and its outcome so far.
 type Ticket struct {
 	TicketID             string         `json:"ticket_id"`                       // Its name
 	Matchmaker           string         `json:"matchmaker"`                      // As asked
@@ -416,7 +416,7 @@ type GameSessions struct {
 	Items []GameSession `json:"items"` // At most as many as asked
 }
 
-// JoinRequest: A wish to join.
+// JoinRequest: A request to join a game session.
 type JoinRequest struct {
 	PlayerData string `json:"player_data,omitzero"` // For the game server; at most 2048 characters
 }

@@ -12,7 +12,7 @@ func _call(_request, _type):
 	assert(false, "MusterClient makes the requests")
 
 
-## Nothing, quickly: to measure latency.
+## Answers without content, for measuring latency.
 func ping():
 	return _call(Request.new("GET", ["ping"]).by_anybody(), null)
 

@@ -896,7 +896,7 @@ class ClientConfig extends Reference:
 		return out
 
 
-## A wish to be matched.
+## A request for a match.
 class TicketRequest extends Reference:
 	## One of the configuration’s.
 	var matchmaker := ""
@@ -1037,7 +1037,7 @@ class Connection extends Reference:
 		return out
 
 
-## A wish to be matched and what became of it.
+## A request for a match, and its outcome so far.
 class Ticket extends Reference:
 	const STATE_QUEUED = "queued"
 	const STATE_SEARCHING = "searching"
@@ -1509,7 +1509,7 @@ class GameSessions extends Reference:
 		return out
 
 
-## A wish to join.
+## A request to join a game session.
 class JoinRequest extends Reference:
 	## For the game server; at most 2048 characters.
 	var player_data := ""
