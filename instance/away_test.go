@@ -27,7 +27,13 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 			busy, free = free, busy
 		}
 		impaired := func() bool { return y.Instances.Impaired(y.Store.View(), y.Instances.Instance(y.Store.View(), i)) }
+		reason := func() string {
+			return y.Instances.Reason(y.Store.View(), f, region, nil)
+		}
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
+		if got := reason(); got != "1 instance on a host whose agent is away; muster hosts shows which" {
+			y.Errorf("the reason of the location is %q", got)
+		}
 		celltest.Pass(59 * time.Second)
 		if impaired() {
 			y.Error("impaired within its grace")
@@ -45,6 +51,9 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 		}
 		freed := y.freed
 		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: h, Info: machine}))
+		if got := reason(); got != "" {
+			y.Errorf("the agent is back, and the reason of the location is %q", got)
+		}
 		if impaired() || y.freed == freed {
 			y.Error("still impaired, or nobody was told, though the agent is back")
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Reason returns why something in a fleet's location is pending or ending, or "" if
+// Reason returns why something in a fleet's location is pending, ending or away, or "" if
 // nothing is. shortages is the result of Shortages.
 func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, shortages []Shortage) string {
 	if f.Managed == nil {
@@ -20,7 +20,7 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 			reasons = append(reasons, s.Why)
 		}
 	}
-	phases, ending, words := map[Phase]int{}, 0, pending
+	phases, ending, away, words := map[Phase]int{}, 0, 0, pending
 	if f.Containers != nil {
 		words = pendingGroups
 	}
@@ -32,6 +32,9 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 		case i.Status == Pending:
 			phases[i.Phase]++
 		}
+		if h := pl.hosts.rows.Get(r, i.HostID); i.Stop == Keep && h != nil && !h.Connected {
+			away++
+		}
 		if i.Code != "" && trouble == "" {
 			trouble = fmt.Sprintf("%s on %s: %s", i.Code, i.ID, i.Cause)
 		}
@@ -40,6 +43,9 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 		if n := phases[phase]; n > 0 {
 			reasons = append(reasons, fmt.Sprintf("%s %s", amountOf(n), words[phase]))
 		}
+	}
+	if away > 0 {
+		reasons = append(reasons, amountOf(away)+" on a host whose agent is away; muster hosts shows which")
 	}
 	if ending > 0 {
 		reasons = append(reasons, amountOf(ending)+" draining")
