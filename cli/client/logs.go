@@ -45,6 +45,12 @@ func (l SessionLogs) GameSessionID(ctx context.Context, id string) (string, erro
 	if _, err := l.client.read(ctx, "/console/api/views/sessions?"+url.Values{"text": {id}}.Encode(), &answer); err != nil {
 		return "", err
 	}
+	if len(answer.Data.Sessions) == 0 {
+		var err error
+		if answer.Data.Sessions, err = l.kept(ctx); err != nil {
+			return "", err
+		}
+	}
 	found, err := pick("game session", "muster sessions", id, answer.Data.Sessions,
 		func(s listed) string { return s.ID[strings.LastIndex(s.ID, "/")+1:] }, func(s listed) string { return s.Name })
 	return found.ID, err
@@ -52,6 +58,37 @@ func (l SessionLogs) GameSessionID(ctx context.Context, id string) (string, erro
 
 // listed is a game session in a list.
 type listed struct{ ID, Name string }
+
+// kept returns all game sessions, with those that ended long ago, which the view leaves out.
+func (l SessionLogs) kept(ctx context.Context) ([]listed, error) {
+	fleets, err := l.client.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []listed
+	for _, f := range fleets {
+		for in := (map[string]any{"FleetId": f.ID, "Limit": 100}); ; {
+			var page struct {
+				GameSessions []struct {
+					GameSessionID string `json:"GameSessionId"`
+					Name          string
+				}
+				NextToken string
+			}
+			if err := l.client.Call(ctx, "DescribeGameSessions", in, &page); err != nil {
+				return nil, err
+			}
+			for _, g := range page.GameSessions {
+				all = append(all, listed{g.GameSessionID, g.Name})
+			}
+			if page.NextToken == "" {
+				break
+			}
+			in["NextToken"] = page.NextToken
+		}
+	}
+	return all, nil
+}
 
 // Get returns the end of the log of a game session's process; raw is the whole document.
 func (l SessionLogs) Get(ctx context.Context, gameSessionID string) (end SessionLog, raw json.RawMessage, err error) {
