@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/test/node"
 )
@@ -57,11 +58,20 @@ func keyed(t *testing.T, region, account string) *realm {
 	t.Helper()
 	dir := t.TempDir()
 	a := node.InProcess(t, func(o *app.Options) { o.Region, o.Account, o.AcceptAny, o.DataDir = region, account, false, dir })
+	id, secret := adminKey(t, dir)
+	r := &realm{region: region, account: account, url: a.URL(), client: node.ClientAs(a.URL(), id, secret, func(o *gamelift.Options) { o.Region = region })}
+	r.open(t, a.URL())
+	r.grant(t, id, secret)
+	return r
+}
+
+// adminKey returns the key that a Muster makes at its first start.
+func adminKey(t *testing.T, dir string) (id, secret string) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "admin-credentials"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var id, secret string
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
 		switch name {
@@ -71,18 +81,21 @@ func keyed(t *testing.T, region, account string) *realm {
 			secret = value
 		}
 	}
-	admin := client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}, Region: region}
+	return id, secret
+}
+
+// grant makes a key of the role game-backend, which is what others know of the realm.
+func (r *realm) grant(t *testing.T, id, secret string) {
+	t.Helper()
+	admin := client.Client{Endpoint: r.url, Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}, Region: r.region}
 	key, err := admin.Keys().Create(t.Context(), client.KeySpec{Name: "overflow", Role: "game-backend"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &realm{region: region, account: account, url: a.URL(), client: node.ClientAs(a.URL(), id, secret, func(o *gamelift.Options) { o.Region = region })}
-	r.open(t, a.URL())
 	r.config.AccessKeyID = key.ID
 	if err := os.WriteFile(r.config.SecretFile, []byte(key.Secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return r
 }
 
 // TestRemotes places across three deployments that know nothing of each other but the public
@@ -94,7 +107,14 @@ func TestRemotes(t *testing.T) {
 	home := &realm{url: a.URL(), client: node.Client(a.URL())}
 	home.place = node.NewPlace(t, home.client)
 	h := &homeOf{T: t, realm: home, told: node.Follow(t, home.url)}
+	h.everywhere(near, far)
+	h.matched(near)
+}
 
+// everywhere places at home, near and far: the own one first, then by cost, then by latency.
+func (h *homeOf) everywhere(near, far *realm) {
+	h.Helper()
+	t, home := h.T, h.realm
 	_, err := home.client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("nowhere"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-west-2:444444444444:fleet/fleet-1")}},
 	})
@@ -127,7 +147,6 @@ func TestRemotes(t *testing.T) {
 		t.Errorf("the placement by latency is at %s", *p.GameSessionArn)
 	}
 	h.joins(near, p)
-	h.matched(near)
 }
 
 // matched matches two players by a configuration whose queue leads to a remote first: their
@@ -182,7 +201,7 @@ func (h *homeOf) matched(at *realm) {
 type homeOf struct {
 	*testing.T
 	*realm
-	told *node.Events
+	told *node.Events // nil: its event log is not followed
 }
 
 func (h *homeOf) must(err error) {
@@ -220,8 +239,24 @@ func (h *homeOf) start(queue, id string, latency map[string]float32) error {
 func (h *homeOf) placed(queue, id string, latency map[string]float32) *types.GameSessionPlacement {
 	h.Helper()
 	h.must(h.start(queue, id, latency))
+	if h.told == nil {
+		return h.until(id, types.GameSessionPlacementStateFulfilled)
+	}
 	h.told.Until(h, id+" is placed", func(e node.Event) bool { return e.Code == "PLACEMENT_FULFILLED" && e.Resource == id })
 	return h.describe(id)
+}
+
+// until waits for a status of a placement.
+func (h *homeOf) until(id string, want types.GameSessionPlacementState) *types.GameSessionPlacement {
+	h.Helper()
+	for begun := time.Now(); time.Since(begun) < time.Minute; {
+		if p := h.describe(id); p.Status == want {
+			return p
+		}
+		wake.Sleep(h.Context(), 10*time.Millisecond) // the server that is asked may be a new one, so there is no stream to wait for
+	}
+	h.Fatalf("%s is %+v", id, h.describe(id))
+	return nil
 }
 
 func (h *homeOf) describe(id string) *types.GameSessionPlacement {

@@ -44,24 +44,34 @@ func TestRemotes_History(t *testing.T) {
 	h := &homeOf{T: t, realm: home.realm}
 	h.queue("q", []string{there.place.FleetARN, there.other.FleetARN, home.place.FleetARN}, types.PriorityTypeDestination)
 	s := &saga{homeOf: h, home: home, there: there, begun: time.Now()}
+	s.run(func(_ context.Context, n int) bool {
+		victim := []*mortal{there, home}[n%2]
+		if *killsFor > 0 && rand.IntN(2) == 0 {
+			victim.hang(t, time.Duration(rand.IntN(6000))*time.Millisecond) // requests time out after 3 s
+		} else {
+			victim.process.Kill()
+			victim.again(t)
+		}
+		return n == 0 || time.Since(s.begun) < *killsFor
+	})
+}
+
+// run lets clients place while something is disturbed again and again, for as long as disturb
+// returns true, and checks the history. disturb gets the number of the disturbance, from 0.
+func (s *saga) run(disturb func(ctx context.Context, n int) bool) {
+	t, there := s.T, s.there
 	ctx, end := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	for i := range 4 {
 		clients.Go(func() { s.client(ctx, i) })
 	}
-	kills := 0
-	for begun := time.Now(); kills < 2 || time.Since(begun) < *killsFor; kills++ {
+	disturbed := 0
+	for more := true; more; disturbed++ {
 		seen := s.placed.Load()
 		for s.placed.Load() < seen+4 && wake.Sleep(ctx, 10*time.Millisecond) { // the load loads
 		}
 		wake.Sleep(ctx, time.Duration(rand.IntN(100))*time.Millisecond) // at any instant
-		victim := []*mortal{there, home}[kills%2]
-		if *killsFor > 0 && rand.IntN(2) == 0 {
-			victim.hang(t, time.Duration(rand.IntN(6000))*time.Millisecond) // requests time out after 3 s
-			continue
-		}
-		victim.process.Kill()
-		victim.again(t)
+		more = disturb(ctx, disturbed)
 	}
 	end()
 	clients.Wait()
@@ -73,12 +83,30 @@ func TestRemotes_History(t *testing.T) {
 			remote++
 		}
 	}
-	t.Logf("%d kills and hangs; %d placements, of which %d are at the remote; %d operations: %s", kills, s.started.Load(), remote, len(s.history), result)
+	t.Logf("disturbed %d times; %d placements, of which %d are at the remote; %d operations: %s", disturbed, s.started.Load(), remote, len(s.history), result)
 	if result != porcupine.Ok {
 		t.Error("the history is not that of placements with one game session each")
+		s.show()
 	}
 	if remote == 0 {
 		t.Error("no placement is at the remote: the test does not test it")
+	}
+}
+
+// show logs the histories of placements that are not as they should be.
+func (s *saga) show() {
+	model := placements()
+	for _, part := range model.Partition(s.history) {
+		if porcupine.CheckOperationsTimeout(model, part, 10*time.Second) == porcupine.Ok {
+			continue
+		}
+		last := ""
+		for _, op := range part {
+			if what := model.DescribeOperation(op.Input, op.Output); what != last {
+				s.Logf("%v to %v: %s", time.Duration(op.Call).Round(time.Millisecond), time.Duration(op.Return).Round(time.Millisecond), what)
+				last = what
+			}
+		}
 	}
 }
 

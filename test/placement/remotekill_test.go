@@ -44,6 +44,13 @@ func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	m.process = node.Start(t, m.args...)
 	m.url = m.process.URL
 	m.client = node.Client(m.url, func(o *gamelift.Options) { o.RetryMaxAttempts = 8 })
+	m.furnish(t)
+	return m
+}
+
+// furnish creates two fleets.
+func (m *mortal) furnish(t *testing.T) {
+	t.Helper()
 	m.open(t, m.url)
 	m.other = node.NewPlace(t, m.client)
 	for _, place := range []*node.Place{m.place, m.other} {
@@ -53,7 +60,6 @@ func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 			t.Fatal(err)
 		}
 	}
-	return m
 }
 
 // again starts a Muster that was killed.
@@ -116,25 +122,26 @@ func TestRemotes_Kill(t *testing.T) {
 type siege struct {
 	*homeOf
 	home, there *mortal
+	far         *mortal // nil: there is no third one
 	wire        *wire
 	begun       int
 	placed      []string // game sessions of fulfilled placements
 	at          string   // the step, for messages
 }
 
-func (s *siege) name(victim *mortal, what string, carried bool) string {
+func (s *siege) name(victim *mortal, done, what string, carried bool) string {
 	s.begun++
-	s.at = fmt.Sprintf("step %d: %s killed at %s, carried out %v", s.begun, victim.region, what, carried)
+	s.at = fmt.Sprintf("step %d: %s %s at %s, carried out %v", s.begun, victim.region, done, what, carried)
 	s.Log(s.at)
 	return fmt.Sprintf("p-%d", s.begun)
 }
 
 // attempt kills a side at a request of an attempt.
 func (s *siege) attempt(victim *mortal, operation string, carried bool) {
-	id := s.name(victim, operation, carried)
+	id := s.name(victim, "killed", operation, carried)
 	tr := s.wire.set(operation, carried, true, victim.process.Kill)
 	s.must(s.start("q", id, nil))
-	s.sprung(tr)
+	s.sprung(tr.sprung)
 	victim.again(s.T)
 	s.fulfilled(id)
 	s.check()
@@ -142,7 +149,7 @@ func (s *siege) attempt(victim *mortal, operation string, carried bool) {
 
 // settled kills a side as soon as a placement is FULFILLED.
 func (s *siege) settled(victim *mortal) {
-	id := s.name(victim, "the end", true)
+	id := s.name(victim, "killed", "the end", true)
 	s.must(s.start("q", id, nil))
 	s.until(id, types.GameSessionPlacementStateFulfilled)
 	victim.process.Kill()
@@ -156,7 +163,7 @@ func (s *siege) settled(victim *mortal) {
 // stopped stops a placement whose game session was just created, and kills a side while the
 // game session is being ended.
 func (s *siege) stopped(victim *mortal, carried bool) {
-	id := s.name(victim, "TerminateGameSession", carried)
+	id := s.name(victim, "killed", "TerminateGameSession", carried)
 	s.wire.set("CreateGameSession", true, false, func() {
 		_, err := s.client.StopGameSessionPlacement(s.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: &id})
 		if err != nil {
@@ -165,32 +172,19 @@ func (s *siege) stopped(victim *mortal, carried bool) {
 	})
 	tr := s.wire.set("TerminateGameSession", carried, true, victim.process.Kill)
 	s.must(s.start("q", id, nil))
-	s.sprung(tr)
+	s.sprung(tr.sprung)
 	victim.again(s.T)
 	s.until(id, types.GameSessionPlacementStateCancelled)
 	s.check()
 }
 
-func (s *siege) sprung(tr *trap) {
+func (s *siege) sprung(sprung <-chan struct{}) {
 	s.Helper()
 	select {
-	case <-tr.sprung:
+	case <-sprung:
 	case <-time.After(time.Minute):
 		s.Fatalf("%s: there was no such request\n%s", s.at, s.home.process.Log())
 	}
-}
-
-// until waits for a status of a placement.
-func (s *siege) until(id string, want types.GameSessionPlacementState) *types.GameSessionPlacement {
-	s.Helper()
-	for begun := time.Now(); time.Since(begun) < time.Minute; {
-		if p := s.describe(id); p.Status == want {
-			return p
-		}
-		wake.Sleep(s.Context(), 10*time.Millisecond) // the server that is asked may be a new one, so there is no stream to wait for
-	}
-	s.Fatalf("%s: %s is %+v", s.at, id, s.describe(id))
-	return nil
 }
 
 func (s *siege) fulfilled(id string) {
@@ -210,11 +204,14 @@ func (s *siege) check() {
 	var live []string
 	for begun := time.Now(); time.Since(begun) < time.Minute; {
 		live = append(s.home.live(s.T), s.there.live(s.T)...)
+		if s.far != nil {
+			live = append(live, s.far.live(s.T)...)
+		}
 		if slices.Sort(live); slices.Equal(live, s.placed) {
 			return
 		}
 		wake.Sleep(s.Context(), 50*time.Millisecond)
 	}
 	live = slices.DeleteFunc(live, func(id string) bool { return slices.Contains(s.placed, id) })
-	s.Fatalf("%s: %d game sessions are placed; live besides are %q; %d requests ended game sessions", s.at, len(s.placed), live, s.wire.counted("TerminateGameSession"))
+	s.Fatalf("%s: %d game sessions are placed; live besides are %q", s.at, len(s.placed), live)
 }

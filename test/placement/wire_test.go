@@ -64,12 +64,6 @@ func (w *wire) take(operation string) *trap {
 	return nil
 }
 
-func (w *wire) counted(operation string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.count[operation]
-}
-
 // spring does what a trap says.
 func (tr *trap) spring() {
 	tr.do()
