@@ -25,21 +25,21 @@ func tables(r *Report) []section {
 	out = append(out, []section{
 		{Title: "Fates", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{fates("tickets", r.Tickets), fates("players", r.Players)},
 			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},
-		{Title: "Wait and latency", Head: []string{"seconds or ms", "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"},
-			Rows: [][]string{quantileRow("wait until matched", r.Wait), quantileRow("wait of the unmatched", r.Waited), quantileRow("latency in the match", r.Latency)}},
+		{Title: "Wait and latency", Head: []string{"", "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"},
+			Rows: [][]string{quantileRow("wait until matched, s", r.Wait), quantileRow("wait of the unmatched, s", r.Waited), quantileRow("latency in the match, ms", r.Latency)}},
 	}...)
 	for _, of := range []struct {
 		title string
 		parts []Part
 	}{{"Populations", r.Populations}, {"Party sizes", r.Parties}, {"Locations", r.Locations}, {"Expansion steps", r.Steps}} {
-		s := section{Title: of.title, Head: []string{"", "tickets", "matched", "wait p50", "p90", "p99", "latency p50", "p90"}}
+		s := section{Title: of.title, Head: []string{"", "tickets", "matched", "wait s p50", "p90", "p99", "latency ms p50", "p90"}}
 		for _, p := range of.parts {
 			s.Rows = append(s.Rows, []string{p.Name, strconv.Itoa(p.Tickets.Arrived), percent(p.Tickets.Matched, p.Tickets.Arrived), short(p.Wait.P50), short(p.Wait.P90), short(p.Wait.P99), dashed(p.Latency, p.Latency.P50), dashed(p.Latency, p.Latency.P90)})
 		}
 		out = append(out, s)
 	}
 	rules := section{Title: "Rules", Text: "A match is relaxed when it breaks the rule as it stands before any expansion. Value is the number that the rule limits.",
-		Head: []string{"", "type", "relaxed", "wait p50 strict", "relaxed", "value p50", "p90", "p99", "limit"}}
+		Head: []string{"", "type", "relaxed", "wait s p50 strict", "relaxed", "value p50", "p90", "p99", "limit"}}
 	for _, u := range r.Rules {
 		rules.Rows = append(rules.Rows, ruleRow(u))
 	}

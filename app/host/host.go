@@ -202,13 +202,14 @@ func (h *Host) tour(p Place, name, matchmaker string) {
 	fmt.Fprintf(h.out, `
 Your game server %s runs on fleet %s at %s.
 Players of the matchmaker %s (two to four, docs/ten-minutes.md) are matched into it.
+The console shows it: %s/
 From another terminal:
 
   %s
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, name, p.FleetID, Location, matchmaker, h.s.Login, h.s.URL, p.AliasID, Location)
+`, name, p.FleetID, Location, matchmaker, h.s.URL, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
 // watch reports, once, a program that runs and does not connect.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"os"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -29,6 +30,9 @@ func hint(err error) string {
 		return "the server took too long: check that it is reachable, and that no firewall is in between"
 	}
 	text := err.Error()
+	if elsewhere := os.Getenv("AWS_ENDPOINT_URL"); elsewhere != "" && strings.Contains(text, "no server answers at") && !strings.Contains(text, elsewhere) {
+		return "AWS_ENDPOINT_URL is for AWS's tools and not read here: set MUSTER_ENDPOINT=" + elsewhere + " if that is the server"
+	}
 	for _, known := range []struct{ part, hint string }{
 		{"Client sent an HTTP request to an HTTPS server", "the server speaks TLS: begin its URL with https://"},
 		{"server gave HTTP response to HTTPS client", "the server speaks plain HTTP: begin its URL with http://"},

@@ -44,3 +44,12 @@ func TestMisspelledKeys(t *testing.T) {
 		}
 	}
 }
+
+// The endpoint that a user set for AWS's tools is not the one that commands use.
+func TestHints_EndpointOfAWS(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:19080")
+	code, _, problem := typed(t, t.Context(), "fleets", "--endpoint", "http://127.0.0.1:1")
+	if code != 1 || !strings.Contains(problem, "set MUSTER_ENDPOINT=http://127.0.0.1:19080") {
+		t.Errorf("exit %d, %s", code, problem)
+	}
+}

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/musterhq/muster/app/lab"
 	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search/pool"
@@ -12,15 +16,17 @@ import (
 
 // rulesetCommand is `muster ruleset`, which needs no server.
 type rulesetCommand struct {
-	Check     rulesetCheckCommand `cmd:"" help:"Check a rule set: prints everything that is wrong, each with its place."`
+	Check     rulesetCheckCommand `cmd:"" help:"Check a rule set: prints everything that is wrong or doubtful, each with its place."`
 	EvalCases evalCasesCommand    `cmd:"" hidden:"" help:"Run a file of written matchmaking cases."`
 }
 
 type rulesetCheckCommand struct {
-	File string `arg:"" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
+	File           string        `arg:"" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
+	RequestTimeout time.Duration `env:"-" help:"RequestTimeoutSeconds of the configuration, such as 120s: expansions that it leaves no time for are named."`
 }
 
-// Run prints each error as FILE:LINE:COLUMN: member: code: message.
+// Run prints each error as FILE:LINE:COLUMN: member: code: message, and what is doubtful in a
+// valid rule set.
 func (c *rulesetCheckCommand) Run(t *streams) error {
 	body, err := os.ReadFile(c.File)
 	if err != nil {
@@ -41,10 +47,41 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	base := rs.Level(0)
-	fmt.Fprintf(t.out, "%s is valid: %d teams, %d to %d players, %d rules, %d expansion steps\n",
-		c.File, len(rs.Instances), base.Least(), base.Capacity(), len(base.Rules), len(rs.Levels())-1)
+	for _, w := range lab.Check(string(body)).Warnings {
+		fmt.Fprintf(t.out, "%s:%d:%d: doubtful: %s\n", c.File, w.Line, w.Column, w.Message)
+	}
+	for _, l := range rs.Levels()[1:] {
+		if c.RequestTimeout > 0 && l.From >= c.RequestTimeout {
+			fmt.Fprintf(t.out, "%s: doubtful: the expansion at %s is never reached: tickets time out after %s\n", c.File, l.From, c.RequestTimeout)
+		}
+	}
+	fmt.Fprintf(t.out, "%s is valid: %s\n", c.File, described(rs))
 	return nil
+}
+
+// described returns the size of a rule set in words.
+func described(rs *ruleset.RuleSet) string {
+	base := rs.Level(0)
+	players := counted(base.Capacity(), "player")
+	if base.Least() < base.Capacity() {
+		players = strconv.Itoa(base.Least()) + " to " + players
+	}
+	var ages []string
+	for _, l := range rs.Levels()[1:] {
+		ages = append(ages, l.From.String())
+	}
+	changes := "no expansions"
+	if len(ages) > 0 {
+		changes = "expansions after " + strings.Join(ages, ", ") + " of waiting"
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", counted(len(rs.Instances), "team"), players, counted(len(base.Rules), "rule"), changes)
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 type evalCasesCommand struct {

@@ -18,7 +18,7 @@ func TestRulesetCheck_AllErrors(t *testing.T) {
 func TestRulesetCheck_Valid(t *testing.T) {
 	file := write(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
 	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
-	if want := file + " is valid: 3 teams, 3 to 6 players, 0 rules, 0 expansion steps\n"; code != 0 || out != want || stderr != "" {
+	if want := file + " is valid: 3 teams, 3 to 6 players, 0 rules, no expansions\n"; code != 0 || out != want || stderr != "" {
 		t.Errorf("exit %d, printed %q %q, want 0 and %q", code, out, stderr, want)
 	}
 }
@@ -33,5 +33,27 @@ func TestEvalCases(t *testing.T) {
 		if code != 1 || len(lines) != 3 || lines[0] != "A-1 pass" || !strings.HasPrefix(lines[1], "A-2 fail: must break E_VERSION first") || lines[2] != "1 of 2 cases pass" {
 			t.Errorf("%s: exit %d, printed\n%s", mode, code, out)
 		}
+	}
+}
+
+// A rule set that is valid may still do nothing of what its author meant.
+func TestRulesetCheck_Doubtful(t *testing.T) {
+	file := write(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"rank","type":"number"}],
+"teams":[{"name":"a","minPlayers":2,"maxPlayers":2}],
+"rules":[{"name":"Ping","type":"latency","maxLatency":80}],
+"expansions":[{"target":"rules[Ping].maxLatency","steps":[{"waitTimeSeconds":10,"value":60},{"waitTimeSeconds":300,"value":200}]}]}`)
+	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file, "--request-timeout", "2m")
+	for _, want := range []string{
+		file + ":1:51: doubtful: playerAttributes: no rule reads rank\n",
+		"doubtful: rules[Ping]: the step at 10 s makes the rule stricter, from 80 to 60",
+		"the expansion at 5m0s is never reached: tickets time out after 2m0s\n",
+		"is valid: 1 team, 2 players, 1 rule, expansions after 10s, 5m0s of waiting\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if code != 0 || stderr != "" {
+		t.Errorf("exit %d, %q: doubts are no errors", code, stderr)
 	}
 }
