@@ -269,7 +269,7 @@ func TestWriteText(t *testing.T) {
 In 8s it reaches step 1, which changes rule Window
 If nobody came or went it would be matched in 28s, at step 2, with 2 players.
 
-Held against 2 other tickets: 0 could play with it as far as two tickets tell.
+Compared one by one with 2 other tickets: 0 could play with it.
   KEPT APART BY  TYPE           TICKETS  BY IT ALONE  NEAREST  LIMIT
   Window         batchDistance  2        2            90       50
 
@@ -287,7 +287,7 @@ The largest group found around it has 1 player in 1 ticket (step 0).
 	if err := explain.Pool(rs, search.Options{}, []*search.Ticket{solo("a", 0, 0), solo("b", 0, 70)}, second(8), explain.Limits{}).WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "In 2s a pass would form 1 matches of 2 tickets with 2 players.") {
+	if !strings.Contains(out.String(), "In 2s a pass would form 1 match of 2 tickets with 2 players.") {
 		t.Errorf("overview:\n%s", out.String())
 	}
 }

@@ -72,7 +72,7 @@ func (p *printer) blocking(e *Explanation) {
 	if e.Compared < e.Others {
 		of = fmt.Sprintf(", chosen evenly by age from %d", e.Others)
 	}
-	p.Line("\nHeld against %s%s: %d could play with it as far as two tickets tell.", plural(e.Compared, "other ticket"), of, e.Compatible)
+	p.Line("\nCompared one by one with %s%s: %d could play with it.", plural(e.Compared, "other ticket"), of, e.Compatible)
 	if len(e.Blocking) == 0 {
 		return
 	}
@@ -121,7 +121,7 @@ func (p *printer) group(g *Group) {
 				broken[i] += " (" + g.Breaches[at].text() + ")"
 			}
 		}
-		p.Line("  In the best teams found it breaks %s.", strings.Join(broken, ", "))
+		p.Line("  The best teams found break %s.", strings.Join(broken, ", "))
 	}
 	for _, r := range g.Rejected {
 		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
@@ -144,10 +144,14 @@ func (v *Overview) WriteText(out io.Writer) error {
 		if c.In > 0 {
 			when = "In " + millis(c.In) + " a pass"
 		}
-		p.Line("%s would form %d matches of %s with %s.", when, c.Matches, plural(c.Tickets, "ticket"), plural(c.Players, "player"))
+		matches := "1 match"
+		if c.Matches != 1 {
+			matches = fmt.Sprintf("%d matches", c.Matches)
+		}
+		p.Line("%s would form %s of %s with %s.", when, matches, plural(c.Tickets, "ticket"), plural(c.Players, "player"))
 	}
 	if v.Waiting > 0 {
-		p.Line("Of the %d oldest tickets %d would then still wait, if nobody came or went.", v.Ahead.Tickets, v.Left)
+		p.Line("Of the %s, %d would still wait after that, if nobody came or went.", plural(v.Ahead.Tickets, "oldest ticket"), v.Left)
 	}
 	return p.Err
 }
@@ -171,7 +175,7 @@ func (p *printer) ages(list []Age) {
 }
 
 func (p *printer) loads(v *Overview) {
-	p.Line("Of %d pairs looked at, %d could play together as far as two tickets tell.", v.Pairs, v.Free)
+	p.Line("Of %s of tickets compared, %d could play together.", plural(v.Pairs, "pair"), v.Free)
 	if len(v.Rules) > 0 {
 		var rows [][]string
 		for _, r := range v.Rules {

@@ -55,7 +55,7 @@ func TestTickets_Explain(t *testing.T) {
 	}
 	for _, want := range []string{
 		"in duels; it times out at", "Ticket me of 1 player", "If nobody came or went it would be matched in ", ", at step 1, with 2 players",
-		"Held against 2 other tickets: 0 could play with it", "Window", "batchDistance", "1 player short of the smallest match",
+		"Compared one by one with 2 other tickets: 0 could play with it", "Window", "batchDistance", "1 player short of the smallest match",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the explanation lacks %q:\n%s", want, out.String())
