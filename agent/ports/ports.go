@@ -108,7 +108,7 @@ func (r *Range) Release(port int, now time.Time) {
 	}
 }
 
-// bind binds a port on all addresses, as a game would, and gives it back.
+// bind binds a port on all addresses, as a game would, and releases it.
 func bind(port int) error {
 	at := netip.AddrPortFrom(netip.IPv4Unspecified(), uint16(port))
 	udp, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))

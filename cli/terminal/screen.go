@@ -18,7 +18,7 @@ type Screen struct {
 // NewScreen returns a Screen that is written to out.
 func NewScreen(out io.Writer) *Screen { return &Screen{out: out} }
 
-// eraseLine moves a terminal's cursor to the begin of its line and erases that (ECMA-48).
+// eraseLine moves a terminal's cursor to the beginning of its line and erases that (ECMA-48).
 const eraseLine = "\r\x1b[K"
 
 // Write writes p, above the line of progress if there is one. The line is not shown after the

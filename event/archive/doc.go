@@ -8,7 +8,7 @@
 //	write  the object is stored under a name that says where it begins and ends
 //	move   a command records that the archive has these events
 //
-// Since the cut is durable, whoever repeats the write stores the same events under the same
+// Since the cut is durable, a node that repeats the write stores the same events under the same
 // name: every event is in exactly one object. Events that the archive does not have are kept
 // past their retention (event.Log.Hold). What is removed all the same, after an outage of
 // the archive that is longer, is counted, and told as an event.

@@ -15,7 +15,7 @@ import (
 const mostBegun = 8192
 
 // begun remembers the requests that began what ends later, such as a placement, while this
-// node lives. No span is held open meanwhile: that of a placement is made at its end. When
+// node lives. No span is open until then: that of a placement is made at its end. When
 // there is too much, the older half is forgotten, and has no spans.
 type begun struct {
 	mu         sync.Mutex
@@ -92,7 +92,7 @@ type Ended struct {
 	Moments     []Moment
 }
 
-// Moment is something that happened meanwhile.
+// Moment is an event within a span: what happened, and when.
 type Moment struct {
 	Name       string
 	At         time.Time

@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/internal/tracing"
 )
 
-// traced makes a span of each request for a placement that has one, and tells the remote of
-// it. The header is not part of the signature.
+// traced makes a span of each request for a placement that has one, and sends its context to the
+// remote, in a header that is not part of the signature.
 type traced struct {
 	next   http.RoundTripper
 	remote string
