@@ -1,6 +1,9 @@
 package cell
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // LookAgain is lookAgain.
 const LookAgain = lookAgain
@@ -17,4 +20,15 @@ func Excessive(asked, database, answered time.Time) bool {
 // EndOf is endOf.
 func EndOf(asked, answered time.Time, left time.Duration) time.Time {
 	return endOf(asked, answered, left)
+}
+
+// Connects connects to PostgreSQL as a lease does, within the time that ctx leaves.
+func Connects(ctx context.Context, url string) error {
+	l, err := newLease(Options{URL: url})
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	_, err = l.commands(ctx)
+	return err
 }

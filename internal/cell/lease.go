@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,12 +85,27 @@ func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	if l.conn != nil && !l.conn.IsClosed() {
 		return l.conn, nil
 	}
-	conn, err := pgx.ConnectConfig(ctx, l.config)
+	conn, err := l.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	l.conn = conn
 	return conn, nil
+}
+
+// connect opens a connection to the first server of the URL that will do. Unless the URL limits
+// it, each has an equal share of the time that is left, so that one that hangs leaves some for
+// those after it.
+func (l *lease) connect(ctx context.Context) (*pgx.Conn, error) {
+	config := l.config.Copy()
+	if until, ok := ctx.Deadline(); ok && config.ConnectTimeout == 0 {
+		servers := map[string]bool{net.JoinHostPort(config.Host, fmt.Sprint(config.Port)): true}
+		for _, f := range config.Fallbacks {
+			servers[net.JoinHostPort(f.Host, fmt.Sprint(f.Port))] = true
+		}
+		config.ConnectTimeout = time.Until(until) / time.Duration(len(servers))
+	}
+	return pgx.ConnectConfig(ctx, config)
 }
 
 // insufficientPrivilege is the SQLSTATE of what the role may not do.
@@ -262,7 +278,7 @@ func (l *lease) listen(ctx context.Context) (anew bool, err error) {
 	if l.ear != nil && !l.ear.IsClosed() {
 		return false, nil
 	}
-	ear, err := pgx.ConnectConfig(ctx, l.config)
+	ear, err := l.connect(ctx)
 	if err != nil {
 		return false, err
 	}
