@@ -37,7 +37,6 @@ type Service struct {
 	Tokens    *Tokens
 	Data      *Data
 	Providers *Providers
-	Records   *Records // moves players between deployments; in the home region only
 
 	// Copy makes what this region knows of players a copy of the home region's.
 	Copy *store.Action[Shared]
@@ -84,7 +83,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	merges := newMerges(r, tokens, proofs)
 	s := &Service{
 		Accounts: newAccounts(r, data), Logins: newLogins(r, providers, tokens, proofs, merges), Merges: merges,
-		Tokens: tokens, Data: data, Providers: providers, Records: newRecords(r, data),
+		Tokens: tokens, Data: data, Providers: providers,
 		st: st, log: cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "identity"),
 	}
 	s.aged = []aged{

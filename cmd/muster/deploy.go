@@ -70,12 +70,11 @@ func (c *deployCommand) Run(t *streams) (err error) {
 		}
 		return server.Drain(t.ctx, c.Fleet)
 	}
-	source, err := c.load()
+	want, done, err := c.load()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	want := source.Setup
+	defer func() { err = errors.Join(err, done()) }()
 	if err := c.choose(want); err != nil {
 		return err
 	}

@@ -21,72 +21,49 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// A bundle is a zip archive with the file of a set-up, the archives of its builds and, if it was
-// asked for, the records of players.
+// A bundle is a zip archive with the file of a set-up, and the archives of its builds.
 const (
-	bundleFile    = "muster.yaml"
-	bundleBuilds  = "builds/"
-	bundlePlayers = "players.ndjson"
+	bundleFile   = "muster.yaml"
+	bundleBuilds = "builds/"
 )
 
-// Source is where a set-up was read from: a file or a bundle.
-type Source struct {
-	Setup   *setup.Setup
-	Players string // the file with the records of players, "" if there are none
-	dir     string // of the unpacked bundle, "" if it is a file
-}
-
 // Open reads a set-up from a file or a bundle, with the digests of its builds. The caller must
-// close it when it needs the builds and players no more.
-func Open(path string) (*Source, error) {
+// call done when it needs the builds no more.
+func Open(path string) (s *setup.Setup, done func() error, err error) {
+	nothing := func() error { return nil }
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nothing, err
 	}
 	defer f.Close()
 	if format, err := archive.Detect(f); err != nil || format != archive.Zip {
-		s, err := setup.Load(path)
-		if err == nil {
+		if s, err = setup.Load(path); err == nil {
 			err = Digests(s)
 		}
-		return &Source{Setup: s}, err
+		return s, nothing, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nothing, err
 	}
 	dir, err := os.MkdirTemp("", "muster-bundle-*")
 	if err != nil {
-		return nil, err
+		return nil, nothing, err
 	}
-	s := &Source{dir: dir}
+	done = func() error { return os.RemoveAll(dir) }
 	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}); err == nil {
-		if s.Setup, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
-			err = Digests(s.Setup)
+		if s, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
+			err = Digests(s)
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
+		return nil, nothing, errors.Join(fmt.Errorf("%s: %w", path, err), done())
 	}
-	players := filepath.Join(dir, bundlePlayers)
-	if info, err := os.Lstat(players); err == nil && info.Mode().IsRegular() {
-		s.Players = players
-	}
-	return s, nil
+	return s, done, nil
 }
 
-// Close removes what was unpacked.
-func (s *Source) Close() error {
-	if s.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(s.dir)
-}
-
-// Bundle writes a bundle of the set-up of a server, and of its players if players, which writes
-// their records, is not nil. The file is there only if it is whole; others than its owner may
-// not read it.
-func (s *Server) Bundle(ctx context.Context, state *State, path string, players func(io.Writer) error) (err error) {
+// Bundle writes a bundle of the set-up of a server. The file is there only if it is whole.
+func (s *Server) Bundle(ctx context.Context, state *State, path string) (err error) {
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -110,15 +87,6 @@ func (s *Server) Bundle(ctx context.Context, state *State, path string, players 
 			return fmt.Errorf("build %s: %w", key, err)
 		}
 		copied.Builds[key] = &b
-	}
-	if players != nil {
-		w, err := z.Create(bundlePlayers)
-		if err == nil {
-			err = players(w)
-		}
-		if err != nil {
-			return fmt.Errorf("players: %w", err)
-		}
 	}
 	text, err := copied.Text()
 	if err != nil {

@@ -1,8 +1,6 @@
 package guides
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -207,9 +205,22 @@ var question = regexp.MustCompile(`(?i)\[y/n\] ?|\(none: press Enter\): |\(not s
 // watches types a command that does not end by itself, and ends it once it has printed these words.
 func (r *reader) watches(command string, words ...string) {
 	r.Helper()
-	cmd := r.shell("exec " + r.said(command))
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
+	_, end := r.begins(command, words...)
+	end()
+}
+
+// starts is like watches, but the command runs on until the test ends. It returns what was printed.
+func (r *reader) starts(command string, words ...string) string {
+	r.Helper()
+	printed, end := r.begins(command, words...)
+	r.Cleanup(end)
+	return printed
+}
+
+// begins types a command that does not end by itself, and returns once it has printed these words.
+func (r *reader) begins(command string, words ...string) (printed string, end func()) {
+	r.Helper()
+	cmd := r.shell("exec " + r.said(command) + " 2>&1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		r.Fatal(err)
@@ -219,17 +230,16 @@ func (r *reader) watches(command string, words ...string) {
 	}
 	watchdog := time.AfterFunc(patience, func() { cmd.Cancel() })
 	defer watchdog.Stop()
-	var printed strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		fmt.Fprintln(&printed, lines.Text())
-		words = slices.DeleteFunc(words, func(word string) bool { return strings.Contains(printed.String(), word) })
-		if len(words) == 0 {
+	for part := make([]byte, 4096); len(words) > 0; {
+		n, err := out.Read(part)
+		printed += string(part[:n])
+		words = slices.DeleteFunc(words, func(word string) bool { return strings.Contains(printed, word) })
+		if err != nil {
 			break
 		}
 	}
-	cmd.Cancel()
-	cmd.Wait()
 	if len(words) > 0 {
-		r.Errorf("%s: %s does not print %q, but\n%s%s", r.guide, command, words, &printed, &complaints)
+		r.Errorf("%s: %s does not print %q, but\n%s", r.guide, command, words, printed)
 	}
+	return printed, func() { cmd.Cancel(); cmd.Wait() }
 }

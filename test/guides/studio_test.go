@@ -32,6 +32,7 @@ func (r *reader) studio(operator *client.Client) *studio {
 	if err != nil {
 		r.Fatal(err)
 	}
+	r.watches("muster events --follow", "GAME_SESSION_ACTIVATED")
 	s.session = (*game.GameSessionId)[len(*game.GameSessionId)-8:]
 	if _, err := gl.CreateGameSessionQueue(r.Context(), &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("everywhere"), TimeoutInSeconds: aws.Int32(600), Destinations: []types.GameSessionQueueDestination{{DestinationArn: &s.place.FleetARN}},

@@ -1,0 +1,75 @@
+package guides
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// TestPlayers types the commands of the guide for operators: a player's game is found, the player
+// is kept out, and a beacon signs a receipt.
+func TestPlayers(t *testing.T) {
+	t.Parallel()
+	needs(t, "aws curl openssl")
+	r := newReader(t, "players")
+	local := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
+	r.env = append(r.env, "MUSTER_ENDPOINT="+local.URL, "AWS_ENDPOINT_URL_GAMELIFT="+local.URL,
+		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_DEFAULT_REGION=us-east-1")
+	player := r.run("curl -s --fail -X POST " + local.URL + "/player/v1/auth/guest")
+	id := regexp.MustCompile(`"player_id": ?"([^"]+)"`).FindStringSubmatch(player)
+	if id == nil {
+		t.Fatalf("no player: %s", player)
+	}
+	place := node.NewPlace(t, node.Client(local.URL))
+	place.Server(t)
+	game, err := place.Create(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Follow(t, local.URL).Code(t, "GAME_SESSION_ACTIVATED")
+	if _, err := place.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: &id[1]}); err != nil {
+		t.Fatal(err)
+	}
+	r.puts("arn:aws:gamelift:us-east-1::gamesession/fleet-7c0ffee0/gsess-1", *game.GameSessionId)
+	r.puts("01a2092a-ca50-7000-bd0f-be570d9e4c46", id[1])
+	r.puts("/etc/muster/beacon-key", "beacon-key")
+	r.puts(":7770", "127.0.0.1:0")
+	ready := regexp.MustCompile(`http=(\S+)`)
+	r.follow(
+		elsewhere("api="), elsewhere("token="), elsewhere("ticket="), // test/scenario
+		step{"aws gamelift describe-game-sessions", func(text string) {
+			lines := commands(text)
+			r.prints(lines[0], *game.GameSessionId, `"ACTIVE"`)
+			r.prints(lines[1], *game.GameSessionId, id[1])
+			r.prints(lines[2], "GAME_SESSION_ACTIVATED")
+		}},
+		step{"muster players ban", func(text string) {
+			lines := commands(text)
+			r.prints(lines[0])
+			r.prints("muster players show "+id[1], "aim bot, ticket 512")
+			r.prints(lines[1])
+			if out := r.prints("muster players show " + id[1]); strings.Contains(out, "aim bot") {
+				t.Errorf("the player is banned still:\n%s", out)
+			}
+		}},
+		step{"(umask 077;", func(text string) {
+			lines := commands(text)
+			r.run(r.said(lines[0]))
+			out := r.starts(lines[1]+" --http 127.0.0.1:0", "http=")
+			at := ready.FindStringSubmatch(out)
+			if at == nil {
+				t.Fatalf("the beacon says %s", out)
+			}
+			r.puts("https://ping.fra.example.com", "http://"+at[1])
+		}},
+		step{"nonce=$(openssl", func(text string) {
+			if out := r.prints(text + "echo $receipt"); len(out) < 40 {
+				t.Errorf("the receipt is %q", out)
+			}
+		}},
+	)
+}
