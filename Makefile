@@ -5,6 +5,7 @@ SHELL := bash
 
 ARGS ?=                   # of `muster local` in `make run`
 IF_CACHED ?=              # IF_CACHED=1: `make kube` builds no program of Kubernetes anew
+FROM ?=                   # of `make upgrade-test`: a commit
 PUSH ?=                   # of `make image`: REGISTRY/NAME:TAG
 RACE ?=                   # RACE=1 runs the tests under the race detector
 FUZZTIME ?= 10s           # of each fuzz target
@@ -148,6 +149,13 @@ kubelet: release ## run the Helm chart on a real node, in a virtual machine (IF_
 	@[ -e bin/kube/machine/disk ] || [ ! -x bin/kube/kubelet ] || kubernetes/node/machine.sh bin/kube/machine $(node_packages)
 	$(own_temp); if [ -x bin/kube/kubelet ] && [ -x bin/kube/node/containerd ]; then export MUSTER_KUBELET_BIN="$$PWD/bin/kube" MUSTER_RELEASE_BIN="$$PWD/bin/release"; fi; \
 	{ cd kubernetes/charttest && GOWORK=off $(go_test) -timeout 60m -run '^TestKubelet$$' . || true; } | $(count)
+
+.PHONY: upgrade-test
+upgrade-test: build ## upgrade servers of an earlier commit to this one, and go back (FROM=COMMIT)
+	@[ -n "$(strip $(FROM))" ] || { echo "say from which commit: make upgrade-test FROM=COMMIT"; exit 1; }
+	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
+	(cd "$$TMPDIR/earlier" && CGO_ENABLED=0 go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \
+	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)
