@@ -41,15 +41,16 @@ const (
 var claims = map[string][]claim{
 	"README.md":               {by("test/guides/TestReadme")},
 	"docs/benchmarks.md":      {not(measured)},
-	"docs/builds.md":          {not(later)},
+	"docs/builds.md":          {by("test/guides/TestBuilds")},
 	"docs/command-line.md":    {by("test/guides/TestCommandLine")},
 	"docs/configuration.md":   {not(later)},
 	"docs/console.md":         {not(later)},
 	"docs/deploying.md":       {not(later)},
-	"docs/fleetiq.md":         {not(later)},
-	"docs/flexmatch-rules.md": {not(later)},
+	"docs/fleetiq.md":         {by("test/guides/TestFleetIQ")},
+	"docs/flexmatch-rules.md": {by("test/guides/TestFlexMatchRules")},
 	"docs/game-servers.md": {
 		by("test/gamehttp/TestSample_Curl", "muster() {"),
+		by("test/guides/TestGameServers", "export AWS", "SESSION="),
 		not(later),
 	},
 	"docs/hosting.md": {not(later)},
@@ -70,7 +71,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestLibraries"),
 		not(messages, `{"bot":1`),
 	},
-	"docs/matchmaking.md": {not(later)},
+	"docs/matchmaking.md": {by("test/guides/TestMatchmaking")},
 	"docs/migrating.md":   {by("test/guides/TestMigrating")},
 	"docs/monitoring.md": {
 		by("test/guides/TestMonitoring"),
@@ -86,7 +87,10 @@ var claims = map[string][]claim{
 		not("it is part of Patroni's configuration, which was tried by hand", "ttl: 20"),
 		not(later),
 	},
-	"docs/placement.md": {not(later)},
+	"docs/placement.md": {
+		by("test/guides/TestPlacement", "export AWS", "muster queues"),
+		not(later),
+	},
 	"docs/players.md": {
 		by("test/scenario/TestGuide_Players", "api=", "token=", "ticket=", `{"session_id"`, `{"iss"`),
 		by("test/guides/TestPlayers"),
