@@ -35,7 +35,7 @@ func TestBuilds(t *testing.T) {
 }
 
 // TestFlexMatchRules types the commands of the guide: its rule set is right, one with an error
-// is refused with the place, and a ticket is explained.
+// is refused with the place, a step that comes too late is doubtful, and a ticket is explained.
 func TestFlexMatchRules(t *testing.T) {
 	t.Parallel()
 	const name = "docs/flexmatch-rules.md"
@@ -53,5 +53,7 @@ func TestFlexMatchRules(t *testing.T) {
 	}
 	_, said, _ := strings.Cut(strings.Split(document.Find(t, name, "", "rules.json:19").Text, "\n")[1], "expansions[1]")
 	g.prints(string(wrong), "rules.json:11:", "expansions[0]"+said)
+	g.write("rules.json", strings.Replace(rules, `"waitTimeSeconds": 10`, `"waitTimeSeconds": 200`, 1))
+	g.prints(g.types("bin/muster ruleset check rules.json --request-timeout"), "doubtful: the expansion at 3m20s is never reached: tickets time out after 2m0s")
 	g.prints(g.types("bin/muster tickets explain"), "exported", "five-v-five", "1 ticket")
 }
