@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/release"
+	"github.com/musterhq/muster/internal/store"
 )
 
 var errNoHello = errors.New("the agent did not say Hello first")
@@ -124,9 +125,9 @@ func groupReport(g protocol.GroupStatus) instance.GroupReport {
 	return r
 }
 
-// reap ends processes on the host that Muster counts as ended: the host was
-// disconnected when they should have been killed, or they did not exit after they
-// announced it.
+// reap ends processes on the host that Muster counts as ended, or that must end before they
+// connect: the host was disconnected when they should have been killed, or they did not exit
+// after they announced it.
 func (l *link) reap(now protocol.Status) {
 	view := l.s.opts.Store.View()
 	for _, i := range now.Instances {
@@ -135,17 +136,25 @@ func (l *link) reap(now protocol.Status) {
 			continue
 		}
 		for ref := range processesOf(at, i) {
-			row := l.s.opts.Computes.Process(view, ref.Key())
-			if row == nil || row.Status != compute.Terminated || time.Since(row.Ended) < exitTime {
-				continue
+			if reason := l.s.unwanted(view, ref); reason != "" {
+				l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: ref.ProcessID, Reason: string(reason)}})
 			}
-			reason := row.Why
-			if reason == event.ProcessEnded {
-				reason = event.ServerProcessExitTimeout
-			}
-			l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: ref.ProcessID, Reason: string(reason)}})
 		}
 	}
+}
+
+// unwanted returns why a process must not run, or "".
+func (s *Server) unwanted(r store.Reader, ref compute.Ref) event.Code {
+	row := s.opts.Computes.Process(r, ref.Key())
+	switch {
+	case row == nil:
+		return s.opts.Instances.Unwanted(r, ref)
+	case row.Status != compute.Terminated || time.Since(row.Ended) < exitTime:
+		return ""
+	case row.Why == event.ProcessEnded:
+		return event.ServerProcessExitTimeout
+	}
+	return row.Why
 }
 
 // processesOf returns the processes that a host reports on an instance.

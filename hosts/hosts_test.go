@@ -325,6 +325,29 @@ func TestAssignAndReport(t *testing.T) {
 	a.assigned(0)
 }
 
+// A process that had not connected when its instance was removed is killed, also by an agent that
+// was gone before it could do so.
+func TestKill_AgentStartedAgain(t *testing.T) {
+	y := open(t)
+	a := y.connect(y.join())
+	f := y.managed()
+	d := a.assigned(1)[0]
+	a.status(d, protocol.Activating, "p", "q")
+	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
+	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
+	y.ready(d, "q") // which makes the fleet ACTIVE
+	_, err := y.Fleets.Capacities.Update.Do(t.Context(), fleet.CapacityInput{FleetID: f.ID, Desired: new(0)})
+	y.Must(err)
+	kills := func(m protocol.Message) bool { return m.Kill != nil && m.Kill.ProcessID == "p" }
+	a.await("the order to kill", kills)
+	a.ws.Close()
+	b := y.connect(a.JoinResponse)
+	b.status(d, protocol.Draining, "p")
+	if got := b.await("the order to kill, again", kills).Kill.Reason; got != string(event.InstanceDraining) {
+		t.Errorf("killed because of %s", got)
+	}
+}
+
 // The end of a process is an event that names the cause. Its logs are accepted once they
 // are awaited, and the report is acknowledged after them.
 func TestExited(t *testing.T) {

@@ -151,6 +151,14 @@ func (ls *launches) kill(tx *store.Tx, old *launch, why event.Code) {
 	tx.OnCommit(func() { ls.launchers.end(compute.ParseRef(l.Key), why) })
 }
 
+// Unwanted returns why a host was told to end a process that had not connected, or "".
+func (ls *launches) Unwanted(r store.Reader, ref compute.Ref) event.Code {
+	if l := ls.rows.Get(r, ref.Key()); l != nil {
+		return l.Why
+	}
+	return ""
+}
+
 // hint records an event about a program that does not connect, once per instance.
 func (ls *launches) hint(tx *store.Tx, old *launch) {
 	l := *old
