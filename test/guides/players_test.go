@@ -40,7 +40,6 @@ func TestPlayers(t *testing.T) {
 	r.puts(":7770", "127.0.0.1:0")
 	ready := regexp.MustCompile(`http=(\S+)`)
 	r.follow(
-		elsewhere("api="), elsewhere("token="), elsewhere("ticket="), // test/scenario
 		step{"aws gamelift describe-game-sessions", func(text string) {
 			lines := commands(text)
 			r.prints(lines[0], *game.GameSessionId, `"ACTIVE"`)

@@ -59,12 +59,12 @@ type step struct {
 	do func(text string)
 }
 
-// follow types the commands of the guide in their order. Each block has a step, and each step a
-// block.
+// follow types the commands of the guide in their order. Each block that the table claims for
+// this test has a step, and each step a block.
 func (r *reader) follow(steps ...step) {
 	r.Helper()
 	for _, block := range document.Blocks(r, r.guide) {
-		if block.Language != "sh" {
+		if c, _, _ := claimOf(r.guide, block.Text); block.Language != "sh" || c.test != "test/guides/"+r.Name() {
 			continue
 		}
 		if len(steps) == 0 || !strings.HasPrefix(block.Text, steps[0].of) {
@@ -77,9 +77,6 @@ func (r *reader) follow(steps ...step) {
 		r.Errorf("%s has no block that begins with %q", r.guide, steps[0].of)
 	}
 }
-
-// elsewhere is a step whose block another test types.
-func elsewhere(of string) step { return step{of, func(string) {}} }
 
 // types is a step that types a block, which prints these words.
 func (r *reader) types(of string, words ...string) step {
