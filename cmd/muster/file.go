@@ -7,9 +7,24 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
+	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 )
+
+// givenFile decodes flags and arguments that name a file, as kong does. A flag that is empty,
+// such as by a variable set to nothing, names none.
+func givenFile(c *kong.DecodeContext, target reflect.Value) error {
+	if c.Value.Flag != nil && c.Scan.Peek().Value == "" {
+		c.Scan.Pop()
+		target.SetString("")
+		return nil
+	}
+	return kongsFile.Decode(c, target)
+}
+
+var kongsFile = kong.NewRegistry().RegisterDefaults().ForNamedType("existingfile", reflect.TypeFor[string]())
 
 // readYAML reads the file that an option names: the zero value if it names none. It refuses
 // unknown fields.

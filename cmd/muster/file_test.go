@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,5 +57,17 @@ func TestTickets_ExportKeepsTheOldFile(t *testing.T) {
 	code, _, stderr := typed(t, t.Context(), "tickets", "export", "mm", "--out", file, "--endpoint", "http://127.0.0.1:1")
 	if got, _ := os.ReadFile(file); code == 0 || string(got) != "yesterday" {
 		t.Errorf("ended with %d (%s) and left %q", code, strings.TrimSpace(stderr), got)
+	}
+}
+
+// A variable that is set to nothing names no file, and one that names a folder or nothing is refused.
+func TestFile_Empty(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for value, want := range map[string]string{"": "404", t.TempDir(): "is a directory", "not-there.pem": "no such file"} {
+		t.Setenv("MUSTER_CA", value)
+		if _, _, stderr := typed(t, t.Context(), "hosts", "--endpoint", server.URL, "--region", "us-east-1"); !strings.Contains(stderr, want) {
+			t.Errorf("MUSTER_CA=%q: %s", value, stderr)
+		}
 	}
 }

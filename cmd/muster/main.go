@@ -137,6 +137,7 @@ func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error)
 		kong.Description("Muster hosts session-based multiplayer games on your own machines, and speaks the Amazon GameLift API."),
 		kong.PostBuild(variables),
 		kong.Configuration(readConfig),
+		kong.NamedMapper("existingfile", kong.MapperFunc(givenFile)),
 		kong.Writers(t.out, t.err),
 		kong.Exit(exit),
 		kong.ExplicitGroups(groups),
