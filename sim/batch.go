@@ -11,7 +11,7 @@ import (
 // derive their intervals from how much batches differ.
 type batch struct {
 	from    time.Duration // the beginning; the next batch's is the end
-	tickets Fates         // of tickets that arrived in it
+	tickets Outcomes      // of tickets that arrived in it
 	wait    sketch        // of these tickets
 
 	formed, full, refused int // matches of that time

@@ -9,8 +9,8 @@ type Report struct {
 	For     float64 `json:"for_seconds"`
 	Seeds   *Seeds  `json:"seeds,omitzero"` // of several runs (Repeat), of which the rest of the report is the first
 
-	Tickets Fates     `json:"tickets"`
-	Players Fates     `json:"players"`
+	Tickets Outcomes  `json:"tickets"`
+	Players Outcomes  `json:"players"`
 	Wait    Quantiles `json:"wait"`       // of matched tickets
 	Waited  Quantiles `json:"waited_off"` // of tickets that ended unmatched
 	Curve   []Point   `json:"wait_curve"` // share of all ended tickets that were matched within a time
@@ -34,8 +34,8 @@ type Report struct {
 	tail    bool // the last moment of Timeline is shorter than the others
 }
 
-// Fates counts tickets or players by result. Arrived is the sum of the others.
-type Fates struct {
+// Outcomes counts tickets or players by result. Arrived is the sum of the others.
+type Outcomes struct {
 	Arrived   int `json:"arrived"`
 	Matched   int `json:"matched"`
 	TimedOut  int `json:"timed_out"`
@@ -48,7 +48,7 @@ type Fates struct {
 // Part is the results of a part of the tickets.
 type Part struct {
 	Name    string    `json:"name"`
-	Tickets Fates     `json:"tickets"`
+	Tickets Outcomes  `json:"tickets"`
 	Players int       `json:"players"` // matched
 	Wait    Quantiles `json:"wait"`
 	Latency Quantiles `json:"latency_ms,omitzero"`

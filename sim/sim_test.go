@@ -74,9 +74,9 @@ func TestRun_ByHand(t *testing.T) {
 	s := spec(t, "matchmaking: {request_timeout_seconds: 30, pass_interval_seconds: 1}\nmatches: {length_seconds: 60}")
 	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: 2 * time.Minute,
 		Trace: traced(t, "0 a 100", "2.5 b 140", "10 c 500", "12 d 580", "20 e 9000")})
-	want := sim.Fates{Arrived: 5, Matched: 4, TimedOut: 1}
+	want := sim.Outcomes{Arrived: 5, Matched: 4, TimedOut: 1}
 	if r.Tickets != want || r.Players != want {
-		t.Errorf("fates %+v, want %+v", r.Tickets, want)
+		t.Errorf("outcomes %+v, want %+v", r.Tickets, want)
 	}
 	// a waited 3 s, b 0.5 s, both matched at 3; c and d match when d is 10 s old, at 22.
 	if r.Wait.Count != 4 || r.Wait.Max != 12 || math.Abs(r.Wait.Mean-(3+0.5+12+10)/4) > 0.001 {
@@ -97,12 +97,12 @@ func TestRun_ByHand(t *testing.T) {
 func TestRun_Acceptance(t *testing.T) {
 	for _, c := range []struct {
 		name, behaviour string
-		want            sim.Fates
+		want            sim.Outcomes
 		refused         int
 	}{
-		{"all accept", "accept: 1", sim.Fates{Arrived: 2, Matched: 2}, 0},
-		{"nobody answers", "accept: 0", sim.Fates{Arrived: 2, Declined: 2}, 1},
-		{"all reject", "accept: 0\n  reject: 1", sim.Fates{Arrived: 2, Declined: 2}, 1},
+		{"all accept", "accept: 1", sim.Outcomes{Arrived: 2, Matched: 2}, 0},
+		{"nobody answers", "accept: 0", sim.Outcomes{Arrived: 2, Declined: 2}, 1},
+		{"all reject", "accept: 0\n  reject: 1", sim.Outcomes{Arrived: 2, Declined: 2}, 1},
 	} {
 		s := spec(t, "matchmaking: {acceptance_required: true, acceptance_timeout_seconds: 20, pass_interval_seconds: 1}\npopulations:\n- tickets_per_minute: 0\n  "+c.behaviour)
 		r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: time.Minute, Trace: traced(t, "0 a 100", "0 b 100")})
@@ -194,10 +194,10 @@ func TestRun_ConservesAndRepeats(t *testing.T) {
 }
 
 func conserved(t *rapid.T, r *sim.Report) {
-	sum := func(f sim.Fates) int {
+	sum := func(f sim.Outcomes) int {
 		return f.Matched + f.TimedOut + f.Cancelled + f.Declined + f.Waiting + f.Pending
 	}
-	for name, f := range map[string]sim.Fates{"tickets": r.Tickets, "players": r.Players} {
+	for name, f := range map[string]sim.Outcomes{"tickets": r.Tickets, "players": r.Players} {
 		if sum(f) != f.Arrived {
 			t.Fatalf("%s: %d arrived, %d are accounted for: %+v", name, f.Arrived, sum(f), f)
 		}

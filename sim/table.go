@@ -23,7 +23,7 @@ func tables(r *Report) []section {
 		out = append(out, r.Seeds.table(len(r.batches) > 1))
 	}
 	out = append(out, []section{
-		{Title: "Fates", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{fates("tickets", r.Tickets), fates("players", r.Players)},
+		{Title: "Outcomes", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{outcomes("tickets", r.Tickets), outcomes("players", r.Players)},
 			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},
 		{Title: "Wait and latency", Head: []string{"", "count", "mean", "p10", "p50", "p90", "p95", "p99", "max"},
 			Rows: [][]string{quantileRow("wait until matched, s", r.Wait), quantileRow("wait of the unmatched, s", r.Waited), quantileRow("latency in the match, ms", r.Latency)}},
@@ -107,7 +107,7 @@ func quantileRow(name string, q Quantiles) []string {
 	return []string{name, strconv.Itoa(q.Count), short(q.Mean), short(q.P10), short(q.P50), short(q.P90), short(q.P95), short(q.P99), short(q.Max)}
 }
 
-func fates(name string, f Fates) []string {
+func outcomes(name string, f Outcomes) []string {
 	row := []string{name}
 	for _, n := range []int{f.Arrived, f.Matched, f.TimedOut, f.Cancelled, f.Declined, f.Waiting, f.Pending} {
 		row = append(row, strconv.Itoa(n))

@@ -12,7 +12,7 @@ import (
 )
 
 type tally struct {
-	tickets, players Fates
+	tickets, players Outcomes
 	wait, off        sketch
 	populations      parts
 	parties          parts
@@ -73,7 +73,7 @@ func newTally(r *run) tally {
 
 // part holds the measurements of a part of the tickets.
 type part struct {
-	tickets       Fates
+	tickets       Outcomes
 	players       int
 	wait, latency sketch
 }
@@ -88,7 +88,7 @@ func (p parts) of(name string) *part {
 }
 
 // of returns the count for tickets like t, which ended for a cause or is in play.
-func (f *Fates) of(t *life.Ticket, why life.Cause) *int {
+func (f *Outcomes) of(t *life.Ticket, why life.Cause) *int {
 	switch {
 	case t.Status == life.Completed:
 		return &f.Matched
@@ -117,7 +117,7 @@ func (t *tally) arrived(a *arrival) {
 // ended counts a player ticket that has ended or, at the end of the simulation, is still
 // in play.
 func (t *tally) ended(r *run, in *ticket, why life.Cause) {
-	for _, tickets := range []*Fates{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets, &t.batch(in.come.at).tickets} {
+	for _, tickets := range []*Outcomes{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets, &t.batch(in.come.at).tickets} {
 		*tickets.of(&in.row, why)++
 	}
 	*t.players.of(&in.row, why) += len(in.Players)

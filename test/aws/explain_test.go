@@ -131,7 +131,7 @@ func TestTickets_TraceIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (sim.Fates{Arrived: 3, Matched: 2, Cancelled: 1}); r.Tickets != want || r.Latency.P50 != 31 {
+	if want := (sim.Outcomes{Arrived: 3, Matched: 2, Cancelled: 1}); r.Tickets != want || r.Latency.P50 != 31 {
 		t.Errorf("with a wider window %+v, latency %v; want %+v and 31", r.Tickets, r.Latency.P50, want)
 	}
 	if err := look.Matchmaking().Trace(t.Context(), "duels", time.Now().Add(time.Hour), &out); err != nil {

@@ -203,7 +203,7 @@ function Near({ w }: { w: Waiting }) {
                 ? `There are enough players, but the best teams would break ${n.broken.map((rule) => broken(rule, n.breaches)).join(", ")}.`
                 : "There are enough players near it; the next pass can match it."}
         </p>
-        {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it, as far as two tickets tell.</p>}
+        {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it, if each is compared alone.</p>}
         {(w.blocking ?? []).length > 0 && (
           <div class="loads">
             {w.blocking!.map((b) => (
