@@ -111,12 +111,14 @@ func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 	}
 	push.say(protocol.MessageStart, "c1", protocol.TicketRequest{Matchmaker: "duel"})
 	var started protocol.Ticket
-	for m := (protocol.Message{}); m.Re != "c1"; {
-		m = push.of(protocol.MessageTicket, &started)
-	}
-	_, cursor := push.state(protocol.TicketStateSearching)
-	for cursor == "" { // the answer to the request came before the change
-		_, cursor = push.state(protocol.TicketStateSearching)
+	cursor, answered := "", false
+	for cursor == "" || !answered { // the change may come before the answer to the request
+		started = protocol.Ticket{}
+		m := push.of(protocol.MessageTicket, &started)
+		answered = answered || m.Re == "c1"
+		if started.State == protocol.TicketStateSearching && m.Cursor != "" {
+			cursor = m.Cursor
+		}
 	}
 	push.ws.Close()
 
