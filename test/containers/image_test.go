@@ -3,8 +3,10 @@ package containers
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -47,8 +50,32 @@ func TestImage(t *testing.T) {
 			d := c.start(t)
 			d.run("load", "--input", file)
 			playImage(t, d, "localhost/muster:v0.1.0"+c.tag, c.user, c.checks)
+			if name == "docker" {
+				typeImage(t, d, file)
+			}
 		})
 	}
+}
+
+// typeImage types the commands of the guide, which end with the list of keys.
+func typeImage(t *testing.T, d daemon, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, to := range map[string]string{"muster_0.1.0_image.tar": file, "muster": static(t, "cmd/muster")} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := document.Find(t, "docs/install.md", "sh", "docker load").Text
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	typed := exec.CommandContext(ctx, "bash", "-ec", strings.ReplaceAll(text, "v0.1.0-amd64", "v0.1.0-"+runtime.GOARCH))
+	typed.Dir, typed.Env = dir, append(os.Environ(), "DOCKER_HOST="+d.Host, "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
+	out, err := typed.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "first") || !strings.Contains(string(out), "ENABLED") {
+		t.Errorf("the guide's commands end with %v:\n%s\n%s", err, out, d.said("muster"))
+	}
+	d.run("rm", "--force", "muster")
 }
 
 func playImage(t *testing.T, d daemon, tag, user string, checks bool) {

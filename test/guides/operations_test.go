@@ -123,7 +123,7 @@ func TestOperations(t *testing.T) {
 			server, operator := r.serve("data")
 			gl := api(operator)
 			locate(t, operator, "custom-elsewhere")
-			r.agent(server.URL, "custom-elsewhere")
+			r.agent("MUSTER_ENDPOINT="+server.URL, "MUSTER_TOKEN="+r.joinToken("custom-elsewhere"))
 			id := managed(t, server.URL, gl, "custom-elsewhere")
 			r.until("muster fleets", " ACTIVE ")
 			desired := func() int32 {
@@ -147,19 +147,25 @@ func TestOperations(t *testing.T) {
 	)
 }
 
-// agent has this machine join a location, as a machine with processors for one instance. It ends
-// with the test, and its game servers do.
-func (r *reader) agent(endpoint, location string) {
+// joinToken returns a token with which a machine may join a location.
+func (r *reader) joinToken(location string) string {
 	r.Helper()
 	made := r.run("muster admin join-tokens create --location " + location)
 	token := madeToken.FindStringSubmatch(made)
 	if token == nil {
 		r.Fatalf("no token is printed:\n%s", made)
 	}
+	return token[1]
+}
+
+// agent has this machine, with processors for one instance, join as these variables say. The agent
+// ends with the test, and its game servers do.
+func (r *reader) agent(variables ...string) {
+	r.Helper()
 	var log strings.Builder
 	cmd := r.shell("exec muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199")
 	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.Env = append(slices.Clone(r.env), "MUSTER_ENDPOINT="+endpoint, "MUSTER_TOKEN="+token[1])
+	cmd.Env = append(slices.Clone(r.env), variables...)
 	if err := cmd.Start(); err != nil {
 		r.Fatal(err)
 	}

@@ -1,12 +1,17 @@
 package guides
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -71,4 +76,54 @@ func TestPlayers(t *testing.T) {
 			}
 		}},
 	)
+}
+
+// TestPlayers_File gives a server the file of the guide: clients are told what is in it, tokens are
+// of its issuer, and its limit of guests holds.
+func TestPlayers_File(t *testing.T) {
+	t.Parallel()
+	needs(t, "curl openssl")
+	r := newReader(t, "players")
+	r.puts("/etc/muster/", r.dir+"/")
+	r.write("players.yaml", r.said(document.Find(t, r.guide, "yaml", "issuer:").Text))
+	r.run("umask 077; openssl rand -hex 32 > beacon-key; openssl rand -hex 16 > steam-key")
+	_, operator := r.serve("data", "--players-file players.yaml")
+	if _, err := api(operator).CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
+		Name: aws.String("five"), RuleSetBody: aws.String(`{"name": "five", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 1, "maxPlayers": 5}]}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api(operator).CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("ranked-5v5"), RuleSetName: aws.String("five"), FlexMatchMode: types.FlexMatchModeStandalone,
+		RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var guest struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.Unmarshal([]byte(r.run("curl -s --fail -X POST "+operator.Endpoint+"/player/v1/auth/guest")), &guest); err != nil {
+		t.Fatal(err)
+	}
+	get := "curl -s -H 'Authorization: Bearer " + guest.Token + "' " + operator.Endpoint + "/player/v1/"
+	r.prints(get+"config", `"steam"`, `"apple"`, `"studio"`, `"ranked"`, `"max_party":5`, `"custom-games"`)
+	r.prints(get+"locations", "custom-frankfurt", "ping.fra.example.com:7770")
+	r.prints(get+`matchmaking/tickets --json '{"matchmaker":"ranked"}'`, `"status":403`)
+	parts := strings.Split(guest.Token, ".")
+	if len(parts) != 3 {
+		t.Fatalf("the token is %q", guest.Token)
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"iss":"https://play.example.com/player"`, `"aud":"muster"`} {
+		if !strings.Contains(string(claims), want) {
+			t.Errorf("no %s in the token's claims %s", want, claims)
+		}
+	}
+	more := strings.TrimSpace(r.run("for n in $(seq 2 11); do curl -s -o answer -w '%{http_code} ' -X POST " + operator.Endpoint + "/player/v1/auth/guest; done"))
+	if want := strings.Repeat("201 ", 9) + "429"; more != want {
+		t.Errorf("after the first guest, ten more are told %s; the file allows ten an hour", more)
+	}
 }
