@@ -330,8 +330,8 @@ func tryFleet(t *testing.T, d daemon) {
 	if text, err := os.ReadFile(w.log); err != nil || bytes.Contains(text, []byte("panic")) {
 		t.Errorf("the agent's log: %v", err)
 	}
-	if listens(31000) {
-		t.Error("a game port is still taken")
+	for listens(31000) { // by what has watched over the container, which ends after it
+		w.pause("the release of a game port")
 	}
 }
 

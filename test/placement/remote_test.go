@@ -131,7 +131,8 @@ func (h *homeOf) everywhere(near, far *realm) {
 	if p := h.placed("cost", "own", nil); !strings.Contains(*p.GameSessionArn, home.place.FleetID) { // nothing is free elsewhere
 		t.Errorf("the first placement is at %s", *p.GameSessionArn)
 	}
-	for _, r := range []*realm{far, far, near, near, near} {
+	// Two more near than are taken, for what was sent counts twice until the next survey.
+	for _, r := range []*realm{far, far, near, near, near, near, near} {
 		r.place.Server(t)
 	}
 	h.queue("far", []string{far.place.FleetARN}, types.PriorityTypeDestination)
