@@ -81,7 +81,7 @@ func (k *keyFlags) online() error {
 type createKeyCommand struct {
 	keyFlags
 	Name    string   `arg:"" help:"What the key is for."`
-	Role    string   `required:"" enum:"admin,operator,game-backend,game-server,player-data,read-only" help:"admin, operator, game-backend, game-server, player-data or read-only."`
+	Role    string   `required:"" enum:"admin,operator,game-backend,game-server,player-data,remote-shell,read-only" help:"admin, operator, game-backend, game-server, player-data, remote-shell or read-only."`
 	Scope   []string `placeholder:"ARN|KEY=VALUE" help:"Hold the key to resources by ARN, in which * stands for any characters, or by tag; may be repeated."`
 	Expires string   `placeholder:"WHEN" help:"When the key ends: after a time such as 12h or 90d, or at 2026-12-31T00:00:00Z."`
 }

@@ -39,13 +39,16 @@ const (
 
 // claims has the documents with blocks that a reader copies, in the order of docs/README.md.
 var claims = map[string][]claim{
-	"README.md":               {by("test/guides/TestReadme")},
-	"docs/benchmarks.md":      {not(measured)},
-	"docs/builds.md":          {by("test/guides/TestBuilds")},
-	"docs/command-line.md":    {by("test/guides/TestCommandLine")},
-	"docs/configuration.md":   {by("test/guides/TestConfiguration")},
-	"docs/console.md":         {not(later)},
-	"docs/deploying.md":       {not(later)},
+	"README.md":             {by("test/guides/TestReadme")},
+	"docs/benchmarks.md":    {not(measured)},
+	"docs/builds.md":        {by("test/guides/TestBuilds")},
+	"docs/command-line.md":  {by("test/guides/TestCommandLine")},
+	"docs/configuration.md": {by("test/guides/TestConfiguration")},
+	"docs/console.md": {
+		by("test/guides/TestConsole", "aws gamelift tag-resource", "muster admin logins", "curl -s http"),
+		not(later),
+	},
+	"docs/deploying.md":       {by("test/guides/TestDeploying")},
 	"docs/fleetiq.md":         {by("test/guides/TestFleetIQ")},
 	"docs/flexmatch-rules.md": {by("test/guides/TestFlexMatchRules")},
 	"docs/game-servers.md": {
@@ -53,7 +56,12 @@ var claims = map[string][]claim{
 		by("test/guides/TestGameServers", "export AWS", "SESSION="),
 		not(later),
 	},
-	"docs/hosting.md": {not(later)},
+	"docs/hosting.md": {
+		by("test/guides/TestHosting", "muster local --exec", "muster preflight", "export AWS", "aws gamelift create-game-session", "aws gamelift create-fleet", "muster sessions logs", "muster events"),
+		by("test/guides/TestHosting_Machines", "aws gamelift create-location", "MUSTER_TOKEN", "muster admin join-tokens", "muster hosts shortages", "muster hosts show host-…\nmuster hosts", "muster agent cleanup", "muster agent --endpoint https"),
+		by("test/guides/TestHosting_Shell", "muster serve --remote-access", "muster shell fleet", "muster hosts show host-…\nmuster shell", "aws gamelift get-compute-access"),
+		not(later),
+	},
 	"docs/install.md": {
 		by("test/guides/TestInstall", "muster --version", "MUSTER_ENDPOINT="),
 		by("test/containers/TestCompose", "cd deploy/compose"),
