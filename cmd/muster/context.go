@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"net/url"
 	"os"
@@ -113,22 +114,37 @@ func (c *loginCommand) key(t *streams) (client.Credentials, error) {
 	if id = strings.TrimSpace(id); err != nil || id == "" {
 		return client.Credentials{}, err
 	}
-	fmt.Fprint(t.err, "Secret access key (not shown): ")
-	state, err := term.GetState(int(os.Stdin.Fd()))
+	secret, err := askedInSecret(t, "Secret access key (not shown): ")
 	if err != nil {
-		return client.Credentials{}, err
-	}
-	secret, err := asked(t, func() (string, error) {
-		text, err := term.ReadPassword(int(os.Stdin.Fd()))
-		return string(text), err
-	})
-	fmt.Fprintln(t.err)
-	if err != nil {
-		term.Restore(int(os.Stdin.Fd()), state)
 		return client.Credentials{}, err
 	}
 	return client.Credentials{AccessKeyID: id, SecretAccessKey: strings.TrimSpace(secret)}, nil
 }
+
+// askedInSecret asks on the terminal, which shows nothing of the answer: it stops to before the
+// question can be read.
+func askedInSecret(t *streams, question string) (string, error) {
+	stdin := int(os.Stdin.Fd())
+	state, err := term.MakeRaw(stdin)
+	if err != nil {
+		return "", err
+	}
+	defer term.Restore(stdin, state)
+	terminal := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{os.Stdin, t.err}, "")
+	text, err := asked(t, func() (string, error) { return terminal.ReadPassword(question) })
+	if err != nil {
+		fmt.Fprint(t.err, "\r\n")
+	}
+	if errors.Is(err, io.EOF) { // Ctrl+C, too
+		return "", errInterrupted
+	}
+	return text, err
+}
+
+var errInterrupted = errors.New("nothing is done")
 
 // asked returns what read returns, or an error as soon as the command is interrupted.
 func asked(t *streams, read func() (string, error)) (string, error) {
@@ -145,7 +161,7 @@ func asked(t *streams, read func() (string, error)) (string, error) {
 	case a := <-answered:
 		return a.text, a.err
 	case <-t.ctx.Done():
-		return "", errors.New("nothing is done")
+		return "", errInterrupted
 	}
 }
 
