@@ -12,18 +12,22 @@
 //
 // An error is {"message": …} with status 400, 401 (no valid signature), 403 (not
 // allowed), 404, 409 or 429 (too many requests; Retry-After says when to try again).
-// Other packages add their routes with Handle.
+// Other packages add their routes with Handle and its siblings.
 package admin
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
@@ -32,8 +36,11 @@ import (
 // prefix begins the paths of this door.
 const prefix = "/admin/v1/"
 
-// maxBody bounds the body of a request, in bytes.
+// maxBody bounds the body of a request, in bytes, unless its route says otherwise.
 const maxBody = 64 << 10
+
+// writeWait is how long a part of an answer that is written bit by bit may take to be sent.
+const writeWait = 30 * time.Second
 
 // Options configure a Door.
 type Options struct {
@@ -73,8 +80,17 @@ type Handler func(r *http.Request, body []byte) (any, error)
 // Handle adds a route, such as "GET /admin/v1/keys", for callers that may perform
 // action. It must be called before the door serves requests.
 func (d *Door) Handle(pattern string, action auth.Action, h Handler) {
+	d.HandleLarge(pattern, action, maxBody, h)
+}
+
+// HandleLarge is Handle for a route whose requests have bodies of up to most bytes.
+func (d *Door) HandleLarge(pattern string, action auth.Action, most int64, h Handler) {
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		answer, err := d.run(w, r, action, h)
+		r, body, err := d.allowed(r, action, most)
+		var answer any
+		if err == nil {
+			answer, err = h(r, body)
+		}
 		if err != nil {
 			d.refuse(w, err)
 			return
@@ -87,23 +103,63 @@ func (d *Door) Handle(pattern string, action auth.Action, h Handler) {
 	})
 }
 
-func (d *Door) run(w http.ResponseWriter, r *http.Request, action auth.Action, h Handler) (any, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return nil, fault.Invalid("body: must have at most %d bytes", maxBody)
+// HandleLines adds a route that answers with JSON lines (application/x-ndjson), which h writes.
+// If h returns an error the answer is cut off, so that no client takes it for whole.
+func (d *Door) HandleLines(pattern string, action auth.Action, h func(r *http.Request, w io.Writer) error) {
+	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		r, _, err := d.allowed(r, action, maxBody)
+		if err != nil {
+			d.refuse(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Cache-Control", "no-store")
+		lines := bufio.NewWriterSize(&patientWriter{w, http.NewResponseController(w)}, 64<<10)
+		if err = h(r, lines); err == nil {
+			err = lines.Flush()
+		}
+		if err != nil {
+			d.opts.Logger.Info("administration answer not written", "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	})
+}
+
+// patientWriter gives each write writeWait, and not the whole answer.
+type patientWriter struct {
+	io.Writer
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (p *patientWriter) Write(b []byte) (int, error) {
+	p.control.SetWriteDeadline(time.Now().Add(writeWait))
+	return p.Writer.Write(b)
+}
+
+// allowed returns the body of a request whose sender may perform action, and the request with
+// the sender as the actor of commands.
+func (d *Door) allowed(r *http.Request, action auth.Action, most int64) (*http.Request, []byte, error) {
+	var body bytes.Buffer
+	err := door.ReadBody(r, &body, most)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, nil, fault.Invalid("body: must have at most %d bytes", most)
+	}
+	if errors.Is(err, door.ErrBusy) {
+		return nil, nil, fault.New(fault.Throttling, "%s; try again later", err)
 	}
 	if err != nil {
-		return nil, fault.Invalid("body: could not be read")
+		return nil, nil, fault.Invalid("body: could not be read")
 	}
 	var resources []string
 	if id := r.PathValue("id"); id != "" {
 		resources = []string{id}
 	}
-	caller, err := d.opts.Allow(r, body, action, resources...)
+	caller, err := d.opts.Allow(r, body.Bytes(), action, resources...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return h(r.WithContext(store.WithActor(r.Context(), caller.Actor())), body)
+	return r.WithContext(store.WithActor(r.Context(), caller.Actor())), body.Bytes(), nil
 }
 
 // refuse responds with an error.

@@ -100,6 +100,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 	}
 	api.Register(srv, services)
 	d.auditRoutes(all.admin)
+	d.recordRoutes(all.admin)
 	return all, nil
 }
 

@@ -65,7 +65,7 @@ func forHome(path string) bool {
 
 // homePaths begin the paths that forHome reports.
 var homePaths = []string{
-	"/admin/v1/keys", "/admin/v1/logins", "/console/api/login",
+	"/admin/v1/keys", "/admin/v1/logins", "/admin/v1/players", "/console/api/login",
 	"/player/.well-known/", "/player/v1/auth/", "/player/v1/players/", "/player/v1/server/players/",
 }
 

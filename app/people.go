@@ -20,7 +20,7 @@ var described = sync.OnceValue(operations)
 func (d *domain) people(o *Options, at *site) console.People {
 	actions := []auth.Action{
 		auth.JoinHost, auth.ReadHosts, auth.ManageHosts, auth.ReadKeys, auth.ManageKeys, auth.EndLogins, auth.ReadAudit,
-		auth.ReadPlayerData, auth.WritePlayerData, auth.ReadPlayerSessionIDs, auth.ReadLogs, auth.BanPlayer, auth.OpenShell,
+		auth.ReadPlayerData, auth.WritePlayerData, auth.ReadPlayerSessionIDs, auth.ReadLogs, auth.BanPlayer, auth.ExportPlayers, auth.ImportPlayers, auth.OpenShell,
 	}
 	for _, op := range gamelift.API().Operations {
 		actions = append(actions, auth.Action(op.Name))

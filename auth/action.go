@@ -22,6 +22,8 @@ const (
 	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
 	ReadLogs             Action = "muster:ReadLogs"             // read what running game servers write
 	BanPlayer            Action = "muster:BanPlayer"            // ban players
+	ExportPlayers        Action = "muster:ExportPlayers"        // read all accounts of players, to move them to another deployment
+	ImportPlayers        Action = "muster:ImportPlayers"        // add accounts of players from another deployment
 	LogIn                Action = "muster:LogIn"                // log in to the console; every role may, like the next two
 	LogOut               Action = "muster:LogOut"               // log out of it
 	UseConsole           Action = "muster:UseConsole"           // see who one is, the API's operations, and search
@@ -45,8 +47,8 @@ var serverActions = set(
 	ConnectGameServer,
 )
 
-// adminActions are the actions about those who may call.
-var adminActions = set(ReadKeys, ManageKeys, EndLogins, ReadAudit)
+// adminActions are the actions about those who may call, and about all players at once.
+var adminActions = set(ReadKeys, ManageKeys, EndLogins, ReadAudit, ExportPlayers, ImportPlayers)
 
 // shellActions are the actions that let people onto the machines of game servers.
 var shellActions = set("GetComputeAccess", "GetInstanceAccess", OpenShell)

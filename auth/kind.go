@@ -37,7 +37,7 @@ const (
 
 // reveal are actions that read by their name, but return access or data written by
 // games.
-var reveal = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess", "GetGameSessionLogUrl", "RequestUploadCredentials", ReadAudit, ReadLogs, GetObject)
+var reveal = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess", "GetGameSessionLogUrl", "RequestUploadCredentials", ReadAudit, ReadLogs, ExportPlayers, GetObject)
 
 // play are actions that games perform for each session and each player.
 var play = set(

@@ -79,12 +79,16 @@ type renameArgs struct{ Player, Name string }
 // control character, no spaces at the ends. Names are not unique. Refusals:
 // Invalid, NotFound.
 func (s *Accounts) Rename(ctx context.Context, playerID, name string) (*Player, error) {
-	n := utf8.RuneCountInString(name)
-	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) })
-	if n < minName || n > maxName || unprintable || strings.TrimSpace(name) != name {
+	if !validName(name) {
 		return nil, refuse(Invalid, "display_name: must have %d to %d printable characters and no spaces at its ends", minName, maxName)
 	}
 	return s.rename.Do(ctx, renameArgs{playerID, name})
+}
+
+func validName(name string) bool {
+	n := utf8.RuneCountInString(name)
+	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) })
+	return n >= minName && n <= maxName && !unprintable && strings.TrimSpace(name) == name
 }
 
 func (s *Accounts) runRename(tx *store.Tx, a renameArgs) (*Player, error) {

@@ -37,6 +37,7 @@ type Service struct {
 	Tokens    *Tokens
 	Data      *Data
 	Providers *Providers
+	Records   *Records // moves players between deployments; in the home region only
 
 	// Copy makes what this region knows of players a copy of the home region's.
 	Copy *store.Action[Shared]
@@ -83,7 +84,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	merges := newMerges(r, tokens, proofs)
 	s := &Service{
 		Accounts: newAccounts(r, data), Logins: newLogins(r, providers, tokens, proofs, merges), Merges: merges,
-		Tokens: tokens, Data: data, Providers: providers,
+		Tokens: tokens, Data: data, Providers: providers, Records: newRecords(r, data),
 		st: st, log: cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "identity"),
 	}
 	s.aged = []aged{

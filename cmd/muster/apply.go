@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -65,23 +66,24 @@ type setupFlags struct {
 	Wait time.Duration `default:"20m" help:"How long to wait for one thing, such as a fleet to be ACTIVE, or the game sessions of a former fleet to end (${default})."`
 }
 
-// load reads the file. The caller must call done when it needs its builds no more.
-func (f *setupFlags) load() (s *setup.Setup, done func() error, err error) {
-	s, done, err = live.Open(f.File)
+// load reads the file. The caller must close what it returns.
+func (f *setupFlags) load() (*live.Source, error) {
+	s, err := live.Open(f.File)
 	if errors.Is(err, os.ErrNotExist) && f.File == "muster.yaml" {
 		err = fmt.Errorf("%w; name it with -f FILE, or write one with 'muster export --out muster.yaml'", err)
 	}
-	return s, done, err
+	return s, err
 }
 
 // applyCommand is `muster apply`.
 type applyCommand struct {
 	setupFlags
 	outputFlags
-	Plan   bool `help:"Show what would be done, and do nothing."`
-	Drift  bool `help:"Like --plan; the exit code is 3 if the server is not as the file describes it."`
-	Yes    bool `short:"y" help:"Do it without asking."`
-	Delete bool `help:"Delete what the server has and the file does not."`
+	Plan    bool `help:"Show what would be done, and do nothing."`
+	Drift   bool `help:"Like --plan; the exit code is 3 if the server is not as the file describes it."`
+	Yes     bool `short:"y" help:"Do it without asking."`
+	Delete  bool `help:"Delete what the server has and the file does not."`
+	Players bool `default:"true" negatable:"" help:"Take over the players of a bundle that has them (${default})."`
 }
 
 // driftCode is the exit code for a server that is not as its file describes it.
@@ -89,11 +91,11 @@ const driftCode = failed(3)
 
 // Run shows what has to be done, and does it.
 func (c *applyCommand) Run(t *streams) (err error) {
-	want, done, err := c.load()
+	source, err := c.load()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, source.Close()) }()
 	server, end, err := c.setupServer(t, c.Wait)
 	if err != nil {
 		return err
@@ -103,17 +105,24 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	plan, err := setup.Compare(want, state.Setup, c.Delete)
+	plan, err := setup.Compare(source.Setup, state.Setup, c.Delete)
 	if err != nil {
 		return err
+	}
+	arriving := &arrivingPlayers{streams: t, flags: &c.clientFlags, line: server.Working}
+	if c.Players && !c.Drift && source.Players != "" {
+		if err := arriving.check(source.Players); err != nil {
+			return err
+		}
 	}
 	if c.json() {
 		err = terminal.WriteJSON(t.out, plan)
 	} else {
 		terminal.WritePlan(t.out, plan)
 	}
-	switch {
-	case err != nil || !plan.Changes():
+	arriving.tell(c.json())
+	switch changes := plan.Changes(); {
+	case err != nil || !changes && arriving.found.New == 0:
 		return err
 	case c.Drift:
 		return driftCode
@@ -124,7 +133,71 @@ func (c *applyCommand) Run(t *streams) (err error) {
 			return err
 		}
 	}
-	return server.Apply(t.ctx, want, state, plan)
+	if err := server.Apply(t.ctx, source.Setup, state, plan); err != nil {
+		return err
+	}
+	return arriving.takeOver()
+}
+
+// arrivingPlayers are the players of a bundle that a server is to take over.
+type arrivingPlayers struct {
+	*streams
+	flags *clientFlags
+	line  func(text func() string) // shows progress
+	file  string                   // with their records; "" if there are none
+	found client.AddedRecords
+}
+
+// check has the server compare the players with its own. The error names those that it cannot
+// take over.
+func (a *arrivingPlayers) check(file string) (err error) {
+	a.file = file
+	a.found, err = a.send(func(p client.Players, f *os.File) (client.AddedRecords, error) { return p.CheckImport(a.ctx, f) })
+	return err
+}
+
+func (a *arrivingPlayers) send(how func(client.Players, *os.File) (client.AddedRecords, error)) (found client.AddedRecords, err error) {
+	c, err := a.flags.ProvideClient()
+	if err != nil {
+		return found, err
+	}
+	f, err := os.Open(a.file)
+	if err != nil {
+		return found, err
+	}
+	defer f.Close()
+	if found, err = how(c.Players(), f); err != nil {
+		return found, fmt.Errorf("%w\n(--no-players leaves the players of the bundle out)", err)
+	}
+	return found, nil
+}
+
+// tell tells how many players there are to take over.
+func (a *arrivingPlayers) tell(json bool) {
+	to := a.out
+	if json {
+		to = a.err
+	}
+	if a.file != "" {
+		fmt.Fprintf(to, "Players: %d to take over, %d here already.\n", a.found.New, a.found.Same)
+	}
+}
+
+// takeOver adds the players who are not there yet.
+func (a *arrivingPlayers) takeOver() error {
+	if a.file == "" || a.found.New == 0 {
+		return nil
+	}
+	all := a.found.New + a.found.Same
+	found, err := a.send(func(p client.Players, f *os.File) (client.AddedRecords, error) {
+		return p.Import(a.ctx, f, func(sent int) {
+			a.line(func() string { return fmt.Sprintf("players: %d of %d sent", sent, all) })
+		})
+	})
+	if err == nil {
+		fmt.Fprintf(a.err, "%d players taken over\n", found.New)
+	}
+	return err
 }
 
 // confirmed asks on the terminal, and returns an error unless the answer is yes.
@@ -143,12 +216,16 @@ func confirmed(t *streams, question string) error {
 // exportCommand is `muster export`.
 type exportCommand struct {
 	clientFlags
-	Out    string `placeholder:"FILE" type:"path" help:"Write the file there instead of to the terminal."`
-	Bundle string `placeholder:"FILE.zip" type:"path" help:"Write a bundle instead: the file, and the archives of the builds."`
+	Out     string `placeholder:"FILE" type:"path" help:"Write the file there instead of to the terminal."`
+	Bundle  string `placeholder:"FILE.zip" type:"path" help:"Write a bundle instead: the file, and the archives of the builds."`
+	Players bool   `help:"Put the players into the bundle: accounts, linked accounts, bans and data. Needs a key of the role admin."`
 }
 
 // Run writes the set-up of a server.
 func (c *exportCommand) Run(t *streams) error {
+	if c.Players && c.Bundle == "" {
+		return errors.New("--players needs --bundle FILE.zip: a file of a set-up has no players")
+	}
 	server, end, err := c.setupServer(t, 0)
 	if err != nil {
 		return err
@@ -162,9 +239,27 @@ func (c *exportCommand) Run(t *streams) error {
 		fmt.Fprintln(t.err, "note:", note)
 	}
 	if c.Bundle != "" {
-		return server.Bundle(t.ctx, state, c.Bundle)
+		return server.Bundle(t.ctx, state, c.Bundle, c.players(t))
 	}
 	return writeSetup(t, state.Setup, c.Out)
+}
+
+// players returns what writes the records of the players, nil if nobody asked for them.
+func (c *exportCommand) players(t *streams) func(io.Writer) error {
+	if !c.Players {
+		return nil
+	}
+	return func(w io.Writer) error {
+		from, err := c.ProvideClient()
+		if err != nil {
+			return err
+		}
+		n, err := from.Players().Export(t.ctx, w)
+		if err == nil {
+			fmt.Fprintf(t.err, "%d players are in the bundle: keep it as safe as a backup\n", n)
+		}
+		return err
+	}
 }
 
 // writeSetup writes a set-up to a file, or to the terminal if its name is "".

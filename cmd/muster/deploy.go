@@ -70,11 +70,12 @@ func (c *deployCommand) Run(t *streams) (err error) {
 		}
 		return server.Drain(t.ctx, c.Fleet)
 	}
-	want, done, err := c.load()
+	source, err := c.load()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, source.Close()) }()
+	want := source.Setup
 	if err := c.choose(want); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ var examples = map[string][]usage.Example{
 	"export": {
 		{Line: "muster export --out muster.yaml", Does: "Write the set-up of a server as a file"},
 		{Line: "muster export --bundle game.zip", Does: "Write the set-up with its builds, to hand the game over"},
+		{Line: "muster export --bundle game.zip --players", Does: "And with the players"},
 	},
 	"import aws":    {{Line: "muster import aws --profile studio --region eu-west-1 --out muster.yaml", Does: "Read the set-up of an AWS account"}},
 	"ruleset check": {{Line: "muster ruleset check rules.json", Does: "Find everything that is wrong with a rule set"}},

@@ -100,7 +100,7 @@ var rows = []row{
 	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
 	{"notify", ground + " internal/outgoing internal/atomicfile internal/limit internal/wake audit auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
-	{"admin", ground + " internal/limit audit auth", "keys and logins of a running server; other packages add their routes"},
+	{"admin", ground + " internal/door internal/limit audit auth", "keys and logins of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"autoscaling", ground + " internal/awsquery auth fleetiq", "reads game server groups for tools of the Auto Scaling API; who may is a matter of keys"},
 	{"sts", "internal/awsquery auth", "tells callers who they are; knows keys and nothing else"},

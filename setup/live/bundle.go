@@ -21,49 +21,72 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// A bundle is a zip archive with the file of a set-up, and the archives of its builds.
+// A bundle is a zip archive with the file of a set-up, the archives of its builds and, if it was
+// asked for, the records of players.
 const (
-	bundleFile   = "muster.yaml"
-	bundleBuilds = "builds/"
+	bundleFile    = "muster.yaml"
+	bundleBuilds  = "builds/"
+	bundlePlayers = "players.ndjson"
 )
 
+// Source is where a set-up was read from: a file or a bundle.
+type Source struct {
+	Setup   *setup.Setup
+	Players string // the file with the records of players, "" if there are none
+	dir     string // of the unpacked bundle, "" if it is a file
+}
+
 // Open reads a set-up from a file or a bundle, with the digests of its builds. The caller must
-// call done when it needs the builds no more.
-func Open(path string) (s *setup.Setup, done func() error, err error) {
-	nothing := func() error { return nil }
+// close it when it needs the builds and players no more.
+func Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nothing, err
+		return nil, err
 	}
 	defer f.Close()
 	if format, err := archive.Detect(f); err != nil || format != archive.Zip {
-		if s, err = setup.Load(path); err == nil {
+		s, err := setup.Load(path)
+		if err == nil {
 			err = Digests(s)
 		}
-		return s, nothing, err
+		return &Source{Setup: s}, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nothing, err
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "muster-bundle-*")
 	if err != nil {
-		return nil, nothing, err
+		return nil, err
 	}
-	done = func() error { return os.RemoveAll(dir) }
+	s := &Source{dir: dir}
 	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}); err == nil {
-		if s, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
-			err = Digests(s)
+		if s.Setup, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
+			err = Digests(s.Setup)
 		}
 	}
 	if err != nil {
-		return nil, nothing, errors.Join(fmt.Errorf("%s: %w", path, err), done())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
 	}
-	return s, done, nil
+	players := filepath.Join(dir, bundlePlayers)
+	if info, err := os.Lstat(players); err == nil && info.Mode().IsRegular() {
+		s.Players = players
+	}
+	return s, nil
 }
 
-// Bundle writes a bundle of the set-up of a server. The file is there only if it is whole.
-func (s *Server) Bundle(ctx context.Context, state *State, path string) (err error) {
+// Close removes what was unpacked.
+func (s *Source) Close() error {
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// Bundle writes a bundle of the set-up of a server, and of its players if players, which writes
+// their records, is not nil. The file is there only if it is whole; others than its owner may
+// not read it.
+func (s *Server) Bundle(ctx context.Context, state *State, path string, players func(io.Writer) error) (err error) {
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -87,6 +110,15 @@ func (s *Server) Bundle(ctx context.Context, state *State, path string) (err err
 			return fmt.Errorf("build %s: %w", key, err)
 		}
 		copied.Builds[key] = &b
+	}
+	if players != nil {
+		w, err := z.Create(bundlePlayers)
+		if err == nil {
+			err = players(w)
+		}
+		if err != nil {
+			return fmt.Errorf("players: %w", err)
+		}
 	}
 	text, err := copied.Text()
 	if err != nil {
