@@ -321,8 +321,18 @@ func TestAssignAndReport(t *testing.T) {
 	a.await("the end of the instance", func(m protocol.Message) bool {
 		return m.Assign != nil && len(m.Assign.Instances) == 1 && m.Assign.Instances[0].Stop == protocol.Drain
 	})
+	shown := func() (h protocol.Host) {
+		y.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &h)
+		return h
+	}
+	if h := shown(); h.Instances != 1 || h.Processes != 2 {
+		t.Errorf("the host shows %d instances and %d processes, want 1 and 2", h.Instances, h.Processes)
+	}
 	a.status(d, protocol.Gone)
 	a.assigned(0)
+	if h := shown(); h.Instances != 0 {
+		t.Errorf("the host shows %d instances, and the last is GONE", h.Instances)
+	}
 }
 
 // A process that had not connected when its instance was removed is killed, also by an agent that

@@ -204,8 +204,11 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	if l.last == nil {
 		return h
 	}
-	h.Resources, h.Instance, h.Instances = l.last.Resources, l.last.Instances, len(l.last.Instances)
+	h.Resources, h.Instance = l.last.Resources, l.last.Instances
 	for _, i := range l.last.Instances {
+		if i.Phase != protocol.Gone {
+			h.Instances++
+		}
 		h.Processes += len(i.Processes)
 	}
 	return h

@@ -51,7 +51,7 @@ type Host struct {
 	Rotating        bool // a new credential waits for the agent to store it
 	CPUMillis       int
 	MemoryMiB       int
-	Instances       int
+	Instances       int // without those that are GONE
 	Processes       int
 	Resources       Resources
 	Instance        []Instance `json:",omitempty"`
