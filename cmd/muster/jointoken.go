@@ -45,8 +45,19 @@ func (c *createJoinTokenCommand) Run(t *streams, view *terminal.Terminal) error 
 	if len(made.Networks) > 0 {
 		where += " of " + strings.Join(made.Networks, ", ")
 	}
+	to, err := c.target()
+	if err != nil {
+		return err
+	}
+	endpoint := strings.TrimRight(view.Client.Endpoint, "/") + made.Path
+	if to.CA != "" {
+		endpoint += " --ca FILE"
+	}
 	fmt.Fprintf(t.out, "On %s, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --endpoint %s\n",
-		where, made.Expires.Local().Format(time.DateTime), made.Location, made.Token, strings.TrimRight(view.Client.Endpoint, "/")+made.Path)
+		where, made.Expires.Local().Format(time.DateTime), made.Location, made.Token, endpoint)
+	if to.CA != "" {
+		fmt.Fprintln(t.out, "\nFILE is a copy of the certificates that this command trusts: the --ca of this command or of 'muster login'.")
+	}
 	return nil
 }
 
