@@ -52,7 +52,7 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (restarted, error) {
 }
 
 // finishRestart marks the processes that Restart has left as lost, except those that have come
-// back meanwhile. It returns when none is left, or ctx ends.
+// back since. It returns when none is left, or ctx ends.
 func (s *Service) finishRestart(ctx context.Context) {
 	all := s.unmarked.Swap(nil)
 	if all == nil {

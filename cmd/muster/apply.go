@@ -195,7 +195,7 @@ func (a *arrivingPlayers) takeOver() error {
 		})
 	})
 	if err == nil {
-		fmt.Fprintf(a.err, "%d players taken over\n", found.New)
+		fmt.Fprintf(a.err, "%s taken over\n", counted(found.New, "player"))
 	}
 	return err
 }
@@ -256,7 +256,7 @@ func (c *exportCommand) players(t *streams) func(io.Writer) error {
 		}
 		n, err := from.Players().Export(t.ctx, w)
 		if err == nil {
-			fmt.Fprintf(t.err, "%d players are in the bundle: keep it as safe as a backup\n", n)
+			fmt.Fprintf(t.err, "in the bundle: %s; keep it as safe as a backup\n", counted(n, "player"))
 		}
 		return err
 	}

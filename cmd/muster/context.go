@@ -121,8 +121,8 @@ func (c *loginCommand) key(t *streams) (client.Credentials, error) {
 	return client.Credentials{AccessKeyID: id, SecretAccessKey: strings.TrimSpace(secret)}, nil
 }
 
-// askedInSecret asks on the terminal, which shows nothing of the answer: it stops to before the
-// question can be read.
+// askedInSecret returns the answer to a question at the terminal, which does not show it: the
+// echo is off before the question appears.
 func askedInSecret(t *streams, question string) (string, error) {
 	stdin := int(os.Stdin.Fd())
 	state, err := term.MakeRaw(stdin)

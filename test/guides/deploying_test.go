@@ -41,4 +41,10 @@ func TestDeploying(t *testing.T) {
 	g.enter("export MUSTER_ENDPOINT=" + g.muster)
 	g.prints(g.types("muster apply -f game.zip"), "Plan: 8 to create", "configuration four: created")
 	g.prints(g.enter("muster apply -f game.zip --drift"), same)
+
+	g.enter("curl -s --fail -X POST " + g.muster + "/player/v1/auth/guest")
+	g.prints(g.types("muster export --bundle game.zip --players"), "in the bundle: 1 player; keep it as safe as a backup")
+	g.serve("local", "--demo=false")
+	g.enter("export MUSTER_ENDPOINT=" + g.muster)
+	g.prints(g.enter("muster apply -f game.zip --yes"), "1 player taken over")
 }

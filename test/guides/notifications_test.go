@@ -54,7 +54,7 @@ func placed(t *testing.T, gl *gamelift.Client) {
 	}
 }
 
-// TestNotifications_Sinks gives a server the sinks of the guide: the webhook gets the notice, and
+// TestNotifications_Sinks starts a server with the sinks of the guide: the webhook gets the notice, and
 // the endpoint of SNS is asked to confirm.
 func TestNotifications_Sinks(t *testing.T) {
 	t.Parallel()

@@ -92,8 +92,8 @@ func locate(t *testing.T, c *client.Client, name string) {
 	}
 }
 
-// TestOperations types the guide's first command, whose server speaks TLS, and gives a managed
-// fleet no instance in its home region.
+// TestOperations types the first command of the guide, whose server speaks TLS, and sets the capacity
+// of a managed fleet in its home region to nothing.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws curl openssl")

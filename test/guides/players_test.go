@@ -78,7 +78,7 @@ func TestPlayers(t *testing.T) {
 	)
 }
 
-// TestPlayers_File gives a server the file of the guide: clients are told what is in it, tokens are
+// TestPlayers_File starts a server with the file of the guide: clients are told what is in it, tokens are
 // of its issuer, and its limit of guests holds.
 func TestPlayers_File(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func TestBundle_TakesPlayersOver(t *testing.T) {
 	for range crowd {
 		old.guest()
 	}
-	old.succeeds("514 players are in the bundle", "export", "--bundle", bundle, "--players")
+	old.succeeds("in the bundle: 514 players;", "export", "--bundle", bundle, "--players")
 	if info, err := os.Stat(bundle); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others may read the bundle: %v, %v", info.Mode(), err)
 	}
