@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,21 +31,12 @@ type guide struct {
 }
 
 // newGuide opens a document at its first block of those that the table claims for this test. All
-// have to be typed when the test ends. The reader's folder has bin with the programs, which are
-// also found by name.
+// have to be typed when the test ends.
 func newGuide(t *testing.T, name string) *guide {
 	t.Helper()
 	g := &guide{desk: newDesk(t), name: name}
-	g.dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(g.dir, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	g.link(node.Path(t), "bin/muster")
-	if arena := os.Getenv("ARENA_BIN"); arena != "" {
-		g.link(arena, "bin/arena")
-	}
-	g.env = append(g.env, "PATH="+filepath.Join(g.dir, "bin")+":"+os.Getenv("PATH"), "HOME="+g.dir,
-		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_DEFAULT_REGION=us-east-1")
+	g.moves()
+	g.env = append(g.env, "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_DEFAULT_REGION=us-east-1")
 	for _, block := range blocksOf(t, name) {
 		if c, _, _ := claimOf(name, block.Text); c.test == "test/guides/"+t.Name() {
 			g.left = append(g.left, block)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -163,8 +164,9 @@ func (r *reader) joinToken(location string) string {
 func (r *reader) agent(variables ...string) {
 	r.Helper()
 	var log strings.Builder
-	cmd := r.shell("exec muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199")
-	cmd.Stdout, cmd.Stderr = &log, &log
+	// Not with the test's context, whose end would kill it: its game servers would go on.
+	cmd := exec.Command("bash", "-c", "exec muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &log, &log
 	cmd.Env = append(slices.Clone(r.env), variables...)
 	if err := cmd.Start(); err != nil {
 		r.Fatal(err)

@@ -30,20 +30,10 @@ type reader struct {
 func newReader(t *testing.T, name string) *reader {
 	t.Helper()
 	r := &reader{desk: newDesk(t), guide: "docs/" + name + ".md"}
-	r.dir = t.TempDir()
-	for _, folder := range []string{"bin", "home"} {
-		if err := os.Mkdir(filepath.Join(r.dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.moves()
 	for _, name := range []string{"clients", "deploy", "docs", "examples", "test"} {
 		r.link(filepath.Join(document.Top(t), name), name)
 	}
-	r.link(node.Path(t), "bin/muster")
-	if arena := os.Getenv("ARENA_BIN"); arena != "" {
-		r.link(arena, "bin/arena")
-	}
-	r.env = append(r.env, "PATH="+filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"), "HOME="+filepath.Join(r.dir, "home"))
 	return r
 }
 

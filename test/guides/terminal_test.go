@@ -68,6 +68,23 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
+// moves makes a folder for this desk alone: it has bin, with the programs, which are also found by
+// name, and the reader's home.
+func (d *desk) moves() {
+	d.Helper()
+	d.dir = d.TempDir()
+	for _, folder := range []string{"bin", "home"} {
+		if err := os.Mkdir(filepath.Join(d.dir, folder), 0o755); err != nil {
+			d.Fatal(err)
+		}
+	}
+	d.link(node.Path(d), "bin/muster")
+	if arena := os.Getenv("ARENA_BIN"); arena != "" {
+		d.link(arena, "bin/arena")
+	}
+	d.env = append(d.env, "PATH="+filepath.Join(d.dir, "bin")+":"+os.Getenv("PATH"), "HOME="+filepath.Join(d.dir, "home"))
+}
+
 // build types the blocks of a section that build something, if that was not done yet.
 func (d *desk) build(p *part) {
 	d.Helper()
