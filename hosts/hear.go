@@ -50,6 +50,11 @@ func (l *link) isPresent() bool {
 func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	info := infoOf(h.Facts, l.remote)
 	old := unsupported(info.Version)
+	// Before the event, so that whoever has seen it finds what the agent offers.
+	l.mu.Lock()
+	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
+	l.tails = h.Facts.Tails
+	l.mu.Unlock()
 	if err := l.s.opts.Instances.HostConnected.Do(ctx, instance.HostPresence{HostID: l.hostID, Info: info, Unsupported: old}); err != nil {
 		return err
 	}
@@ -58,10 +63,6 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 		l.s.log.Warn("an agent is not supported with this server; it works as far as both know the same", "host_id", l.hostID, "name", info.Name, "reason", old)
 	}
 	elsewhere := l.elsewhere(h.Run, time.Now())
-	l.mu.Lock()
-	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
-	l.tails = h.Facts.Tails
-	l.mu.Unlock()
 	l.desired.Send()
 	if elsewhere {
 		return l.usedElsewhere(ctx)
