@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -139,9 +138,7 @@ func dockerRegistry(t *testing.T) string {
 	if err != nil {
 		t.Skip("docker-registry is not installed (Debian package docker-registry), so no image can be looked up in a real registry")
 	}
-	free := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	host := free.Addr().String()
-	free.Close()
+	host := node.FreeAddress(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yml")
 	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + dir + "\nhttp:\n  addr: " + host + "\n"

@@ -1,7 +1,6 @@
 package containers
 
 import (
-	"net"
 	"testing"
 
 	"github.com/musterhq/muster/test/node"
@@ -17,12 +16,7 @@ type revived struct {
 // startRevived starts it until the test ends.
 func startRevived(t *testing.T, d daemon, args ...string) *revived {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close()
-	r := &revived{t: t, args: append([]string{"local", "--data", t.TempDir(), "--listen", free.Addr().String(), "--log-level", "warn", "--engine", d.Host}, args...)}
+	r := &revived{t: t, args: append([]string{"local", "--data", t.TempDir(), "--listen", node.FreeAddress(t), "--log-level", "warn", "--engine", d.Host}, args...)}
 	r.start()
 	t.Cleanup(func() {
 		if err := r.Stop(); err != nil {

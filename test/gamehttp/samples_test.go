@@ -66,7 +66,7 @@ func startWith(t *testing.T, flags []string, text, file string, interpreter ...s
 	if err := os.WriteFile(script, []byte(run), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", freeAddress(t), "--exec", script, "--log-level", "warn"}, flags...)
+	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.FreeAddress(t), "--exec", script, "--log-level", "warn"}, flags...)
 	g.open()
 	t.Cleanup(func() { // its game servers would outlive a kill
 		if err := g.server.Stop(); err != nil {
@@ -78,17 +78,6 @@ func startWith(t *testing.T, flags []string, text, file string, interpreter ...s
 	})
 	g.seen, g.client = node.Follow(t, g.server.URL), node.Client(g.server.URL)
 	return g
-}
-
-// freeAddress returns an address that a server can use again after a restart.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (g *game) open() {
@@ -268,7 +257,7 @@ func TestSample_WrapHTTP(t *testing.T) {
 	if err := os.WriteFile(path, []byte(sample(t, "python")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(node.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}

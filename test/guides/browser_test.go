@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/document"
+	"github.com/musterhq/muster/test/node"
 )
 
 // pageAddress is what the guide says to open.
@@ -73,12 +74,7 @@ func TestTenMinutes_Browser(t *testing.T) {
 // once it answers.
 func (d *desk) serve(text string) string {
 	d.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		d.Fatal(err)
-	}
-	l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, port, _ := net.SplitHostPort(node.FreeAddress(d))
 	cmd := d.shell(strings.Replace(text, " 8000 ", " "+port+" ", 1))
 	if err := cmd.Start(); err != nil {
 		d.Fatal(err)

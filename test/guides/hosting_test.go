@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/test/document"
+	"github.com/musterhq/muster/test/node"
 )
 
 // myServer makes the guide's game server for each of its commands: the demo game, and a program
@@ -214,7 +215,7 @@ func (g *guide) upload() {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(node.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package guides
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +37,7 @@ func TestThreeMachines(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("run this as root, as the guide's agents are: they isolate game servers")
 	}
-	m := &machines{desk: newDesk(t), address: freeAddress(t)}
+	m := &machines{desk: newDesk(t), address: node.FreeAddress(t)}
 	arena := os.Getenv("ARENA_BIN")
 	if arena == "" {
 		t.Skip("set ARENA_BIN to the demo game, which the guide hosts")
@@ -145,15 +144,4 @@ func (m *machines) types(text string) {
 			}
 		}
 	}
-}
-
-// freeAddress returns an address of this machine that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -98,19 +98,17 @@ func (p *Place) Server(t testing.TB, change ...func(*gameserver.Options)) *games
 }
 
 // Create creates a game session here. A process that has just become ready counts as
-// free only a moment after its first heartbeat, so Create retries for a second while no
-// process is free.
+// free only a moment after its first heartbeat, so Create retries while no process is
+// free, for a minute at most.
 func (p *Place) Create(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	for range 100 {
+	for end := time.Now().Add(time.Minute); ; <-again.C {
 		g, err := p.TryCreate(ctx, players, change...)
-		if full, ok := errors.AsType[*types.FleetCapacityExceededException](err); !ok || full == nil {
+		if _, full := errors.AsType[*types.FleetCapacityExceededException](err); !full || time.Now().After(end) {
 			return g, err
 		}
-		<-again.C
 	}
-	return p.TryCreate(ctx, players, change...)
 }
 
 // TryCreate creates a game session here, if a process is free now.

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,21 +24,10 @@ type mortal struct {
 	other   *node.Place // another fleet
 }
 
-// freeAddress returns an address with a port that the server keeps across restarts.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	t.Helper()
 	m := &mortal{realm: &realm{region: region, account: account}, args: append([]string{
-		"--listen", freeAddress(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
+		"--listen", node.FreeAddress(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
 	}, args...)}
 	m.process = node.Start(t, m.args...)
 	m.url = m.process.URL

@@ -57,7 +57,7 @@ func TestClusterAuditSink(t *testing.T) {
 	for range 2 {
 		data := t.TempDir()
 		p, err := node.Run(muster, "serve", "--listen", "127.0.0.1:0", "--data", data, "--master-key-file", master,
-			"--store", url, "--cell", cell, "--lease", "2s", "--log-level", "warn", "--audit-sink", sink.URL)
+			"--store", url, "--cell", cell, "--log-level", "warn", "--audit-sink", sink.URL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,7 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	select {
 	case <-progress.playing:
 	case o := <-over:
-		t.Fatalf("the bots were done before some played while others were to come: %+v, %v", o.report, o.err)
+		t.Fatalf("the bots were done before some were seen to play: %+v, %v", o.report, o.err)
 	}
 	deploy := func(version int, args ...string) {
 		t.Helper()

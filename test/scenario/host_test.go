@@ -69,7 +69,7 @@ func (h *host) launch() *process {
 	o := h.place.Options()
 	o.Manual = true
 	o.Retry = 10 * time.Millisecond
-	o.Timeout = 5 * time.Second
+	o.Timeout = 20 * time.Second
 	h.mu.Lock()
 	h.nextPort++
 	o.Port = h.nextPort

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os/exec"
 	"sync"
 	"testing"
@@ -48,6 +47,7 @@ type timeline struct {
 	state   []string // those of args that locate the state
 	rand    *rand.Rand
 	few     bool // it is one of several
+	moves   bool // another server may take over at any time
 	server  *node.Process
 	place   *node.Place
 	host    *host
@@ -86,7 +86,7 @@ func (tl *timeline) verify() {
 func newTimeline(t *testing.T, args []string) *timeline {
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
 	tl.state = append([]string{"--data", t.TempDir()}, args...)
-	tl.args = append([]string{"--listen", freeAddress(t), "--log-level", "warn"}, tl.state...)
+	tl.args = append([]string{"--listen", node.FreeAddress(t), "--log-level", "warn"}, tl.state...)
 	tl.server = node.Start(t, tl.args...)
 	tl.people(tl.server.URL)
 	return tl
@@ -121,16 +121,6 @@ func quick(t *testing.T, place *node.Place) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// freeAddress returns an address with a port that the server keeps across restarts.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // work runs the workers until the server is killed.
@@ -247,13 +237,13 @@ func (tl *timeline) checkWorker(ctx context.Context, w *worker, now map[string]t
 	return nil
 }
 
-// join lets a player join a game. A region may move at any time, which breaks connections, so its
-// player comes back then.
+// join lets a player join a game. If another server takes over, which breaks connections, the
+// player comes back.
 func (tl *timeline) join(ctx context.Context, w *worker, g *game) error {
 	for {
 		err := w.join(ctx, g)
 		var refused smithy.APIError
-		if !tl.few || ctx.Err() != nil || !errors.Is(err, gameserver.ErrDisconnected) && (!asError(err, &refused) || refused.ErrorFault() != smithy.FaultServer) {
+		if !tl.moves || ctx.Err() != nil || !errors.Is(err, gameserver.ErrDisconnected) && (!asError(err, &refused) || refused.ErrorFault() != smithy.FaultServer) {
 			return err
 		}
 		pause(ctx)

@@ -29,12 +29,12 @@ const trio = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "trio", "minPlay
 // although the server is repeatedly killed while players wait.
 func TestKill_Matchmaking(t *testing.T) {
 	node.Path(t)
-	args := []string{"--listen", freeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}
+	args := []string{"--listen", node.FreeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}
 	server := node.Start(t, args...)
 	client := node.Client(server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	q := newQueue(t, client)
 	for range deaths {
-		q.work(t.Context(), server)
+		q.work(t, server)
 		server = node.Start(t, args...)
 	}
 	acknowledged := q.complete(t)
@@ -79,17 +79,27 @@ func (q *queue) run(ctx context.Context) {
 	}
 }
 
-// work lets players request matches until the server is killed.
-func (q *queue) work(ctx context.Context, server *node.Process) {
-	ctx, cancel := context.WithCancel(ctx)
+// work lets players request matches until the server is killed, after a while in which it has
+// acknowledged some.
+func (q *queue) work(t *testing.T, server *node.Process) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	enough := q.acknowledged() + 10
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() { q.run(ctx) })
 	}
 	<-time.After(300 * time.Millisecond)
+	until(t, "ten tickets are acknowledged", func() bool { return q.acknowledged() >= enough })
 	server.Kill()
 	cancel()
 	running.Wait()
+}
+
+func (q *queue) acknowledged() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.tickets)
 }
 
 // complete settles what is in doubt and enters the players that are missing for

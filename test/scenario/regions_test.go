@@ -96,7 +96,7 @@ func openRegions(t *testing.T) *regions {
 	}
 	r.start()
 	for _, region := range chaosRegions {
-		tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1)), few: true}
+		tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1)), few: true, moves: true}
 		tl.people("http://"+r.front, func(o *gamelift.Options) { o.Region = region })
 		r.people = append(r.people, tl)
 	}

@@ -296,20 +296,24 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 // recorded checks the records of shells: who asked for access, what began and how it ended.
 func (s *site) recorded(compute string, visitor client.Credentials) {
 	s.t.Helper()
-	count := map[string]int{}
-	err := s.console.AuditLog().Read(s.t.Context(), client.AuditQuery{KeyID: visitor.AccessKeyID}, func(r client.AuditRecord) error {
-		if r.Source == "" || r.KeyID != visitor.AccessKeyID || !strings.Contains(fmt.Sprint(r.Resources), compute) {
-			s.t.Errorf("record %+v", r)
+	var count map[string]int
+	until(s.t, "the end of each shell is recorded, which is after its client was told", func() bool {
+		count = map[string]int{}
+		err := s.console.AuditLog().Read(s.t.Context(), client.AuditQuery{KeyID: visitor.AccessKeyID}, func(r client.AuditRecord) error {
+			if r.Source == "" || r.KeyID != visitor.AccessKeyID || !strings.Contains(fmt.Sprint(r.Resources), compute) {
+				s.t.Errorf("record %+v", r)
+			}
+			count[r.Action]++
+			if r.Action == "muster:EndShell" && r.Outcome != "ok" {
+				count[r.Outcome]++
+			}
+			return nil
+		})
+		if err != nil {
+			s.t.Fatal(err)
 		}
-		count[r.Action]++
-		if r.Action == "muster:EndShell" && r.Outcome != "ok" {
-			count[r.Outcome]++
-		}
-		return nil
+		return count["muster:EndShell"] >= count["muster:BeginShell"]
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	if count["GetComputeAccess"] < 10 || count["GetInstanceAccess"] < 1 || count["muster:BeginShell"] < 10 || count["muster:EndShell"] != count["muster:BeginShell"] || count["Revoked"] != 1 {
 		s.t.Errorf("recorded %v", count)
 	}

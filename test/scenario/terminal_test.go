@@ -111,7 +111,7 @@ func (s *screen) types(keys string) {
 // shows waits until a text is on the screen, and forgets everything up to it.
 func (s *screen) shows(want string) {
 	s.t.Helper()
-	patience := time.After(late / 8)
+	patience := time.After(late)
 	for {
 		s.mu.Lock()
 		text, more := s.shown.String(), s.more

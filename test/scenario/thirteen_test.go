@@ -67,7 +67,7 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	// 13: connect; the game server validates.
 	ending := make(chan error, 2)
 	for _, c := range []*protocol.Connection{ta.Connection, tb.Connection} {
-		bot := anna.bot(c, c.PlayerSessionID, 90*time.Second)
+		bot := anna.bot(c, c.PlayerSessionID, time.Hour) // it is killed with the test
 		if err := bot.Start(); err != nil {
 			t.Fatal(err)
 		}
