@@ -139,7 +139,7 @@ func prometheus(t *testing.T) {
 		t.Error("Prometheus has no alerts")
 	}
 	var up struct{ Data struct{ Result []any } }
-	for deadline := time.Now().Add(time.Minute); len(up.Data.Result) < 2; time.Sleep(250 * time.Millisecond) { // it reads them every 15 seconds
+	for deadline := time.Now().Add(2 * time.Minute); len(up.Data.Result) < 2; time.Sleep(250 * time.Millisecond) { // it reads them every 15 seconds
 		if time.Now().After(deadline) {
 			t.Fatalf("Prometheus reads %d servers, want 2", len(up.Data.Result))
 		}

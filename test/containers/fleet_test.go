@@ -237,6 +237,26 @@ func (w *world) deployed(fleetID, id string) types.DeploymentStatus {
 	}
 }
 
+// idle waits until as many game servers are ready for a game session and no other containers
+// run: a game server ends a while after its game, and is replaced.
+func (w *world) idle(fleetID string, n int) {
+	w.t.Helper()
+	var ready, playing int32
+	var running int
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); w.pause("idle game servers") {
+		d, err := w.c.DescribeFleetUtilization(w.t.Context(), &gamelift.DescribeFleetUtilizationInput{FleetIds: []string{fleetID}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		u := d.FleetUtilization[0]
+		ready, playing, running = aws.ToInt32(u.ActiveServerProcessCount), aws.ToInt32(u.ActiveGameSessionCount), len(w.running())
+		if ready == int32(n) && playing == 0 && running == n {
+			return
+		}
+	}
+	w.t.Fatalf("%d game servers are ready, %d games are played and %d containers run; want %d, none and %[4]d", ready, playing, running, n)
+}
+
 // images returns the digests of the images of the running containers.
 func (w *world) images() (all []string) {
 	for _, id := range w.running() {
@@ -272,18 +292,14 @@ func tryFleet(t *testing.T, d daemon) {
 	play(t, w.program, w.c, g)
 
 	// A crash.
-	before := w.running()
-	if len(before) != 3 {
-		t.Fatalf("%d containers run", len(before))
-	}
-	w.daemon.run("kill", before[0])
+	w.idle(fleetID, 3)
+	w.daemon.run("kill", w.running()[0])
 	w.seen.Code(t, "SERVER_PROCESS_CRASHED")
-	for len(w.running()) < 3 {
-		w.pause("the replacement")
-	}
+	w.idle(fleetID, 3)
 	play(t, w.program, w.c, w.session(fleetID))
 
 	// The agent dies; the game servers live, and the next agent finds them.
+	w.idle(fleetID, 3)
 	g = w.session(fleetID)
 	containers := w.running()
 	w.restartAgent()

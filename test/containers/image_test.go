@@ -67,7 +67,7 @@ func typeImage(t *testing.T, d daemon, file string) {
 		}
 	}
 	text := document.Find(t, "docs/install.md", "sh", "docker load").Text
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	typed := exec.CommandContext(ctx, "bash", "-ec", strings.ReplaceAll(text, "v0.1.0-amd64", "v0.1.0-"+runtime.GOARCH))
 	typed.Dir, typed.Env = dir, append(os.Environ(), "DOCKER_HOST="+d.Host, "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
@@ -140,7 +140,7 @@ func names(list *gamelift.ListLocationsOutput) (all []string) {
 // does, and as a command in the container.
 func (d daemon) healthy(name string, checks bool) {
 	d.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		status, err := d.try("inspect", "--format", "{{with .State.Health}}{{.Status}}{{end}}", name)
 		if err == nil && (status == "healthy" || !checks) {

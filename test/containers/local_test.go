@@ -105,11 +105,12 @@ func TestLocal_Image(t *testing.T) {
 	in := gamelift.CreateGameSessionInput{FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)}
 	play(t, program, c, session(t, c, in))
 
-	ids := d.running()
-	if len(ids) != 1 {
-		t.Fatalf("%d containers run", len(ids))
+	seen.Code(t, "SERVER_PROCESS_ENDED") // after its game
+	ready = seen.Code(t, "SERVER_PROCESS_ACTIVE")
+	for len(d.running()) != 1 { // the engine says so after the game server has
+		time.Sleep(50 * time.Millisecond)
 	}
-	d.run("kill", ids[0])
+	d.run("kill", d.running()[0])
 	if e := seen.Code(t, "SERVER_PROCESS_CRASHED"); !strings.Contains(e.Message, "SIGKILL") && !strings.Contains(e.Message, "137") {
 		t.Errorf("of the crash is told %q", e.Message)
 	}
@@ -140,7 +141,7 @@ func TestLocal_Neighbors(t *testing.T) {
 	id := d.running()[0]
 	address := d.run("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id)
 	want := fmt.Sprintf("neighbor game GAME_SERVER %s %s", address, id)
-	for late := time.Now().Add(30 * time.Second); address == "" || !strings.Contains(s.Log(), want); {
+	for late := time.Now().Add(2 * time.Minute); address == "" || !strings.Contains(s.Log(), want); {
 		if time.Now().After(late) {
 			t.Fatalf("the SDK should have said %q:\n%s", want, s.Log())
 		}

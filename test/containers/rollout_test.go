@@ -78,8 +78,9 @@ func TestRollout(t *testing.T) {
 	}
 	did("the deployment is complete")
 	r.awaitIdle(groups)
-	if n := r.count(two); n != groups || len(w.running()) != groups {
-		t.Errorf("%d groups of %d that run are of the new version, want %d", n, len(w.running()), groups)
+	w.idle(r.fleetID, groups)
+	if n := r.count(two); n != groups {
+		t.Errorf("%d groups are of the new version, want %d", n, groups)
 	}
 
 	// A version that does not work.
@@ -93,6 +94,7 @@ func TestRollout(t *testing.T) {
 	r.check(all)
 	r.leave(all)
 	r.awaitIdle(groups)
+	w.idle(r.fleetID, groups)
 	if n := r.count(two); n != groups {
 		t.Errorf("%d groups are of the version that works, want %d", n, groups)
 	}

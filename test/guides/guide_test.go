@@ -28,6 +28,7 @@ type guide struct {
 	in      io.Writer
 	out     *bufio.Reader
 	log     bytes.Buffer // what was printed, by all blocks
+	late    *time.Timer  // ends the shell when a block takes too long
 }
 
 // newGuide opens a document at its first block of those that the table claims for this test. All
@@ -115,6 +116,8 @@ func (g *guide) enter(text string) string {
 	if g.shell == nil {
 		g.start()
 	}
+	g.late.Reset(patience)
+	defer g.late.Stop()
 	g.write(".typed", text)
 	if _, err := io.WriteString(g.in, "source ./.typed </dev/null\necho '"+strings.TrimSpace(done)+"'\n"); err != nil {
 		g.Fatal(err)
@@ -152,11 +155,11 @@ func (g *guide) start() {
 		g.Fatal(err)
 	}
 	g.out = bufio.NewReader(read)
-	watchdog := time.AfterFunc(patience, func() { g.shell.Cancel() })
+	g.late = time.AfterFunc(patience, func() { g.shell.Cancel() })
 	g.Cleanup(func() {
 		syscall.Kill(-g.shell.Process.Pid, syscall.SIGTERM)
 		g.shell.Wait()
-		watchdog.Stop()
+		g.late.Stop()
 		rest, _ := io.ReadAll(g.out) // until all that it has left running has ended
 		g.log.Write(rest)
 		read.Close()

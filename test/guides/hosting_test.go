@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -68,6 +69,7 @@ func TestHosting(t *testing.T) {
 	g.with("arn:…", game)
 	g.enter("muster sessions end " + game)
 	g.until("aws gamelift describe-game-sessions --game-session-id "+game, `"TERMINATED"`)
+	g.until("aws gamelift get-game-session-log-url --game-session-id "+game+" 2>&1 || true", "PreSignedUrl") // once the agent has sent it
 	g.prints(g.types("muster events --session"), "GAME_SESSION_ACTIVATED")
 	g.prints(g.enter("unzip -l log.zip"), "exit.txt")
 }
@@ -141,9 +143,12 @@ func TestHosting_Shell(t *testing.T) {
 	g.with("fleet-1f…", fleet)
 	found := regexp.MustCompile(`(i-[0-9a-f]+) +ACTIV\w+ +([0-9a-f-]{36})`)
 	g.until("muster fleets", "ACTIVE")
-	on := found.FindStringSubmatch(g.enter("muster hosts show $(hostname)"))
-	if on == nil {
-		t.Fatal("muster hosts show has no process")
+	var on []string
+	for end := time.Now().Add(patience); on == nil; time.Sleep(100 * time.Millisecond) { // the agent tells of it after the game server is ready
+		shown := g.enter("muster hosts show $(hostname)")
+		if on = found.FindStringSubmatch(shown); on == nil && time.Now().After(end) {
+			t.Fatalf("muster hosts show has no process:\n%s", shown)
+		}
 	}
 	g.with("i-0123456789abcdef0", on[1])
 	g.with("8f1c…", on[2])

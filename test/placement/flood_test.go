@@ -58,9 +58,8 @@ func TestFlood(t *testing.T) {
 // open starts the server and creates a queue and a place whose game sessions must
 // become active within five seconds.
 func (f *flood) open() {
-	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", "127.0.0.1:0"}
+	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.FreeAddress(f)} // to which processes reconnect
 	f.run()
-	f.args[len(f.args)-1] = strings.TrimPrefix(f.server.URL, "http://") // the same port from now on, so that processes reconnect
 	f.place = node.NewPlace(f, f.client)
 	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{
 		FleetId: &f.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},

@@ -39,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	file := filepath.Join(t.TempDir(), "remotes.yaml")
 	text := ""
 	for price, m := range map[int]*mortal{5: w.near, 2: w.far} {
-		text += fmt.Sprintf("- {name: %s, region: %[1]s, account: '%s', endpoint: %q, access_key_id: %s, secret_file: %q, price_per_hour: %d, poll: 1s, timeout: 1s}\n",
+		text += fmt.Sprintf("- {name: %s, region: %[1]s, account: '%s', endpoint: %q, access_key_id: %s, secret_file: %q, price_per_hour: %d, poll: 1s, timeout: 3s}\n",
 			m.region, m.account, m.url, m.config.AccessKeyID, m.config.SecretFile, price)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -103,7 +103,7 @@ func (w *world) cutOff(s *siege, there *mortal, operation string, carried bool) 
 	b := w.network.at(w.at[w.home], w.at[there], operation, carried)
 	s.must(s.start(there.region, id, nil))
 	s.sprung(b.sprung)
-	wake.Sleep(w.t.Context(), time.Second+time.Duration(rand.IntN(500))*time.Millisecond) // requests time out after 1 s
+	wake.Sleep(w.t.Context(), 3*time.Second+time.Duration(rand.IntN(500))*time.Millisecond) // requests time out after 3 s
 	w.mend(w.home, there)
 	s.fulfilled(id)
 	s.check()
