@@ -247,7 +247,7 @@ func (m *muster) cut() {
 // until waits until a condition on what the agent has sent holds.
 func (m *muster) until(what string, holds func() bool) {
 	m.t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		m.mu.Lock()
 		if holds() {

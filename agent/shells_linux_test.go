@@ -35,7 +35,7 @@ func (m *muster) run(id string, want protocol.Shell, c protocol.ShellCommand) *w
 	var ws *websocket.Conn
 	select {
 	case ws = <-connected:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		m.t.Fatal("the agent does not connect for a shell")
 	}
 	m.t.Cleanup(func() { ws.Close() })
@@ -53,7 +53,7 @@ func (m *muster) run(id string, want protocol.Shell, c protocol.ShellCommand) *w
 // it ended.
 func (m *muster) output(ws *websocket.Conn, text string) (out string, end protocol.ShellEnd) {
 	m.t.Helper()
-	ws.SetReadDeadline(time.Now().Add(30 * time.Second))
+	ws.SetReadDeadline(time.Now().Add(time.Minute))
 	for text == "" || !strings.Contains(out, text) {
 		_, message, err := ws.ReadMessage()
 		if err != nil {

@@ -223,7 +223,7 @@ func playFor(ctx context.Context, socket net.Conn, long time.Duration) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := say(socket, "hello", time.Second); err != nil {
+			if err := say(socket, "hello", 10*time.Second); err != nil {
 				return err
 			}
 		}

@@ -124,7 +124,7 @@ func (s *screen) String() string {
 // await waits for a line with a prefix, and returns the rest of it.
 func (s *screen) await(t *testing.T, prefix string) string {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		s.mu.Lock()
 		text, wrote := s.text.String(), s.wrote

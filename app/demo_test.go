@@ -346,7 +346,7 @@ func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan
 // awaitLine waits for a line with a prefix, and returns the rest of it.
 func awaitLine(t *testing.T, lines <-chan string, prefix string) string {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		select {
 		case line, ok := <-lines:

@@ -44,7 +44,7 @@ func (a *App) MakeFleetIn(ctx context.Context, region string, archive []byte, ch
 	if _, err := r.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		switch now := r.domain.builds.Get(r.domain.store.View(), b.ID); {
 		case now.Status == build.Ready:
 			in := fleet.CreateInput{

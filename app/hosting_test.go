@@ -404,7 +404,7 @@ func gamePIDs(t *testing.T, root string) []int {
 // until waits until something holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain until %s", what)
 		}

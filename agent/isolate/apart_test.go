@@ -149,7 +149,7 @@ func TestJail_ApartEndsWhole(t *testing.T) {
 
 // until waits until a condition holds.
 func until(holds func() bool) error {
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return errors.New("it did not come to that")
 		}

@@ -152,7 +152,7 @@ func dial(t *testing.T, s *Server, query string, header http.Header) (*websocket
 // expect reads frames until one begins with a text.
 func expect(t *testing.T, ws *websocket.Conn, beginning string) string {
 	t.Helper()
-	ws.SetReadDeadline(time.Now().Add(30 * time.Second))
+	ws.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		_, frame, err := ws.ReadMessage()
 		if err != nil {

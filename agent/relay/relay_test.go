@@ -99,7 +99,7 @@ func (m *muster) leave(away bool) {
 // next waits for a frame of a kind.
 func (m *muster) next(op protocol.RelayOp) protocol.Relayed {
 	m.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case f := <-m.heard:
@@ -152,7 +152,7 @@ func dial(r *Relay, id, token string) (*websocket.Conn, int, error) {
 // connected connects a process once the link is up.
 func connected(t *testing.T, r *Relay, id, token string) *websocket.Conn {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		ws, status, err := dial(r, id, token)
 		if err == nil {
 			t.Cleanup(func() { ws.Close() }) // and the connection is not collected before
@@ -174,7 +174,7 @@ func say(t *testing.T, ws *websocket.Conn, action, id string) {
 
 func hear(t *testing.T, ws *websocket.Conn, want string) {
 	t.Helper()
-	ws.SetReadDeadline(time.Now().Add(20 * time.Second))
+	ws.SetReadDeadline(time.Now().Add(time.Minute))
 	_, frame, err := ws.ReadMessage()
 	if err != nil || !strings.Contains(string(frame), want) {
 		t.Fatalf("heard %s, %v; want %q", frame, err, want)
@@ -393,7 +393,7 @@ func TestRelay_DropsAsMusterDoes(t *testing.T) {
 	game := connected(t, r, "p1", "own")
 	open := m.next(protocol.RelayOpen) // the drop may overtake the relay's handling of the acceptance
 	m.send(protocol.Relayed{Op: protocol.RelayClose, Stream: open.Stream})
-	game.SetReadDeadline(time.Now().Add(20 * time.Second))
+	game.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, _, err := game.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
 		t.Errorf("the connection ended with %v, want no close frame", err)
 	}
@@ -401,7 +401,7 @@ func TestRelay_DropsAsMusterDoes(t *testing.T) {
 
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain")
 		}

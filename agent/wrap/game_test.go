@@ -60,7 +60,7 @@ func TestWrap_NamesAProgramThatOpensNothing(t *testing.T) {
 	ws := <-m.conns
 	ws.say(json.RawMessage(game))
 	m.next("ActivateGameSession")
-	for end := time.Now().Add(20 * time.Second); !out.has("listens on no port 7777"); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !out.has("listens on no port 7777"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log is:\n%s", out.text.String())
 		}

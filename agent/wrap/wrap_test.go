@@ -75,7 +75,7 @@ func play(t *testing.T) *muster {
 // next waits for a request.
 func (m *muster) next(action string) map[string]any {
 	m.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case r := <-m.heard:

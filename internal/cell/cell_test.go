@@ -21,7 +21,7 @@ import (
 
 // Durations of leases: tests wait for the end of short ones; long ones never end.
 const (
-	short = 2 * time.Second
+	short = 4 * time.Second
 	long  = time.Hour
 )
 

@@ -39,7 +39,7 @@ func TestLease_PassesOverSilentServer(t *testing.T) {
 	q.Set("host", host+","+q.Get("host"))
 	q.Set("port", port+","+next)
 	server.Host, server.RawQuery = "", q.Encode()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // half of it for each
 	defer cancel()
 	if err := cell.Connects(ctx, server.String()); err != nil {
 		t.Error(err)
