@@ -140,7 +140,7 @@ func TestTelemetry_Full(t *testing.T) {
 		call(t, a, "ListLocations", map[string]any{})
 	}
 	defer close(release)
-	for text, patience := "", time.Now().Add(30*time.Second); !strings.Contains(text, "muster_otlp_dropped_spans_total 7\n"); _, text = get(t, a.URL()+"/metrics") {
+	for text, patience := "", time.Now().Add(time.Minute); !strings.Contains(text, "muster_otlp_dropped_spans_total 7\n"); _, text = get(t, a.URL()+"/metrics") {
 		if time.Now().After(patience) { // a span ends after its answer
 			t.Fatal("of 12 spans, with room for 5, not 7 are counted as dropped")
 		}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -49,16 +50,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// workers returns the stacks of goroutines that still run methods of a supervisor.
-// Those that are about to end get a chance to do so.
+// workers returns the stacks of goroutines that still run methods of a supervisor. Those
+// that are about to end get a minute to do so.
 func workers() string {
 	buffer := make([]byte, 1<<20)
-	for range 1000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		stacks := string(buffer[:runtime.Stack(buffer, true)])
 		if !strings.Contains(stacks, "supervise.(*Supervisor)") {
 			return ""
 		}
-		runtime.Gosched()
 	}
 	return string(buffer[:runtime.Stack(buffer, true)])
 }

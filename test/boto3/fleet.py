@@ -57,7 +57,16 @@ def main():
     codes = {e["EventCode"] for page in pages for e in page["Events"]}
     check("its events tell of it", "FLEET_STATE_ACTIVE" in codes, True)
 
-    key = dict(GameSessionId=gl.create_game_session(FleetId=fleet, MaximumPlayerSessionCount=4)["GameSession"]["GameSessionId"])
+    key = {}
+
+    def create():  # a process counts from its SDK's first heartbeat, which comes just after it is ready
+        try:
+            key["GameSessionId"] = gl.create_game_session(FleetId=fleet, MaximumPlayerSessionCount=4)["GameSession"]["GameSessionId"]
+        except gl.exceptions.FleetCapacityExceededException:
+            pass
+        return bool(key)
+
+    until("a game session is created", True, create)
     status = lambda: gl.describe_game_sessions(**key)["GameSessions"][0]["Status"]
     until("a game session on it becomes ACTIVE", "ACTIVE", status)
     refused("logs of a game session that runs", "NotFoundException", gl.get_game_session_log_url, **key)

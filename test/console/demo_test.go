@@ -40,6 +40,9 @@ func newDemo(t *testing.T) *demo {
 	return d
 }
 
+// demoProcesses is how many game servers the demo's fleet has.
+const demoProcesses = 6
+
 // startDemo starts a server with the demo's fleet, in which nobody plays.
 func startDemo(t *testing.T) *demo {
 	t.Helper()
@@ -51,7 +54,7 @@ func startDemo(t *testing.T) *demo {
 	if os.Getenv(arenaVariable) == "" {
 		t.Skipf("set %s to a built arena, as `make e2e` does, to run this", arenaVariable)
 	}
-	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", arena, "--demo-processes", "6", "--demo-players", "0", "--log-level", "warn"}}
+	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", arena, "--demo-processes", fmt.Sprint(demoProcesses), "--demo-players", "0", "--log-level", "warn"}}
 	d.start(t, path, "127.0.0.1:0")
 	d.aws = node.Client(d.server.URL)
 	return d
@@ -165,7 +168,9 @@ func (d *demo) waitInVain(t *testing.T) {
 func (d *demo) crash(t *testing.T) {
 	t.Helper()
 	events := node.Follow(t, d.server.URL)
-	events.Code(t, "SERVER_PROCESS_ACTIVE")
+	for range demoProcesses { // one that has not connected yet would be no crash
+		events.Code(t, "SERVER_PROCESS_ACTIVE")
+	}
 	for _, pid := range children(t, d.server.PID()) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // of a process that has ended: none
 		if !strings.Contains(string(line), "\x00server\x00") {

@@ -47,15 +47,16 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Logf("a key called %.20q is refused: %v", name, err) // which is well, too
 		}
-		made, err := d.aws.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
-			FleetId: &demo, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(8), Name: &name, CreatorId: &name, GameSessionData: aws.String(name + longest),
-			GameProperties: []types.GameProperty{{Key: aws.String(name[:min(len(name), 32)]), Value: aws.String(name[:min(len(name), 96)])}},
+		place := node.Place{Client: d.aws, FleetID: demo, Location: "custom-local"}
+		made, err := place.Create(ctx, 8, func(in *gamelift.CreateGameSessionInput) {
+			in.Name, in.CreatorId, in.GameSessionData = &name, &name, aws.String(name+longest)
+			in.GameProperties = []types.GameProperty{{Key: aws.String(name[:min(len(name), 32)]), Value: aws.String(name[:min(len(name), 96)])}}
 		})
 		must(err)
 		events.Until(t, "active game session", func(e node.Event) bool {
-			return e.Code == "GAME_SESSION_ACTIVATED" && e.GameSessionID == *made.GameSession.GameSessionId
+			return e.Code == "GAME_SESSION_ACTIVATED" && e.GameSessionID == *made.GameSessionId
 		})
-		_, err = d.aws.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: made.GameSession.GameSessionId, PlayerId: &name, PlayerData: &name})
+		_, err = d.aws.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: made.GameSessionId, PlayerId: &name, PlayerData: &name})
 		must(err)
 	}
 	// The longest names that the API allows where it allows few characters.
