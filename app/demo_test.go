@@ -25,6 +25,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/test/node"
 )
 
 // local runs `muster local` with the demo in this process; end stops it.
@@ -241,7 +242,7 @@ func TestPlay_AfterRestart(t *testing.T) {
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, "127.0.0.1:0", dir, program)
+	first, lines := musterProcess(t, node.FreeAddress(t), dir, program)
 	base := awaitLine(t, lines, "ready ")
 	id := sessionIn(awaitLine(t, lines, active))
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
@@ -283,7 +284,7 @@ func TestDemo_SurvivesKill(t *testing.T) {
 func TestDemo_EndsForExec(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, "127.0.0.1:0", dir, program)
+	first, lines := musterProcess(t, node.FreeAddress(t), dir, program)
 	base := awaitLine(t, lines, "ready ")
 	old := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	before := pids(t, dir)

@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/test/node"
 )
 
 // joined is an agent of a machine that has joined the server's home region.
@@ -281,9 +282,8 @@ func TestHosting_AgentGoes(t *testing.T) {
 // stopped and started again.
 func TestHosting_Relayed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	a := start(t, func(o *app.Options) { o.DataDir, o.Store = dir, "sqlite" })
-	listen := strings.TrimPrefix(a.URL(), "http://")
+	dir, listen := t.TempDir(), node.FreeAddress(t)
+	a := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21900, nil)
 	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
 		in.Runtime.Processes[0].Concurrent = 1

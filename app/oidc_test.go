@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/auth/oidc/oidctest"
 	"github.com/musterhq/muster/internal/limit"
+	"github.com/musterhq/muster/test/node"
 )
 
 const callback = "/console/api/login/callback"
@@ -502,13 +503,11 @@ func TestOIDC_RulesChange(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
 	p.Account(ada, nil)
-	dir := t.TempDir()
+	dir, address := t.TempDir(), node.FreeAddress(t)
 	var last *app.App
 	restart := func(rules ...string) *app.App {
 		t.Helper()
-		address := "127.0.0.1:0"
 		if last != nil {
-			address = last.Addr().String()
 			stop(t, last)
 		}
 		a, err := app.New(options(t, func(o *app.Options) {

@@ -81,13 +81,14 @@ func (s *stage) restart() {
 	s.app = node.InProcess(s.T, func(o *app.Options) {
 		o.Beacon = true
 		s.change(o)
-		o.Listen = strings.TrimPrefix(s.url, "http://")
 	})
 }
 
-// onDisk makes a server store its state in a directory.
-func onDisk(dir string) func(*app.Options) {
-	return func(o *app.Options) { o.Store, o.DataDir = "sqlite", dir }
+// onDisk makes a server store its state in a directory, and have an address that it can have
+// again.
+func onDisk(t *testing.T, dir string) func(*app.Options) {
+	listen := node.FreeAddress(t)
+	return func(o *app.Options) { o.Store, o.DataDir, o.Listen = "sqlite", dir, listen }
 }
 
 func (s *stage) configure(name, rules, queue string, acceptance bool) {

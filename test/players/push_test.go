@@ -145,7 +145,7 @@ func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 // cursor receives what happened before that, each thing once, and continues.
 func TestPush_ResumesAfterARestart(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, onDisk(t.TempDir()))
+	s := newStage(t, onDisk(t, t.TempDir()))
 	anna, bert := s.guest(), s.guest()
 	var party protocol.Party
 	bert.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair", Max: 2}, 201, &party)

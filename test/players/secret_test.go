@@ -28,7 +28,7 @@ func TestSecrets_AreNotWritten(t *testing.T) {
 	}
 	hook := withStudio(t)
 	a := node.InProcess(t, func(o *app.Options) {
-		onDisk(dir)(o)
+		onDisk(t, dir)(o)
 		hook(o)
 		o.Record, o.Players.BeaconKeyFile = filepath.Join(dir, "record"), keyFile
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
