@@ -52,9 +52,19 @@ type Process struct {
 // line. The process ends with the test at the latest.
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
-	p, err := Run(Path(t), append([]string{"local", "--demo=false"}, args...)...)
+	p, err := TryStart(t, args...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return p
+}
+
+// TryStart is like Start but returns an error if the process is not ready.
+func TryStart(t testing.TB, args ...string) (*Process, error) {
+	t.Helper()
+	p, err := Run(Path(t), append([]string{"local", "--demo=false"}, args...)...)
+	if err != nil {
+		return nil, err
 	}
 	t.Cleanup(func() {
 		p.Kill()
@@ -62,7 +72,7 @@ func Start(t testing.TB, args ...string) *Process {
 			t.Logf("the end of the server's log:\n%s", p.Log())
 		}
 	})
-	return p
+	return p, nil
 }
 
 // Run starts the binary with exactly these arguments and waits for its ready line.

@@ -76,7 +76,7 @@ func behind(t *testing.T, program string, command func(t *testing.T, config, add
 				t.Fatal("the game server is not connected to the next owner")
 			}
 		}
-		c.servers[i] = node.Start(t, c.args[i]...)
+		c.servers[i] = c.launch(i)
 	}
 	for _, err := range load.end(t) {
 		t.Errorf("a call failed: %v", err)

@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 		kind, end := "killed", (*node.Process).Kill
 		if round%2 == 1 {
 			kind, end = "stopped", func(p *node.Process) {
-				if err := p.Stop(); err != nil && !overtaken(p) {
+				if err := p.Stop(); err != nil && !isOvertaken(p.Log()) {
 					t.Errorf("the stop of the owner: %v", err)
 				}
 			}
@@ -71,7 +71,7 @@ func TestCluster(t *testing.T) {
 			t.Fatalf("round %d of seed %d: %v", round+1, *seed, err)
 		}
 		t.Logf("round %d: the owner was %s; the longest time without an answer was %s", round+1, kind, gap().Round(time.Millisecond))
-		c.servers[i] = node.Start(t, c.args[i]...)
+		c.servers[i] = c.launch(i)
 	}
 	entered := matching.complete(t)
 	matching.await(t, "http://"+c.front)
@@ -112,8 +112,23 @@ func newCluster(t *testing.T, front func(servers []string) string, n int, url, c
 
 // start starts all servers, one after the other.
 func (c *cluster) start() {
-	for _, args := range c.args {
-		c.servers = append(c.servers, node.Start(c.t, args...))
+	for i := range c.args {
+		c.servers = append(c.servers, c.launch(i))
+	}
+}
+
+// launch starts a server, and again if it has lost its lease before it was ready.
+func (c *cluster) launch(i int) *node.Process {
+	c.t.Helper()
+	for until := time.Now().Add(late); ; {
+		p, err := node.TryStart(c.t, c.args[i]...)
+		switch {
+		case err == nil:
+			return p
+		case !isOvertaken(err.Error()) || time.Now().After(until):
+			c.t.Fatal(err)
+		}
+		c.t.Logf("server %d was overtaken before it was ready, and is started again", i)
 	}
 }
 
@@ -163,16 +178,14 @@ func (c *cluster) supervise(i int) {
 	select {
 	case <-c.servers[i].Exited():
 		c.t.Logf("server %d was overtaken and is started again", i)
-		c.servers[i] = node.Start(c.t, c.args[i]...)
+		c.servers[i] = c.launch(i)
 	default:
 	}
 }
 
-// overtaken reports whether a server that has ended had lost its lease, which may happen on a
-// busy machine.
-func overtaken(p *node.Process) bool {
-	return strings.Contains(p.Log(), "another node has taken the cell")
-}
+// isOvertaken reports whether a server's last words say that it had lost its lease, which may
+// happen on a busy machine.
+func isOvertaken(log string) bool { return strings.Contains(log, "another node has taken the cell") }
 
 // watch starts a client that sends one request after the other until the returned
 // function is called, which returns the longest time between two answers.

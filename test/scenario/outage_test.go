@@ -120,7 +120,7 @@ func TestOutage_FarDatabase(t *testing.T) {
 		if c.role(1-i) != "owner" {
 			t.Errorf("server %d answered and is no owner", 1-i)
 		}
-		c.servers[i] = node.Start(t, c.args[i]...)
+		c.servers[i] = c.launch(i)
 	}
 	report(t, "from the owner's death to the next answer", took)
 }

@@ -141,10 +141,10 @@ func (r *regions) disturb(what string, victim int) {
 		for _, region := range chaosRegions { // the others take over
 			r.answers(region, victim)
 		}
-		r.servers[victim] = node.Start(r.t, r.args[victim]...)
+		r.servers[victim] = r.launch(victim)
 	case "stop":
 		must(r.servers[victim].Stop())
-		r.servers[victim] = node.Start(r.t, r.args[victim]...)
+		r.servers[victim] = r.launch(victim)
 	case "hang":
 		must(syscall.Kill(r.servers[victim].PID(), syscall.SIGSTOP))
 		time.Sleep(during)
