@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a game, or the build of a program, may take on a busy machine.
-const patience = 3 * time.Minute
+const patience = 6 * time.Minute
 
 // folder is where readers sit: it looks like a clone of the repository in which `make build`
 // was run, but only its bin can be written to. What one test has built there, others use.
