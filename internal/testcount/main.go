@@ -9,8 +9,8 @@
 // test ran.
 //
 // With -left DIR, where DIR is the folder for temporary files (TMPDIR) of this run
-// only, each process that uses the folder and each file in it counts as a failure:
-// tests must leave nothing behind.
+// only, each process whose environment, program, first argument or working directory lies
+// in the folder and each file in it counts as a failure: tests must leave nothing behind.
 //
 // With -sum FILE the counts are also appended to a file, so that several runs can be added
 // up.

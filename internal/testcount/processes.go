@@ -15,9 +15,9 @@ type process struct {
 	command string
 }
 
-// processesOf returns the processes that have a folder in their environment or work
-// in it, other than this process and those that started it. Only Linux says what others
-// use; elsewhere it finds none.
+// processesOf returns the processes that have to do with a folder, other than this process,
+// those that started it and those that have ended (zombies). Only Linux says what others use;
+// elsewhere it finds none.
 func processesOf(dir string) ([]process, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -38,8 +38,9 @@ func processesOf(dir string) ([]process, error) {
 	return all, nil
 }
 
-// hasToDo reports whether a process's environment or working directory names a
-// folder.
+// hasToDo reports whether a process's environment names a folder, or its working directory,
+// executable or first argument lies in it. Game servers have no environment of the tests, and
+// one that is isolated has a working directory in a file system of its own.
 func hasToDo(process, dir string) bool {
 	environment, _ := os.ReadFile(filepath.Join(process, "environ")) // another user's cannot be read
 	for value := range bytes.SplitSeq(environment, []byte{0}) {
@@ -48,8 +49,16 @@ func hasToDo(process, dir string) bool {
 			return true
 		}
 	}
-	here, _ := os.Readlink(filepath.Join(process, "cwd"))
-	return isBelow(here, dir)
+	for _, link := range []string{"cwd", "exe"} {
+		path, _ := os.Readlink(filepath.Join(process, link))
+		if isBelow(strings.TrimSuffix(path, " (deleted)"), dir) {
+			return true
+		}
+	}
+	command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+	name, rest, _ := bytes.Cut(command, []byte{0}) // the first is the program's name
+	first, _, _ := bytes.Cut(rest, []byte{0})
+	return isBelow(string(name), dir) || isBelow(string(first), dir)
 }
 
 func isBelow(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
