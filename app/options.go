@@ -266,16 +266,11 @@ func (o *Options) briefest() string {
 
 // validate returns an error in the terms of the command line.
 func (o *Options) validate() error {
-	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
-	case err != nil:
-		return fmt.Errorf("listen: %q is no HOST:PORT", o.Listen)
 	case !arn.ValidRegion(o.Region):
 		return fmt.Errorf("region: %q does not look like us-east-1; AWS's game server SDKs would refuse its ARNs", o.Region)
 	case !arn.ValidAccount(o.Account):
 		return fmt.Errorf("account: %q does not have 12 digits", o.Account)
-	case (o.TLSCert == "") != (o.TLSKey == ""):
-		return fmt.Errorf("tls-cert and tls-key: give both or none")
 	case o.Prices.Check() != nil:
 		return fmt.Errorf("prices: %w", o.Prices.Check())
 	case o.Audit.Retention < 0:
@@ -284,42 +279,46 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%s: at least %v", o.briefest(), minRetention)
 	case o.AuditSink != "" && o.Audit.Level == audit.Off:
 		return fmt.Errorf("audit-sink: nothing is recorded with --audit off; leave one of them out")
-	case o.TLSSelfSigned && o.TLSCert != "":
-		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
-	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":
-		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
 	case o.MaxStreams < 0:
 		return fmt.Errorf("max-streams: %d is not above 0", o.MaxStreams)
 	case o.Demo != nil && o.Host != nil && o.Host.Exec != nil:
 		return fmt.Errorf("demo: the host of this process runs another program")
-	case o.AcceptAny && !loopback(host):
-		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
 	}
-	if !loopback(host) && !o.hasTLS() && !o.InsecurePlainHTTP {
-		return fmt.Errorf("listen: other machines reach %s, and plain HTTP would show keys and tokens to their network: give --tls-cert and --tls-key, or --tls self-signed; where a proxy before the server speaks TLS, or the network is trusted, say --insecure-plain-http", o.Listen)
-	}
-	if _, _, err := net.SplitHostPort(o.MetricsListen); err != nil && o.MetricsListen != "" {
-		return fmt.Errorf("metrics-listen: %q is no HOST:PORT", o.MetricsListen)
-	}
-	if err := o.validateOIDC(); err != nil {
-		return err
-	}
-	if err := o.validateRegions(); err != nil {
-		return err
-	}
-	if err := o.validateLimits(); err != nil {
-		return err
-	}
-	if err := o.validateStore(); err != nil {
-		return err
-	}
-	if err := o.validateEventsArchive(); err != nil {
-		return err
+	for _, validate := range []func() error{
+		o.validateListener, o.validateOIDC, o.validateRegions, o.validateLimits, o.validateStore, o.validateEventsArchive,
+	} {
+		if err := validate(); err != nil {
+			return err
+		}
 	}
 	if err := remote.Check(o.Remotes, o.remoteFrom()); err != nil {
 		return err
 	}
 	return o.validatePublicURL()
+}
+
+// validateListener checks the options that say where and how the server listens, and who may
+// call it there without a key.
+func (o *Options) validateListener() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("listen: %q is no HOST:PORT", o.Listen)
+	case (o.TLSCert == "") != (o.TLSKey == ""):
+		return fmt.Errorf("tls-cert and tls-key: give both or none")
+	case o.TLSSelfSigned && o.TLSCert != "":
+		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
+	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":
+		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
+	case o.AcceptAny && !loopback(host):
+		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
+	case !loopback(host) && !o.hasTLS() && !o.InsecurePlainHTTP:
+		return fmt.Errorf("listen: other machines reach %s, and plain HTTP would show keys and tokens to their network: give --tls-cert and --tls-key, or --tls self-signed; where a proxy before the server speaks TLS, or the network is trusted, say --insecure-plain-http", o.Listen)
+	}
+	if _, _, err := net.SplitHostPort(o.MetricsListen); err != nil && o.MetricsListen != "" {
+		return fmt.Errorf("metrics-listen: %q is no HOST:PORT", o.MetricsListen)
+	}
+	return nil
 }
 
 // hasTLS reports whether the listener refuses plain HTTP.
