@@ -41,6 +41,23 @@ func Width(out io.Writer, usual int) int {
 	return usual
 }
 
+// Wrap divides text into lines of at most width columns, where words allow that.
+func Wrap(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
 // On reports whether text gets colors.
 func (s Style) On() bool { return s.on }
 

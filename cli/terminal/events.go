@@ -6,19 +6,45 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/style"
+	"github.com/musterhq/muster/internal/plain"
 )
 
-// Events prints events as lines, or as JSON lines.
+// Events prints events as lines, or as JSON lines. On a terminal a line that is too long is
+// wrapped.
 func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
 	return t.Client.Events(ctx, q, func(e client.Event) error {
-		return t.Report(e, "%s", eventLine(e))
+		if t.JSON {
+			return WriteJSON(t.Out, e)
+		}
+		for _, line := range eventLines(e, t.Width) {
+			if err := t.line(line); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// eventLine formats an event as one line; the resources that it concerns are ordered
-// from fleet to player session.
-func eventLine(e client.Event) string {
-	parts := []string{fmt.Sprintf("%6d  %s  %-34s", e.Seq, e.Time.Local().Format("15:04:05.000"), e.Code)}
+// eventLines formats an event as one line, or if that is longer than width, which is 0 for no
+// limit, as several, of which the others are below the code.
+func eventLines(e client.Event, width int) []string {
+	when, what := fmt.Sprintf("%6d  %s  ", e.Seq, e.Time.Local().Format("15:04:05.000")), eventText(e)
+	if whole := when + what; width == 0 || columns(whole) <= width {
+		return []string{whole}
+	}
+	lines := style.Wrap(plain.Line(what), max(width-columns(when), narrowest))
+	for n := range lines {
+		lines[n] = when + lines[n]
+		when = strings.Repeat(" ", columns(when))
+	}
+	return lines
+}
+
+// eventText returns the code of an event and what else there is to say; the resources that it
+// concerns are ordered from fleet to player session.
+func eventText(e client.Event) string {
+	parts := []string{fmt.Sprintf("%-34s", e.Code)}
 	for _, p := range []struct{ name, value string }{
 		{"fleet", e.FleetID}, {"compute", e.ComputeName}, {"process", e.ProcessID},
 		{"session", shortID(e.GameSessionID)}, {"player", e.PlayerSessionID},

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/style"
@@ -23,6 +24,7 @@ type Terminal struct {
 	Out    io.Writer
 	JSON   bool          // print JSON instead of a table
 	Watch  time.Duration // interval at which to print again until ctx ends; 0 prints once
+	Width  int           // columns of the terminal, to which lines are wrapped; 0: there is none, and lines stay whole
 	Colors io.Writer     // the terminal, if tables have colors; nil: they go to Out
 	Screen io.Writer     // where the output before is erased with Watch; nil erases nothing
 }
@@ -110,41 +112,91 @@ func (t *Terminal) print(data table) error {
 	return t.writeTable(data.Table)
 }
 
-// writeTable writes a table, in colors if the terminal has them.
+// writeTable writes a table, in colors if the terminal has them, and no wider than the terminal
+// if it is the last column that is too wide.
 func (t *Terminal) writeTable(of Table) error {
-	if t.Colors == nil {
+	if t.Colors == nil && t.Width == 0 {
 		return of.Write(t.Out)
 	}
 	var text strings.Builder
 	if err := of.Write(&text); err != nil {
 		return err
 	}
-	_, err := io.WriteString(t.Colors, colored(text.String(), style.Of(t.Colors)))
-	return err
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	below := of.wrap(lines, t.Width)
+	out, s := t.Out, style.Style{}
+	if t.Colors != nil {
+		out, s = t.Colors, style.Of(t.Colors)
+	}
+	for n, line := range colored(lines, s) {
+		for _, line := range append([]string{line}, below[n]...) {
+			if _, err := io.WriteString(out, line+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// colored returns a table with its head in bold and its statuses in their colors.
-func colored(table string, s style.Style) string {
-	head, rows, _ := strings.Cut(table, "\n")
+// narrowest is how many columns text is wrapped to at least.
+const narrowest = 30
+
+// wrap shortens the lines of a table that are longer than width because of text in their last
+// cell, and returns the lines that follow each. The text goes on in its column, or where that is
+// too narrow it is below the row.
+func (t Table) wrap(lines []string, width int) (below [][]string) {
+	below = make([][]string, len(lines))
+	for n, row := range t.Rows {
+		line := lines[n+1] // the first is the head
+		if width == 0 || len(row) == 0 || columns(line) <= width {
+			continue
+		}
+		last := plain.Line(row[len(row)-1])
+		if columns(last) <= narrowest {
+			continue
+		}
+		front := strings.TrimSuffix(line, last)
+		if at := columns(front); width-at >= narrowest {
+			parts := style.Wrap(last, width-at)
+			lines[n+1] = front + parts[0]
+			for _, part := range parts[1:] {
+				below[n+1] = append(below[n+1], strings.Repeat(" ", at)+part)
+			}
+			continue
+		}
+		lines[n+1] = strings.TrimRight(front, " ")
+		const indent = "    "
+		for _, part := range style.Wrap(last, max(width-len(indent), narrowest)) {
+			below[n+1] = append(below[n+1], indent+part)
+		}
+	}
+	return below
+}
+
+// columns returns how wide text is.
+func columns(text string) int { return utf8.RuneCountInString(text) }
+
+// colored returns the lines of a table with its head in bold and its statuses in their colors.
+func colored(lines []string, s style.Style) []string {
+	head := lines[0]
 	column := -1
 	for _, name := range []string{"STATUS", "STATE"} {
 		if at := strings.Index(head, name); at >= 0 && column < 0 {
-			column = len([]rune(head[:at]))
+			column = columns(head[:at])
 		}
 	}
-	var b strings.Builder
-	b.WriteString(s.Bold(head) + "\n")
-	for line := range strings.Lines(rows) {
+	all := []string{s.Bold(head)}
+	for _, line := range lines[1:] {
 		if cells := []rune(line); column >= 0 && column < len(cells) {
-			status, rest, _ := strings.Cut(strings.TrimSuffix(string(cells[column:]), "\n"), "  ")
+			status, rest, _ := strings.Cut(string(cells[column:]), "  ")
 			if rest != "" {
 				rest = "  " + rest
 			}
-			line = string(cells[:column]) + s.Status(status) + rest + "\n"
+			line = string(cells[:column]) + s.Status(status) + rest
 		}
-		b.WriteString(line)
+		all = append(all, line)
 	}
-	return b.String()
+	return all
 }
 
 // all calls a paginated operation until the last page; page takes each response and

@@ -164,7 +164,7 @@ func (p Page) rows(b *strings.Builder, rows []row, least int) {
 	}
 	indent := strings.Repeat(" ", left+4)
 	for _, r := range rows {
-		lines := wrap(r.right, max(p.Width-len(indent), 30))
+		lines := style.Wrap(r.right, max(p.Width-len(indent), 30))
 		b.WriteString("  " + p.Style.Name(r.left))
 		if len(r.left) > left {
 			b.WriteString("\n" + indent)
@@ -190,24 +190,7 @@ func (p Page) detail(b *strings.Builder, text string) {
 }
 
 func (p Page) paragraph(b *strings.Builder, text, indent string) {
-	for _, line := range wrap(text, p.Width-len(indent)) {
+	for _, line := range style.Wrap(text, p.Width-len(indent)) {
 		b.WriteString(indent + line + "\n")
 	}
-}
-
-// wrap divides text into lines of at most width columns, where words allow that.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len([]rune(line))+1+len([]rune(word)) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
 }

@@ -25,7 +25,7 @@ type lookFlags struct {
 // ProvideTerminal is called by kong for commands whose Run takes a Terminal.
 func (f *lookFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
 	c, err := f.ProvideClient()
-	view := &terminal.Terminal{Client: c, Out: t.out, JSON: f.json()}
+	view := &terminal.Terminal{Client: c, Out: t.out, JSON: f.json(), Width: style.Width(t.screen, 0)}
 	if s := style.Of(t.screen); s.On() {
 		view.Colors = t.screen
 	}
@@ -145,6 +145,11 @@ type eventsCommand struct {
 	Last    int    `default:"20" help:"How many old events to begin with (${default})."`
 	Fleet   string `placeholder:"FLEET" help:"Only what concerns this fleet: name, id, or a part of the id."`
 	Session string `placeholder:"ARN" help:"Only what concerns this game session."`
+}
+
+// Help is called by kong.
+func (c *eventsCommand) Help() string {
+	return "On a terminal an event that is too long for a line is wrapped. In a pipe or a file each event is one line, of any length; 'cut -c 1-120' cuts them."
 }
 
 // Run shows the event log.
