@@ -13,6 +13,8 @@ const (
 	followAgain = 2 * time.Second        // until another attempt, after a failed one
 
 	catchUpTimeout = 10 * time.Second // for one reading of changes
+
+	tablesMade = 30 * time.Second // until then servers that started together may have no tables
 )
 
 // follower keeps the head like the durable state while another node owns the cell, so that
@@ -21,13 +23,15 @@ type follower struct {
 	store  *Store
 	cancel context.CancelFunc
 	done   chan struct{} // closed when nothing is read any more
-	turn   sync.Mutex    // held while the database is read and the head changed
+	begun  time.Time
+	turn   sync.Mutex // held while the database is read and the head changed
 
 	// The store's mu guards these.
 	state State     // that the head has; only who has the turn changes it
 	warm  bool      // the head has a state
 	fresh time.Time // when it was the durable one
 	err   error     // why it is not, if the last attempt failed
+	told  bool      // that there are difficulties
 }
 
 // Standby tells how ready a standby is to take over.
@@ -39,6 +43,10 @@ type Standby struct {
 
 // ErrCold reports that a standby has not read the state.
 var ErrCold = errors.New("the state has not been read yet")
+
+// errTables reports that an owner of this release has not made the tables of the database, or
+// not yet, as when several servers are started for the first time.
+var errTables = errors.New("the tables of the database are not those of this release")
 
 // Follow keeps the state in memory, and up to date, until ctx ends, Open needs it, or the
 // store is closed. Other nodes may own the cell. If the database cannot tell what
@@ -76,7 +84,7 @@ func (s *Store) beginFollowing(cancel context.CancelFunc) *follower {
 	if s.phase != phaseNew || s.followed != nil {
 		return nil
 	}
-	s.followed = &follower{store: s, cancel: cancel, done: make(chan struct{}), err: ErrCold}
+	s.followed = &follower{store: s, cancel: cancel, done: make(chan struct{}), begun: time.Now(), err: ErrCold}
 	return s.followed
 }
 
@@ -111,13 +119,16 @@ func (s *Store) Standby() Standby {
 func (f *follower) note(err error) {
 	s := f.store
 	s.mu.Lock()
-	before, seq := f.err, f.state.Fence.Seq
-	f.err = err
+	before, told, seq := f.err, f.told, f.state.Fence.Seq
+	waits := errors.Is(err, errTables) && time.Since(f.begun) < tablesMade
+	f.err, f.told = err, err != nil && !waits
 	s.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
 		s.log.Info("the state is in memory, ready to take over", "seq", seq)
-	case err != nil && (before == nil || errors.Is(before, ErrCold)):
+	case waits && errors.Is(before, ErrCold):
+		s.log.Info("the database does not have all tables of this release yet; the state is read when its owner has made them")
+	case err != nil && !waits && !told:
 		s.log.Warn("the state in memory does not follow the owner's; taking over would take longer", "error", err)
 	}
 }
@@ -161,7 +172,7 @@ func (f *follower) connection(ctx context.Context) (DB, error) {
 	if db := prepared(); db != nil {
 		return db, nil
 	}
-	return nil, errors.New("the tables of the database are not those of this release")
+	return nil, errTables
 }
 
 // readAll reads the whole state.

@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -210,5 +214,26 @@ func TestFollow(t *testing.T) {
 			t.Error("the former owner writes")
 		}
 		owner = next
+	}
+}
+
+// TestFollow_Unmade: a server that is started together with the first owner of a database waits
+// for its tables, which is no reason for a warning.
+func TestFollow_Unmade(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	cell := pgtest.Cell(t, url)
+	out, in := io.Pipe()
+	lines := bufio.NewScanner(out)
+	next := newLoggedBook(t, url, cell, slog.New(slog.NewTextHandler(in, nil)))
+	t.Cleanup(func() { out.Close() }) // before the store is closed
+	go next.Follow(t.Context())
+	for n, want := range []string{"when its owner has made them", "ready to take over"} {
+		if !lines.Scan() || !strings.Contains(lines.Text(), "level=INFO") || !strings.Contains(lines.Text(), want) {
+			t.Fatalf("the log says %q, want %q", lines.Text(), want)
+		}
+		if n == 0 {
+			openBook(t, url, cell)
+		}
 	}
 }

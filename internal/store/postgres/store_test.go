@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -41,7 +42,13 @@ func openBook(t *testing.T, url, cell string) *book {
 // newBook returns a book that is not open.
 func newBook(t *testing.T, url, cell string) *book {
 	t.Helper()
-	b := &book{Store: store.New(store.Options{Driver: postgres.New(url), Cell: cell})}
+	return newLoggedBook(t, url, cell, nil)
+}
+
+// newLoggedBook is newBook with a logger.
+func newLoggedBook(t *testing.T, url, cell string, log *slog.Logger) *book {
+	t.Helper()
+	b := &book{Store: store.New(store.Options{Driver: postgres.New(url), Cell: cell, Logger: log})}
 	b.words = store.NewTable(b.Store, store.TableSpec[word]{Name: "word", Key: func(w *word) string { return w.Text }})
 	b.add = store.NewCommand(b.Store, "add", func(tx *store.Tx, text string) (uint64, error) {
 		b.words.Put(tx, &word{text})
