@@ -33,12 +33,26 @@ func eventLines(e client.Event, width int) []string {
 	if whole := when + what; width == 0 || columns(whole) <= width {
 		return []string{whole}
 	}
-	lines := style.Wrap(plain.Line(what), max(width-columns(when), narrowest))
+	room := max(width-columns(when), narrowest)
+	lines := style.Wrap(divided(plain.Line(what), room), room)
 	for n := range lines {
 		lines[n] = when + lines[n]
 		when = strings.Repeat(" ", columns(when))
 	}
 	return lines
+}
+
+// divided returns text with spaces in the words that are longer than width.
+func divided(text string, width int) string {
+	var words []string
+	for word := range strings.FieldsSeq(text) {
+		letters := []rune(word)
+		for ; len(letters) > width; letters = letters[width:] {
+			words = append(words, string(letters[:width]))
+		}
+		words = append(words, string(letters))
+	}
+	return strings.Join(words, " ")
 }
 
 // eventText returns the code of an event and what else there is to say; the resources that it

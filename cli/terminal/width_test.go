@@ -33,6 +33,12 @@ func TestEventLines(t *testing.T) {
 			t.Errorf("%d columns: %s", width, diff)
 		}
 	}
+	e.Principal = "process/fleet-1|" + strings.Repeat("x", 200)
+	for _, line := range eventLines(e, 80) {
+		if columns(line) > 80 {
+			t.Errorf("%q does not fit", line)
+		}
+	}
 }
 
 // Text in the last column goes on in that column, or below the row where it is too narrow.
