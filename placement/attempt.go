@@ -232,6 +232,9 @@ func (w *away) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then v
 		if x.Refusal != nil {
 			why = x.Refusal.Message
 		}
+		if a.Status == Ending {
+			why += "; any game session there with token " + a.Token + " is ended"
+		}
 		if then == failedAt {
 			p.failed(a.Place)
 			if x.Refusal != nil {

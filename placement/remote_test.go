@@ -25,8 +25,14 @@ import (
 // remotes, in this order.
 func withFar(t *testing.T, f func(c *cell, here *fleet.Fleet, q Queue), remotes ...*far) {
 	t.Helper()
+	withFarOn(t, store.NewMemory(), f, remotes...)
+}
+
+// withFarOn is like withFar, on a driver.
+func withFarOn(t *testing.T, driver store.Driver, f func(c *cell, here *fleet.Fleet, q Queue), remotes ...*far) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCell(t, store.NewMemory(), Options{Remotes: all(remotes)})
+		c := newCell(t, driver, Options{Remotes: all(remotes)})
 		c.run()
 		defer c.Close()
 		f(c, c.fleet(fleet.CreateInput{Locations: []string{"custom-here"}, Cost: "1"}), c.queueTo(remotes))

@@ -1,22 +1,34 @@
 package placement
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
 
 // withFault runs f with a remote that comes first in a queue, and a free process here.
 func withFault(t *testing.T, r *far, f func(c *cell, here *fleet.Fleet)) {
 	t.Helper()
+	withFaultOn(t, store.NewMemory(), r, f)
+}
+
+// withFaultOn is like withFault, on a driver.
+func withFaultOn(t *testing.T, driver store.Driver, r *far, f func(c *cell, here *fleet.Fleet)) {
+	t.Helper()
 	r.survives = true
-	withFar(t, func(c *cell, here *fleet.Fleet, q Queue) {
+	withFarOn(t, driver, func(c *cell, here *fleet.Fleet, q Queue) {
 		q.Destinations = append(q.Destinations, c.fleetARN(here))
 		q.Priority = []Criterion{ByDestination}
 		q.Timeout = 10 * time.Minute
@@ -180,5 +192,106 @@ func TestRemoteSession(t *testing.T) {
 	}
 	if (RemoteSession{}).ended() {
 		t.Error("no game session has ended")
+	}
+}
+
+// fragile is a driver on which a commit can fail.
+type fragile struct {
+	*store.Memory
+	fails atomic.Pointer[func() error] // of the next commit; nil: it succeeds
+}
+
+// Open implements store.Driver.
+func (f *fragile) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := f.Memory.Open(ctx, cell, schema)
+	return fragileDB{db, f}, err
+}
+
+type fragileDB struct {
+	store.DB
+	*fragile
+}
+
+// Commit implements store.DB.
+func (db fragileDB) Commit(ctx context.Context, b *store.Batch) error {
+	if fails := db.fails.Swap(nil); fails != nil {
+		return (*fails)()
+	}
+	return db.DB.Commit(ctx, b)
+}
+
+// A remote has created a game session, but its answer does not become durable, and then it cannot
+// be reached. That nothing was sent then says nothing about the request before it: the game session
+// is used, or ended.
+func TestRemote_AnswerNotDurable(t *testing.T) {
+	for name, test := range map[string]struct {
+		away time.Duration
+		at   func(here *fleet.Fleet) string
+		live int
+	}{
+		"back soon":     {longestSilence / 2, func(*fleet.Fleet) string { return "fleet-r" }, 1},
+		"away for long": {2 * longestSilence, func(here *fleet.Fleet) string { return here.ID }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, driver := newFar("r", 1, 1), &fragile{Memory: store.NewMemory()}
+			withFaultOn(t, driver, r, func(c *cell, here *fleet.Fleet) {
+				lost := false
+				fails := func() error {
+					r.set(func() { r.cut, lost = true, len(r.sessions) == 1 })
+					return errors.New("the disk is full")
+				}
+				r.set(func() {
+					r.mute = func(what string) bool {
+						if what == "Create" && !lost {
+							driver.fails.Store(&fails) // of the commit of its answer
+						}
+						return false
+					}
+				})
+				c.begin("p")
+				celltest.Pass(test.away)
+				r.set(func() { r.cut = false })
+				celltest.Pass(lateness + 2*time.Minute)
+				if !lost {
+					t.Fatal("the commit that failed is not that of the answer")
+				}
+				c.isAt("p", test.at(here))
+				if n := len(r.live()); n != test.live {
+					t.Errorf("%d game sessions are live at the remote, want %d", n, test.live)
+				}
+			})
+		})
+	}
+}
+
+// What is recorded of a placement that goes elsewhere names the token of the game session that there
+// may be, and only then.
+func TestRemote_GivenUp(t *testing.T) {
+	for _, doubt := range []bool{false, true} {
+		r := newFar("r", 1, 1)
+		withFault(t, r, func(c *cell, here *fleet.Fleet) {
+			r.set(func() {
+				r.mute = func(what string) bool { return doubt && what != "Survey" }
+				r.denies = func(*Request) *Refusal {
+					if doubt {
+						return nil
+					}
+					return &Refusal{Kind: Full, Message: "FleetCapacityExceededException: no process"}
+				}
+			})
+			c.begin("p")
+			celltest.Pass(longestSilence + 15*time.Second)
+			c.isAt("p", here.ID)
+			token := ""
+			for _, g := range r.live() {
+				token = g.token
+			}
+			retried := c.Recorded(event.PlacementRetried)
+			if len(retried) != 1 || strings.Contains(retried[0].Message, "any game session there with token "+token+" is ended") != doubt {
+				t.Errorf("there may be a game session: %v, with token %q; recorded is %+v", doubt, token, retried)
+			}
+			r.set(func() { r.mute = nil })
+			celltest.Pass(lateness + 2*time.Minute)
+		})
 	}
 }

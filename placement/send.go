@@ -61,7 +61,7 @@ type errand struct {
 	since   time.Time // when the remote was first silent, of those
 	looks   int       // at the game session, in a row
 	denied  int       // times that an ACTIVE game session refused all players
-	doubt   bool      // a request to create the game session had no answer
+	doubt   bool      // there may be a game session: a request to create it had no answer, or one that may not be durable
 	unsure  bool      // slots may have been reserved that are not in placed
 	placed  []Placed
 	session RemoteSession // as last seen
@@ -278,6 +278,7 @@ func (w *away) create(ctx context.Context, r Remote, a Attempt, e *errand) (x An
 	switch {
 	case err == nil:
 		e.session, e.unsure = made, e.doubt
+		e.doubt = true // until the row has it
 		return Answer{Session: made}, true, nil
 	case no == nil:
 		e.doubt = true
