@@ -33,6 +33,7 @@ type network struct {
 	sites []*site
 	paths map[[2]*site]*path
 	traps []*blackout
+	holds []*hold
 }
 
 // site is a place of the network. The first one is this process itself.
@@ -63,6 +64,13 @@ type blackout struct {
 	operation string
 	carried   bool // the request arrives, and its answer is lost; otherwise nothing arrives
 	sprung    chan struct{}
+}
+
+// hold loses requests for an operation. The kernel of their sender sends them again and again, and so
+// they arrive after its end, even if the sender itself has given up since.
+type hold struct {
+	from, to  *site
+	operation string
 }
 
 // newNetwork returns a network with this process as its only site. It skips the test where there
@@ -259,7 +267,7 @@ func (n *network) route(from *site, address netip.Addr, data []byte) {
 	}
 	to := n.sites[i]
 	p := n.paths[[2]*site{from, to}]
-	if p.cut || n.springs(from, to, data) || rand.Float64() < p.loss {
+	if p.cut || n.springs(from, to, data) || n.held(from, to, data) || rand.Float64() < p.loss {
 		return
 	}
 	select {
@@ -272,7 +280,7 @@ func (n *network) route(from *site, address netip.Addr, data []byte) {
 // whether the packet is lost. n.mu must be held.
 func (n *network) springs(from, to *site, data []byte) bool {
 	for i, b := range n.traps {
-		if b.from != from || b.to != to || !bytes.Contains(data, []byte("/operation/"+b.operation+" HTTP/1.1")) {
+		if b.from != from || b.to != to || !asks(data, b.operation) {
 			continue
 		}
 		n.traps = slices.Delete(n.traps, i, i+1)
@@ -282,6 +290,32 @@ func (n *network) springs(from, to *site, data []byte) bool {
 		return !b.carried
 	}
 	return false
+}
+
+// hold begins to hold requests for an operation between two sites back.
+func (n *network) hold(from, to *site, operation string) *hold {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := &hold{from: from, to: to, operation: operation}
+	n.holds = append(n.holds, h)
+	return h
+}
+
+// release ends a hold.
+func (n *network) release(h *hold) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.holds = slices.DeleteFunc(n.holds, func(other *hold) bool { return other == h })
+}
+
+// held reports whether a packet has a request that is held back. n.mu must be held.
+func (n *network) held(from, to *site, data []byte) bool {
+	return slices.ContainsFunc(n.holds, func(h *hold) bool { return h.from == from && h.to == to && asks(data, h.operation) })
+}
+
+// asks reports whether a packet has the beginning of a request for an operation.
+func asks(data []byte, operation string) bool {
+	return bytes.Contains(data, []byte("/operation/"+operation+" HTTP/1.1"))
 }
 
 // deliver delivers packets in their order, until the process ends.

@@ -24,6 +24,7 @@ type realm struct {
 	region, account string
 	url             string
 	client          *gamelift.Client
+	admin           client.Client // of its own API
 	place           *node.Place
 	config          remote.Config // as other Musters are told of it
 }

@@ -1,10 +1,12 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
@@ -30,7 +33,8 @@ var killsFor = flag.Duration("for", 0, "how long TestRemotes_History kills, and 
 
 // TestRemotes_History places from several clients at once, some of whom change their minds,
 // while either side is killed, and checks by the history of what all saw that each placement is
-// in one order of events for everybody: it is never lost, and has one game session or none.
+// in one order of events for everybody: it is never lost, and has one game session or none. Only
+// a game session that was given up may be live besides, for a while.
 func TestRemotes_History(t *testing.T) {
 	node.Path(t)
 	there := newMortal(t, "eu-west-1", "222222222222")
@@ -59,7 +63,7 @@ func TestRemotes_History(t *testing.T) {
 // run lets clients place while something is disturbed again and again, for as long as disturb
 // returns true, and checks the history. disturb gets the number of the disturbance, from 0.
 func (s *saga) run(disturb func(ctx context.Context, n int) bool) {
-	t, there := s.T, s.there
+	t := s.T
 	ctx, end := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	for i := range 4 {
@@ -75,22 +79,44 @@ func (s *saga) run(disturb func(ctx context.Context, n int) bool) {
 	}
 	end()
 	clients.Wait()
-	s.settle()
-	result := porcupine.CheckOperationsTimeout(placements(), s.history, time.Minute)
-	remote := 0
-	for _, op := range s.history {
-		if saw, ok := op.Output.(seen); ok && op.Input.(request).what == "settled" && strings.Contains(strings.Join(saw.live, ""), there.place.FleetID) {
-			remote++
-		}
-	}
-	t.Logf("disturbed %d times; %d placements, of which %d are at the remote; %d operations: %s", disturbed, s.started.Load(), remote, len(s.history), result)
-	if result != porcupine.Ok {
-		t.Error("the history is not that of placements with one game session each")
-		s.show()
-	}
-	if remote == 0 {
+	result, saw := s.judge()
+	t.Logf("disturbed %d times; %d placements, of which %d are at the remote; %d attempts were given up, and %d placements were seen with two game sessions; %d operations: %s",
+		disturbed, s.started.Load(), saw.remote, saw.givenUp, saw.two, len(s.history), result)
+	if saw.remote == 0 {
 		t.Error("no placement is at the remote: the test does not test it")
 	}
+}
+
+// tally counts what is in a history.
+type tally struct {
+	remote  int // placements that are at the remote in the end
+	givenUp int // attempts
+	two     int // placements that were seen with more than one game session
+}
+
+// judge waits until all has settled, and checks the history.
+func (s *saga) judge() (porcupine.CheckResult, tally) {
+	s.settle()
+	lost := s.givenUp()
+	s.history = append(s.history, lost...)
+	saw := tally{givenUp: len(lost)}
+	two := map[string]bool{}
+	for _, op := range s.history {
+		in, out := op.Input.(request), op.Output.(seen)
+		if in.what == "settled" && strings.Contains(strings.Join(out.live, ""), s.there.place.FleetID) {
+			saw.remote++
+		}
+		if len(out.live) > 1 {
+			two[in.id] = true
+		}
+	}
+	saw.two = len(two)
+	result := porcupine.CheckOperationsTimeout(placements(), s.history, time.Minute)
+	if result != porcupine.Ok {
+		s.Error("the history is not that of placements with one game session each")
+		s.show()
+	}
+	return result, saw
 }
 
 // show logs the histories of placements that are not as they should be.
@@ -100,6 +126,7 @@ func (s *saga) show() {
 		if porcupine.CheckOperationsTimeout(model, part, 10*time.Second) == porcupine.Ok {
 			continue
 		}
+		slices.SortStableFunc(part, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 		last := ""
 		for _, op := range part {
 			if what := model.DescribeOperation(op.Input, op.Output); what != last {
@@ -140,15 +167,19 @@ type request struct{ id, what string }
 type seen struct {
 	status  types.GameSessionPlacementState // "" if there is no such placement
 	session string                          // if it is FULFILLED
+	token   string                          // of a game session that was given up
 	live    []string                        // its game sessions, of "live" and "settled"
 	unknown bool                            // there was no answer
 }
 
+// now returns the time by the clock that events have.
+func (s *saga) now() time.Duration { return time.Now().Round(0).Sub(s.begun) }
+
 // do records an operation.
 func (s *saga) do(client int, in request, act func() seen) seen {
-	called := time.Since(s.begun)
+	called := s.now()
 	out := act()
-	returned := time.Since(s.begun)
+	returned := s.now()
 	if out.unknown {
 		returned = 24 * time.Hour // it may take effect at any later time, or never
 	}
@@ -164,15 +195,7 @@ func (s *saga) client(ctx context.Context, i int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		s.server(ctx, places[rand.IntN(len(places))]) // for this placement, wherever it gets to
 		id := fmt.Sprintf("p-%d-%d", i, n)
-		s.started.Add(1)
-		out := s.do(i, request{id, "start"}, func() seen {
-			_, err := s.home.client.StartGameSessionPlacement(s.Context(), &gamelift.StartGameSessionPlacementInput{
-				GameSessionQueueName: aws.String("q"), PlacementId: &id, GameSessionName: &id, MaximumPlayerSessionCount: aws.Int32(4),
-				DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ann")}},
-			})
-			return seen{unknown: err != nil}
-		})
-		if out.unknown {
+		if s.begin(i, id).unknown {
 			continue
 		}
 		if n%4 == 3 {
@@ -185,15 +208,36 @@ func (s *saga) client(ctx context.Context, i int) {
 	}
 }
 
+// begin starts a placement for ann.
+func (s *saga) begin(client int, id string) seen {
+	s.started.Add(1)
+	return s.do(client, request{id, "start"}, func() seen {
+		_, err := s.home.client.StartGameSessionPlacement(s.Context(), &gamelift.StartGameSessionPlacementInput{
+			GameSessionQueueName: aws.String("q"), PlacementId: &id, GameSessionName: &id, MaximumPlayerSessionCount: aws.Int32(4),
+			DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ann")}},
+		})
+		return seen{unknown: err != nil}
+	})
+}
+
 // server starts a game server at a place whose Muster may be away.
 func (s *saga) server(ctx context.Context, place *node.Place) {
 	for ctx.Err() == nil {
 		server, err := gameserver.Start(s.Context(), place.Options())
 		if err == nil {
 			s.Cleanup(server.Kill)
+			go s.beat(server)
 			return
 		}
 		wake.Sleep(ctx, 20*time.Millisecond)
+	}
+}
+
+// beat reports that a game server is healthy, until the test ends: without that its game session is
+// ended after three minutes.
+func (s *saga) beat(server *gameserver.Process) {
+	for wake.Sleep(s.Context(), 30*time.Second) {
+		_ = server.Heartbeat(s.Context(), gameserver.Healthy) // its Muster may be away now
 	}
 }
 
@@ -267,19 +311,48 @@ func (s *saga) settle() {
 		s.server(s.Context(), s.home.place)
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		var p seen
-		for begun := time.Now(); time.Since(begun) < time.Minute; wake.Sleep(s.Context(), 20*time.Millisecond) {
+		var p, last seen
+		for begun := time.Now(); time.Since(begun) < settling; wake.Sleep(s.Context(), 20*time.Millisecond) {
 			if p = s.describe(0, id); p.status != types.GameSessionPlacementStatePending {
 				break
 			}
 		}
-		for begun := time.Now(); time.Since(begun) < time.Minute; wake.Sleep(s.Context(), 100*time.Millisecond) {
-			if now := s.live(0, id, "live"); !now.unknown && len(now.live) == len(strings.Fields(p.session)) {
+		for begun := time.Now(); time.Since(begun) < settling; wake.Sleep(s.Context(), 100*time.Millisecond) {
+			if last = s.live(0, id, "live"); !last.unknown && slices.Equal(last.live, strings.Fields(p.session)) {
 				break
 			}
 		}
-		s.live(0, id, "settled")
+		s.do(0, request{id, "settled"}, func() seen { return last })
 	}
+}
+
+// settling bounds how long a placement takes to end, and what was given up: a remote that could not
+// be reached is asked again after up to a minute.
+const settling = 3 * time.Minute
+
+// await waits until something is so.
+func (s *saga) await(what string, so func() bool) {
+	s.Helper()
+	for begun := time.Now(); !so(); wake.Sleep(s.Context(), 10*time.Millisecond) {
+		if time.Since(begun) > settling {
+			s.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// givenUp returns, for each attempt of which home does not know whether it has a game session, an
+// operation at the moment when home let the placement go elsewhere.
+func (s *saga) givenUp() (lost []porcupine.Operation) {
+	s.Helper()
+	s.must(s.home.admin.Events(s.Context(), client.EventQuery{Last: math.MaxInt32}, func(e client.Event) error {
+		if _, rest, ok := strings.Cut(e.Message, "any game session there with token "); ok && e.Code == "PLACEMENT_RETRIED" {
+			token, _, _ := strings.Cut(rest, " ")
+			at := int64(e.Time.Sub(s.begun))
+			lost = append(lost, porcupine.Operation{Input: request{e.Resource, "give up"}, Output: seen{token: token}, Call: at, Return: at})
+		}
+		return nil
+	}))
+	return lost
 }
 
 // known is what the history of a placement says of it.
@@ -287,10 +360,13 @@ type known struct {
 	started, asked bool // asked to be stopped
 	stopped        bool
 	session        string // once it is FULFILLED
+	lost           string // tokens of game sessions that were given up, each after a space
 }
 
 // placements models each placement by itself: it is PENDING until it is CANCELLED, if it was
-// asked to be, or FULFILLED with a game session, which never changes.
+// asked to be, or FULFILLED with a game session, which never changes. It has no two live game
+// sessions, with one exception (decision 0031): one that was given up while the placement was PENDING
+// may be live besides from then on, is never the one that the players get, and has ended in the end.
 func placements() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
@@ -313,8 +389,13 @@ func placements() porcupine.Model {
 				return true, k
 			case "describe":
 				return k.described(out)
+			case "give up":
+				k.lost += " " + out.token
+				return k.started && !k.over(), k
+			case "settled":
+				return !out.unknown && k.over() && slices.Equal(out.live, strings.Fields(k.session)), k
 			}
-			return out.unknown || k.has(out.live, in.what == "settled"), k
+			return out.unknown || k.has(out.live), k
 		},
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) },
 	}
@@ -336,18 +417,24 @@ func (k known) described(out seen) (bool, known) {
 		k.stopped = true
 		return ok, k
 	case types.GameSessionPlacementStateFulfilled:
-		ok := !k.stopped && out.session != "" && (k.session == "" || k.session == out.session)
+		ok := !k.stopped && out.session != "" && (k.session == "" || k.session == out.session) && !k.lose(out.session)
 		k.session = out.session
 		return ok, k
 	}
 	return false, k
 }
 
-// has returns whether a placement can have some live game sessions: at most one, which is its
-// own once it is FULFILLED. Settled, it has that, or none if it was stopped.
-func (k known) has(live []string, settled bool) bool {
-	if settled {
-		return slices.Equal(live, strings.Fields(k.session))
-	}
+// over returns whether a placement has ended.
+func (k known) over() bool { return k.stopped || k.session != "" }
+
+// lose returns whether a game session was given up. Its id ends with its token.
+func (k known) lose(session string) bool {
+	return slices.Contains(strings.Fields(k.lost), session[strings.LastIndexByte(session, '/')+1:])
+}
+
+// has returns whether a placement can have some live game sessions: at most one that was not given
+// up, which is its own once it is FULFILLED.
+func (k known) has(live []string) bool {
+	live = slices.DeleteFunc(slices.Clone(live), k.lose)
 	return len(live) <= 1 && (k.session == "" || len(live) == 0 || live[0] == k.session)
 }

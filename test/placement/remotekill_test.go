@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/node"
 )
@@ -31,6 +32,7 @@ func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	}, args...)}
 	m.process = node.Start(t, m.args...)
 	m.url = m.process.URL
+	m.admin = client.Client{Endpoint: m.url}
 	m.client = node.Client(m.url, func(o *gamelift.Options) { o.RetryMaxAttempts = 8 })
 	m.furnish(t)
 	return m

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/node"
 )
@@ -61,6 +62,7 @@ func (w *world) mortal(s *site, region, account string, more ...string) *mortal 
 	m.client = node.ClientAs(m.url, id, secret, func(o *gamelift.Options) { o.Region, o.RetryMaxAttempts = region, 8 })
 	m.furnish(w.t)
 	m.grant(w.t, id, secret)
+	m.admin = client.Client{Endpoint: m.url, Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}, Region: region}
 	w.at[m] = s
 	return m
 }
@@ -109,8 +111,37 @@ func (w *world) cutOff(s *siege, there *mortal, operation string, carried bool) 
 	s.check()
 }
 
+// TestRemotes_Late lets the requests to create a game session arrive when the placement has gone
+// elsewhere since: the game session that they create then was given up before, no player gets it, and
+// it is ended.
+func TestRemotes_Late(t *testing.T) {
+	w := newWorld(t)
+	h := &homeOf{T: t, realm: w.home.realm}
+	h.queue("q", []string{w.near.place.FleetARN, w.home.place.FleetARN}, types.PriorityTypeDestination)
+	s := &saga{homeOf: h, home: w.home, there: w.near, begun: time.Now()}
+	s.server(t.Context(), w.near.place)
+	requests := w.hold(w.at[w.home], w.at[w.near], "CreateGameSession")
+	s.begin(0, "p")
+	s.await("it is given up", func() bool { return len(s.givenUp()) > 0 })
+	s.server(t.Context(), w.home.place)
+	s.await("it is placed", func() bool { return s.describe(0, "p").status == types.GameSessionPlacementStateFulfilled })
+	w.release(requests)
+	s.await("a request arrives", func() bool {
+		s.live(0, "p", "live")
+		found, err := w.near.client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{FleetId: &w.near.place.FleetID})
+		s.must(err)
+		return len(found.GameSessions) > 0
+	})
+	result, saw := s.judge()
+	t.Logf("%d attempts were given up, and %d placements were seen with two game sessions: %s", saw.givenUp, saw.two, result)
+	if saw.givenUp != 1 || saw.remote != 0 {
+		t.Errorf("%d attempts were given up, and %d placements are at the remote", saw.givenUp, saw.remote)
+	}
+}
+
 // TestRemotes_NetworkHistory is TestRemotes_History with a network that loses all packets between
-// the two again and again, in both directions or in one.
+// the two again and again, in both directions or in one, or holds back the requests to create game
+// sessions alone.
 func TestRemotes_NetworkHistory(t *testing.T) {
 	if *partitionsFor == 0 {
 		t.Skip("it takes long: run it with -partitions 3m -v")
@@ -120,15 +151,19 @@ func TestRemotes_NetworkHistory(t *testing.T) {
 	h.queue("q", []string{w.near.place.FleetARN, w.near.other.FleetARN, w.home.place.FleetARN}, types.PriorityTypeDestination)
 	s := &saga{homeOf: h, home: w.home, there: w.near, begun: time.Now()}
 	s.run(func(ctx context.Context, n int) bool {
-		switch rand.IntN(3) {
+		lasts := time.Duration(rand.IntN(6000)) * time.Millisecond
+		switch rand.IntN(4) {
 		case 0:
 			w.between(w.at[w.home], w.at[w.near], func(p *path) { p.cut = true })
 		case 1:
 			w.between(w.at[w.home], w.at[w.near], func(p *path) { p.cut = p == w.paths[[2]*site{w.at[w.home], w.at[w.near]}] })
 		case 2:
 			w.between(w.at[w.home], w.at[w.near], func(p *path) { p.cut = p == w.paths[[2]*site{w.at[w.near], w.at[w.home]}] })
+		case 3:
+			defer w.release(w.hold(w.at[w.home], w.at[w.near], "CreateGameSession"))
+			lasts += 4 * time.Second // three requests time out meanwhile
 		}
-		wake.Sleep(ctx, time.Duration(rand.IntN(6000))*time.Millisecond)
+		wake.Sleep(ctx, lasts)
 		w.mend(w.home, w.near)
 		return time.Since(s.begun) < *partitionsFor
 	})
