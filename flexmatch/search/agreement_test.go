@@ -3,6 +3,7 @@ package search_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,49 @@ func TestPool_LeavesNoMatchBehind(t *testing.T) {
 		if p.Len() != len(waiting) {
 			t.Fatalf("seed %d: the pool holds %d tickets, not %d", seed, p.Len(), len(waiting))
 		}
+	}
+}
+
+// Each exhaustive pass forms the matches of the definition, although it searches only for
+// those with a changed ticket, whatever was added, removed and searched around before.
+func TestPool_AgreesPassAfterPass(t *testing.T) {
+	first, later := 0, 0 // matches of first passes, of later ones
+	for seed := range uint64(worlds / 3) {
+		rs, opts, tickets, r := world(t, seed)
+		p := pool.New(rs, opts, pool.Limits{})
+		var waiting []*search.Ticket
+		formed := &first
+		for step, now := range []int{20, 20, 21, 22, 22, 27, 40, 60} {
+			for _, ticket := range tickets {
+				p.Add(ticket)
+			}
+			waiting = append(waiting, tickets...)
+			want, got := search.Pass(rs, opts, waiting, second(now)), p.Pass(second(now))
+			if describe(got) != describe(want) {
+				t.Fatalf("seed %d, step %d: formed\n%s\nreference\n%s", seed, step, describe(got), describe(want))
+			}
+			if p.Rejected > 0 || p.Cut > 0 {
+				t.Fatalf("seed %d: %d matches refused, %d searches cut", seed, p.Rejected, p.Cut)
+			}
+			*formed += len(got)
+			matched := map[string]bool{}
+			for _, m := range got {
+				for _, ticket := range m.Tickets {
+					matched[ticket.ID] = true
+				}
+			}
+			waiting = slices.DeleteFunc(waiting, func(ticket *search.Ticket) bool {
+				leaves := matched[ticket.ID] || r.IntN(12) == 0
+				if leaves {
+					p.Remove(ticket.ID)
+				}
+				return leaves
+			})
+			tickets, formed = randomTickets(r, rs, r.IntN(3), 100*(step+1)), &later
+		}
+	}
+	if later < worlds/12 {
+		t.Fatalf("only %d matches after the first pass, %d in it: the worlds say little", later, first)
 	}
 }
 

@@ -13,6 +13,7 @@ type attempt struct {
 	partition *partition
 	anchor    *item
 	exact     bool // exhaustive search
+	settled   bool // there is no match without a changed ticket
 	backfill  bool // game sessions may be backfilled
 
 	looks    int    // items that the walk through the index returned
@@ -20,20 +21,21 @@ type attempt struct {
 	partial  bool   // not all candidates were gathered
 	sessions bool   // a game session is among the candidates
 	cut      bool   // some of the search was left out
+	unsure   bool   // a set may match although no placement of it was found
 }
 
 func newAttempt(w *worker, ps *pass, t *task, anchor *item) attempt {
-	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, backfill: ps.backfill}
+	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, settled: ps.settled, backfill: ps.backfill}
 }
 
 // begin starts over with the anchor alone, and limits the sets and placements to try.
 func (a *attempt) begin(sets, placements int) {
-	a.cut, a.worker.deadline.Missed = false, false
+	a.cut, a.unsure, a.worker.deadline.Missed = false, false, false
 	a.budget = newBudget(sets, placements)
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)
 	e, s := it.entry(), a.shared(0)
-	*s = shared{level: int(it.level), levels: it.levels, mask: a.columns.maskAt(&e, int(it.level)), filled: it.Held > 0,
+	*s = shared{level: int(it.level), levels: it.levels, mask: a.columns.maskAt(&e, int(it.level)), filled: it.Held > 0, changed: !a.settled || it.changed,
 		ways: a.columns.teams.with(nobody, &e), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
 }
 
@@ -84,12 +86,21 @@ func (a *attempt) grow(depth, want int) *search.Match {
 	if want == 0 {
 		return a.finish(depth)
 	}
-	var tried map[int32]bool
-	for i := range list {
-		if i > 0 && !a.reaches(a.shared(depth), list[i:], want) {
+	s, end, tried := a.shared(depth), len(list), a.tried(depth)
+	if !s.changed {
+		for end > 0 && !list[end-1].it.changed {
+			end--
+		}
+	}
+	for i := range list[:end] {
+		if i > 0 && !a.reaches(s, list[i:], want) {
 			return nil
 		}
-		if int(list[i].size) > want || tried != nil && tried[list[i].it.alike] {
+		if int(list[i].size) > want || tried.has(list[i].it.alike) {
+			continue
+		}
+		if int(list[i].size) == want && !s.changed && !list[i].it.changed && !a.sessions {
+			tried.add(list[i].it.alike)
 			continue
 		}
 		if a.budget.sets--; a.budget.sets < 0 || a.worker.deadline.Reached(a.budget.sets) {
@@ -99,15 +110,38 @@ func (a *attempt) grow(depth, want int) *search.Match {
 		if m := a.with(depth, i, want); m != nil || a.cut {
 			return m
 		}
-		if a.exact {
-			if tried == nil {
-				tried = map[int32]bool{}
-			}
-			tried[list[i].it.alike] = true
-		}
+		tried.add(list[i].it.alike)
 	}
 	return nil
 }
+
+// tried returns the empty set of what an exhaustive search has tried at a depth, by alike;
+// of another search nil.
+func (a *attempt) tried(depth int) bits {
+	if !a.exact {
+		return nil
+	}
+	m, words := a.memory, len(a.worker.pool.items)/64+1
+	for len(m.tried) <= depth {
+		m.tried = append(m.tried, nil)
+	}
+	if len(m.tried[depth]) < words {
+		m.tried[depth] = make(bits, words)
+	}
+	clear(m.tried[depth])
+	return m.tried[depth]
+}
+
+// bits is a set of small numbers. nil is the one to which nothing is added.
+type bits []uint64
+
+func (b bits) add(n int32) {
+	if b != nil {
+		b[n/64] |= 1 << (n % 64)
+	}
+}
+
+func (b bits) has(n int32) bool { return b != nil && b[n/64]>>(n%64)&1 == 1 }
 
 // with continues with the i-th candidate of a depth, which accepts has let into the list.
 func (a *attempt) with(depth, i, want int) *search.Match {
@@ -144,7 +178,7 @@ func (a *attempt) finish(depth int) *search.Match {
 	set, s := m.set[:depth+1], a.shared(depth)
 	if !s.filled {
 		for i := range m.candidates[depth] {
-			if e := &m.candidates[depth][i]; e.held > 0 && a.accepts(s, e) {
+			if e := &m.candidates[depth][i]; e.held > 0 && (s.changed || e.it.changed) && a.accepts(s, e) {
 				m.set = append(set, e.it)
 				if match := a.seat(); match != nil || a.cut {
 					return match
@@ -152,7 +186,9 @@ func (a *attempt) finish(depth int) *search.Match {
 			}
 		}
 	}
-	m.set = set
+	if m.set = set; !s.changed {
+		return nil
+	}
 	return a.seat()
 }
 
@@ -188,6 +224,7 @@ type shared struct {
 	levels  uint64
 	mask    uint64
 	filled  bool      // includes a backfill ticket
+	changed bool      // includes a changed ticket, or may match without one
 	ways    ways      // to seat all players
 	players int       // those of the game session included
 	low     []float64 // by window
@@ -252,6 +289,6 @@ func (a *attempt) join(s *shared, e *entry, out *shared) {
 		}
 	}
 	level := c.older(s.level, int(e.level))
-	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0,
+	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0, changed: s.changed || e.it.changed,
 		ways: c.teams.with(s.ways, e), players: s.players + int(e.size) + int(e.held), low: low, high: high}
 }

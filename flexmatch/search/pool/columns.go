@@ -150,6 +150,8 @@ type item struct {
 	alike     int32      // in an exhaustive pass: equal for tickets that no rule distinguishes
 	level     int32      // the level at its age
 	gone      bool
+	changed   bool // in an exhaustive pass: it is new, or other rules apply to it
+	failed    bool // in an exhaustive pass: it is in no match
 	cuts      int8 // how often a search was cut short since the ticket last changed
 
 	search.Candidate

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"math"
+	"slices"
 
 	"github.com/musterhq/muster/flexmatch/search"
 )
@@ -34,9 +35,17 @@ func (a *attempt) gather(most, players int) {
 	m.candidates[0] = out
 }
 
+// hopeless reports whether the anchor could be in no match, since each needs a changed ticket.
+func (a *attempt) hopeless(t *task) bool {
+	return !a.shared(0).changed && !slices.ContainsFunc(t.changed, func(it *item) bool {
+		e := it.entry()
+		return !it.gone && a.joins(&e)
+	})
+}
+
 // joins reports whether a match could include both the anchor and another ticket.
 func (a *attempt) joins(e *entry) bool {
-	return e.it != a.anchor && a.accepts(a.shared(0), e) && a.possible(a.anchor, e.it)
+	return e.it != a.anchor && !(a.exact && e.it.failed) && a.accepts(a.shared(0), e) && a.possible(a.anchor, e.it)
 }
 
 // gatherSessions appends game sessions that the anchor could join.

@@ -16,6 +16,7 @@ import (
 type pass struct {
 	now      time.Time
 	exact    bool      // searches are exhaustive
+	settled  bool      // exhaustive, and no match is possible without a changed ticket
 	backfill bool      // game sessions may be backfilled
 	deadline time.Time // by Limits.Clock; zero if there is none
 }
@@ -25,7 +26,8 @@ type pass struct {
 type task struct {
 	partition *partition
 	anchors   []*item
-	left      int // steps
+	changed   []*item // in an exhaustive pass: the changed ones of anchors
+	left      int     // steps
 
 	formed  []formed
 	skipped []*item // not searched around because steps or time ran out
@@ -51,7 +53,8 @@ func (p *Pool) Pass(now time.Time) []*search.Match {
 		return nil // so nothing can match
 	}
 	ps := &pass{now: now, exact: len(p.items) <= p.limits.Exact && !p.deferred}
-	p.deferred = false
+	ps.settled = ps.exact && p.settled
+	p.deferred, p.settled = false, false
 	anchors := p.anchors(ps)
 	cut := len(anchors)
 	if !ps.exact {
@@ -71,6 +74,7 @@ func (p *Pool) Pass(now time.Time) []*search.Match {
 		ps.deadline = began.Add(p.limits.Time)
 	}
 	late, _ := p.form(ps, anchors[cut:], max(left, 0)+reserve)
+	p.settled = ps.exact && !p.deferred && !p.unsure()
 	return append(matches, late...)
 }
 
@@ -105,6 +109,16 @@ func (p *Pool) passLarge(now time.Time) []*search.Match {
 	return matches
 }
 
+// unsure reports whether a search of the last pass left a set whose placements it did not
+// all try.
+func (p *Pool) unsure() bool {
+	unsure := false
+	for _, w := range p.workers {
+		unsure, w.unsure = unsure || w.unsure, false
+	}
+	return unsure
+}
+
 // form searches around anchors, in order. Backfill of low priority is tried after
 // everything else.
 func (p *Pool) form(ps *pass, anchors []*item, work int) ([]*search.Match, int) {
@@ -126,8 +140,12 @@ func (p *Pool) anchors(ps *pass) []*item {
 	if ps.exact {
 		for _, it := range p.items {
 			if !it.gone {
+				it.changed = false
 				out = append(out, it)
 			}
+		}
+		for _, it := range p.changed {
+			it.changed = true
 		}
 	} else {
 		out = slices.DeleteFunc(p.changed, func(it *item) bool { return it.gone })
@@ -180,7 +198,7 @@ func sortEntries(rs *ruleset.RuleSet, entries []entry) {
 // not use go to those that need more.
 func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Match, left int) {
 	for i, it := range anchors {
-		it.rank = int32(i)
+		it.rank, it.failed = int32(i), false
 	}
 	var all []formed
 	for left = work; len(anchors) > 0; {
@@ -229,6 +247,9 @@ func divide(anchors []*item, backfill bool, work int) []*task {
 			out = append(out, t)
 		}
 		t.anchors = append(t.anchors, it)
+		if it.changed {
+			t.changed = append(t.changed, it)
+		}
 		total++
 	}
 	for _, t := range out {

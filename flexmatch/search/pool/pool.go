@@ -52,19 +52,20 @@ type Pool struct {
 	changed    []*item // to search around in the next pass
 	expansions expansions
 	deferred   bool // the last pass left work for the next
+	settled    bool // no match is possible without one of changed: the last pass was exhaustive
 
 	workers []*worker
 	large   *large.Search // of a rule set of large matches
 
 	// Counters of the effort, for metrics.
-	Searches int // searches around a ticket
+	Searches int // searches around a ticket; one that others have settled counts too
 	Cut      int // of these, cut short by a limit
 	Rejected int // matches that the reference evaluator refused
 }
 
 // New returns an empty pool.
 func New(rs *ruleset.RuleSet, opts search.Options, limits Limits) *Pool {
-	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), items: map[string]*item{}, partitions: map[string]*partition{}}
+	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), settled: true, items: map[string]*item{}, partitions: map[string]*partition{}}
 	p.columns = columnsOf(p.rules)
 	if rs.Large {
 		p.large = large.New(p.rules)

@@ -32,9 +32,10 @@ func (a *attempt) seat() *search.Match {
 	if len(rules) > 0 && !w.judge.Keeps(set, rules, level, level) {
 		return nil
 	}
-	w.seating.Run()
+	ended := w.seating.Run()
 	a.budget.placements -= w.seating.Judged
 	if a.budget.sets -= w.seating.Skipped; !w.seating.Found {
+		a.unsure = a.unsure || ended
 		a.cut = a.cut || w.deadline.Missed || a.budget.placements <= 0 || w.seating.Exhausted()
 		return nil
 	}

@@ -16,7 +16,8 @@ type worker struct {
 	scratch  scratch
 	seen     causes // verdicts of columns not yet added to the tally
 
-	searches, cut, rejected int // of the pass
+	searches, cut, rejected int  // of the pass
+	unsure                  bool // in the pass: some set may match although the search found nothing
 }
 
 // scratch is memory that successive attempts reuse. No attempt reads what an earlier one
@@ -27,6 +28,7 @@ type scratch struct {
 	candidates [][]entry // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
 	shared     []*shared // by number of tickets in the set
+	tried      []bits    // likewise
 	members    []*search.Candidate
 	matched    []*item // the set of the match found last
 }
@@ -54,6 +56,10 @@ func (w *worker) do(ps *pass, t *task) {
 		if late = late || w.deadline.Over(); late || t.left <= 0 {
 			t.skipped = slices.DeleteFunc(t.anchors[i:], func(it *item) bool { return it.gone })
 			break
+		}
+		if ps.settled && !slices.ContainsFunc(t.changed, func(it *item) bool { return !it.gone && !it.failed }) {
+			w.searches++ // settled by those before
+			continue
 		}
 		m, cut := w.search(ps, t, anchor)
 		switch {
@@ -86,6 +92,7 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 		m = w.thorough(&a, t)
 	}
 	w.seen.into(w.judge.Tally, a.columns)
+	w.unsure = w.unsure || a.unsure || a.cut
 	if m != nil {
 		m.Rules = w.judge.Tally.Counts(w.pool.rules.Set)
 		return m, false
@@ -94,6 +101,7 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	if a.cut {
 		w.cut++
 	}
+	anchor.failed = a.exact && !a.cut && !a.unsure
 	return nil, a.cut
 }
 
@@ -119,7 +127,9 @@ func (w *worker) thorough(a *attempt, t *task) *search.Match {
 	most := limits.Candidates << cuts
 	if a.exact {
 		most = len(w.pool.items)
-		a.begin(t.left, t.left/search.Judgement)
+		if a.begin(t.left, t.left/search.Judgement); a.hopeless(t) {
+			return nil
+		}
 	} else {
 		a.begin(limits.Nodes<<cuts, 4*limits.Placements<<cuts)
 	}
