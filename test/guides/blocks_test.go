@@ -46,7 +46,7 @@ var claims = map[string][]claim{
 	"docs/configuration.md": {by("test/guides/TestConfiguration")},
 	"docs/console.md": {
 		by("test/guides/TestConsole", "aws gamelift tag-resource", "muster admin logins", "curl -s http"),
-		not(later),
+		by("test/guides/TestConsole_Accounts", "muster serve --public-url"),
 	},
 	"docs/deploying.md":       {by("test/guides/TestDeploying")},
 	"docs/fleetiq.md":         {by("test/guides/TestFleetIQ")},
@@ -54,13 +54,15 @@ var claims = map[string][]claim{
 	"docs/game-servers.md": {
 		by("test/gamehttp/TestSample_Curl", "muster() {"),
 		by("test/guides/TestGameServers", "export AWS", "SESSION="),
-		not(later),
+		by("test/guides/TestGameServers_OldSDK", "muster local --exec ./my-server", "sudo muster local", "FROM my-game"),
+		by("test/guides/TestGameServers_Python", "muster local --exec python3"),
 	},
 	"docs/hosting.md": {
 		by("test/guides/TestHosting", "muster local --exec", "muster preflight", "export AWS", "aws gamelift create-game-session", "aws gamelift create-fleet", "muster sessions logs", "muster events"),
 		by("test/guides/TestHosting_Machines", "aws gamelift create-location", "MUSTER_TOKEN", "muster admin join-tokens", "muster hosts shortages", "muster hosts show host-…\nmuster hosts", "muster agent cleanup", "muster agent --endpoint https"),
 		by("test/guides/TestHosting_Shell", "muster serve --remote-access", "muster shell fleet", "muster hosts show host-…\nmuster shell", "aws gamelift get-compute-access"),
-		not(later),
+		by("test/guides/TestHosting_Image", "muster local --image"),
+		by("test/guides/TestHosting_Containers", "aws gamelift create-container-group-definition", "aws gamelift update-container-fleet", "apt-get install", "aws gamelift list-compute"),
 	},
 	"docs/install.md": {
 		by("test/guides/TestInstall", "muster --version", "MUSTER_ENDPOINT="),
@@ -107,7 +109,7 @@ var claims = map[string][]claim{
 	},
 	"docs/placement.md": {
 		by("test/guides/TestPlacement", "export AWS", "muster queues"),
-		not(later),
+		by("test/guides/TestPlacement_Remotes", "- name: frankfurt", "gl create-game-session-queue"),
 	},
 	"docs/players.md": {
 		by("test/scenario/TestGuide_Players", "api=", "token=", "ticket=", `{"session_id"`, `{"iss"`),

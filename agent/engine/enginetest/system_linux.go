@@ -3,10 +3,12 @@ package enginetest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // ownGroup keeps signals of a terminal from the engine.
@@ -16,18 +18,19 @@ func ownGroup() *syscall.SysProcAttr {
 
 func unmount(point string) { _ = syscall.Unmount(point, syscall.MNT_DETACH) }
 
-// runInOwnNetwork runs this program again, in a new network namespace, and returns its exit
-// code. It returns false if this machine makes none.
-func runInOwnNetwork() (code int, ok bool) {
+// inOwnNetwork runs this program again, in a new network namespace, and returns its exit code.
+// It returns false if this machine makes none.
+func inOwnNetwork(out, errs io.Writer, args ...string) (code int, ok bool) {
 	if _, err := exec.LookPath("ip"); err != nil || os.Getuid() != 0 {
 		return 0, false
 	}
 	runtime.LockOSThread() // the child ends with the thread that starts it
 	defer runtime.UnlockOSThread()
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), ownNetworkVariable+"=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, errs
+	cmd.WaitDelay = 10 * time.Second // for what is left running, which is an error
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return 0, false

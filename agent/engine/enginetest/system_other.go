@@ -2,13 +2,16 @@
 
 package enginetest
 
-import "syscall"
+import (
+	"io"
+	"syscall"
+)
 
 // Engines are started on Linux only.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
 func unmount(string) {}
 
-func runInOwnNetwork() (code int, ok bool) { return 0, false }
+func inOwnNetwork(_, _ io.Writer, _ ...string) (code int, ok bool) { return 0, false }
 
 func openNetwork() error { return nil }

@@ -1,5 +1,5 @@
-// Command oldgame is a game server with Server SDK 3 or 4 in a container: oldgame FORM. It
-// listens on GAME_PORT.
+// Command oldgame is a game server with Server SDK 3 or 4 in a container: oldgame [FORM], which
+// is cpp if left out. It listens on GAME_PORT.
 package main
 
 import (
@@ -20,7 +20,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	g := legacygame.Game{Form: os.Args[1], Ports: []string{"5757", "5758", "5759"}, Port: port}
+	form := "cpp"
+	if len(os.Args) > 1 {
+		form = os.Args[1]
+	}
+	g := legacygame.Game{Form: form, Ports: []string{"5757", "5758", "5759"}, Port: port}
 	if err := g.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
