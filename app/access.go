@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
@@ -254,6 +256,17 @@ func (d *domain) firstKey(ctx context.Context, o *Options) error {
 	}
 	o.Logger.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
 	return nil
+}
+
+// FirstKey returns the contents of the file with the first key, if the server with a data directory
+// made that key.
+func FirstKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, firstKeyFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist: --data is not the server's data directory, the file was removed, or another server of the same state made the first key; ask on each server, or make another key with 'muster admin keys create --offline'", path)
+	}
+	return text, err
 }
 
 // credentialsFile returns the file that AWS's tools read (AWS_SHARED_CREDENTIALS_FILE).

@@ -116,6 +116,7 @@ var examples = map[string][]usage.Example{
 		{Line: "muster admin keys create lobby --role game-backend", Does: "A key for a game's backend"},
 	},
 	"admin keys list":          {{Line: "muster admin keys list", Does: "The keys, and when they were last used"}},
+	"admin keys first":         {{Line: "muster admin keys first --data /var/lib/muster", Does: "Show the key, such as from within a container"}},
 	"admin keys disable":       {{Line: "muster admin keys disable MSTR0123456789ABCDEF", Does: "Refuse a key for now"}},
 	"admin keys enable":        {{Line: "muster admin keys enable MSTR0123456789ABCDEF", Does: "Accept it again"}},
 	"admin keys rotate":        {{Line: "muster admin keys rotate MSTR0123456789ABCDEF --old-until 24h", Does: "Replace a key; the old one is good for another day"}},

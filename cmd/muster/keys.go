@@ -21,6 +21,7 @@ import (
 type keysCommand struct {
 	Create  createKeyCommand  `cmd:"" help:"Make a key and print it; its secret is shown this once."`
 	List    listKeysCommand   `cmd:"" help:"List keys and when they were last used."`
+	First   firstKeyCommand   `cmd:"" help:"Print the admin key that a server's first start wrote to its data directory."`
 	Disable disableKeyCommand `cmd:"" help:"Refuse a key from now on, until it is enabled again."`
 	Enable  enableKeyCommand  `cmd:"" help:"Take a disabled key again."`
 	Rotate  rotateKeyCommand  `cmd:"" help:"Make a key with the name, role and scope of another; both are good until the old one ends or is deleted."`
@@ -126,6 +127,20 @@ func (c *listKeysCommand) Run(t *streams) error {
 			return []string{k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String()}
 		})
 	})
+}
+
+type firstKeyCommand struct {
+	Data string `default:"./muster-data" placeholder:"DIR" help:"The server's data directory (${default})."`
+}
+
+// Run prints the first key's file. The container image has no other program that could.
+func (c *firstKeyCommand) Run(t *streams) error {
+	text, err := app.FirstKey(c.Data)
+	if err != nil {
+		return err
+	}
+	_, err = t.out.Write(text)
+	return err
 }
 
 // moment formats a time, or "-" for none.

@@ -254,6 +254,13 @@ func TestAdmin_Keys(t *testing.T) {
 	if code, _, stderr := ask("delete", made.AccessKeyId); code != 1 || !strings.Contains(stderr, "does not exist") {
 		t.Errorf("delete again: %d %q", code, stderr)
 	}
+	file, err := os.ReadFile(filepath.Join(data, "admin-credentials"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, stderr := typed(t, t.Context(), "admin", "keys", "first", "--data", data); code != 0 || out != string(file) {
+		t.Errorf("first: %d %q %q", code, out, stderr)
+	}
 	stop()
 	code, out, stderr = typed(t, t.Context(), "admin", "keys", "create", "emergency", "--role", "admin", "--offline", "--data", data)
 	if code != 0 || !strings.Contains(out, "AWS_SECRET_ACCESS_KEY=") {
@@ -265,6 +272,9 @@ func TestAdmin_Keys(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "none")
 	if code, _, stderr := typed(t, t.Context(), "admin", "keys", "list", "--offline", "--data", empty); code != 1 || !strings.Contains(stderr, "holds no state") {
 		t.Errorf("list offline where there is nothing: %d %q", code, stderr)
+	}
+	if code, out, stderr := typed(t, t.Context(), "admin", "keys", "first", "--data", empty); code != 1 || out != "" || !strings.Contains(stderr, "another server of the same state") {
+		t.Errorf("first where there is nothing: %d %q %q", code, out, stderr)
 	}
 	if _, err := os.Stat(empty); err == nil {
 		t.Error("offline work made a data directory")
@@ -300,7 +310,7 @@ func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap fleets cost sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon health admin replay version completion help"},
 		{"ad", "admin"},
-		{"admin keys ", "create list disable enable rotate delete"},
+		{"admin keys ", "create list first disable enable rotate delete"},
 		{"serve --lis", "--listen"},
 		{"completion ", "bash zsh fish"},
 		{"nonsense x", ""},

@@ -186,8 +186,8 @@ func TestChart_DataDirectory(t *testing.T) {
 	if text := files["muster/templates/server.yaml"]; !strings.Contains(text, "- --data=/data/muster\n") || !strings.Contains(text, "mountPath: /data}") {
 		t.Errorf("the server's data directory is not a folder of its volume:\n%s", text)
 	}
-	if text := files["muster/templates/NOTES.txt"]; !strings.Contains(text, "cat /data/muster/admin-credentials") {
-		t.Errorf("the notes name another file of the admin key:\n%s", text)
+	if text := files["muster/templates/NOTES.txt"]; !strings.Contains(text, "admin keys first --data /data/muster\n") {
+		t.Errorf("the notes name another data directory:\n%s", text)
 	}
 }
 
