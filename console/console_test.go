@@ -109,19 +109,29 @@ func TestEvents_Select(t *testing.T) {
 	b.add(1, 3, event.Event{Code: event.FleetUpdated, FleetID: "fleet-a"})
 	b.add(4, 5, event.Event{Code: event.GameSessionCreated, FleetID: "fleet-b", GameSessionID: "arn:x"})
 	for query, want := range map[string]string{
-		"":                        "1 2 3 4 5",
-		"last=2":                  "4 5",
-		"last=99":                 "1 2 3 4 5",
-		"last=0":                  "",
-		"after=3":                 "4 5",
-		"after=5":                 "",
-		"after=1&limit=2":         "2 3",
-		"fleet=fleet-a":           "1 2 3",
-		"fleet=fleet-a&limit=2":   "1 2",
-		"fleet=fleet-b&after=4":   "5",
-		"session=arn:x":           "4 5",
-		"follow=true&limit=3":     "1 2 3",
-		"follow=false&session=no": "",
+		"":                                  "1 2 3 4 5",
+		"last=2":                            "4 5",
+		"last=99":                           "1 2 3 4 5",
+		"last=0":                            "",
+		"after=3":                           "4 5",
+		"after=5":                           "",
+		"after=1&limit=2":                   "2 3",
+		"fleet=fleet-a":                     "1 2 3",
+		"fleet=fleet-a&limit=2":             "1 2",
+		"fleet=fleet-b&after=4":             "5",
+		"session=arn:x":                     "4 5",
+		"follow=true&limit=3":               "1 2 3",
+		"follow=false&session=no":           "",
+		"last=99&code=GAME_SESSION_CREATED": "4 5",
+		"last=4&code=GAME_SESSION_CREATED&code=FLEET_UPDATED": "2 3 4 5",
+		"resource=arn:x":                                        "4 5",
+		"resource=fleet-a&after=1":                              "2 3",
+		"resource=fleet":                                        "",
+		"since=2000-01-01T00:00:00Z":                            "1 2 3 4 5",
+		"since=2000-01-01T00:00:00Z&last=1":                     "5",
+		"since=2000-01-01T00:00:00Z&until=2000-01-02T00:00:00Z": "",
+		"since=3000-01-01T00:00:00Z":                            "",
+		"until=3000-01-01T00:00:00Z&last=2":                     "4 5",
 	} {
 		if got := b.read(query); got != want {
 			t.Errorf("%q gives %q, want %q", query, got, want)
@@ -143,6 +153,7 @@ func TestEvents_Refused(t *testing.T) {
 	b := newBundle(t, nil)
 	for query, want := range map[string]string{
 		"after=x": "after", "after=-1": "after", "last=x": "last", "limit=0": "limit", "limit=x": "limit", "follow=maybe": "follow",
+		"since=yesterday": "since", "until=24h": "until",
 	} {
 		answer := b.get(query)
 		body, _ := io.ReadAll(answer.Body)

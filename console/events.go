@@ -23,11 +23,12 @@ const (
 
 // query is a request for events.
 type query struct {
-	after          uint64 // cursor
-	limit          int    // maximum number of events
-	follow         bool
-	fleet, session string
-	hide           bool // hide the ids of player sessions, with which game servers accept players
+	after    uint64    // cursor
+	from, to time.Time // From <= time < To; zero is open
+	limit    int       // maximum number of events
+	follow   bool
+	only     event.Filter
+	hide     bool // hide the ids of player sessions, with which game servers accept players
 }
 
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +75,18 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 
 // parse parses the parameters of a request; the error names an invalid one.
 func (c *Console) parse(v url.Values) (query, error) {
-	q := query{fleet: v.Get("fleet"), session: v.Get("session"), limit: math.MaxInt}
+	q := query{limit: math.MaxInt, only: event.Filter{FleetID: v.Get("fleet"), GameSessionID: v.Get("session"), Resource: v.Get("resource")}}
+	for _, code := range v["code"] {
+		q.only.Codes = append(q.only.Codes, event.Code(code))
+	}
 	var err error
+	for name, at := range map[string]*time.Time{"since": &q.from, "until": &q.to} {
+		if s := v.Get(name); s != "" {
+			if *at, err = time.Parse(time.RFC3339, s); err != nil {
+				return q, fmt.Errorf("%s: %q is no time such as 2026-01-02T15:04:05Z", name, s)
+			}
+		}
+	}
 	if s := v.Get("follow"); s != "" {
 		if q.follow, err = strconv.ParseBool(s); err != nil {
 			return q, fmt.Errorf("follow: %q is neither true nor false", s)
@@ -90,6 +101,9 @@ func (c *Console) parse(v url.Values) (query, error) {
 		if q.after, err = strconv.ParseUint(s, 10, 63); err != nil {
 			return q, fmt.Errorf("after: %q is no sequence number", s)
 		}
+		return q, nil
+	}
+	if v.Get("last") == "" && !q.from.IsZero() {
 		return q, nil
 	}
 	last := uint64(20)
@@ -141,7 +155,7 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query, still fu
 // page writes one page and advances the cursor; more reports whether there may be
 // another.
 func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more bool, err error) {
-	entries, err := c.opts.Events.Read(ctx, event.Query{GameSessionID: q.session, After: q.after, Limit: pageSize})
+	entries, err := c.opts.Events.Read(ctx, event.Query{GameSessionID: q.only.GameSessionID, After: q.after, From: q.from, To: q.to, Limit: pageSize})
 	if err != nil {
 		return false, err
 	}
@@ -150,12 +164,12 @@ func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more boo
 	}
 	for _, e := range entries {
 		q.after = e.Seq
-		if q.fleet != "" && e.Value.FleetID != q.fleet {
-			continue
-		}
 		l := event.Line{Seq: e.Seq, Event: *e.Value}
 		if q.hide {
 			l.PlayerSessionID = ""
+		}
+		if !q.only.Has(&l.Event) {
+			continue
 		}
 		if err := out.line(l); err != nil {
 			return false, err

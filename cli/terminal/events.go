@@ -13,23 +13,30 @@ import (
 // Events prints events as lines, or as JSON lines. On a terminal a line that is too long is
 // wrapped.
 func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
-	return t.Client.Events(ctx, q, func(e client.Event) error {
-		if t.JSON {
-			return WriteJSON(t.Out, e)
-		}
-		for _, line := range eventLines(e, t.Width) {
-			if err := t.line(line); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return t.Client.Events(ctx, q, t.Event)
 }
 
-// eventLines formats an event as one line, or if that is longer than width, which is 0 for no
-// limit, as several, of which the others are below the code.
-func eventLines(e client.Event, width int) []string {
-	when, what := fmt.Sprintf("%6d  %s  ", e.Seq, e.Time.Local().Format("15:04:05.000")), eventText(e)
+// Event prints one event.
+func (t *Terminal) Event(e client.Event) error {
+	if t.JSON {
+		return WriteJSON(t.Out, e)
+	}
+	form := "15:04:05.000"
+	if t.Dates {
+		form = "2006-01-02 " + form
+	}
+	for _, line := range eventLines(e, form, t.Width) {
+		if err := t.line(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventLines formats an event as one line, its time in a form, or if that is longer than width,
+// which is 0 for no limit, as several, of which the others are below the code.
+func eventLines(e client.Event, form string, width int) []string {
+	when, what := fmt.Sprintf("%6d  %s  ", e.Seq, e.Time.Local().Format(form)), eventText(e)
 	if whole := when + what; width == 0 || columns(whole) <= width {
 		return []string{whole}
 	}

@@ -25,6 +25,7 @@ type Terminal struct {
 	JSON   bool          // print JSON instead of a table
 	Watch  time.Duration // interval at which to print again until ctx ends; 0 prints once
 	Width  int           // columns of the terminal, to which lines are wrapped; 0: there is none, and lines stay whole
+	Dates  bool          // events have their date besides the time
 	Colors io.Writer     // the terminal, if tables have colors; nil: they go to Out
 	Screen io.Writer     // where the output before is erased with Watch; nil erases nothing
 }

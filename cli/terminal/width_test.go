@@ -29,12 +29,12 @@ func TestEventLines(t *testing.T) {
 			"                      agent, or ask for no instances there (by KEY)",
 		},
 	} {
-		if diff := cmp.Diff(want, eventLines(e, width)); diff != "" {
+		if diff := cmp.Diff(want, eventLines(e, "15:04:05.000", width)); diff != "" {
 			t.Errorf("%d columns: %s", width, diff)
 		}
 	}
 	e.Principal = "process/fleet-1|" + strings.Repeat("x", 200)
-	for _, line := range eventLines(e, 80) {
+	for _, line := range eventLines(e, "15:04:05.000", 80) {
 		if columns(line) > 80 {
 			t.Errorf("%q does not fit", line)
 		}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/cli/terminal"
 )
@@ -136,32 +134,4 @@ type sessionLogsCommand struct {
 // Run shows the log of a game session.
 func (c *sessionLogsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.SessionLog(t.ctx, c.ID, c.Follow)
-}
-
-type eventsCommand struct {
-	lookFlags
-	Follow  bool   `short:"f" help:"Go on with new events until stopped; reconnects by itself."`
-	After   uint64 `placeholder:"SEQ" help:"Only events behind this sequence number."`
-	Last    int    `default:"20" help:"How many old events to begin with (${default})."`
-	Fleet   string `placeholder:"FLEET" help:"Only what concerns this fleet: name, id, or a part of the id."`
-	Session string `placeholder:"ARN" help:"Only what concerns this game session."`
-}
-
-// Help is called by kong.
-func (c *eventsCommand) Help() string {
-	return "On a terminal an event that is too long for a line is wrapped. In a pipe or a file each event is one line, of any length; 'cut -c 1-120' cuts them."
-}
-
-// Run shows the event log.
-func (c *eventsCommand) Run(t *streams, view *terminal.Terminal) error {
-	if c.Fleet != "" {
-		var err error
-		if c.Fleet, err = view.Client.FindFleetID(t.ctx, c.Fleet); err != nil {
-			return err
-		}
-	}
-	return view.Events(t.ctx, client.EventQuery{
-		After: c.After, Last: c.Last, Follow: c.Follow, FleetID: c.Fleet, GameSessionID: c.Session,
-		Reconnected: func(err error) { fmt.Fprintln(t.err, "muster: connection lost, trying again:", err) },
-	})
 }

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"regexp"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -19,7 +22,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// bucket is a Target in a bucket of Amazon S3, or of a service with its API.
+// bucket is a Target and a Source in a bucket of Amazon S3, or of a service with its API.
 type bucket struct {
 	name, prefix string
 	client       *s3.Client
@@ -51,6 +54,7 @@ func openBucket(ctx context.Context, name, prefix string) (*bucket, error) {
 	c.Region = cmp.Or(c.Region, "us-east-1")
 	client := s3.NewFromConfig(c, func(o *s3.Options) {
 		o.UsePathStyle, o.Credentials = own, credentials{c.Credentials}
+		o.DisableLogOutputChecksumValidationSkipped = true // what is packed has a checksum of its own
 		if os.Getenv("AWS_REQUEST_CHECKSUM_CALCULATION") == "" {
 			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // the signature has one; not every service knows others
 		}
@@ -68,14 +72,90 @@ func (b *bucket) Put(ctx context.Context, name string, data []byte) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.name, Key: aws.String(path.Join(b.prefix, name)), Body: bytes.NewReader(data), ContentType: aws.String("application/gzip"),
 	})
-	if what := b.remedy(err); what != "" {
+	return b.told(err, "--events-archive", "write", "s3:PutObject on arn:aws:s3:::"+path.Join(b.name, b.prefix, "*"))
+}
+
+// At implements Source.
+func (b *bucket) At(name string) string {
+	return (&url.URL{Scheme: "s3", Host: b.name, Path: "/" + path.Join(b.prefix, name)}).String()
+}
+
+// Regions implements Source.
+func (b *bucket) Regions(ctx context.Context) (all []string, err error) {
+	under := b.under("")
+	for page, err := range b.pages(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &under, Delimiter: aws.String("/")}) {
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", b.At(""), err)
+		}
+		for _, p := range page.CommonPrefixes {
+			all = append(all, path.Base(aws.ToString(p.Prefix)))
+		}
+	}
+	return all, nil
+}
+
+// List implements Source. It holds a page of the bucket's list.
+func (b *bucket) List(ctx context.Context, region, from string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		under := b.under(region)
+		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &under}
+		if from != "" {
+			in.StartAfter = aws.String(under + from)
+		}
+		for page, err := range b.pages(ctx, in) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, o := range page.Contents {
+				if !yield(region+"/"+strings.TrimPrefix(aws.ToString(o.Key), under), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// under returns what the keys of all objects below a folder of the archive begin with.
+func (b *bucket) under(folder string) string {
+	if p := path.Join(b.prefix, folder); p != "" {
+		return p + "/"
+	}
+	return ""
+}
+
+// pages returns the pages of a list.
+func (b *bucket) pages(ctx context.Context, in *s3.ListObjectsV2Input) iter.Seq2[*s3.ListObjectsV2Output, error] {
+	return func(yield func(*s3.ListObjectsV2Output, error) bool) {
+		for list := s3.NewListObjectsV2Paginator(b.client, in); list.HasMorePages(); {
+			page, err := list.NextPage(ctx)
+			if err = b.told(err, "the archive's name", "list", "s3:ListBucket on arn:aws:s3:::"+b.name); !yield(page, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Get implements Source.
+func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	object, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: aws.String(path.Join(b.prefix, name))})
+	if err = b.told(err, "the archive's name", "read", "s3:GetObject on arn:aws:s3:::"+path.Join(b.name, b.prefix, "*")); err != nil {
+		return nil, err
+	}
+	return object.Body, nil
+}
+
+// told adds to an error what an operator has to do about it: where the bucket is named, what
+// the credentials may not do, and what allows it.
+func (b *bucket) told(err error, named, deed, allow string) error {
+	if what := b.remedy(err, named, deed, allow); what != "" {
 		return fmt.Errorf("%s (%w)", what, err)
 	}
 	return err
 }
 
 // remedy says what an operator has to do about an error, or "".
-func (b *bucket) remedy(err error) string {
+func (b *bucket) remedy(err error, named, deed, allow string) string {
 	if err == nil {
 		return ""
 	}
@@ -91,11 +171,11 @@ func (b *bucket) remedy(err error) string {
 	}
 	switch code {
 	case "NoSuchBucket":
-		return fmt.Sprintf("there is no bucket %s: create it, or correct --events-archive", b.name)
+		return fmt.Sprintf("there is no bucket %s: create it, or correct %s", b.name, named)
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired":
 		return "the credentials are not valid: renew them where AWS's tools find them (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the role of the machine)"
 	case "AccessDenied", "AllAccessDisabled", "AccountProblem":
-		return fmt.Sprintf("the credentials may not write there: allow s3:PutObject on arn:aws:s3:::%s", path.Join(b.name, b.prefix, "*"))
+		return fmt.Sprintf("the credentials may not %s there: allow %s", deed, allow)
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
 		return b.elsewhere()
 	case "RequestTimeTooSkewed":

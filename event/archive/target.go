@@ -2,7 +2,11 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +16,15 @@ import (
 
 // Open returns the target for s3://BUCKET/PREFIX, whose PREFIX may be absent, or for the name
 // of a folder. It sends nothing.
-func Open(ctx context.Context, at string) (Target, error) {
+func Open(ctx context.Context, at string) (Target, error) { return open(ctx, at) }
+
+// OpenSource is like Open, for reading.
+func OpenSource(ctx context.Context, at string) (Source, error) { return open(ctx, at) }
+
+func open(ctx context.Context, at string) (interface {
+	Target
+	Source
+}, error) {
 	scheme, rest, isURL := strings.Cut(at, "://")
 	switch {
 	case !isURL:
@@ -38,4 +50,52 @@ func (f Folder) Put(_ context.Context, name string, data []byte) error {
 		return err
 	}
 	return atomicfile.Write(file, data, 0o600)
+}
+
+// At implements Source.
+func (f Folder) At(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
+
+// Regions implements Source.
+func (f Folder) Regions(context.Context) (all []string, err error) {
+	entries, err := os.ReadDir(string(f))
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, e.Name())
+		}
+	}
+	return all, err
+}
+
+// List implements Source. It holds the names of one folder at each depth.
+func (f Folder) List(ctx context.Context, region, from string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		root := f.At(region)
+		err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, file)
+			if err != nil || file == root {
+				return err
+			}
+			name = filepath.ToSlash(name)
+			switch {
+			case name < from[:min(len(from), len(name))]: // all that is in it, too
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			case !d.IsDir() && !yield(region+"/"+name, nil):
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield("", err)
+		}
+	}
+}
+
+// Get implements Source.
+func (f Folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
+	return os.Open(f.At(name))
 }

@@ -104,7 +104,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestOperations_Limits", "muster serve --trusted-proxies", "muster serve --limits", "# in the file of --config"),
 		by("test/guides/TestOperations_Regions", "muster serve --regions", "muster admin backup --regions"),
 		by("test/guides/TestOperations_Backup", "muster admin backup state.backup"),
-		by("test/guides/TestOperations_Archive", "muster serve --events-archive", "aws s3 cp"),
+		by("test/guides/TestOperations_Archive", "muster serve --events-archive", "muster events --archive", "aws s3 cp"),
 		by("test/guides/TestOperations_PostgreSQL", "muster serve --store", "muster admin keys create emergency"),
 	},
 	"docs/placement.md": {

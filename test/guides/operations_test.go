@@ -422,6 +422,11 @@ func TestOperations_Archive(t *testing.T) {
 				}
 			}
 		}},
+		step{"muster events --archive", func(text string) {
+			for i, line := range commands(text) {
+				r.until(r.said(line), "LOCATION_CREATED", fmt.Sprintf("custom-data-%d", i))
+			}
+		}},
 		step{"aws s3 cp", func(text string) {
 			lines := commands(text)
 			first := object.FindString(r.until("aws s3 ls --recursive s3://my-events", ".gz"))
