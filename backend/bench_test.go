@@ -59,3 +59,24 @@ func BenchmarkPush(b *testing.B) {
 		h.Must(c.update(changes))
 	}
 }
+
+// BenchmarkMessage has a message of a player executed that is refused, on a connection whose
+// messages have no spans.
+func BenchmarkMessage(b *testing.B) {
+	h := newHouse(b)
+	defer h.Close()
+	server := httptest.NewServer(h.b)
+	defer server.Close()
+	player, token := h.guest()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+server.URL[len("http"):]+protocol.Base+"/ws", http.Header{"Authorization": {"Bearer " + token}})
+	h.Must(err)
+	defer ws.Close()
+	c := h.b.sockets.door.of[player][0]
+	m := &protocol.Message{Type: protocol.MessageCancel, ID: "1", Data: protocol.JSON(`{"ticket_id":"none"}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if out := c.traced(m); out.Type != protocol.MessageError {
+			b.Fatal(out)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
@@ -31,8 +32,9 @@ type socket struct {
 	raw  syscall.RawConn // of the socket below ws; nil if pings cannot be written to it directly
 	from netip.Addr
 
-	known   func()      // records that the connection's player is known; nil once it is
-	timeout *time.Timer // ends the connection unless its player becomes known; may be nil
+	spans   *tracing.Connection // of messages; nil: there are none
+	known   func()              // records that the connection's player is known; nil once it is
+	timeout *time.Timer         // ends the connection unless its player becomes known; may be nil
 
 	mu      sync.Mutex       // guards what follows
 	access  *identity.Access // nil until the player is known
@@ -216,7 +218,7 @@ func (c *socket) receive(kind int, text []byte, strikes *int) bool {
 		err = decodeText(text, &m, "")
 	}
 	if err == nil {
-		c.answer(c.handle(&m))
+		c.answer(c.traced(&m))
 		return true
 	}
 	if *strikes++; *strikes == mostStrikes {
@@ -259,7 +261,7 @@ func (c *socket) problem(re string, err error) outgoing {
 	return outgoing{Type: protocol.MessageError, Re: re, Data: problemBody(p, id)}
 }
 
-func (c *socket) handle(m *protocol.Message) outgoing {
+func (c *socket) handle(ctx context.Context, m *protocol.Message) outgoing {
 	if m.Type == protocol.MessageAuth {
 		return c.auth(m)
 	}
@@ -278,7 +280,7 @@ func (c *socket) handle(m *protocol.Message) outgoing {
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	t, err := c.act(ctx, who, m)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -307,7 +308,7 @@ func (s *sockets) open(rq *request) (answer, error) {
 		s.door.leave()
 		return answer{}, nil // already answered
 	}
-	c := &socket{of: s, ws: ws, raw: rawOf(ws.NetConn()), from: rq.from, heard: s.door.clock()}
+	c := &socket{of: s, ws: ws, raw: rawOf(ws.NetConn()), from: rq.from, spans: tracing.Opened(r.Context(), r.Header), heard: s.door.clock()}
 	ws.SetReadLimit(maxMessage)
 	c.handleControl()
 	s.metrics.sockets.Inc()
