@@ -117,6 +117,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
 	}
 	defer lock.Close()
+	ctx = a.opts.Tracer.With(ctx)
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // for what ends in order, after ctx
 	defer end()
 	if err := a.prepare(); err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -34,7 +35,7 @@ func (h *host) Tailed() <-chan protocol.Tailed { return h.tails.done }
 func (h *host) Obey(ctx context.Context, m protocol.Message) {
 	switch {
 	case m.Assign != nil:
-		if err := h.instances.store(*m.Assign); err != nil {
+		if err := h.instances.store(untraced(*m.Assign)); err != nil {
 			h.log.Error("the desired state is not kept; a restart would go on with an older one", "error", err)
 		}
 		h.instances.assign(*m.Assign)
@@ -58,4 +59,13 @@ func (h *host) Obey(ctx context.Context, m protocol.Message) {
 			h.log.Warn("report not forgotten", "error", err)
 		}
 	}
+}
+
+// untraced returns a desired state without traces: what the next agent does belongs to none.
+func untraced(a protocol.Assign) protocol.Assign {
+	a.Instances = slices.Clone(a.Instances)
+	for n := range a.Instances {
+		a.Instances[n].Trace = ""
+	}
+	return a
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/release"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Options configure an Agent. Zero fields mean the defaults.
@@ -93,7 +94,8 @@ type Options struct {
 	// engine has, or can fetch.
 	OwnImages []*group.Own
 
-	Log *slog.Logger // default slog.Default()
+	Tracer *tracing.Tracer // of the spans of the agent's work; nil makes none
+	Log    *slog.Logger    // default slog.Default()
 
 	openEngine  func(context.Context) (group.Engine, error) // in place of Engine; for tests
 	retryAfter  time.Duration                               // pause before a build's download is retried; for tests

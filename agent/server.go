@@ -15,10 +15,14 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/agent/disk"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // credentialFile is the file of the credential below Root.
@@ -74,11 +78,18 @@ func newServer(o *Options, facts func() protocol.Facts) *server {
 }
 
 // build opens a build's archive at an offset (install.Source).
-func (s *server) build(ctx context.Context, sha string, offset int64) (io.ReadCloser, int64, error) {
+func (s *server) build(ctx context.Context, sha string, offset int64) (_ io.ReadCloser, _ int64, err error) {
+	ctx, span := tracing.Start(ctx, "fetch build", trace.SpanKindClient, attribute.Int64("muster.build.offset", offset))
+	defer func() {
+		if err != nil {
+			tracing.End(span, err)
+		}
+	}()
 	req, err := s.Request(ctx, http.MethodGet, protocol.PathBuilds+sha, nil)
 	if err != nil {
 		return nil, 0, err
 	}
+	tracing.Inject(ctx, req.Header)
 	if offset > 0 {
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}
@@ -88,16 +99,28 @@ func (s *server) build(ctx context.Context, sha string, offset int64) (io.ReadCl
 	}
 	switch res.StatusCode {
 	case http.StatusOK:
-		return res.Body, 0, nil
+		return traced{res.Body, span}, 0, nil
 	case http.StatusPartialContent:
 		if !strings.HasPrefix(res.Header.Get("Content-Range"), "bytes "+strconv.FormatInt(offset, 10)+"-") {
 			res.Body.Close()
 			return nil, 0, fmt.Errorf("asked for bytes from %d on and got %q", offset, res.Header.Get("Content-Range"))
 		}
-		return res.Body, offset, nil
+		return traced{res.Body, span}, offset, nil
 	}
 	defer res.Body.Close()
 	return nil, 0, link.RefusalOf(res)
+}
+
+// traced is the body of an answer, with whose end a span ends.
+type traced struct {
+	io.ReadCloser
+	span trace.Span
+}
+
+// Close implements io.Closer.
+func (t traced) Close() error {
+	t.span.End()
+	return t.ReadCloser.Close()
 }
 
 // putLogs sends the logs of a process.
@@ -112,6 +135,7 @@ func (s *server) putLogs(ctx context.Context, c protocol.Collect, file *os.File,
 		return err
 	}
 	req.ContentLength = size
+	tracing.Inject(ctx, req.Header)
 	req.Header.Set("Content-Type", "application/zip")
 	res, err := s.Do(req)
 	if err != nil {

@@ -9,8 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -49,7 +53,10 @@ func (u *uploads) collect(ctx context.Context, i member, c protocol.Collect) {
 		u.slots <- struct{}{}
 		defer func() { <-u.slots }()
 		defer u.busy.Delete(c.ProcessID)
+		ctx, span := tracing.Start(ctx, "upload logs", trace.SpanKindInternal,
+			attribute.String("muster.instance.id", c.InstanceID), attribute.String("muster.process.id", c.ProcessID))
 		var err error
+		defer func() { tracing.End(span, err) }()
 		if result.Bytes, err = u.ship(ctx, i, c); err != nil {
 			u.log.Warn("logs not sent", "instance", c.InstanceID, "process_id", c.ProcessID, "error", err)
 			result.Problem = err.Error()

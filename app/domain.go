@@ -119,7 +119,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
 	d.containers = container.New(st, container.Deps{Events: d.events, Tags: d.tags, Resolve: registry.New(o.Registries).Resolve}, container.Options{Home: o.home(), Logger: o.Logger})
-	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Regions: o.Regions, Builds: d.hostable, Definitions: d.definition})
+	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Regions: o.Regions, Builds: d.hostable, Definitions: d.definition, Tracer: tracer})
 	d.builds.SetInUse(d.hosted)
 	d.containers.SetInUse(d.fleets.UsesVersion)
 	d.containers.OnReady(func(tx *store.Tx, v *container.Version) { d.fleets.Follow(tx, definitionOf(v)) })
@@ -128,9 +128,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	computes.Tokens = master
 	d.computes = compute.New(st, compute.Deps{Events: d.events, Fleets: d.fleets, Tags: d.tags}, computes)
 	d.sessions = session.New(st, session.Deps{Events: d.events, Fleets: d.fleets, Computes: d.computes}, o.Sessions)
+	instances := o.Instances
+	instances.Tracer = tracer
 	d.instances = instance.New(st, instance.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
-	}, o.Instances)
+	}, instances)
 	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements

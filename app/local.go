@@ -42,7 +42,7 @@ func (l *local) open(r *replica) {
 	h := host.New(hosted, host.Services{
 		Places: d.places(),
 		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
-		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log,
+		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
 		JoinToken: func(ctx context.Context) (string, error) {
 			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: r.opts.Region})
 			return token, err

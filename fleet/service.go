@@ -5,6 +5,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Deps are the service's dependencies.
@@ -20,6 +21,8 @@ type Options struct {
 	Quotas      Quotas
 	Builds      Builds      // if nil, fleets with a build cannot be created
 	Definitions Definitions // if nil, container fleets run nothing
+
+	Tracer *tracing.Tracer // of what requests cause; nil remembers nothing
 }
 
 // Quotas limits how many resources there may be; 0 means unlimited. AWS's defaults are in
@@ -88,6 +91,7 @@ type Service struct {
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, d Deps, o Options) *Service {
 	t := newFleets(st, d.Events, o.Home)
+	t.tracer = o.Tracer
 	s := &Service{
 		Fleets: t, Capacities: newCapacities(st, t), Locations: newLocations(st, t, d.Tags, &o),
 		Aliases: newAliases(st, t, d.Tags, o.Quotas.Aliases), quotas: o.Quotas, builds: o.Builds, definitions: o.Definitions, tags: d.Tags,

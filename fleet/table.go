@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Fleets is the table of fleets, which Service, Capacities, Locations and Aliases read and
@@ -24,6 +25,7 @@ type Fleets struct {
 	ofDefinition *store.Index[Fleet] // container fleets by the names of their container group definitions
 
 	onDesired []func()
+	tracer    *tracing.Tracer
 }
 
 func newFleets(st *store.Store, events *event.Log, home arn.Home) *Fleets {
@@ -100,8 +102,15 @@ func (t *Fleets) OnDesired(f func()) { t.onDesired = append(t.onDesired, f) }
 // putDesired puts a fleet whose desired instances may have changed.
 func (t *Fleets) putDesired(tx *store.Tx, f *Fleet) {
 	t.table.Put(tx, f)
+	if within := tx.Span(); within.IsValid() {
+		id := f.ID
+		tx.OnCommit(func() { t.tracer.Begin(SpanOf(id), within) })
+	}
 	t.notifyDesired(tx)
 }
+
+// SpanOf returns the name, among what has begun, of what the last request to a fleet causes.
+func SpanOf(fleetID string) string { return "fleet/" + fleetID }
 
 func (t *Fleets) notifyDesired(tx *store.Tx) { notify(tx, t.onDesired) }
 

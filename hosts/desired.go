@@ -27,7 +27,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 			InstanceID: a.ID, FleetID: a.FleetID, FleetARN: a.FleetARN, Location: a.Location,
 			PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
 			SDKURL: l.s.opts.GameServerURL, Region: l.s.opts.Home.Region, Relay: a.Relay,
-			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy,
+			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy, Trace: l.s.opts.Instances.Traceparent(a.ID),
 		}
 		tokens := map[string]string{}
 		for _, c := range a.Computes {

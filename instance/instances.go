@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"time"
@@ -207,6 +208,7 @@ func (is *instances) stop(tx *store.Tx, i *Instance, how Stop, spares Spares) {
 	is.put(tx, i)
 	is.assign(tx, i.HostID)
 	is.record(tx, event.InstanceDraining, i, i.Cause)
+	is.traceStarted(tx, i, cmp.Or(i.Code, event.InstanceDraining))
 }
 
 func (is *instances) put(tx *store.Tx, i *Instance) {
@@ -242,6 +244,7 @@ func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
 		return
 	}
 	is.record(tx, event.InstanceActive, i, "")
+	is.traceStarted(tx, i, "")
 	is.Fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/session"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	HostGrace       time.Duration // from losing its agent until a host is given up; default 210 s
 	LeaveGrace      time.Duration // the same until its instances are replaced although games run there; default 15 min
 	SecretLife      time.Duration // age of a host's credential at which its agent is sent another; default 30 days
+
+	Tracer *tracing.Tracer // of the spans of instances that start; nil makes none
 }
 
 func (o Options) withDefaults() Options {

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/tracing"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -293,9 +295,12 @@ func (g *group) pull() {
 			}
 		})
 	}
+	within := tracing.Continued(ctx, i.desired.Trace)
 	i.jobs.Go(func() {
 		defer cancel()
+		ctx, span := i.span(within, "pull images", g.name)
 		var err error
+		defer func() { endSpan(ctx, span, err) }()
 		for at, image := range wanted {
 			err = i.m.Images.Get(ctx, image, func(percent int) {
 				current(func() { g.done = (at*100 + percent) / len(wanted) })
@@ -373,12 +378,16 @@ func (g *group) start() {
 		g.admit(r)
 		err = errors.Join(i.home.make(), i.home.keepRun(g.name, r))
 	}
+	within, fleet := tracing.Continued(ctx, i.desired.Trace), i.desired.FleetID
 	i.jobs.Go(func() {
 		defer cancel()
+		ctx, span := i.span(within, "start container group", g.name)
+		span.SetAttributes(attribute.String("muster.process", fleet+"/"+d.Compute+"/"+id))
 		var c Containers
 		if err == nil {
 			c, err = i.m.run(ctx, l)
 		}
+		endSpan(ctx, span, err)
 		i.post(func() { g.hasStarted(c, err) })
 	})
 }

@@ -8,9 +8,13 @@ import (
 	"os"
 	"slices"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Fleet event codes with which an instance or a process fails (API reference, Event).
@@ -46,7 +50,18 @@ func (n *installation) same(d protocol.Desired, key ed25519.PublicKey) bool {
 }
 
 // run installs the build, unless it is already installed, and checks it.
-func (n *installation) run(ctx context.Context) problem {
+func (n *installation) run(ctx context.Context) (p problem) {
+	ctx, span := tracing.Start(tracing.Continued(ctx, n.desired.Trace), "install build", trace.SpanKindInternal,
+		attribute.String("muster.instance.id", n.l.id), attribute.String("muster.fleet.id", n.desired.FleetID), attribute.String("muster.build.id", n.desired.Build.ID))
+	defer func() {
+		switch {
+		case ctx.Err() != nil:
+			tracing.Fail(span, "abandoned")
+		case p != problem{}:
+			tracing.Fail(span, p.code)
+		}
+		span.End()
+	}()
 	if err := n.l.usePorts(n.desired); err != nil {
 		return problem{codeActivation, err.Error()}
 	}

@@ -123,7 +123,7 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 		id: i.ID, dir: i.Home.certificates(), jail: i.jail, certify: m.Certify, view: i.Desired, changed: wake.NewNudge(), log: i.log,
 	}
 	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, certs: i.certs, view: i.Desired, log: i.log}
-	i.slots.supervise = i.launch.supervisor
+	i.slots.supervise, i.slots.cause = i.launch.supervisor, d.Trace
 	if o.supervise != nil {
 		i.slots.supervise = o.supervise(i)
 	}
@@ -157,6 +157,9 @@ func (i *Instance) takeOver() error {
 // Want replaces the desired state.
 func (i *Instance) Want(d protocol.Desired) {
 	i.post(func() {
+		if d.Trace != "" && d.Trace != i.desired.Trace {
+			i.slots.cause = d.Trace
+		}
 		i.desired, i.named, i.forgotten = d, true, false
 		i.show()
 		i.certs.changed.Send()
@@ -437,6 +440,7 @@ func (i *Instance) fill(now time.Time) (next time.Time) {
 	i.slots.fit(r)
 	n, e, ok := i.slots.vacant(r)
 	if !ok {
+		i.slots.cause = "" // what is opened from now on has another
 		return time.Time{}
 	}
 	stagger := min(maxStagger, allLaunched/time.Duration(max(total(r), 1)))

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/agent/gameapi"
@@ -28,6 +30,7 @@ import (
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // launcher starts the processes of an instance, and reports how they end. The
@@ -91,8 +94,23 @@ func (l *launcher) usePorts(d protocol.Desired) error {
 	return err
 }
 
-// launch starts a process with its port, arguments and environment.
+// launch starts a process in a span: the first one of a slot within that of the request for which
+// the slot was opened.
 func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
+	d := l.view()
+	_, span := tracing.Start(tracing.Continued(l.slots.life, s.cause), "start process", trace.SpanKindInternal,
+		attribute.String("muster.process", d.FleetID+"/"+d.Compute+"/"+id), attribute.String("muster.instance.id", l.id), attribute.String("muster.fleet.id", d.FleetID))
+	s.cause = ""
+	err := l.start(cmd, s, id)
+	if err != nil {
+		tracing.Fail(span, codeCrashed)
+	}
+	span.End()
+	return err
+}
+
+// start starts a process with its port, arguments and environment.
+func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 	d := l.view()
 	port, err := l.takePort()
 	if err != nil {

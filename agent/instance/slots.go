@@ -22,6 +22,7 @@ type slot struct {
 	n int // among the instance's slots
 	entry
 	supervisor supervisor
+	cause      string // the span for its first process (protocol.Desired.Trace); used by the supervisor's launches only
 
 	// The mutex of slots guards the fields below.
 	retired bool              // launches no more processes
@@ -71,6 +72,7 @@ type slots struct {
 
 	supervise func(*slot) (supervisor, error)
 	note      func(one *slot, r supervise.Run) // called for a process of a former agent; may call started
+	cause     string                           // of slots that are opened; only Run of the instance uses it
 
 	mu      sync.Mutex
 	byN     map[int]*slot
@@ -84,7 +86,7 @@ func (s *slots) open(n int, e entry, retired bool) error {
 	if err := s.home.keepSlot(n, e); err != nil {
 		return fmt.Errorf("make slot: %w", err)
 	}
-	one := &slot{n: n, entry: e, retired: retired}
+	one := &slot{n: n, entry: e, retired: retired, cause: s.cause}
 	var err error
 	if one.supervisor, err = s.supervise(one); err != nil {
 		return err

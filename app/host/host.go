@@ -21,6 +21,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tracing"
 )
 
 // Options say what to host.
@@ -63,6 +64,7 @@ type Services struct {
 	Region        string
 	JoinToken     func(context.Context) (string, error) // lets this machine join
 	Out           io.Writer                             // for messages and the program's output
+	Tracer        *tracing.Tracer                       // of the agent's spans; nil makes none
 	Logger        *slog.Logger
 }
 
@@ -109,7 +111,7 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Tracer: h.s.Tracer, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
 		if h.opts.Shells {

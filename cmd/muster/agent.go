@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/release"
+	"github.com/musterhq/muster/internal/telemetry"
 )
 
 // agentCommand is `muster agent`.
@@ -50,6 +55,8 @@ type runAgentCommand struct {
 	Shells    string         `name:"allow-shells" placeholder:"WHICH" enum:",no,isolated,as-agent" default:"" help:"Let operators of the server open shells in the instances here (muster shell): isolated: isolated from this machine and from other instances as game servers are, or not at all; as-agent: where --isolation does not isolate them, as the agent's user, who must not be root; no: none (no)."`
 	engineFlags
 	legacyFlags
+	OTLPEndpoint string `name:"otlp-endpoint" placeholder:"URL" help:"Send traces to this receiver of OpenTelemetry over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT does so too (docs/monitoring.md)."`
+
 	CA string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
 }
 
@@ -82,8 +89,20 @@ func (f legacyFlags) ports() *legacy.Ports {
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
 // program as it is on disk now; game servers do not notice.
 func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
+	name, _ := os.Hostname() // as the agent calls itself without --name
+	traces, err := telemetry.New(telemetry.Options{
+		Endpoint: c.OTLPEndpoint, Service: "muster-agent", Version: release.This().Number, Instance: cmp.Or(o.Facts.Name, name),
+		Registerer: prometheus.NewRegistry(), Logger: o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	o.Tracer = traces.Tracer("")
 	a, err := agent.New(o)
 	if err != nil {
+		return err
+	}
+	if err := traces.Start(t.ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
@@ -98,6 +117,7 @@ func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 		}
 	}()
 	err = a.Run(ctx)
+	traces.CloseTraces(context.WithoutCancel(ctx))
 	if errors.Is(err, agent.ErrIsolation) {
 		return fmt.Errorf("%w; with --isolation auto game servers are isolated as far as this machine allows, with off not at all: then host only builds that you trust", err)
 	}

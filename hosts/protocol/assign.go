@@ -36,6 +36,10 @@ type Desired struct {
 
 	Stop   Stop      `json:",omitempty"`
 	StopBy time.Time `json:",omitzero"` // when processes are killed in a drain
+
+	// Trace is the span of the request that has the instance started, until it has, as W3C's
+	// header traceparent has it. It changes nothing of what is desired.
+	Trace string `json:",omitempty"`
 }
 
 // Build is a build to install.

@@ -129,7 +129,7 @@ var rows = []row{
 	{"agent/engine", "hosts/protocol internal/registry", "container groups on the engine of a machine, whoever asks"},
 	{"agent/engine/enginetest", "", "starts engines for tests; knows nothing of Muster"},
 	{"agent/engine/enginetest/puppet", "", "a program in images of tests"},
-	{"agent/group", "agent/diagnose agent/disk agent/engine agent/gameapi agent/legacy agent/logs agent/ports agent/relay agent/shell agent/supervise hosts/protocol hosts/shell internal/state internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
+	{"agent/group", "agent/diagnose agent/disk agent/engine agent/gameapi agent/legacy agent/logs agent/ports agent/relay agent/shell agent/supervise hosts/protocol hosts/shell internal/state internal/tracing internal/wake", "runs the container groups of one instance by the machine's engine; knows neither the agent nor its link"},
 	{"agent/logs", "hosts/protocol", "archives of logs, whatever wrote them"},
 	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
@@ -146,8 +146,8 @@ var rows = []row{
 	{"agent/legacy/wire", "", "messages and frames of old SDKs, without connections"},
 	{"agent/legacy", "agent/disk agent/gamelink agent/legacy/wire internal/wake", "what old SDKs expect on their machine; knows no instance"},
 	{"agent/wrap", "agent/gameapi agent/gamelink agent/legacy", "a game server process of its own, which speaks as any SDK does"},
-	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
-	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
+	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/tracing internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
+	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/tracing internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/group agent/instance agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
@@ -156,7 +156,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

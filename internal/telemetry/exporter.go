@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -65,7 +66,7 @@ func (e *Exporter) Start(ctx context.Context) error {
 // resource describes this server to the receiver.
 func (e *Exporter) resource(ctx context.Context) (*resource.Resource, error) {
 	r, err := resource.New(ctx, resource.WithHost(), resource.WithTelemetrySDK(), resource.WithAttributes(
-		semconv.ServiceName("muster"), semconv.ServiceVersion(e.options.Version), semconv.ServiceInstanceID(e.options.Instance),
+		semconv.ServiceName(cmp.Or(e.options.Service, "muster")), semconv.ServiceVersion(e.options.Version), semconv.ServiceInstanceID(e.options.Instance),
 	), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)

@@ -18,9 +18,11 @@ type Options struct {
 	// are added.
 	// Default: OTEL_EXPORTER_OTLP_ENDPOINT.
 	Endpoint string
+	// Service is the program's name: "muster" if it is empty.
+	Service string
 	// Version is the release of the program, and Instance its name among others of it.
 	Version, Instance string
-	// Gatherer is where the metrics come from.
+	// Gatherer is where the metrics come from; nil: none are sent.
 	Gatherer prometheus.Gatherer
 	// Registerer has the metrics of the Exporter itself.
 	Registerer prometheus.Registerer
@@ -47,6 +49,9 @@ func endpoint(signal string) (name, value string) {
 
 // sends reports whether a signal is sent.
 func (o *Options) sends(signal string) bool {
+	if signal == metricsSignal && o.Gatherer == nil {
+		return false
+	}
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_"+strings.ToUpper(signal)+"_EXPORTER") == "none" {
 		return false
 	}

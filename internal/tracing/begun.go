@@ -75,6 +75,22 @@ func (t *Tracer) Of(id string) trace.SpanContext {
 	return o.within.WithSpanID(o.id).WithRemote(false)
 }
 
+// Cause returns the span within which id began; the zero value if that is not known.
+func (t *Tracer) Cause(id string) trace.SpanContext {
+	if t == nil {
+		return trace.SpanContext{}
+	}
+	o, _ := t.begun.get(id)
+	return o.within
+}
+
+// Forget forgets what began as id, of which no span is made.
+func (t *Tracer) Forget(id string) {
+	if t != nil {
+		t.begun.forget(id)
+	}
+}
+
 // Within returns a context whose spans are within the one that will be made of id.
 func (t *Tracer) Within(ctx context.Context, id string) context.Context {
 	if s := t.Of(id); s.IsValid() {
@@ -112,7 +128,7 @@ func (t *Tracer) End(id string, describe func() Ended) {
 	t.begun.forget(id)
 	e := describe()
 	ctx := trace.ContextWithSpanContext(context.WithValue(context.Background(), ownIDKey{}, o.id), o.within)
-	_, span := t.spans.Start(ctx, e.Name, trace.WithTimestamp(e.From), trace.WithAttributes(t.region), trace.WithAttributes(e.Attributes...))
+	_, span := t.spans.Start(ctx, e.Name, trace.WithTimestamp(e.From), t.region, trace.WithAttributes(e.Attributes...))
 	for _, m := range e.Moments {
 		span.AddEvent(m.Name, trace.WithTimestamp(m.At), trace.WithAttributes(m.Attributes...))
 	}

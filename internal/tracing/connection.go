@@ -36,5 +36,5 @@ func Opened(ctx context.Context, h http.Header) *Connection {
 // Message begins the span of a message. The Connection must not be nil.
 func (c *Connection) Message(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	return c.tracer.spans.Start(c.tracer.With(ctx), name, trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithLinks(c.links...), trace.WithAttributes(c.tracer.region), trace.WithAttributes(attributes...))
+		trace.WithLinks(c.links...), c.tracer.region, trace.WithAttributes(attributes...))
 }

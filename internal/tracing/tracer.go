@@ -16,13 +16,17 @@ import (
 // Tracer makes the spans of a region. Methods of a nil *Tracer make none.
 type Tracer struct {
 	spans  trace.Tracer
-	region attribute.KeyValue
+	region trace.SpanStartEventOption // an attribute of all spans
 	begun  begun
 }
 
-// New returns a Tracer whose spans are made by spans.
+// New returns a Tracer whose spans are made by spans. An agent's has no region.
 func New(spans trace.Tracer, region string) *Tracer {
-	return &Tracer{spans: spans, region: attribute.String("muster.region", region)}
+	t := &Tracer{spans: spans, region: trace.WithAttributes()}
+	if region != "" {
+		t.region = trace.WithAttributes(attribute.String("muster.region", region))
+	}
+	return t
 }
 
 type tracerKey struct{}
@@ -46,8 +50,8 @@ var w3c propagation.TraceContext
 // Request begins the span of a request that came over HTTP. It continues the trace of the
 // caller or, if that is a stranger, links to it: strangers do not decide what is sampled.
 func (t *Tracer) Request(r *http.Request, stranger bool, door string) (context.Context, trace.Span) {
-	o := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
-		t.region, attribute.String("muster.door", door), attribute.String("http.request.method", method(r.Method)),
+	o := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), t.region, trace.WithAttributes(
+		attribute.String("muster.door", door), attribute.String("http.request.method", method(r.Method)),
 	)}
 	ctx := t.With(r.Context())
 	told := w3c.Extract(ctx, propagation.HeaderCarrier(r.Header))
@@ -75,7 +79,7 @@ func Start(ctx context.Context, name string, kind trace.SpanKind, attributes ...
 	if t == nil {
 		return ctx, noop.Span{}
 	}
-	return t.spans.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(t.region), trace.WithAttributes(attributes...))
+	return t.spans.Start(ctx, name, trace.WithSpanKind(kind), t.region, trace.WithAttributes(attributes...))
 }
 
 // Child is like Start, but never begins a trace: it begins nothing outside of a span that is
