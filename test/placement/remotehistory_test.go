@@ -201,8 +201,10 @@ func (s *saga) client(ctx context.Context, i int) {
 		if n%4 == 3 {
 			s.stop(i, id)
 		}
-		for ctx.Err() == nil && s.describe(i, id).status == types.GameSessionPlacementStatePending {
-			s.live(i, id, "live")
+		for looks := 1; ctx.Err() == nil && s.describe(i, id).status == types.GameSessionPlacementStatePending; looks++ {
+			if s.live(i, id, "live"); looks%100 == 0 {
+				s.server(ctx, s.home.place) // a game session that was given up may have had the other one
+			}
 		}
 		s.placed.Add(1)
 	}
