@@ -155,7 +155,7 @@ upgrade-test: build ## upgrade servers of an earlier commit to this one, and go 
 	@[ -n "$(strip $(FROM))" ] || { echo "say from which commit: make upgrade-test FROM=COMMIT"; exit 1; }
 	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
 	(cd "$$TMPDIR/earlier" && CGO_ENABLED=0 go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \
-	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
+	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" CGO_ENABLED=0 go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)
