@@ -34,7 +34,9 @@ func TestTraces_Socket(t *testing.T) {
 	ws.say(protocol.MessageAuth, "auth-mine", protocol.SocketAuth{AccessToken: "token-mine"})
 	ws.closed()
 
-	opened := to.Span(t, "the request that opens the connection", func(s *collector.Span) bool { return strings.HasSuffix(s.Name, "/ws") })
+	opened := to.Span(t, "the request that opens the connection", func(s *collector.Span) bool {
+		return s.Attribute("http.request.method") == "GET" && len(s.Links) == 1 && hex.EncodeToString(s.Links[0].TraceId) == theirs
+	})
 	for _, want := range []struct{ name, failed string }{
 		{protocol.MessageStart, ""}, {protocol.MessageStart, "ticket-active"}, {"_OTHER", "invalid-parameter"}, {protocol.MessageCancel, ""}, {protocol.MessageAuth, "token-invalid"},
 	} {
