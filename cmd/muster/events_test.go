@@ -61,7 +61,7 @@ func TestEvents_Archive(t *testing.T) {
 		"--region us-east-1 --since 2026-11-25T01:00:00Z --until 2026-11-25T02:00:00Z": lines[3:6],
 	} {
 		out, errs, code := events(append(strings.Fields(args), "--archive", dir, "-o", "json")...)
-		if got := strings.Join(want, "\n"); code != 0 || errs != "" || strings.TrimSuffix(out, "\n") != got {
+		if got := strings.ReplaceAll(strings.Join(want, "\n"), "\u202e", `\u202e`); code != 0 || errs != "" || strings.TrimSuffix(out, "\n") != got {
 			t.Errorf("%q: code %d %s, prints\n%swant\n%s", args, code, errs, out, got)
 		}
 	}
