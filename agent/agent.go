@@ -161,6 +161,9 @@ func (a *Agent) lock() (io.Closer, error) {
 // prepare determines how processes are isolated, and removes unfinished installations
 // of a former agent.
 func (a *Agent) prepare() error {
+	if text := fewPorts(a.opts.Facts); text != "" {
+		a.log.Info(text)
+	}
 	if err := a.isolate(); err != nil {
 		return err
 	}
@@ -170,6 +173,17 @@ func (a *Agent) prepare() error {
 		a.log.Warn("this machine refuses remote shells", "why", a.opts.Facts.Shells.Why)
 	}
 	return a.machine.Jailer.ClearStaging()
+}
+
+// fewPorts returns what to log where the ports are enough for fewer instances than there are
+// processors, "" elsewhere. On a machine with fewer ports than an instance takes, one gets all.
+func fewPorts(f protocol.Facts) string {
+	n, processors := max(1, (f.PortTo-f.PortFrom+1)/protocol.PortsAnInstance), f.CPUMillis/1000
+	if f.NoBuilds || n >= processors {
+		return ""
+	}
+	return fmt.Sprintf("of the ports %d to %d each instance of a build takes %d: no more than %d can run here, although there are processors for more; offer more ports with --ports FROM-TO",
+		f.PortFrom, f.PortTo, protocol.PortsAnInstance, n)
 }
 
 // ErrIsolation is returned if isolation is required and this machine does not support

@@ -405,6 +405,11 @@ func TestShortages(t *testing.T) {
 		t.Errorf("short of %+v", short)
 	}
 	y.connect(y.join()).assigned(1)
+	var all []protocol.Host // with 1000 ports, of which the instance has 100
+	y.operate(http.MethodGet, "/agent/v1/hosts", &all)
+	if instance.PortsAnInstance != protocol.PortsAnInstance || len(all) != 1 || all[0].PortFrom != 20000 || all[0].PortTo != 20999 || all[0].PortRoom != 9 {
+		t.Errorf("the hosts are %+v; an instance takes %d ports", all, instance.PortsAnInstance)
+	}
 	y.operate(http.MethodGet, "/agent/v1/shortages", &short)
 	if len(short) != 0 {
 		t.Errorf("with a host it is short of %+v", short)

@@ -193,6 +193,7 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 		OS: row.OS, Arch: row.Arch, Version: row.Version, Unsupported: unsupported(row.Version), Isolation: row.Isolation, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
 		Joined: row.Joined, JoinToken: row.JoinToken, SecretSince: row.SecretSince(), Rotating: row.Rotating,
 		CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,
+		PortFrom: row.PortFrom, PortTo: row.PortTo, PortRoom: s.opts.Instances.PortRoom(s.opts.Store.View(), row),
 	}
 	l := s.link(row.ID)
 	if l == nil {

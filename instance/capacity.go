@@ -119,6 +119,19 @@ func (pl *planner) Room(r store.Reader, instanceType, location string) int {
 	})
 }
 
+// PortRoom returns for how many more instances of a build a host has ports.
+func (pl *planner) PortRoom(r store.Reader, h *Host) (n int) {
+	room := &room{Host: h}
+	for i := range pl.instances.onHost.Equal(r, h.ID) {
+		room.usePorts(i)
+	}
+	for gap := room.gap(demand{portCount: PortsAnInstance}); gap.from > 0; gap = room.gap(demand{portCount: PortsAnInstance}) {
+		room.take(0, 0, gap)
+		n++
+	}
+	return n
+}
+
 // Run creates and removes instances, and ends what is overdue on hosts, until ctx ends.
 func (pl *planner) Run(ctx context.Context) {
 	pl.last.Store(nil) // the state may have changed since the last Run

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // world is the input of a plan: all hosts, all instances, and what is desired.
@@ -301,11 +303,11 @@ func (p *packer) why(d demand) string {
 		}
 		text := fmt.Sprintf("%s has %s free of %s", r.ID, amount(r.cpu, r.memory), amount(r.CPUMillis, r.MemoryMiB))
 		if r.gap(d).from == 0 {
-			text += ", and not enough ports"
+			text += fmt.Sprintf(", and no %s in a row are free of its %d to %d: start its agent with more (--ports)", plain.Count(d.portCount, "port"), r.PortFrom, r.PortTo)
 		}
 		rooms = append(rooms, text)
 	}
-	return fmt.Sprintf("an instance takes %s and %d ports; %s", amount(d.cpuMillis, d.memoryMiB), d.portCount, strings.Join(rooms, "; "))
+	return fmt.Sprintf("an instance takes %s and %s; %s", amount(d.cpuMillis, d.memoryMiB), plain.Count(d.portCount, "port"), strings.Join(rooms, "; "))
 }
 
 // without returns how many hosts of a location have no container engine.

@@ -3,6 +3,7 @@ package instance
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -170,5 +171,16 @@ func TestPlan_Packs(t *testing.T) {
 	}
 	if n := roomFor(w, w.demands[0]); n != 7 {
 		t.Errorf("room for %d more, want 7", n)
+	}
+}
+
+// A shortage of ports is named with its remedy.
+func TestPlan_Ports(t *testing.T) {
+	p := planFor(world{
+		hosts:   []*Host{{ID: "h", Location: "here", Connected: true, CPUMillis: 8000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 20099}},
+		demands: []demand{{Place: Place{"fleet", "here"}, cpuMillis: 1000, memoryMiB: 1024, portCount: PortsAnInstance, desired: 2}},
+	})
+	if len(p.create) != 1 || len(p.short) != 1 || !strings.Contains(p.short[0].Why, "no 100 ports in a row are free of its 20000 to 20099: start its agent with more (--ports)") {
+		t.Errorf("the plan is %+v", p)
 	}
 }

@@ -51,6 +51,9 @@ type Host struct {
 	Rotating        bool // a new credential waits for the agent to store it
 	CPUMillis       int
 	MemoryMiB       int
+	PortFrom        int `json:",omitempty"` // of the range for games
+	PortTo          int `json:",omitempty"`
+	PortRoom        int // for how many more instances of a build it has ports
 	Instances       int // without those that are GONE
 	Processes       int
 	Resources       Resources

@@ -49,6 +49,9 @@ type JoinResponse struct {
 	BuildKey ed25519.PublicKey // verifies the signatures of builds (Build.Verify)
 }
 
+// PortsAnInstance is how many of a machine's ports an instance of a build takes.
+const PortsAnInstance = 100
+
 // Facts describe a machine and what it offers to games.
 type Facts struct {
 	Name      string   // of the machine, for people
