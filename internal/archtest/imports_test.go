@@ -119,7 +119,7 @@ var rows = []row{
 	{"cli/usage", "cli/style", "the commands of a program as data; knows none of them"},
 	{"cli/client", "internal/nearest internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
-	{"setup/live", "internal/archive internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
+	{"setup/live", "internal/archive internal/plain internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
 	{"cli/contexts", "internal/atomicfile internal/nearest", "a user's servers and keys in a file"},
 	{"cli/terminal", "cli/client cli/style internal/plain internal/wake setup", "shows what the client reads"},
 

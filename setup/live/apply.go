@@ -387,7 +387,7 @@ func (m *maker) remove(ctx context.Context, a setup.Action) error {
 	case setup.FleetKind:
 		err = m.deleteFleet(ctx, *m.fleets[a.Name].FleetId)
 	case setup.ContainerFleetKind:
-		if err := m.unused(ctx, *m.containerFleets[a.Name].FleetId); err != nil {
+		if err := m.unoccupied(ctx, *m.containerFleets[a.Name].FleetId); err != nil {
 			return err
 		}
 		_, err = m.API.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: m.containerFleets[a.Name].FleetId})

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/setup"
 )
 
@@ -32,7 +33,7 @@ func (m *maker) canary(ctx context.Context, key string, c Canary) error {
 	if queues == 0 {
 		return fmt.Errorf("no queue leads to fleet %s, so a canary would get no game sessions: an alias leads to one fleet alone. Deploy without --canary, or place game sessions by a queue. Fleet %s stays until 'muster deploy --rollback' or a deployment without --canary", key, next)
 	}
-	m.tell("fleet %s: is ACTIVE with %d instances beside %d, and first in %d queues", next, n, of, queues)
+	m.tell("fleet %s: is ACTIVE with %s beside %d, and first in %s", next, plain.Count(n, "instance"), of, plain.Count(queues, "queue"))
 	if c.For == 0 {
 		m.tell("it stays so until 'muster deploy --promote' or 'muster deploy --rollback'")
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/setup"
 )
 
@@ -89,7 +90,7 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 // shapeFleet waits until a fleet is ACTIVE, and changes what is not as it is to be.
 func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet) error {
 	id := *m.fleets[key].FleetId
-	if err := m.active(ctx, setup.FleetKind, key, id); err != nil {
+	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations)); err != nil {
 		return err
 	}
 	out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
@@ -214,7 +215,7 @@ func (m *maker) shapeLocations(ctx context.Context, id string, w, h map[string]*
 			return err
 		}
 		if n > 0 {
-			return fmt.Errorf("it has %d game sessions in %s, which would end with that location: let queues place none there, and run the command again when they have ended", n, name)
+			return fmt.Errorf("it has %s in %s, which would end with that location: let queues place none there, and run the command again when they have ended", plain.Count(n, "game session"), name)
 		}
 		drop = append(drop, name)
 	}
@@ -319,12 +320,28 @@ func (m *maker) located(ctx context.Context, key, id, location string) error {
 		if err != nil || len(out.LocationAttributes) == 0 {
 			return false, "", err
 		}
-		return m.look(ctx, id, out.LocationAttributes[0].LocationState.Status)
+		return m.look(ctx, id, out.LocationAttributes[0].LocationState.Status, nil)
 	})
 }
 
-// active waits until a fleet of either kind is ACTIVE.
-func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string) error {
+// unused returns the locations in which a fleet is to have no instances, the home region among
+// them. A new fleet desires one in each until it is ACTIVE and its capacity can be set.
+func (m *Server) unused(home *setup.Capacity, others map[string]*setup.Capacity) (all []string) {
+	none := func(c *setup.Capacity) bool { return c != nil && c.DesiredInstances != nil && *c.DesiredInstances == 0 }
+	if none(home) {
+		all = append(all, m.Region)
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if none(others[name]) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// active waits until a fleet of either kind is ACTIVE. That there is no host in the locations
+// unused is no news.
+func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string, unused []string) error {
 	return m.wait(ctx, string(kind)+" "+key, func(ctx context.Context) (bool, string, error) {
 		if kind == setup.ContainerFleetKind {
 			out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
@@ -335,7 +352,7 @@ func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string) er
 			if status == types.ContainerFleetStatusCreated || status == types.ContainerFleetStatusUpdating {
 				return true, "", nil
 			}
-			return m.look(ctx, id, types.FleetStatus(status))
+			return m.look(ctx, id, types.FleetStatus(status), unused)
 		}
 		out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
 		if err != nil {
@@ -344,17 +361,17 @@ func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string) er
 		if len(out.FleetAttributes) != 1 {
 			return false, "", fmt.Errorf("fleet %s is not there any more", id)
 		}
-		return m.look(ctx, id, out.FleetAttributes[0].Status)
+		return m.look(ctx, id, out.FleetAttributes[0].Status, unused)
 	})
 }
 
 // look reports whether a fleet or location in a status is ACTIVE; if not, what it does, and
-// what its last event says.
-func (m *Server) look(ctx context.Context, id string, status types.FleetStatus) (active bool, news string, err error) {
+// what its last event says that is not of the locations unused.
+func (m *Server) look(ctx context.Context, id string, status types.FleetStatus, unused []string) (active bool, news string, err error) {
 	if status == types.FleetStatusActive {
 		return true, "", nil
 	}
-	event := m.lastEvent(ctx, id)
+	event := m.lastEvent(ctx, id, unused)
 	if slices.Contains([]types.FleetStatus{types.FleetStatusError, types.FleetStatusDeleting, types.FleetStatusTerminated}, status) {
 		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, delete it ('aws gamelift delete-fleet --fleet-id %s') and run the command again", status, cmp.Or(event, "see its events"), id)
 	}
@@ -364,15 +381,22 @@ func (m *Server) look(ctx context.Context, id string, status types.FleetStatus) 
 	return false, string(status), nil
 }
 
-// lastEvent returns the message of the last event of a fleet that says more than its state.
-func (m *Server) lastEvent(ctx context.Context, id string) string {
+// lastEvent returns the message of the last event of a fleet that says more than its state and
+// does not ask for a host in one of the locations unused.
+func (m *Server) lastEvent(ctx context.Context, id string, unused []string) string {
 	out, err := m.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &id})
 	if err != nil {
 		return ""
 	}
-	slices.SortStableFunc(out.Events, func(a, b types.Event) int { return b.EventTime.Compare(*a.EventTime) })
-	for _, e := range out.Events {
-		if !strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
+	return newest(out.Events, unused)
+}
+
+// newest is lastEvent for the events of a fleet.
+func newest(all []types.Event, unused []string) string {
+	slices.SortStableFunc(all, func(a, b types.Event) int { return b.EventTime.Compare(*a.EventTime) })
+	for _, e := range all {
+		idle := slices.ContainsFunc(unused, func(name string) bool { return strings.HasPrefix(val(e.Message), "Waiting for a host in "+name+" ") })
+		if !idle && !strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
 			return *e.Message
 		}
 	}
@@ -381,7 +405,7 @@ func (m *Server) lastEvent(ctx context.Context, id string) string {
 
 // deleteFleet deletes a fleet that has no game sessions.
 func (m *maker) deleteFleet(ctx context.Context, id string) error {
-	err := m.unused(ctx, id)
+	err := m.unoccupied(ctx, id)
 	if err == nil {
 		_, err = m.API.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &id})
 	}
@@ -391,11 +415,11 @@ func (m *maker) deleteFleet(ctx context.Context, id string) error {
 	return err
 }
 
-// unused returns an error if a fleet has game sessions.
-func (m *maker) unused(ctx context.Context, id string) error {
+// unoccupied returns an error if a fleet has game sessions.
+func (m *maker) unoccupied(ctx context.Context, id string) error {
 	n, err := m.sessions(ctx, id, "")
 	if err == nil && n > 0 {
-		return fmt.Errorf("it has %d game sessions, which would end with it: let nothing lead to it, and run the command again when they have ended", n)
+		return fmt.Errorf("it has %s, which would end with it: let nothing lead to it, and run the command again when they have ended", plain.Count(n, "game session"))
 	}
 	return err
 }
@@ -418,7 +442,7 @@ func (m *Server) sessions(ctx context.Context, id, location string) (n int, err 
 // to be. A change of what runs is a deployment of the server's, which is waited for.
 func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
 	w, id := m.want.ContainerFleets[key], *m.containerFleets[key].FleetId
-	if err := m.active(ctx, setup.ContainerFleetKind, key, id); err != nil {
+	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.HomeRegion, w.Locations)); err != nil {
 		return err
 	}
 	out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/setup"
 )
 
@@ -154,7 +155,7 @@ func (m *maker) filled(ctx context.Context, key, id string) (total int, err erro
 		if active >= desired {
 			return true, "", nil
 		}
-		return false, fmt.Sprintf("%d of %d instances are ACTIVE", active, desired), nil
+		return false, fmt.Sprintf("ACTIVE instances: %d of %d", active, desired), nil
 	})
 	return total, err
 }
@@ -252,7 +253,7 @@ func (m *maker) empty(ctx context.Context, key, id string) error {
 		if err != nil || n == 0 {
 			return n == 0, "", err
 		}
-		return false, fmt.Sprintf("%d game sessions have to end", n), nil
+		return false, "waiting for the end of " + plain.Count(n, "game session"), nil
 	})
 }
 

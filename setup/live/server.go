@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
@@ -77,7 +79,8 @@ func once(o *gamelift.Options) {
 var errPatience = errors.New("waited long enough")
 
 // wait calls look until it reports that it is done. Its news goes to Tell when it changes,
-// and into the error if the wait takes too long.
+// and into the error if the wait takes too long. The news may end with details in parentheses,
+// which are told once, whatever numbers in them change.
 func (s *Server) wait(ctx context.Context, what string, look func(context.Context) (done bool, news string, err error)) error {
 	patience, every := s.Patience, s.Every
 	if patience == 0 {
@@ -88,7 +91,7 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer stop()
-	last, begun := "", time.Now()
+	last, told, begun := "", "", time.Now()
 	for {
 		done, news, err := look(ctx)
 		if errors.Is(context.Cause(ctx), errPatience) {
@@ -97,15 +100,27 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 		if err != nil || done {
 			return err
 		}
-		if news != last && news != "" {
-			s.tell("%s: %s", what, news)
-			last = news
+		last = cmp.Or(news, last)
+		status, details, _ := strings.Cut(last, " (")
+		if now := status + " " + withoutNumbers(details); now != told && last != "" {
+			s.tell("%s: %s", what, last)
+			told = now
 		}
-		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(last, "waiting")} })
+		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(status, "waiting")} })
 		if !wake.Sleep(ctx, every) && !errors.Is(context.Cause(ctx), errPatience) {
 			return ctx.Err()
 		}
 	}
+}
+
+// withoutNumbers returns text without its digits.
+func withoutNumbers(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // tagsOf returns tags as the API takes them.
