@@ -14,14 +14,40 @@ import (
 // anywhereType is the ComputeType of fleets that have no instances.
 const anywhereType = "ANYWHERE"
 
-// Fleets shows all fleets with their load, and why something is pending; with
-// byLocation, each location of each fleet.
-func (t *Terminal) Fleets(ctx context.Context, byLocation bool) error {
+// FleetFilter selects the fleets to show; empty fields match all.
+type FleetFilter struct {
+	Status     string // of the fleet, or with ByLocation of the location
+	Location   string // where the fleet is
+	ByLocation bool   // show each location by itself
+}
+
+// of returns the fleets that the filter selects.
+func (f FleetFilter) of(all []client.Fleet) []client.Fleet {
+	is := func(want, has string) bool { return want == "" || strings.EqualFold(want, has) }
+	found := []client.Fleet{}
+	for _, v := range all {
+		if f.ByLocation {
+			v.Locations = slices.DeleteFunc(slices.Clone(v.Locations), func(l client.FleetLocation) bool {
+				return !is(f.Status, l.Status) || !is(f.Location, l.Location)
+			})
+		} else if !is(f.Status, v.Status) {
+			continue
+		}
+		if slices.ContainsFunc(v.Locations, func(l client.FleetLocation) bool { return is(f.Location, l.Location) }) || f.Location == "" && !f.ByLocation {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// Fleets shows fleets with their load, and why something is pending.
+func (t *Terminal) Fleets(ctx context.Context, filter FleetFilter) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) {
 		fleets, err := t.Client.Fleets(ctx)
 		if err != nil {
 			return table{}, err
 		}
+		fleets, byLocation := filter.of(fleets), filter.ByLocation
 		view := table{Table: Table{Head: []string{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE", "REASON"}}, data: fleets}
 		if byLocation {
 			view.Head[3] = "LOCATION"

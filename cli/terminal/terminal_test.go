@@ -77,7 +77,7 @@ func fields(text string) [][]string {
 func TestFleets(t *testing.T) {
 	t.Parallel()
 	v, out := view(t, answers)
-	if err := v.Fleets(t.Context(), false); err != nil {
+	if err := v.Fleets(t.Context(), terminal.FleetFilter{}); err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{
@@ -89,7 +89,7 @@ func TestFleets(t *testing.T) {
 		t.Error(diff)
 	}
 	out.Reset()
-	if err := v.Fleets(t.Context(), true); err != nil {
+	if err := v.Fleets(t.Context(), terminal.FleetFilter{ByLocation: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = [][]string{
@@ -100,6 +100,33 @@ func TestFleets(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestFleets_Filter(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]terminal.FleetFilter{
+		"fleet-1":           {Status: "active"},
+		"fleet-2 custom-b":  {Status: "NEW", ByLocation: true},
+		"fleet-2":           {Location: "custom-b"},
+		"fleet-2 us-east-1": {Location: "us-east-1", ByLocation: true},
+		"fleet-1 fleet-2":   {},
+		"":                  {Status: "ERROR", Location: "custom-a"},
+	} {
+		v, out := view(t, answers)
+		if err := v.Fleets(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, row := range fields(out.String())[1:] {
+			got = append(got, row[0])
+			if f.ByLocation {
+				got = append(got, row[3])
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%+v shows %q, want %s", f, got, want)
+		}
 	}
 }
 
@@ -144,7 +171,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := &counter{until: 3, reached: cancel}
 	v.Watch, v.Out, v.JSON = time.Millisecond, shown, true
-	if err := v.Fleets(ctx, false); err != nil {
+	if err := v.Fleets(ctx, terminal.FleetFilter{}); err != nil {
 		t.Errorf("a watch that was stopped returned %v", err)
 	}
 	if shown.n < 3 {

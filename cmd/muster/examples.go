@@ -52,6 +52,7 @@ var examples = map[string][]usage.Example{
 
 	"fleets list": {
 		{Line: "muster fleets", Does: "All fleets with their instances, game sessions and players"},
+		{Line: "muster fleets --status ERROR", Does: "Those that have failed"},
 		{Line: "muster fleets --by-location --watch", Does: "A line for each location, again and again"},
 	},
 	"sessions list": {
@@ -83,7 +84,10 @@ var examples = map[string][]usage.Example{
 	"webhooks list":  {{Line: "muster webhooks", Does: "Who receives notifications, and how that goes"}},
 	"webhooks dead":  {{Line: "muster webhooks dead billing", Does: "What a receiver did not take, and why"}},
 	"webhooks again": {{Line: "muster webhooks again billing", Does: "Send it once more"}},
-	"hosts list":     {{Line: "muster hosts", Does: "The machines, and what runs on them"}},
+	"hosts list": {
+		{Line: "muster hosts", Does: "The machines, and what runs on them"},
+		{Line: "muster hosts --status away", Does: "Those whose agent is not connected"},
+	},
 	"hosts shortages": {
 		{Line: "muster hosts shortages", Does: "What fleets desire that no machine has room for"},
 	},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/release"
 )
 
@@ -25,12 +28,23 @@ type hostsCommand struct {
 	Rotate    rotateHostCommand `cmd:"" help:"Give a machine's agent a new credential; the old one is refused once the agent has kept it."`
 }
 
-type listHostsCommand struct{ lookFlags }
+type listHostsCommand struct {
+	watchFlags
+	Location string `placeholder:"NAME" help:"Only machines of this location."`
+	Status   string `placeholder:"STATE" help:"Only those that are connected, away, draining, drained or removing."`
+}
 
 // Run lists the machines that have joined.
 func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
+	if err := oneOf("status", c.Status, "connected", "away", "draining", "drained", "removing"); err != nil {
+		return err
+	}
+	read := only((*client.Client).Hosts, func(h client.Host) bool {
+		return (c.Location == "" || h.Location == c.Location) &&
+			(c.Status == "" || slices.Contains(strings.Split(hostState(h), ","), strings.ToLower(c.Status)))
+	})
 	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB", "AGENT"}
-	return terminal.List(t.ctx, view, (*client.Client).Hosts, head, func(h client.Host) []string {
+	return terminal.List(t.ctx, view, read, head, func(h client.Host) []string {
 		return []string{
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
 			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
@@ -39,12 +53,34 @@ func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
 	})
 }
 
-type shortagesCommand struct{ lookFlags }
+// only returns read without what is not to be shown.
+func only[T any](read func(*client.Client, context.Context) ([]T, error), shown func(T) bool) func(*client.Client, context.Context) ([]T, error) {
+	return func(c *client.Client, ctx context.Context) ([]T, error) {
+		all, err := read(c, ctx)
+		return slices.DeleteFunc(all, func(v T) bool { return !shown(v) }), err
+	}
+}
+
+type shortagesCommand struct {
+	watchFlags
+	Location string `placeholder:"NAME" help:"Only those in this location."`
+	Fleet    string `placeholder:"FLEET" help:"Only this fleet's: name, id, or a part of the id."`
+}
 
 // Run lists what machines are missing for.
 func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
+	id := ""
+	if c.Fleet != "" {
+		var err error
+		if id, err = view.Client.FindFleetID(t.ctx, c.Fleet); err != nil {
+			return err
+		}
+	}
+	read := only((*client.Client).Shortages, func(s protocol.Shortage) bool {
+		return (c.Location == "" || s.Location == c.Location) && (id == "" || s.FleetID == id)
+	})
 	head := []string{"LOCATION", "MISSING", "OS", "CPU EACH", "MEMORY MIB EACH", "PORTS EACH", "FLEET", "WHY"}
-	return terminal.List(t.ctx, view, (*client.Client).Shortages, head, func(s protocol.Shortage) []string {
+	return terminal.List(t.ctx, view, read, head, func(s protocol.Shortage) []string {
 		return []string{
 			s.Location, strconv.Itoa(s.Missing), s.OS, fmt.Sprintf("%.1f", float64(s.CPUMillis)/1000), strconv.Itoa(s.MemoryMiB),
 			strconv.Itoa(s.Ports), s.FleetID, s.Why,
@@ -129,6 +165,7 @@ func showHost(out io.Writer, h client.Host) error {
 		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
 		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
 		{"Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)},
+		{"Ports", portsOf(h)},
 		{"Disk", fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)},
 	}}
 	if err := facts.Write(out); err != nil || len(h.Instance) == 0 {
@@ -147,6 +184,18 @@ func showHost(out io.Writer, h client.Host) error {
 		}
 	}
 	return runs.Write(out)
+}
+
+// portsOf returns the ports that a host offers, and for how many instances they are enough.
+func portsOf(h client.Host) string {
+	text := fmt.Sprintf("%d to %d", h.PortFrom, h.PortTo)
+	switch {
+	case h.PortFrom == 0:
+		return "-"
+	case h.PortRoom == 0:
+		return text + fmt.Sprintf(", not enough for another instance, which takes %d: start the agent with more (--ports)", protocol.PortsAnInstance)
+	}
+	return text + ", enough for " + plain.Count(h.PortRoom, "more instance")
 }
 
 // shellsOf returns whether a host runs remote shells.

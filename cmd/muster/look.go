@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // outputFlags choose how results are shown.
@@ -63,12 +67,27 @@ func (c *showFleetCommand) Run(t *streams, view *terminal.Terminal) error {
 
 type listFleetsCommand struct {
 	watchFlags
-	ByLocation bool `help:"A line for each location of a fleet."`
+	Status     string `placeholder:"STATUS" help:"Only those that are NEW, DOWNLOADING, VALIDATING, BUILDING, ACTIVATING, ACTIVE, DELETING, ERROR or TERMINATED, or of container fleets PENDING, CREATING, CREATED or UPDATING; with --by-location, only the locations that are."`
+	Location   string `placeholder:"NAME" help:"Only fleets in this location."`
+	ByLocation bool   `help:"A line for each location of a fleet."`
 }
 
 // Run shows the fleets.
 func (c *listFleetsCommand) Run(t *streams, view *terminal.Terminal) error {
-	return view.Fleets(t.ctx, c.ByLocation)
+	if err := oneOf("status", c.Status, "NEW", "DOWNLOADING", "VALIDATING", "BUILDING", "ACTIVATING", "ACTIVE", "DELETING", "ERROR", "TERMINATED", "NOT_FOUND",
+		"PENDING", "CREATING", "CREATED", "UPDATING"); err != nil {
+		return err
+	}
+	return view.Fleets(t.ctx, terminal.FleetFilter{Status: c.Status, Location: c.Location, ByLocation: c.ByLocation})
+}
+
+// oneOf returns an error if the text of a flag is neither empty nor one of its values, upper and
+// lower case being alike.
+func oneOf(flag, text string, values ...string) error {
+	if text == "" || slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, text) }) {
+		return nil
+	}
+	return fmt.Errorf("--%s: %q is none of %s%s", flag, text, strings.Join(values, ", "), nearest.DidYouMean(text, values))
 }
 
 // costCommand is `muster cost`.
@@ -116,7 +135,10 @@ type listSessionsCommand struct {
 
 // Run shows game sessions.
 func (c *listSessionsCommand) Run(t *streams, view *terminal.Terminal) error {
-	f := terminal.SessionFilter{Status: c.Status}
+	if err := oneOf("status", c.Status, "ACTIVATING", "ACTIVE", "TERMINATING", "TERMINATED"); err != nil {
+		return err
+	}
+	f := terminal.SessionFilter{Status: strings.ToUpper(c.Status)}
 	if c.Fleet != "" {
 		var err error
 		if f.FleetID, err = view.Client.FindFleetID(t.ctx, c.Fleet); err != nil {

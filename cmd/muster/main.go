@@ -114,7 +114,7 @@ func run(args []string, t *streams) int {
 		return 2
 	}
 	for _, v := range notRead(parsed) {
-		fmt.Fprintf(t.err, "muster: the variable %s, is not read: give the flag\n", v)
+		fmt.Fprintln(t.err, "muster:", v)
 	}
 	err = parsed.Run(t)
 	var code failed

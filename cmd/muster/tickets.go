@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"time"
 
@@ -18,13 +20,21 @@ type ticketsCommand struct {
 
 type listTicketsCommand struct {
 	watchFlags
-	Configuration string `arg:"" optional:"" help:"Only tickets of this matchmaking configuration."`
+	Of            string `arg:"" name:"configuration" optional:"" help:"Only tickets of this matchmaking configuration."`
+	Configuration string `placeholder:"NAME" help:"The same as a flag."`
 	Status        string `placeholder:"STATUS" help:"Only those that are QUEUED, SEARCHING, REQUIRES_ACCEPTANCE, PLACING, COMPLETED, FAILED, CANCELLED or TIMED_OUT."`
 }
 
 // Run shows tickets.
 func (c *listTicketsCommand) Run(t *streams, view *terminal.Terminal) error {
-	return view.Tickets(t.ctx, c.Configuration, c.Status)
+	if c.Of != "" && c.Configuration != "" && c.Of != c.Configuration {
+		return fmt.Errorf("tickets of %s and of %s: name one configuration", c.Of, c.Configuration)
+	}
+	err := oneOf("status", c.Status, "QUEUED", "SEARCHING", "REQUIRES_ACCEPTANCE", "PLACING", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT")
+	if err != nil {
+		return err
+	}
+	return view.Tickets(t.ctx, cmp.Or(c.Of, c.Configuration), c.Status)
 }
 
 type explainTicketCommand struct {

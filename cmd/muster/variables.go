@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // variables sets the MUSTER_… variables of flags, each of which has one meaning: those of
@@ -58,21 +62,76 @@ func variableOf(f *kong.Flag) string {
 	return "MUSTER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// notRead returns the variables that are set as if they set a flag of the command that was
-// typed, which has none: "MUSTER_FLEET, for --fleet". Those that have a meaning with another
-// command are not among them.
+// elsewhere are variables that other programs of this project read: game servers, the script
+// that installs, muster-kubernetes and the tests.
+var elsewhere = []string{
+	"MUSTER_GAME_URL", "MUSTER_GAME_TOKEN", "MUSTER_INSTALL_DIR", "MUSTER_VERSION", "MUSTER_RELEASE", "MUSTER_KUBE_GROUPS", "MUSTER_RUN_ID", "MUSTER_BIN",
+	"MUSTER_EXE", "MUSTER_DEB", "MUSTER_DIST", "MUSTER_MACHINE", "MUSTER_DRIVER", "MUSTER_SAMPLES", "MUSTER_SCREENSHOTS", "MUSTER_WATCHED", "MUSTER_ISOLATE",
+	"MUSTER_UDP", "MUSTER_TCP", "MUSTER_HTTP", "MUSTER_HTTP_PORT",
+}
+
+// isElsewhere reports whether another program of this project reads a variable.
+func isElsewhere(name string) bool {
+	return slices.Contains(elsewhere, name) || strings.HasPrefix(name, "MUSTER_TEST_") || strings.HasSuffix(name, "_BIN")
+}
+
+// servicesAlone are the commands whose environment is made for them alone.
+var servicesAlone = []string{"serve", "local", "agent", "beacon"}
+
+// notRead returns a sentence for each variable that is set as if it set something of the command
+// that was typed, which does not read it: it has the name of a flag that has none, or one like
+// that of a variable, or another server or agent reads it. Commands that talk to a server leave
+// the variables of servers and agents alone, which a machine may have for those.
 func notRead(k *kong.Context) (all []string) {
+	readers := map[string][]string{} // the services that read a variable
 	meant := map[string]bool{}
+	for _, n := range k.Model.Children {
+		everyFlag(n, func(f *kong.Flag) {
+			for _, v := range f.Envs {
+				meant[v] = true
+				shared := f.Group != nil && f.Group.Key == "server"
+				if slices.Contains(servicesAlone, n.Name) && !slices.Contains(readers[v], n.Name) && !shared {
+					readers[v] = append(readers[v], n.Name)
+				}
+			}
+		})
+	}
 	everyFlag(k.Model.Node, func(f *kong.Flag) {
 		for _, v := range f.Envs {
 			meant[v] = true
 		}
 	})
+	of := map[string]bool{} // what the command reads
+	var names []string      // the same, without MUSTER_
+	flags := map[string]string{}
+	top := ""
 	for n := k.Selected(); n != nil && n.Parent != nil; n = n.Parent {
+		top = n.Name
 		for _, f := range n.Flags {
-			if v := variableOf(f); os.Getenv(v) != "" && !meant[v] {
-				all = append(all, v+", for --"+f.Name)
+			flags[variableOf(f)] = f.Name
+			for _, v := range f.Envs {
+				of[v] = true
+				if name, ok := strings.CutPrefix(v, "MUSTER_"); ok {
+					names = append(names, name)
+				}
 			}
+		}
+	}
+	for _, pair := range slices.Sorted(slices.Values(os.Environ())) {
+		v, value, _ := strings.Cut(pair, "=")
+		name, ours := strings.CutPrefix(v, "MUSTER_")
+		if !ours || value == "" || of[v] {
+			continue
+		}
+		flag := flags[v]
+		like := nearest.Of(name, names)
+		switch {
+		case flag != "" && !meant[v]:
+			all = append(all, fmt.Sprintf("the variable %s, for --%s, is not read: give the flag", v, flag))
+		case meant[v] && slices.Contains(servicesAlone, top) && len(readers[v]) > 0:
+			all = append(all, fmt.Sprintf("the variable %s is not read here: it is for muster %s", v, strings.Join(readers[v], " and muster ")))
+		case !meant[v] && like != "" && !isElsewhere(v):
+			all = append(all, fmt.Sprintf("the variable %s is not read: did you mean MUSTER_%s?", v, like))
 		}
 	}
 	return all

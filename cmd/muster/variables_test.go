@@ -58,6 +58,25 @@ func TestOutput_IsNoFile(t *testing.T) {
 	}
 }
 
+// A variable that is misspelled, or that another server reads, is named once. One of another
+// program of this project, or of somebody else, is not.
+func TestVariables_Misspelled(t *testing.T) {
+	t.Setenv("MUSTER_ENDPIONT", "http://127.0.0.1:2")
+	t.Setenv("MUSTER_PORTS", "1-2")                 // of agents
+	t.Setenv("MUSTER_GAME_URL", "http://game")      // an agent gives it to game servers
+	t.Setenv("MUSTER_TEST_PLAY", "x")               // of tests
+	t.Setenv("MUSTER_FAVORITE_COLOR_OF_ALL", "tan") // of somebody
+	for line, want := range map[string]string{
+		"sessions --endpoint http://127.0.0.1:1": "muster: the variable MUSTER_ENDPIONT is not read: did you mean MUSTER_ENDPOINT?\n",
+		"serve --listen nonsense":                "muster: the variable MUSTER_PORTS is not read here: it is for muster agent\n",
+	} {
+		_, _, stderr := typed(t, t.Context(), strings.Fields(line)...)
+		if !strings.HasPrefix(stderr, want) || strings.Count(stderr, "not read") != 1 {
+			t.Errorf("muster %s says %q, want first %q", line, stderr, want)
+		}
+	}
+}
+
 // A variable that looks as if it set a flag does not stay unread in silence. One that another
 // command has is left to that.
 func TestVariables_NotRead(t *testing.T) {

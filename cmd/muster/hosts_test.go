@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// Machines and shortages can be chosen by location, state and fleet, and a machine shows how
+// many instances its ports are enough for.
+func TestHosts_Filters(t *testing.T) {
+	t.Parallel()
+	full := protocol.Host{HostID: "host-2", Name: "two", Location: "custom-b", Draining: true, PortFrom: 20000, PortTo: 20099}
+	answers := map[string]any{
+		protocol.PathHosts: []protocol.Host{
+			{HostID: "host-1", Location: "custom-a", Connected: true}, full,
+			{HostID: "host-3", Location: "custom-b", Connected: true, PortFrom: 20000, PortTo: 29999, PortRoom: 100},
+		},
+		protocol.PathHosts + "/host-2": full,
+		protocol.PathShortages:         []protocol.Shortage{{FleetID: "fleet-1", Location: "custom-a"}, {FleetID: "fleet-2", Location: "custom-b"}},
+		"/console/api/fleets":          []map[string]string{{"id": "fleet-1", "name": "live"}, {"id": "fleet-2", "name": "beta"}},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewEncoder(w).Encode(answers[r.URL.Path]); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	for line, want := range map[string]string{
+		"hosts":                               "host-1 host-2 host-3",
+		"hosts --location custom-b":           "host-2 host-3",
+		"hosts --status drained":              "host-2",
+		"hosts --status AWAY":                 "host-2",
+		"hosts shortages --fleet beta":        "fleet-2",
+		"hosts shortages --location custom-a": "fleet-1",
+	} {
+		code, out, stderr := typed(t, t.Context(), append(strings.Fields(line), "--endpoint", server.URL)...)
+		var got []string
+		for _, word := range strings.Fields(out) {
+			if strings.HasPrefix(word, "host-") || strings.HasPrefix(word, "fleet-") {
+				got = append(got, word)
+			}
+		}
+		if code != 0 || strings.Join(got, " ") != want {
+			t.Errorf("muster %s: %d %s shows %q, want %s", line, code, stderr, got, want)
+		}
+	}
+	if _, out, _ := typed(t, t.Context(), "hosts", "show", "host-2", "--endpoint", server.URL); !strings.Contains(out, "20000 to 20099, not enough for another instance, which takes 100: start the agent with more (--ports)") {
+		t.Errorf("the machine is shown as\n%s", out)
+	}
+}
