@@ -2,12 +2,14 @@ package app
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/fleet/price"
 	"github.com/musterhq/muster/instance"
@@ -50,6 +52,7 @@ func (d *domain) bill(r store.Reader, l *price.List) bill {
 	var b bill
 	at := map[instance.Place]*charge{}
 	on := map[string][]*instance.Instance{} // by host
+	var anywhere machines
 	for f := range d.fleets.All(r, "") {
 		for _, where := range f.Locations {
 			c := &charge{fleet: f, location: where.Location, players: d.sessions.Use(r, f.ID, where.Location).Players}
@@ -62,7 +65,7 @@ func (d *domain) bill(r store.Reader, l *price.List) bill {
 				continue
 			}
 			for m := range d.computes.InFleet(r, f.ID, where.Location, "") {
-				c.add(l.Host(m.Name, m.Location))
+				anywhere.add(m, c)
 			}
 		}
 	}
@@ -75,6 +78,10 @@ func (d *domain) bill(r store.Reader, l *price.List) bill {
 		if !ok {
 			continue
 		}
+		if those := anywhere.take(h); len(those) > 0 { // they have what instances leave
+			divide(rest, those)
+			rest = 0
+		}
 		u := left[h.Location]
 		if u == nil {
 			u = &unused{location: h.Location}
@@ -83,11 +90,97 @@ func (d *domain) bill(r store.Reader, l *price.List) bill {
 		u.hosts++
 		u.hour += rest
 	}
+	for _, those := range anywhere.at {
+		for _, m := range those {
+			m.charge(l)
+		}
+	}
 	for _, location := range slices.Sorted(maps.Keys(left)) {
 		b.unused = append(b.unused, *left[location])
 	}
 	slices.SortStableFunc(b.charges, func(a, b *charge) int { return strings.Compare(a.fleet.Name, b.fleet.Name) })
 	return b
+}
+
+// rented is a compute of an Anywhere fleet.
+type rented struct {
+	*compute.Compute
+	of *charge
+}
+
+// machine is a machine of Anywhere fleets: the computes that are on it.
+type machine []rented
+
+// machines are the machines of Anywhere fleets. Each has one price, however often it is
+// registered, and also if it is a host. Computes and hosts are on one machine if they have
+// the same IP address and not different DNS names.
+type machines struct {
+	at map[netip.Addr][]machine
+}
+
+func (ms *machines) add(m *compute.Compute, of *charge) {
+	if ms.at == nil {
+		ms.at = map[netip.Addr][]machine{}
+	}
+	key := ipOf(m.IPAddress)
+	for n, other := range ms.at[key] {
+		if key.IsValid() && strings.EqualFold(other[0].DNSName, m.DNSName) {
+			ms.at[key][n] = append(other, rented{m, of})
+			return
+		}
+	}
+	ms.at[key] = append(ms.at[key], machine{{m, of}})
+}
+
+// take removes the computes that are on a host, and returns them. If there are several
+// hosts with its address, they are on the first that is asked for.
+func (ms *machines) take(h *instance.Host) (out machine) {
+	key := ipOf(h.IPAddress)
+	if !key.IsValid() || len(ms.at[key]) == 0 {
+		return nil
+	}
+	ms.at[key] = slices.DeleteFunc(ms.at[key], func(m machine) bool {
+		same := h.DNSName == "" || m[0].DNSName == "" || strings.EqualFold(h.DNSName, m[0].DNSName)
+		if same {
+			out = append(out, m...)
+		}
+		return same
+	})
+	return out
+}
+
+// ipOf returns an IP address as it is compared; it is not valid if there is none.
+func ipOf(ip string) netip.Addr {
+	a, _ := netip.ParseAddr(ip)
+	return a.Unmap()
+}
+
+// charge charges the computes of a machine for it: the highest price that the list has for
+// one of them, in equal parts.
+func (m machine) charge(l *price.List) {
+	var hour price.Micros
+	priced := false
+	for _, r := range m {
+		if p, ok := l.Host(r.Name, r.Location); ok {
+			hour, priced = max(hour, p), true
+		}
+	}
+	if priced {
+		divide(hour, m)
+		return
+	}
+	for _, r := range m {
+		r.of.add(0, false)
+	}
+}
+
+// divide charges computes for equal parts of an amount.
+func divide(hour price.Micros, m machine) {
+	for n, r := range m {
+		part := hour / price.Micros(len(m)-n)
+		r.of.add(part, true)
+		hour -= part
+	}
 }
 
 // share charges the instances on a host for themselves, each by its own price if the list has

@@ -5,6 +5,7 @@ package app_test
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,4 +76,73 @@ func TestCosts(t *testing.T) {
 	if now := costs(); now.Fleets[0].PerHour != of.PerHour {
 		t.Errorf("after a list that is wrong costs are %+v", now)
 	}
+}
+
+// A machine has one price, although it is registered in several Anywhere fleets and is a host
+// too: what its instances leave of it is for its computes, in equal parts.
+func TestCosts_MachineOnce(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) {
+		o.Prices = price.List{Currency: "EUR", Hosts: []price.Host{{Name: "spare", Hour: 0}, {Name: "dear", Hour: 9}, {Hour: 3}}}
+	})
+	c := &client.Client{Endpoint: a.URL()}
+	call := func(operation string, in map[string]any) (out struct{ FleetAttributes struct{ FleetID string } }) {
+		t.Helper()
+		if err := c.Call(t.Context(), operation, in, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	costs := func(want ...float64) { // in all, of the fleets, unused
+		t.Helper()
+		now, err := c.Costs(t.Context())
+		if err != nil || len(now.Fleets) != 2 {
+			t.Fatalf("costs are %+v, %v", now, err)
+		}
+		got := []float64{now.Total.PerHour, now.Fleets[0].PerHour, now.Fleets[1].PerHour}
+		unused := 0.0
+		for _, u := range now.Unused {
+			unused += u.PerHour
+		}
+		if got = append(got, unused); !slices.Equal(got, want) || now.Total.Unpriced > 0 {
+			t.Errorf("costs in all, of the fleets and unused are %v, not %v; %d have no price", got, want, now.Total.Unpriced)
+		}
+	}
+	call("CreateLocation", map[string]any{"LocationName": "custom-here"})
+	var fleets []string
+	for _, name := range []string{"one", "two"} {
+		made := call("CreateFleet", map[string]any{"Name": name, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-here"}}})
+		fleets = append(fleets, made.FleetAttributes.FleetID)
+	}
+	register := func(fleet int, name, ip, dns string) {
+		t.Helper()
+		in := map[string]any{"FleetId": fleets[fleet], "ComputeName": name, "IpAddress": ip, "Location": "custom-here"}
+		if dns != "" {
+			in["DnsName"] = dns
+		}
+		call("RegisterCompute", in)
+	}
+	register(0, "mine", "127.0.0.1", "")
+	costs(3, 3, 0, 0)
+	register(1, "mine", "127.0.0.1", "")
+	costs(3, 1.5, 1.5, 0)
+	register(1, "dear", "2001:db8::1", "")
+	register(0, "other", "2001:DB8:0::1", "")
+	costs(12, 6, 6, 0) // the highest price that the machine has by one of its names
+	register(0, "left", "192.0.2.1", "left.example.com")
+	register(0, "right", "192.0.2.1", "right.example.com")
+	costs(18, 12, 6, 0) // two machines behind one address
+	register(1, "spare", "192.0.2.9", "")
+	costs(18, 12, 6, 0)
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 21600, func(o *agent.Options) { o.Facts.Name = "big-1" })
+	events(t, a.URL(), "HOST_CONNECTED", 1, 0)
+	costs(18, 12, 6, 0)
+	if err := c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[1], "ComputeName": "mine"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	costs(18, 13.5, 4.5, 0)
+	if err := c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[0], "ComputeName": "mine"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	costs(18, 10.5, 4.5, 3) // the host alone
 }
