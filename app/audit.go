@@ -33,7 +33,7 @@ func (d *domain) audited(name string, next http.Handler, with func(context.Conte
 		})
 		answer := &outcomeWriter{ResponseWriter: w}
 		if d.tracer == nil || lasting(r) { // the span would be as long as the connection
-			next.ServeHTTP(answer, r.WithContext(ctx))
+			next.ServeHTTP(answer, r.WithContext(d.tracer.With(ctx)))
 		} else {
 			d.serveTraced(name, next, answer, r.WithContext(ctx))
 		}
