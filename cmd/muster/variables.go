@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/musterhq/muster/cli/contexts"
 	"github.com/musterhq/muster/internal/nearest"
 )
 
@@ -84,7 +85,7 @@ var servicesAlone = []string{"serve", "local", "agent", "beacon"}
 // the variables of servers and agents alone, which a machine may have for those.
 func notRead(k *kong.Context) (all []string) {
 	readers := map[string][]string{} // the services that read a variable
-	meant := map[string]bool{}
+	meant := map[string]bool{contexts.Variable: true}
 	for _, n := range k.Model.Children {
 		everyFlag(n, func(f *kong.Flag) {
 			for _, v := range f.Envs {
