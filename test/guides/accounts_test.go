@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/auth/oidc/oidctest"
+	"github.com/musterhq/muster/test/node"
 )
 
 // TestConsole_Accounts types the command of the guide by which people log in with an identity
@@ -17,7 +18,7 @@ import (
 func TestConsole_Accounts(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, "console")
-	provider, address := oidctest.New(t), freeAddress(t)
+	provider, address := oidctest.New(t), node.FreeAddress(t)
 	v := visitor{T: t, url: "http://" + address}
 	provider.Register(oidctest.Client{ID: "muster", Secret: "s3cret", Redirect: v.url + "/console/api/login/callback"})
 	r.run("umask 077; echo s3cret > oidc.secret")

@@ -40,17 +40,18 @@ func (r *reader) certify() {
 	r.env = append(r.env, "SSL_CERT_FILE="+filepath.Join(r.dir, "cert.pem"), "CURL_CA_BUNDLE="+filepath.Join(r.dir, "cert.pem"))
 }
 
-// until types a command again until it ends well and prints a text: what it shows happens by
+// until types a command again until it ends well and prints texts: what it shows happens by
 // itself.
-func (r *reader) until(command, text string) string {
+func (r *reader) until(command string, texts ...string) string {
 	r.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		out, err := r.shell(command).CombinedOutput()
-		if err == nil && strings.Contains(string(out), text) {
+		missing := slices.IndexFunc(texts, func(text string) bool { return !strings.Contains(string(out), text) })
+		if err == nil && missing < 0 {
 			return string(out)
 		}
 		if time.Now().After(end) {
-			r.Fatalf("%s prints no %q, but %v:\n%s", command, text, err, out)
+			r.Fatalf("%s does not print all of %q, but %v:\n%s", command, texts, err, out)
 		}
 	}
 }
