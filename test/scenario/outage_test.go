@@ -2,10 +2,8 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -192,26 +190,11 @@ func (l *aliases) one(client *gamelift.Client, name string) (id string, err erro
 		return "", err
 	}
 	id = *made.Alias.AliasId
-	if err := whole(func() error {
-		_, err := client.DescribeAlias(ctx, &gamelift.DescribeAliasInput{AliasId: aws.String(id)})
-		return err
-	}); err != nil {
+	if _, err := client.DescribeAlias(ctx, &gamelift.DescribeAliasInput{AliasId: aws.String(id)}); err != nil {
 		return id, err
 	}
-	return id, whole(func() error {
-		_, err := client.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String(l.fleet), Limit: aws.Int32(1)})
-		return err
-	})
-}
-
-// whole calls again what reads, if the answer ended in the middle: a server that is killed can
-// have sent half of it, which the SDK does not repeat by itself.
-func whole(read func() error) error {
-	err := read()
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = read()
-	}
-	return err
+	_, err = client.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String(l.fleet), Limit: aws.Int32(1)})
+	return id, err
 }
 
 func (l *aliases) note(id string, err error) {
