@@ -1,6 +1,7 @@
 package app
 
 import (
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -49,36 +50,55 @@ type unused struct {
 
 // bill returns what runs now by a price list.
 func (d *domain) bill(r store.Reader, l *price.List) bill {
-	var b bill
-	at := map[instance.Place]*charge{}
-	on := map[string][]*instance.Instance{} // by host
-	var anywhere machines
+	w := d.running(r)
+	b := bill{charges: w.charges, unused: w.chargeHosts(d.instances.Hosts(r), l)}
+	w.anywhere.charge(l)
+	slices.SortStableFunc(b.charges, func(a, b *charge) int { return strings.Compare(a.fleet.Name, b.fleet.Name) })
+	return b
+}
+
+// running is what runs, each with the charge of its fleet and location.
+type running struct {
+	charges  []*charge
+	at       map[instance.Place]*charge
+	on       map[string][]*instance.Instance // by host
+	anywhere machines
+}
+
+func (d *domain) running(r store.Reader) *running {
+	w := &running{at: map[instance.Place]*charge{}, on: map[string][]*instance.Instance{}, anywhere: machines{}}
 	for f := range d.fleets.All(r, "") {
 		for _, where := range f.Locations {
 			c := &charge{fleet: f, location: where.Location, players: d.sessions.Use(r, f.ID, where.Location).Players}
-			b.charges = append(b.charges, c)
-			at[instance.Place{FleetID: f.ID, Location: where.Location}] = c
+			w.charges = append(w.charges, c)
+			w.at[instance.Place{FleetID: f.ID, Location: where.Location}] = c
 			if f.Managed != nil {
 				for i := range d.instances.Instances(r, f.ID, where.Location) {
-					on[i.HostID] = append(on[i.HostID], i)
+					w.on[i.HostID] = append(w.on[i.HostID], i)
 				}
 				continue
 			}
 			for m := range d.computes.InFleet(r, f.ID, where.Location, "") {
-				anywhere.add(m, c)
+				w.anywhere.add(m, c)
 			}
 		}
 	}
+	return w
+}
+
+// chargeHosts charges what runs on hosts, and returns what is left of their prices, by
+// location. Computes on a host have what its instances leave.
+func (w *running) chargeHosts(hosts iter.Seq[*instance.Host], l *price.List) (all []unused) {
 	left := map[string]*unused{}
-	for h := range d.instances.Hosts(r) {
+	for h := range hosts {
 		of := func(i *instance.Instance) *charge {
-			return at[instance.Place{FleetID: i.FleetID, Location: i.Location}]
+			return w.at[instance.Place{FleetID: i.FleetID, Location: i.Location}]
 		}
-		rest, ok := share(l, h, on[h.ID], of)
+		rest, ok := share(l, h, w.on[h.ID], of)
 		if !ok {
 			continue
 		}
-		if those := anywhere.take(h); len(those) > 0 { // they have what instances leave
+		if those := w.anywhere.take(h); len(those) > 0 {
 			divide(rest, those)
 			rest = 0
 		}
@@ -90,16 +110,10 @@ func (d *domain) bill(r store.Reader, l *price.List) bill {
 		u.hosts++
 		u.hour += rest
 	}
-	for _, those := range anywhere.at {
-		for _, m := range those {
-			m.charge(l)
-		}
-	}
 	for _, location := range slices.Sorted(maps.Keys(left)) {
-		b.unused = append(b.unused, *left[location])
+		all = append(all, *left[location])
 	}
-	slices.SortStableFunc(b.charges, func(a, b *charge) int { return strings.Compare(a.fleet.Name, b.fleet.Name) })
-	return b
+	return all
 }
 
 // rented is a compute of an Anywhere fleet.
@@ -114,32 +128,27 @@ type machine []rented
 // machines are the machines of Anywhere fleets. Each has one price, however often it is
 // registered, and also if it is a host. Computes and hosts are on one machine if they have
 // the same IP address and not different DNS names.
-type machines struct {
-	at map[netip.Addr][]machine
-}
+type machines map[netip.Addr][]machine
 
-func (ms *machines) add(m *compute.Compute, of *charge) {
-	if ms.at == nil {
-		ms.at = map[netip.Addr][]machine{}
-	}
+func (ms machines) add(m *compute.Compute, of *charge) {
 	key := ipOf(m.IPAddress)
-	for n, other := range ms.at[key] {
+	for n, other := range ms[key] {
 		if key.IsValid() && strings.EqualFold(other[0].DNSName, m.DNSName) {
-			ms.at[key][n] = append(other, rented{m, of})
+			ms[key][n] = append(other, rented{m, of})
 			return
 		}
 	}
-	ms.at[key] = append(ms.at[key], machine{{m, of}})
+	ms[key] = append(ms[key], machine{{m, of}})
 }
 
 // take removes the computes that are on a host, and returns them. If there are several
 // hosts with its address, they are on the first that is asked for.
-func (ms *machines) take(h *instance.Host) (out machine) {
+func (ms machines) take(h *instance.Host) (out machine) {
 	key := ipOf(h.IPAddress)
-	if !key.IsValid() || len(ms.at[key]) == 0 {
+	if !key.IsValid() || len(ms[key]) == 0 {
 		return nil
 	}
-	ms.at[key] = slices.DeleteFunc(ms.at[key], func(m machine) bool {
+	ms[key] = slices.DeleteFunc(ms[key], func(m machine) bool {
 		same := h.DNSName == "" || m[0].DNSName == "" || strings.EqualFold(h.DNSName, m[0].DNSName)
 		if same {
 			out = append(out, m...)
@@ -147,6 +156,15 @@ func (ms *machines) take(h *instance.Host) (out machine) {
 		return same
 	})
 	return out
+}
+
+// charge charges the computes of all machines.
+func (ms machines) charge(l *price.List) {
+	for _, those := range ms {
+		for _, m := range those {
+			m.charge(l)
+		}
+	}
 }
 
 // ipOf returns an IP address as it is compared; it is not valid if there is none.

@@ -34,23 +34,27 @@ func (h *house) start(token string) (t protocol.Ticket) {
 	return t
 }
 
+// connected returns both ends of a guest's connection, whose token is token, until leave is called.
+func (h *house) connected() (c *socket, ws *websocket.Conn, token string, leave func()) {
+	server := httptest.NewServer(h.b)
+	player, token := h.guest()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+server.URL[len("http"):]+protocol.Base+"/ws", http.Header{"Authorization": {"Bearer " + token}})
+	h.Must(err)
+	return h.b.sockets.door.of[player][0], ws, token, func() { ws.Close(); server.Close() }
+}
+
 // BenchmarkPush sends a player a ticket that has changed.
 func BenchmarkPush(b *testing.B) {
 	h := newHouse(b)
 	defer h.Close()
-	server := httptest.NewServer(h.b)
-	defer server.Close()
-	player, token := h.guest()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+server.URL[len("http"):]+protocol.Base+"/ws", http.Header{"Authorization": {"Bearer " + token}})
-	h.Must(err)
-	defer ws.Close()
+	c, ws, token, leave := h.connected()
+	defer leave()
 	h.Go(func() {
 		for err := error(nil); err == nil; {
 			_, _, err = ws.NextReader()
 		}
 	})
 	h.start(token)
-	c := h.b.sockets.door.of[player][0]
 	c.notify(changes)
 	c.writer.Wait()
 	b.ReportAllocs()
@@ -65,13 +69,8 @@ func BenchmarkPush(b *testing.B) {
 func BenchmarkMessage(b *testing.B) {
 	h := newHouse(b)
 	defer h.Close()
-	server := httptest.NewServer(h.b)
-	defer server.Close()
-	player, token := h.guest()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+server.URL[len("http"):]+protocol.Base+"/ws", http.Header{"Authorization": {"Bearer " + token}})
-	h.Must(err)
-	defer ws.Close()
-	c := h.b.sockets.door.of[player][0]
+	c, _, _, leave := h.connected()
+	defer leave()
 	m := &protocol.Message{Type: protocol.MessageCancel, ID: "1", Data: protocol.JSON(`{"ticket_id":"none"}`)}
 	b.ReportAllocs()
 	for b.Loop() {

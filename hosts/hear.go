@@ -50,7 +50,7 @@ func (l *link) isPresent() bool {
 func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	info := infoOf(h.Facts, l.remote)
 	old := unsupported(info.Version)
-	// Before the event, so that whoever has seen it finds what the agent offers.
+	// Before the event: a caller who has seen it can use what the agent offers.
 	l.mu.Lock()
 	l.present, l.run, l.shells, l.inside, l.cluster = true, h.Run, h.Facts.Shells, h.Facts.ContainerShells, h.Facts.NoBuilds
 	l.tails = h.Facts.Tails

@@ -162,7 +162,7 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	for _, c := range p.create {
 		pl.create(tx, c)
 	}
-	pl.traceDone(tx, p.short)
+	pl.starts.planned(tx, pl.Fleets, p.short)
 	for _, id := range p.remove {
 		i := *pl.instances.rows.Get(tx, id)
 		i.Cause = "it is no longer desired"
@@ -208,7 +208,7 @@ func (pl *planner) create(tx *store.Tx, c creation) {
 		})
 	}
 	pl.instances.record(tx, event.InstanceMade, i, "Instance "+i.ID+" is made on host "+h.ID+" ("+h.Name+")")
-	pl.traceMade(tx, i)
+	pl.starts.made(tx, i)
 	pl.instances.assign(tx, h.ID)
 }
 

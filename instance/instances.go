@@ -27,6 +27,7 @@ type instances struct {
 
 func newInstances(sh *shared) *instances {
 	is, st := &instances{shared: sh}, sh.st
+	sh.starts.changed = is.notify
 	is.rows = store.NewTable(st, store.TableSpec[Instance]{Name: "instance", Key: func(i *Instance) string { return i.ID }})
 	is.onHost = store.NewIndex(is.rows, "host", func(i *Instance, emit func(string)) { emit(i.HostID) })
 	is.ofFleet = store.NewIndex(is.rows, "fleet", func(i *Instance, emit func(string)) { emit(store.Key(i.FleetID, i.Location)) })
@@ -208,7 +209,7 @@ func (is *instances) stop(tx *store.Tx, i *Instance, how Stop, spares Spares) {
 	is.put(tx, i)
 	is.assign(tx, i.HostID)
 	is.record(tx, event.InstanceDraining, i, i.Cause)
-	is.traceStarted(tx, i, cmp.Or(i.Code, event.InstanceDraining))
+	is.starts.end(tx, i, cmp.Or(i.Code, event.InstanceDraining))
 }
 
 func (is *instances) put(tx *store.Tx, i *Instance) {
@@ -244,7 +245,7 @@ func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
 		return
 	}
 	is.record(tx, event.InstanceActive, i, "")
-	is.traceStarted(tx, i, "")
+	is.starts.end(tx, i, "")
 	is.Fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
 }
 

@@ -60,6 +60,7 @@ type Service struct {
 	*reports   // of the hosts' agents
 	*planner   // keeps as many instances as are desired
 	*launchers // end processes
+	*starts    // spans of instances that start
 }
 
 // shared is what all parts of a Service use.
@@ -67,6 +68,7 @@ type shared struct {
 	Deps
 	st     *store.Store
 	opts   Options
+	starts *starts
 	graces compute.Options
 	wake   func() // makes the capacity loop look at the deadlines again
 	replan func() // makes it plan again
@@ -75,9 +77,9 @@ type shared struct {
 // New registers the package's tables and commands on the store, and the service with
 // d.Computes.
 func New(st *store.Store, d Deps, o Options) *Service {
-	s := &Service{launchers: &launchers{}}
+	s := &Service{launchers: &launchers{}, starts: &starts{tracer: o.Tracer}}
 	sh := &shared{
-		Deps: d, st: st, opts: o.withDefaults(), graces: d.Computes.Options(),
+		Deps: d, st: st, opts: o.withDefaults(), starts: s.starts, graces: d.Computes.Options(),
 		wake: func() { s.planner.loop.Nudge() }, replan: func() { s.planner.again() },
 	}
 	s.tokens = newTokens(sh)

@@ -68,7 +68,7 @@ func (c *eventsCommand) query(now time.Time) (q client.EventQuery, err error) {
 
 var codeForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 
-// before returns the time that a flag gives, or that is so long ago.
+// before returns the time that a flag names, or the time that long before now.
 func before(flag, text string, now time.Time) (time.Time, error) {
 	at, err := when(flag, text, now)
 	switch {

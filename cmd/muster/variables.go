@@ -66,7 +66,7 @@ func variableOf(f *kong.Flag) string {
 // elsewhere are variables that other programs of this project read: game servers, the script
 // that installs, muster-kubernetes and the tests.
 var elsewhere = []string{
-	"MUSTER_GAME_URL", "MUSTER_GAME_TOKEN", "MUSTER_INSTALL_DIR", "MUSTER_VERSION", "MUSTER_RELEASE", "MUSTER_KUBE_GROUPS", "MUSTER_RUN_ID", "MUSTER_BIN",
+	"MUSTER_GAME_URL", "MUSTER_GAME_TOKEN", "MUSTER_INSTALL_DIR", "MUSTER_VERSION", "MUSTER_RELEASE", "MUSTER_KUBE_GROUPS", "MUSTER_RUN_ID",
 	"MUSTER_EXE", "MUSTER_DEB", "MUSTER_DIST", "MUSTER_MACHINE", "MUSTER_DRIVER", "MUSTER_SAMPLES", "MUSTER_SCREENSHOTS", "MUSTER_WATCHED", "MUSTER_ISOLATE",
 	"MUSTER_UDP", "MUSTER_TCP", "MUSTER_HTTP", "MUSTER_HTTP_PORT",
 }
@@ -84,56 +84,77 @@ var servicesAlone = []string{"serve", "local", "agent", "beacon"}
 // that of a variable, or another server or agent reads it. Commands that talk to a server leave
 // the variables of servers and agents alone, which a machine may have for those.
 func notRead(k *kong.Context) (all []string) {
-	readers := map[string][]string{} // the services that read a variable
-	meant := map[string]bool{contexts.Variable: true}
-	for _, n := range k.Model.Children {
-		everyFlag(n, func(f *kong.Flag) {
-			for _, v := range f.Envs {
-				meant[v] = true
-				shared := f.Group != nil && f.Group.Key == "server"
-				if slices.Contains(servicesAlone, n.Name) && !slices.Contains(readers[v], n.Name) && !shared {
-					readers[v] = append(readers[v], n.Name)
-				}
-			}
-		})
-	}
+	meant := map[string]bool{contexts.Variable: true} // read by some command
 	everyFlag(k.Model.Node, func(f *kong.Flag) {
 		for _, v := range f.Envs {
 			meant[v] = true
 		}
 	})
-	of := map[string]bool{} // what the command reads
-	var names []string      // the same, without MUSTER_
-	flags := map[string]string{}
-	top := ""
-	for n := k.Selected(); n != nil && n.Parent != nil; n = n.Parent {
-		top = n.Name
-		for _, f := range n.Flags {
-			flags[variableOf(f)] = f.Name
-			for _, v := range f.Envs {
-				of[v] = true
-				if name, ok := strings.CutPrefix(v, "MUSTER_"); ok {
-					names = append(names, name)
-				}
-			}
-		}
+	typed := selectedOf(k)
+	services := map[string][]string{}
+	if slices.Contains(servicesAlone, typed.command) {
+		services = servicesOf(k.Model)
 	}
 	for _, pair := range slices.Sorted(slices.Values(os.Environ())) {
 		v, value, _ := strings.Cut(pair, "=")
 		name, ours := strings.CutPrefix(v, "MUSTER_")
-		if !ours || value == "" || of[v] {
+		if !ours || value == "" || slices.Contains(typed.names, name) {
 			continue
 		}
-		flag := flags[v]
-		like := nearest.Of(name, names)
-		switch {
-		case flag != "" && !meant[v]:
+		switch flag, like := typed.flags[v], nearest.Of(name, typed.names); {
+		case meant[v] && len(services[v]) > 0:
+			all = append(all, fmt.Sprintf("the variable %s is not read here: it is for muster %s", v, strings.Join(services[v], " and muster ")))
+		case meant[v]:
+		case flag != "":
 			all = append(all, fmt.Sprintf("the variable %s, for --%s, is not read: give the flag", v, flag))
-		case meant[v] && slices.Contains(servicesAlone, top) && len(readers[v]) > 0:
-			all = append(all, fmt.Sprintf("the variable %s is not read here: it is for muster %s", v, strings.Join(readers[v], " and muster ")))
-		case !meant[v] && like != "" && !isElsewhere(v):
+		case like != "" && !isElsewhere(v):
 			all = append(all, fmt.Sprintf("the variable %s is not read: did you mean MUSTER_%s?", v, like))
 		}
 	}
 	return all
+}
+
+// selected is the command that was typed.
+type selected struct {
+	command string            // the first word of its path
+	names   []string          // of the variables that it reads, without MUSTER_
+	flags   map[string]string // its flags, by the variables that they would have
+}
+
+func selectedOf(k *kong.Context) selected {
+	t := selected{flags: map[string]string{}}
+	for n := k.Selected(); n != nil && n.Parent != nil; n = n.Parent {
+		t.command = n.Name
+		for _, f := range n.Flags {
+			t.flags[variableOf(f)] = f.Name
+			for _, v := range f.Envs {
+				if name, ok := strings.CutPrefix(v, "MUSTER_"); ok {
+					t.names = append(t.names, name)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// servicesOf returns the commands of servicesAlone that read each variable, without those
+// variables that say which server to ask.
+func servicesOf(model *kong.Application) map[string][]string {
+	readers := map[string][]string{}
+	for _, n := range model.Children {
+		if !slices.Contains(servicesAlone, n.Name) {
+			continue
+		}
+		everyFlag(n, func(f *kong.Flag) {
+			if f.Group != nil && f.Group.Key == "server" {
+				return
+			}
+			for _, v := range f.Envs {
+				if !slices.Contains(readers[v], n.Name) {
+					readers[v] = append(readers[v], n.Name)
+				}
+			}
+		})
+	}
+	return readers
 }

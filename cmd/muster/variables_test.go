@@ -63,7 +63,7 @@ func TestOutput_IsNoFile(t *testing.T) {
 func TestVariables_Misspelled(t *testing.T) {
 	t.Setenv("MUSTER_ENDPIONT", "http://127.0.0.1:2")
 	t.Setenv("MUSTER_PORTS", "1-2")                 // of agents
-	t.Setenv("MUSTER_GAME_URL", "http://game")      // an agent gives it to game servers
+	t.Setenv("MUSTER_GAME_URL", "http://game")      // agents set it for game servers
 	t.Setenv("MUSTER_TEST_PLAY", "x")               // of tests
 	t.Setenv("MUSTER_FAVORITE_COLOR_OF_ALL", "tan") // of somebody
 	for line, want := range map[string]string{

@@ -144,7 +144,7 @@ func TestHosting_Shell(t *testing.T) {
 	found := regexp.MustCompile(`(i-[0-9a-f]+) +ACTIV\w+ +([0-9a-f-]{36})`)
 	g.until("muster fleets", "ACTIVE")
 	var on []string
-	for end := time.Now().Add(patience); on == nil; time.Sleep(100 * time.Millisecond) { // the agent tells of it after the game server is ready
+	for end := time.Now().Add(patience); on == nil; time.Sleep(100 * time.Millisecond) { // the agent reports it after the game server is ready
 		shown := g.enter("muster hosts show $(hostname)")
 		if on = found.FindStringSubmatch(shown); on == nil && time.Now().After(end) {
 			t.Fatalf("muster hosts show has no process:\n%s", shown)

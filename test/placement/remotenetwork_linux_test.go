@@ -161,7 +161,7 @@ func TestRemotes_NetworkHistory(t *testing.T) {
 			w.between(w.at[w.home], w.at[w.near], func(p *path) { p.cut = p == w.paths[[2]*site{w.at[w.near], w.at[w.home]}] })
 		case 3:
 			defer w.release(w.hold(w.at[w.home], w.at[w.near], "CreateGameSession"))
-			lasts += 4 * time.Second // three requests time out meanwhile
+			lasts += 4 * time.Second // in which three requests time out
 		}
 		wake.Sleep(ctx, lasts)
 		w.mend(w.home, w.near)

@@ -171,7 +171,7 @@ func TestClusterEventsArchive(t *testing.T) {
 }
 
 // complete waits until the archive has what a server's stream of events has, of which there are
-// at least a few, and compares them once none has come meanwhile.
+// at least a few, and compares them once none came while it read the archive.
 func (d *archiveDoor) complete(t *testing.T, client *s3.Client, p *node.Process, least int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
