@@ -62,7 +62,7 @@ func TestJailer_FindsWhatAgentsFind(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home, launcher := reachable(t)
-	users := jail.Users{From: 1_900_000_180, To: 1_900_000_184}
+	users := jail.Users{From: 1_900_000_230, To: 1_900_000_234}
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	m.until("it has joined", func() bool { return m.joins > 0 })
 	other, _ := reachable(t)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,14 +16,16 @@ import (
 )
 
 // visit requests a remote shell in which a script runs, and returns the agent's connection.
-func (m *muster) visit(id string, want protocol.Shell, script string) *websocket.Conn {
+func (m *muster) visit(want protocol.Shell, script string) *websocket.Conn {
 	m.t.Helper()
-	return m.run(id, want, protocol.ShellCommand{Command: []string{"sh", "-c", script}})
+	return m.run(want, protocol.ShellCommand{Command: []string{"sh", "-c", script}})
 }
 
 // run requests a remote shell in which a command runs, and returns the agent's connection.
-func (m *muster) run(id string, want protocol.Shell, c protocol.ShellCommand) *websocket.Conn {
+// Its id is unique, as Muster's are: a control group of the machine is named after it.
+func (m *muster) run(want protocol.Shell, c protocol.ShellCommand) *websocket.Conn {
 	m.t.Helper()
+	id := "s-" + rand.Text()
 	connected := make(chan *websocket.Conn, 1)
 	m.mu.Lock()
 	if m.shells == nil {
@@ -82,7 +85,7 @@ func TestAgent_RefusesShells(t *testing.T) {
 	m.start(root(t), nil)
 	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
-	out, end := m.output(m.visit("s-1", protocol.Shell{InstanceID: "i-1", Compute: "i-1"}, "echo here"), "")
+	out, end := m.output(m.visit(protocol.Shell{InstanceID: "i-1", Compute: "i-1"}, "echo here"), "")
 	if out != "" || end.Code != 255 || !strings.Contains(end.Problem, "refuses") {
 		t.Errorf("%q, %+v", out, end)
 	}
@@ -106,24 +109,24 @@ func TestAgent_IsolatesShells(t *testing.T) {
 	m.running("i-2", 1)
 	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
 	const script = `id -u; ls ../../i-2/game; cat ../../../credential.json; ls /root; echo x >> server.sh 2>/dev/null || echo read-only; env | grep -c TOKEN; exit 3`
-	out, end := m.output(m.visit("s-1", here, "exec 2>/dev/null; "+script), "")
+	out, end := m.output(m.visit(here, "exec 2>/dev/null; "+script), "")
 	if want := fmt.Sprintf("%d\nread-only\n0\n", ownerOf(filepath.Join(home, "instances", "i-1", "game"))); out != want || end.Code != 3 {
 		t.Errorf("%q, %+v, want %q", out, end, want)
 	}
 	for what, other := range map[string]protocol.Shell{
 		"an instance that is not here": {InstanceID: "i-3", Compute: "i-3"}, "another compute": {InstanceID: "i-1", Compute: "i-1/0"},
 	} {
-		if out, end := m.output(m.visit("s-"+other.InstanceID+"-other", other, "echo here"), ""); out != "" || end.Code != 255 || end.Problem == "" {
+		if out, end := m.output(m.visit(other, "echo here"), ""); out != "" || end.Code != 255 || end.Problem == "" {
 			t.Errorf("%s: %q, %+v", what, out, end)
 		}
 	}
 	var open []*websocket.Conn
-	for n := range maxShells {
-		ws := m.visit(fmt.Sprint("s-open-", n), here, "echo begun; sleep 1000")
+	for range maxShells {
+		ws := m.visit(here, "echo begun; sleep 1000")
 		m.output(ws, "begun")
 		open = append(open, ws)
 	}
-	if _, end := m.output(m.visit("s-many", here, "echo here"), ""); !strings.Contains(end.Problem, "the limit") {
+	if _, end := m.output(m.visit(here, "echo here"), ""); !strings.Contains(end.Problem, "the limit") {
 		t.Errorf("one more than the limit: %+v", end)
 	}
 	m.assign(want(t, "i-2", b, one))
@@ -154,7 +157,7 @@ func TestAgent_IsolatesTerminals(t *testing.T) {
 	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
-	visit := m.run("s-1", here, protocol.ShellCommand{
+	visit := m.run(here, protocol.ShellCommand{
 		Command: []string{"sh", "-c", "echo through > /dev/tty; echo at=$(tty)=; read line < /dev/tty; echo got $line; exec sleep 1000"}, Terminal: &protocol.ShellTerminal{},
 	})
 	if err := visit.WriteMessage(websocket.BinaryMessage, protocol.ShellFrame{Op: protocol.ShellInput, Payload: []byte("keys\r")}.Bytes()); err != nil {
@@ -166,9 +169,9 @@ func TestAgent_IsolatesTerminals(t *testing.T) {
 	if !ok || !strings.Contains(out, "through") || !strings.HasPrefix(at, "/dev/pts/") {
 		t.Fatalf("%q, %+v", out, end)
 	}
-	for id, how := range map[string]string{"s-reads": "< " + at, "s-writes": "> " + at} {
-		if out, end := m.output(m.visit(id, here, "ls -d "+at+" && exec 3"+how+" && echo opened"), ""); end.Code == 0 || strings.Contains(out, "opened") || !strings.Contains(out, at) {
-			t.Errorf("%s: %q, %+v", how, out, end)
+	for what, how := range map[string]string{"reads": "< " + at, "writes": "> " + at} {
+		if out, end := m.output(m.visit(here, "ls -d "+at+" && exec 3"+how+" && echo opened"), ""); end.Code == 0 || strings.Contains(out, "opened") || !strings.Contains(out, at) {
+			t.Errorf("%s: %q, %+v", what, out, end)
 		}
 	}
 }

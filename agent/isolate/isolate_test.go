@@ -98,7 +98,7 @@ func TestEnter_KeepsArgumentsAndEnvironment(t *testing.T) {
 
 // Processes that have left their session and parent still end with their user.
 func TestKillUser(t *testing.T) {
-	const user = 1_900_000_124
+	const user = 1_900_000_293
 	if _, err := jailed(t, Jail{User: user}, `for n in 1 2 3; do setsid sleep 1000 >/dev/null 2>&1 & done`); err != nil {
 		t.Fatal(err)
 	}

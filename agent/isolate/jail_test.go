@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-const stranger = 1_900_000_123
+const stranger = 1_900_000_291
 
 // open creates a folder that every user can access.
 func open(t *testing.T) string {
@@ -62,7 +62,7 @@ cat `+build+`; echo
 echo x > `+build+` || echo not written
 rm -f `+build+` || echo not removed
 env | grep -c MUSTER_ISOLATE`)
-	for _, want := range []string{"1900000123\n1900000123\n1900000123\n", "NoNewPrivs:1", "CapEff:0000000000000000", "no secret", "content\n", "not written", "not removed"} {
+	for _, want := range []string{"1900000291\n1900000291\n1900000291\n", "NoNewPrivs:1", "CapEff:0000000000000000", "no secret", "content\n", "not written", "not removed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}

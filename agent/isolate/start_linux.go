@@ -101,11 +101,12 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 		word.Close()
 		return nil, nil, err
 	}
-	go first.Wait() // its end says nothing that the command's does not
 	if line, _ := bufio.NewReader(ready).ReadString('\n'); line != "\n" {
 		word.Close()
-		return nil, nil, errors.New(cmp.Or(strings.TrimSpace(line), "the first process ended before it was ready"))
+		_ = first.Wait() // ProcessState says how it ended
+		return nil, nil, errors.New(cmp.Or(strings.TrimSpace(line), fmt.Sprint("the first process ended before it was ready: ", first.ProcessState)))
 	}
+	go first.Wait() // its end says nothing that the command's does not
 	return first, word, nil
 }
 

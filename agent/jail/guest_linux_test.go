@@ -22,7 +22,7 @@ func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	const stranger = 1_900_000_149
+	const stranger = 1_900_000_290
 	if err := handOver(tree, stranger, func(string, fs.DirEntry) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
