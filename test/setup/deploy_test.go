@@ -118,7 +118,7 @@ func TestApply_LocationInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Apply(t.Context(), want, state, plan); err == nil || !strings.Contains(err.Error(), "1 game sessions in "+p.Location) {
+	if err := s.Apply(t.Context(), want, state, plan); err == nil || !strings.Contains(err.Error(), "1 game session in "+p.Location) {
 		t.Errorf("the error is %v", err)
 	}
 	if state, err = live.Read(t.Context(), s.API); err != nil {
