@@ -84,12 +84,22 @@ func enter(t *testing.T, url, name string, change ...func(*cell.Options)) *node 
 	return n
 }
 
-// answer describes the request, echoes over a WebSocket, or starts an endless answer.
+// answer describes the request, echoes over a WebSocket, or starts an endless answer, or one
+// that is cut short.
 func (n *node) answer(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/stream" {
 		io.WriteString(w, n.name)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
+		return
+	}
+	if r.URL.Path == "/cut" {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 		return
 	}
 	if websocket.IsWebSocketUpgrade(r) {
@@ -333,6 +343,19 @@ func TestCell_StandbyStops(t *testing.T) {
 	standby.leave()
 	if rest, err := io.ReadAll(response.Body); err == nil || len(rest) > 0 {
 		t.Errorf("the stream ended with %q as if it was whole", rest)
+	}
+}
+
+// TestCell_AnswerCutShort: nothing of a short answer is sent before the owner has sent it
+// whole, so a client without an answer knows to ask again.
+func TestCell_AnswerCutShort(t *testing.T) {
+	url := pgtest.URL(t)
+	join(t, url, "owner", lasting)
+	standby := join(t, url, "standby", lasting)
+	response, err := standby.server.Client().Get(standby.server.URL + "/cut")
+	if err == nil {
+		response.Body.Close()
+		t.Errorf("the answer begins with %s", response.Status)
 	}
 }
 

@@ -80,11 +80,13 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 	rewind(r)
 	answered = true
 	reverse := &httputil.ReverseProxy{
-		Transport:     p.to(to),
-		FlushInterval: -1,
-		ErrorLog:      p.errors,
-		BufferPool:    &p.buffers,
-		Rewrite:       func(pr *httputil.ProxyRequest) { p.rewrite(pr, to) },
+		// Without a FlushInterval an answer of known length is sent when it is whole, if it
+		// fits into the buffer of net/http: a client that gets nothing asks again, and one
+		// that gets the beginning may not. Streams are passed on at once.
+		Transport:  p.to(to),
+		ErrorLog:   p.errors,
+		BufferPool: &p.buffers,
+		Rewrite:    func(pr *httputil.ProxyRequest) { p.rewrite(pr, to) },
 		ModifyResponse: func(response *http.Response) error {
 			if response.Header.Get(notOwner) != "" {
 				return errBehind
