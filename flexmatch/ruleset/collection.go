@@ -125,7 +125,12 @@ func setsIn(t exprType, list datum) [][]string {
 	case t.set:
 		return each(list.defined(), datum.strings)
 	}
-	return each(list.strings(), func(s string) []string { return []string{s} })
+	all := list.strings()
+	sets := make([][]string, len(all))
+	for i := range all {
+		sets[i] = all[i : i+1 : i+1]
+	}
+	return sets
 }
 
 func (k *collection) holds(_ *Level, lineup *Lineup, _ Notes) bool {
