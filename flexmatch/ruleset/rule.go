@@ -84,6 +84,9 @@ type kind interface {
 	// Averages returns the limit that the rule sets on averages of teams, and false if it
 	// sets none.
 	Averages() (Averages, bool)
+	// Counts returns the limit that the rule sets on how many players of a team have a
+	// string, and false if it sets none.
+	Counts() (Counts, bool)
 }
 
 // plain is a kind that promises nothing.
@@ -96,6 +99,7 @@ func (plain) Measured(*Lineup) (Measured, bool) { return Measured{}, false }
 func (plain) Limit() Bound                      { return Bound{} }
 func (plain) Possible(*Level, []Range) bool     { return true }
 func (plain) Averages() (Averages, bool)        { return Averages{}, false }
+func (plain) Counts() (Counts, bool)            { return Counts{}, false }
 
 // draft is a rule and its place in the tree, from which it is read again with the values
 // of expansions.

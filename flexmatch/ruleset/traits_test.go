@@ -56,6 +56,9 @@ var samples = map[string][]string{
 		`"operation":"intersection","measurements":["teams[*].players.attributes[modes]"],"minCount":1`,
 		`"operation":"contains","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"x","minCount":N`,
 		`"operation":"contains","measurements":["flatten(teams[*].players.attributes[mode])"],"referenceValue":"x","maxCount":N`,
+		`"operation":"contains","measurements":["teams[*].players.attributes[mode]"],"referenceValue":"a","minCount":1,"maxCount":N`,
+		`"operation":"contains","measurements":["teams[blue].players.attributes[modes]"],"referenceValue":"x","minCount":N`,
+		`"operation":"contains","measurements":["teams[*].players.attributes[modes]"],"referenceValue":"y","maxCount":1,"partyAggregation":"intersection"`,
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":["x","z"],"minCount":N`,
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"set_intersection(flatten(teams[*].players.attributes[modes]))","minCount":N`,
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"set_intersection(flatten(teams[*].players.attributes[modes]))","maxCount":N`,
@@ -97,7 +100,8 @@ func TestTraits_ZeroPromisesNothing(t *testing.T) {
 	r := &Rule{kind: verdictOnly{}}
 	_, measured := r.Measured(&Lineup{})
 	_, averages := r.Averages()
-	if got := r.traits(nil); !reflect.DeepEqual(got, Traits{}) || measured || averages || !r.Possible(nil, nil) {
+	_, counts := r.Counts()
+	if got := r.traits(nil); !reflect.DeepEqual(got, Traits{}) || measured || averages || counts || !r.Possible(nil, nil) {
 		t.Errorf("promises %+v", got)
 	}
 	rs := &RuleSet{Attributes: make([]Attribute, 2), traits: []Traits{{}}}
@@ -355,12 +359,30 @@ func (w *promise) checkNumbers(r *Rule) {
 			w.Errorf("the averages %+v hold: %v; the rule: %v", a, want, held)
 		}
 	}
+	if c, ok := r.Counts(); ok {
+		if want := w.countsHold(&c); want != held {
+			w.Errorf("the counts %+v hold: %v; the rule: %v", c, want, held)
+		}
+	}
 	if m, ok := r.Measured(w.lineup); ok && m.Breaks() && held && r.Type != "comparison" {
 		w.Errorf("the rule holds, and %+v breaks it", m)
 	}
 	if r.Traits.Sorts && r.order(w.lineup.Parties[0]) == nil {
 		w.Error("a sort rule has no order")
 	}
+}
+
+// countsHold judges counts of players of teams. A team of nobody passes.
+func (w *promise) countsHold(c *Counts) bool {
+	return !slices.ContainsFunc(c.Instances, func(team int) bool {
+		n, members := 0, w.lineup.Teams[team]
+		for _, m := range members {
+			if c.Has(m.Party, m.Index) {
+				n++
+			}
+		}
+		return len(members) > 0 && !within(float64(n), c.Min, c.Max)
+	})
 }
 
 // averagesHold judges averages of teams by their definition. An average of nobody passes.

@@ -28,6 +28,18 @@ func TestPool_AgreesWithReference(t *testing.T) {
 	}
 }
 
+// The same with rules about counts in teams.
+func TestPool_AgreesOnCounts(t *testing.T) {
+	formed := 0
+	for seed := range uint64(worlds) {
+		rs, opts, tickets := counting(t, seed, 9)
+		formed += agree(t, seed, rs, opts, tickets)
+	}
+	if formed < worlds/4 {
+		t.Fatalf("only %d matches in %d worlds: the worlds say little", formed, worlds)
+	}
+}
+
 // agree checks that the pool forms the matches of the reference, and returns their number.
 func agree(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket) int {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -67,6 +68,51 @@ func summing(t testing.TB, seed uint64) (*ruleset.RuleSet, []*search.Ticket) {
 		t.Fatal(err)
 	}
 	return rs, randomTickets(r, rs, 5, 0)
+}
+
+// Rules about counts in teams end the search for a placement before it is complete.
+func TestPass_CountsAreTheDefinition(t *testing.T) {
+	formed := 0
+	for seed := range uint64(250) {
+		rs, opts, tickets := counting(t, seed, 5)
+		want := plainly{rs, opts, 25}.pass(tickets)
+		formed += len(want)
+		if got := search.Pass(rs, opts, tickets, second(25)); describe(got) != describe(want) {
+			t.Errorf("seed %d: formed\n%s\nby the definition\n%s", seed, describe(got), describe(want))
+		}
+	}
+	if formed < 60 {
+		t.Errorf("only %d matches: the rule sets say little", formed)
+	}
+}
+
+// counting returns a rule set with rules about counts in teams, and n tickets.
+func counting(t testing.TB, seed uint64, n int) (*ruleset.RuleSet, search.Options, []*search.Ticket) {
+	r := rand.New(rand.NewPCG(seed, 11))
+	var rules, expansions []string
+	for i := range 1 + r.IntN(3) {
+		counted := []string{
+			`"teams[*].players.attributes[mode]"],"referenceValue":"a"`,
+			`"teams[red].players.attributes[mode]"],"referenceValue":"b"`,
+			`"teams[red,rest].players.attributes[modes]"],"referenceValue":"x"`,
+			`"teams[*].players.attributes[modes]"],"partyAggregation":"intersection","referenceValue":"y"`,
+		}[r.IntN(4)]
+		low := r.IntN(3)
+		limit := []string{fmt.Sprintf(`"minCount":%d`, low), fmt.Sprintf(`"maxCount":%d`, low), fmt.Sprintf(`"minCount":%d,"maxCount":%d`, low, low+r.IntN(2))}[r.IntN(3)]
+		rules = append(rules, fmt.Sprintf(`{"name":"c%d","type":"collection","operation":"contains","measurements":[%s,%s}`, i, counted, limit))
+		if strings.Contains(limit, "maxCount") && r.IntN(3) == 0 {
+			expansions = append(expansions, fmt.Sprintf(`{"target":"rules[c%d].maxCount","steps":[{"waitTimeSeconds":%d,"value":%d}]}`, i, 5+r.IntN(15), low+r.IntN(2)))
+		}
+	}
+	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
+"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"a"},{"name":"modes","type":"string_list","default":[]},{"name":"rank","type":"number","default":2},{"name":"blocked","type":"string_list","default":[]},{"name":"likes","type":"string_number_map","default":{}}],
+"teams":[{"name":"red","minPlayers":%d,"maxPlayers":3},{"name":"blue","minPlayers":1,"maxPlayers":%d},{"name":"rest","minPlayers":0,"maxPlayers":1}],
+"rules":[%s],"expansions":[%s],"algorithm":%s}`, r.IntN(2), 1+r.IntN(3), strings.Join(rules, ","), strings.Join(expansions, ","),
+		[]string{`{}`, `{"strategy":"balanced","balancedAttribute":"skill"}`}[r.IntN(2)]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs, search.Options{AdditionalPlayerCount: r.IntN(2)}, randomTickets(r, rs, n, 0)
 }
 
 func sorts(rs *ruleset.RuleSet) bool {

@@ -34,12 +34,14 @@ type Seating struct {
 	lack   int   // players missing in teams below their minimum
 
 	balance balance
+	counted []counted   // the rules about counts at the level
+	counts  []headcount // by rule of counted
 
 	Found   bool
 	Best    []int   // the best valid placement: teams by ticket
 	spread  float64 // of Best, with strategy balanced
 	Judged  int     // placements
-	Skipped int     // placements rejected without being judged
+	Skipped int     // placements rejected without being judged, those with the same beginning as one
 
 	unsure []int   // rules about teams that sums do not decide
 	choice [][]int // teams to try, by depth
@@ -55,7 +57,7 @@ func NewSeating(judge *Judge, deadline *Deadline) *Seating {
 func (s *Seating) Begin(set []*Candidate, level, limit int) bool {
 	s.set, s.level, s.limit = set, s.judge.Rules.Set.Levels()[level], limit
 	s.Judged, s.Skipped, s.left, s.lack, s.Found, s.spread = 0, 0, 0, 0, false, math.Inf(1)
-	s.order, s.balance.of = s.order[:0], &s.judge.Rules.balanced[level]
+	s.order, s.balance.of, s.counted = s.order[:0], &s.judge.Rules.balanced[level], s.judge.Rules.counted[level]
 	s.filled = zeros(s.filled, len(s.judge.Rules.Set.Instances))
 	s.teams = zeros(s.teams, len(set))
 	for len(s.choice) < len(set) {
@@ -93,14 +95,19 @@ func zeros[T int | float64](old []T, n int) []T {
 // placements were tried.
 func (s *Seating) Run() bool {
 	s.prepareBalance()
+	s.prepareCounts()
 	return s.next(0)
 }
 
 // Exhausted reports whether too many placements were rejected without being judged.
 func (s *Seating) Exhausted() bool { return s.Skipped >= Judgement*s.limit }
 
-// next places the n-th ticket and those after it. It returns true to end the search.
+// next places the n-th ticket and those after it, unless those before it break a rule. It
+// returns true to end the search.
 func (s *Seating) next(n int) bool {
+	if s.overdrawn() {
+		return s.skip()
+	}
 	if n == len(s.order) {
 		return s.complete()
 	}
@@ -144,6 +151,9 @@ func (s *Seating) move(i, team, sign int) {
 	if s.balance.on {
 		s.balance.sums[team] += float64(sign) * s.balance.values[i]
 	}
+	for n := range s.counts {
+		s.counts[n].move(i, team, sign)
+	}
 }
 
 // choices returns the teams with room: those below their minimum first, then those with
@@ -181,8 +191,7 @@ func (s *Seating) open(team int) int { return s.level.Sizes[team].Max - s.filled
 // best. It returns true to end the search.
 func (s *Seating) complete() bool {
 	if !s.decide() {
-		s.Skipped++
-		return s.Exhausted() || s.deadline.Reached(s.Skipped)
+		return s.skip()
 	}
 	s.Judged++
 	rs := s.judge.Rules.Set
@@ -202,10 +211,21 @@ func (s *Seating) complete() bool {
 	return s.Judged >= s.limit || s.deadline.Reached(4*s.Judged) || s.Found && (!balanced || s.spread == 0)
 }
 
+// skip counts placements that are rejected without being judged: one, or all that begin in
+// the same way. It returns true to end the search.
+func (s *Seating) skip() bool {
+	s.Skipped++
+	return s.Exhausted() || s.deadline.Reached(s.Skipped)
+}
+
 // decide judges rules about team averages by the sums of the balanced attribute. It
 // returns false if one is broken, and leaves the rules that need the evaluator in unsure.
+// Those about counts are kept: overdrawn has judged them.
 func (s *Seating) decide() bool {
 	s.unsure = append(s.unsure[:0], s.judge.Rules.Teams...)
+	for n := range s.counted {
+		s.decided(s.counted[n].number)
+	}
 	if !s.balance.on {
 		return true
 	}
@@ -216,11 +236,16 @@ func (s *Seating) decide() bool {
 			s.judge.Tally.Note(r.number, false)
 			return false
 		case kept:
-			s.judge.Tally.Note(r.number, true)
-			s.unsure = slices.DeleteFunc(s.unsure, func(rule int) bool { return rule == r.number })
+			s.decided(r.number)
 		}
 	}
 	return true
+}
+
+// decided notes that a placement keeps a rule, which the evaluator need not judge.
+func (s *Seating) decided(kept int) {
+	s.judge.Tally.Note(kept, true)
+	s.unsure = slices.DeleteFunc(s.unsure, func(rule int) bool { return rule == kept })
 }
 
 func (s *Seating) keep(spread float64) {

@@ -1,0 +1,85 @@
+package search
+
+import "github.com/musterhq/muster/flexmatch/ruleset"
+
+// counted is a rule about how many players of a team have a string, at a level.
+type counted struct {
+	number int
+	ruleset.Counts
+}
+
+func countedAt(level *ruleset.Level, teams []int) []counted {
+	var out []counted
+	for _, i := range teams {
+		if of, ok := level.Rules[i].Counts(); ok {
+			out = append(out, counted{i, of})
+		}
+	}
+	return out
+}
+
+// headcount holds, while a set is seated, how many players count for a rule.
+type headcount struct {
+	*counted
+	tickets []int // by ticket
+	teams   []int // by team, of those that are placed
+	left    int   // of those that are not
+}
+
+// prepareCounts counts the players of the set for each rule that limits counts at its level.
+func (s *Seating) prepareCounts() {
+	for len(s.counts) < len(s.counted) {
+		s.counts = append(s.counts, headcount{})
+	}
+	s.counts = s.counts[:len(s.counted)]
+	for n := range s.counts {
+		c := &s.counts[n]
+		c.counted, c.left = &s.counted[n], 0
+		c.tickets, c.teams = zeros(c.tickets, len(s.set)), zeros(c.teams, len(s.filled))
+		for i, of := range s.set {
+			for player := range of.Party.Players {
+				switch {
+				case !c.Has(&of.Party, player):
+				case of.Teams != nil:
+					c.teams[of.Teams[player]]++
+				default:
+					c.tickets[i]++
+					c.left++
+				}
+			}
+		}
+	}
+}
+
+// move adds a ticket to a team or, with sign -1, removes it.
+func (c *headcount) move(i, team, sign int) {
+	c.teams[team] += sign * c.tickets[i]
+	c.left -= sign * c.tickets[i]
+}
+
+// breaks reports whether the rule breaks wherever the tickets that are left are placed.
+func (c *headcount) breaks(s *Seating) bool {
+	short := 0.0
+	for _, team := range c.Instances {
+		n := float64(c.teams[team])
+		if c.Max.Set && n > c.Max.Value {
+			return true
+		}
+		if c.Min.Set && (s.filled[team] > 0 || s.level.Sizes[team].Min > 0) {
+			short += max(0, c.Min.Value-n)
+		}
+	}
+	return short > float64(c.left)
+}
+
+// overdrawn judges the rules about counts as far as the placed tickets decide them. It
+// returns true if one is broken.
+func (s *Seating) overdrawn() bool {
+	for n := range s.counts {
+		if c := &s.counts[n]; c.breaks(s) {
+			s.judge.Tally.Note(c.number, false)
+			return true
+		}
+	}
+	return false
+}
