@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -41,14 +42,14 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 	}
 	for _, phase := range []Phase{"", Downloading, Validating, Building, Activating} {
 		if n := phases[phase]; n > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s %s", amountOf(n), words[phase]))
+			reasons = append(reasons, fmt.Sprintf("%s %s", plain.Count(n, "instance"), words[phase]))
 		}
 	}
 	if away > 0 {
-		reasons = append(reasons, amountOf(away)+" on a host whose agent is away; muster hosts shows which")
+		reasons = append(reasons, plain.Count(away, "instance")+" on a host whose agent is away; muster hosts shows which")
 	}
 	if ending > 0 {
-		reasons = append(reasons, amountOf(ending)+" draining")
+		reasons = append(reasons, plain.Count(ending, "instance")+" draining")
 	}
 	if trouble != "" {
 		reasons = append(reasons, trouble)
@@ -70,13 +71,6 @@ var pendingGroups = map[Phase]string{
 	"":          "assigned to a host that has not begun",
 	Downloading: "pulling container images",
 	Activating:  "waiting for the process of a container group to call ProcessReady",
-}
-
-func amountOf(n int) string {
-	if n == 1 {
-		return "1 instance"
-	}
-	return fmt.Sprintf("%d instances", n)
 }
 
 // reasonAnywhere returns why a location of an Anywhere fleet can host nothing.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 )
@@ -195,7 +196,7 @@ func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 	case t.Pending > 0 && t.Free == 0:
 		l.State, l.Text = Warn, fmt.Sprintf("%d wait, and no process is free%s", t.Pending, why)
 	case t.Free > 0:
-		l.State, l.Text = Well, many(t.Free, "more game session")+" could start now"
+		l.State, l.Text = Well, plain.Count(t.Free, "more game session")+" could start now"
 	case t.Processes > 0:
 		l.State, l.Text, l.To = Warn, "no process is free"+why, "/fleets"
 	case t.Fleets > 0:
@@ -215,21 +216,13 @@ func (p *Pages) connectLight(now time.Time, t Totals) Light {
 	case t.HostsAway > 0:
 		l.State, l.Text, l.To = Warn, fmt.Sprintf("%d of %d hosts are away", t.HostsAway, t.Hosts), "/fleets"
 	case crashes > 0 && 10*crashes >= starts:
-		l.State, l.Text, l.To = Bad, many(crashes, "game server")+" crashed in 5 min", "/crashes"
+		l.State, l.Text, l.To = Bad, plain.Count(crashes, "game server")+" crashed in 5 min", "/crashes"
 	case crashes > 0:
-		l.State, l.Text, l.To = Warn, many(crashes, "game server")+" crashed in 5 min", "/crashes"
+		l.State, l.Text, l.To = Warn, plain.Count(crashes, "game server")+" crashed in 5 min", "/crashes"
 	case t.Processes > 0:
-		l.State, l.Text = Well, many(t.Processes, "game server")+", none crashed in 5 min"
+		l.State, l.Text = Well, plain.Count(t.Processes, "game server")+", none crashed in 5 min"
 	}
 	return l
-}
-
-// many returns a number of things, whose plural ends in s.
-func many(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // seconds returns a duration for people.

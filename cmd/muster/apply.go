@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/atomicfile"
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
 )
@@ -195,7 +196,7 @@ func (a *arrivingPlayers) takeOver() error {
 		})
 	})
 	if err == nil {
-		fmt.Fprintf(a.err, "%s taken over\n", counted(found.New, "player"))
+		fmt.Fprintf(a.err, "%s taken over\n", plain.Count(found.New, "player"))
 	}
 	return err
 }
@@ -256,7 +257,7 @@ func (c *exportCommand) players(t *streams) func(io.Writer) error {
 		}
 		n, err := from.Players().Export(t.ctx, w)
 		if err == nil {
-			fmt.Fprintf(t.err, "in the bundle: %s; keep it as safe as a backup\n", counted(n, "player"))
+			fmt.Fprintf(t.err, "in the bundle: %s; keep it as safe as a backup\n", plain.Count(n, "player"))
 		}
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search/pool"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // rulesetCommand is `muster ruleset`, which needs no server.
@@ -62,7 +63,7 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 // described returns the size of a rule set in words.
 func described(rs *ruleset.RuleSet) string {
 	base := rs.Level(0)
-	players := counted(base.Capacity(), "player")
+	players := plain.Count(base.Capacity(), "player")
 	if base.Least() < base.Capacity() {
 		players = strconv.Itoa(base.Least()) + " to " + players
 	}
@@ -74,14 +75,7 @@ func described(rs *ruleset.RuleSet) string {
 	if len(ages) > 0 {
 		changes = "expansions after " + strings.Join(ages, ", ") + " of waiting"
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", counted(len(rs.Instances), "team"), players, counted(len(base.Rules), "rule"), changes)
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s, %s, %s, %s", plain.Count(len(rs.Instances), "team"), players, plain.Count(len(base.Rules), "rule"), changes)
 }
 
 type evalCasesCommand struct {

@@ -19,7 +19,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 	if e.Backfill {
 		kind = "Backfill ticket"
 	}
-	p.Line("%s %s of %s has waited %s; expansion step %d of %d", kind, e.TicketID, plural(e.Players, "player"), millis(e.Waited), e.Level, e.Levels)
+	p.Line("%s %s of %s has waited %s; expansion step %d of %d", kind, e.TicketID, plain.Count(e.Players, "player"), millis(e.Waited), e.Level, e.Levels)
 	if e.NextStep != nil {
 		p.Line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
 	}
@@ -61,9 +61,9 @@ func (p *printer) would(e *Explanation) {
 	case w == nil:
 		p.Line("With the tickets that wait now it would not be matched at any step%s.", note)
 	case w.In == 0:
-		p.Line("The next pass matches it: %s, step %d%s.", plural(w.Players, "player"), w.Level, note)
+		p.Line("The next pass matches it: %s, step %d%s.", plain.Count(w.Players, "player"), w.Level, note)
 	default:
-		p.Line("If nobody came or went it would be matched in %s, at step %d, with %s%s.", millis(w.In), w.Level, plural(w.Players, "player"), note)
+		p.Line("If nobody came or went it would be matched in %s, at step %d, with %s%s.", millis(w.In), w.Level, plain.Count(w.Players, "player"), note)
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *printer) blocking(e *Explanation) {
 	if e.Compared < e.Others {
 		of = fmt.Sprintf(", chosen evenly by age from %d", e.Others)
 	}
-	p.Line("\nCompared one by one with %s%s: %d could play with it.", plural(e.Compared, "other ticket"), of, e.Compatible)
+	p.Line("\nCompared one by one with %s%s: %d could play with it.", plain.Count(e.Compared, "other ticket"), of, e.Compatible)
 	if len(e.Blocking) == 0 {
 		return
 	}
@@ -104,7 +104,7 @@ func (p *printer) group(g *Group) {
 	if g == nil {
 		return
 	}
-	p.Line("\nThe largest group found around it has %s in %s (step %d).", plural(g.Players, "player"), plural(len(g.Tickets), "ticket"), g.Level)
+	p.Line("\nThe largest group found around it has %s in %s (step %d).", plain.Count(g.Players, "player"), plain.Count(len(g.Tickets), "ticket"), g.Level)
 	switch {
 	case g.Match:
 		p.Line("  It is a valid match; %s.", missing(g.MissingFull, "a full one"))
@@ -124,17 +124,17 @@ func (p *printer) group(g *Group) {
 		p.Line("  The best teams found break %s.", strings.Join(broken, ", "))
 	}
 	for _, r := range g.Rejected {
-		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
+		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plain.Count(r.Tickets, "ticket"))
 	}
 }
 
 // WriteText writes an overview as text.
 func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{plain.Report{Out: out}}
-	p.Line("%s with %s wait.", plural(v.Waiting, "ticket"), plural(v.Players, "player"))
+	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
 	for _, c := range v.Never {
-		p.Line("%s can never be matched: %s %s", plural(c.Tickets, "ticket"), c.Code, c.Name)
+		p.Line("%s can never be matched: %s %s", plain.Count(c.Tickets, "ticket"), c.Code, c.Name)
 	}
 	if v.Examined > 0 {
 		p.loads(v)
@@ -148,10 +148,10 @@ func (v *Overview) WriteText(out io.Writer) error {
 		if c.Matches != 1 {
 			matches = fmt.Sprintf("%d matches", c.Matches)
 		}
-		p.Line("%s would form %s of %s with %s.", when, matches, plural(c.Tickets, "ticket"), plural(c.Players, "player"))
+		p.Line("%s would form %s of %s with %s.", when, matches, plain.Count(c.Tickets, "ticket"), plain.Count(c.Players, "player"))
 	}
 	if v.Waiting > 0 {
-		p.Line("Of the %s, %d would still wait after that, if nobody came or went.", plural(v.Ahead.Tickets, "oldest ticket"), v.Left)
+		p.Line("Of the %s, %d would still wait after that, if nobody came or went.", plain.Count(v.Ahead.Tickets, "oldest ticket"), v.Left)
 	}
 	return p.Err
 }
@@ -175,19 +175,19 @@ func (p *printer) ages(list []Age) {
 }
 
 func (p *printer) loads(v *Overview) {
-	p.Line("Of %s of tickets compared, %d could play together.", plural(v.Pairs, "pair"), v.Free)
+	p.Line("Of %s of tickets compared, %d could play together.", plain.Count(v.Pairs, "pair"), v.Free)
 	if len(v.Rules) > 0 {
 		var rows [][]string
 		for _, r := range v.Rules {
-			rows = append(rows, []string{"  " + r.Rule + r.Reason, strconv.Itoa(r.Pairs), strconv.Itoa(r.Only), plural(r.Tickets, "ticket")})
+			rows = append(rows, []string{"  " + r.Rule + r.Reason, strconv.Itoa(r.Pairs), strconv.Itoa(r.Only), plain.Count(r.Tickets, "ticket")})
 		}
 		p.Table([]string{"  KEPT APART BY", "PAIRS", "BY IT ALONE", "BLOCKS MOST FOR"}, rows)
 	}
 	if v.TooFew > 0 {
-		p.Line("Around %d of %s there are too few players for the smallest match: %d missing (median).", v.TooFew, plural(v.Examined, "ticket"), v.Missing)
+		p.Line("Around %d of %s there are too few players for the smallest match: %d missing (median).", v.TooFew, plain.Count(v.Examined, "ticket"), v.Missing)
 	}
 	for _, r := range v.Broken {
-		p.Line("%s refuses the best group of %s.", r.Rule+r.Reason, plural(r.Tickets, "ticket"))
+		p.Line("%s refuses the best group of %s.", r.Rule+r.Reason, plain.Count(r.Tickets, "ticket"))
 	}
 }
 
@@ -195,7 +195,7 @@ func missing(n int, what string) string {
 	if n == 0 {
 		return "it is " + what
 	}
-	return fmt.Sprintf("%s short of %s", plural(n, "player"), what)
+	return fmt.Sprintf("%s short of %s", plain.Count(n, "player"), what)
 }
 
 func changing(list []string) string {
@@ -203,13 +203,6 @@ func changing(list []string) string {
 		return ""
 	}
 	return ", which changes " + strings.Join(list, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func millis(ms int64) string {

@@ -154,7 +154,7 @@ var rows = []row{
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
-	{"app/pages", ground + " internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
+	{"app/pages", ground + " internal/plain internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
 	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
