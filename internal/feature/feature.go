@@ -26,17 +26,20 @@ const (
 	Remotes Level = 3
 	// Packed allows archived rows and log entries in fewer bytes, in tables of their own.
 	Packed Level = 4
+	// Commits allows to tell standbys of PostgreSQL in a shorter form what each commit changed, in
+	// a table of its own.
+	Commits Level = 5
 )
 
 // releases are the first releases that know a level.
-var releases = map[Level]string{LostCommits: "v0.1.0", Remotes: "v0.1.0", Packed: "v0.1.0"}
+var releases = map[Level]string{LostCommits: "v0.1.0", Remotes: "v0.1.0", Packed: "v0.1.0", Commits: "v0.1.0"}
 
 // Release returns the first release that knows the level, or "" if there was none.
 func (l Level) Release() string { return releases[l] }
 
 // known is the highest level of this program. The linker sets a lower one in programs that
 // tests use as an earlier release.
-var known = "4"
+var known = "5"
 
 // Known returns the highest level that this program knows.
 func Known() Level {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -32,11 +33,26 @@ type watched struct {
 	since store.State
 }
 
-func watch(t *testing.T) *watched {
+// inForms runs a test in cells whose owner writes commits in the form below the feature level
+// Commits, and in that of the level.
+func inForms(t *testing.T, test func(t *testing.T, w *watched)) {
+	t.Parallel()
+	for _, level := range []feature.Level{feature.Commits - 1, feature.Commits} {
+		t.Run(fmt.Sprint("level ", level), func(t *testing.T) {
+			t.Parallel()
+			test(t, watch(t, level))
+		})
+	}
+}
+
+func watch(t *testing.T, level feature.Level) *watched {
 	t.Helper()
 	url := pgtest.URL(t)
 	w := &watched{url: url, cell: pgtest.Cell(t, url)}
 	w.owner = openBook(t, url, w.cell)
+	if err := w.owner.Raise(t.Context(), level); err != nil {
+		t.Fatal(err)
+	}
 	w.add(t, "first")
 	db, err := postgres.New(url).Connect(t.Context(), w.cell, store.Schema{Tables: []store.TableSchema{{Name: "word"}}})
 	if err != nil || db == nil {
@@ -103,9 +119,9 @@ func (w *watched) expect(t *testing.T, want ...string) {
 }
 
 // TestChanges: a standby learns of each commit what is there afterwards, once.
-func TestChanges(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
+func TestChanges(t *testing.T) { inForms(t, testChanges) }
+
+func testChanges(t *testing.T, w *watched) {
 	w.expect(t)
 	w.add(t, "second")
 	w.add(t, `th"ird \ with, {marks}`)
@@ -127,9 +143,9 @@ func TestChanges(t *testing.T) {
 }
 
 // TestChanges_Pruned: who was away for too long has to read everything.
-func TestChanges_Pruned(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
+func TestChanges_Pruned(t *testing.T) { inForms(t, testChangesPruned) }
+
+func testChangesPruned(t *testing.T, w *watched) {
 	w.add(t, "second")
 	w.add(t, "third")
 	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
@@ -150,14 +166,16 @@ func TestChanges_Pruned(t *testing.T) {
 }
 
 // TestChanges_Lost: a database that lost commits gives their sequences to others.
-func TestChanges_Lost(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
+func TestChanges_Lost(t *testing.T) { inForms(t, testChangesLost) }
+
+func testChangesLost(t *testing.T, w *watched) {
 	before := w.since
 	w.add(t, "lost")
 	w.expect(t, `lost {"text":"lost"}`)
 	w.owner.Close()
-	w.sql(t, `DELETE FROM "muster_changed" WHERE "seq" > $1`, int64(before.Fence.Seq))
+	for _, table := range []string{"muster_changed", "muster_commit"} {
+		w.sql(t, `DELETE FROM "`+table+`" WHERE "seq" > $1`, int64(before.Fence.Seq))
+	}
 	w.sql(t, `DELETE FROM "word" WHERE "key" = 'lost'`)
 	w.sql(t, `UPDATE "muster_cell" SET "seq" = $1`, int64(before.Fence.Seq))
 	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
@@ -174,6 +192,65 @@ func TestChanges_Lost(t *testing.T) {
 	}
 }
 
+// TestChanges_Raised: a standby follows the owner from one form into the other, and misses nothing.
+func TestChanges_Raised(t *testing.T) {
+	t.Parallel()
+	w := watch(t, feature.Commits-1)
+	w.add(t, "second")
+	if err := w.owner.Raise(t.Context(), feature.Commits); err != nil {
+		t.Fatal(err)
+	}
+	w.add(t, "third")
+	w.expect(t, `second {"text":"second"}`, `third {"text":"third"}`)
+	w.add(t, "fourth")
+	w.expect(t, `fourth {"text":"fourth"}`)
+	w.sql(t, `DELETE FROM "muster_commit"`)
+	w.add(t, "fifth")
+	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("changes after removed ones: %v", err)
+	}
+}
+
+// TestChanges_Damaged: keys that are not all there are an error, and change nothing.
+func TestChanges_Damaged(t *testing.T) {
+	t.Parallel()
+	w := watch(t, feature.Commits)
+	w.add(t, "second")
+	w.sql(t, `UPDATE "muster_commit" SET "keys" = substring("keys" FOR length("keys") - 1)`)
+	if rows, err := w.changes(t); err == nil {
+		t.Fatalf("keys without an end are read as %v", rows)
+	}
+}
+
+// TestChanges_Refused: what a former owner would have committed is told to no standby.
+func TestChanges_Refused(t *testing.T) {
+	t.Parallel()
+	w := watch(t, feature.Commits)
+	next := openBook(t, w.url, w.cell)
+	if err := w.owner.addOnce(t, "ghost"); err == nil {
+		t.Error("the former owner writes")
+	}
+	w.expect(t)
+	if err := next.addOnce(t, "second"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, `second {"text":"second"}`)
+}
+
+// TestInspect_Earlier: a cell whose tables are from before muster_commit can be read.
+func TestInspect_Earlier(t *testing.T) {
+	t.Parallel()
+	w := watch(t, feature.Commits-1)
+	w.sql(t, `DROP TABLE "muster_commit"`)
+	b := newBook(t, w.url, w.cell)
+	if err := b.Inspect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.words.Len(b.View()); n != 1 {
+		t.Errorf("%d words, want 1", n)
+	}
+}
+
 // TestFollow: the standby has what the owner commits, takes over without reading it, and is
 // followed in turn.
 func TestFollow(t *testing.T) {
@@ -181,7 +258,12 @@ func TestFollow(t *testing.T) {
 	url := pgtest.URL(t)
 	cell := pgtest.Cell(t, url)
 	owner := openBook(t, url, cell)
-	for round := range 3 {
+	for round := range 4 {
+		if round == 2 { // the form of the changes is another one from here on
+			if err := owner.Raise(t.Context(), feature.Known()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		next := newBook(t, url, cell)
 		if err := next.Prepare(t.Context()); err != nil {
 			t.Fatal(err)

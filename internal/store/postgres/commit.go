@@ -30,6 +30,7 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 		if err == nil {
 			db.settled = &settled
 			db.packs.Store(db.level >= feature.Packed)
+			db.brief.Store(db.level >= feature.Commits)
 			db.parted.hold(fence)
 		}
 		return fence, err
@@ -105,9 +106,13 @@ func beforeCommit(err error) error {
 func (db *db) statements(b *store.Batch, lacks partitions) *statements {
 	p := &statements{}
 	packs := lacks != nil
+	brief := db.brief.Load()
+	told, args := "", []any{int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq)}
+	if brief {
+		told, args = tellCommit, append(args, newMark(), db.changedKeys(b))
+	}
 	p.queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
-		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
-		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1)`+told+` SELECT 1 / count(*) FROM moved`, args...)
 	lacks.queueMissing(p)
 	for _, tb := range b.Tables {
 		db.queueTable(p, tb, b.Seq, packs)
@@ -115,7 +120,9 @@ func (db *db) statements(b *store.Batch, lacks partitions) *statements {
 	for _, lb := range b.Logs {
 		db.queueLog(p, lb, packs)
 	}
-	db.queueChanged(p, b)
+	if !brief {
+		db.queueChanged(p, b)
+	}
 	return p
 }
 

@@ -28,15 +28,15 @@ type priced struct {
 }
 
 // TestRowCost measures, on Linux, what PostgreSQL spends on commits without the row that standbys
-// read, and with it: processor time and write-ahead log. Two cells get the same commits in turn,
-// each on a connection of its own, so whatever else the machine does concerns both. It prints only:
-// the figures differ with the machine.
+// read, with the row of feature level 4, and with that of level 5: processor time and write-ahead
+// log. Three cells get the same commits in turn, each on a connection of its own, so whatever else
+// the machine does concerns all three. It prints only: the figures differ with the machine.
 func TestRowCost(t *testing.T) {
 	if *rowCost == 0 {
 		t.Skip("a measurement: run it with -row-cost 2000 -v and " + pgtest.Variable)
 	}
 	url := pgtest.Database(t)
-	cells := []*priced{priceCell(t, url, "without"), priceCell(t, url, "with")}
+	cells := []*priced{priceCell(t, url, "without", feature.Packed), priceCell(t, url, "level 4", feature.Packed), priceCell(t, url, "level 5", feature.Commits)}
 	if _, err := cells[0].db.exec(t.Context())(`CREATE RULE "silent" AS ON INSERT TO "muster_changed" DO INSTEAD NOTHING`); err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +64,10 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-func priceCell(t *testing.T, url, name string) *priced {
+func priceCell(t *testing.T, url, name string, level feature.Level) *priced {
 	t.Helper()
 	columns := []store.ColumnSchema{{Name: "fleet"}, {Name: "status"}}
-	opened, err := New(url).Open(t.Context(), name, store.Schema{
+	opened, err := New(url).Open(t.Context(), strings.ReplaceAll(name, " ", "-"), store.Schema{
 		Tables: []store.TableSchema{{Name: "game_session", Columns: columns}, {Name: "process", Columns: columns}},
 		Logs:   []store.LogSchema{{Name: "event", Columns: columns, Retention: 90 * 24 * time.Hour}},
 	})
@@ -76,7 +76,7 @@ func priceCell(t *testing.T, url, name string) *priced {
 	}
 	t.Cleanup(func() { opened.Close() })
 	c := &priced{name: name, db: opened.(*db)}
-	if err := c.db.Raise(t.Context(), feature.Packed); err != nil {
+	if err := c.db.Raise(t.Context(), level); err != nil {
 		t.Fatal(err)
 	}
 	if c.fence, err = c.db.Take(t.Context(), "owner"); err != nil {

@@ -45,7 +45,7 @@ func (db *db) made(ctx context.Context) (bool, error) {
 const layoutVersion = 1
 
 // system returns statements that create the driver's own tables.
-func system() []string { return append(dialect().System(), makeChanged) }
+func system() []string { return append(dialect().System(), makeChanged, makeCommit) }
 
 // layout returns a hash of everything that migrate creates.
 func (db *db) layout() string {
@@ -184,6 +184,9 @@ func (db *db) Raise(ctx context.Context, level feature.Level) error {
 	err := db.Cell.Raise(db.exec(ctx), level)
 	if err == nil && level >= feature.Packed {
 		db.packs.Store(true)
+	}
+	if err == nil && level >= feature.Commits {
+		db.brief.Store(true)
 	}
 	return err
 }

@@ -54,7 +54,10 @@ type db struct {
 	settled *string       // the columns that all rows have, as last read; nil if unknown
 
 	packs  atomic.Bool // the cell's level allows packed documents
+	brief  atomic.Bool // the cell's level allows muster_commit
 	parted catalog
+
+	inspects bool // the tables may be those of an earlier release
 }
 
 func dialect() sqltext.Dialect {
@@ -96,6 +99,7 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if err != nil {
 		return nil, err
 	}
+	db.inspects = true
 	if err := db.reader.Ping(ctx); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)

@@ -16,7 +16,7 @@ import (
 // additional round trip each, which matters if the database is far away.
 type statements struct {
 	texts []string
-	args  [][]any // of each: int64, string, []int64, []string or [][]byte
+	args  [][]any // of each: int64, string, []byte, []int64, []string or [][]byte
 }
 
 func (s *statements) queue(text string, args ...any) {
@@ -99,6 +99,8 @@ func encode(types *pgtype.Map, args []any) (oids []uint32, values [][]byte, form
 			oid = pgtype.Int8OID
 		case string:
 			oid = pgtype.TextOID
+		case []byte:
+			oid = pgtype.ByteaOID
 		case []int64:
 			oid = pgtype.Int8ArrayOID
 		case []string:

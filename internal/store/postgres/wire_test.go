@@ -119,6 +119,11 @@ func TestCommit_RoundTrips(t *testing.T) {
 	}
 	commit("three", 2) // it reads which partitions there are
 	commit("four", 1)
+	if err := first.Raise(t.Context(), feature.Commits); err != nil {
+		t.Fatal(err)
+	}
+	commit("six", 1)
+	commit("seven", 1)
 	second := openBook(t, direct, cell)
 	wire.since()
 	if err := first.addOnce(t, "ghost"); err == nil {
@@ -133,8 +138,8 @@ func TestCommit_RoundTrips(t *testing.T) {
 	if err := second.addOnce(t, "five"); err != nil {
 		t.Fatal(err)
 	}
-	if n := second.words.Len(second.View()); n != 5 {
-		t.Errorf("%d words, want 5", n)
+	if n := second.words.Len(second.View()); n != 7 {
+		t.Errorf("%d words, want 7", n)
 	}
 }
 
