@@ -175,10 +175,14 @@ func (f *follower) connection(ctx context.Context) (DB, error) {
 	return nil, errTables
 }
 
-// readAll reads the whole state.
+// readAll reads the whole state, unless this program does not know its feature level, and so
+// cannot own it.
 func (f *follower) readAll(ctx context.Context, db DB) error {
 	s := f.store
 	f.cool()
+	if _, err := db.Level(ctx); err != nil {
+		return fmt.Errorf("read feature level: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, reloadTimeout)
 	defer cancel()
 	at := time.Now()

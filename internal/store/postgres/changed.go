@@ -189,7 +189,8 @@ func (c *changes) takeCommit(values [][]byte) error {
 	return c.takeKeys(tables, counts, keys)
 }
 
-// takeBrief is takeKeys for the form of muster_commit.
+// takeBrief is takeKeys for the form of muster_commit. Keys that cannot be read are a gap: who
+// reads everything does not need them.
 func (c *changes) takeBrief(written []byte) error {
 	err := readKeys(written, func(name string, keys []string) {
 		if table := c.db.tableNamed(name); table >= 0 {
@@ -197,7 +198,7 @@ func (c *changes) takeBrief(written []byte) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("read a commit's changes: %w", err)
+		return fmt.Errorf("%w: commit %d: %w", store.ErrGap, c.last, err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -211,14 +212,108 @@ func TestChanges_Raised(t *testing.T) {
 	}
 }
 
-// TestChanges_Damaged: keys that are not all there are an error, and change nothing.
+// TestChanges_Damaged: who finds keys that are not all there has to read everything.
 func TestChanges_Damaged(t *testing.T) {
 	t.Parallel()
 	w := watch(t, feature.Commits)
 	w.add(t, "second")
 	w.sql(t, `UPDATE "muster_commit" SET "keys" = substring("keys" FOR length("keys") - 1)`)
-	if rows, err := w.changes(t); err == nil {
-		t.Fatalf("keys without an end are read as %v", rows)
+	if rows, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+		t.Fatalf("keys without an end are read as %v, %v", rows, err)
+	}
+	var err error
+	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.add(t, "third")
+	w.expect(t, `third {"text":"third"}`)
+}
+
+// spoil runs a statement of PL/pgSQL on each row of muster_commit before it is written, until the
+// returned function is called.
+func (w *watched) spoil(t *testing.T, statement string) (undo func()) {
+	t.Helper()
+	w.sql(t, `CREATE OR REPLACE FUNCTION "spoil"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN `+statement+`; RETURN NEW; END $$`)
+	w.sql(t, `CREATE TRIGGER "spoil" BEFORE INSERT ON "muster_commit" FOR EACH ROW EXECUTE FUNCTION "spoil"()`)
+	return func() { t.Helper(); w.sql(t, `DROP TRIGGER "spoil" ON "muster_commit"`) }
+}
+
+// loggedFollower returns a standby of the cell, and a function that waits until its log has a
+// line with some text.
+func (w *watched) loggedFollower(t *testing.T) (next *book, logs func(text string)) {
+	t.Helper()
+	out, in := io.Pipe()
+	next = newLoggedBook(t, w.url, w.cell, slog.New(slog.NewTextHandler(in, nil)))
+	found := make(chan string, 1000)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			found <- lines.Text()
+		}
+	})
+	t.Cleanup(func() { next.Close(); in.Close(); reading.Wait() })
+	go next.Follow(t.Context())
+	return next, func(text string) {
+		t.Helper()
+		for {
+			select {
+			case line := <-found:
+				if strings.Contains(line, text) {
+					return
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("the log does not say %q", text)
+			}
+		}
+	}
+}
+
+// TestFollow_Gap: a standby that cannot read a commit, or does not find it, reads everything, and
+// follows again.
+func TestFollow_Gap(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{"damaged": `NEW."keys" := substring(NEW."keys" FOR 3)`, "missing": `RETURN NULL`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := watch(t, feature.Commits)
+			next, logs := w.loggedFollower(t)
+			logs("ready to take over")
+			undo := w.spoil(t, statement)
+			w.add(t, "second")
+			logs("the state is read again")
+			undo()
+			w.add(t, "third")
+			for next.CheckFollowed(t.Context()) != nil { // it is being read
+				time.Sleep(10 * time.Millisecond)
+			}
+			if b := next.Standby(); !b.Warm || b.Err != nil {
+				t.Errorf("the standby is %+v", b)
+			}
+			if err := next.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			logs("the state was in memory")
+			if n := next.words.Len(next.View()); n != 3 {
+				t.Errorf("%d words, want 3", n)
+			}
+		})
+	}
+}
+
+// TestFollow_Newer: a standby that does not know the cell's feature level follows as long as it
+// understands what is written, and then reads no state that it could not own, and says why.
+func TestFollow_Newer(t *testing.T) {
+	t.Parallel()
+	w := watch(t, feature.Commits)
+	next, logs := w.loggedFollower(t)
+	logs("ready to take over")
+	w.sql(t, `UPDATE "muster_schema" SET "version" = $1`, int64(feature.Known())+1)
+	w.spoil(t, `NEW."keys" := '\x02'`)
+	w.add(t, "second")
+	logs("does not follow")
+	b := next.Standby()
+	if newer, ok := errors.AsType[*feature.Newer](b.Err); b.Warm || !ok || newer.Level != feature.Known()+1 {
+		t.Errorf("the standby is %+v", b)
 	}
 }
 

@@ -139,13 +139,15 @@ func sortByTime(list []partition) {
 	slices.SortFunc(list, func(a, b partition) int { return a.from.Compare(b.from) })
 }
 
-// checkRole returns an error if this program's role may not create partitions.
+// checkRole returns an error if this program's role may not create partitions, or write
+// muster_commit.
 func (db *db) checkRole(ctx context.Context) error {
 	var role string
 	var may bool
 	_, err := again(func() (struct{}, error) {
 		return struct{}{}, db.reader.QueryRow(ctx, `SELECT quote_ident(current_user), has_schema_privilege(to_regnamespace($1), 'CREATE') AND NOT EXISTS (
-			SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))`,
+			SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))
+			AND has_table_privilege('muster_commit', 'INSERT') AND has_table_privilege('muster_commit', 'DELETE')`,
 			db.space).Scan(&role, &may)
 	})
 	if err != nil || may {

@@ -439,6 +439,7 @@ func TestPartitions_RoleOwnsNothing(t *testing.T) {
 		fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role),
 		`ALTER TABLE "account_packed" OWNER TO ` + role,
 		fmt.Sprintf(`ALTER TABLE "booking_packed" OWNER TO %[2]s; REVOKE CREATE ON SCHEMA "muster_%[1]s" FROM %[2]s`, l.cell, role),
+		fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%[1]s" TO %[2]s; REVOKE INSERT ON "muster_commit" FROM %[2]s`, l.cell, role),
 	} {
 		l.run(t, l.admin, lacking)
 		if err := l.db.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "OWNER TO "+role) {
@@ -450,7 +451,7 @@ func TestPartitions_RoleOwnsNothing(t *testing.T) {
 		t.Errorf("the level is %d, %v; want 3", level, err)
 	}
 	l.end(t, "a", midnight)
-	l.run(t, l.admin, fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role))
+	l.run(t, l.admin, `GRANT INSERT ON "muster_commit" TO `+role)
 	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
 		t.Fatal(err)
 	}

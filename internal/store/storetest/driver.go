@@ -71,10 +71,10 @@ func opened(t *testing.T, open Opened) *bench {
 	return b
 }
 
-// pack raises the cell's level to the one from which what has ended is packed.
+// pack raises the cell's level to the newest, at which what has ended is packed.
 func (b *bench) pack(t *testing.T) {
 	t.Helper()
-	if err := b.db.Raise(t.Context(), feature.Packed); err != nil {
+	if err := b.db.Raise(t.Context(), feature.Known()); err != nil {
 		t.Fatal(err)
 	}
 	b.packed, b.packLater = true, false

@@ -53,9 +53,9 @@ func TestStore(t *testing.T, open Opened) {
 	for caller := range 8 {
 		wg.Go(func() { d.work(t, rand.New(rand.NewPCG(uint64(caller), 1)), 60) })
 	}
-	wg.Go(func() { // what has ended is packed from some command on
+	wg.Go(func() { // from some command on commits have the newest form
 		d.work(t, rand.New(rand.NewPCG(9, 1)), 30)
-		if err := d.Raise(context.Background(), feature.Packed); err != nil {
+		if err := d.Raise(context.Background(), feature.Known()); err != nil {
 			t.Error(err)
 		}
 	})
