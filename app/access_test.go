@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
@@ -85,6 +87,36 @@ func TestServe_RevokesKeysInUse(t *testing.T) {
 	use("")
 	must(first.Keys().Delete(t.Context(), id))
 	use("UnrecognizedClientException")
+}
+
+// When a key was last used is known after a stop in order, as after the periodic write.
+func TestServe_LastUseAfterStop(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	serve := func() *app.App { return start(t, func(own *app.Options) { *own = o }) }
+	a := serve()
+	user := with(t, a, firstKey(t, a), client.KeySpec{Name: "user", Role: "operator"})
+	lastUse := func() time.Time {
+		t.Helper()
+		all, err := firstKey(t, a).Keys().List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, func(k client.Key) bool { return k.ID == user.Credentials.AccessKeyID })
+		if i < 0 {
+			t.Fatalf("the key is not listed: %+v", all)
+		}
+		return all[i].LastUsed
+	}
+	if err := list(t, user); err != nil {
+		t.Fatal(err)
+	}
+	used := lastUse()
+	stop(t, a)
+	a = serve()
+	if after := lastUse(); used.IsZero() || !after.Equal(used) {
+		t.Errorf("last used at %s, want %s", after, used)
+	}
 }
 
 func TestServe_HoldsRoles(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
@@ -128,11 +127,4 @@ func named(in any) (names []string) {
 		}
 	}
 	return names
-}
-
-// flushAudit records what still waits to be recorded, after the last request.
-func (d *domain) flushAudit() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	d.audit.Flush(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -351,4 +352,13 @@ func (o *Options) storeKind() string {
 		return "postgres"
 	}
 	return o.Store
+}
+
+// flush makes durable what services write from time to time: records of requests, and the uses
+// of keys.
+func (d *domain) flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	d.audit.Flush(ctx)
+	d.keys.KeepUses(ctx)
 }

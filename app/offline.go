@@ -252,6 +252,6 @@ func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // Close closes the state, once the requests are recorded.
 func (k *Keys) Close() error {
-	k.domain.flushAudit()
+	k.domain.flush()
 	return k.domain.store.Close()
 }

@@ -309,7 +309,7 @@ func (r *replica) end(ctx context.Context) error {
 	var served error
 	if r.doors != nil { // after the loops, which send game servers what only this node can
 		served = r.doors.close(ctx)
-		r.domain.flushAudit()
+		r.domain.flush()
 	}
 	return errors.Join(served, r.domain.store.Close(), r.member.leave(ctx))
 }

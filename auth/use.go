@@ -17,7 +17,8 @@ type Use struct {
 	Last time.Time `json:"last"`
 }
 
-// keepUse is how often uses are written; a server that crashes loses those since.
+// keepUse is how often uses are written. A server that stops in order writes them as well; one
+// that crashes loses those since.
 const keepUse = 15 * time.Minute
 
 // use records when each key and login was last used since the server started.
@@ -89,14 +90,14 @@ func (s *Service) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.keepUses(ctx)
+			s.KeepUses(ctx)
 		}
 	}
 }
 
-// keepUses writes the uses of existing keys and logins that are newer than those written, and
-// forgets those of others.
-func (s *Service) keepUses(ctx context.Context) {
+// KeepUses writes the uses of existing keys and logins that are newer than those written, and
+// forgets those of others. Run calls it periodically.
+func (s *Service) KeepUses(ctx context.Context) {
 	view := s.st.View()
 	var uses []Use
 	for _, u := range s.use.all() {
@@ -109,7 +110,7 @@ func (s *Service) keepUses(ctx context.Context) {
 		}
 	}
 	if len(uses) > 0 {
-		_ = s.note.Do(ctx, uses) // the next call tries again
+		_ = s.note.Do(ctx, uses) // the next call tries again, and without one nothing else is lost
 	}
 }
 

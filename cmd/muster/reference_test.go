@@ -16,7 +16,10 @@ import (
 var update = flag.Bool("update", false, "write docs/commands.md and docs/configuration.md anew")
 
 // services are the commands that run until they are ended: their flags are the configuration.
-var services = []string{"serve", "local", "agent", "beacon"}
+var services = []string{"serve", "local", "agent run", "beacon"}
+
+// titleOf returns the name by which the configuration lists a service: run can be left out.
+func titleOf(service string) string { return "muster " + strings.TrimSuffix(service, " run") }
 
 // docs/commands.md lists exactly the commands, with their flags.
 func TestReference_Commands(t *testing.T) {
@@ -89,7 +92,7 @@ func commandSection(c *usage.Command) string {
 	own := slices.DeleteFunc(slices.Clone(c.Flags), func(f usage.Flag) bool { return f.Group == serverGroup })
 	switch {
 	case slices.Contains(services, c.Path):
-		fmt.Fprintf(&b, "\nIts flags are in [configuration](configuration.md#muster-%s).\n", c.Path)
+		fmt.Fprintf(&b, "\nIts flags are in [configuration](configuration.md#%s).\n", strings.ReplaceAll(titleOf(c.Path), " ", "-"))
 	case len(own) > 0:
 		b.WriteString("\n" + flagTable(own))
 	}
@@ -139,7 +142,10 @@ func TestReference_Configuration(t *testing.T) {
 			t.Fatalf("there is no command %q", path)
 		}
 		own := slices.DeleteFunc(slices.Clone(c.Flags), func(f usage.Flag) bool { return path == "local" && slices.Contains(before, f.Name) })
-		fmt.Fprintf(&b, "\n## muster %s\n\n%s", path, c.Summary)
+		if len(own) == 0 {
+			t.Errorf("%s has no flags", path)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s", titleOf(path), c.Summary)
 		if path == "local" {
 			b.WriteString(" It has the flags of `muster serve`, and these.")
 		}
