@@ -24,7 +24,9 @@ type streamed struct{ sessions, tickets, latency, placed float64 }
 // TestStream measures what warm standbys cost their owner, on PostgreSQL: workloads W1, W2 and
 // W8, and StartMatchmaking, in turns without the row of each commit that standbys read, with it,
 // and with standbys in this process that read it. They share the processors and the database
-// with the owner, as those of other machines do not.
+// with the owner, as those of other machines do not. The trigger that leaves the row out takes some of
+// the time that the row would, and the rates differ by more than 5 % from round to round: what the
+// row costs PostgreSQL is measured by TestRowCost.
 func TestStream(t *testing.T) {
 	if *streams == 0 {
 		t.Skip("a measurement: run it with -streams 5 -v and " + pgtest.Variable)
