@@ -45,10 +45,14 @@ func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
 	})
 	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB", "AGENT"}
 	return terminal.List(t.ctx, view, read, head, func(h client.Host) []string {
+		cpu, memory, disk := "-", "-", "-"
+		if measures(h) {
+			cpu, memory = fmt.Sprintf("%.1f", float64(h.Resources.CPUMillisUsed)/1000), strconv.Itoa(h.Resources.MemoryUsedMiB)
+			disk = strconv.FormatInt(h.Resources.DiskFreeMiB, 10)
+		}
 		return []string{
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
-			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
-			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10), agentOf(h),
+			fmt.Sprintf("%s/%.1f", cpu, float64(h.CPUMillis)/1000), fmt.Sprintf("%s/%d", memory, h.MemoryMiB), disk, agentOf(h),
 		}
 	})
 }
@@ -87,6 +91,9 @@ func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
 		}
 	})
 }
+
+// measures reports whether a machine has said what is in use. A Kubernetes cluster does not measure it.
+func measures(h client.Host) bool { return h.Resources.DiskMiB > 0 }
 
 // agentOf returns the release of a machine's agent, and whether it is supported.
 func agentOf(h client.Host) string {
@@ -159,14 +166,17 @@ func showHost(out io.Writer, h client.Host) error {
 	if h.Unsupported != "" {
 		agent += "; " + h.Unsupported
 	}
+	cpu := fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)
+	memory := fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)
+	disk := fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)
+	if !measures(h) {
+		cpu, memory, disk = fmt.Sprintf("%.1f offered, use not measured", float64(h.CPUMillis)/1000), fmt.Sprintf("%d MiB offered, use not measured", h.MemoryMiB), "not measured"
+	}
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
 		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
 		{"Agent", agent}, {"Joined", joined}, {"Credential", secret},
 		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
-		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
-		{"Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)},
-		{"Ports", portsOf(h)},
-		{"Disk", fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)},
+		{"Processors", cpu}, {"Memory", memory}, {"Ports", portsOf(h)}, {"Disk", disk},
 	}}
 	if err := facts.Write(out); err != nil || len(h.Instance) == 0 {
 		return err

@@ -14,13 +14,16 @@ import (
 // many instances its ports are enough for.
 func TestHosts_Filters(t *testing.T) {
 	t.Parallel()
-	full := protocol.Host{HostID: "host-2", Name: "two", Location: "custom-b", Draining: true, PortFrom: 20000, PortTo: 20099}
+	full := protocol.Host{HostID: "host-2", Name: "two", Location: "custom-b", Draining: true, PortFrom: 20000, PortTo: 20099, CPUMillis: 4000, MemoryMiB: 8192,
+		Resources: protocol.Resources{CPUMillisUsed: 1500, MemoryMiB: 8192, MemoryUsedMiB: 512, DiskMiB: 2048, DiskFreeMiB: 1024}}
+	bare := protocol.Host{HostID: "host-1", Location: "custom-a", Connected: true, CPUMillis: 4000, MemoryMiB: 8192}
 	answers := map[string]any{
 		protocol.PathHosts: []protocol.Host{
-			{HostID: "host-1", Location: "custom-a", Connected: true}, full,
+			bare, full,
 			{HostID: "host-3", Location: "custom-b", Connected: true, PortFrom: 20000, PortTo: 29999, PortRoom: 100},
 		},
 		protocol.PathHosts + "/host-2": full,
+		protocol.PathHosts + "/host-1": bare,
 		protocol.PathShortages:         []protocol.Shortage{{FleetID: "fleet-1", Location: "custom-a"}, {FleetID: "fleet-2", Location: "custom-b"}},
 		"/console/api/fleets":          []map[string]string{{"id": "fleet-1", "name": "live"}, {"id": "fleet-2", "name": "beta"}},
 	}
@@ -51,5 +54,15 @@ func TestHosts_Filters(t *testing.T) {
 	}
 	if _, out, _ := typed(t, t.Context(), "hosts", "show", "host-2", "--endpoint", server.URL); !strings.Contains(out, "20000 to 20099, not enough for another instance, which takes 100: start the agent with more (--ports)") {
 		t.Errorf("the machine is shown as\n%s", out)
+	}
+	_, out, _ := typed(t, t.Context(), "hosts", "--endpoint", server.URL)
+	rows := strings.Split(strings.TrimSpace(out), "\n")
+	for i, want := range map[int]string{1: "-/4.0 -/8192 -", 2: "1.5/4.0 512/8192 1024"} { // the first machine measures nothing
+		if len(rows) != 4 || !strings.Contains(strings.Join(strings.Fields(rows[i]), " "), " "+want) {
+			t.Errorf("the machines are not shown with %q:\n%s", want, out)
+		}
+	}
+	if _, out, _ := typed(t, t.Context(), "hosts", "show", "host-1", "--endpoint", server.URL); !strings.Contains(out, "4.0 offered, use not measured") {
+		t.Errorf("the machine that measures nothing is shown as\n%s", out)
 	}
 }
