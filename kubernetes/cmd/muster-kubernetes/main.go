@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 
 	"github.com/musterhq/muster/kubernetes/cluster"
 )
@@ -44,6 +45,7 @@ func main() {
 // run works until ctx ends.
 func (f *flags) run(ctx context.Context) error {
 	log := f.logger()
+	klog.SetSlogLogger(log) // of Kubernetes' own packages
 	api, namespace, err := f.api()
 	if err != nil {
 		return err
