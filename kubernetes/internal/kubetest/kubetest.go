@@ -52,10 +52,7 @@ func Start(t testing.TB) *Cluster {
 // StartWith is like Start, with the port of the API server and what else it is started with.
 func StartWith(t testing.TB, secure string, flags ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{programs: os.Getenv(Variable), folder: t.TempDir()}
-	if c.programs == "" {
-		t.Skip(Variable + " is not set; make kube builds a cluster's programs and runs this test")
-	}
+	c := &Cluster{programs: programs(t), folder: t.TempDir()}
 	etcd, peer := port(t), port(t)
 	store := "http://127.0.0.1:" + etcd
 	c.run(t, "etcd", "--data-dir="+filepath.Join(c.folder, "etcd"), "--unsafe-no-fsync", "--listen-client-urls="+store, "--advertise-client-urls="+store,
@@ -77,6 +74,16 @@ func StartWith(t testing.TB, secure string, flags ...string) *Cluster {
 	}
 	c.Ready(t)
 	return c
+}
+
+// programs returns the folder of the programs, or skips the test.
+func programs(t testing.TB) string {
+	t.Helper()
+	folder := os.Getenv(Variable)
+	if folder == "" {
+		t.Skip(Variable + " is not set; make kube builds a cluster's programs and runs this test")
+	}
+	return folder
 }
 
 // Ready waits until the API server answers.
@@ -128,7 +135,7 @@ func (c *Cluster) StartAPI(t testing.TB) {
 // Simulate starts the scheduler, the controllers and kwok, which runs nodes.
 func (c *Cluster) Simulate(t testing.TB) {
 	t.Helper()
-	c.needs(t, "kwok")
+	Tool(t, "kwok")
 	c.Control(t, "--controllers=*,-serviceaccount-token-controller")
 	c.run(t, "kwok", "--kubeconfig="+c.config, "--manage-all-nodes", "--config="+filepath.Join(c.programs, "kwok.yaml"), "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:"+port(t))
 }
@@ -136,19 +143,22 @@ func (c *Cluster) Simulate(t testing.TB) {
 // Control starts the scheduler, and the controllers with flags.
 func (c *Cluster) Control(t testing.TB, flags ...string) {
 	t.Helper()
-	c.needs(t, "kube-scheduler", "kube-controller-manager")
+	for _, name := range []string{"kube-scheduler", "kube-controller-manager"} {
+		Tool(t, name)
+	}
 	c.run(t, "kube-scheduler", "--kubeconfig="+c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000")
-	c.run(t, "kube-controller-manager", append([]string{"--kubeconfig=" + c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400"}, flags...)...)
+	c.run(t, "kube-controller-manager", append([]string{"--kubeconfig=" + c.config, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--flex-volume-plugin-dir=" + filepath.Join(c.folder, "flex-volumes")}, flags...)...)
 }
 
-// needs skips the test unless programs are built.
-func (c *Cluster) needs(t testing.TB, programs ...string) {
+// Tool returns the path of a program, or skips the test if it is not built.
+func Tool(t testing.TB, name string) string {
 	t.Helper()
-	for _, program := range programs {
-		if _, err := os.Stat(filepath.Join(c.programs, program)); err != nil {
-			t.Skipf("%s is not built", program)
-		}
+	path := filepath.Join(programs(t), name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is not built; make kube builds it", name)
 	}
+	return path
 }
 
 // Key is the file of the key that signs tokens of service accounts.
