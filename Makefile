@@ -27,6 +27,11 @@ modules = $(go_modules) ./test/serversdk/... ./tools/... ./kubernetes/...
 # those of its nodes (kubernetes/programs and kubernetes/node).
 kube_programs = go.etcd.io/etcd/server/v3=etcd $(foreach p,kube-apiserver kube-scheduler kube-controller-manager,k8s.io/kubernetes/cmd/$(p)=$(p))
 kwok = sigs.k8s.io/kwok/cmd/kwok=kwok
+# A program of Kubernetes says its version only if the linker is told it; Helm asks for it.
+kube_version = -X k8s.io/component-base/version.gitVersion=$(shell cd kubernetes/programs && GOWORK=off go list -m -f '{{.Version}}' k8s.io/kubernetes)
+# What readers of docs/kubernetes.md type.
+kubectl = k8s.io/kubernetes/cmd/kubectl=kubectl
+helm = helm.sh/helm/v3/cmd/helm=helm
 kubelet_programs = $(foreach p,kubelet kube-proxy,k8s.io/kubernetes/cmd/$(p)=$(p))
 node_programs = $(foreach p,containerd containerd-shim-runc-v2 ctr,github.com/containerd/containerd/v2/cmd/$(p)=node/$(p)) \
 	$(foreach p,main/bridge main/loopback ipam/host-local meta/portmap,github.com/containernetworking/plugins/plugins/$(p)=node/$(notdir $(p)))
@@ -133,7 +138,8 @@ endef
 
 .PHONY: kube
 kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm chart on a real Kubernetes (IF_CACHED=1: with what the build cache has)
-	$(call build_programs,$(kube_programs) $(kwok),programs)
+	$(call build_programs,$(kube_programs) $(kwok) $(kubectl),programs,$(kube_version))
+	$(call build_programs,$(helm),charttest)
 	@export GOWORK=off; if [ -x bin/kube/kwok ]; then stages="$$(cd kubernetes/programs && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
 	for stage in pod/fast/pod-{ready,complete,delete} node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease; do echo ---; cat "$$stages/$$stage.yaml"; done > bin/kube/kwok.yaml; fi
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
@@ -143,8 +149,8 @@ kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm
 # The kubelet is static, so that the machine's libraries need not be this one's.
 .PHONY: kubelet
 kubelet: release ## run the Helm chart on a real node, in a virtual machine (IF_CACHED=1: with what the build cache has)
-	$(call build_programs,$(kube_programs),programs)
-	$(call build_programs,$(kubelet_programs),programs,-linkmode=external -extldflags=-static)
+	$(call build_programs,$(kube_programs),programs,$(kube_version))
+	$(call build_programs,$(kubelet_programs),programs,$(kube_version) -linkmode=external -extldflags=-static)
 	$(call build_programs,$(node_programs),node,,CGO_ENABLED=0)
 	@[ -e bin/kube/machine/disk ] || [ ! -x bin/kube/kubelet ] || kubernetes/node/machine.sh bin/kube/machine $(node_packages)
 	$(own_temp); if [ -x bin/kube/kubelet ] && [ -x bin/kube/node/containerd ]; then export MUSTER_KUBELET_BIN="$$PWD/bin/kube" MUSTER_RELEASE_BIN="$$PWD/bin/release"; fi; \
