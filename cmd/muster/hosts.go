@@ -189,11 +189,20 @@ func showHost(out io.Writer, h client.Host) error {
 		}
 		for _, p := range i.Processes {
 			runs.Rows = append(runs.Rows, []string{
-				i.InstanceID, string(i.Phase), p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
+				i.InstanceID, phaseOf(i.Phase), p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
 			})
 		}
 	}
 	return runs.Write(out)
+}
+
+// phaseOf returns the phase of an instance that has processes. The one in which they are kept
+// running is called ACTIVATING, as fleets in it are at first.
+func phaseOf(p protocol.Phase) string {
+	if p == protocol.Activating {
+		return "RUNNING"
+	}
+	return string(p)
 }
 
 // portsOf returns the ports that a host offers, and for how many instances they are enough.

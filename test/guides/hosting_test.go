@@ -141,7 +141,7 @@ func TestHosting_Shell(t *testing.T) {
 	fleet := strings.TrimSpace(g.enter("aws gamelift create-fleet --name shells --build-id $BUILD --ec2-instance-type c5.large " +
 		`--runtime-configuration 'ServerProcesses=[{LaunchPath=/local/game/my-server,Parameters="-port {{.GamePort}}",ConcurrentExecutions=1}]' --query FleetAttributes.FleetId --output text`))
 	g.with("fleet-1f…", fleet)
-	found := regexp.MustCompile(`(i-[0-9a-f]+) +ACTIV\w+ +([0-9a-f-]{36})`)
+	found := regexp.MustCompile(`(i-[0-9a-f]+) +RUNNING +([0-9a-f-]{36})`)
 	g.until("muster fleets", "ACTIVE")
 	var on []string
 	for end := time.Now().Add(patience); on == nil; time.Sleep(100 * time.Millisecond) { // the agent reports it after the game server is ready
