@@ -138,19 +138,25 @@ func selectedOf(k *kong.Context) selected {
 }
 
 // servicesOf returns the commands of servicesAlone that read each variable, without those
-// variables that say which server to ask.
+// variables that commands read to find the server they ask, as MUSTER_ENDPOINT, whichever
+// other command has them too.
 func servicesOf(model *kong.Application) map[string][]string {
 	readers := map[string][]string{}
+	asks := map[string]bool{}
+	everyFlag(model.Node, func(f *kong.Flag) {
+		if f.Group != nil && f.Group.Key == "server" {
+			for _, v := range f.Envs {
+				asks[v] = true
+			}
+		}
+	})
 	for _, n := range model.Children {
 		if !slices.Contains(servicesAlone, n.Name) {
 			continue
 		}
 		everyFlag(n, func(f *kong.Flag) {
-			if f.Group != nil && f.Group.Key == "server" {
-				return
-			}
 			for _, v := range f.Envs {
-				if !slices.Contains(readers[v], n.Name) {
+				if !asks[v] && !slices.Contains(readers[v], n.Name) {
 					readers[v] = append(readers[v], n.Name)
 				}
 			}

@@ -77,6 +77,19 @@ func TestVariables_Misspelled(t *testing.T) {
 	}
 }
 
+// The variable that says which server commands ask may be set where a server is started: it is
+// neither read nor a mistake there, although agents read it as well.
+func TestVariables_EndpointBesideServer(t *testing.T) {
+	t.Setenv("MUSTER_ENDPOINT", "http://127.0.0.1:9080")
+	t.Setenv("MUSTER_PORTS", "1-2") // of agents: still named
+	for _, command := range []string{"local", "serve"} {
+		_, _, stderr := typed(t, t.Context(), command, "--listen", "nonsense")
+		if strings.Contains(stderr, "MUSTER_ENDPOINT") || !strings.Contains(stderr, "MUSTER_PORTS is not read here") {
+			t.Errorf("muster %s says %q", command, stderr)
+		}
+	}
+}
+
 // A variable that looks as if it set a flag does not stay unread in silence. One that another
 // command has is left to that.
 func TestVariables_NotRead(t *testing.T) {
