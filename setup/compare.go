@@ -253,7 +253,7 @@ func (s *Setup) matching(want *Setup) *Setup {
 	out.ContainerFleets = map[string]*ContainerFleet{}
 	for name, f := range s.ContainerFleets {
 		copied := *f
-		if w := want.ContainerFleets[name]; w != nil && len(f.ScalingPolicies)+len(w.ScalingPolicies) > 0 {
+		if w := want.ContainerFleets[name]; w != nil && Scaled(w.ScalingPolicies, f.ScalingPolicies) {
 			copied.HomeRegion, copied.Locations = scaledAll(w.HomeRegion, w.Locations, f.HomeRegion, f.Locations)
 		}
 		out.ContainerFleets[name] = &copied
@@ -261,16 +261,47 @@ func (s *Setup) matching(want *Setup) *Setup {
 	return &out
 }
 
-// scaled takes the desired capacity of want where scaling policies change it.
+// scaled takes the desired capacity of want where scaling policies decide on it.
 func (f *Fleet) scaled(want *Fleet) {
-	if len(f.ScalingPolicies)+len(want.ScalingPolicies) > 0 {
+	if Scaled(want.ScalingPolicies, f.ScalingPolicies) {
 		f.HomeRegion, f.Locations = scaledAll(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations)
 	}
 }
 
+// Scaled reports whether scaling policies decide how many instances a fleet desires: it has some
+// now, and keeps some. Before, and from then on, the file does. Nil means that those stay.
+func Scaled(want, have map[string]*ScalingPolicy) bool {
+	return len(have) > 0 && (want == nil || len(want) > 0)
+}
+
+// ScaledWithin returns how many instances a location is to desire where scaling policies decide:
+// as many as it does, unless the limits of the file exclude that; then what the file gives, or
+// else the nearest that they allow.
+func ScaledWithin(w, h *Capacity) *int32 {
+	if h.DesiredInstances == nil {
+		return w.DesiredInstances
+	}
+	low, high := cmp.Or(w.MinSize, h.MinSize), cmp.Or(w.MaxSize, h.MaxSize)
+	n := *h.DesiredInstances
+	outside := low != nil && n < *low || high != nil && n > *high
+	switch {
+	case !outside:
+		return h.DesiredInstances
+	case w.DesiredInstances != nil:
+		return w.DesiredInstances
+	}
+	if high != nil {
+		n = min(n, *high)
+	}
+	if low != nil {
+		n = max(n, *low)
+	}
+	return &n
+}
+
 func scaledAll(wantHome *Capacity, want map[string]*Capacity, haveHome *Capacity, have map[string]*Capacity) (*Capacity, map[string]*Capacity) {
 	one := func(w, h *Capacity) *Capacity {
-		if w == nil || h == nil || w.DesiredInstances == nil {
+		if w == nil || h == nil || w.DesiredInstances == nil || ScaledWithin(w, h) != h.DesiredInstances {
 			return h
 		}
 		out := *h

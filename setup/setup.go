@@ -98,7 +98,7 @@ type Fleet struct {
 type Capacity struct {
 	MinSize                      *int32
 	MaxSize                      *int32
-	DesiredInstances             *int32 // of a fleet with scaling policies only at its creation
+	DesiredInstances             *int32 // once a fleet has scaling policies, they decide on it within the limits
 	ManagedCapacityConfiguration *types.ManagedCapacityConfiguration
 	StoppedActions               []types.FleetAction
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +42,27 @@ func (f *clientFlags) setupServer(t *streams, patience time.Duration) (server *l
 	line := terminal.NewLine(t.ctx, t.screenErr)
 	return &live.Server{
 		API: gamelift.New(options, live.Patiently), Endpoint: c.Endpoint, Region: c.Region, HTTP: c.HTTP, Keys: c.Credentials, Patience: patience,
-		Tell: line.Print, Working: line.Show,
+		Tell: line.Print, Working: line.Show, Reasons: func(ctx context.Context, fleetID string) map[string]string { return pending(ctx, c, fleetID) },
 	}, line.End, nil
+}
+
+// pending returns why something of a fleet is pending, by location, or nil if the server does not
+// say: it may be another one that speaks the API, or refuse that to the key.
+func pending(ctx context.Context, c *client.Client, fleetID string) map[string]string {
+	fleets, err := c.Fleets(ctx)
+	if err != nil {
+		return nil
+	}
+	why := map[string]string{}
+	for _, f := range fleets {
+		if f.ID != fleetID {
+			continue
+		}
+		for _, l := range f.Locations {
+			why[l.Location] = l.Reason
+		}
+	}
+	return why
 }
 
 // regional sends requests to a region, also those that have no signature to name it.

@@ -3,7 +3,9 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -364,13 +366,56 @@ func (m *maker) configuration(ctx context.Context, a setup.Action) error {
 		}
 		return err
 	}
+	backfill := w.BackfillMode
+	if w.FlexMatchMode == types.FlexMatchModeStandalone {
+		backfill = cmp.Or(backfill, types.BackfillModeManual) // what it was may need game sessions
+	}
 	_, err := m.API.UpdateMatchmakingConfiguration(ctx, &gamelift.UpdateMatchmakingConfigurationInput{
-		Name: &a.Name, Description: w.Description, RuleSetName: &w.RuleSet, GameSessionQueueArns: queues, FlexMatchMode: w.FlexMatchMode, BackfillMode: w.BackfillMode,
+		Name: &a.Name, Description: w.Description, RuleSetName: &w.RuleSet, GameSessionQueueArns: queues, FlexMatchMode: w.FlexMatchMode, BackfillMode: backfill,
 		RequestTimeoutSeconds: w.RequestTimeoutSeconds, AcceptanceRequired: w.AcceptanceRequired, AcceptanceTimeoutSeconds: w.AcceptanceTimeoutSeconds,
 		AdditionalPlayerCount: w.AdditionalPlayerCount, GameProperties: w.GameProperties, GameSessionData: w.GameSessionData, CustomEventData: w.CustomEventData,
 		NotificationTarget: w.NotificationTarget,
 	})
 	return err
+}
+
+// deleteLocation deletes a location. It waits for fleets that are being deleted, since they may
+// still be in it.
+func (m *maker) deleteLocation(ctx context.Context, name string) error {
+	return m.wait(ctx, "location "+name, func(ctx context.Context) (done bool, news string, err error) {
+		ending, err := m.fleetsEnding(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		_, err = m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &name})
+		if _, used := errors.AsType[*types.InvalidRequestException](err); used && ending {
+			return false, "waiting until fleets are deleted", nil
+		}
+		return true, "", err
+	})
+}
+
+// fleetsEnding reports whether any fleet is being deleted.
+func (m *maker) fleetsEnding(ctx context.Context) (bool, error) {
+	for page := gamelift.NewDescribeFleetAttributesPaginator(m.API, &gamelift.DescribeFleetAttributesInput{}); page.HasMorePages(); {
+		out, err := page.NextPage(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(out.FleetAttributes, func(f types.FleetAttributes) bool { return f.Status == types.FleetStatusDeleting }) {
+			return true, nil
+		}
+	}
+	for page := gamelift.NewListContainerFleetsPaginator(m.API, &gamelift.ListContainerFleetsInput{}); page.HasMorePages(); {
+		out, err := page.NextPage(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(out.ContainerFleets, func(f types.ContainerFleet) bool { return f.Status == types.ContainerFleetStatusDeleting }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // remove deletes a resource. One that is gone already is no error.
@@ -379,7 +424,7 @@ func (m *maker) remove(ctx context.Context, a setup.Action) error {
 	var err error
 	switch a.Kind {
 	case setup.LocationKind:
-		_, err = m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &a.Name})
+		err = m.deleteLocation(ctx, a.Name)
 	case setup.BuildKind:
 		_, err = m.API.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: m.builds[a.Name].BuildId})
 	case setup.ContainerGroupKind:

@@ -182,7 +182,7 @@ func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement,
 	if err := m.shapeLocations(ctx, id, w.others, h.others); err != nil || anywhere {
 		return err
 	}
-	scaled := len(w.policies) > 0
+	scaled := setup.Scaled(w.policies, h.policies)
 	if err := m.size(ctx, key, id, "", w.home, h.home, scaled); err != nil {
 		return err
 	}
@@ -258,7 +258,8 @@ func (m *maker) shapePolicies(ctx context.Context, id string, w, h map[string]*s
 }
 
 // size sets the capacity of a location of a fleet; "" is the home region. h is nil if the
-// location is new.
+// location is new. If the fleet is scaled, its policies decide on the desired instances as far as
+// the limits allow.
 func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.Capacity, scaled bool) error {
 	if w == nil {
 		return nil
@@ -267,8 +268,13 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 		h = &setup.Capacity{}
 	}
 	want := *w
-	if scaled && h.DesiredInstances != nil && *h.DesiredInstances > 0 {
-		want.DesiredInstances = nil // policies change it
+	if scaled {
+		if want.DesiredInstances = setup.ScaledWithin(w, h); want.DesiredInstances == h.DesiredInstances {
+			want.DesiredInstances = nil // a policy may change it meanwhile
+		}
+	}
+	if fromZero(cmp.Or(w.ManagedCapacityConfiguration, h.ManagedCapacityConfiguration)) && h.MinSize != nil {
+		want.MinSize = nil // the server sets it itself
 	}
 	changes := setup.Differences("", &want, h)
 	if touched(changes, "MinSize", "MaxSize", "DesiredInstances", "ManagedCapacityConfiguration") {
@@ -289,6 +295,11 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 		return m.stop(ctx, id, location, w.StoppedActions, h.StoppedActions)
 	}
 	return nil
+}
+
+// fromZero reports whether the server scales a location to zero and from zero.
+func fromZero(c *types.ManagedCapacityConfiguration) bool {
+	return c != nil && c.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero
 }
 
 // stop stops and starts actions of a location.
@@ -375,10 +386,33 @@ func (m *Server) look(ctx context.Context, id string, status types.FleetStatus, 
 	if slices.Contains([]types.FleetStatus{types.FleetStatusError, types.FleetStatusDeleting, types.FleetStatusTerminated}, status) {
 		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, delete it ('aws gamelift delete-fleet --fleet-id %s') and run the command again", status, cmp.Or(event, "see its events"), id)
 	}
+	if strings.HasPrefix(event, waiting) {
+		if why, known := m.reasons(ctx, id, unused); known {
+			event = why // of all locations, and as it is now
+		}
+	}
 	if event != "" {
 		return false, fmt.Sprintf("%s (%s)", status, event), nil
 	}
 	return false, string(status), nil
+}
+
+// waiting is how the message of an event begins that says that a location needs a host.
+const waiting = "Waiting for a host in "
+
+// reasons returns why something of a fleet is pending in its locations, except for those unused,
+// and whether that is known.
+func (m *Server) reasons(ctx context.Context, id string, unused []string) (why string, known bool) {
+	if m.Reasons == nil {
+		return "", false
+	}
+	all, said := m.Reasons(ctx, id), []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] != "" && !slices.Contains(unused, name) {
+			said = append(said, name+": "+all[name])
+		}
+	}
+	return strings.Join(said, "; "), all != nil
 }
 
 // lastEvent returns the message of the last event of a fleet that says more than its state and
@@ -395,7 +429,7 @@ func (m *Server) lastEvent(ctx context.Context, id string, unused []string) stri
 func newest(all []types.Event, unused []string) string {
 	slices.SortStableFunc(all, func(a, b types.Event) int { return b.EventTime.Compare(*a.EventTime) })
 	for _, e := range all {
-		idle := slices.ContainsFunc(unused, func(name string) bool { return strings.HasPrefix(val(e.Message), "Waiting for a host in "+name+" ") })
+		idle := slices.ContainsFunc(unused, func(name string) bool { return strings.HasPrefix(val(e.Message), waiting+name+" ") })
 		if !idle && !strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
 			return *e.Message
 		}

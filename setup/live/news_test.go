@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// What a wait is for is told once, and its progress is short.
+// What a wait is for is told once, and its progress says it each time.
 func TestWait_News(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -42,7 +42,10 @@ func TestWait_News(t *testing.T) {
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("told: %s", diff)
 		}
-		progress := map[string]bool{"fleet live, after 0s: DOWNLOADING": true, "fleet live, after 1s: DOWNLOADING": true, "fleet live, after 2s: ACTIVATING": true}
+		progress := map[string]bool{}
+		for i, status := range []string{"DOWNLOADING", "DOWNLOADING", "ACTIVATING"} {
+			progress[fmt.Sprintf("fleet live, after %ds: %s (Waiting for a host: an instance takes much; host-1 has %d MiB free)", i, status, i+1)] = true
+		}
 		if diff := cmp.Diff(progress, shown); diff != "" {
 			t.Errorf("shown: %s", diff)
 		}

@@ -155,7 +155,11 @@ func (m *maker) filled(ctx context.Context, key, id string) (total int, err erro
 		if active >= desired {
 			return true, "", nil
 		}
-		return false, fmt.Sprintf("ACTIVE instances: %d of %d", active, desired), nil
+		news := fmt.Sprintf("ACTIVE instances: %d of %d", active, desired)
+		if why, _ := m.reasons(ctx, id, nil); why != "" {
+			news += " (" + why + ")"
+		}
+		return false, news, nil
 	})
 	return total, err
 }

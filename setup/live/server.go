@@ -30,7 +30,10 @@ type Server struct {
 	Keys     aws.Credentials   // for reading the archives of builds
 	Tell     func(text string) // is called with each step; may be nil
 	// Working is called often while something takes its time; text says how far it is. May be nil.
-	Working  func(text func() string)
+	Working func(text func() string)
+	// Reasons returns why something of a fleet is pending, by location, as 'muster fleets' shows it.
+	// May be nil, and return nil: then the events of the fleet have to do.
+	Reasons  func(ctx context.Context, fleetID string) map[string]string
 	Patience time.Duration // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
 	Every    time.Duration // how often to look while waiting; 0 means a second
 }
@@ -80,7 +83,7 @@ var errPatience = errors.New("waited long enough")
 
 // wait calls look until it reports that it is done. Its news goes to Tell when it changes,
 // and into the error if the wait takes too long. The news may end with details in parentheses,
-// which are told once, whatever numbers in them change.
+// which are told once, whatever numbers in them change. Its progress has all of it.
 func (s *Server) wait(ctx context.Context, what string, look func(context.Context) (done bool, news string, err error)) error {
 	patience, every := s.Patience, s.Every
 	if patience == 0 {
@@ -106,7 +109,7 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 			s.tell("%s: %s", what, last)
 			told = now
 		}
-		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(status, "waiting")} })
+		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(last, "waiting")} })
 		if !wake.Sleep(ctx, every) && !errors.Is(context.Cause(ctx), errPatience) {
 			return ctx.Err()
 		}
