@@ -110,7 +110,7 @@ func (s *Service) KeepUses(ctx context.Context) {
 		}
 	}
 	if len(uses) > 0 {
-		_ = s.note.Do(ctx, uses) // the next call tries again, and without one nothing else is lost
+		_ = s.note.Do(ctx, uses) // the next call tries again
 	}
 }
 

@@ -275,8 +275,8 @@ func Scaled(want, have map[string]*ScalingPolicy) bool {
 }
 
 // ScaledWithin returns how many instances a location is to desire where scaling policies decide:
-// as many as it does, unless the limits of the file exclude that; then what the file gives, or
-// else the nearest that they allow.
+// as many as it does, unless the limits of the file exclude that; then the file's number, or
+// else the nearest that the limits allow.
 func ScaledWithin(w, h *Capacity) *int32 {
 	if h.DesiredInstances == nil {
 		return w.DesiredInstances

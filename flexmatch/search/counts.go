@@ -8,14 +8,16 @@ type counted struct {
 	ruleset.Counts
 }
 
-func countedAt(level *ruleset.Level, teams []int) []counted {
-	var out []counted
+// countedAt returns which of the rules about teams are about counts at a level, and the others.
+func countedAt(level *ruleset.Level, teams []int) (counts []counted, others []int) {
 	for _, i := range teams {
 		if of, ok := level.Rules[i].Counts(); ok {
-			out = append(out, counted{i, of})
+			counts = append(counts, counted{i, of})
+		} else {
+			others = append(others, i)
 		}
 	}
-	return out
+	return counts, others
 }
 
 // headcount holds, while a set is seated, how many players count for a rule.
@@ -72,14 +74,14 @@ func (c *headcount) breaks(s *Seating) bool {
 	return short > float64(c.left)
 }
 
-// overdrawn judges the rules about counts as far as the placed tickets decide them. It
-// returns true if one is broken.
-func (s *Seating) overdrawn() bool {
+// decideCounts judges the rules about counts by the placed tickets. It returns false if one
+// is broken, however the others are placed.
+func (s *Seating) decideCounts() bool {
 	for n := range s.counts {
 		if c := &s.counts[n]; c.breaks(s) {
 			s.judge.Tally.Note(c.number, false)
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }

@@ -23,7 +23,8 @@ type Rules struct {
 	Teams     []int // the other rules
 
 	balanced  []balanced    // by level
-	counted   [][]counted   // by level
+	counted   [][]counted   // by level: those of Teams about counts
+	uncounted [][]int       // by level: the others of Teams
 	symmetric bool          // no rule distinguishes teams of equal sizes
 	reads     ruleset.Reads // what all rules depend on
 	teamReads ruleset.Reads // what those of Teams depend on
@@ -54,7 +55,8 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 	for _, l := range rs.Levels() {
 		r.Least, r.Most = min(r.Least, l.Least()), max(r.Most, l.Capacity())
 		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
-		r.counted = append(r.counted, countedAt(l, r.Teams))
+		counts, others := countedAt(l, r.Teams)
+		r.counted, r.uncounted = append(r.counted, counts), append(r.uncounted, others)
 	}
 	return r
 }

@@ -33,9 +33,10 @@ type Seating struct {
 	left   int   // players not yet placed
 	lack   int   // players missing in teams below their minimum
 
-	balance balance
-	counted []counted   // the rules about counts at the level
-	counts  []headcount // by rule of counted
+	balance   balance
+	counted   []counted   // the rules about counts at the level
+	uncounted []int       // the other rules about teams
+	counts    []headcount // by rule of counted
 
 	Found   bool
 	Best    []int   // the best valid placement: teams by ticket
@@ -57,7 +58,8 @@ func NewSeating(judge *Judge, deadline *Deadline) *Seating {
 func (s *Seating) Begin(set []*Candidate, level, limit int) bool {
 	s.set, s.level, s.limit = set, s.judge.Rules.Set.Levels()[level], limit
 	s.Judged, s.Skipped, s.left, s.lack, s.Found, s.spread = 0, 0, 0, 0, false, math.Inf(1)
-	s.order, s.balance.of, s.counted = s.order[:0], &s.judge.Rules.balanced[level], s.judge.Rules.counted[level]
+	s.order, s.balance.of = s.order[:0], &s.judge.Rules.balanced[level]
+	s.counted, s.uncounted = s.judge.Rules.counted[level], s.judge.Rules.uncounted[level]
 	s.filled = zeros(s.filled, len(s.judge.Rules.Set.Instances))
 	s.teams = zeros(s.teams, len(set))
 	for len(s.choice) < len(set) {
@@ -105,7 +107,7 @@ func (s *Seating) Exhausted() bool { return s.Skipped >= Judgement*s.limit }
 // next places the n-th ticket and those after it, unless those before it break a rule. It
 // returns true to end the search.
 func (s *Seating) next(n int) bool {
-	if s.overdrawn() {
+	if !s.decideCounts() {
 		return s.skip()
 	}
 	if n == len(s.order) {
@@ -220,11 +222,11 @@ func (s *Seating) skip() bool {
 
 // decide judges rules about team averages by the sums of the balanced attribute. It
 // returns false if one is broken, and leaves the rules that need the evaluator in unsure.
-// Those about counts are kept: overdrawn has judged them.
+// Those about counts are kept: decideCounts has judged them.
 func (s *Seating) decide() bool {
-	s.unsure = append(s.unsure[:0], s.judge.Rules.Teams...)
+	s.unsure = append(s.unsure[:0], s.uncounted...)
 	for n := range s.counted {
-		s.decided(s.counted[n].number)
+		s.judge.Tally.Note(s.counted[n].number, true)
 	}
 	if !s.balance.on {
 		return true
@@ -236,16 +238,11 @@ func (s *Seating) decide() bool {
 			s.judge.Tally.Note(r.number, false)
 			return false
 		case kept:
-			s.decided(r.number)
+			s.judge.Tally.Note(r.number, true)
+			s.unsure = slices.DeleteFunc(s.unsure, func(rule int) bool { return rule == r.number })
 		}
 	}
 	return true
-}
-
-// decided notes that a placement keeps a rule, which the evaluator need not judge.
-func (s *Seating) decided(kept int) {
-	s.judge.Tally.Note(kept, true)
-	s.unsure = slices.DeleteFunc(s.unsure, func(rule int) bool { return rule == kept })
 }
 
 func (s *Seating) keep(spread float64) {

@@ -26,8 +26,8 @@ const (
 	Remotes Level = 3
 	// Packed allows archived rows and log entries in fewer bytes, in tables of their own.
 	Packed Level = 4
-	// Commits allows to tell standbys of PostgreSQL in a shorter form what each commit changed, in
-	// a table of its own.
+	// Commits allows PostgreSQL to keep what each commit changed, for standbys, in a shorter form
+	// and a table of its own.
 	Commits Level = 5
 )
 

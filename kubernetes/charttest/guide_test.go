@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/kubernetes/internal/kubetest"
 	"github.com/musterhq/muster/kubernetes/pod"
 	"github.com/musterhq/muster/test/document"
@@ -155,15 +154,7 @@ func TestGuide(t *testing.T) {
 	k := kubetest.Start(t)
 	g.link(programs["muster"], "bin/muster")
 	g.link(filepath.Join(document.Top(t), "charts"), "charts")
-	postgres, err := pgtest.Start()
-	if err != nil {
-		t.Skipf("PostgreSQL cannot be started here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := postgres.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	postgres := startPostgres(t)
 	k.Control(t, "--controllers=*,-serviceaccount-token-controller")
 	authority := newAuthority(t)
 	trust := filepath.Join(g.dir, "authorities.pem")
@@ -181,7 +172,7 @@ func TestGuide(t *testing.T) {
 	g.puts("https://muster.example:9443", url)
 	g.puts("postgres://muster:…@db.example/muster?sslmode=verify-full", postgres.URL)
 
-	_, err = k.Core.PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
+	_, err := k.Core.PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "blobs"},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("20Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -90,15 +89,7 @@ func TestKubelet(t *testing.T) {
 	for p := firstPort; p <= lastPort; p++ {
 		ports = append(ports, p)
 	}
-	postgres, err := pgtest.Start()
-	if err != nil {
-		t.Skipf("PostgreSQL cannot be started here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := postgres.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	postgres := startPostgres(t)
 	s := &story{node: startNode(t, ports), postgres: postgres, release: release}
 	t.Log(s.run("uname -sr; kubelet --version; containerd --version; runc --version | head -1"))
 	for _, part := range []struct {
@@ -167,36 +158,30 @@ kubernetes: {caSecretName: muster-ca, ports: %d-%d, memoryMiB: 8192, nodeLostAft
 	})
 }
 
+// startPostgres starts a PostgreSQL for the test, or skips it where that is not possible.
+func startPostgres(t *testing.T) *pgtest.Server {
+	t.Helper()
+	postgres, err := pgtest.Start()
+	if err != nil {
+		t.Skipf("PostgreSQL cannot be started here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := postgres.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return postgres
+}
+
 // database leads a port that the node reaches to a PostgreSQL server, and returns its URL
 // there.
 func (s *story) database() string {
 	at, err := url.Parse(s.postgres.URL)
 	s.check(err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	s.check(err)
-	s.whole.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			down, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer down.Close()
-				up, err := net.Dial("unix", filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"))
-				if err != nil {
-					return
-				}
-				defer up.Close()
-				go func() {
-					io.Copy(up, down)
-					up.(*net.UnixConn).CloseWrite()
-				}()
-				io.Copy(down, up)
-			}()
-		}
-	}()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	address := accept(s.whole, func(down net.Conn) {
+		forward("unix", filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"), down, down)
+	})
+	_, port, err := net.SplitHostPort(address)
 	s.check(err)
 	return fmt.Sprintf("postgres://postgres@%s:%s/postgres?sslmode=disable", hostAddress, port)
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -153,11 +152,7 @@ func (p *tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer down.Close()
-	go func() {
-		io.Copy(up, buffered)
-		up.(*net.TCPConn).CloseWrite()
-	}()
-	io.Copy(down, up)
+	copyBoth(up, buffered, down)
 }
 
 // patience is how much longer things may take than on a machine that does nothing else: an

@@ -88,6 +88,7 @@ func startProcesses(t *testing.T, k *kubetest.Cluster, trust string, images map[
 	t.Cleanup(func() {
 		cancel()
 		n.wait.Wait()
+		n.showLogs()
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", n.logs)
@@ -113,6 +114,20 @@ func startProcesses(t *testing.T, k *kubetest.Cluster, trust string, images map[
 	}
 	n.wait.Go(func() { pods.RunWithContext(ctx) })
 	return n
+}
+
+// showLogs writes the end of each pod's log if the test has failed. No pod may run any more.
+func (n *processes) showLogs() {
+	if !n.t.Failed() {
+		return
+	}
+	for _, p := range n.pods {
+		if p.log == nil {
+			continue
+		}
+		text, err := os.ReadFile(p.log.Name())
+		n.t.Logf("pod %s/%s of %s, %v: …%s", p.Namespace, p.Name, p.Spec.Containers[0].Image, err, text[max(0, len(text)-2000):])
+	}
 }
 
 // lives renews the Lease by which the controllers know that the node answers.
@@ -231,7 +246,7 @@ func (p *process) left() bool {
 	}
 }
 
-// apart are the arguments with which unshare gives a process a host name of its own.
+// apart are the arguments with which unshare lets a process have a host name of its own.
 func apart() []string {
 	if os.Getuid() == 0 {
 		return []string{"--uts"}
@@ -559,25 +574,10 @@ func (e exited) ExitStatus() int { return e.ExitCode() }
 // balancer does. It returns the URL.
 func (n *processes) entrance() string {
 	n.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			down, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go n.forward(down)
-		}
-	}()
-	return (&url.URL{Scheme: "https", Host: listener.Addr().String()}).String()
+	return (&url.URL{Scheme: "https", Host: accept(n.t, n.forward)}).String()
 }
 
 func (n *processes) forward(down net.Conn) {
-	defer down.Close()
 	list, err := n.Core.Pods(servers).List(context.Background(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=server"})
 	if err != nil {
 		return
@@ -588,16 +588,8 @@ func (n *processes) forward(down net.Conn) {
 		}) {
 			continue
 		}
-		up, err := net.Dial("tcp", p.Status.PodIP+":9443")
-		if err != nil {
-			continue
+		if forward("tcp", p.Status.PodIP+":9443", down, down) == nil {
+			return
 		}
-		defer up.Close()
-		go func() {
-			io.Copy(up, down)
-			up.(*net.TCPConn).CloseWrite()
-		}()
-		io.Copy(down, up)
-		return
 	}
 }

@@ -20,7 +20,7 @@ type Canary struct {
 }
 
 // canary starts the fleet that is to take the place of another as its canary.
-func (m *maker) canary(ctx context.Context, key string, c Canary) error {
+func (m *rollout) canary(ctx context.Context, key string, c Canary) error {
 	n, of, err := m.next(ctx, key, c.Share)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ var failures = []types.EventCode{
 
 // failure returns the message of an event since the creation of a fleet that says that its
 // build is bad, "" if there is none.
-func (m *maker) failure(ctx context.Context, id string) (string, error) {
+func (m *rollout) failure(ctx context.Context, id string) (string, error) {
 	for page := gamelift.NewDescribeFleetEventsPaginator(m.API, &gamelift.DescribeFleetEventsInput{FleetId: &id}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {

@@ -47,7 +47,7 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	if err := m.apply(ctx, plan[:at]); err != nil {
 		return err
 	}
-	return m.canary(ctx, fleet, canary)
+	return (&rollout{m}).canary(ctx, fleet, canary)
 }
 
 // Promote ends the canary of a fleet well: the new build gets all.
@@ -111,17 +111,17 @@ func (s *Server) Drain(ctx context.Context, fleet string) error {
 }
 
 // open reads the state of the server for changes that need no file.
-func (s *Server) open(ctx context.Context) (*maker, error) {
+func (s *Server) open(ctx context.Context) (*rollout, error) {
 	state, err := Read(ctx, s.API)
 	if err != nil {
 		return nil, err
 	}
-	return &maker{Server: s, want: &setup.Setup{}, State: state}, nil
+	return &rollout{&maker{Server: s, want: &setup.Setup{}, State: state}}, nil
 }
 
 // like sets the capacities of a fleet to those of another one, where it has the same locations,
 // and waits until its instances are ACTIVE.
-func (m *maker) like(ctx context.Context, key, other string, to types.FleetAttributes) error {
+func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAttributes) error {
 	current, ok := m.fleets[key]
 	if !ok {
 		return nil // it has given its place away already

@@ -82,7 +82,7 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 	case a.Kind == setup.ContainerFleetKind:
 		return m.shapeContainerFleet(ctx, a.Name)
 	case a.Op == setup.Replace:
-		return m.roll(ctx, a.Name)
+		return (&rollout{m}).roll(ctx, a.Name)
 	}
 	return m.shapeFleet(ctx, a.Name, m.want.Fleets[a.Name])
 }
@@ -270,11 +270,8 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 	want := *w
 	if scaled {
 		if want.DesiredInstances = setup.ScaledWithin(w, h); want.DesiredInstances == h.DesiredInstances {
-			want.DesiredInstances = nil // a policy may change it meanwhile
+			want.DesiredInstances = nil // left to the policies, which may just have changed it
 		}
-	}
-	if fromZero(cmp.Or(w.ManagedCapacityConfiguration, h.ManagedCapacityConfiguration)) && h.MinSize != nil {
-		want.MinSize = nil // the server sets it itself
 	}
 	changes := setup.Differences("", &want, h)
 	if touched(changes, "MinSize", "MaxSize", "DesiredInstances", "ManagedCapacityConfiguration") {
@@ -295,11 +292,6 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 		return m.stop(ctx, id, location, w.StoppedActions, h.StoppedActions)
 	}
 	return nil
-}
-
-// fromZero reports whether the server scales a location to zero and from zero.
-func fromZero(c *types.ManagedCapacityConfiguration) bool {
-	return c != nil && c.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero
 }
 
 // stop stops and starts actions of a location.

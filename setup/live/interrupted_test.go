@@ -105,7 +105,7 @@ func (g *game) fleet(name string) string {
 }
 
 // begin reads the state for a command.
-func (g *game) begin(s *Server) *maker {
+func (g *game) begin(s *Server) *rollout {
 	g.Helper()
 	m, err := s.open(g.Context())
 	g.must(err)
@@ -156,9 +156,9 @@ func TestPromote_Interrupted(t *testing.T) {
 	t.Parallel()
 	const changes = 5 // the alias, two queues, and the names of the former fleet and the new one
 	next := setup.NextName("arena")
-	for what, follow := range map[string]func(context.Context, *maker) error{
-		"rollback": func(ctx context.Context, m *maker) error { return m.Rollback(ctx, "arena") },
-		"deployment": func(ctx context.Context, m *maker) error {
+	for what, follow := range map[string]func(context.Context, *rollout) error{
+		"rollback": func(ctx context.Context, m *rollout) error { return m.Rollback(ctx, "arena") },
+		"deployment": func(ctx context.Context, m *rollout) error {
 			m.want.Fleets = map[string]*setup.Fleet{"arena": {Build: "another"}}
 			_, _, err := m.next(ctx, "arena", 1) // which fails later: an Anywhere fleet has no capacity
 			return err

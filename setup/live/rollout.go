@@ -17,13 +17,16 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
+// rollout puts one fleet in the place of another.
+//
 // A fleet's build cannot be changed. Another fleet takes its place instead: it is created beside
 // it (NextName), and becomes ACTIVE; then aliases and queues lead to it, and both change their
 // names. The former one (PreviousName) is emptied, and stays without instances for a rollback.
 // The names say how far it has come, so each step can be repeated after an interruption.
+type rollout struct{ *maker }
 
 // roll gives the place of a fleet to a new one, as the file describes it.
-func (m *maker) roll(ctx context.Context, key string) error {
+func (m *rollout) roll(ctx context.Context, key string) error {
 	if _, _, err := m.next(ctx, key, 1); err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func (m *maker) roll(ctx context.Context, key string) error {
 
 // next creates the fleet that is to take the place of another, with a share of its instances,
 // and waits until they are ACTIVE. It returns how many instances it has, and of how many.
-func (m *maker) next(ctx context.Context, key string, share float64) (instances, of int, err error) {
+func (m *rollout) next(ctx context.Context, key string, share float64) (instances, of int, err error) {
 	next, w := setup.NextName(key), m.want.Fleets[key]
 	if _, ok := m.fleets[next]; ok && !m.fits(key, next) {
 		m.tell("fleet %s: is of another build; deleting it", next)
@@ -93,7 +96,7 @@ func completed(f setup.Fleet, now *setup.Fleet) setup.Fleet {
 }
 
 // fits reports whether a fleet that was begun is what the file describes.
-func (m *maker) fits(key, next string) bool {
+func (m *rollout) fits(key, next string) bool {
 	w, f := *m.want.Fleets[key], m.fleets[next]
 	if b, ok := m.builds[w.Build]; !ok || val(b.BuildId) != val(f.BuildId) {
 		return false
@@ -131,7 +134,7 @@ func sized(w, now *setup.Capacity, share float64) *setup.Capacity {
 }
 
 // filled waits until all instances of a fleet are ACTIVE, and returns their number.
-func (m *maker) filled(ctx context.Context, key, id string) (total int, err error) {
+func (m *rollout) filled(ctx context.Context, key, id string) (total int, err error) {
 	r := &reader{State: m.State, api: m.API}
 	err = m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
 		home, err := m.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
@@ -177,7 +180,7 @@ func counted(places []types.FleetCapacity) (active, desired int) {
 
 // promote lets aliases and queues lead to the fleet with the key from instead of the one whose
 // place it takes, and gives both their new names.
-func (m *maker) promote(ctx context.Context, key, from string) error {
+func (m *rollout) promote(ctx context.Context, key, from string) error {
 	previous := setup.PreviousName(key)
 	to, old := m.fleets[from], m.fleets[key]
 	if old.FleetId == nil { // it has its new name already
@@ -203,7 +206,7 @@ func (m *maker) promote(ctx context.Context, key, from string) error {
 	return m.rename(ctx, from, key, to)
 }
 
-func (m *maker) rename(ctx context.Context, from, to string, f types.FleetAttributes) error {
+func (m *rollout) rename(ctx context.Context, from, to string, f types.FleetAttributes) error {
 	if _, err := m.API.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{FleetId: f.FleetId, Name: &to}); err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func (m *maker) rename(ctx context.Context, from, to string, f types.FleetAttrib
 
 // takeOut lets what leads to the fleet that was to take the place of another lead to that one,
 // empties it and deletes it. A promotion that stopped may have given it the place already.
-func (m *maker) takeOut(ctx context.Context, key string) error {
+func (m *rollout) takeOut(ctx context.Context, key string) error {
 	next := setup.NextName(key)
 	f := m.fleets[next]
 	stays, ok := m.fleets[key]
@@ -251,7 +254,7 @@ func (m *maker) takeOut(ctx context.Context, key string) error {
 }
 
 // empty waits until all game sessions of a fleet have ended.
-func (m *maker) empty(ctx context.Context, key, id string) error {
+func (m *rollout) empty(ctx context.Context, key, id string) error {
 	return m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
 		n, err := m.sessions(ctx, id, "")
 		if err != nil || n == 0 {
@@ -263,7 +266,7 @@ func (m *maker) empty(ctx context.Context, key, id string) error {
 
 // drain waits until all game sessions of a fleet to which nothing leads have ended, and takes
 // its instances away.
-func (m *maker) drain(ctx context.Context, key string) error {
+func (m *rollout) drain(ctx context.Context, key string) error {
 	f, ok := m.fleets[key]
 	if !ok {
 		return nil

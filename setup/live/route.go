@@ -15,7 +15,7 @@ import (
 
 // move lets each alias and queue that leads to one fleet lead to another. In a queue the new
 // one may stand before the old one already (lead): then it stands there alone.
-func (m *maker) move(ctx context.Context, old, to types.FleetAttributes) error {
+func (m *rollout) move(ctx context.Context, old, to types.FleetAttributes) error {
 	through := map[string]bool{} // ARNs of aliases that lead to it, before or now
 	for page := gamelift.NewListAliasesPaginator(m.API, &gamelift.ListAliasesInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
@@ -60,7 +60,7 @@ func (m *maker) move(ctx context.Context, old, to types.FleetAttributes) error {
 
 // queuesOf calls change with the destinations of each queue, and updates the queues whose
 // destinations change returns differently.
-func (m *maker) queuesOf(ctx context.Context, change func(arns []string) []string) error {
+func (m *rollout) queuesOf(ctx context.Context, change func(arns []string) []string) error {
 	for page := gamelift.NewDescribeGameSessionQueuesPaginator(m.API, &gamelift.DescribeGameSessionQueuesInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
@@ -98,7 +98,7 @@ func short(arns []string) (out []string) {
 
 // lead puts a fleet before each destination that leads to another one, and returns how many
 // queues have it.
-func (m *maker) lead(ctx context.Context, old, to types.FleetAttributes) (queues int, err error) {
+func (m *rollout) lead(ctx context.Context, old, to types.FleetAttributes) (queues int, err error) {
 	through, err := m.aliasesOf(ctx, old)
 	if err != nil {
 		return 0, err
@@ -118,7 +118,7 @@ func (m *maker) lead(ctx context.Context, old, to types.FleetAttributes) (queues
 }
 
 // aliasesOf returns the ARNs of the aliases that lead to a fleet.
-func (m *maker) aliasesOf(ctx context.Context, f types.FleetAttributes) (map[string]bool, error) {
+func (m *rollout) aliasesOf(ctx context.Context, f types.FleetAttributes) (map[string]bool, error) {
 	arns := map[string]bool{}
 	for page := gamelift.NewListAliasesPaginator(m.API, &gamelift.ListAliasesInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)

@@ -33,7 +33,7 @@ func TestDeploying(t *testing.T) {
 	g.prints(g.types("muster deploy --fleet arena --rollback"), "alias live leads to fleet", "arena (previous)")
 	g.prints(g.enter("rm dist/version && muster apply --drift"), same) // the file names the former build
 	g.enter("echo 3 > dist/version")
-	g.prints(g.types("muster deploy --build-version 3 --canary 10%"), "fleet arena (next): is ACTIVE with 1 instance beside ", ", and first in 1 queue", "alias live leads to fleet", "arena (previous)")
+	g.prints(g.types("muster deploy --build-version 3 --canary 10%"), "fleet arena (next): is ACTIVE with 1 instance beside 2, and first in 1 queue", "alias live leads to fleet", "arena (previous)")
 
 	g.prints(g.types("muster export --out"), "fleet arena (previous) is of a deployment of arena: it is left out", "build arena@3: reading its archive")
 	g.prints(g.read("muster.yaml"), "Build: arena@3")

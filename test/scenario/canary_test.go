@@ -2,9 +2,7 @@ package scenario
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,40 +19,16 @@ import (
 func TestDeploy_WatchesItsCanary(t *testing.T) {
 	t.Parallel()
 	house := newDemoHouse(t)
-	server, err := node.Run(house.path, "local", "--listen", house.listen, "--data", t.TempDir(), "--demo=false")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	dir := t.TempDir()
-	file, dist := filepath.Join(dir, "muster.yaml"), filepath.Join(dir, "dist")
-	write := func(name string, text []byte, mode os.FileMode) {
-		t.Helper()
-		if err := os.WriteFile(name, text, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program, err := os.ReadFile(house.arena)
-	if err == nil {
-		err = os.Mkdir(dist, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(filepath.Join(dist, "arena"), program, 0o755)
-	write(file, []byte(strings.NewReplacer("ConcurrentExecutions: 4", "ConcurrentExecutions: 1", "DesiredInstances: 2", "DesiredInstances: 1").Replace(arenaSetup)), 0o644)
+	server := house.local(t)
+	file, dist := house.write(t, strings.NewReplacer("ConcurrentExecutions: 4", "ConcurrentExecutions: 1", "DesiredInstances: 2", "DesiredInstances: 1").Replace(arenaSetup))
 	house.muster(t, server.URL, "apply", "-f", file, "--yes")
 
-	write(filepath.Join(dist, "version"), []byte("2"), 0o644)
+	rebuilt(t, dist, 2)
 	said := house.muster(t, server.URL, "deploy", "-f", file, "--build-version", "2", "--canary", "50%", "--for", "2s")
 	t.Logf("a good canary:\n%s", said)
 	runs(t, server.URL, "arena", "2")
 
-	write(filepath.Join(dist, "version"), []byte("3"), 0o644)
+	rebuilt(t, dist, 3)
 	c := exec.CommandContext(t.Context(), house.path, "deploy", "-f", file, "--build-version", "3", "--canary", "50%", "--for", "1h", "--endpoint", server.URL)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out

@@ -66,6 +66,51 @@ func (h *demoHouse) muster(t *testing.T, url string, args ...string) string {
 	return out.String()
 }
 
+// local starts a server with nothing on it, until the test ends.
+func (h *demoHouse) local(t *testing.T) *node.Process {
+	t.Helper()
+	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", t.TempDir(), "--demo=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return p
+}
+
+// write writes the file of a set-up, and beside it the folder dist with the demo game. It returns
+// the paths of both.
+func (h *demoHouse) write(t *testing.T, text string) (file, dist string) {
+	t.Helper()
+	dir := t.TempDir()
+	file, dist = filepath.Join(dir, "muster.yaml"), filepath.Join(dir, "dist")
+	program, err := os.ReadFile(h.arena)
+	if err == nil {
+		err = os.Mkdir(dist, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dist, "arena"), program, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, dist
+}
+
+// rebuilt makes the build in the folder dist another one.
+func rebuilt(t *testing.T, dist string, version int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dist, "version"), fmt.Append(nil, version), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runs checks which version of its build a fleet has.
 func runs(t *testing.T, url, name, version string) {
 	t.Helper()
@@ -90,40 +135,62 @@ func runs(t *testing.T, url, name, version string) {
 	t.Errorf("there is no fleet %s", name)
 }
 
+// A fleet begins with the instances of its file, though scaling policies decide on them later, and
+// may be one without any. A deployment that waits for room says so.
+func TestDeploy_Capacities(t *testing.T) {
+	t.Parallel()
+	house := newDemoHouse(t)
+	server := house.local(t)
+	const scaled = `    ScalingPolicies:
+      spare: {PolicyType: TargetBased, MetricName: PercentAvailableGameSessions, TargetConfiguration: {TargetValue: 20}}
+`
+	// The machine offers 64 processors, enough for four instances of c5.4xlarge.
+	home := func(capacity string) string {
+		return strings.NewReplacer("c5.large", "c5.4xlarge", "ConcurrentExecutions: 4", "ConcurrentExecutions: 1",
+			"    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}\n", "    HomeRegion: {"+capacity+", StoppedActions: [AUTO_SCALING]}\n"+scaled).Replace(arenaSetup)
+	}
+	desired := func() (low, now, high int32) {
+		t.Helper()
+		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
+		if err != nil || len(out.FleetCapacity) != 1 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		c := out.FleetCapacity[0].InstanceCounts
+		return *c.MINIMUM, *c.DESIRED, *c.MAXIMUM
+	}
+	file, _ := house.write(t, home("MinSize: 0, MaxSize: 0, DesiredInstances: 0"))
+	house.muster(t, server.URL, "apply", "-f", file, "--yes")
+	if low, now, high := desired(); low != 0 || now != 0 || high != 0 {
+		t.Errorf("a fleet without instances has %d to %d, and desires %d", low, high, now)
+	}
+	house.muster(t, server.URL, "apply", "-f", file, "--drift")
+
+	server = house.local(t)
+	again, dist := house.write(t, home("MinSize: 0, MaxSize: 3, DesiredInstances: 3"))
+	house.muster(t, server.URL, "apply", "-f", again, "--yes")
+	if low, now, high := desired(); low != 0 || now != 3 || high != 3 {
+		t.Errorf("a fleet that is to begin with 3 instances has %d to %d, and desires %d", low, high, now)
+	}
+	until(t, "all instances are there", func() bool {
+		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
+		return err == nil && *out.FleetCapacity[0].InstanceCounts.ACTIVE == 3
+	})
+	rebuilt(t, dist, 2)
+	c := exec.CommandContext(t.Context(), house.path, "deploy", "-f", again, "--build-version", "2", "--wait", "15s", "--endpoint", server.URL)
+	said, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "ACTIVE instances: 1 of 3 (us-east-1: ") {
+		t.Errorf("a deployment without room for all of its instances: %v\n%s", err, said)
+	}
+}
+
 // Players are matched and play all the time: while a new build is deployed, while a canary of
 // another one is promoted, and while that is rolled back. None loses a game. Then the game moves
 // to another server as a bundle.
 func TestDeploy_UnderLoad(t *testing.T) {
 	t.Parallel()
 	house := newDemoHouse(t)
-	empty := func() *node.Process {
-		p, err := node.Run(house.path, "local", "--listen", house.listen, "--data", t.TempDir(), "--demo=false")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := p.Stop(); err != nil {
-				t.Errorf("stop: %v", err)
-			}
-		})
-		return p
-	}
-	server := empty()
-	dir := t.TempDir()
-	file, dist := filepath.Join(dir, "muster.yaml"), filepath.Join(dir, "dist")
-	program, err := os.ReadFile(house.arena)
-	if err == nil {
-		err = os.Mkdir(dist, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dist, "arena"), program, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(file, []byte(arenaSetup), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := house.local(t)
+	file, dist := house.write(t, arenaSetup)
 	house.muster(t, server.URL, "apply", "-f", file, "--yes")
 
 	type outcome struct {
@@ -147,9 +214,7 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	deploy := func(version int, args ...string) {
 		t.Helper()
 		if version > 0 {
-			if err := os.WriteFile(filepath.Join(dist, "version"), fmt.Append(nil, version), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			rebuilt(t, dist, version)
 			args = append(args, "-f", file, "--build-version", fmt.Sprint(version))
 		}
 		t.Logf("deploy %v:\n%s", args, house.muster(t, server.URL, append([]string{"deploy"}, args...)...))
@@ -174,9 +239,9 @@ func TestDeploy_UnderLoad(t *testing.T) {
 		t.Errorf("a process did not end by itself:\n%s", events)
 	}
 
-	bundle := filepath.Join(dir, "game.zip")
+	bundle := filepath.Join(filepath.Dir(file), "game.zip")
 	house.muster(t, server.URL, "export", "--bundle", bundle)
-	second := empty()
+	second := house.local(t)
 	house.muster(t, second.URL, "apply", "-f", bundle, "--yes")
 	house.muster(t, second.URL, "apply", "-f", bundle, "--drift")
 	exported := func(url string) string {

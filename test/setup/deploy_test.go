@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
+	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -127,4 +128,45 @@ func TestApply_LocationInUse(t *testing.T) {
 	if at := state.Setup.Fleets["fleet in "+p.Location].Locations; at[p.Location] == nil || len(at) != 1 {
 		t.Errorf("the fleet is in %v", at)
 	}
+}
+
+// A location is deleted with the fleet in it, though that is there until its processes have ended.
+func TestApply_DeletesFleetAndLocation(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	p := node.NewPlace(t, s.API)
+	game := p.Server(t, func(o *gameserver.Options) { o.Manual = true }) // does not end by itself
+	waited := false
+	s.Tell = func(text string) {
+		if text == "location "+p.Location+": waiting until fleets are deleted" {
+			waited = true
+			if err := game.End(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	apply(t, s, &setup.Setup{})
+	if !waited {
+		t.Error("the location was deleted at once: the test says nothing")
+	}
+}
+
+// A configuration without game sessions gives up automatic backfill, which its file does not name.
+func TestApply_Standalone(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	body := `{"name": "two", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}]}`
+	want := &setup.Setup{
+		GameSessionQueues:   map[string]*setup.Queue{"main": {}},
+		MatchmakingRuleSets: map[string]*setup.RuleSet{"two": {RuleSetBody: &body}},
+		MatchmakingConfigurations: map[string]*setup.Matchmaking{"two": {
+			RuleSet: "two", GameSessionQueues: []string{"main"}, RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
+			FlexMatchMode: types.FlexMatchModeWithQueue, BackfillMode: types.BackfillModeAutomatic,
+		}},
+	}
+	apply(t, s, want)
+	want.MatchmakingConfigurations["two"] = &setup.Matchmaking{
+		RuleSet: "two", RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false), FlexMatchMode: types.FlexMatchModeStandalone,
+	}
+	apply(t, s, want)
 }

@@ -189,8 +189,8 @@ func (c *changes) takeCommit(values [][]byte) error {
 	return c.takeKeys(tables, counts, keys)
 }
 
-// takeBrief is takeKeys for the form of muster_commit. Keys that cannot be read are a gap: who
-// reads everything does not need them.
+// takeBrief is takeKeys for the form of muster_commit. Keys that cannot be read are a gap: a
+// standby that reads everything does not need them.
 func (c *changes) takeBrief(written []byte) error {
 	err := readKeys(written, func(name string, keys []string) {
 		if table := c.db.tableNamed(name); table >= 0 {
