@@ -122,22 +122,21 @@ func (h *homeOf) everywhere(near, far *realm) {
 	if err == nil || !strings.Contains(err.Error(), "NotFoundException") || !strings.Contains(err.Error(), "--remotes") {
 		t.Errorf("a destination that nobody knows: %v", err)
 	}
-	alias, err := near.client.CreateAlias(t.Context(), &gamelift.CreateAliasInput{
-		Name: aws.String("live"), RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &near.place.FleetID},
-	})
-	h.must(err)
-	h.queue("cost", []string{*alias.Alias.AliasArn, far.place.FleetARN, home.place.FleetARN}, types.PriorityTypeCost)
-	h.queue("latency", []string{far.place.FleetARN, home.place.FleetARN, *alias.Alias.AliasArn}, types.PriorityTypeLatency)
+	h.queue("own", []string{h.aliasAt(near), far.place.FleetARN, home.place.FleetARN}, types.PriorityTypeCost)
 	home.place.Server(t)
-	if p := h.placed("cost", "own", nil); !strings.Contains(*p.GameSessionArn, home.place.FleetID) { // nothing is free elsewhere
+	if p := h.placed("own", "own", nil); !strings.Contains(*p.GameSessionArn, home.place.FleetID) { // nothing is free elsewhere
 		t.Errorf("the first placement is at %s", *p.GameSessionArn)
 	}
 	// More than are taken, for what was sent may count twice until the next survey.
 	for _, r := range []*realm{far, far, far, near, near, near, near, near, near} {
 		r.place.Server(t)
 	}
-	h.queue("far", []string{far.place.FleetARN}, types.PriorityTypeDestination)
-	h.queue("near", []string{*alias.Alias.AliasArn}, types.PriorityTypeDestination)
+	// What is free behind these is first asked now, when every server is ready.
+	nearARN, farARN := h.aliasAt(near), h.aliasAt(far)
+	h.queue("cost", []string{nearARN, farARN, home.place.FleetARN}, types.PriorityTypeCost)
+	h.queue("latency", []string{farARN, home.place.FleetARN, nearARN}, types.PriorityTypeLatency)
+	h.queue("far", []string{farARN}, types.PriorityTypeDestination)
+	h.queue("near", []string{nearARN}, types.PriorityTypeDestination)
 	h.placed("far", "far", nil) // from now on it is known what is free there
 	h.placed("near", "near", nil)
 	if p := h.placed("cost", "cheaper", nil); !strings.Contains(*p.GameSessionArn, far.place.FleetID) { // 2 an hour, not 5
@@ -149,6 +148,16 @@ func (h *homeOf) everywhere(near, far *realm) {
 		t.Errorf("the placement by latency is at %s", *p.GameSessionArn)
 	}
 	h.joins(near, p)
+}
+
+// aliasAt returns the ARN of a new alias that leads to the fleet of a realm.
+func (h *homeOf) aliasAt(r *realm) string {
+	h.Helper()
+	alias, err := r.client.CreateAlias(h.Context(), &gamelift.CreateAliasInput{
+		Name: aws.String("live"), RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &r.place.FleetID},
+	})
+	h.must(err)
+	return *alias.Alias.AliasArn
 }
 
 // matched matches two players by a configuration whose queue leads to a remote first: their
