@@ -36,6 +36,28 @@ func TestExec(t *testing.T) {
 	out.await(t, "Your game server ended by signal SIGKILL")
 }
 
+// A game server that ends because Muster stops has not crashed.
+func TestExec_StopIsNoCrash(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) {
+		o.Store = "sqlite"
+		o.Host = &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}, Copies: 2}}
+	})
+	base, _, end := run(t, o)
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	end()
+	o.Host = nil
+	base, _, _ = run(t, o)
+	codes := map[string]int{}
+	err := (&client.Client{Endpoint: base}).Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
+		codes[e.Code]++
+		return nil
+	})
+	if err != nil || codes["SERVER_PROCESS_ACTIVE"] != 2 || codes["SERVER_PROCESS_CRASHED"] > 0 {
+		t.Errorf("%v, %v", codes, err)
+	}
+}
+
 // A program without an SDK that is started like one with it is reported with the remedy.
 func TestExec_NeverConnects(t *testing.T) {
 	t.Parallel()

@@ -243,6 +243,16 @@ func (ps *processes) runUnhealthy(tx *store.Tx, a endArgs) error {
 	return nil
 }
 
+// Retire tells a process to end, whose host is about to stop and ends it: that is no crash.
+func (ps *processes) Retire(ctx context.Context, ref Ref) error {
+	return ps.cmd.retire.Do(ctx, endArgs{ref.Key(), event.InstanceDraining, "its host stops"})
+}
+
+func (ps *processes) runRetire(tx *store.Tx, a endArgs) error {
+	ps.Terminate(tx, a.Key, a.Why, a.Text)
+	return nil
+}
+
 // Terminate tells a process to end within the stop grace; why and text are the cause.
 func (ps *processes) Terminate(tx *store.Tx, key string, why event.Code, text string) {
 	if p := ps.rows.Get(tx, key); p != nil && (p.Status == Active || p.Status == Initialized) {

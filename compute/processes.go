@@ -38,6 +38,7 @@ type processCommands struct {
 	hear       *store.Action[string]
 	end        *store.Action[endArgs]
 	unhealthy  *store.Action[endArgs]
+	retire     *store.Action[endArgs]
 }
 
 func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake func()) *processes {
@@ -67,6 +68,7 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 		hear:       store.NewAction(st, "process.hear", ps.runHear),
 		end:        store.NewAction(st, "process.end", ps.runEnd),
 		unhealthy:  store.NewAction(st, "process.unhealthy", ps.runUnhealthy),
+		retire:     store.NewAction(st, "process.retire", ps.runRetire),
 	}
 	return ps
 }

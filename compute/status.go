@@ -17,10 +17,10 @@ const (
 var Moves = state.Machine[Status]{
 	{"", Initialized}:          "InitSDK (first connection)",
 	{Initialized, Active}:      "ProcessReady",
-	{Initialized, Terminating}: "fleet, location or compute is being removed",
+	{Initialized, Terminating}: "fleet, location or compute is being removed, or its host stops",
 	{Initialized, Terminated}:  "ProcessEnding, ready timeout, connection lost, exit",
 	{Active, Initialized}:      "TerminateGameSession by the process itself, with Server SDK 3 or 4",
-	{Active, Terminating}:      "TerminateGameSession, unhealthy, fleet or location is being removed",
+	{Active, Terminating}:      "TerminateGameSession, unhealthy, fleet or location is being removed, or its host stops",
 	{Active, Terminated}:       "ProcessEnding, connection lost, exit, compute deregistered",
 	{Terminating, Terminated}:  "ProcessEnding, exit, grace passed",
 }

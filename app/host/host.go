@@ -138,7 +138,32 @@ func (h *Host) run(ctx context.Context) error {
 		return err
 	}
 	h.agent.Store(a)
-	return a.Run(ctx)
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		h.retire(run)
+		stop()
+	})()
+	return a.Run(run)
+}
+
+// retire says that the end of the program's processes is no crash, and tells them, before they
+// are ended.
+func (h *Host) retire(ctx context.Context) {
+	place := h.place.Load()
+	if place == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for p := range h.s.Computes.Processes(h.s.Store.View(), place.FleetID, "") {
+		if !h.Owns(p.Ref()) {
+			continue
+		}
+		if err := h.s.Computes.Retire(ctx, p.Ref()); err != nil {
+			h.log.Error("a process is not told that its host stops", "process_id", p.ID, "error", err)
+		}
+	}
 }
 
 // offer returns what this machine offers to managed fleets: more than it has, so that
@@ -230,7 +255,6 @@ func (h *Host) watch(ctx context.Context, id string) {
 				text += " If it has Server SDK 3 or 4, it cannot connect: " + why + "."
 			}
 			fmt.Fprintln(h.out, text)
-			h.log.Warn(text, "process_id", id)
 			if err := h.s.Computes.Uninitialized(ctx, h.ref(id), why); err != nil && ctx.Err() == nil {
 				h.log.Error("the hint is not kept as an event", "error", err)
 			}
