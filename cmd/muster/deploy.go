@@ -18,7 +18,7 @@ type deployCommand struct {
 	setupFlags
 	Folder string `arg:"" optional:"" placeholder:"FOLDER" help:"What to upload, in place of the Folder or Archive of the fleet's build in the file."`
 
-	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, and with --promote, --rollback and --drain."`
+	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, or if there is no file."`
 	Version string        `name:"build-version" placeholder:"TEXT" help:"Version of the build, in place of the one in the file."`
 	Canary  share         `placeholder:"SHARE" help:"First give the new build a share of the fleet's instances, such as 10%, and put it first in the queues that lead to the fleet."`
 	For     time.Duration `placeholder:"TIME" help:"With --canary: go on with the rest after this time, or take the canary back as soon as one of its processes fails."`
@@ -59,8 +59,8 @@ func (c *deployCommand) Run(t *streams) (err error) {
 		return errors.New("--for belongs to --canary")
 	}
 	if c.Promote || c.Rollback || c.Drain {
-		if c.Fleet == "" {
-			return errors.New("--fleet NAME is required")
+		if err := c.findFleet(); err != nil {
+			return err
 		}
 		switch {
 		case c.Promote:
@@ -76,14 +76,38 @@ func (c *deployCommand) Run(t *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	want := source.Setup
-	if err := c.choose(want); err != nil {
+	b, err := c.choose(want)
+	if err != nil {
 		return err
 	}
-	return server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For})
+	other := c.Version != "" && (b.Version == nil || *b.Version != c.Version)
+	if err := c.override(want, b); err != nil {
+		return err
+	}
+	if err := server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For}); err != nil {
+		return err
+	}
+	if other {
+		fmt.Fprintf(t.err, "The file has another Version of the build: write %s there, or the next 'muster apply' goes back to that one.\n", c.Version)
+	}
+	return nil
 }
 
-// choose finds the fleet, and sets of its build what the command line says.
-func (c *deployCommand) choose(want *setup.Setup) error {
+// findFleet takes the fleet from the file if the command line has none.
+func (c *deployCommand) findFleet() error {
+	if c.Fleet != "" {
+		return nil
+	}
+	source, err := c.load()
+	if err != nil {
+		return fmt.Errorf("%w; or name the fleet with --fleet NAME", err)
+	}
+	_, err = c.choose(source.Setup)
+	return errors.Join(err, source.Close())
+}
+
+// choose finds the fleet, and returns its build.
+func (c *deployCommand) choose(want *setup.Setup) (*setup.Build, error) {
 	var hosted []string
 	for _, name := range slices.Sorted(maps.Keys(want.Fleets)) {
 		if want.Fleets[name].Build != "" {
@@ -95,13 +119,17 @@ func (c *deployCommand) choose(want *setup.Setup) error {
 	case len(hosted) == 1:
 		c.Fleet = hosted[0]
 	default:
-		return fmt.Errorf("the file has %d fleets with a build (%s): choose one with --fleet NAME", len(hosted), strings.Join(hosted, ", "))
+		return nil, fmt.Errorf("the file has %d fleets with a build (%s): choose one with --fleet NAME", len(hosted), strings.Join(hosted, ", "))
 	}
 	f := want.Fleets[c.Fleet]
 	if f == nil || want.Builds[f.Build] == nil {
-		return fmt.Errorf("the file has no fleet %s with a build; it has %s", c.Fleet, strings.Join(hosted, ", "))
+		return nil, fmt.Errorf("the file has no fleet %s with a build; it has %s", c.Fleet, strings.Join(hosted, ", "))
 	}
-	b := want.Builds[f.Build]
+	return want.Builds[f.Build], nil
+}
+
+// override sets of a build what the command line says.
+func (c *deployCommand) override(want *setup.Setup, b *setup.Build) error {
 	if c.Version != "" {
 		b.Version = &c.Version
 	}
