@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/sniff"
@@ -67,7 +68,7 @@ func (s *site) open(forwarded func(*http.Request) (string, bool), metrics promet
 	s.base = s.opts.baseURL(l.Addr().(*net.TCPAddr))
 	var pages *door.Pages
 	if s.opts.AcceptAny {
-		pages = &door.Pages{Base: s.URL, Origins: s.origins}
+		pages = &door.Pages{Base: s.URL, Origins: s.origins, RefusePlayers: backend.RefusePage}
 	}
 	s.door = door.New(door.Options{
 		Pages:       pages,

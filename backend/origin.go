@@ -81,5 +81,14 @@ func (b *Backend) preflight(rq *request) (answer, error) {
 	return done(nil)
 }
 
+// RefusePage writes the refusal of a request of a web page, where that is decided before the API.
+func RefusePage(w http.ResponseWriter, message string) {
+	h, id := w.Header(), newID()
+	h.Set("X-Request-Id", id)
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Origin")
+	writeProblem(w, refuse("not-allowed", message), id)
+}
+
 // errForeignPage is what a page of a site that is not allowed gets.
 var errForeignPage = refuse("not-allowed", "Origin: pages of this site may not send this; origins in the players file names the sites whose pages may use the player API, but none may use the part for operators")

@@ -74,7 +74,7 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 		status, message := d.refusal(r)
 		if r.ContentLength == 0 {
 			if status != 0 {
-				refuse(w, status, message)
+				d.refuse(w, r, status, message)
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -83,7 +83,7 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 		b := d.newBody(w, r)
 		defer b.release()
 		if status != 0 {
-			refuse(w, status, message)
+			d.refuse(w, r, status, message)
 		} else {
 			inner := *r // net/http uses the body of its own request
 			inner.Body = b
@@ -102,6 +102,15 @@ func (d *Door) refusal(r *http.Request) (status int, message string) {
 		return 0, ""
 	}
 	return d.opts.Pages.refusal(r)
+}
+
+// refuse answers a request that must not reach a handler.
+func (d *Door) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	if d.opts.Pages != nil {
+		d.opts.Pages.refuse(w, r, status, message)
+		return
+	}
+	refuse(w, status, message)
 }
 
 // receive sets RemoteAddr of a request to the client's address.

@@ -16,6 +16,18 @@ import (
 type Pages struct {
 	Base    func() string   // the server's own base URL
 	Origins func() []string // sites whose pages may use the player API now, besides those of this machine
+	// RefusePlayers writes the answer to a page that may not use the player API, in the
+	// API's own form; nil means that of all other refusals.
+	RefusePlayers func(w http.ResponseWriter, message string)
+}
+
+// refuse writes the answer to a request that is refused.
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	if status == http.StatusForbidden && p.RefusePlayers != nil && strings.HasPrefix(path.Clean(r.URL.Path)+"/", "/player/") {
+		p.RefusePlayers(w, message)
+		return
+	}
+	refuse(w, status, message)
 }
 
 // refusal returns the status and message if a request must be refused, or 0.

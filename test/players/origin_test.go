@@ -74,6 +74,11 @@ func TestOrigin(t *testing.T) {
 				if got.status != 403 || got.header.Get("Access-Control-Allow-Origin") != "" {
 					t.Errorf("%s, local %t: %s got %d, %v", page, local, method, got.status, got.header)
 				}
+				var problem protocol.Problem
+				s.read(got, &problem)
+				if got.header.Get("Content-Type") != "application/problem+json" || problem.Code != "not-allowed" || problem.Status != 403 || got.header.Get("X-Request-Id") == "" {
+					t.Errorf("%s, local %t: %s got %v %s", page, local, method, got.header, got.body)
+				}
 			}
 		}
 		for _, page := range append(allowed, refused...) {
