@@ -13,7 +13,7 @@ import (
 func TestConsole_Player(t *testing.T) {
 	t.Parallel()
 	a, keys, _ := serve(t, "admin", "read-only")
-	answer, err := http.Post(a.URL()+"/player/v1/auth/guest", "application/json", strings.NewReader(`{"display_name":"Ada"}`))
+	answer, err := http.Post(a.URL()+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}

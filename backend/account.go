@@ -1,11 +1,13 @@
 package backend
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/musterhq/muster/identity"
@@ -43,9 +45,35 @@ func (h *accounts) keySet(rq *request) (answer, error) {
 	return ok(set, err)
 }
 
+// createGuest makes a guest account. It takes no members, and refuses those of a login: the
+// guest would get a new account in place of the one that was meant.
 func (h *accounts) createGuest(rq *request) (answer, error) {
+	if len(bytes.TrimSpace(rq.body)) > 0 {
+		var in struct {
+			PlayerID    jsontext.Value `json:"player_id"`
+			GuestSecret jsontext.Value `json:"guest_secret"`
+		}
+		if err := decodeText(rq.body, &in, ""); err != nil {
+			return answer{}, err
+		}
+		if member := cmp.Or(given("/player_id", in.PlayerID), given("/guest_secret", in.GuestSecret)); member != "" {
+			return answer{}, refuse("unknown-field", member+": there is no such member here, where new accounts are made; "+
+				"to log in with an account send player_id and guest_secret to "+protocol.Base+"/auth/guest/login")
+		}
+	}
+	if err := newGuest(rq); err != nil {
+		return answer{}, err
+	}
 	s, err := h.Identity.Logins.CreateGuest(rq.context())
 	return h.loggedIn(rq, s, err, identity.Guest)
+}
+
+// given returns the name of a member that has a value, or "".
+func given(member string, value jsontext.Value) string {
+	if value == nil {
+		return ""
+	}
+	return member
 }
 
 func (h *accounts) loginGuest(rq *request, in *protocol.GuestLogin) (answer, error) {

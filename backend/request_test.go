@@ -69,6 +69,39 @@ func TestServe_GuestsCountBySite(t *testing.T) {
 	})
 }
 
+// A new guest is made by a request without members only: one who means to come back with an
+// account must not silently get another one.
+func TestServe_NewGuestTakesNoMembers(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		h.Must(h.ids.Open(h.Ctx))
+		h.b.rates.guest = newMeter("guest", 4, time.Hour, 4)
+		const login = "send player_id and guest_secret to /player/v1/auth/guest/login"
+		for _, c := range []struct{ body, code, says string }{
+			{`{"player_id":"p","guest_secret":"s"}`, "unknown-field", "/player_id: there is no such member here, where new accounts are made; to log in with an account " + login},
+			{`{"guest_secret":"s"}`, "unknown-field", "/guest_secret: "},
+			{`{"player_id":null}`, "unknown-field", login},
+			{`{"foo":1}`, "unknown-field", "/foo: there is no such member here"},
+			{`[]`, "malformed-json", "/: must be an object"},
+			{`{`, "malformed-json", "is no JSON"},
+			{"", "", ""}, {"{}", "", ""}, {" {}\n", "", ""}, {"\n", "", ""}, // none of the above has been counted
+		} {
+			w := h.send("192.0.2.1", "", "POST", protocol.Base+"/auth/guest", c.body)
+			if c.code == "" {
+				if w.Code != http.StatusCreated {
+					t.Errorf("%q: %d %s", c.body, w.Code, w.Body)
+				}
+				continue
+			}
+			var p protocol.Problem
+			h.Must(json.Unmarshal(w.Body.Bytes(), &p))
+			if w.Code != http.StatusBadRequest || p.Code != c.code || !strings.Contains(p.Detail, c.says) {
+				t.Errorf("%q: %d %s", c.body, w.Code, w.Body)
+			}
+		}
+	})
+}
+
 // parameters fills in the path parameters of routes.
 var parameters = strings.NewReplacer("{provider}", "studio", "{namespace}", "private", "{key}", "k",
 	"{ticket}", "t", "{party}", "p", "{player}", "me", "{placement}", "p", "{session}", "s")

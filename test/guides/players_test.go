@@ -41,6 +41,7 @@ func TestPlayers(t *testing.T) {
 	}
 	r.puts("arn:aws:gamelift:us-east-1::gamesession/fleet-7c0ffee0/gsess-1", *game.GameSessionId)
 	r.puts("01a2092a-ca50-7000-bd0f-be570d9e4c46", id[1])
+	r.puts("http://127.0.0.1:9080", local.URL)
 	r.puts("/etc/muster/beacon-key", "beacon-key")
 	r.puts(":7770", "127.0.0.1:0")
 	ready := regexp.MustCompile(`http=(\S+)`)
@@ -58,6 +59,20 @@ func TestPlayers(t *testing.T) {
 			r.prints(lines[1])
 			if out := r.prints("muster players show " + id[1]); strings.Contains(out, "aim bot") {
 				t.Errorf("the player is banned still:\n%s", out)
+			}
+		}},
+		step{"player=…", func(text string) {
+			var guest struct { // the other one was logged out by the ban
+				ID      string `json:"player_id"`
+				Secret  string `json:"guest_secret"`
+				Refresh string `json:"refresh_token"`
+			}
+			if err := json.Unmarshal([]byte(r.run("curl -s --fail -X POST "+local.URL+"/player/v1/auth/guest")), &guest); err != nil {
+				t.Fatal(err)
+			}
+			text = strings.NewReplacer("player=…", "player="+guest.ID, "secret=…", "secret="+guest.Secret, "refresh=…", "refresh="+guest.Refresh).Replace(text)
+			if out := r.prints(text); strings.Count(out, guest.ID) != 2 || strings.Count(out, `"access_token"`) != 2 || strings.Contains(out, `"guest_secret"`) {
+				t.Errorf("a guest who comes back, by each way, is told %s", out)
 			}
 		}},
 		step{"(umask 077;", func(text string) {
