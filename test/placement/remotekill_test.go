@@ -154,13 +154,16 @@ func (s *siege) settled(victim *mortal) {
 // game session is being ended.
 func (s *siege) stopped(victim *mortal, carried bool) {
 	id := s.name(victim, "killed", "TerminateGameSession", carried)
-	s.wire.set("CreateGameSession", true, false, func() {
+	stopped := s.wire.set("CreateGameSession", true, false, func() {
 		_, err := s.client.StopGameSessionPlacement(s.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: &id})
 		if err != nil {
 			s.Errorf("%s: %v", s.at, err)
 		}
 	})
-	tr := s.wire.set("TerminateGameSession", carried, true, victim.process.Kill)
+	tr := s.wire.set("TerminateGameSession", carried, true, func() {
+		<-stopped.sprung // else the one who stops the placement may be told nothing, and asks again
+		victim.process.Kill()
+	})
 	s.must(s.start("q", id, nil))
 	s.sprung(tr.sprung)
 	victim.again(s.T)
