@@ -82,6 +82,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		BuildKey:     ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
 		Certificates: d.authority,
 		Relay:        all.servers.Relay,
+		Own:          d.tails.own,
 		Shells:       access.options(),
 		Allow:        d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})

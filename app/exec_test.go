@@ -3,12 +3,16 @@
 package app_test
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/sniff"
 )
 
 // TestExec hosts a developer's own program: its output is shown, it gets game sessions,
@@ -34,6 +38,30 @@ func TestExec(t *testing.T) {
 		t.Error("the killed process is ACTIVE again")
 	}
 	out.await(t, "Your game server ended by signal SIGKILL")
+}
+
+// A program's game servers reach a server that speaks TLS with a certificate which only itself
+// trusts.
+func TestExec_SelfSigned(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) {
+		o.TLSSelfSigned, o.TLSMinVersion = true, "1.2"
+		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+	})
+	base, _, _ := run(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := &client.Client{Endpoint: base, HTTP: trusting(t, filepath.Join(o.DataDir, sniff.CertificateFile))}
+	active := false
+	err := c.Events(ctx, client.EventQuery{Follow: true, Last: 1000}, func(e client.Event) error {
+		if active = e.Code == "SERVER_PROCESS_ACTIVE"; active {
+			cancel()
+		}
+		return nil
+	})
+	if !active {
+		t.Fatalf("no game server is ready: %v", err)
+	}
 }
 
 // A game server that ends because Muster stops has not crashed.

@@ -7,6 +7,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/sniff"
 )
 
 // local is what runs in the server's process but could run beside it: the demo and the
@@ -42,6 +43,7 @@ func (l *local) open(r *replica) {
 	h := host.New(hosted, host.Services{
 		Places: d.places(),
 		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
+		TLS:    at.ownTLS(),
 		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
 		JoinToken: func(ctx context.Context) (string, error) {
 			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: r.opts.Region})
@@ -60,10 +62,15 @@ func (d *domain) places() host.Places {
 
 // login returns what to export before the printed commands.
 func (o *Options) login() string {
+	login := "export AWS_SHARED_CREDENTIALS_FILE=" + o.file(firstKeyFile)
 	if o.AcceptAny {
-		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + o.Region
+		login = "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
 	}
-	return "export AWS_SHARED_CREDENTIALS_FILE=" + o.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + o.Region
+	login += " AWS_DEFAULT_REGION=" + o.Region
+	if o.TLSSelfSigned {
+		login += " AWS_CA_BUNDLE=" + o.absolute(sniff.CertificateFile)
+	}
+	return login
 }
 
 // start runs the demo and the host until stop.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -179,6 +180,26 @@ func (s *site) secured(l net.Listener, metrics prometheus.Registerer) (net.Liste
 		return tls.NewListener(l, config), nil
 	}
 	return sniff.Listen(l, sniff.Options{Config: config}), nil
+}
+
+// ownTLS returns the configuration with which this process's own agent connects where the
+// listener speaks TLS alone: it accepts the listener's certificate and no other. Elsewhere it is
+// nil.
+func (s *site) ownTLS() *tls.Config {
+	if !s.opts.hasTLS() {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // VerifyConnection checks more: issuer and names do not matter
+		VerifyConnection: func(state tls.ConnectionState) error {
+			own := s.certificate.watch(time.Now())
+			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, own.Certificate[0]) {
+				return errors.New("the certificate is not this server's own")
+			}
+			return nil
+		},
+	}
 }
 
 func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {

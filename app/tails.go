@@ -17,12 +17,15 @@ type tails struct {
 	local *host.Host    // the agent of this process; nil: there is none
 }
 
+// own reports whether the agent of this process runs a process for a fleet of its own.
+func (t *tails) own(ref compute.Ref) bool { return t.local != nil && t.local.Owns(ref) }
+
 // tailOf returns the end of what a process has written, at most so many bytes of each stream, and
 // what it used lately; nil if no agent runs it.
 func (d *domain) tailOf(ctx context.Context, p *compute.Process, most int) (*pages.Tail, error) {
 	ref := compute.Ref{FleetID: p.FleetID, ComputeName: p.ComputeName, ProcessID: p.ID}
 	switch t := &d.tails; {
-	case t.local != nil && t.local.Owns(ref):
+	case t.own(ref):
 		tailed, err := t.local.Tail(ctx, ref, most)
 		return tailFrom(tailed), err
 	case t.hosts == nil || p.HostID == "":

@@ -140,9 +140,13 @@ func (l *relay) begin(m protocol.Relayed) error {
 	return nil
 }
 
-// runs reports whether the host has the instance that a process claims to belong to.
+// runs reports whether the host has the instance that a process claims to belong to, or the
+// process is one of this process's own agent. The token is checked later.
 func (l *relay) runs(query url.Values) bool {
 	ref := compute.Ref{FleetID: query.Get("FleetId"), ComputeName: query.Get("ComputeId"), ProcessID: query.Get("pID")}
+	if own := l.s.opts.Own; own != nil && own(ref) {
+		return true
+	}
 	hostID, ok := l.s.opts.Instances.HostOf(l.s.opts.Store.View(), ref)
 	return ok && hostID == l.hostID
 }

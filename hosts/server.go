@@ -43,6 +43,9 @@ type Options struct {
 	Registerer    prometheus.Registerer
 	// Relay serves a game server's connection relayed by an agent; nil refuses relays.
 	Relay func(query url.Values, from string, socket door.Socket) error
+	// Own reports whether the agent in this process runs a game server of a fleet that is not
+	// managed; nil: it runs none. Such game servers may be relayed too.
+	Own func(ref compute.Ref) bool
 	// Allow authenticates the sender of a request without a body and checks that it may
 	// perform action on the resources; nil refuses all operators.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)

@@ -128,7 +128,7 @@ func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 	if err := l.home.keepRun(s.n, r); err != nil {
 		return fmt.Errorf("note port: %w", err)
 	}
-	if l.own != nil && l.own.Token != nil {
+	if r.Pass == "" && l.own != nil && l.own.Token != nil {
 		if d.AuthToken, err = l.own.Token(); err != nil {
 			return err
 		}
@@ -224,7 +224,16 @@ func (l *launcher) endpoint(pass string) func() (url, token string, err error) {
 }
 
 // token returns the token with which the relay connects processes to Muster.
-func (l *launcher) token() string { return l.view().AuthToken }
+func (l *launcher) token() string {
+	if l.own == nil || l.own.Token == nil {
+		return l.view().AuthToken
+	}
+	token, err := l.own.Token()
+	if err != nil {
+		return "" // Muster refuses it, and the next attempt asks again
+	}
+	return token
+}
 
 func (l *launcher) makeLogs(id string) (string, error) {
 	logs := l.home.logs(id)

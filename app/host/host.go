@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,10 +58,11 @@ type Program struct {
 // Services are what the host uses.
 type Services struct {
 	Places
-	Dir           string // the agent's
-	URL           string // base URL, for the commands it prints
-	GameServerURL string // where game servers connect
-	Login         string // what to export before the printed commands
+	Dir           string      // the agent's
+	URL           string      // base URL, for the commands it prints
+	GameServerURL string      // where game servers connect
+	TLS           *tls.Config // for https, where game servers do not trust the certificate; nil: URLs are of plain HTTP
+	Login         string      // what to export before the printed commands
 	Region        string
 	JoinToken     func(context.Context) (string, error) // lets this machine join
 	Out           io.Writer                             // for messages and the program's output
@@ -117,6 +119,7 @@ func (h *Host) run(ctx context.Context) error {
 		if h.opts.Shells {
 			o.Shells = agent.AnyShells
 		}
+		o.TLS, o.RelayAll = h.s.TLS, h.s.TLS != nil
 		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
 	}
 	if h.opts.Exec != nil {
