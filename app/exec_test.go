@@ -3,6 +3,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,28 @@ func TestExec_SelfSigned(t *testing.T) {
 	})
 	if !active {
 		t.Fatalf("no game server is ready: %v", err)
+	}
+}
+
+// Players are told the address that is set, also after a restart with another one.
+func TestExec_IP(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, ip := range []string{"", "192.0.2.7"} {
+		o := options(t, func(o *app.Options) {
+			o.Store, o.DataDir = "sqlite", dir
+			o.Host = &host.Options{IP: ip, Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+		})
+		base, _, stop := run(t, o)
+		active := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
+		if ip != "" {
+			active = events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq)
+		}
+		made := createWhenFree(t, base, map[string]any{"FleetId": active.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
+		if want := cmp.Or(ip, "127.0.0.1"); made.IPAddress != want {
+			t.Errorf("players are told %s, want %s", made.IPAddress, want)
+		}
+		stop()
 	}
 }
 

@@ -31,7 +31,7 @@ func (l *local) open(r *replica) {
 	}
 	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
-			Places: d.places(), Store: d.store, Events: d.events, Sessions: d.sessions,
+			Places: d.places(hosted.IP), Store: d.store, Events: d.events, Sessions: d.sessions,
 			Dir: r.opts.file("demo"), URL: at.base, Login: r.opts.login(), Out: r.opts.Out, Logger: r.log, Started: r.node.begun,
 		})
 		hosted.Exec = g.Program()
@@ -41,7 +41,7 @@ func (l *local) open(r *replica) {
 		return
 	}
 	h := host.New(hosted, host.Services{
-		Places: d.places(),
+		Places: d.places(hosted.IP),
 		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
 		TLS:    at.ownTLS(),
 		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
@@ -55,14 +55,14 @@ func (l *local) open(r *replica) {
 	l.runs = append(l.runs, h.Run)
 }
 
-// places returns the Places for programs of this machine.
-func (d *domain) places() host.Places {
-	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches}
+// places returns the Places for programs of this machine, which has an IP address for players.
+func (d *domain) places(ip string) host.Places {
+	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip}
 }
 
 // login returns what to export before the printed commands.
 func (o *Options) login() string {
-	login := "export AWS_SHARED_CREDENTIALS_FILE=" + o.file(firstKeyFile)
+	login := "export AWS_SHARED_CREDENTIALS_FILE=" + o.absolute(firstKeyFile)
 	if o.AcceptAny {
 		login = "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
 	}

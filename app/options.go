@@ -311,7 +311,7 @@ func (o *Options) validateListener() error {
 	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":
 		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
 	case o.AcceptAny && !loopback(host):
-		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
+		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there: listen on 127.0.0.1, or say --no-accept-any-credentials (docs/hosting.md#with-others-in-your-network)", o.Listen)
 	case !loopback(host) && !o.hasTLS() && !o.InsecurePlainHTTP:
 		return fmt.Errorf("listen: other machines reach %s, and plain HTTP would show keys and tokens to their network: give --tls-cert and --tls-key, or --tls self-signed; where a proxy before the server speaks TLS, or the network is trusted, say --insecure-plain-http", o.Listen)
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Image      *Image           // a developer's own game server in a container image; nil for none
 	Containers agent.Containers // agent.Options.Containers
 	Legacy     *legacy.Ports    // agent.Options.Legacy
+	IP         string           // what players are told of game servers here; default 127.0.0.1
 	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
@@ -87,6 +88,7 @@ type Host struct {
 
 // New returns a host. It starts and creates nothing yet.
 func New(o Options, s Services) *Host {
+	o.IP = cmp.Or(o.IP, loopback)
 	if o.StopGrace == 0 {
 		o.StopGrace = 5 * time.Second
 	}
@@ -115,7 +117,7 @@ func (h *Host) Run(ctx context.Context) {
 func (h *Host) run(ctx context.Context) error {
 	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Tracer: h.s.Tracer, Log: h.s.Logger}
 	if h.opts.Managed {
-		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
+		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, h.offer(), true
 		if h.opts.Shells {
 			o.Shells = agent.AnyShells
 		}
@@ -171,8 +173,8 @@ func (h *Host) retire(ctx context.Context) {
 
 // offer returns what this machine offers to managed fleets: more than it has, so that
 // every instance type fits on a developer's machine.
-func offer() protocol.Facts {
-	return protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10}
+func (h *Host) offer() protocol.Facts {
+	return protocol.Facts{IPAddress: h.opts.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10}
 }
 
 // exec creates the place of the developer's program and returns how to run it.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,6 +19,9 @@ const (
 	ComputeName = "local"
 )
 
+// loopback is what players are told of game servers here if nothing else is set.
+const loopback = "127.0.0.1"
+
 // Place is where programs of this machine are hosted: an Anywhere fleet with this machine
 // as its only compute.
 type Place struct {
@@ -32,6 +36,7 @@ type Places struct {
 	Computes   *compute.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
+	IP         string // of this machine, for players; default 127.0.0.1
 }
 
 // Make returns the place with a name, and creates what is missing of it: the location, the
@@ -50,10 +55,7 @@ func (s Places) Make(ctx context.Context, name, description, rules string) (Plac
 	if err != nil {
 		return Place{}, fmt.Errorf("make alias %s: %w", name, err)
 	}
-	_, err = s.Computes.Register(ctx, compute.RegisterInput{
-		FleetID: f.ID, Name: ComputeName, Location: Location, IPAddress: "127.0.0.1",
-	})
-	if err != nil && !fault.Is(err, fault.Conflict) {
+	if err := s.compute(ctx, f.ID); err != nil {
 		return Place{}, fmt.Errorf("register compute %s: %w", ComputeName, err)
 	}
 	if err := s.makePlayable(ctx, name, alias, rules); err != nil {
@@ -71,6 +73,23 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 	return s.Fleets.Create.Do(ctx, fleet.CreateInput{
 		Name: name, Description: description, ComputeType: fleet.Anywhere, Locations: []string{Location},
 	})
+}
+
+// compute registers this machine with a fleet. If it is registered with another address, its
+// game servers end: players have been told the other one.
+func (s Places) compute(ctx context.Context, fleetID string) error {
+	ip := cmp.Or(s.IP, loopback)
+	switch c := s.Computes.Get(s.Store.View(), fleetID, ComputeName); {
+	case c == nil:
+	case c.IPAddress == ip:
+		return nil
+	default:
+		if err := s.Computes.Deregister(ctx, fleetID, ComputeName); err != nil {
+			return err
+		}
+	}
+	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: ip})
+	return err
 }
 
 // alias returns the id of an alias with the name that leads to the fleet.

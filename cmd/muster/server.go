@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -275,6 +276,7 @@ type localCommand struct {
 	Port  []string `placeholder:"PORT" help:"The port on which the program of --exec or the image of --image listens; without it each copy is given a free one as GAME_PORT and {port}. An image may have several, and PORT/udp or PORT/tcp."`
 	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
 	NoSDK bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
+	IP    string   `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine (${default})."`
 	Args  []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 
 	engineFlags
@@ -299,7 +301,10 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 		files.Sinks = append(files.Sinks, logged)
 		return files, err
 	}
-	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess}
+	if ip, err := netip.ParseAddr(c.IP); err != nil || ip.Zone() != "" || ip.IsUnspecified() {
+		return fmt.Errorf("local: ip: %q is no IPv4 or IPv6 address that players can connect to", c.IP)
+	}
+	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess, IP: c.IP}
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	o.Host.Containers = c.engineFlags.options()
 	o.Host.Legacy = c.legacyFlags.ports()

@@ -14,7 +14,7 @@ func TestVariables_HaveOneMeaning(t *testing.T) {
 	// Flags that say the same of a server and of another program beside it.
 	alike := []string{
 		"MUSTER_CA", "MUSTER_ENDPOINT", "MUSTER_LISTEN", "MUSTER_LOCATION", "MUSTER_INSECURE_PLAIN_HTTP", "MUSTER_TRUSTED_PROXIES", "MUSTER_REGION", "MUSTER_ACCOUNT",
-		"MUSTER_CELL", "MUSTER_DATA", "MUSTER_MASTER_KEY_FILE", "MUSTER_DEMO_SERVER", "MUSTER_OUTPUT", "MUSTER_OTLP_ENDPOINT", "AWS_PROFILE",
+		"MUSTER_CELL", "MUSTER_DATA", "MUSTER_IP", "MUSTER_MASTER_KEY_FILE", "MUSTER_DEMO_SERVER", "MUSTER_OUTPUT", "MUSTER_OTLP_ENDPOINT", "AWS_PROFILE",
 	}
 	meanings := map[string]usage.Flag{}
 	root := program(t)

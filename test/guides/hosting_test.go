@@ -74,6 +74,38 @@ func TestHosting(t *testing.T) {
 	g.prints(g.enter("unzip -l log.zip"), "exit.txt")
 }
 
+// TestHosting_Others plays with somebody at another machine, who reaches the server at an address
+// of its network: two guests are matched and told that address.
+func TestHosting_Others(t *testing.T) {
+	t.Parallel()
+	needs(t, "curl python3 zip")
+	g := newGuide(t, "docs/hosting.md")
+	g.myServer()
+	port, ip := freePort(t), "127.0.0.1"
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			ip = n.IP.String()
+		}
+	}
+	g.with("0.0.0.0:9080", "0.0.0.0:"+port)
+	g.with("192.168.1.20", ip)
+	g.write("players.yaml", g.next("matchmakers:"))
+	g.enter(strings.TrimSpace(g.next("muster local --listen")) + " >local.log 2>&1 &")
+	g.until("cat local.log", "process started")
+	g.prints(g.read("local.log"), filepath.Join(g.dir, "muster-data", "admin-credentials"))
+	api := "http://" + ip + ":" + port + "/player/v1"
+	g.enter("member() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' $1; }")
+	for range 2 {
+		g.enter("token=$(curl -sS --fail -X POST " + api + "/auth/guest | member access_token)")
+		g.enter("ticket=$(curl -sS --fail -H \"Authorization: Bearer $token\" --json '{\"matchmaker\":\"exec\"}' " + api + "/matchmaking/tickets | member ticket_id)")
+	}
+	g.prints(g.until("curl -sS -H \"Authorization: Bearer $token\" "+api+"/matchmaking/tickets/$ticket", `"completed"`), `"host":"`+ip+`"`)
+}
+
 // TestHosting_Machines types the commands of the guide for machines that join a server, serve in
 // it and are removed.
 func TestHosting_Machines(t *testing.T) {
