@@ -178,8 +178,9 @@ func (d *domain) addNotices(o *Options, f *front) (err error) {
 	var c notify.Options
 	if f != nil {
 		c = notify.Options{
-			Sinks: o.Sinks, Home: o.home(), KeyFile: o.file("notify.pem"), BaseURL: f.site.URL,
-			Allow: d.callers.allow, Logger: o.Logger, Registerer: f.metrics,
+			Sinks: o.Sinks, Home: o.home(), KeyFile: o.file("notify.pem"),
+			BaseURL: func() string { return o.endpoint(f.site.URL()) },
+			Allow:   d.callers.allow, Logger: o.Logger, Registerer: f.metrics,
 		}
 	}
 	d.notices, err = notify.New(d.store, d.events, c)

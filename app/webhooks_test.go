@@ -1,11 +1,14 @@
 package app_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
@@ -64,5 +67,45 @@ func TestClient_Webhooks(t *testing.T) {
 	}
 	if _, err := c.Webhooks().Redeliver(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("again to a sink that does not exist: %v", err)
+	}
+}
+
+// Each region asks for a subscription of its own, which the URL in its message confirms; the
+// certificate of its signature is at the URL that it names.
+func TestSubscriptions_OfRegions(t *testing.T) {
+	t.Parallel()
+	type message struct{ Type, TopicArn, SubscribeURL, SigningCertURL string }
+	asked := make(chan message, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var m message
+		if err := json.UnmarshalRead(r.Body, &m); err == nil && m.Type == "SubscriptionConfirmation" {
+			asked <- m
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	regions := threeRegions[:2]
+	topic := "arn:aws:sns:us-east-1:123456789012:matches"
+	start(t, func(o *app.Options) {
+		o.Regions = regions
+		o.Sinks = []notify.SinkConfig{{Name: "matches", Kind: notify.SNS, URL: receiver.URL, Topics: []string{topic}}}
+	})
+	urls := map[string]bool{}
+	for len(urls) < len(regions) {
+		m := <-asked
+		if urls[m.SubscribeURL] {
+			continue // it was asked again
+		}
+		urls[m.SubscribeURL] = true
+		for _, url := range []string{m.SigningCertURL, m.SubscribeURL} {
+			answer, err := http.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("GET %s is answered with %s: %s", url, answer.Status, text)
+			}
+		}
 	}
 }
