@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +143,34 @@ func TestLogin(t *testing.T) {
 	for url, want := range map[string]string{"http://127.0.0.1:1": "no server answers", "ftp://x": "no base URL", "https://x/?q": "no base URL"} {
 		if code, _, stderr := typed(t, t.Context(), "login", url, "--credentials", key); code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("login %s: %d %s", url, code, stderr)
+		}
+	}
+}
+
+// AWS's variable and profiles name certificates, which are trusted besides the system's.
+func TestTarget_CABundle(t *testing.T) {
+	t.Setenv(contexts.Variable, filepath.Join(t.TempDir(), "contexts.yaml"))
+	server := httptest.NewTLSServer(nil)
+	server.Close()
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	bundle, none := write(t, text), write(t, "no certificate")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", write(t, "[studio]\naws_access_key_id = K\naws_secret_access_key = s\n"))
+	t.Setenv("AWS_CONFIG_FILE", write(t, "[profile studio]\nca_bundle = "+bundle+"\n"))
+	for _, c := range []struct{ args, variable, want string }{
+		{"", "", ""}, {"", bundle, text}, {"", none, ""}, {"", filepath.Join(t.TempDir(), "missing"), ""},
+		{"--profile studio", none, text}, {"--ca " + none, bundle, "no certificate"},
+	} {
+		t.Setenv("AWS_CA_BUNDLE", c.variable)
+		var all commands
+		parser, err := newParser(&all, &streams{out: &bytes.Buffer{}}, func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(append([]string{"queues"}, strings.Fields(c.args)...)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := all.Queues.target(); err != nil || got.CA != c.want {
+			t.Errorf("%q with AWS_CA_BUNDLE=%s: %v, trusted is %q", c.args, c.variable, err, got.CA)
 		}
 	}
 }

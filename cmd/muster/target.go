@@ -99,6 +99,10 @@ func (f *clientFlags) target() (*target, error) {
 			t.take(*p)
 		}
 	}
+	// AWS_CA_BUNDLE, too, is often there for AWS alone: what cannot be read is no mistake here.
+	if pem, err := os.ReadFile(os.Getenv("AWS_CA_BUNDLE")); err == nil && x509.NewCertPool().AppendCertsFromPEM(pem) {
+		t.take(target{Context: contexts.Context{CA: string(pem)}})
+	}
 	t.take(target{Context: contexts.Context{Endpoint: usualEndpoint, Region: usualRegion}})
 	t.Region = cmp.Or(t.Region, usualRegion)
 	t.Endpoint = cmp.Or(t.Endpoint, usualEndpoint)
@@ -171,12 +175,18 @@ func readProfile(name string) (*target, error) {
 	if !p.Credentials.HasKeys() {
 		return nil, fmt.Errorf("the profile %s of AWS's configuration files has no aws_access_key_id and aws_secret_access_key, which a Muster server needs", name)
 	}
+	var pem []byte
+	if p.CustomCABundle != "" {
+		if pem, err = os.ReadFile(p.CustomCABundle); err != nil {
+			return nil, fmt.Errorf("read the ca_bundle of the profile %s: %w", name, err)
+		}
+	}
 	endpoint, ok, err := p.GetServiceBaseEndpoint(context.Background(), "GameLift")
 	if err == nil && !ok {
 		endpoint = p.BaseEndpoint
 	}
 	return &target{
-		Context: contexts.Context{Endpoint: endpoint, Region: p.Region, AccessKeyID: p.Credentials.AccessKeyID, Secret: p.Credentials.SecretAccessKey},
+		Context: contexts.Context{Endpoint: endpoint, Region: p.Region, CA: string(pem), AccessKeyID: p.Credentials.AccessKeyID, Secret: p.Credentials.SecretAccessKey},
 		token:   p.Credentials.SessionToken,
 	}, err
 }
@@ -214,7 +224,7 @@ func trusting(pem []byte) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, errors.New("read certificates: what --ca or the context names has none; they are PEM, with -----BEGIN CERTIFICATE-----")
+		return nil, errors.New("read certificates: what --ca, the context or ca_bundle of the profile names has none; they are PEM, with -----BEGIN CERTIFICATE-----")
 	}
 	return &tls.Config{RootCAs: pool}, nil
 }

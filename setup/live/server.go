@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -66,8 +67,17 @@ func Patiently(o *gamelift.Options) {
 	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
 		s.MaxAttempts = 12
 		s.RateLimiter = ratelimit.None
-		s.Retryables = append([]retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: throttled()}}, s.Retryables...)
+		s.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(untrusted), retry.RetryableErrorCode{Codes: throttled()}}, s.Retryables...)
 	})
+}
+
+// untrusted says that a certificate which is not trusted will not be the next time either.
+func untrusted(err error) aws.Ternary {
+	var wrong *tls.CertificateVerificationError
+	if errors.As(err, &wrong) {
+		return aws.FalseTernary
+	}
+	return aws.UnknownTernary
 }
 
 // once is for operations that create something each time they are called: they are repeated
