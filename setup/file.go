@@ -200,8 +200,8 @@ func (c *checking) ruleSet(at string, r *RuleSet) {
 func (c *checking) matchmaking(at string, m *Matchmaking) {
 	refers(c, at+".RuleSet", m.RuleSet, c.MatchmakingRuleSets)
 	for i, q := range m.GameSessionQueues {
-		if !strings.HasPrefix(q, "arn:") {
-			refers(c, fmt.Sprintf("%s.GameSessionQueues[%d]", at, i), q, c.GameSessionQueues)
+		if !strings.HasPrefix(q, "arn:") && c.GameSessionQueues[q] == nil {
+			c.fail("%s.GameSessionQueues[%d]: %s; a queue that only the server has is named by its ARN", at, i, cmp.Or(yamlfile.Unknown(q, slices.Sorted(maps.Keys(c.GameSessionQueues))), "is empty"))
 		}
 	}
 }

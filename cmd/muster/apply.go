@@ -126,7 +126,8 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	plan, err := setup.Compare(source.Setup, state.Setup, c.Delete)
+	want := state.Resolved(source.Setup)
+	plan, err := setup.Compare(want, state.Setup, c.Delete)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (c *applyCommand) Run(t *streams) (err error) {
 			return err
 		}
 	}
-	if err := server.Apply(t.ctx, source.Setup, state, plan); err != nil {
+	if err := server.Apply(t.ctx, want, state, plan); err != nil {
 		return err
 	}
 	return arriving.takeOver()

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/test/node"
 )
@@ -38,5 +41,35 @@ func TestApply_Region(t *testing.T) {
 				t.Errorf("with the key %q, %s has\n%s", key, region, out)
 			}
 		}
+	}
+}
+
+// What is on the server and not in the file is named by its ARN: the plan is settled once it is
+// carried out.
+func TestApply_ByARN(t *testing.T) {
+	server := node.InProcess(t, nil)
+	api := node.Client(server.URL())
+	place := node.NewPlace(t, api)
+	made, err := api.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("shared")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `GameSessionQueues:
+  mine: {Destinations: [{DestinationArn: "` + place.FleetARN + `"}]}
+MatchmakingRuleSets:
+  duel: {RuleSetBody: '{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}]}'}
+MatchmakingConfigurations:
+  duel: {RuleSet: duel, GameSessionQueues: [QUEUE], RequestTimeoutSeconds: 60, AcceptanceRequired: false}
+`
+	file := write(t, strings.Replace(text, "QUEUE", *made.GameSessionQueue.GameSessionQueueArn, 1))
+	for _, args := range [][]string{{"--yes"}, {"--drift"}} {
+		if code, out, errs := typed(t, t.Context(), append([]string{"apply", "-f", file, "--endpoint", server.URL()}, args...)...); code != 0 {
+			t.Errorf("apply %s: exit code %d\n%s%s", args, code, out, errs)
+		}
+	}
+	file = write(t, strings.Replace(text, "QUEUE", "shared", 1))
+	code, _, errs := typed(t, t.Context(), "apply", "-f", file, "--endpoint", server.URL(), "--plan")
+	if want := `GameSessionQueues[0]: "shared" is not in the file`; code == 0 || !strings.Contains(errs, want) || !strings.Contains(errs, "named by its ARN") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
