@@ -96,17 +96,17 @@ func (m *move) gateway(mode *types.PlayerGatewayMode) {
 }
 
 func (m *move) queue(q *Queue) {
-	m.topic(&q.NotificationTarget)
+	m.topic(q.NotificationTarget)
 	q.Destinations = slices.DeleteFunc(q.Destinations, func(d Destination) bool {
 		if d.DestinationArn != "" {
-			m.note("its destination %s is not in the file, and left out", d.DestinationArn)
+			m.note("its destination %s is not in the file, and left out: import that region too, and add it as a DestinationArn once it is there (docs/placement.md)", d.DestinationArn)
 		}
 		return d.DestinationArn != ""
 	})
 }
 
 func (m *move) matchmaking(c *Matchmaking) {
-	m.topic(&c.NotificationTarget)
+	m.topic(c.NotificationTarget)
 	c.GameSessionQueues = slices.DeleteFunc(c.GameSessionQueues, func(q string) bool {
 		if strings.HasPrefix(q, "arn:") {
 			m.note("its queue %s is not in the file, and left out", q)
@@ -115,9 +115,8 @@ func (m *move) matchmaking(c *Matchmaking) {
 	})
 }
 
-func (m *move) topic(target **string) {
-	if *target != nil {
-		m.note("its NotificationTarget %s is an SNS topic, which is left out: events go to sinks (docs/notifications.md)", **target)
-		*target = nil
+func (m *move) topic(target *string) {
+	if target != nil {
+		m.note("its NotificationTarget %s is an SNS topic, of which only the name comes over: configure a sink of kind sns or webhook for that topic (docs/notifications.md)", *target)
 	}
 }

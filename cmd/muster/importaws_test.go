@@ -116,6 +116,10 @@ func TestImportAWS(t *testing.T) {
 	own := node.InProcess(t, nil)
 	command("apply", "-f", file, "--yes", "--endpoint", own.URL())
 	command("apply", "-f", file, "--drift", "--endpoint", own.URL())
+	queue, err := node.Client(own.URL()).DescribeGameSessionQueues(ctx, &gamelift.DescribeGameSessionQueuesInput{Names: []string{"main"}})
+	if err != nil || aws.ToString(queue.GameSessionQueues[0].NotificationTarget) != "arn:aws:sns:us-east-1:000000000000:topic" {
+		t.Errorf("the queue that came over: %+v, %v", queue, err)
+	}
 	there, err := node.Client(own.URL()).ListAliases(ctx, &gamelift.ListAliasesInput{Limit: aws.Int32(100)})
 	if err != nil || len(there.Aliases) != 60 {
 		t.Errorf("%d aliases came over, %v", len(there.Aliases), err)
