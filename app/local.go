@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -29,9 +30,10 @@ func (l *local) open(r *replica) {
 	if r.opts.Host != nil {
 		hosted = *r.opts.Host
 	}
+	places := d.places(cmp.Or(hosted.IP, host.Loopback))
 	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
-			Places: d.places(hosted.IP), Store: d.store, Events: d.events, Sessions: d.sessions,
+			Places: places, Store: d.store, Events: d.events, Sessions: d.sessions,
 			Dir: r.opts.file("demo"), URL: at.base, Login: r.opts.login(), Out: r.opts.Out, Logger: r.log, Started: r.node.begun,
 		})
 		hosted.Exec = g.Program()
@@ -41,7 +43,7 @@ func (l *local) open(r *replica) {
 		return
 	}
 	h := host.New(hosted, host.Services{
-		Places: d.places(hosted.IP),
+		Places: places,
 		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
 		TLS:    at.ownTLS(),
 		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
@@ -62,15 +64,15 @@ func (d *domain) places(ip string) host.Places {
 
 // login returns what to export before the printed commands.
 func (o *Options) login() string {
-	login := "export AWS_SHARED_CREDENTIALS_FILE=" + o.absolute(firstKeyFile)
+	key := "AWS_SHARED_CREDENTIALS_FILE=" + o.absolute(firstKeyFile)
 	if o.AcceptAny {
-		login = "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
+		key = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
 	}
-	login += " AWS_DEFAULT_REGION=" + o.Region
+	trusted := ""
 	if o.TLSSelfSigned {
-		login += " AWS_CA_BUNDLE=" + o.absolute(sniff.CertificateFile)
+		trusted = " AWS_CA_BUNDLE=" + o.absolute(sniff.CertificateFile)
 	}
-	return login
+	return "export " + key + " AWS_DEFAULT_REGION=" + o.Region + trusted
 }
 
 // start runs the demo and the host until stop.

@@ -128,8 +128,8 @@ func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 	if err := l.home.keepRun(s.n, r); err != nil {
 		return fmt.Errorf("note port: %w", err)
 	}
-	if r.Pass == "" && l.own != nil && l.own.Token != nil {
-		if d.AuthToken, err = l.own.Token(); err != nil {
+	if r.Pass == "" {
+		if d.AuthToken, err = l.token(); err != nil {
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func (l *launcher) admit(d *protocol.Desired, id string) (pass string) {
 	}
 	pass = relay.NewToken()
 	d.SDKURL, d.AuthToken = l.m.Relay.URL(), pass
-	l.m.Relay.Admit(id, pass, l.token)
+	l.m.Relay.Admit(id, pass, l.upstream)
 	return pass
 }
 
@@ -214,23 +214,25 @@ func (l *launcher) endpoint(pass string) func() (url, token string, err error) {
 		if pass != "" && l.m.Relay != nil {
 			return l.m.Relay.URL(), pass, nil
 		}
-		d := l.view()
-		if l.own == nil || l.own.Token == nil {
-			return d.SDKURL, d.AuthToken, nil
-		}
-		token, err := l.own.Token()
-		return d.SDKURL, token, err
+		token, err := l.token()
+		return l.view().SDKURL, token, err
 	}
 }
 
-// token returns the token with which the relay connects processes to Muster.
-func (l *launcher) token() string {
+// token returns the token with which processes connect to Muster.
+func (l *launcher) token() (string, error) {
 	if l.own == nil || l.own.Token == nil {
-		return l.view().AuthToken
+		return l.view().AuthToken, nil
 	}
-	token, err := l.own.Token()
+	return l.own.Token()
+}
+
+// upstream returns the token with which the relay connects processes to Muster, or "" if there
+// is none now.
+func (l *launcher) upstream() string {
+	token, err := l.token()
 	if err != nil {
-		return "" // Muster refuses it, and the next attempt asks again
+		return ""
 	}
 	return token
 }
@@ -301,7 +303,7 @@ func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
 	kept, ok := l.home.run(s.n, r.ID)
 	if ok && r.Attached {
 		if l.m.Relay != nil && kept.Pass != "" {
-			l.m.Relay.Admit(r.ID, kept.Pass, l.token)
+			l.m.Relay.Admit(r.ID, kept.Pass, l.upstream)
 		}
 		if kept.Game != "" {
 			l.admitGame(s, &kept)

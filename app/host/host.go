@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -34,7 +35,7 @@ type Options struct {
 	Image      *Image           // a developer's own game server in a container image; nil for none
 	Containers agent.Containers // agent.Options.Containers
 	Legacy     *legacy.Ports    // agent.Options.Legacy
-	IP         string           // what players are told of game servers here; default 127.0.0.1
+	IP         string           // what players are told of game servers here; default: Loopback
 	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
@@ -62,7 +63,7 @@ type Services struct {
 	Dir           string      // the agent's
 	URL           string      // base URL, for the commands it prints
 	GameServerURL string      // where game servers connect
-	TLS           *tls.Config // for https, where game servers do not trust the certificate; nil: URLs are of plain HTTP
+	TLS           *tls.Config // how the agent trusts a server of https, through which game servers then connect; nil: URLs are of plain HTTP
 	Login         string      // what to export before the printed commands
 	Region        string
 	JoinToken     func(context.Context) (string, error) // lets this machine join
@@ -88,7 +89,6 @@ type Host struct {
 
 // New returns a host. It starts and creates nothing yet.
 func New(o Options, s Services) *Host {
-	o.IP = cmp.Or(o.IP, loopback)
 	if o.StopGrace == 0 {
 		o.StopGrace = 5 * time.Second
 	}
@@ -172,9 +172,14 @@ func (h *Host) retire(ctx context.Context) {
 }
 
 // offer returns what this machine offers to managed fleets: more than it has, so that
-// every instance type fits on a developer's machine.
+// every instance type fits on a developer's machine. The ports begin elsewhere for each data
+// directory, for the reason of someFirstPort, and with the same one after a restart.
 func (h *Host) offer() protocol.Facts {
-	return protocol.Facts{IPAddress: h.opts.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10}
+	const enough = 64 * protocol.PortsAnInstance // one for each processor
+	sum := fnv.New32a()
+	sum.Write([]byte(h.s.Dir))
+	first := firstPort + int(sum.Sum32()%(lastPort-firstPort-enough))
+	return protocol.Facts{IPAddress: h.s.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
 }
 
 // exec creates the place of the developer's program and returns how to run it.

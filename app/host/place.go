@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -19,8 +18,8 @@ const (
 	ComputeName = "local"
 )
 
-// loopback is what players are told of game servers here if nothing else is set.
-const loopback = "127.0.0.1"
+// Loopback is the address of game servers here for players on this machine alone.
+const Loopback = "127.0.0.1"
 
 // Place is where programs of this machine are hosted: an Anywhere fleet with this machine
 // as its only compute.
@@ -36,7 +35,7 @@ type Places struct {
 	Computes   *compute.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
-	IP         string // of this machine, for players; default 127.0.0.1
+	IP         string // of this machine, for players
 }
 
 // Make returns the place with a name, and creates what is missing of it: the location, the
@@ -78,17 +77,16 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 // compute registers this machine with a fleet. If it is registered with another address, its
 // game servers end: players have been told the other one.
 func (s Places) compute(ctx context.Context, fleetID string) error {
-	ip := cmp.Or(s.IP, loopback)
 	switch c := s.Computes.Get(s.Store.View(), fleetID, ComputeName); {
 	case c == nil:
-	case c.IPAddress == ip:
+	case c.IPAddress == s.IP:
 		return nil
 	default:
 		if err := s.Computes.Deregister(ctx, fleetID, ComputeName); err != nil {
 			return err
 		}
 	}
-	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: ip})
+	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: s.IP})
 	return err
 }
 

@@ -34,6 +34,20 @@ func twoContexts(t *testing.T) {
 	}
 }
 
+// targetOf returns which server, key and certificates a command uses with these flags.
+func targetOf(t *testing.T, flags string) (*target, error) {
+	t.Helper()
+	var all commands
+	parser, err := newParser(&all, &streams{out: &bytes.Buffer{}}, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(append([]string{"queues"}, strings.Fields(flags)...)); err != nil {
+		t.Fatal(err)
+	}
+	return all.Queues.target()
+}
+
 // TestTarget_Precedence goes through docs/command-line.md: what is said in each place, and
 // which server, region and key follow.
 func TestTarget_Precedence(t *testing.T) {
@@ -79,15 +93,7 @@ func TestTarget_Precedence(t *testing.T) {
 				name, value, _ := strings.Cut(assignment, "=")
 				t.Setenv(name, value)
 			}
-			var all commands
-			parser, err := newParser(&all, &streams{out: &bytes.Buffer{}}, func(int) {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := parser.Parse(append([]string{"queues"}, strings.Fields(c.args)...)); err != nil {
-				t.Fatal(err)
-			}
-			got, err := all.Queues.target()
+			got, err := targetOf(t, c.args)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,21 +162,22 @@ func TestTarget_CABundle(t *testing.T) {
 	bundle, none := write(t, text), write(t, "no certificate")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", write(t, "[studio]\naws_access_key_id = K\naws_secret_access_key = s\n"))
 	t.Setenv("AWS_CONFIG_FILE", write(t, "[profile studio]\nca_bundle = "+bundle+"\n"))
+	missing := filepath.Join(t.TempDir(), "missing")
 	for _, c := range []struct{ args, variable, want string }{
-		{"", "", ""}, {"", bundle, text}, {"", none, ""}, {"", filepath.Join(t.TempDir(), "missing"), ""},
+		{"", "", ""}, {"", bundle, text}, {"", none, ""}, {"", missing, ""},
 		{"--profile studio", none, text}, {"--ca " + none, bundle, "no certificate"},
 	} {
 		t.Setenv("AWS_CA_BUNDLE", c.variable)
-		var all commands
-		parser, err := newParser(&all, &streams{out: &bytes.Buffer{}}, func(int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := parser.Parse(append([]string{"queues"}, strings.Fields(c.args)...)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := all.Queues.target(); err != nil || got.CA != c.want {
+		if got, err := targetOf(t, c.args); err != nil || got.CA != c.want {
 			t.Errorf("%q with AWS_CA_BUNDLE=%s: %v, trusted is %q", c.args, c.variable, err, got.CA)
 		}
+	}
+	t.Setenv("AWS_CONFIG_FILE", write(t, "[profile studio]\nca_bundle = "+missing+"\n"))
+	if code, _, errs := typed(t, t.Context(), "queues", "--profile", "studio"); code != 1 || !strings.Contains(errs, "read the ca_bundle of the profile studio") {
+		t.Errorf("a profile without the file that it names: %d %s", code, errs)
+	}
+	t.Setenv("AWS_PROFILE", "studio") // for AWS alone, perhaps
+	if got, err := targetOf(t, ""); err != nil || got.AccessKeyID != "K" {
+		t.Errorf("AWS_PROFILE of such a profile: %+v, %v", got, err)
 	}
 }

@@ -92,14 +92,14 @@ func (f *clientFlags) target() (*target, error) {
 	})
 	if f.Profile != "" && !f.typed["profile"] {
 		// AWS_PROFILE is often there for AWS alone: without a key of its own, or with AWS's region.
-		if p, err := readProfile(f.Profile); err == nil {
+		if p, _ := readProfile(f.Profile); p != nil {
 			if p.Endpoint == "" {
 				p.Region = ""
 			}
 			t.take(*p)
 		}
 	}
-	// AWS_CA_BUNDLE, too, is often there for AWS alone: what cannot be read is no mistake here.
+	// AWS_CA_BUNDLE, too, is often there for AWS alone.
 	if pem, err := os.ReadFile(os.Getenv("AWS_CA_BUNDLE")); err == nil && x509.NewCertPool().AppendCertsFromPEM(pem) {
 		t.take(target{Context: contexts.Context{CA: string(pem)}})
 	}
@@ -155,7 +155,8 @@ func same(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, "/"), strings.TrimRight(b, "/"))
 }
 
-// readProfile reads a profile of AWS's configuration files.
+// readProfile reads a profile of AWS's configuration files. A profile with a key is returned even
+// if something else of it cannot be read.
 func readProfile(name string) (*target, error) {
 	env, err := awsconfig.NewEnvConfig()
 	if err != nil {
@@ -176,9 +177,10 @@ func readProfile(name string) (*target, error) {
 		return nil, fmt.Errorf("the profile %s of AWS's configuration files has no aws_access_key_id and aws_secret_access_key, which a Muster server needs", name)
 	}
 	var pem []byte
+	var unread error
 	if p.CustomCABundle != "" {
-		if pem, err = os.ReadFile(p.CustomCABundle); err != nil {
-			return nil, fmt.Errorf("read the ca_bundle of the profile %s: %w", name, err)
+		if pem, unread = os.ReadFile(p.CustomCABundle); unread != nil {
+			unread = fmt.Errorf("read the ca_bundle of the profile %s: %w", name, unread)
 		}
 	}
 	endpoint, ok, err := p.GetServiceBaseEndpoint(context.Background(), "GameLift")
@@ -188,7 +190,7 @@ func readProfile(name string) (*target, error) {
 	return &target{
 		Context: contexts.Context{Endpoint: endpoint, Region: p.Region, CA: string(pem), AccessKeyID: p.Credentials.AccessKeyID, Secret: p.Credentials.SecretAccessKey},
 		token:   p.Credentials.SessionToken,
-	}, err
+	}, errors.Join(err, unread)
 }
 
 // ProvideClient is called by kong for commands whose Run takes a client.

@@ -50,7 +50,11 @@ func TestShell_Local(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Kill)
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil { // its game server ends with it
+			t.Error(err)
+		}
+	})
 	s := &site{t: t, server: server, client: node.ClientAs(server.URL, "any", "any"), console: &client.Client{Endpoint: server.URL}}
 	s.seen = follow(t, s.console)
 	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), "server -port {{.GamePort}} -wait 30m", 1)
