@@ -94,7 +94,7 @@ func TestHosting_Others(t *testing.T) {
 	g.with("0.0.0.0:9080", "0.0.0.0:"+port)
 	g.with("192.168.1.20", ip)
 	g.write("players.yaml", g.next("matchmakers:"))
-	g.enter(strings.TrimSpace(g.next("muster local --listen")) + " >local.log 2>&1 &")
+	g.enter(strings.TrimSpace(g.next("muster local --listen")) + " >local.log 2>&1 & server=$!")
 	g.until("cat local.log", "process started")
 	g.prints(g.read("local.log"), filepath.Join(g.dir, "muster-data", "admin-credentials"))
 	api := "http://" + ip + ":" + port + "/player/v1"
@@ -104,6 +104,7 @@ func TestHosting_Others(t *testing.T) {
 		g.enter("ticket=$(curl -sS --fail -H \"Authorization: Bearer $token\" --json '{\"matchmaker\":\"exec\"}' " + api + "/matchmaking/tickets | member ticket_id)")
 	}
 	g.prints(g.until("curl -sS -H \"Authorization: Bearer $token\" "+api+"/matchmaking/tickets/$ticket", `"completed"`), `"host":"`+ip+`"`)
+	g.prints(g.enter("kill $server; wait $server; cat local.log"), "Your game server ended")
 }
 
 // TestHosting_Machines types the commands of the guide for machines that join a server, serve in
