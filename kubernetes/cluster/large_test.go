@@ -69,8 +69,10 @@ func TestCluster_Large(t *testing.T) {
 	}
 	t.Logf("%d game servers of the lost node run elsewhere", lost)
 
+	servers.shrinks.Store(true)
 	f.resize(0)
 	f.rises("nothing is left", groups, func() int { return groups - f.count(pod.LabelAgent) })
+	servers.shrinks.Store(false)
 	if n := f.games(); n != 0 {
 		t.Errorf("without game servers there are %d game sessions", n)
 	}

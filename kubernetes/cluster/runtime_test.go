@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -254,6 +255,10 @@ func (a *arenas) port(p *corev1.Pod) int {
 type plainServers struct {
 	kubelet
 	slots chan struct{} // holds a value for each that is starting
+
+	// shrinks reports whether the fleet is losing instances. A game server that ends with its
+	// instance may be started once more before the agent learns why, and is refused then.
+	shrinks atomic.Bool
 }
 
 // launch starts the game server of a pod, which is ready later.
@@ -287,6 +292,8 @@ func (a *plainServers) run(ctx context.Context, p *corev1.Pod) int {
 	<-a.slots
 	switch {
 	case ctx.Err() != nil:
+		return 1
+	case err != nil && a.shrinks.Load():
 		return 1
 	case err != nil:
 		a.t.Errorf("the game server of pod %s: %v", p.Name, err)
