@@ -82,6 +82,7 @@ type group struct {
 	lineup   *ruleset.Lineup
 	level    int
 	players  int
+	counts   []int // how many players count for each rule about counts of the level
 	refused  map[string]*Refusal
 	arranged // the best way found
 }
@@ -113,6 +114,7 @@ func (a *arranged) beyond() (sum float64) {
 func (w *world) gather(t *ticket, order []*ticket) *group {
 	c := &group{world: w, set: []*search.Candidate{t.candidate}, lineup: search.Together(w.rs, t.candidate), players: len(t.Players), refused: map[string]*Refusal{}}
 	c.level = t.candidate.LevelAt(w.rs, w.now)
+	c.counts = c.countedWith(c.level, nil)
 	for _, o := range order {
 		c.try(o.candidate)
 	}
@@ -132,6 +134,11 @@ func (c *group) try(o *search.Candidate) {
 		c.refuse(ReasonSizes, "")
 		return
 	}
+	counts := c.countedWith(at, o)
+	if rule := c.exceeds(at, counts, c.players+players); rule != "" {
+		c.refuse("", rule)
+		return
+	}
 	parties, members := len(c.lineup.Parties), len(c.lineup.Teams[0])
 	c.lineup.Add(&o.Party, 0)
 	if rules := broken(c.pairing, level, c.lineup); len(rules) > 0 {
@@ -139,7 +146,54 @@ func (c *group) try(o *search.Candidate) {
 		c.refuse("", level.Rules[rules[0]].Name)
 		return
 	}
-	c.set, c.level, c.players = set, at, c.players+players
+	c.set, c.level, c.players, c.counts = set, at, c.players+players, counts
+}
+
+// countedWith returns how many players count for each rule about counts of a level if a
+// ticket, which may be nil, joins the group.
+func (c *group) countedWith(at int, o *search.Candidate) []int {
+	out := make([]int, len(c.world.counts[at]))
+	for i := range out {
+		rule := &c.world.counts[at][i]
+		if at == c.level && c.counts != nil {
+			out[i] = c.counts[i]
+		} else {
+			for _, o := range c.set {
+				out[i] += rule.of(&o.Party)
+			}
+		}
+		if o != nil {
+			out[i] += rule.of(&o.Party)
+		}
+	}
+	return out
+}
+
+// exceeds returns a rule about counts that no match of a number of players can keep, given
+// how many of them count, or "".
+func (c *group) exceeds(at int, counts []int, players int) string {
+	for i, n := range counts {
+		rule := &c.world.counts[at][i]
+		if most, limited := rule.allowed(c.world); limited && n > most {
+			return rule.name
+		}
+	}
+	d := c.lacks(at, counts)
+	n, s := d.least()
+	if level := c.rs.Levels()[at]; n > level.Capacity()-c.opts.AdditionalPlayerCount-players {
+		return s.Rule
+	}
+	return ""
+}
+
+// lacks returns how many players a match needs for its rules about counts, beside those that
+// count.
+func (c *group) lacks(at int, counts []int) (d demand) {
+	for i, n := range counts {
+		rule := &c.world.counts[at][i]
+		d.add(rule, n, rule.needed(c.rs.Levels()[at]))
+	}
+	return d
 }
 
 func (c *group) refuse(reason, rule string) {
@@ -176,6 +230,9 @@ func (c *group) result() *Group {
 		g.Tickets = append(g.Tickets, o.Ticket.ID)
 	}
 	g.MissingSmallest, g.MissingFull = max(0, g.Smallest-c.players), max(0, g.Full-c.players)
+	if d := c.lacks(c.level, c.counts); !g.Match {
+		g.Lacks = d.shortages
+	}
 	for _, r := range c.refused {
 		if g.MissingFull > 0 || r.Reason != ReasonSizes { // a full group refuses every ticket
 			g.Rejected = append(g.Rejected, *r)
@@ -226,12 +283,13 @@ func (c *group) place(order []int, r *rand.Rand, try int) (a arranged) {
 			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &o.Party, Index: i})
 		}
 	}
+	counts := c.countTeams(l)
 	for _, i := range order {
 		o := c.set[i]
 		if o.Ticket.Backfill {
 			continue
 		}
-		team := roomiest(level, l, o.Size, r, try > 0)
+		team := roomiest(level, l, o.Size, r, try > 0, func(team int) bool { return counts.allow(&o.Party, team) })
 		if team < 0 {
 			a.unplaced += o.Size
 			continue
@@ -239,6 +297,7 @@ func (c *group) place(order []int, r *rand.Rand, try int) (a arranged) {
 		for m := range o.Size {
 			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: &o.Party, Index: m})
 		}
+		counts.add(&o.Party, team)
 	}
 	a.teams = c.sizes(level, l)
 	if a.unplaced > 0 {
@@ -253,13 +312,17 @@ func (c *group) place(order []int, r *rand.Rand, try int) (a arranged) {
 	return a
 }
 
-// roomiest returns a team for a party, or -1 if none has room.
-func roomiest(level *ruleset.Level, l *ruleset.Lineup, players int, r *rand.Rand, mix bool) int {
+// roomiest returns a team for a party, if possible one that is allowed, or -1 if none has
+// room.
+func roomiest(level *ruleset.Level, l *ruleset.Lineup, players int, r *rand.Rand, mix bool, allowed func(team int) bool) int {
 	var fit []int
 	for i, size := range level.Sizes {
 		if len(l.Teams[i])+players <= size.Max {
 			fit = append(fit, i)
 		}
+	}
+	if keeps := slices.DeleteFunc(slices.Clone(fit), func(i int) bool { return !allowed(i) }); len(keeps) > 0 {
+		fit = keeps
 	}
 	if len(fit) == 0 {
 		return -1

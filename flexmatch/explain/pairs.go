@@ -12,21 +12,33 @@ import (
 
 // alone returns the rules that a ticket breaks by itself: at every level, or at its age.
 func (w *world) alone(t *ticket) (never, now []Cause) {
-	l := search.Together(w.rs, t.candidate)
+	levels := w.rs.Levels()
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
-	for _, i := range broken(w.pairing, w.rs.Levels()[level], l) {
-		r := w.rs.Levels()[level].Rules[i]
-		c := Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket alone breaks the rule " + r.Name + figures(r, l)}
-		repaired := slices.IndexFunc(w.rs.Levels(), func(at *ruleset.Level) bool { return !slices.Contains(broken(w.pairing, at, l), i) })
+	tell := func(c Cause, holds func(level int) bool) {
+		repaired := 0
+		for repaired < len(levels) && !holds(repaired) {
+			repaired++
+		}
 		switch {
-		case repaired < 0:
-			c.Text += ", at every expansion step"
+		case repaired == len(levels):
+			if len(levels) > 1 {
+				c.Text += ", at every expansion step"
+			}
 			never = append(never, c)
-			continue
+			return
 		case repaired > level:
-			c.Text += fmt.Sprintf("; once it has waited %s, it no longer does", w.rs.Levels()[repaired].From)
+			c.Text += fmt.Sprintf("; once it has waited %s, it no longer does", levels[repaired].From)
 		}
 		now = append(now, c)
+	}
+	l := search.Together(w.rs, t.candidate)
+	for _, i := range broken(w.pairing, levels[level], l) {
+		r := levels[level].Rules[i]
+		tell(Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket alone breaks the rule " + r.Name + figures(r, l)},
+			func(at int) bool { return !slices.Contains(broken(w.pairing, levels[at], l), i) })
+	}
+	for _, c := range w.misfits(level, t.candidate) {
+		tell(c, func(at int) bool { return w.misfits(at, t.candidate) == nil })
 	}
 	return never, now
 }

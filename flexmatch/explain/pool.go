@@ -18,14 +18,17 @@ type Overview struct {
 
 	Never []CauseCount `json:"never,omitzero"` // tickets that can never be matched, by cause
 
+	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that tickets bring
+
 	Examined int        `json:"looked_at"` // tickets compared with others
 	Pairs    int        `json:"pairs"`
 	Free     int        `json:"free"` // pairs that nothing keeps apart
 	Rules    []RuleLoad `json:"rules,omitzero"`
 
-	TooFew  int        `json:"short"`           // of Examined, tickets around which players are missing for the smallest match
-	Missing int        `json:"lacks"`           // median number of missing players over TooFew
-	Broken  []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups with enough players
+	TooFew  int        `json:"short"`            // of Examined, tickets around which players are missing for the smallest match
+	Missing int        `json:"lacks"`            // median number of missing players over TooFew
+	Lacks   []LackLoad `json:"lacking,omitzero"` // what is missing around the tickets of TooFew for rules about counts
+	Broken  []RuleLoad `json:"broken,omitzero"`  // rules that refuse the best groups with enough players
 
 	Coming []Coming `json:"coming,omitzero"` // matches if no ticket were added or removed
 	Left   int      `json:"left"`            // tickets that would still wait then
@@ -42,7 +45,27 @@ type Age struct {
 type CauseCount struct {
 	Code    string `json:"code"`
 	Name    string `json:"name,omitzero"`
+	Text    string `json:"text"` // for people
 	Tickets int    `json:"tickets"`
+}
+
+// text returns the cause, for people.
+func (c *CauseCount) text() string {
+	switch c.Code {
+	case MissingAttribute:
+		return "a player has no value for the attribute " + c.Name
+	case NoLatency:
+		return "a player brings no latency, and the rule set has a latency rule"
+	case PartyTooLarge:
+		return "the party is larger than every team ever may be"
+	case UnknownTeam:
+		return "a player is in team " + c.Name + ", which the rule set does not have"
+	case SessionFull:
+		return "the game session has no free slot in any team"
+	case BreaksRule:
+		return "the ticket breaks the rule " + c.Name + " by itself"
+	}
+	return c.Code + " " + c.Name
 }
 
 // RuleLoad counts the pairs of a pool that a rule, or a reason other than rules, keeps
@@ -53,6 +76,13 @@ type RuleLoad struct {
 	Pairs   int    `json:"pairs,omitzero"` // pairs that it keeps apart
 	Only    int    `json:"only,omitzero"`  // of Pairs, kept apart by nothing else
 	Tickets int    `json:"tickets"`        // tickets for which it blocks most
+}
+
+// LackLoad counts the tickets around which players with a string are missing.
+type LackLoad struct {
+	Rule    string `json:"rule"`
+	String  string `json:"string"`
+	Tickets int    `json:"tickets"`
 }
 
 // Coming is the matches of a future pass.
@@ -75,6 +105,7 @@ func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, no
 	w := newWorld(rs, opts, waiting, now, limits)
 	v := &Overview{Waiting: len(waiting)}
 	v.count(w)
+	v.Undeclared = w.undeclared(w.waiting...)
 	v.examine(w)
 	if w.limits.Ahead > 0 {
 		v.future(w)
@@ -105,7 +136,7 @@ func (v *Overview) count(w *world) {
 		}
 	}
 	for c, n := range causes {
-		c.Tickets = n
+		c.Tickets, c.Text = n, c.text()
 		v.Never = append(v.Never, c)
 	}
 	slices.SortFunc(v.Never, func(a, b CauseCount) int {
@@ -114,7 +145,7 @@ func (v *Overview) count(w *world) {
 }
 
 func (v *Overview) examine(w *world) {
-	kept, refused := loads{}, loads{}
+	kept, refused, lacks := loads{}, loads{}, map[LackLoad]int{}
 	var missing []int
 	for _, t := range w.sample(nil, w.limits.Tickets) {
 		if len(t.never) > 0 {
@@ -132,6 +163,9 @@ func (v *Overview) examine(w *world) {
 		switch {
 		case g.MissingSmallest > 0:
 			missing = append(missing, g.MissingSmallest)
+			for _, s := range g.Lacks {
+				lacks[LackLoad{Rule: s.Rule, String: s.String}]++
+			}
 		case len(g.Broken) > 0:
 			refused.add(Blocking{Rule: g.Broken[0]}, true)
 		case g.Teams != "":
@@ -144,6 +178,13 @@ func (v *Overview) examine(w *world) {
 		v.Missing = missing[len(missing)/2]
 	}
 	v.Rules, v.Broken = kept.list(), refused.list()
+	for l, n := range lacks {
+		l.Tickets = n
+		v.Lacks = append(v.Lacks, l)
+	}
+	slices.SortFunc(v.Lacks, func(a, b LackLoad) int {
+		return cmp.Or(b.Tickets-a.Tickets, cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.String, b.String))
+	})
 }
 
 type loads map[[2]string]*RuleLoad

@@ -152,10 +152,20 @@ func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*sear
 			}
 		}
 	}
+	for i := range max(0, r.IntN(4)-1) {
+		role := []string{"tank", "healer"}[i]
+		list = append(list, fmt.Sprintf(`{"name":"%s","type":"collection","measurements":["%s"],"operation":"contains","referenceValue":"%s",%s}`, role,
+			[]string{"teams[*].players.attributes[role]", "teams[t0].players.attributes[role]", "teams[*].players.attributes[roles]"}[r.IntN(3)], role,
+			[]string{`"minCount":1`, `"maxCount":1`, `"minCount":1,"maxCount":1`}[r.IntN(3)]))
+		if r.IntN(2) == 0 && strings.Contains(list[len(list)-1], "maxCount") {
+			expansions = append(expansions, fmt.Sprintf(`{"target":"rules[%s].maxCount","steps":[{"waitTimeSeconds":%d,"value":2}]}`, role, 10+r.IntN(20)))
+		}
+	}
 	if r.IntN(3) == 0 {
 		expansions = append(expansions, `{"target":"teams[t0].minPlayers","steps":[{"waitTimeSeconds":25,"value":0}]}`)
 	}
-	body := fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
+	body := fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"},
+{"name":"role","type":"string"},{"name":"roles","type":"string_list","default":[]}],
 "algorithm":{"expansionAgeSelection":%q},"teams":[%s],"rules":[%s],"expansions":[%s]}`,
 		[]string{"newest", "oldest"}[r.IntN(2)], strings.Join(teams, ","), strings.Join(list, ","), strings.Join(expansions, ","))
 	rs, err := ruleset.Parse(body)
@@ -175,6 +185,8 @@ func crowd(r *rand.Rand, rs *ruleset.RuleSet) []*search.Ticket {
 				Attributes: map[string]ruleset.Given{
 					"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: float64(r.IntN(9))}},
 					"mode":  {Type: ruleset.String, Value: ruleset.Value{String: []string{"x", "y"}[r.IntN(2)]}},
+					"role":  {Type: ruleset.String, Value: ruleset.Value{String: []string{"tank", "healer", "damage"}[r.IntN(3)]}},
+					"roles": {Type: ruleset.StringSet, Value: ruleset.Value{Strings: [][]string{{"tank"}, {"healer"}, {"tank", "healer"}, {}}[r.IntN(4)]}},
 				}}
 			if r.IntN(15) == 0 {
 				delete(player.Attributes, "mode")

@@ -23,6 +23,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 	if e.NextStep != nil {
 		p.Line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
 	}
+	p.undeclared(e.Undeclared)
 	if len(e.Never) > 0 {
 		p.Line("\nIt can never be matched:")
 		p.causes(e.Never)
@@ -49,6 +50,16 @@ func (p *printer) causes(causes []Cause) {
 			return
 		}
 		p.Line("  %s", c.Text)
+	}
+}
+
+func (p *printer) undeclared(list []Undeclared) {
+	for _, u := range list {
+		meant := ""
+		if u.Nearest != "" {
+			meant = fmt.Sprintf(" (did you mean %q?)", u.Nearest)
+		}
+		p.Line("The rule set does not declare the attribute %q of %s, so no rule reads it%s.", u.Attribute, plain.Count(u.Tickets, "ticket"), meant)
 	}
 }
 
@@ -123,6 +134,9 @@ func (p *printer) group(g *Group) {
 		}
 		p.Line("  The best teams found break %s.", strings.Join(broken, ", "))
 	}
+	for _, s := range g.Lacks {
+		p.Line("  It lacks %s with %q: the rule %s needs %d in the match, and it has %d.", plain.Count(s.missing(), "player"), s.String, s.Rule, s.Needs, s.Has)
+	}
 	for _, r := range g.Rejected {
 		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plain.Count(r.Tickets, "ticket"))
 	}
@@ -133,8 +147,9 @@ func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{plain.Report{Out: out}}
 	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
+	p.undeclared(v.Undeclared)
 	for _, c := range v.Never {
-		p.Line("%s can never be matched: %s %s", plain.Count(c.Tickets, "ticket"), c.Code, c.Name)
+		p.Line("%s can never be matched: %s.", plain.Count(c.Tickets, "ticket"), c.Text)
 	}
 	if v.Examined > 0 {
 		p.loads(v)
@@ -185,6 +200,9 @@ func (p *printer) loads(v *Overview) {
 	}
 	if v.TooFew > 0 {
 		p.Line("Around %d of %s there are too few players for the smallest match: %d missing (median).", v.TooFew, plain.Count(v.Examined, "ticket"), v.Missing)
+	}
+	for _, l := range v.Lacks {
+		p.Line("Around %d of them players with %q are missing (rule %s).", l.Tickets, l.String, l.Rule)
 	}
 	for _, r := range v.Broken {
 		p.Line("%s refuses the best group of %s.", r.Rule+r.Reason, plain.Count(r.Tickets, "ticket"))

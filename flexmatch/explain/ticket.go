@@ -24,15 +24,12 @@ func (w *world) explain(t *ticket) *Explanation {
 	e := &Explanation{
 		TicketID: t.ID, Players: len(t.Players), Backfill: t.Backfill,
 		Waited: waited.Milliseconds(), Level: w.rs.LevelAt(waited), Levels: len(w.rs.Levels()) - 1,
-		NextStep: w.nextStep(t), Expansions: expansions(w.rs), Never: t.never, Others: len(w.waiting) - 1,
+		NextStep: w.nextStep(t), Expansions: expansions(w.rs), Undeclared: w.undeclared(t), Never: t.never, Others: len(w.waiting) - 1,
 	}
 	if len(e.Never) > 0 {
 		return e
 	}
-	e.Never, e.Alone = w.alone(t)
-	if len(e.Never) > 0 {
-		return e
-	}
+	_, e.Alone = w.alone(t)
 	others := w.sample(t, w.limits.Others)
 	compatible, c := w.compare(t, others)
 	e.Compared, e.Compatible, e.Blocking, e.Misses = len(others), len(compatible), c.list(), w.misses(t, c.near)
@@ -55,6 +52,8 @@ type Explanation struct {
 	NextStep *Step `json:"next_step,omitzero"` // the next one that its age will reach
 
 	Expansions []Expansion `json:"expansions,omitzero"` // the limits that change with age
+
+	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that it brings
 
 	Never []Cause `json:"never,omitzero"` // why it can never be matched
 	Alone []Cause `json:"alone,omitzero"` // rules that it breaks by itself at its age
@@ -125,11 +124,12 @@ type Group struct {
 	MissingSmallest int `json:"missing_smallest"`
 	MissingFull     int `json:"missing_full"`
 
-	Match    bool      `json:"match,omitzero"`    // the group is a valid match
-	Broken   []string  `json:"broken,omitzero"`   // rules that it breaks in the best teams found
-	Breaches []Breach  `json:"breaches,omitzero"` // of Broken, those with a number: by how much
-	Teams    string    `json:"teams,omitzero"`    // what is wrong with the team sizes in them
-	Rejected []Refusal `json:"rejected,omitzero"` // what kept others out of the group
+	Lacks    []Shortage `json:"lacks,omitzero"`    // of its rules about counts, unless it is a match
+	Match    bool       `json:"match,omitzero"`    // the group is a valid match
+	Broken   []string   `json:"broken,omitzero"`   // rules that it breaks in the best teams found
+	Breaches []Breach   `json:"breaches,omitzero"` // of Broken, those with a number: by how much
+	Teams    string     `json:"teams,omitzero"`    // what is wrong with the team sizes in them
+	Rejected []Refusal  `json:"rejected,omitzero"` // what kept others out of the group
 }
 
 // Refusal is why compatible tickets did not join a group.

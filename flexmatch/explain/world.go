@@ -39,6 +39,8 @@ type world struct {
 
 	enforced []int // rules
 	pairing  []int // of these, the ones that stay broken as a match grows
+
+	counts [][]counted // by level
 }
 
 // ticket is a waiting ticket. resolve sets all members but Ticket when needed, because few
@@ -46,7 +48,7 @@ type world struct {
 type ticket struct {
 	*search.Ticket
 	candidate *search.Candidate // nil if it can never be matched because of its data
-	never     []Cause
+	never     []Cause           // why it can never be matched, whoever comes
 }
 
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
@@ -58,6 +60,9 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 				w.pairing = append(w.pairing, i)
 			}
 		}
+	}
+	for _, level := range rs.Levels() {
+		w.counts = append(w.counts, countsAt(level))
 	}
 	w.waiting = make([]*ticket, len(tickets))
 	for i, t := range tickets {
@@ -83,6 +88,9 @@ func (w *world) resolve(o *ticket) *ticket {
 		w.seat(o)
 	} else if !slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool { return w.fitsAlone(l, len(o.Players)) }) {
 		o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
+	}
+	if len(o.never) == 0 {
+		o.never, _ = w.alone(o)
 	}
 	return o
 }

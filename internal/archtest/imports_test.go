@@ -92,7 +92,7 @@ var rows = []row{
 	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},
 	{"flexmatch/search/large", "flexmatch/ruleset flexmatch/search", "forms matches of more than 40 players, by the definition"},
 	{"flexmatch/search/pool", "flexmatch/ruleset flexmatch/search flexmatch/search/large", "forms matches from many tickets by the definition, and passes large ones on"},
-	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search flexmatch/search/pool", "says why tickets wait: pure, by the search that matches them"},
+	{"flexmatch/explain", "internal/nearest internal/plain flexmatch/ruleset flexmatch/search flexmatch/search/pool", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
 	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},

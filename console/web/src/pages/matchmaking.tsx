@@ -9,6 +9,7 @@ import { Ranges, ranged, rangeText } from "../ui/range";
 import { every, Spark, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { Tickets, type TicketRow } from "../ui/tickets";
+import { Ignored, type Undeclared } from "../ui/undeclared";
 
 interface RuleLoad {
   rule?: string;
@@ -23,7 +24,9 @@ interface Overview {
   players: number;
   ages: { under_ms?: number; tickets: number }[];
   levels: number[];
-  never?: { code: string; name?: string; tickets: number }[];
+  never?: { code: string; name?: string; text: string; tickets: number }[];
+  undeclared?: Undeclared[];
+  lacking?: { rule: string; string: string; tickets: number }[];
   looked_at: number;
   pairs: number;
   free: number;
@@ -170,6 +173,9 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
               ? "Nothing keeps these tickets apart; the next pass can match them."
               : `Rules are the limit: any two of these tickets could play, but ${next ? "few" : "no"} teams of enough players keep all rules.`}
       </p>
+      {few && (v.lacking ?? []).slice(0, 4).map((l) => (
+        <p key={l.rule}>Players with <b>{l.string}</b> are missing around {count(l.tickets)} of them (<A to={to("/rules", { name: ruleSet, rule: l.rule })} title="the rule in its rule set">{l.rule}</A>).</p>
+      ))}
       {rules.length === 0 && (v.broken ?? []).length > 0 && (
         <div class="loads">
           {v.broken!.map((b) => (
@@ -197,9 +203,10 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
       )}
       {(v.never ?? []).map((n) => (
         <div class="alert b-fail" key={n.code + (n.name ?? "")}>
-          <span>{many(n.tickets, "ticket")} can never be matched: {n.code.toLowerCase().replaceAll("_", " ")} {n.name}</span>
+          <span>{many(n.tickets, "ticket")} can never be matched: {n.text}</span>
         </div>
       ))}
+      <Ignored of={v.undeclared} />
       <p class="soft">
         {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : "If nobody came or went, nobody would be matched; "}
         {many(v.left, "ticket")} would still wait.

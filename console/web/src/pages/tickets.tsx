@@ -9,6 +9,7 @@ import { ask } from "../ui/act";
 import { Glyph, Status } from "../ui/glyph";
 import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { figure, Staircase, type Dot, type Stairs } from "../ui/stairs";
+import { Ignored, type Undeclared } from "../ui/undeclared";
 import { useWidth } from "../ui/width";
 
 interface Blocking {
@@ -34,6 +35,14 @@ interface Miss extends Breach {
   in_ms?: number;
 }
 
+/** How many players with a string are missing for a rule that counts them. */
+interface Shortage {
+  rule: string;
+  string: string;
+  has: number;
+  needs: number;
+}
+
 interface Waiting {
   players: number;
   waited_ms: number;
@@ -42,13 +51,14 @@ interface Waiting {
   next_step?: { level: number; in_ms: number; changes?: string[] };
   never?: { code: string; player?: string; name?: string; text: string }[];
   alone?: { text: string }[];
+  undeclared?: Undeclared[];
   others: number;
   compared: number;
   compatible: number;
   blocking?: Blocking[];
   misses?: Miss[];
   expansions?: Stairs[];
-  nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; breaches?: Breach[]; teams?: string; rejected?: { rule?: string; reason?: string; tickets: number }[] };
+  nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; breaches?: Breach[]; teams?: string; lacks?: Shortage[]; rejected?: { rule?: string; reason?: string; tickets: number }[] };
   would?: { at: string; in_ms: number; level: number; tickets: string[]; players: number };
 }
 
@@ -125,6 +135,13 @@ function Body({ v }: { v: TicketView }) {
           <span>This ticket can never be matched: {c.text}</span>
         </div>
       ))}
+      {(w?.alone ?? []).map((c) => (
+        <div class="alert b-warn" key={c.text}>
+          <Glyph tone="warn" />
+          <span>By itself: {c.text}</span>
+        </div>
+      ))}
+      <Ignored of={w?.undeclared} />
       {w && !w.never?.length && <Near w={w} />}
       {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
@@ -203,6 +220,9 @@ function Near({ w }: { w: Waiting }) {
                 ? `There are enough players, but the best teams would break ${n.broken.map((rule) => broken(rule, n.breaches)).join(", ")}.`
                 : "There are enough players near it; the next pass can match it."}
         </p>
+        {(n?.lacks ?? []).map((l) => (
+          <p key={l.rule}>{many(l.needs - l.has, "player is", "players are")} missing with <b>{l.string}</b>: {l.rule} needs {l.needs} in the match, and the group has {l.has}.</p>
+        ))}
         {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it, if each is compared alone.</p>}
         {(w.blocking ?? []).length > 0 && (
           <div class="loads">
