@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/musterhq/muster/flexmatch/explain"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
@@ -105,6 +106,10 @@ func Check(body string) *Checked {
 	}
 	out.levels(rs, t)
 	out.unused(rs, t)
+	for _, c := range explain.Impossible(rs) {
+		line, column := t.named(c.Name)
+		out.warn(line, column, "rules[%s]: %s", c.Name, c.Text)
+	}
 	slices.SortStableFunc(out.Warnings, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	return out
 }

@@ -67,6 +67,7 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 				return err
 			}
 			sides[i] = sim.Side{Label: label(file), RuleSet: rs}
+			c.doubt(t, file, options.Spec.Doubts(rs))
 		}
 		both, err := sim.Versus(options, sides[0], sides[1], cmp.Or(c.Seeds, usualSeeds), shown.run)
 		shown.End()
@@ -80,6 +81,7 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 	if options.RuleSet, err = readRuleSet(c.Ruleset); err != nil {
 		return err
 	}
+	c.doubt(t, c.Ruleset, options.Spec.Doubts(options.RuleSet))
 	options.Label = label(c.Ruleset)
 	var r *sim.Report
 	if c.Seeds > 1 {
@@ -97,6 +99,13 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 	}
 	c.note(t, begun, played)
 	return c.show(t, r)
+}
+
+// doubt prints what is likely a mistake in the players for the rule set of a file.
+func (c *simulateCommand) doubt(t *streams, file string, doubts []string) {
+	for _, text := range doubts {
+		fmt.Fprintf(t.err, "%s: doubtful for %s: %s\n", c.Players, file, text)
+	}
 }
 
 // usualSeeds is how often a comparison plays.

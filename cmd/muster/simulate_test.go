@@ -105,6 +105,17 @@ func TestSimulate_Trace(t *testing.T) {
 	}
 }
 
+// What is likely a mistake in the players is said beside the report.
+func TestSimulate_Doubts(t *testing.T) {
+	players := write(t, "populations: [{name: eu, tickets_per_minute: 1, attributes: {skil: {number: {constant: 1}}}}]")
+	want := filepath.Base(simRules) + `: population eu: the rule set does not declare the attribute skil, so no rule reads it (did you mean "skill"?)`
+	for _, of := range [][]string{{"--ruleset", simRules}, {"--compare", simRules, simPatient, "--seeds", "2"}} {
+		if code, _, note := simulate(t, append(of, "--players", players, "--for", "1m")...); code != 0 || !strings.Contains(note, want) {
+			t.Errorf("%v: exit %d, %q; want %q", of, code, note, want)
+		}
+	}
+}
+
 func TestSimulate_Refuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"one of --ruleset FILE and --compare A B is required": {"--players", simPlayers},

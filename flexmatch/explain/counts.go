@@ -205,3 +205,53 @@ func (h *headcount) add(p *ruleset.Party, team int) {
 		h.teams[i][team] += h.rules[i].of(p)
 	}
 }
+
+// Impossible returns the rules about counts by which a rule set forms no match: until an
+// expansion step, or ever.
+func Impossible(rs *ruleset.RuleSet) (causes []Cause) {
+	for team, in := range rs.Instances {
+		cause, until := Cause{}, 0
+		for until < len(rs.Levels()) {
+			c, ok := unfillable(rs.Levels()[until], team, in.Name)
+			if !ok {
+				break
+			}
+			if until == 0 {
+				cause = c
+			}
+			until++
+		}
+		switch {
+		case until == 0, slices.ContainsFunc(causes, func(c Cause) bool { return c.Name == cause.Name }):
+			continue
+		case until < len(rs.Levels()):
+			cause.Text += fmt.Sprintf(": no match is possible before %s", rs.Levels()[until].From)
+		default:
+			cause.Text += ": no match is possible"
+		}
+		causes = append(causes, cause)
+	}
+	return causes
+}
+
+// unfillable returns a rule about counts that no players of a team can keep at a level. It
+// returns false if there is none, or if the team may be empty.
+func unfillable(level *ruleset.Level, team int, name string) (Cause, bool) {
+	var lacks demand
+	rules := countsAt(level)
+	for i := range rules {
+		if c := &rules[i]; slices.Contains(c.Instances, team) {
+			lacks.add(c, 0, c.Least())
+		}
+	}
+	size := level.Sizes[team]
+	n, s := lacks.least()
+	if size.Min == 0 || n <= size.Max {
+		return Cause{}, false
+	}
+	text := fmt.Sprintf("team %s needs %s with %q", name, plain.Count(s.Needs, "player"), s.String)
+	if others := n - s.Needs; others > 0 {
+		text += fmt.Sprintf(" and %d with others by further rules", others)
+	}
+	return Cause{Code: BreaksRule, Name: s.Rule, Text: text + fmt.Sprintf(", and has room for %d", size.Max)}, true
+}

@@ -137,7 +137,7 @@ var rows = []row{
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/link", "hosts/protocol internal/release internal/wake", "joins and talks for any agent, of a machine or of a cluster; what is said is the host's"},
 	{"agent/relay", "agent/disk agent/ports hosts/protocol internal/gameframe internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
-	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
+	{"sim", "internal/nearest internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/shell", "hosts/protocol hosts/shell", "runs a program for a client; how it is isolated is given to it"},
 	{"agent/supervise", "agent/disk", "one process's life, wherever it is needed"},
@@ -153,7 +153,7 @@ var rows = []row{
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
-	{"app/lab", ground + " console sim flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
+	{"app/lab", ground + " console sim flexmatch/explain flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/plain internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
 	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
