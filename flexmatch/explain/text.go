@@ -23,7 +23,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 	if e.NextStep != nil {
 		p.Line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
 	}
-	p.undeclared(e.Undeclared)
+	p.undeclared(e.Undeclared, func(*Undeclared) string { return "this ticket" })
 	if len(e.Never) > 0 {
 		p.Line("\nIt can never be matched:")
 		p.causes(e.Never)
@@ -53,13 +53,13 @@ func (p *printer) causes(causes []Cause) {
 	}
 }
 
-func (p *printer) undeclared(list []Undeclared) {
+func (p *printer) undeclared(list []Undeclared, whose func(*Undeclared) string) {
 	for _, u := range list {
 		meant := ""
 		if u.Nearest != "" {
 			meant = fmt.Sprintf(" (did you mean %q?)", u.Nearest)
 		}
-		p.Line("The rule set does not declare the attribute %q of %s, so no rule reads it%s.", u.Attribute, plain.Count(u.Tickets, "ticket"), meant)
+		p.Line("The rule set does not declare the attribute %q of %s, so no rule reads it%s.", u.Attribute, whose(&u), meant)
 	}
 }
 
@@ -147,7 +147,7 @@ func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{plain.Report{Out: out}}
 	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
-	p.undeclared(v.Undeclared)
+	p.undeclared(v.Undeclared, func(u *Undeclared) string { return plain.Count(u.Tickets, "ticket") })
 	for _, c := range v.Never {
 		p.Line("%s can never be matched: %s.", plain.Count(c.Tickets, "ticket"), c.Text)
 	}

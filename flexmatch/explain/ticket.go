@@ -96,9 +96,9 @@ type Cause struct {
 
 // Reasons other than rules why two tickets cannot play together.
 const (
-	ReasonSizes    = "team sizes"             // they do not fit into the teams
-	ReasonBackfill = "one backfill a match"   // both are backfill tickets
-	ReasonNever    = "the other never can be" // the other ticket can never be matched
+	ReasonSizes    = "team sizes"           // they do not fit into the teams
+	ReasonBackfill = "one backfill a match" // both are backfill tickets
+	ReasonNever    = "the other can never be matched"
 )
 
 // Blocking counts the tickets that a rule, or a reason other than rules, keeps apart from

@@ -4,6 +4,7 @@ import { useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { count, many, seconds, shortID } from "../core/text";
 import { Chart } from "../ui/chart";
+import { Glyph } from "../ui/glyph";
 import { A, Empty, Facts, Head, Panel, Show } from "../ui/parts";
 import { Ranges, ranged, rangeText } from "../ui/range";
 import { every, Spark, type Series } from "../ui/spark";
@@ -203,6 +204,7 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
       )}
       {(v.never ?? []).map((n) => (
         <div class="alert b-fail" key={n.code + (n.name ?? "")}>
+          <Glyph tone="fail" />
           <span>{many(n.tickets, "ticket")} can never be matched: {n.text}</span>
         </div>
       ))}

@@ -141,7 +141,7 @@ function Body({ v }: { v: TicketView }) {
           <span>By itself: {c.text}</span>
         </div>
       ))}
-      <Ignored of={w?.undeclared} />
+      <Ignored of={w?.undeclared} whose="this ticket" />
       {w && !w.never?.length && <Near w={w} />}
       {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
