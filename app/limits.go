@@ -99,6 +99,9 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	}
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "muster_limited_total", Help: "Requests refused because of a limit (--limits), by its name."}, []string{"limit"})
+	for name := range DefaultLimits() {
+		refused.WithLabelValues(name) // so that increase sees the first
+	}
 	if metrics != nil {
 		metrics.MustRegister(refused)
 	}

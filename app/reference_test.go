@@ -68,8 +68,9 @@ What each server reports to Prometheus at ` + "`/metrics`" + `. [Monitoring](mon
 use it, [operations](operations.md#fleets-and-metrics) what to look at first.
 
 Generated from the running server; do not edit. Names that end in ` + "`_total`" + ` are counters: use them with
-` + "`rate()`" + `. With several regions, every metric also has the label ` + "`region`" + `. What the Go runtime and the
-operating system count (` + "`go_…`, `process_…`" + `) is there, too.
+` + "`rate()`" + ` or ` + "`increase()`" + `. Those that the alerts use exist, at 0, before what they count happens for the first
+time: Prometheus does not see the event with which a counter begins. With several regions, every metric also
+has the label ` + "`region`" + `. What the Go runtime and the operating system count (` + "`go_…`" + `, ` + "`process_…`" + `) is there, too.
 `
 
 // subjects are the sections of docs/metrics.md, by how the names of their metrics begin. The

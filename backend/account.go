@@ -102,7 +102,7 @@ func (h *accounts) checkLock(rq *request, account string) error {
 	now := time.Now()
 	wait := max(h.lockout.locked(account, failuresOfAccount, now), h.lockout.locked(addressKey(rq), failuresOfAddress, now))
 	if wait > 0 {
-		h.metrics.limit("lockout")
+		h.metrics.limit(limitLockout)
 		return limited("locked-out", wait)
 	}
 	return nil

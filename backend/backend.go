@@ -104,6 +104,13 @@ func (s *Settings) Reload(c Config, ids *identity.Service, l *lobby.Service) err
 // now returns the configuration as last read.
 func (s *Settings) now() *Config { return s.last.Load() }
 
+func (s *Settings) providerNames() (names []string) {
+	for _, p := range s.Providers {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // Sites returns the origins whose pages may use the API now.
 func (s *Settings) Sites() []string { return s.now().Origins }
 
@@ -111,7 +118,7 @@ func (s *Settings) Sites() []string { return s.now().Origins }
 func New(d Deps, s *Settings) *Backend {
 	log := cmp.Or(d.Logger, slog.New(slog.DiscardHandler)).With("component", "players")
 	c := &core{Deps: d, log: log, config: s, hub: newHub(s.Limits, d.Identity)}
-	c.metrics = newMetrics(d.Registerer, c.hub)
+	c.metrics = newMetrics(d.Registerer, c.hub, s.providerNames()...)
 	c.rates = s.Limits.meters(c.metrics)
 	if s.Open { // everyone connects from this machine
 		c.rates.address, c.rates.guest, c.rates.login = meter{}, meter{}, meter{}

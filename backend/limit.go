@@ -67,6 +67,19 @@ func newMeter(name string, n float64, period time.Duration, atOnce int) meter {
 	return meter{name, limit.NewBuckets[string](limit.Rate{PerSecond: n / period.Seconds(), Burst: atOnce})}
 }
 
+// The names of limits in metrics.
+const (
+	limitAddress = "address"
+	limitKey     = "key"
+	limitGuest   = "guest"
+	limitLogin   = "login"
+	limitTicket  = "ticket"
+	limitSession = "session"
+	limitWrite   = "write"
+	limitMessage = "message"
+	limitLockout = "lockout" // not of a meter: of failed logins
+)
+
 type meters struct {
 	address, key, guest, login, ticket, session, write, message meter
 
@@ -85,14 +98,14 @@ func (all *meters) take(m meter, key string) error {
 func (l *Limits) meters(counts *metrics) *meters {
 	return &meters{
 		metrics: counts,
-		address: newMeter("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
-		key:     newMeter("key", l.PerKey, time.Second, int(3*l.PerKey)),
-		guest:   newMeter("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
-		login:   newMeter("login", l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
-		ticket:  newMeter("ticket", l.TicketsPerMin, time.Minute, 3),
-		session: newMeter("session", l.SessionsPerMin, time.Minute, 5),
-		write:   newMeter("write", l.WritesPerSec, time.Second, int(10*l.WritesPerSec)),
-		message: newMeter("message", 10, time.Second, 20),
+		address: newMeter(limitAddress, l.PerAddress, time.Second, int(3*l.PerAddress)),
+		key:     newMeter(limitKey, l.PerKey, time.Second, int(3*l.PerKey)),
+		guest:   newMeter(limitGuest, l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
+		login:   newMeter(limitLogin, l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
+		ticket:  newMeter(limitTicket, l.TicketsPerMin, time.Minute, 3),
+		session: newMeter(limitSession, l.SessionsPerMin, time.Minute, 5),
+		write:   newMeter(limitWrite, l.WritesPerSec, time.Second, int(10*l.WritesPerSec)),
+		message: newMeter(limitMessage, 10, time.Second, 20),
 	}
 }
 

@@ -19,15 +19,16 @@ type metrics struct {
 	sockets  prometheus.Gauge
 }
 
-// newMetrics returns metrics that are registered with r unless r is nil.
-func newMetrics(r prometheus.Registerer, h *hub) *metrics {
+// newMetrics returns metrics that are registered with r unless r is nil. methods are the
+// providers with which players log in.
+func newMetrics(r prometheus.Registerer, h *hub, methods ...string) *metrics {
 	factory := promauto.With(r)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: "muster_player_" + name, Help: help}, labels)
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
 		func() float64 { return float64(h.waiting.Load()) })
-	return &metrics{
+	m := &metrics{
 		requests: counter("requests_total", "Requests of game clients.", "route", "status"),
 		took: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "muster_player_request_seconds", Help: "Time to answer game clients, long polls included.",
@@ -37,6 +38,13 @@ func newMetrics(r prometheus.Registerer, h *hub) *metrics {
 		logins:  counter("logins_total", "Logins.", "method", "result"),
 		sockets: factory.NewGauge(prometheus.GaugeOpts{Name: "muster_player_sockets", Help: "Open WebSockets of game clients."}),
 	}
+	for _, name := range []string{limitAddress, limitKey, limitGuest, limitLogin, limitTicket, limitSession, limitWrite, limitMessage, limitLockout} {
+		m.limits.WithLabelValues(name) // so that increase sees the first
+	}
+	for _, method := range append(methods, identity.Guest, "refresh", "merge") {
+		m.logins.WithLabelValues(method, loginOK)
+	}
+	return m
 }
 
 func (m *metrics) request(rt route, status int, took time.Duration) {
@@ -46,11 +54,13 @@ func (m *metrics) request(rt route, status int, took time.Duration) {
 
 func (m *metrics) limit(name string) { m.limits.WithLabelValues(name).Inc() }
 
+const loginOK = "ok" // the result of a login
+
 func (m *metrics) login(method string, err error) {
 	if refusal.Is(err, identity.ProviderDisabled) { // the name is chosen by the client
 		return
 	}
-	result := "ok"
+	result := loginOK
 	if r, _ := refusalOf(err); err != nil {
 		result = string(r.Code)
 	}

@@ -44,7 +44,7 @@ func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 			Help: "Time that one pass over a configuration's waiting tickets took.",
 		}, []string{"configuration_name"}),
 	}
-	r.MustRegister(m.counts, m.rules, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
+	r.MustRegister(configurationCounts{m.counts, st, t}, m.rules, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
 		"State of matchmaking configurations, under the published metric name (CurrentTickets).", []string{"metric", "configuration_name"}, nil)})
 	return m
 }
@@ -88,6 +88,33 @@ func (m *metrics) waited(configuration string, d time.Duration) {
 
 func (m *metrics) passed(configuration string, took time.Duration) {
 	m.passes.WithLabelValues(configuration).Observe(took.Seconds())
+}
+
+// events are the published names of the counters that each configuration has.
+var events = []string{
+	"TicketsStarted", "TicketsTimedOut", "TicketsFailed", "MatchesCreated", "MatchesAccepted", "MatchesRejected",
+	"MatchAcceptancesTimedOut", "MatchesPlaced", "PlayersStarted",
+}
+
+// configurationCounts collects the counters of configurations. Each configuration has all of
+// them from its creation: rate and increase of Prometheus do not see the event with which a
+// counter begins.
+type configurationCounts struct {
+	*prometheus.CounterVec
+	st *store.Store
+	t  *tables
+}
+
+// Collect implements prometheus.Collector.
+func (c configurationCounts) Collect(out chan<- prometheus.Metric) {
+	if view := c.st.View(); view != nil {
+		for conf := range c.t.configurations.All(view) {
+			for _, metric := range events {
+				c.WithLabelValues(metric, conf.Name)
+			}
+		}
+	}
+	c.CounterVec.Collect(out)
 }
 
 // current collects the number of active tickets of each configuration.

@@ -1,6 +1,10 @@
 package hosts
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type metrics struct {
 	connected prometheus.Gauge
@@ -26,6 +30,9 @@ func newMetrics(r prometheus.Registerer, unsupported func() int) *metrics {
 			Name: "muster_hosts_shells", Help: "Remote shells that are open.",
 		}),
 	}
+	for _, reason := range exitReasons {
+		m.exits.WithLabelValues(reason)
+	}
 	if r != nil {
 		r.MustRegister(m.connected, m.exits, m.logBytes, m.shells, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "muster_hosts_unsupported", Help: "Hosts that are connected and whose agent is of a release that is not supported with this server's.",
@@ -34,14 +41,21 @@ func newMetrics(r prometheus.Registerer, unsupported func() int) *metrics {
 	return m
 }
 
-// exit counts the end of a process. Reasons are event codes; any other is counted as
-// "other", so that hosts cannot create metric series.
+// exitReasons are the reasons by which ends of processes are counted: event codes, "" for an end
+// that nobody asked for, and otherReason for all others, so that hosts cannot create metric
+// series.
+var exitReasons = []string{
+	"", "SERVER_PROCESS_INVALID_PATH", "SERVER_PROCESS_CRASHED", "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
+	"SERVER_PROCESS_FORCE_TERMINATED", "SERVER_PROCESS_TERMINATED_UNHEALTHY", "SERVER_PROCESS_PROCESS_EXIT_TIMEOUT",
+	otherReason,
+}
+
+const otherReason = "other"
+
+// exit counts the end of a process.
 func (m *metrics) exit(reason string) {
-	switch reason {
-	case "", "SERVER_PROCESS_INVALID_PATH", "SERVER_PROCESS_CRASHED", "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
-		"SERVER_PROCESS_FORCE_TERMINATED", "SERVER_PROCESS_TERMINATED_UNHEALTHY", "SERVER_PROCESS_PROCESS_EXIT_TIMEOUT":
-	default:
-		reason = "other"
+	if !slices.Contains(exitReasons, reason) {
+		reason = otherReason
 	}
 	m.exits.WithLabelValues(reason).Inc()
 }

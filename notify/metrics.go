@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
@@ -32,16 +31,34 @@ func resultOf(err error) string {
 
 // newMetrics returns metrics that are registered with r unless r is nil.
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
-	if r != nil {
-		r.MustRegister(lags{s})
-	}
 	counter := func(name, help string) *prometheus.CounterVec {
-		return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: "muster_notify_" + name, Help: help}, []string{"sink", "result"})
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_notify_" + name, Help: help}, []string{"sink", "result"})
 	}
-	return &metrics{
+	m := &metrics{
 		deliveries: counter("deliveries_total", "Attempts to deliver a notice to a sink, by result; dead counts notices given up."),
 		handshakes: counter("handshakes_total", "Messages about their subscription to endpoints of kind sns, by result."),
 	}
+	if r != nil {
+		r.MustRegister(lags{s}, attempts{m.deliveries, s}, m.handshakes)
+	}
+	return m
+}
+
+// attempts collects the counters of deliveries. Each sink has all of them from the beginning:
+// rate and increase of Prometheus do not see the event with which a counter begins.
+type attempts struct {
+	*prometheus.CounterVec
+	s *Service
+}
+
+// Collect implements prometheus.Collector.
+func (a attempts) Collect(out chan<- prometheus.Metric) {
+	for _, k := range a.s.current() {
+		for _, result := range []string{resultDelivered, resultFailed, resultRefused, resultDead} {
+			a.WithLabelValues(k.cfg.Name, result)
+		}
+	}
+	a.CounterVec.Collect(out)
 }
 
 // lags collects how far behind the sinks are, measured at each collection.

@@ -155,6 +155,7 @@ muster_notify_dead_letters{sink="a"} 1
 # TYPE muster_notify_deliveries_total counter
 muster_notify_deliveries_total{result="dead",sink="a"} 1
 muster_notify_deliveries_total{result="delivered",sink="a"} 2
+muster_notify_deliveries_total{result="failed",sink="a"} 0
 muster_notify_deliveries_total{result="refused",sink="a"} 3
 # HELP muster_notify_lag_seconds Age of the oldest notice that a sink has not been told; 0 when there is none.
 # TYPE muster_notify_lag_seconds gauge

@@ -116,8 +116,10 @@ muster_queue_events_total{metric="LowestPricePlacement",queue_name="q"} 3
 muster_queue_events_total{metric="Placement custom-a",queue_name="q"} 2
 muster_queue_events_total{metric="Placement custom-b",queue_name="q"} 1
 muster_queue_events_total{metric="PlacementsCanceled",queue_name="q"} 1
+muster_queue_events_total{metric="PlacementsFailed",queue_name="q"} 0
 muster_queue_events_total{metric="PlacementsStarted",queue_name="q"} 6
 muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
+muster_queue_events_total{metric="PlacementsTimedOut",queue_name="q"} 0
 `
 		if err := testutil.GatherAndCompare(c.registry, strings.NewReader(want), "muster_queue", "muster_queue_events_total"); err != nil {
 			t.Error(err)

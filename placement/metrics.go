@@ -1,9 +1,12 @@
 package placement
 
 import (
+	"iter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/store"
 )
 
 // metrics uses the metric names that the API publishes for queues.
@@ -25,7 +28,7 @@ func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 		}, []string{"queue_name"}),
 	}
 	if r != nil {
-		r.MustRegister(m.counts, m.wait, depths{s, prometheus.NewDesc("muster_queue",
+		r.MustRegister(queueCounts{m.counts, s}, m.wait, depths{s, prometheus.NewDesc("muster_queue",
 			"State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).",
 			[]string{"metric", "queue_name"}, nil)})
 	}
@@ -44,7 +47,7 @@ func (m *metrics) ended(p *Placement) {
 		return
 	}
 	m.wait.WithLabelValues(p.Queue).Observe(p.Ended.Sub(p.Started).Seconds())
-	m.count("Placement "+p.Location, p.Queue)
+	m.count(placementAt(p.Location), p.Queue)
 	if len(p.Rounds) > 0 {
 		m.placed(p.Rounds[len(p.Rounds)-1], p.Queue)
 	}
@@ -53,18 +56,77 @@ func (m *metrics) ended(p *Placement) {
 // placed counts the quality of the place that a round chose.
 func (m *metrics) placed(r Round, queue string) {
 	if r.LowestLatency {
-		m.count("LowestLatencyPlacement", queue)
+		m.count(metricLowestLatency, queue)
 	}
 	if r.LowestPrice {
-		m.count("LowestPricePlacement", queue)
+		m.count(metricLowestPrice, queue)
 	}
 	switch r.firstChoice() {
 	case Chosen, "":
 	case NoFreeProcess:
-		m.count("FirstChoiceOutOfCapacity", queue)
+		m.count(metricOutOfCapacity, queue)
 	default:
-		m.count("FirstChoiceNotViable", queue)
+		m.count(metricNotViable, queue)
 	}
+}
+
+// Published names of counters.
+const (
+	metricStarted       = "PlacementsStarted"
+	metricLowestLatency = "LowestLatencyPlacement"
+	metricLowestPrice   = "LowestPricePlacement"
+	metricOutOfCapacity = "FirstChoiceOutOfCapacity"
+	metricNotViable     = "FirstChoiceNotViable"
+)
+
+// placementAt returns the published name of the counter of a location.
+func placementAt(location string) string { return "Placement " + location }
+
+// counted yields the names of the counters that a queue has, other than those of locations
+// at remotes.
+func (s *Service) counted(r store.Reader, q *Queue) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range []string{metricStarted, metricLowestLatency, metricLowestPrice, metricOutOfCapacity, metricNotViable} {
+			if !yield(name) {
+				return
+			}
+		}
+		for _, end := range ends {
+			if !yield(end.metric) {
+				return
+			}
+		}
+		for _, destination := range q.Destinations {
+			f, _ := s.resolve(r, destination)
+			if f == nil {
+				continue
+			}
+			for _, l := range f.Locations {
+				if q.allows(l.Location) && !yield(placementAt(l.Location)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// queueCounts collects the counters of queues. Each queue has all of them from its creation:
+// rate and increase of Prometheus do not see the event with which a counter begins.
+type queueCounts struct {
+	*prometheus.CounterVec
+	s *Service
+}
+
+// Collect implements prometheus.Collector.
+func (c queueCounts) Collect(out chan<- prometheus.Metric) {
+	if view := c.s.st.View(); view != nil {
+		for q := range c.s.t.queues.All(view) {
+			for metric := range c.s.counted(view, q) {
+				c.WithLabelValues(metric, q.Name)
+			}
+		}
+	}
+	c.CounterVec.Collect(out)
 }
 
 // depths collects the number of pending placements and their average wait for each queue.

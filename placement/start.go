@@ -72,7 +72,7 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	s.t.requests.Put(tx, &r)
 	s.put(tx, p)
 	s.events.Append(tx, event.Event{Code: event.PlacementStarted, Resource: p.ID, Message: "in queue " + q.Name})
-	tx.OnCommit(func() { s.metrics.count("PlacementsStarted", q.Name) })
+	tx.OnCommit(func() { s.metrics.count(metricStarted, q.Name) })
 	s.traceBegin(tx, p.ID, a.Input.Within)
 	return p, nil
 }

@@ -30,10 +30,27 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		heartbeats: counter("heartbeats_total", "Health reports of game server processes.", "healthy"),
 		refusals:   counter("refused_connections_total", "Connections that were not granted, by HTTP status.", "status"),
 	}
+	m.begin()
 	if r != nil {
 		r.MustRegister(m.connections, m.messages, m.pushes, m.heartbeats, m.refusals)
 	}
 	return m
+}
+
+// begin creates the counters of what is expected of game servers, and of ill health: rate and
+// increase of Prometheus do not see the event with which a counter begins.
+func (m *metrics) begin() {
+	ok := strconv.Itoa(protocol.StatusOK)
+	m.messages.WithLabelValues(string(protocol.HeartbeatServerProcess), ok)
+	for action := range handlers() {
+		m.messages.WithLabelValues(string(action), ok)
+	}
+	for _, push := range []protocol.Action{protocol.CreateGameSession, protocol.UpdateGameSession, protocol.TerminateProcess, protocol.RefreshConnection} {
+		m.pushes.WithLabelValues(string(push))
+	}
+	for _, healthy := range []bool{true, false} {
+		m.heartbeats.WithLabelValues(strconv.FormatBool(healthy))
+	}
 }
 
 // message counts a request; status 0 stands for a frame that could not be answered.

@@ -296,17 +296,31 @@ func TestMetrics(t *testing.T) {
 muster_game_server_connections 1
 # HELP muster_game_server_heartbeats_total Health reports of game server processes.
 # TYPE muster_game_server_heartbeats_total counter
+muster_game_server_heartbeats_total{healthy="false"} 0
 muster_game_server_heartbeats_total{healthy="true"} 1
 # HELP muster_game_server_messages_total Requests of game server processes, by the status they were answered with.
 # TYPE muster_game_server_messages_total counter
+muster_game_server_messages_total{action="AcceptPlayerSession",status="200"} 0
 muster_game_server_messages_total{action="ActivateGameSession",status="200"} 1
 muster_game_server_messages_total{action="ActivateServerProcess",status="200"} 1
+muster_game_server_messages_total{action="DescribePlayerSessions",status="200"} 0
+muster_game_server_messages_total{action="FinishGameSession",status="200"} 0
+muster_game_server_messages_total{action="GetComputeCertificate",status="200"} 0
+muster_game_server_messages_total{action="GetFleetRoleCredentials",status="200"} 0
 muster_game_server_messages_total{action="HeartbeatServerProcess",status="200"} 1
+muster_game_server_messages_total{action="RemovePlayerSession",status="200"} 0
+muster_game_server_messages_total{action="StartMatchBackfill",status="200"} 0
+muster_game_server_messages_total{action="StopMatchBackfill",status="200"} 0
+muster_game_server_messages_total{action="TerminateServerProcess",status="200"} 0
+muster_game_server_messages_total{action="UpdatePlayerSessionCreationPolicy",status="200"} 0
 muster_game_server_messages_total{action="other",status="0"} 1
 muster_game_server_messages_total{action="other",status="400"} 1
 # HELP muster_game_server_pushes_total Messages written to game server processes that no request asked for.
 # TYPE muster_game_server_pushes_total counter
 muster_game_server_pushes_total{action="CreateGameSession"} 1
+muster_game_server_pushes_total{action="RefreshConnection"} 0
+muster_game_server_pushes_total{action="TerminateProcess"} 0
+muster_game_server_pushes_total{action="UpdateGameSession"} 0
 # HELP muster_game_server_refused_connections_total Connections that were not granted, by HTTP status.
 # TYPE muster_game_server_refused_connections_total counter
 muster_game_server_refused_connections_total{status="403"} 1

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -66,13 +67,20 @@ func TestServeHTTP_LogAndMetrics(t *testing.T) {
 	if stack, _ := m["stack"].(string); !strings.Contains(stack, "server_test.go") {
 		t.Errorf("stack %q", stack)
 	}
-	const counts = `
+	counts := `
 # HELP muster_api_requests_total Requests to the API by operation, wire protocol and error code (OK when there is none).
 # TYPE muster_api_requests_total counter
 muster_api_requests_total{code="InternalServiceException",operation="DescribeAlias",protocol="json"} 2
 muster_api_requests_total{code="OK",operation="DescribeAlias",protocol="json"} 1
 muster_api_requests_total{code="UnknownOperationException",operation="unknown",protocol="cbor"} 1
 `
+	for _, op := range gamelift.API().Operations { // the others did not fail yet
+		for _, protocol := range []string{"json", "cbor"} {
+			if op.Name != "DescribeAlias" || protocol != "json" {
+				counts += fmt.Sprintf("muster_api_requests_total{code=\"InternalServiceException\",operation=%q,protocol=%q} 0\n", op.Name, protocol)
+			}
+		}
+	}
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(counts), "muster_api_requests_total"); err != nil {
 		t.Error(err)
 	}

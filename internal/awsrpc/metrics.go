@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/shape"
 )
 
 // metrics counts requests; a nil *metrics counts nothing.
@@ -12,8 +15,10 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// newMetrics registers the metrics; a nil Registerer means no metrics.
-func newMetrics(reg prometheus.Registerer) *metrics {
+// newMetrics registers the metrics; a nil Registerer means no metrics. The counters of
+// operations that fail for no fault of the caller exist from the beginning: rate and increase
+// of Prometheus do not see the event with which a counter begins.
+func newMetrics(reg prometheus.Registerer, api *shape.API, codecs ...codec) *metrics {
 	if reg == nil {
 		return nil
 	}
@@ -27,6 +32,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Time from a request's arrival to its answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 		}, []string{"operation"}),
+	}
+	for i := range api.Operations {
+		for _, c := range codecs {
+			m.requests.WithLabelValues(api.Operations[i].Name, c.name(), string(fault.InternalService))
+		}
 	}
 	reg.MustRegister(m.requests, m.duration)
 	return m

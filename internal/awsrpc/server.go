@@ -85,7 +85,7 @@ func New(o Options) (*Server, error) {
 		operations: make(map[string]*operation, len(o.API.Operations)),
 		cborPath:   "/service/" + o.API.Service + "/operation/",
 		cbor:       cborCodec,
-		metrics:    newMetrics(o.Registerer),
+		metrics:    newMetrics(o.Registerer, &o.API, jsonCodec{}, cborCodec),
 	}
 	if err := s.compile(); err != nil {
 		return nil, fmt.Errorf("awsrpc: %w", err)

@@ -37,6 +37,9 @@ func newMetrics(r prometheus.Registerer, s *Store) *metrics {
 	}
 	m.lostOnes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "muster_store_lost_commits_total", Help: "Commands that the database had confirmed and did not have any more."})
+	for _, yields := range []bool{true, false} {
+		m.refused.WithLabelValues(strconv.FormatBool(yields)) // so that increase sees the first
+	}
 	m.registered = append(sizes(s), m.commits, m.duration, m.commands, m.refused, m.lostOnes)
 	r.MustRegister(m.registered...)
 	return m

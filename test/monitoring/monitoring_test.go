@@ -29,10 +29,7 @@ var rare = map[string]string{
 	"muster_cell_owner":                 "app/member.go",            // of servers on one PostgreSQL
 	"muster_events_archive_lag_seconds": "event/archive/metrics.go", // of servers with an archive
 	"muster_events_archive_lost_total":  "event/archive/metrics.go",
-	"muster_limited_total":              "app/limits.go",
 	"muster_region_copy_age_seconds":    "app/deployment.go", // of deployments with several regions
-	"muster_player_limited_total":       "backend/metrics.go",
-	"muster_store_refused_total":        "internal/store/metrics.go",
 }
 
 // query is one query of a dashboard or a rule.
