@@ -2,10 +2,13 @@ package setup
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
@@ -44,13 +47,25 @@ type Change struct {
 	From, To string
 }
 
+// Resource is one resource of a set-up.
+type Resource struct {
+	Kind Kind
+	Name string
+}
+
 // Action is what is done with one resource.
 type Action struct {
-	Op      Op
-	Kind    Kind
-	Name    string
-	Changes []Change
+	Op         Op
+	Kind       Kind
+	Name       string
+	Changes    []Change
+	Impossible string     `json:",omitempty"` // why it cannot be done, and the remedy; "" if it can
+	Unknown    string     `json:",omitempty"` // what cannot be compared, and is left as it is
+	Needs      []Resource `json:"-"`          // whose actions have to succeed before it
 }
+
+// Resource returns what the action is done with.
+func (a Action) Resource() Resource { return Resource{a.Kind, a.Name} }
 
 // Plan is what makes one set-up another, in the order in which it is done.
 type Plan []Action
@@ -58,6 +73,22 @@ type Plan []Action
 // Changes reports whether the plan changes anything.
 func (p Plan) Changes() bool {
 	return slices.ContainsFunc(p, func(a Action) bool { return a.Op != Leave })
+}
+
+// Doable reports whether the plan has a change that can be made.
+func (p Plan) Doable() bool {
+	return slices.ContainsFunc(p, func(a Action) bool { return a.Op != Leave && a.Impossible == "" })
+}
+
+// Err returns the changes of the plan that cannot be made, nil if all can.
+func (p Plan) Err() error {
+	var all []error
+	for _, a := range p {
+		if a.Impossible != "" {
+			all = append(all, fmt.Errorf("%s %s %s: %s", a.Op, a.Kind, a.Name, a.Impossible))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // fixed are the members that cannot be changed: another value needs another resource.
@@ -72,9 +103,9 @@ var fixed = map[Kind][]string{
 }
 
 // Compare returns what makes have, the set-up of a server, what want describes. Resources that
-// only the server has are deleted if remove says so, and else left. Errors name what cannot be
-// done. Compare changes neither of them.
-func Compare(want, have *Setup, remove bool) (Plan, error) {
+// only the server has are deleted if remove says so, and else left. Compare changes neither of
+// them.
+func Compare(want, have *Setup, remove bool) Plan {
 	have = have.matching(want)
 	c := &comparison{want: want, have: have}
 	compare(c, LocationKind, want.Locations, have.Locations)
@@ -86,13 +117,12 @@ func Compare(want, have *Setup, remove bool) (Plan, error) {
 	compare(c, QueueKind, want.GameSessionQueues, have.GameSessionQueues)
 	compare(c, RuleSetKind, want.MatchmakingRuleSets, have.MatchmakingRuleSets)
 	compare(c, MatchmakingKind, want.MatchmakingConfigurations, have.MatchmakingConfigurations)
-	for _, a := range c.plan {
-		if a.Kind == FleetKind && a.Op != Update && have.Fleets[ReturningName(a.Name)] != nil {
-			c.fail(fmt.Errorf("fleet %s: a rollback to %s has stopped: finish it with 'muster deploy --rollback --fleet %s' first", a.Name, ReturningName(a.Name), a.Name))
+	for i := range c.plan {
+		a := &c.plan[i]
+		if a.Kind == FleetKind && (a.Op == Create || a.Op == Replace) && have.Fleets[ReturningName(a.Name)] != nil {
+			a.Impossible = fmt.Sprintf("a rollback to %s has stopped: finish it with 'muster deploy --rollback --fleet %s' first", ReturningName(a.Name), a.Name)
 		}
-	}
-	if c.err != nil {
-		return nil, c.err
+		a.Needs = want.needs(*a)
 	}
 	plan := Plan(c.plan)
 	slices.Reverse(c.rest)
@@ -100,18 +130,17 @@ func Compare(want, have *Setup, remove bool) (Plan, error) {
 		kept := a.Kind == FleetKind && Former(a.Name) // 'muster deploy' deletes them
 		base, standIn := strings.CutSuffix(a.Name, Replacing)
 		if standIn = standIn && a.Kind == RuleSetKind && want.MatchmakingRuleSets[base] != nil; standIn || remove && !kept {
-			a.Op = Delete
+			a.Op, a.Needs = Delete, have.users(a.Resource())
 		}
 		plan = append(plan, a)
 	}
-	return plan, nil
+	return plan
 }
 
 type comparison struct {
 	want, have *Setup
 	plan, rest []Action
 	replaced   map[string]bool // builds
-	err        error
 }
 
 // compare adds the actions for the resources of one kind.
@@ -119,17 +148,21 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		w, h := want[name], have[name]
 		if h == nil && kind == FleetKind && have[NextName(name)] != nil {
-			c.plan = append(c.plan, Action{Replace, kind, name, []Change{{Member: "Name", From: NextName(name), To: name}}})
+			c.plan = append(c.plan, Action{Op: Replace, Kind: kind, Name: name, Changes: []Change{{Member: "Name", From: NextName(name), To: name}}})
 			continue
 		}
 		if h == nil {
-			if err := creatable(any(w), name); err != nil {
-				c.fail(err)
-			}
-			c.plan = append(c.plan, Action{Create, kind, name, Differences(kind, w, new(T))})
+			c.plan = append(c.plan, c.create(Action{Op: Create, Kind: kind, Name: name, Changes: Differences(kind, w, new(T))}))
 			continue
 		}
-		a := Action{Update, kind, name, Differences(kind, w, h)}
+		a := Action{Op: Update, Kind: kind, Name: name, Changes: Differences(kind, w, h)}
+		lost := ""
+		if kind == FleetKind {
+			lost = c.have.lost[name]
+		}
+		if lost != "" {
+			a.Changes = slices.DeleteFunc(a.Changes, func(change Change) bool { return change.Member == "Build" })
+		}
 		for _, change := range a.Changes {
 			if Fixed(kind, change.Member) {
 				a.Op = Replace
@@ -139,11 +172,16 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 			a.Op = Replace
 			a.Changes = append(a.Changes, Change{Member: "Build", From: f.Build, To: f.Build + " (its new files)"})
 		}
-		if len(a.Changes) == 0 {
-			continue
+		if lost != "" && a.Op != Replace {
+			a.Unknown = fmt.Sprintf("its build %s has been deleted, so whether that was build %s of the file is not known; the fleet keeps running it. 'muster deploy --fleet %s' gives its place to a fleet of the file's build", lost, any(w).(*Fleet).Build, quoted(name))
 		}
-		if a.Op == Replace {
-			c.replace(a, any(h))
+		switch {
+		case len(a.Changes) == 0 && a.Unknown == "":
+			continue
+		case len(a.Changes) == 0:
+			a.Op = Leave
+		case a.Op == Replace:
+			a.Impossible = c.replace(a, any(h))
 		}
 		c.plan = append(c.plan, a)
 	}
@@ -154,41 +192,61 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 	}
 }
 
-// replace notes a replacement, or that it is impossible.
-func (c *comparison) replace(a Action, have any) {
+// create returns the action that creates a resource, or says why that is impossible. A build
+// that is needed by nothing but fleets whose build is not known is not missed.
+func (c *comparison) create(a Action) Action {
+	if a.Kind != BuildKind || sourced(c.want.Builds[a.Name]) {
+		return a
+	}
+	users := c.want.users(a.Resource())
+	if len(users) > 0 && !slices.ContainsFunc(users, func(r Resource) bool { return c.have.lost[r.Name] == "" }) {
+		a.Op, a.Changes = Leave, nil
+		a.Unknown = "the server does not have it, and the file names neither its Folder nor its Archive; the fleets that may run it go on. A new fleet needs one of the two"
+		return a
+	}
+	a.Impossible = "the server does not have it, and the file names neither its Folder nor its Archive: add one of them"
+	return a
+}
+
+// sourced reports whether a file names what a build is made from.
+func sourced(b *Build) bool { return b.Folder != "" || b.Archive != "" }
+
+// replace notes a replacement. It returns why that is impossible, or "".
+func (c *comparison) replace(a Action, have any) string {
+	var fixed []string
+	for _, change := range a.Changes {
+		if Fixed(a.Kind, change.Member) {
+			fixed = append(fixed, change.Member)
+		}
+	}
+	members := strings.Join(fixed, " and ")
 	switch a.Kind {
 	case BuildKind:
 		if c.replaced == nil {
 			c.replaced = map[string]bool{}
 		}
 		c.replaced[a.Name] = true
+		if !sourced(c.want.Builds[a.Name]) {
+			return members + " cannot be changed, and for a new build the file names neither its Folder nor its Archive: add one of them, or leave the member out"
+		}
 	case FleetKind:
 		if have.(*Fleet).ComputeType == types.ComputeTypeAnywhere {
-			c.fail(fmt.Errorf("fleet %s: %s cannot be changed: its computes are registered with this very fleet. Give the new one another name", a.Name, a.Changes[0].Member))
+			return members + " cannot be changed: its computes are registered with this very fleet. Give the new one another name"
 		}
 	case ContainerGroupKind, ContainerFleetKind:
-		for _, change := range a.Changes {
-			if Fixed(a.Kind, change.Member) {
-				c.fail(fmt.Errorf("%s %s: %s cannot be changed. Give the new one another name, and let aliases and queues lead to it", a.Kind, a.Name, change.Member))
-			}
-		}
+		return members + " cannot be changed. Give the new one another name, and let aliases and queues lead to it"
 	}
+	return ""
 }
 
-func (c *comparison) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	} else {
-		c.err = fmt.Errorf("%w\n%w", c.err, err)
+// quoted returns a name as a shell takes it.
+func quoted(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	}) {
+		return strconv.Quote(name)
 	}
-}
-
-// creatable reports what is missing for creating a resource.
-func creatable(w any, name string) error {
-	if b, ok := w.(*Build); ok && b.Folder == "" && b.Archive == "" {
-		return fmt.Errorf("build %s: the server does not have it, and the file names neither its Folder nor its Archive", name)
-	}
-	return nil
+	return name
 }
 
 // Key returns the key of a build in the set-up of a server.

@@ -18,7 +18,8 @@ type Setup struct {
 	MatchmakingRuleSets       map[string]*RuleSet
 	MatchmakingConfigurations map[string]*Matchmaking
 
-	newest []string // keys of Builds as AddBuild got them
+	newest []string          // keys of Builds as AddBuild got them
+	lost   map[string]string // of fleets whose build has been deleted, its id
 }
 
 // AddBuild adds a build of a server. The caller must add the newest first.
@@ -29,6 +30,18 @@ func (s *Setup) AddBuild(key string, b *Build) {
 	s.Builds[key] = b
 	s.newest = append(s.newest, key)
 }
+
+// LoseBuild notes that the build of a fleet of a server has been deleted, so that it is not known
+// which one it was.
+func (s *Setup) LoseBuild(fleet, buildID string) {
+	if s.lost == nil {
+		s.lost = map[string]string{}
+	}
+	s.lost[fleet] = buildID
+}
+
+// ReplaceLost makes a fleet whose build has been deleted count as one of another build.
+func (s *Setup) ReplaceLost(fleet string) { delete(s.lost, fleet) }
 
 // Tags are the tags of a resource.
 type Tags map[string]string

@@ -45,8 +45,8 @@ func TestParse_Guide(t *testing.T) {
 		t.Errorf("%s\n%s", diff, text)
 	}
 	s.Builds["arena"].Name = "arena" // as a server shows it
-	if plan, err := Compare(s, s, true); err != nil || len(plan) > 0 {
-		t.Errorf("a set-up differs from itself: %+v, %v", plan, err)
+	if plan := Compare(s, s, true); len(plan) > 0 {
+		t.Errorf("a set-up differs from itself: %+v", plan)
 	}
 }
 
@@ -84,8 +84,8 @@ func TestCompare(t *testing.T) {
 		for key, b := range s.Builds { // as a server shows them
 			b.Name = key
 		}
-		plan, err := Compare(parse(t, strings.Replace(have, test.from, test.to, 1)), s, false)
-		if err != nil {
+		plan := Compare(parse(t, strings.Replace(have, test.from, test.to, 1)), s, false)
+		if err := plan.Err(); err != nil {
 			t.Fatal(err)
 		}
 		var said []string
@@ -110,9 +110,9 @@ func TestCompare_Resumes(t *testing.T) {
 	have.Fleets[NextName("arena")] = have.Fleets["arena"]
 	have.Fleets[PreviousName("arena")] = have.Fleets["arena"]
 	delete(have.Fleets, "arena")
-	plan, err := Compare(want, have, true)
-	if err != nil || len(plan) != 3 || plan[0].Op != Replace || plan[1].Op != Leave || plan[2].Op != Leave {
-		t.Errorf("the plan is %+v, %v", plan, err)
+	plan := Compare(want, have, true)
+	if err := plan.Err(); err != nil || len(plan) != 3 || plan[0].Op != Replace || plan[1].Op != Leave || plan[2].Op != Leave {
+		t.Errorf("the plan is %+v, %v", plan, plan.Err())
 	}
 }
 
@@ -135,7 +135,7 @@ func TestCompare_RollbackStopped(t *testing.T) {
 		for _, name := range test.fleets {
 			have.Fleets[name] = fleet
 		}
-		_, err := Compare(parse(t, strings.Replace(guide(t), "Version: 1", test.version, 1)), have, false)
+		err := Compare(parse(t, strings.Replace(guide(t), "Version: 1", test.version, 1)), have, false).Err()
 		if refused := err != nil && strings.Contains(err.Error(), "muster deploy --rollback --fleet arena"); refused != test.refused || err != nil && !refused {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -188,10 +188,127 @@ func FuzzParse(f *testing.F) {
 		if _, err := s.Text(); err != nil {
 			t.Error(err)
 		}
-		if _, err := Compare(s, &Setup{}, true); err == nil {
-			if _, err := Compare(&Setup{}, s, true); err != nil {
-				t.Error(err)
+		for _, a := range Compare(s, &Setup{}, true) {
+			if a.Op != Create {
+				t.Errorf("for an empty server the plan has %+v", a)
+			}
+		}
+		for _, a := range Compare(&Setup{}, s, true) {
+			if a.Op != Delete && !Former(a.Name) {
+				t.Errorf("for an empty file the plan has %+v", a)
 			}
 		}
 	})
+}
+
+// A fleet whose build has been deleted is not replaced for that alone. What is not known is said.
+func TestCompare_BuildDeleted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		from, to string // changes of the file
+		change   func(have *Setup)
+		want     string
+	}{
+		"the file's build is there":            {want: "leave fleet arena?"},
+		"so is it, with another change":        {from: "Description: the arena", to: "Description: other", want: "update fleet arena?"},
+		"the file's build is uploaded":         {change: func(have *Setup) { have.Builds = nil }, want: "create build arena; leave fleet arena?"},
+		"the file does not say where it is":    {from: "    Folder: dist\n", change: func(have *Setup) { have.Builds = nil }, want: "leave build arena?; leave fleet arena?"},
+		"the file has new files for the build": {change: func(have *Setup) { have.Builds["arena"].Content = "other" }, want: "replace build arena; replace fleet arena"},
+		"another fleet runs on other machines": {from: "c5.large", to: "c5.xlarge", want: "replace fleet arena"},
+		"a deployment was asked for":           {change: func(have *Setup) { have.ReplaceLost("arena") }, want: "replace fleet arena"},
+	} {
+		text := strings.Replace(guide(t), "    EC2InstanceType:", "    Description: the arena\n    EC2InstanceType:", 1)
+		have, want := parse(t, text), parse(t, strings.Replace(text, test.from, test.to, 1))
+		want.Builds["arena"].Content = "digest"
+		have.Builds["arena"].Name, have.Builds["arena"].Content = "arena", "digest"
+		have.Fleets["arena"].Build = ""
+		have.LoseBuild("arena", "build-1")
+		if test.change != nil {
+			test.change(have)
+		}
+		plan := Compare(want, have, false)
+		var said []string
+		for _, a := range plan {
+			line := string(a.Op) + " " + string(a.Kind) + " " + a.Name
+			if a.Unknown != "" {
+				line += "?"
+			}
+			said = append(said, line)
+		}
+		if got := strings.Join(said, "; "); got != test.want || plan.Err() != nil {
+			t.Errorf("%s: the plan is %s (%v), want %s", name, got, plan.Err(), test.want)
+		}
+	}
+}
+
+// What cannot be done is in the plan, with a remedy, beside what can.
+func TestCompare_Impossible(t *testing.T) {
+	t.Parallel()
+	file := func(certificate, timeout, folder string) *Setup {
+		return parse(t, `
+Locations: {custom-lab: {}}
+Builds: {game: {OperatingSystem: AMAZON_LINUX_2023`+folder+`}}
+Fleets: {lab: {ComputeType: ANYWHERE, CertificateConfiguration: {CertificateType: `+certificate+`}, Locations: {custom-lab: {}}}}
+Aliases: {live: {Fleet: lab}}
+GameSessionQueues: {main: {TimeoutInSeconds: `+timeout+`, Destinations: [{Alias: live}]}}
+`)
+	}
+	have := file("DISABLED", "60", "")
+	have.Builds = nil
+	plan := Compare(file("GENERATED", "90", ""), have, false)
+	var can, cannot []string
+	for _, a := range plan {
+		if a.Impossible == "" {
+			can = append(can, a.Name)
+		} else {
+			cannot = append(cannot, a.Name+": "+a.Impossible)
+		}
+	}
+	if len(can) != 1 || can[0] != "main" || len(cannot) != 2 || !strings.Contains(cannot[0], "game: ") || !strings.Contains(cannot[0], "add one of them") ||
+		!strings.Contains(cannot[1], "lab: CertificateConfiguration.CertificateType cannot be changed") || !strings.Contains(cannot[1], "Give the new one another name") {
+		t.Errorf("can %q, cannot %q", can, cannot)
+	}
+	if err := plan.Err(); err == nil || strings.Count(err.Error(), "\n") != 1 || !plan.Doable() {
+		t.Errorf("the error is %v, doable %v", err, plan.Doable())
+	}
+	if plan := Compare(file("DISABLED", "60", ", Folder: dist"), have, false); plan.Err() != nil || len(plan) != 1 {
+		t.Errorf("with a folder the plan is %+v", plan)
+	}
+}
+
+// An action needs what it leads to from then on; what is deleted must have lost its users.
+func TestCompare_Needs(t *testing.T) {
+	t.Parallel()
+	const text = `
+Locations: {custom-lab: {}}
+Fleets: {lab: {ComputeType: ANYWHERE, Locations: {custom-lab: {}}}, other: {ComputeType: ANYWHERE, Locations: {custom-lab: {}}}}
+Aliases: {live: {Fleet: lab}}
+GameSessionQueues: {main: {TimeoutInSeconds: 60, Destinations: [{Alias: live}, {Fleet: other}]}}
+`
+	needs := func(plan Plan) map[string]string {
+		all := map[string]string{}
+		for _, a := range plan {
+			var names []string
+			for _, r := range a.Needs {
+				names = append(names, r.Name)
+			}
+			all[string(a.Op)+" "+a.Name] = strings.Join(names, " ")
+		}
+		return all
+	}
+	whole := parse(t, text)
+	for name, test := range map[string]struct{ got, want map[string]string }{
+		"created": {needs(Compare(whole, &Setup{}, false)), map[string]string{
+			"create custom-lab": "", "create lab": "custom-lab", "create other": "custom-lab", "create live": "lab", "create main": "live other",
+		}},
+		"another timeout": {needs(Compare(parse(t, strings.Replace(text, "60", "90", 1)), whole, false)), map[string]string{"update main": ""}},
+		"another fleet":   {needs(Compare(parse(t, strings.Replace(text, "{Fleet: lab}", "{Fleet: other}", 1)), whole, false)), map[string]string{"update live": "other"}},
+		"deleted": {needs(Compare(&Setup{}, whole, true)), map[string]string{
+			"delete main": "", "delete live": "main", "delete lab": "live", "delete other": "main", "delete custom-lab": "lab other",
+		}},
+	} {
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 }

@@ -18,18 +18,30 @@ const widest = 100
 // WritePlan writes what is to be done, member by member, and what is left.
 func WritePlan(out io.Writer, plan setup.Plan) {
 	counts := map[setup.Op]int{}
+	impossible, unknown := 0, 0
 	var left []string
 	for _, a := range plan {
-		counts[a.Op]++
-		if a.Op == setup.Leave {
+		mark := marks[a.Op]
+		switch {
+		case a.Impossible != "":
+			mark = "!"
+			impossible++
+		case a.Op == setup.Leave && a.Unknown == "":
 			left = append(left, string(a.Kind)+" "+a.Name)
 			continue
+		case a.Op == setup.Leave:
+			mark = "?"
+		default:
+			counts[a.Op]++
 		}
-		fmt.Fprintf(out, "%s %-8s %s %s\n", marks[a.Op], a.Op, a.Kind, a.Name)
+		fmt.Fprintf(out, "%s %-8s %s %s\n", mark, a.Op, a.Kind, a.Name)
 		for _, c := range a.Changes {
 			fmt.Fprintf(out, "             %s\n", changeLine(a.Op, c))
 		}
-		if note := replaceNote(a); note != "" {
+		if a.Unknown != "" {
+			unknown++
+		}
+		for _, note := range notes(a) {
 			fmt.Fprintf(out, "             (%s)\n", note)
 		}
 	}
@@ -39,11 +51,32 @@ func WritePlan(out io.Writer, plan setup.Plan) {
 			fmt.Fprintf(out, "  %s\n", l)
 		}
 	}
-	if !plan.Changes() {
+	switch {
+	case !plan.Changes() && unknown > 0:
+		fmt.Fprintln(out, "The server is as the file describes it, as far as that is known.")
+		return
+	case !plan.Changes():
 		fmt.Fprintln(out, "The server is as the file describes it.")
 		return
 	}
-	fmt.Fprintf(out, "Plan: %d to create, %d to update, %d to replace, %d to delete.\n", counts[setup.Create], counts[setup.Update], counts[setup.Replace], counts[setup.Delete])
+	fmt.Fprintf(out, "Plan: %d to create, %d to update, %d to replace, %d to delete", counts[setup.Create], counts[setup.Update], counts[setup.Replace], counts[setup.Delete])
+	if impossible > 0 {
+		fmt.Fprintf(out, "; %d cannot be done", impossible)
+	}
+	fmt.Fprintln(out, ".")
+}
+
+// notes returns what a plan says about an action beside its changes.
+func notes(a setup.Action) (all []string) {
+	if a.Impossible != "" {
+		all = append(all, "cannot be done: "+a.Impossible)
+	} else if note := replaceNote(a); note != "" {
+		all = append(all, note)
+	}
+	if a.Unknown != "" {
+		all = append(all, a.Unknown)
+	}
+	return all
 }
 
 // changeLine returns a change on one line.

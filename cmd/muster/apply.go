@@ -127,10 +127,7 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	}
 	want := state.Resolved(source.Setup)
-	plan, err := setup.Compare(want, state.Setup, c.Delete)
-	if err != nil {
-		return err
-	}
+	plan := setup.Compare(want, state.Setup, c.Delete)
 	arriving := &arrivingPlayers{streams: t, flags: &c.clientFlags, line: server.Working}
 	if c.Players && !c.Drift && source.Players != "" {
 		if err := arriving.check(source.Players); err != nil {
@@ -148,17 +145,17 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	case c.Drift:
 		return driftCode
-	case c.Plan:
-		return nil
+	case c.Plan, !plan.Doable() && arriving.found.New == 0:
+		return plan.Err()
 	case !c.Yes:
 		if err := confirmed(t, fmt.Sprintf("Do it at %s, region %s?", server.Endpoint, server.Region)); err != nil {
 			return err
 		}
 	}
-	if err := server.Apply(t.ctx, want, state, plan); err != nil {
+	if err = server.Apply(t.ctx, want, state, plan); t.ctx.Err() != nil {
 		return err
 	}
-	return arriving.takeOver()
+	return errors.Join(err, arriving.takeOver())
 }
 
 // arrivingPlayers are the players of a bundle that a server is to take over.

@@ -73,3 +73,33 @@ MatchmakingConfigurations:
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
+
+// A fleet that cannot be replaced is in the plan, which then fails, and holds up nothing else.
+func TestApply_Impossible(t *testing.T) {
+	server := node.InProcess(t, nil)
+	file := func(certificate, more string) string {
+		return write(t, "Locations: {custom-lab: {}"+more+"}\nFleets: {lab: {ComputeType: ANYWHERE, CertificateConfiguration: {CertificateType: "+certificate+"}, Locations: {custom-lab: {}}}}\n")
+	}
+	after := file("GENERATED", ", custom-new: {}")
+	for _, step := range []struct {
+		file, flag string
+		code       int
+		says       []string
+	}{
+		{file("DISABLED", ""), "--yes", 0, nil},
+		{after, "--plan", 1, []string{"! replace  fleet lab", "(cannot be done: CertificateConfiguration.CertificateType cannot be changed: ", "Plan: 1 to create, 0 to update, 0 to replace, 0 to delete; 1 cannot be done.", "Give the new one another name"}},
+		{after, "--drift", 3, []string{"+ create   location custom-new"}},
+		{after, "--yes", 1, []string{"location custom-new: created", "1 of 2 changes is not made"}},
+		{after, "--yes", 1, []string{"Plan: 0 to create, 0 to update, 0 to replace, 0 to delete; 1 cannot be done."}},
+	} {
+		code, out, errs := typed(t, t.Context(), "apply", "-f", step.file, "--endpoint", server.URL(), step.flag)
+		if code != step.code {
+			t.Errorf("apply %s: exit code %d, want %d", step.flag, code, step.code)
+		}
+		for _, text := range step.says {
+			if !strings.Contains(out+errs, text) {
+				t.Errorf("apply %s does not say %q:\n%s%s", step.flag, text, out, errs)
+			}
+		}
+	}
+}

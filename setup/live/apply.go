@@ -15,45 +15,6 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// Apply does what a plan says, in its order, on a server whose state it was made for. It stops
-// at the first error. What it has done then stays, and a new plan contains the rest.
-func (s *Server) Apply(ctx context.Context, want *setup.Setup, state *State, plan setup.Plan) error {
-	return s.maker(want, state).apply(ctx, plan)
-}
-
-// apply does what a plan says.
-func (m *maker) apply(ctx context.Context, plan setup.Plan) error {
-	var fleets []setup.Action // created first, and waited for together
-	for _, a := range plan {
-		if a.Op == setup.Leave {
-			continue
-		}
-		if isFleet(a.Kind) && a.Op != setup.Delete {
-			if a.Op == setup.Create {
-				if err := m.begin(ctx, a); err != nil {
-					return failed(a, err)
-				}
-			}
-			fleets = append(fleets, a)
-			continue
-		}
-		if err := m.finish(ctx, &fleets); err != nil {
-			return err
-		}
-		if err := m.do(ctx, a); err != nil {
-			return failed(a, err)
-		}
-		m.tell("%s %s: %s", a.Kind, a.Name, past[a.Op])
-	}
-	return m.finish(ctx, &fleets)
-}
-
-var past = map[setup.Op]string{setup.Create: "created", setup.Update: "updated", setup.Replace: "replaced", setup.Delete: "deleted"}
-
-func failed(a setup.Action, err error) error {
-	return fmt.Errorf("%s %s %s: %w", a.Op, a.Kind, a.Name, err)
-}
-
 // maker makes changes. Its State follows them.
 type maker struct {
 	*Server
@@ -77,18 +38,6 @@ func (s *Server) maker(want *setup.Setup, state *State) *maker {
 }
 
 func isFleet(k setup.Kind) bool { return k == setup.FleetKind || k == setup.ContainerFleetKind }
-
-// finish waits for the fleets that have been begun, and makes them as they are to be.
-func (m *maker) finish(ctx context.Context, fleets *[]setup.Action) error {
-	for _, a := range *fleets {
-		if err := m.fleet(ctx, a); err != nil {
-			return failed(a, err)
-		}
-		m.tell("%s %s: %s", a.Kind, a.Name, past[a.Op])
-	}
-	*fleets = nil
-	return nil
-}
 
 // do does one action for a resource that is no fleet, or deletes one.
 func (m *maker) do(ctx context.Context, a setup.Action) error {

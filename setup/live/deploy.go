@@ -31,10 +31,8 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	if err != nil {
 		return err
 	}
-	plan, err := setup.Compare(only, state.Setup, false)
-	if err != nil {
-		return err
-	}
+	state.Setup.ReplaceLost(fleet)
+	plan := setup.Compare(only, state.Setup, false)
 	m := s.maker(only, state)
 	at := slices.IndexFunc(plan, func(a setup.Action) bool { return a.Kind == setup.FleetKind && a.Name == fleet })
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {

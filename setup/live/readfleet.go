@@ -37,6 +37,9 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 				return err
 			}
 			key := r.unique(setup.FleetKind, val(f.Name), *f.FleetId)
+			if made.Build == "" && val(f.BuildId) != "" {
+				r.Setup.LoseBuild(key, *f.BuildId)
+			}
 			put(&r.Setup.Fleets, key, made)
 			r.fleets[key] = f
 			r.is(setup.FleetKind, key, *f.FleetArn)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -37,6 +38,8 @@ type Server struct {
 	Reasons  func(ctx context.Context, fleetID string) map[string]string
 	Patience time.Duration // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
 	Every    time.Duration // how often to look while waiting; 0 means a second
+
+	turn *sync.Mutex // held by what does something, and not by what waits; nil if there is only one
 }
 
 func (s *Server) tell(format string, args ...any) {
@@ -120,7 +123,14 @@ func (s *Server) wait(ctx context.Context, what string, look func(context.Contex
 			told = now
 		}
 		s.working("%s, after %s: %s", func() []any { return []any{what, time.Since(begun).Round(time.Second), cmp.Or(last, "waiting")} })
-		if !wake.Sleep(ctx, every) && !errors.Is(context.Cause(ctx), errPatience) {
+		if s.turn != nil {
+			s.turn.Unlock()
+		}
+		slept := wake.Sleep(ctx, every)
+		if s.turn != nil {
+			s.turn.Lock()
+		}
+		if !slept && !errors.Is(context.Cause(ctx), errPatience) {
 			return ctx.Err()
 		}
 	}

@@ -39,11 +39,7 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := game(aws.String("2"), "second")
-	plan, err := setup.Compare(second, state.Setup, false)
-	if err == nil {
-		err = s.Apply(t.Context(), second, state, plan)
-	}
-	if err != nil {
+	if err := s.Apply(t.Context(), second, state, setup.Compare(second, state.Setup, false)); err != nil {
 		t.Fatal(err)
 	}
 	builds := func() []types.Build {
@@ -115,10 +111,7 @@ func TestApply_LocationInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := setup.Compare(want, state.Setup, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := setup.Compare(want, state.Setup, false)
 	if err := s.Apply(t.Context(), want, state, plan); err == nil || !strings.Contains(err.Error(), "1 game session in "+p.Location) {
 		t.Errorf("the error is %v", err)
 	}
