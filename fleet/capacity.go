@@ -148,10 +148,20 @@ func (s *Capacities) put(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, w
 // is ACTIVE (API reference, UpdateFleetCapacity). So a home region that no host ever
 // joins can be scaled to zero.
 func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
-	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status.Serves() && l.Status.Starting() {
+	if l := f.Place(name); l != nil && f.Scalable(*l) {
 		return l, nil
 	}
 	return f.activeLocation(name)
+}
+
+// Scalable reports whether the capacity of a location of the fleet may be changed.
+func (f *Fleet) Scalable(l LocationState) bool {
+	return f.Status.Serves() && (l.Status.Serves() || l.Location == f.Home && l.Status.Starting())
+}
+
+// Removable reports whether a location may be taken out of the fleet.
+func (f *Fleet) Removable(l LocationState) bool {
+	return f.Status.Serves() && l.Location != f.Home && l.Status != Deleting
 }
 
 // activeLocation returns an ACTIVE location of the fleet to modify, "" being the home

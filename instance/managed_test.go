@@ -312,3 +312,65 @@ func TestHint_NeverConnected(t *testing.T) {
 		}
 	})
 }
+
+// What is offered where no host has joined is what the server does then: the capacity of a fleet
+// and its locations can be changed once it is ACTIVE, and that of a location once it is, too.
+func TestReason_RemediesWork(t *testing.T) {
+	in(t, instance.Options{}, func(y *yard) {
+		f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
+			Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"}, Locations: []string{home, away},
+			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
+		})
+		y.Must(err)
+		celltest.Pass(0)
+		const (
+			scale  = "update-fleet-capacity"
+			remove = "delete-fleet-locations"
+			wait   = "its first instance makes the fleet ACTIVE"
+		)
+		none := 0
+		try := map[string]func(location string) error{
+			scale: func(location string) error {
+				_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Min: &none, Desired: &none})
+				return err
+			},
+			remove: func(location string) error {
+				_, err := y.Fleets.RemoveLocations.Do(y.Ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{location}})
+				return err
+			},
+		}
+		expect := func(when, location, offered string) {
+			y.Helper()
+			view := y.Store.View()
+			why := y.Instances.Reason(view, y.Fleets.Get(view, f.ID), location, y.Instances.Shortages(view))
+			for _, remedy := range []string{scale, remove, wait} {
+				if strings.Contains(why, remedy) != (remedy == offered) {
+					y.Errorf("%s, %s: want %s alone: %s", when, location, offered, why)
+				}
+			}
+			if try[offered] == nil {
+				for name, do := range try {
+					if do(location) == nil {
+						y.Errorf("%s, %s: %s is not offered, and would work", when, location, name)
+					}
+				}
+			} else if err := try[offered](location); err != nil {
+				y.Errorf("%s, %s: %s: %v", when, location, offered, err)
+			}
+		}
+		for _, location := range []string{region, home, away} {
+			expect("before the fleet is ACTIVE", location, wait)
+		}
+		h := y.hostAt(home)
+		y.run(h, y.assigned(h)[0].ID, "p")
+		if got := y.status(f); got != fleet.Active {
+			y.Fatalf("the fleet is %s", got)
+		}
+		expect("when it is", region, scale)
+		expect("when it is", away, remove)
+		view := y.Store.View()
+		if now := y.Fleets.Get(view, f.ID); now.Place(region).Capacity.Desired != 0 || now.Place(away) != nil && now.Place(away).Status != fleet.Deleting {
+			y.Errorf("the fleet is %+v", now)
+		}
+	})
+}

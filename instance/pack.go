@@ -39,6 +39,10 @@ type demand struct {
 	certificates  bool // its game servers have certificates, which the host's agent keeps
 	containers    bool // it runs container groups, on hosts with an engine
 	slots, stride int  // game server groups of an instance, and the ports of each
+
+	scalable  bool // the desired number may be changed
+	removable bool // the location may be taken out of the fleet
+	elsewhere bool // the fleet has other locations
 }
 
 // Place is a location of a fleet.
@@ -291,7 +295,7 @@ func (p *packer) why(d demand) string {
 	case len(here) == 0 && d.certificates && p.older(d) > 0:
 		return fmt.Sprintf("none of the %d hosts of location %s has an agent that keeps certificates, which CertificateType GENERATED requires; upgrade the agent there", p.older(d), d.Location)
 	case len(here) == 0:
-		return fmt.Sprintf("no host has joined location %s; join one with muster agent, or ask for no instances there (update-fleet-capacity --location %s --min-size 0 --desired-instances 0)", d.Location, d.Location)
+		return fmt.Sprintf("no host has joined location %s; join one with muster agent ('muster admin join-tokens create --location %s' prints the command)%s", d.Location, d.Location, d.otherwise())
 	case len(open) == 0:
 		return fmt.Sprintf("none of the %d hosts of location %s is connected and has disk space", len(here), d.Location)
 	}
@@ -308,6 +312,19 @@ func (p *packer) why(d demand) string {
 		rooms = append(rooms, text)
 	}
 	return fmt.Sprintf("an instance takes %s and %s; %s", amount(d.cpuMillis, d.memoryMiB), plain.Count(d.portCount, "port"), strings.Join(rooms, "; "))
+}
+
+// otherwise returns what can be done where no host is to join, as the end of a sentence.
+func (d demand) otherwise() string {
+	switch {
+	case d.scalable:
+		return fmt.Sprintf(", or ask for no instances there (aws gamelift update-fleet-capacity --fleet-id %s --location %s --min-size 0 --desired-instances 0)", d.FleetID, d.Location)
+	case d.removable:
+		return fmt.Sprintf(", or take the location out of the fleet (aws gamelift delete-fleet-locations --fleet-id %s --locations %s)", d.FleetID, d.Location)
+	case d.elsewhere:
+		return ", or one in another location of the fleet: its first instance makes the fleet ACTIVE, and its capacity can be changed from then on"
+	}
+	return "; its first instance makes the fleet ACTIVE, and its capacity can be changed from then on"
 }
 
 // without returns how many hosts of a location have no container engine.

@@ -328,7 +328,8 @@ func (m *maker) located(ctx context.Context, key, id, location string) error {
 }
 
 // unused returns the locations in which a fleet is to have no instances, the home region among
-// them. A new fleet desires one in each until it is ACTIVE and its capacity can be set.
+// them. A new fleet desires one in each until it is ACTIVE and its capacity can be set. If it is
+// to have none anywhere, one has to be ACTIVE nevertheless, and none is returned.
 func (m *Server) unused(home *setup.Capacity, others map[string]*setup.Capacity) (all []string) {
 	none := func(c *setup.Capacity) bool { return c != nil && c.DesiredInstances != nil && *c.DesiredInstances == 0 }
 	if none(home) {
@@ -338,6 +339,9 @@ func (m *Server) unused(home *setup.Capacity, others map[string]*setup.Capacity)
 		if none(others[name]) {
 			all = append(all, name)
 		}
+	}
+	if len(all) == 1+len(others) {
+		return nil
 	}
 	return all
 }

@@ -36,7 +36,8 @@ func TestOverview(t *testing.T) {
 		t.Errorf("the fleet has %+v, want %+v in its one location", anywhere, want)
 	}
 	if l := managed.Locations[0]; l.Pending != 1 || l.Desired != 1 || managed.Pending != 1 ||
-		!strings.Contains(l.Reason, "no host has joined location us-east-1") || !strings.Contains(l.Reason, "--desired-instances 0") {
+		!strings.Contains(l.Reason, "no host has joined location us-east-1") || !strings.Contains(l.Reason, "muster admin join-tokens create --location us-east-1") ||
+		strings.Contains(l.Reason, "update-fleet-capacity") { // which is refused until the fleet is ACTIVE
 		t.Errorf("a location without a host is %+v", l)
 	}
 	processes, err := c.Processes(t.Context(), anywhere.ID)

@@ -105,7 +105,7 @@ func TestApply_FleetsWait(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "game"), []byte("x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fleet := `{Build: game, EC2InstanceType: c5.large, RuntimeConfiguration: {ServerProcesses: [{LaunchPath: /local/game/game, ConcurrentExecutions: 1}]}}`
+	fleet := `{Build: game, EC2InstanceType: c5.large, RuntimeConfiguration: {ServerProcesses: [{LaunchPath: /local/game/game, ConcurrentExecutions: 1}]}, HomeRegion: {DesiredInstances: 0}}`
 	want, state, plan := read(t, s, `
 Builds: {game: {OperatingSystem: AMAZON_LINUX_2023, Folder: `+folder+`}}
 Fleets: {one: `+fleet+`, two: `+fleet+`}
@@ -117,7 +117,7 @@ GameSessionQueues: {main: {Destinations: [{Alias: live}, {Fleet: two}]}}
 	waiting := map[string]bool{}
 	s.Tell = func(text string) {
 		fleet, news, _ := strings.Cut(text, ": ")
-		if strings.Contains(news, "no host has joined location us-east-1") {
+		if strings.Contains(news, "no host has joined location us-east-1") && strings.Contains(news, "muster admin join-tokens create --location us-east-1") {
 			if waiting[fleet] = true; len(waiting) == 2 {
 				stop()
 			}
