@@ -63,7 +63,10 @@ func diff(at string, w, h reflect.Value, all *[]Change) {
 			*all = append(*all, Change{Member: at, From: yamlfile.Line(h), To: yamlfile.Line(w)})
 		}
 	default:
-		if w.Interface() != h.Interface() && !(at == "RuleSetBody" && compact(w.String()) == compact(h.String())) {
+		if at == "RuleSetBody" {
+			w, h = reflect.ValueOf(compact(w.String())), reflect.ValueOf(compact(h.String()))
+		}
+		if w.Interface() != h.Interface() {
 			*all = append(*all, Change{Member: at, From: yamlfile.Line(h), To: yamlfile.Line(w)})
 		}
 	}

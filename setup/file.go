@@ -56,19 +56,32 @@ func load(path string, allowed func(path string) bool) (*Setup, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.MatchmakingRuleSets)) {
 		r := s.MatchmakingRuleSets[name]
 		if r.RuleSetFile == "" {
+			if at, ok := yamlfile.Find(text, "MatchmakingRuleSets", name, "RuleSetBody"); ok {
+				s.placeBody(name, body{path, at})
+			}
 			continue
 		}
 		if !allowed(r.RuleSetFile) {
 			return nil, fmt.Errorf("%s: MatchmakingRuleSets.%s.RuleSetFile: %s is not in the bundle", path, name, r.RuleSetFile)
 		}
-		body, err := os.ReadFile(filepath.Join(dir, r.RuleSetFile))
+		file := filepath.Join(dir, r.RuleSetFile)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: MatchmakingRuleSets.%s.RuleSetFile: %w", path, name, err)
 		}
-		text := string(body)
+		s.placeBody(name, body{file, yamlfile.Span{Line: 1, Block: true}})
+		text := string(content)
 		r.RuleSetBody, r.RuleSetFile = &text, ""
 	}
 	return s, nil
+}
+
+// placeBody notes where the body of a rule set is.
+func (s *Setup) placeBody(ruleSet string, at body) {
+	if s.bodies == nil {
+		s.bodies = map[string]body{}
+	}
+	s.bodies[ruleSet] = at
 }
 
 // Parse reads a set-up from text; file is its name in errors. It checks that what the set-up

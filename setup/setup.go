@@ -1,7 +1,11 @@
 package setup
 
 import (
+	"fmt"
+
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/yamlfile"
 )
 
 // Setup is all that a file describes. Keys are the names of the resources; members have the
@@ -20,6 +24,25 @@ type Setup struct {
 
 	newest []string          // keys of Builds as AddBuild got them
 	lost   map[string]string // of fleets whose build has been deleted, its id
+	bodies map[string]body   // of rule sets that were read from files
+}
+
+// body is where the body of a rule set is.
+type body struct {
+	file string
+	yamlfile.Span
+}
+
+// BodyAt returns where a place in the body of a rule set is, as far as that is known.
+func (s *Setup) BodyAt(ruleSet string, line, column int) string {
+	b, ok := s.bodies[ruleSet]
+	switch {
+	case !ok:
+		return fmt.Sprintf("MatchmakingRuleSets.%s.RuleSetBody:%d:%d", ruleSet, line, column)
+	case b.Block:
+		return fmt.Sprintf("%s:%d:%d", b.file, b.Line+line-1, b.Indent+column)
+	}
+	return fmt.Sprintf("%s:%d: at %d:%d of the text", b.file, b.Line, line, column)
 }
 
 // AddBuild adds a build of a server. The caller must add the newest first.

@@ -87,7 +87,8 @@ func changeLine(op setup.Op, c setup.Change) string {
 	case c.To == "":
 		return fmt.Sprintf("%s: %s is removed", c.Member, cut(c.From))
 	}
-	return fmt.Sprintf("%s: %s → %s", c.Member, cut(cmp.Or(c.From, "none")), cut(c.To))
+	from, to := differing(cmp.Or(c.From, "none"), c.To)
+	return fmt.Sprintf("%s: %s → %s", c.Member, cut(from), cut(to))
 }
 
 // replaceNote returns what a replacement means, "" for other actions.
@@ -104,6 +105,26 @@ func replaceNote(a setup.Action) string {
 		return "rule sets cannot be changed: what uses it goes to a copy while it is created again"
 	}
 	return ""
+}
+
+// alike is how much a plan shows of what long values have in common before they differ.
+const alike = 30
+
+// differing returns two values without most of what is the same at their beginnings, if they
+// would else be shortened before they differ.
+func differing(a, b string) (string, string) {
+	x, y := []rune(a), []rune(b)
+	if max(len(x), len(y)) <= widest {
+		return a, b
+	}
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	if same <= widest/2 {
+		return a, b
+	}
+	return "…" + string(x[same-alike:]), "…" + string(y[same-alike:])
 }
 
 // cut shortens a value.

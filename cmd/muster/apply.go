@@ -18,6 +18,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/internal/atomicfile"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/setup"
@@ -145,6 +146,11 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	case c.Drift:
 		return driftCode
+	}
+	if err := validRuleSets(want, plan); err != nil {
+		return err
+	}
+	switch {
 	case c.Plan, !plan.Doable() && arriving.found.New == 0:
 		return plan.Err()
 	case !c.Yes:
@@ -156,6 +162,28 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	}
 	return errors.Join(err, arriving.takeOver())
+}
+
+// validRuleSets checks the rule sets that a plan creates, as 'muster ruleset check' does.
+func validRuleSets(want *setup.Setup, plan setup.Plan) error {
+	var wrong []error
+	for _, a := range plan {
+		if a.Kind != setup.RuleSetKind || a.Op != setup.Create && a.Op != setup.Replace {
+			continue
+		}
+		_, err := ruleset.Parse(*want.MatchmakingRuleSets[a.Name].RuleSetBody)
+		errs, ok := errors.AsType[ruleset.Errors](err)
+		if err != nil && !ok {
+			wrong = append(wrong, fmt.Errorf("rule set %s: %w", a.Name, err))
+		}
+		for _, e := range errs {
+			wrong = append(wrong, fmt.Errorf("%s: rule set %s: %s", want.BodyAt(a.Name, e.Line, e.Column), a.Name, ruleSetError(e)))
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("nothing is done, since the server would refuse rule sets of the file. Correct them, or leave them out:\n%w", errors.Join(wrong...))
 }
 
 // arrivingPlayers are the players of a bundle that a server is to take over.

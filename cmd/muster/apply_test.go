@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,5 +103,75 @@ func TestApply_Impossible(t *testing.T) {
 				t.Errorf("apply %s does not say %q:\n%s%s", step.flag, text, out, errs)
 			}
 		}
+	}
+}
+
+// A rule set that the server would refuse is found before anything is done, with its place.
+func TestApply_RuleSets(t *testing.T) {
+	server := node.InProcess(t, nil)
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	const rules = `{
+  "ruleLanguageVersion": "1.0",
+  "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": MOST}]
+}
+`
+	body := put("bad.json", strings.Replace(rules, "MOST", "0", 1))
+	file := put("muster.yaml", `Locations: {custom-lab: {}}
+MatchmakingRuleSets:
+  file: {RuleSetFile: bad.json}
+  block:
+    RuleSetBody: |
+      `+strings.ReplaceAll(strings.Replace(rules, "MOST", "0", 1), "\n", "\n      ")+`
+  line: {RuleSetBody: '{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 0}]}'}
+`)
+	apply := func(flag string) (int, string) {
+		t.Helper()
+		code, out, errs := typed(t, t.Context(), "apply", "-f", file, "--endpoint", server.URL(), flag)
+		return code, out + errs
+	}
+	_, checked, _ := typed(t, t.Context(), "ruleset", "check", body)
+	place, what, ok := strings.Cut(strings.TrimSpace(checked), ": ")
+	column := strings.TrimPrefix(place, body+":3:")
+	if !ok || column == place {
+		t.Fatalf("muster ruleset check says %q", checked)
+	}
+	from, err := strconv.Atoi(column)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--plan", "--yes"} {
+		code, said := apply(flag)
+		for _, text := range []string{
+			place + ": rule set file: " + what,
+			fmt.Sprintf("%s:8:%d: rule set block: %s", file, 6+from, what),
+			file + ":11: at 1:", "rule set line: " + what, "nothing is done",
+		} {
+			if code != 1 || !strings.Contains(said, text) {
+				t.Errorf("apply %s: exit code %d; it does not say %q:\n%s", flag, code, text, said)
+			}
+		}
+	}
+	if code, said := apply("--drift"); code != 3 || !strings.Contains(said, "+ create   location custom-lab") {
+		t.Errorf("something was done: exit code %d\n%s", code, said)
+	}
+	// The plan shows where a rule set differs, whatever its spaces.
+	text := func(most string) string {
+		return "MatchmakingRuleSets: {long: {RuleSetFile: " + filepath.Base(put(most+".json", strings.Replace(strings.Replace(rules, "MOST", most, 1), `"name": "all"`, `"name": "`+strings.Repeat("a", 100)+`"`, 1))) + "}}\n"
+	}
+	file = put("muster.yaml", text("4"))
+	if code, said := apply("--yes"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	file = put("muster.yaml", text("5"))
+	if _, said := apply("--plan"); !strings.Contains(said, `"maxPlayers":4}`) || !strings.Contains(said, `"maxPlayers":5}`) {
+		t.Errorf("the plan does not show the difference:\n%s", said)
 	}
 }

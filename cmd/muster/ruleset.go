@@ -37,11 +37,7 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 	var errs ruleset.Errors
 	if errors.As(err, &errs) {
 		for _, e := range errs {
-			member := ""
-			if e.Path != "" {
-				member = e.Path + ": "
-			}
-			fmt.Fprintf(t.out, "%s:%d:%d: %s%s: %s\n", c.File, e.Line, e.Column, member, e.Code, e.Message)
+			fmt.Fprintf(t.out, "%s:%d:%d: %s\n", c.File, e.Line, e.Column, ruleSetError(e))
 		}
 		return fmt.Errorf("%s is not a valid rule set; errors: %d", c.File, len(errs))
 	}
@@ -58,6 +54,15 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 	}
 	fmt.Fprintf(t.out, "%s is valid: %s\n", c.File, described(rs))
 	return nil
+}
+
+// ruleSetError returns what is wrong with a rule set: member: code: message.
+func ruleSetError(e ruleset.Error) string {
+	text := fmt.Sprintf("%s: %s", e.Code, e.Message)
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	return text
 }
 
 // described returns the size of a rule set in words.
