@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -21,10 +24,21 @@ type importAWSCommand struct {
 	Profile string `env:"AWS_PROFILE" placeholder:"NAME" help:"Profile of AWS's configuration; without it, the environment's credentials."`
 	Region  string `name:"region" env:"AWS_REGION,AWS_DEFAULT_REGION" placeholder:"REGION" help:"Region to read; without it, the profile's."`
 	Out     string `placeholder:"FILE" type:"path" help:"Write the file there instead of to the terminal."`
+
+	Overwrite bool `help:"With --out: replace FILE if it exists."`
 }
 
 // Run reads the account and writes the file; what has no counterpart goes to standard error.
 func (c *importAWSCommand) Run(t *streams) error {
+	if c.Out != "" && !c.Overwrite {
+		// It may have been edited since it was imported.
+		switch _, err := os.Lstat(c.Out); {
+		case err == nil:
+			return fmt.Errorf("--out: %s exists, and is left as it is: choose another file, or say --overwrite to replace it", c.Out)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
 	var options []func(*awsconfig.LoadOptions) error
 	if c.Profile != "" {
 		options = append(options, awsconfig.WithSharedConfigProfile(c.Profile))

@@ -113,6 +113,21 @@ func TestImportAWS(t *testing.T) {
 	if throttled.Load() == 0 {
 		t.Error("no request was throttled")
 	}
+	// The file stays if it is there, since it may have been edited.
+	const edited = "Locations: {custom-lab: {}}\n"
+	if err := os.WriteFile(file, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := requests.Load()
+	again := []string{"import", "aws", "--profile", "default", "--region", "us-east-1", "--out", file}
+	code, _, errs := typed(t, ctx, again...)
+	if text, err := os.ReadFile(file); code != 1 || !strings.Contains(errs, file+" exists") || !strings.Contains(errs, "--overwrite") || err != nil || string(text) != edited || requests.Load() != before {
+		t.Errorf("exit code %d, %d requests, %v\n%s\nthe file is\n%s", code, requests.Load()-before, err, errs, text)
+	}
+	command(append(again, "--overwrite")...)
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "main:") {
+		t.Errorf("the file is\n%s\n%v", text, err)
+	}
 	own := node.InProcess(t, nil)
 	command("apply", "-f", file, "--yes", "--endpoint", own.URL())
 	command("apply", "-f", file, "--drift", "--endpoint", own.URL())
