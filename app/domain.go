@@ -137,7 +137,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
-	placements.Registerer, placements.Tracer, placements.Remotes = metrics, tracer, remote.Open(o.Remotes)
+	placements.Registerer, placements.Tracer, placements.Remotes = metrics, tracer, remote.Open(o.Remotes, o.Logger)
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)

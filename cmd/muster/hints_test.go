@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,23 @@ func TestMisspelledKeys(t *testing.T) {
 	} {
 		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s, want %q", line, code, stderr, want)
+		}
+	}
+}
+
+// A file that remotes name is looked for beside the file that names it.
+func TestRemotes_Paths(t *testing.T) {
+	remotes := write(t, "- {name: there, region: eu-west-1, account: '222222222222', endpoint: 'https://127.0.0.1:1', access_key_id: K, secret_file: its.secret, ca: its.pem}\n")
+	folder := filepath.Dir(remotes)
+	for _, c := range []struct{ file, text, want string }{
+		{"its.secret", "s\n", filepath.Join(folder, "its.pem") + ": no such file"},
+		{"its.pem", "none", `remotes: "there": ca: ` + filepath.Join(folder, "its.pem") + " has no certificate in PEM"},
+	} {
+		if err := os.WriteFile(filepath.Join(folder, c.file), []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := typed(t, t.Context(), "serve", "--remotes", remotes, "--data", t.TempDir()); code != 1 || !strings.Contains(stderr, c.want) {
+			t.Errorf("%d %s, want %q", code, stderr, c.want)
 		}
 	}
 }

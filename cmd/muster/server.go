@@ -179,6 +179,7 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	if o.Remotes, err = readYAML[[]remote.Config]("remotes", f.Remotes); err != nil {
 		return o, err
 	}
+	remote.Within(filepath.Dir(f.Remotes), o.Remotes)
 	o.MaxStreams, o.MetricsListen, o.OTLPEndpoint = f.MaxStreams, f.MetricsListen, f.OTLPEndpoint
 	if o.Limits, err = readLimits(f.Limits); err != nil {
 		return o, err

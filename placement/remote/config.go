@@ -3,10 +3,13 @@ package remote
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +35,9 @@ type Config struct {
 	// AWS_SESSION_TOKEN do.
 	AccessKeyID string `yaml:"access_key_id"`
 	SecretFile  string `yaml:"secret_file"`
+	// CA is a file with certificates, in PEM, that are trusted in addition to the system's:
+	// of a private authority, or the self-signed one of a Muster. It is read by Check.
+	CA string `yaml:"ca"`
 	// PricePerHour is what COST compares, in place of the cost of the fleet, which only
 	// Anywhere fleets have.
 	PricePerHour float64 `yaml:"price_per_hour"`
@@ -45,6 +51,19 @@ type Config struct {
 	Poll time.Duration `yaml:"poll"`
 	// RequestsPerSecond limits all requests to the remote; default 50.
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
+
+	roots *x509.CertPool // the system's and those of CA; nil: the system's
+}
+
+// Within makes relative paths of files paths in a folder: that of the configuration's file.
+func Within(folder string, all []Config) {
+	for i := range all {
+		for _, path := range []*string{&all[i].SecretFile, &all[i].CA} {
+			if *path != "" && !filepath.IsAbs(*path) {
+				*path = filepath.Join(folder, *path)
+			}
+		}
+	}
 }
 
 // Bounds of what a configuration may say. No price of an hour or rate of requests that is meant
@@ -104,7 +123,10 @@ func (c *Config) check(home arn.Home) error {
 	if _, err := c.credentials(); err != nil {
 		return err
 	}
-	return c.checkEndpoint()
+	if err := c.checkEndpoint(); err != nil {
+		return err
+	}
+	return c.readCA()
 }
 
 func (c *Config) checkEndpoint() error {
@@ -114,6 +136,27 @@ func (c *Config) checkEndpoint() error {
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return errors.New("endpoint: not an http:// or https:// URL without path, query and user")
+	}
+	return nil
+}
+
+// readCA reads the certificates to trust.
+func (c *Config) readCA() error {
+	if c.CA == "" {
+		return nil
+	}
+	if strings.HasPrefix(c.Endpoint, "http://") {
+		return fmt.Errorf("ca: %s is not https://, so it shows no certificate; correct endpoint, or leave ca out", c.Endpoint)
+	}
+	text, err := os.ReadFile(c.CA)
+	if err != nil {
+		return fmt.Errorf("ca: %w", err)
+	}
+	if c.roots, err = x509.SystemCertPool(); err != nil {
+		c.roots = x509.NewCertPool()
+	}
+	if !c.roots.AppendCertsFromPEM(text) {
+		return fmt.Errorf("ca: %s has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", c.CA)
 	}
 	return nil
 }
@@ -151,10 +194,10 @@ const rereadSecret = 5 * time.Minute
 func (c *Config) Retrieve(context.Context) (aws.Credentials, error) { return c.credentials() }
 
 // Open returns the remotes of configurations that Check has checked. It sends nothing.
-func Open(all []Config) placement.Remotes {
+func Open(all []Config, log *slog.Logger) placement.Remotes {
 	var remotes placement.Remotes
 	for _, c := range all {
-		remotes = append(remotes, open(c))
+		remotes = append(remotes, open(c, log))
 	}
 	return remotes
 }

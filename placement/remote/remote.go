@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,6 +29,7 @@ type Remote struct {
 	config Config
 	api    *gamelift.Client
 	pace   *rate.Limiter
+	trust  *trust
 }
 
 var _ placement.Remote = (*Remote)(nil)
@@ -35,10 +37,11 @@ var _ placement.Remote = (*Remote)(nil)
 // mostConnections is the most connections to one remote.
 const mostConnections = 64
 
-func open(c Config) *Remote {
+func open(c Config, log *slog.Logger) *Remote {
 	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxConnsPerHost, t.MaxIdleConnsPerHost = mostConnections, mostConnections
 		t.MaxResponseHeaderBytes = maxBody
+		t.TLSClientConfig.RootCAs = c.roots
 	}).GetTransport()
 	client := &http.Client{
 		Transport:     traced{bounded{transport}, c.Name},
@@ -52,7 +55,7 @@ func open(c Config) *Remote {
 	if c.Endpoint != "" {
 		o.BaseEndpoint = &c.Endpoint
 	}
-	return &Remote{config: c, api: gamelift.New(o), pace: rate.NewLimiter(rate.Limit(c.RequestsPerSecond), int(max(1, c.RequestsPerSecond)))}
+	return &Remote{config: c, api: gamelift.New(o), pace: rate.NewLimiter(rate.Limit(c.RequestsPerSecond), int(max(1, c.RequestsPerSecond))), trust: &trust{config: &c, log: log}}
 }
 
 // Name implements placement.Remote.
@@ -76,6 +79,9 @@ func call[I, O any](ctx context.Context, r *Remote, do func(context.Context, *I,
 	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
 	out, err := do(ctx, in)
+	if distrusted := r.trust.note(err); distrusted != nil {
+		return nil, distrusted
+	}
 	return out, answerOf(err)
 }
 

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func at(t *testing.T, url string) *Remote {
 	if err := Check(all, arn.Home{Region: "us-east-1", Account: "000000000000"}); err != nil {
 		t.Fatal(err)
 	}
-	return open(all[0])
+	return open(all[0], slog.New(slog.DiscardHandler))
 }
 
 // A game session that a remote returns is taken only if it is one of the fleet that it was asked
