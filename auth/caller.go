@@ -39,12 +39,13 @@ func (c Caller) Who() string {
 func (c Caller) Scoped() bool { return !c.Scope.IsZero() }
 
 // Has returns nil if the caller's role allows the action, regardless of resources;
-// otherwise a fault that names the key, the role and the action. Errors: AccessDenied.
+// otherwise a fault that names the key, the role, the action and the roles that allow it.
+// Errors: AccessDenied.
 func (c Caller) Has(action Action) error {
 	if c.Role.Allows(action) {
 		return nil
 	}
-	return fault.New(fault.AccessDenied, "%s has the role %s, which may not call %s", c.Who(), c.Role, action)
+	return fault.New(fault.AccessDenied, "%s has the role %s, which may not call %s; %s may", c.Who(), c.Role, action, rolesFor(action))
 }
 
 // May returns nil if the caller may perform the action on all of the resources, which

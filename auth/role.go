@@ -1,6 +1,9 @@
 package auth
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Role says what a key may do.
 type Role string
@@ -26,6 +29,20 @@ func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
 // scopable reports whether keys of the role can have a scope.
 func (r Role) scopable() bool { return r != Admin && r != PlayerData }
+
+// rolesFor returns the roles that may perform an action, from least to most, in words.
+func rolesFor(action Action) string {
+	var names []string
+	for _, r := range slices.Backward(Roles()) {
+		if r.Allows(action) {
+			names = append(names, string(r))
+		}
+	}
+	if n := len(names) - 1; n > 0 {
+		return "the roles " + strings.Join(names[:n], ", ") + " and " + names[n]
+	}
+	return "the role " + names[0] + " alone"
+}
 
 // Allows reports whether the role may perform an action.
 func (r Role) Allows(action Action) bool {

@@ -295,9 +295,9 @@ func (s *Service) Caller(id string) (Caller, error) {
 	case k == nil:
 		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id)
 	case k.Disabled:
-		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s is disabled", id)
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s is disabled; use another, or 'muster admin keys enable %s'", id, id)
 	case k.Expired(now):
-		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s expired at %s", id, k.Expires.UTC().Format(time.RFC3339))
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s expired at %s; use another, such as 'muster admin keys create NAME --role ROLE' makes", id, k.Expires.UTC().Format(time.RFC3339))
 	}
 	return Caller{KeyID: k.ID, Name: k.Name, Role: k.Role, Scope: k.Scope, tags: s.tagsOf}, nil
 }

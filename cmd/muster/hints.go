@@ -61,7 +61,7 @@ func hintOfRefusal(err error) string {
 	}
 	switch {
 	case strings.Contains(message, "header Authorization: is required"):
-		return "this server needs a key: 'muster login URL' keeps one, --credentials FILE names one, and 'muster admin keys create' makes one"
+		return "this server needs a key: 'muster login URL' keeps one, and --credentials FILE names one"
 	case strings.Contains(message, "access key id is not known"):
 		return "this server does not have the key that was used, which may be of another server, or of AWS: 'muster context' shows where commands go, 'muster help login' which key they use"
 	case strings.Contains(message, "signature does not match"):

@@ -25,6 +25,7 @@ func TestPlacement_Remotes(t *testing.T) {
 	g.with("/etc/muster/frankfurt.secret", filepath.Join(g.dir, "eu-central-1.secret"))
 	g.with("/etc/muster/aws.secret", filepath.Join(g.dir, "us-west-2.secret"))
 	g.with("https://muster.example.com:9080", frankfurt.url)
+	g.with("  ca: frankfurt.pem\n", "") // it speaks plain HTTP
 	g.with("MU5KEXAMPLE", frankfurt.key)
 	g.with("access_key_id: AKIAEXAMPLE", "access_key_id: "+oregon.key+"\n  endpoint: "+oregon.url)
 	g.with("arn:aws:gamelift:eu-central-1:222222222222:fleet/fleet-1", frankfurt.place.FleetARN)

@@ -29,7 +29,8 @@ type signature struct {
 func (s *signature) parseHeader(r *http.Request) error {
 	value := r.Header.Get("Authorization")
 	if value == "" {
-		return fault.New(fault.MissingAuthentication, "header Authorization: is required")
+		return fault.New(fault.MissingAuthentication, "header Authorization: is required; sign the request with an access key of this server: "+
+			"set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and do not turn signing off; 'muster admin keys create NAME --role ROLE' makes a key")
 	}
 	fields, ok := strings.CutPrefix(value, algorithm+" ")
 	if !ok {

@@ -148,7 +148,7 @@ func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...f
 		return Identity{}, fault.New(fault.InvalidSignature, "the signature does not match the request: "+
 			"check the secret access key, and that nothing between client and server changes the host, path, headers or body")
 	case token == 0:
-		return Identity{}, fault.New(fault.UnrecognizedClient, "the session token does not belong to the access key")
+		return Identity{}, wrongToken(secret.SessionToken != "", s.token != "")
 	}
 	if !cached {
 		v.keys.keep(s, key)
@@ -161,7 +161,21 @@ func (s *signature) identity() Identity {
 }
 
 func unknownKey() error {
-	return fault.New(fault.UnrecognizedClient, "the access key id is not known here")
+	return fault.New(fault.UnrecognizedClient, "the access key id is not known here; it may be of another server, or of AWS: "+
+		"use a key of this one, such as 'muster admin keys create NAME --role ROLE' makes")
+}
+
+// wrongToken returns the fault of a request with another session token than its key has; the
+// request's signature is that of the key.
+func wrongToken(has, sent bool) error {
+	switch {
+	case !has:
+		return fault.New(fault.UnrecognizedClient, "X-Amz-Security-Token: the access key has no session token, and one was sent, which may be of other credentials: "+
+			"unset AWS_SESSION_TOKEN, or remove aws_session_token from the profile")
+	case !sent:
+		return fault.New(fault.UnrecognizedClient, "X-Amz-Security-Token: the access key is valid only with its session token: set AWS_SESSION_TOKEN to the one that came with the key")
+	}
+	return fault.New(fault.UnrecognizedClient, "X-Amz-Security-Token: the session token does not belong to the access key: use the key, the secret and the token that came together")
 }
 
 // sign computes the signature of the canonical text that appendText appends.

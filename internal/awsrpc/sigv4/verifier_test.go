@@ -118,7 +118,7 @@ func TestHeader_Refusals(t *testing.T) {
 		kind   fault.Kind
 		text   string
 	}{
-		{"unsigned", func(r *http.Request) { r.Header.Del("Authorization") }, hash, fault.MissingAuthentication, "Authorization"},
+		{"unsigned", func(r *http.Request) { r.Header.Del("Authorization") }, hash, fault.MissingAuthentication, "header Authorization: is required; sign the request with an access key of this server: set AWS_ACCESS_KEY_ID"},
 		{"other scheme", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, hash, fault.InvalidSignature, "AWS4-HMAC-SHA256"},
 		{"body", func(*http.Request) {}, sigv4.HashPayload([]byte("{}")), fault.InvalidSignature, "does not match"},
 		{"unsigned payload", func(*http.Request) {}, sigv4.UnsignedPayload, fault.InvalidSignature, "does not match"},
@@ -135,8 +135,8 @@ func TestHeader_Refusals(t *testing.T) {
 		{"names in upper case", auth("x-amz-date", "X-Amz-Date"), hash, fault.InvalidSignature, "lower case"},
 		{"host in upper case", auth("host;", "Host;"), hash, fault.InvalidSignature, "must have host"},
 		{"host not signed", auth("host;", ""), hash, fault.InvalidSignature, "must have host"},
-		{"unknown key", auth(testKey, "AKIDOTHER"), hash, fault.UnrecognizedClient, "not known"},
-		{"key of another", auth(testKey, "AKIDTOKEN"), hash, fault.UnrecognizedClient, "session token"},
+		{"unknown key", auth(testKey, "AKIDOTHER"), hash, fault.UnrecognizedClient, "use a key of this one, such as 'muster admin keys create NAME --role ROLE' makes"},
+		{"key of another", auth(testKey, "AKIDTOKEN"), hash, fault.UnrecognizedClient, "set AWS_SESSION_TOKEN to the one that came with the key"},
 		{"region", auth("us-east-1", "us-east-2"), hash, fault.InvalidSignature, "does not match"},
 		{"service", auth("/gamelift/", "/s3/"), hash, fault.InvalidSignature, "service must be gamelift"},
 		{"scope date", auth("20261121/", "20261120/"), hash, fault.InvalidSignature, "its date"},
@@ -166,12 +166,19 @@ func TestHeader_Skew(t *testing.T) {
 	}
 }
 
-// A wrong session token and a wrong signature yield different errors.
+// A wrong session token and a wrong signature yield different errors, and so do one that is
+// missing and one that is too many.
 func TestHeader_WrongToken(t *testing.T) {
-	creds := aws.Credentials{AccessKeyID: "AKIDTOKEN", SecretAccessKey: testSecret, SessionToken: "another"}
-	_, err := newVerifier("gamelift").Header(signed(t, creds, testNow, "POST", "/", ""), sigv4.HashPayload(nil), testNow)
-	if !fault.Is(err, fault.UnrecognizedClient) {
-		t.Errorf("got %v", err)
+	for _, c := range []struct{ key, token, want string }{
+		{"AKIDTOKEN", "another", "does not belong to the access key"},
+		{"AKIDTOKEN", "", "set AWS_SESSION_TOKEN"},
+		{testKey, "another", "unset AWS_SESSION_TOKEN"},
+	} {
+		creds := aws.Credentials{AccessKeyID: c.key, SecretAccessKey: testSecret, SessionToken: c.token}
+		_, err := newVerifier("gamelift").Header(signed(t, creds, testNow, "POST", "/", ""), sigv4.HashPayload(nil), testNow)
+		if !fault.Is(err, fault.UnrecognizedClient) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with token %q: %v, want %q", c.key, c.token, err, c.want)
+		}
 	}
 }
 
