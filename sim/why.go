@@ -83,7 +83,7 @@ func nearly(e *explain.Explanation) string {
 	g := e.Nearest
 	switch {
 	case g.MissingSmallest > 0 && len(g.Lacks) > 0 && len(g.Rejected) > 0: // players waited, and others were needed
-		lack := slices.MaxFunc(g.Lacks, func(a, b explain.Shortage) int { return cmp.Compare(a.Needs-a.Has, b.Needs-b.Has) })
+		lack := slices.MaxFunc(g.Lacks, func(a, b search.Shortage) int { return cmp.Compare(a.Missing(), b.Missing()) })
 		return fmt.Sprintf("too few players with %q for rule %s", lack.String, lack.Rule)
 	case g.MissingSmallest > 0 && len(e.Blocking) > 0 && e.Blocking[0].Rule != "":
 		return "too few players within rule " + e.Blocking[0].Rule

@@ -112,7 +112,7 @@ func TestTicket_NearestLacks(t *testing.T) {
 	if g.Players != 8 || g.MissingSmallest != 2 || strings.Contains(fmt.Sprint(g.Tickets), "never") {
 		t.Errorf("group %+v; want the tank, the healer and 6 of damage", g)
 	}
-	lacks := []explain.Shortage{{Rule: "Tank", String: "tank", Has: 1, Needs: 2}, {Rule: "Healer", String: "healer", Has: 1, Needs: 2}}
+	lacks := []search.Shortage{{Rule: "Tank", String: "tank", Has: 1, Needs: 2}, {Rule: "Healer", String: "healer", Has: 1, Needs: 2}}
 	if diff := cmp.Diff(lacks, g.Lacks); diff != "" {
 		t.Error(diff)
 	}

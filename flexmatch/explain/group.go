@@ -159,11 +159,11 @@ func (c *group) countedWith(at int, o *search.Candidate) []int {
 			out[i] = c.counts[i]
 		} else {
 			for _, o := range c.set {
-				out[i] += rule.of(&o.Party)
+				out[i] += rule.Of(&o.Party)
 			}
 		}
 		if o != nil {
-			out[i] += rule.of(&o.Party)
+			out[i] += rule.Of(&o.Party)
 		}
 	}
 	return out
@@ -174,12 +174,12 @@ func (c *group) countedWith(at int, o *search.Candidate) []int {
 func (c *group) exceeds(at int, counts []int, players int) string {
 	for i, n := range counts {
 		rule := &c.world.counts[at][i]
-		if most, limited := rule.allowed(c.world); limited && n > most {
-			return rule.name
+		if most, limited := rule.Allowed(len(c.rs.Instances)); limited && n > most {
+			return rule.Name
 		}
 	}
 	d := c.lacks(at, counts)
-	n, s := d.least()
+	n, s := d.Least()
 	if level := c.rs.Levels()[at]; n > level.Capacity()-c.opts.AdditionalPlayerCount-players {
 		return s.Rule
 	}
@@ -188,10 +188,10 @@ func (c *group) exceeds(at int, counts []int, players int) string {
 
 // lacks returns how many players a match needs for its rules about counts, beside those that
 // count.
-func (c *group) lacks(at int, counts []int) (d demand) {
+func (c *group) lacks(at int, counts []int) (d search.Demand) {
 	for i, n := range counts {
 		rule := &c.world.counts[at][i]
-		d.add(rule, n, rule.needed(c.rs.Levels()[at]))
+		d.Add(rule, n, rule.Needed(c.rs.Levels()[at]))
 	}
 	return d
 }
@@ -231,7 +231,7 @@ func (c *group) result() *Group {
 	}
 	g.MissingSmallest, g.MissingFull = max(0, g.Smallest-c.players), max(0, g.Full-c.players)
 	if d := c.lacks(c.level, c.counts); !g.Match {
-		g.Lacks = d.shortages
+		g.Lacks = d.Shortages
 	}
 	for _, r := range c.refused {
 		if g.MissingFull > 0 || r.Reason != ReasonSizes { // a full group refuses every ticket

@@ -135,7 +135,7 @@ func (p *printer) group(g *Group) {
 		p.Line("  The best teams found break %s.", strings.Join(broken, ", "))
 	}
 	for _, s := range g.Lacks {
-		p.Line("  It lacks %s with %q: the rule %s needs %d in the match, and it has %d.", plain.Count(s.missing(), "player"), s.String, s.Rule, s.Needs, s.Has)
+		p.Line("  It lacks %s with %q: the rule %s needs %d in the match, and it has %d.", plain.Count(s.Missing(), "player"), s.String, s.Rule, s.Needs, s.Has)
 	}
 	for _, r := range g.Rejected {
 		p.Line("  %s kept %s out of it.", r.Rule+r.Reason, plain.Count(r.Tickets, "ticket"))

@@ -124,12 +124,12 @@ type Group struct {
 	MissingSmallest int `json:"missing_smallest"`
 	MissingFull     int `json:"missing_full"`
 
-	Lacks    []Shortage `json:"lacks,omitzero"`    // of its rules about counts, unless it is a match
-	Match    bool       `json:"match,omitzero"`    // the group is a valid match
-	Broken   []string   `json:"broken,omitzero"`   // rules that it breaks in the best teams found
-	Breaches []Breach   `json:"breaches,omitzero"` // of Broken, those with a number: by how much
-	Teams    string     `json:"teams,omitzero"`    // what is wrong with the team sizes in them
-	Rejected []Refusal  `json:"rejected,omitzero"` // what kept others out of the group
+	Lacks    []search.Shortage `json:"lacks,omitzero"`    // of its rules about counts, unless it is a match
+	Match    bool              `json:"match,omitzero"`    // the group is a valid match
+	Broken   []string          `json:"broken,omitzero"`   // rules that it breaks in the best teams found
+	Breaches []Breach          `json:"breaches,omitzero"` // of Broken, those with a number: by how much
+	Teams    string            `json:"teams,omitzero"`    // what is wrong with the team sizes in them
+	Rejected []Refusal         `json:"rejected,omitzero"` // what kept others out of the group
 }
 
 // Refusal is why compatible tickets did not join a group.

@@ -40,7 +40,8 @@ type world struct {
 	enforced []int // rules
 	pairing  []int // of these, the ones that stay broken as a match grows
 
-	counts [][]counted // by level
+	rules  *search.Rules
+	counts [][]search.Counted // by level
 }
 
 // ticket is a waiting ticket. resolve sets all members but Ticket when needed, because few
@@ -52,7 +53,7 @@ type ticket struct {
 }
 
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
-	w := &world{rs: rs, opts: opts, now: now, limits: limits.defaults()}
+	w := &world{rs: rs, opts: opts, now: now, limits: limits.defaults(), rules: search.RulesOf(rs, opts)}
 	for i, r := range rs.Level(0).Rules {
 		if r.Enforced {
 			w.enforced = append(w.enforced, i)
@@ -62,7 +63,7 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 		}
 	}
 	for _, level := range rs.Levels() {
-		w.counts = append(w.counts, countsAt(level))
+		w.counts = append(w.counts, search.CountsAt(level))
 	}
 	w.waiting = make([]*ticket, len(tickets))
 	for i, t := range tickets {

@@ -32,6 +32,11 @@ func (c *Counts) Has(p *Party, player int) bool {
 // only one string in it, so that no player counts for two strings.
 func (c *Counts) Attribute() (index int, single bool) { return c.path.attribute, !c.path.typ.set }
 
+// Same reports whether the two count the same players.
+func (c *Counts) Same(o *Counts) bool {
+	return c.Text == o.Text && c.path.attribute == o.path.attribute && (c.party == o.party || !c.path.typ.set)
+}
+
 // Least returns how many players a team with players needs.
 func (c *Counts) Least() int {
 	if !c.Min.Set {

@@ -1,19 +1,20 @@
 package search
 
-import "github.com/musterhq/muster/flexmatch/ruleset"
+import (
+	"slices"
 
-// counted is a rule about how many players of a team have a string, at a level.
-type counted struct {
-	number int
-	ruleset.Counts
-}
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
 
 // countedAt returns which of the rules about teams are about counts at a level, and the others.
-func countedAt(level *ruleset.Level, teams []int) (counts []counted, others []int) {
+func countedAt(level *ruleset.Level, teams []int) (counts []Counted, others []int) {
+	for _, c := range CountsAt(level) {
+		if slices.Contains(teams, c.Number) {
+			counts = append(counts, c)
+		}
+	}
 	for _, i := range teams {
-		if of, ok := level.Rules[i].Counts(); ok {
-			counts = append(counts, counted{i, of})
-		} else {
+		if !slices.ContainsFunc(counts, func(c Counted) bool { return c.Number == i }) {
 			others = append(others, i)
 		}
 	}
@@ -22,7 +23,7 @@ func countedAt(level *ruleset.Level, teams []int) (counts []counted, others []in
 
 // headcount holds, while a set is seated, how many players count for a rule.
 type headcount struct {
-	*counted
+	*Counted
 	tickets []int // by ticket
 	teams   []int // by team, of those that are placed
 	left    int   // of those that are not
@@ -36,7 +37,7 @@ func (s *Seating) prepareCounts() {
 	s.counts = s.counts[:len(s.counted)]
 	for n := range s.counts {
 		c := &s.counts[n]
-		c.counted, c.left = &s.counted[n], 0
+		c.Counted, c.left = &s.counted[n], 0
 		c.tickets, c.teams = zeros(c.tickets, len(s.set)), zeros(c.teams, len(s.filled))
 		for i, of := range s.set {
 			for player := range of.Party.Players {
@@ -79,7 +80,7 @@ func (c *headcount) breaks(s *Seating) bool {
 func (s *Seating) decideCounts() bool {
 	for n := range s.counts {
 		if c := &s.counts[n]; c.breaks(s) {
-			s.judge.Tally.Note(c.number, false)
+			s.judge.Tally.Note(c.Number, false)
 			return false
 		}
 	}

@@ -21,9 +21,11 @@ type Rules struct {
 	Shrinking []int // rules that stay broken as the match grows
 	Flat      []int // rules that do not depend on who is in which team
 	Teams     []int // the other rules
+	Quotas    []Quota
 
+	counts    [][]Counted   // by level: the rules about counts
 	balanced  []balanced    // by level
-	counted   [][]counted   // by level: those of Teams about counts
+	counted   [][]Counted   // by level: those of Teams about counts
 	uncounted [][]int       // by level: the others of Teams
 	symmetric bool          // no rule distinguishes teams of equal sizes
 	reads     ruleset.Reads // what all rules depend on
@@ -51,9 +53,11 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 			r.Shrinking = append(r.Shrinking, i)
 		}
 	}
+	r.Quotas = quotasOf(rs)
 	r.reads, r.teamReads = rs.Reads(append(r.Flat[:len(r.Flat):len(r.Flat)], r.Teams...)), rs.Reads(r.Teams)
 	for _, l := range rs.Levels() {
 		r.Least, r.Most = min(r.Least, l.Least()), max(r.Most, l.Capacity())
+		r.counts = append(r.counts, CountsAt(l))
 		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
 		counts, others := countedAt(l, r.Teams)
 		r.counted, r.uncounted = append(r.counted, counts), append(r.uncounted, others)

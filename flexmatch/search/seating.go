@@ -34,7 +34,7 @@ type Seating struct {
 	lack   int   // players missing in teams below their minimum
 
 	balance   balance
-	counted   []counted   // the rules about counts at the level
+	counted   []Counted   // the rules about counts at the level
 	uncounted []int       // the other rules about teams
 	counts    []headcount // by rule of counted
 
@@ -226,7 +226,7 @@ func (s *Seating) skip() bool {
 func (s *Seating) decide() bool {
 	s.unsure = append(s.unsure[:0], s.uncounted...)
 	for n := range s.counted {
-		s.judge.Tally.Note(s.counted[n].number, true)
+		s.judge.Tally.Note(s.counted[n].Number, true)
 	}
 	if !s.balance.on {
 		return true

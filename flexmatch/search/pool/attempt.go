@@ -36,7 +36,7 @@ func (a *attempt) begin(sets, placements int) {
 	m.set = append(m.set[:0], it)
 	e, s := it.entry(), a.shared(0)
 	*s = shared{level: int(it.level), levels: it.levels, mask: a.columns.maskAt(&e, int(it.level)), filled: it.Held > 0, changed: !a.settled || it.changed,
-		ways: a.columns.teams.with(nobody, &e), players: it.Size + it.Held, low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
+		ways: a.columns.teams.with(nobody, &e), players: it.Size + it.Held, has: append(s.has[:0], it.has...), low: append(s.low[:0], it.low...), high: append(s.high[:0], it.high...)}
 }
 
 // best returns the best match of the anchor and its candidates with at least that many
@@ -49,7 +49,7 @@ func (a *attempt) best(least int) *search.Match {
 	}
 	least = max(least, a.anchor.Size, 1, a.columns.rules.Least-held)
 	for size := a.room(); size >= least; size-- {
-		if !a.reaches(a.shared(0), candidates, size-a.anchor.Size) {
+		if !a.reaches(a.shared(0), candidates, size-a.anchor.Size) || a.short(a.shared(0), candidates, size-a.anchor.Size) || a.noRoom(a.shared(0), candidates, size-a.anchor.Size) {
 			continue
 		}
 		if m := a.grow(0, size-a.anchor.Size); m != nil || a.cut {
@@ -93,10 +93,10 @@ func (a *attempt) grow(depth, want int) *search.Match {
 		}
 	}
 	for i := range list[:end] {
-		if i > 0 && !a.reaches(s, list[i:], want) {
+		if i > 0 && (!a.reaches(s, list[i:], want) || a.short(s, list[i:], want)) {
 			return nil
 		}
-		if int(list[i].size) > want || tried.has(list[i].it.alike) {
+		if int(list[i].size) > want || a.missing(s, &list[i]) > want-int(list[i].size) || tried.has(list[i].it.alike) {
 			continue
 		}
 		if int(list[i].size) == want && !s.changed && !list[i].it.changed && !a.sessions {
@@ -165,7 +165,7 @@ func (a *attempt) with(depth, i, want int) *search.Match {
 		}
 	}
 	m.candidates[depth+1] = next
-	if !a.reaches(s, next, want) {
+	if !a.reaches(s, next, want) || a.short(s, next, want) || a.noRoom(s, next, want) {
 		return nil
 	}
 	return a.grow(depth+1, want)
@@ -227,6 +227,7 @@ type shared struct {
 	changed bool      // includes a changed ticket, or may match without one
 	ways    ways      // to seat all players
 	players int       // those of the game session included
+	has     []int     // by quota: how many players count
 	low     []float64 // by window
 	high    []float64
 }
@@ -236,7 +237,7 @@ func (a *attempt) shared(depth int) *shared {
 	m := a.memory
 	for len(m.shared) <= depth {
 		n := len(a.columns.windows)
-		m.shared = append(m.shared, &shared{low: make([]float64, n), high: make([]float64, n)})
+		m.shared = append(m.shared, &shared{has: make([]int, len(a.columns.rules.Quotas)), low: make([]float64, n), high: make([]float64, n)})
 	}
 	return m.shared[depth]
 }
@@ -261,6 +262,9 @@ func (a *attempt) accepts(s *shared, e *entry) bool {
 	case len(c.windows) > 0:
 		cause = s.outside(e.it, c.loosest[level])
 	}
+	if cause == causeNone && len(s.has) > 0 {
+		cause = a.beyond(s, e.it)
+	}
 	a.worker.seen[cause]++
 	return cause == causeNone
 }
@@ -280,7 +284,10 @@ func (s *shared) outside(it *item, limits []float64) int {
 
 // join sets out to what a set with one more ticket, which it accepts, has in common.
 func (a *attempt) join(s *shared, e *entry, out *shared) {
-	c, low, high := a.columns, out.low, out.high
+	c, low, high, has := a.columns, out.low, out.high, out.has
+	for i := range has {
+		has[i] = s.has[i] + e.it.has[i]
+	}
 	if len(low) == 1 && e.held == 0 {
 		low[0], high[0] = min(s.low[0], e.value), max(s.high[0], e.value)
 	} else {
@@ -290,5 +297,5 @@ func (a *attempt) join(s *shared, e *entry, out *shared) {
 	}
 	level := c.older(s.level, int(e.level))
 	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0, changed: s.changed || e.it.changed,
-		ways: c.teams.with(s.ways, e), players: s.players + int(e.size) + int(e.held), low: low, high: high}
+		ways: c.teams.with(s.ways, e), players: s.players + int(e.size) + int(e.held), has: has, low: low, high: high}
 }

@@ -121,6 +121,35 @@ func BenchmarkPool_Rules(b *testing.B) {
 	}
 }
 
+// BenchmarkPool_Roles measures 2,000 tickets, half of them tanks and healers in turn who came
+// first: all can be matched.
+func BenchmarkPool_Roles(b *testing.B) {
+	rs, r := ruleSet(b, roles), rand.New(rand.NewPCG(1, 2))
+	var waiting []*search.Ticket
+	for i := range 2000 {
+		role := "damage"
+		if i < 1000 {
+			role = []string{"tank", "healer"}[i%2]
+		}
+		waiting = append(waiting, duelist(fmt.Sprint("k", i), i, 1500+150*r.NormFloat64(), role, nil))
+	}
+	var used time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		p := fill(rs, waiting)
+		b.StartTimer()
+		used -= processor(b)
+		matches := len(p.Pass(second(1)))
+		for p.Pending(second(1)) {
+			matches += len(p.Pass(second(1)))
+		}
+		used += processor(b)
+		b.ReportMetric(float64(matches), "matches")
+		b.ReportMetric(float64(p.Cut), "cut")
+	}
+	busy(b, used)
+}
+
 // BenchmarkPool_Large measures matches of 2 teams of 50 from 20,000 tickets.
 func BenchmarkPool_Large(b *testing.B) {
 	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0",

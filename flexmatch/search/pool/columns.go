@@ -156,6 +156,7 @@ type item struct {
 
 	search.Candidate
 	exact   []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
+	has     []int        // by quota: how many players count
 	low     []float64    // by window
 	high    []float64    // by window; low itself unless the ticket is of a game session
 	levels  uint64       // bits of the levels at which the per-ticket rules hold
@@ -200,8 +201,14 @@ func (it *item) exactly(level int) uint64 {
 // fill computes an item's columns. It returns the partition's key, and false if the item
 // can never be matched.
 func (c *columns) fill(it *item) (key string, ok bool) {
-	if key, ok = c.rules.Partition(&it.Candidate); !ok {
+	if key, ok = c.rules.Partition(&it.Candidate); !ok || c.rules.NoTeam(&it.Candidate) {
 		return "", false
+	}
+	if len(c.rules.Quotas) > 0 {
+		it.has = make([]int, len(c.rules.Quotas))
+		for i := range it.has {
+			it.has[i] = c.rules.Quotas[i].Of(&it.Candidate)
+		}
 	}
 	if it.low = it.one[:]; len(c.windows) != 1 {
 		it.low = make([]float64, len(c.windows))
@@ -310,7 +317,7 @@ func (c *columns) allowed(p *ruleset.Party, level *ruleset.Level, location strin
 }
 
 // Causes for which the columns of two tickets exclude a common match, in the order of
-// checking. Further windows follow causeWindow.
+// checking. Further windows follow causeWindow, and then the quotas.
 const (
 	causeNone = iota
 	causePartition
@@ -319,6 +326,9 @@ const (
 	causeWindow
 )
 
+// causeQuota returns the cause of the first quota.
+func (c *columns) causeQuota() int { return causeWindow + max(1, len(c.windows)) }
+
 // causes counts how often columns agreed, and the causes of failures, by cause.
 type causes []int
 
@@ -326,6 +336,11 @@ type causes []int
 // judged each time that nothing before it had failed.
 func (n causes) into(t search.Tally, c *columns) {
 	reached := n[causeNone]
+	for i := range c.rules.Quotas {
+		refused := n[c.causeQuota()+i]
+		t.Add(c.rules.Quotas[i].Rule, 0, refused) // seating judges it too and counts it
+		reached += refused
+	}
 	for i := len(c.windows) - 1; i >= 0; i-- {
 		t.Add(c.windows[i].rule, reached, n[causeWindow+i])
 		reached += n[causeWindow+i]

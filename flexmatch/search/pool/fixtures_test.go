@@ -75,3 +75,12 @@ func crowd(r *rand.Rand, n, from, party int) []*search.Ticket {
 	}
 	return out
 }
+
+// roles is the rule set of two teams of five with one or two tanks and healers each, whose
+// averages are close.
+const roles = `{"ruleLanguageVersion":"1.0",
+"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
+"teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
+"rules":[{"name":"Tanks","type":"collection","measurements":["teams[*].players.attributes[mode]"],"operation":"contains","referenceValue":"tank","minCount":1,"maxCount":2},
+{"name":"Healers","type":"collection","measurements":["teams[*].players.attributes[mode]"],"operation":"contains","referenceValue":"healer","minCount":1,"maxCount":2},
+{"name":"Even","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":50}]}`

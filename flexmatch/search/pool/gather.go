@@ -8,11 +8,15 @@ import (
 )
 
 // gather finds tickets that could join the anchor, in order of preference, until there
-// are most of them or they have enough players. It keeps those that an earlier call found.
+// are most of them or they have enough players. Those that an earlier call found come first.
 func (a *attempt) gather(most, players int) {
-	m := a.memory
-	for i := range m.near {
-		players -= int(m.near[i].size)
+	m, admission := a.memory, a.admit(most)
+	m.near = m.near[:0]
+	for i := range m.walked {
+		if e := &m.walked[i]; len(m.near) < most && players > 0 && admission.admits(e, len(m.near)) {
+			m.near = append(m.near, *e)
+			players -= int(e.size)
+		}
 	}
 	for len(m.near) < most && players > 0 && a.looks < 16*most {
 		e := m.walk.next()
@@ -20,14 +24,18 @@ func (a *attempt) gather(most, players int) {
 			break
 		}
 		a.looks++
-		if a.joins(e) {
+		if !a.joins(e) {
+			continue
+		}
+		m.walked = append(m.walked, *e)
+		if admission.admits(e, len(m.near)) {
 			m.near = append(m.near, *e)
 			players -= int(e.size)
 		}
 	}
 	a.countExcluded()
 	out := append(a.list(0), m.near...)
-	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
+	a.partial = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most || len(m.near) < len(m.walked))
 	out = a.gatherSessions(most, out)
 	if a.columns.sorts {
 		search.SortByRules(a.columns.rs, &a.anchor.Candidate, out, func(e entry) *search.Candidate { return &e.it.Candidate }, a.worker.judge.Now)

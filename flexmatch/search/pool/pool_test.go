@@ -20,7 +20,7 @@ func solos(n int) []*search.Ticket {
 	return out
 }
 
-func ruleSet(t *testing.T, body string) *ruleset.RuleSet {
+func ruleSet(t testing.TB, body string) *ruleset.RuleSet {
 	t.Helper()
 	rs, err := ruleset.Parse(body)
 	if err != nil {
@@ -183,5 +183,23 @@ func TestPool_KeepsUnmatched(t *testing.T) {
 	}
 	if p.Len() != 0 {
 		t.Errorf("%d tickets are left in an empty pool", p.Len())
+	}
+}
+
+// Tickets of roles that a match can take no more of do not hide, from those that wait longer,
+// the younger ones who are missing.
+func TestPool_RolesInShortSupply(t *testing.T) {
+	p := pool.New(ruleSet(t, roles), search.Options{}, pool.Limits{})
+	for i := range 150 {
+		role := "damage"
+		if i < 120 {
+			role = []string{"tank", "healer"}[i%2]
+		}
+		p.Add(duelist(fmt.Sprint("k", i), i, 1500, role, nil))
+	}
+	// Each match takes as many of those who wait longest as two teams may have: 4 tanks and 4
+	// healers. The rest is damage.
+	if matches := p.Pass(second(1)); len(matches) != 15 || p.Cut != 0 {
+		t.Errorf("formed %d matches of 15, and cut %d searches short", len(matches), p.Cut)
 	}
 }

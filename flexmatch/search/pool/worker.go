@@ -24,17 +24,20 @@ type worker struct {
 // left in it.
 type scratch struct {
 	walk       walk
-	near       []entry   // candidates from the index
+	walked     []entry   // tickets from the index that could join the anchor
+	near       []entry   // of walked, the candidates
+	admission  admission // to near
 	candidates [][]entry // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
 	shared     []*shared // by number of tickets in the set
 	tried      []bits    // likewise
+	has        []int     // by quota, with one ticket more
 	members    []*search.Candidate
 	matched    []*item // the set of the match found last
 }
 
 func newWorker(p *Pool) *worker {
-	w := &worker{pool: p, judge: search.NewJudge(p.rules), seen: make(causes, causeWindow+max(1, len(p.columns.windows)))}
+	w := &worker{pool: p, judge: search.NewJudge(p.rules), seen: make(causes, p.columns.causeQuota()+len(p.rules.Quotas))}
 	w.seating = search.NewSeating(w.judge, &w.deadline)
 	return w
 }
@@ -85,7 +88,7 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	t.left--
 	clear(w.judge.Tally)
 	a := newAttempt(w, ps, t, anchor)
-	a.memory.near = a.memory.near[:0]
+	a.memory.walked = a.memory.walked[:0]
 	a.memory.walk.begin(t.partition, a.around(), a.columns.width)
 	m = w.quick(&a, t)
 	if m == nil {
