@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -58,6 +59,10 @@ type Attribute struct {
 	Type    string   `json:"type"`
 	Default any      `json:"default,omitzero"`
 	Words   []string `json:"words"` // constants in the rule set that it may be compared with
+
+	// Weights is how often players have which word, where rules count the players of a team
+	// who have one, so that teams can be formed: nil if none does.
+	Weights map[string]float64 `json:"weights,omitzero"`
 }
 
 // Level is an age from which other values apply.
@@ -101,8 +106,8 @@ func Check(body string) *Checked {
 		}
 		out.Rules = append(out.Rules, rule)
 	}
-	for _, a := range rs.Attributes {
-		out.Attributes = append(out.Attributes, Attribute{Name: a.Name, Type: string(a.Type), Default: defaultOf(a), Words: t.constants(a.Name)})
+	for i, a := range rs.Attributes {
+		out.Attributes = append(out.Attributes, Attribute{Name: a.Name, Type: string(a.Type), Default: defaultOf(a), Words: t.constants(a.Name), Weights: weights(rs, i)})
 	}
 	out.levels(rs, t)
 	out.unused(rs, t)
@@ -129,6 +134,49 @@ func defaultOf(a ruleset.Attribute) any {
 		return a.Default.Map
 	}
 	return nil
+}
+
+// elsewise is the word of drawn players whom no rule counts, if the attribute has no default.
+const elsewise = "other"
+
+// weights returns how many players of a team have which word of an attribute by the rules that
+// count them, in the middle of their limits, or nil if there is none.
+func weights(rs *ruleset.RuleSet, attribute int) map[string]float64 {
+	level := rs.Level(0)
+	out, size := map[string]float64{}, 0
+	for _, r := range level.Rules {
+		c, ok := r.Counts()
+		if !ok || !r.Enforced {
+			continue
+		}
+		if of, _ := c.Attribute(); of != attribute {
+			continue
+		}
+		for _, team := range c.Instances {
+			size = max(size, level.Sizes[team].Max)
+		}
+		least, most := c.Least(), max(c.Least(), 1)
+		if m, limited := c.Most(); limited {
+			most = m
+		}
+		out[c.Text] = max(out[c.Text], float64(least+most)/2)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	left := float64(size)
+	for _, n := range out {
+		left -= n
+	}
+	maps.DeleteFunc(out, func(_ string, n float64) bool { return n == 0 }) // nobody may have it
+	rest := elsewise
+	if d := rs.Attributes[attribute].Default; d != nil && d.String != "" {
+		rest = d.String
+	}
+	if _, counted := out[rest]; !counted && left > 0 {
+		out[rest] = left
+	}
+	return out
 }
 
 // levels describes the levels, and warns of steps that change nothing or make a rule

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -268,5 +269,32 @@ func TestCheck_Examples(t *testing.T) {
 	}
 	if c := lab.Check(string(body)); !c.Valid || len(c.Warnings) > 0 || !c.Latency {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Players are drawn with roles in the shares that the rules count, and some that none counts.
+func TestCheck_Weights(t *testing.T) {
+	t.Parallel()
+	body := func(attribute, teams, rules string) string {
+		return `{"ruleLanguageVersion":"1.0","playerAttributes":[` + attribute + `],"teams":[` + teams + `],"rules":[` + rules + `]}`
+	}
+	rule := func(name, text, limits string) string {
+		return `{"name":"` + name + `","type":"collection","operation":"contains","measurements":["teams[*].players.attributes[role]"],"referenceValue":"` + text + `",` + limits + `}`
+	}
+	role, five := `{"name":"role","type":"string"}`, `{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}`
+	for _, c := range []struct {
+		body string
+		want map[string]float64
+	}{
+		{body(role, five, rule("T", "tank", `"minCount":1,"maxCount":1`)+","+rule("H", "healer", `"minCount":1,"maxCount":2`)), map[string]float64{"tank": 1, "healer": 1.5, "other": 2.5}},
+		{body(`{"name":"role","type":"string","default":"damage"}`, five, rule("T", "tank", `"maxCount":2`)), map[string]float64{"tank": 1, "damage": 4}},
+		{body(role, five, rule("T", "tank", `"minCount":2,"maxCount":2`)+","+rule("H", "healer", `"minCount":3`)), map[string]float64{"tank": 2, "healer": 3}},
+		{body(role, five, rule("T", "tank", `"maxCount":0`)), map[string]float64{"other": 5}},
+		{body(role, five, `{"name":"Same","type":"batchDistance","batchAttribute":"role"}`), nil},
+	} {
+		checked := lab.Check(c.body)
+		if !checked.Valid || !maps.Equal(checked.Attributes[0].Weights, c.want) {
+			t.Errorf("%s: %+v, weights %v; want %v", c.body, checked.Errors, checked.Attributes[0].Weights, c.want)
+		}
 	}
 }

@@ -21,6 +21,7 @@ var bodies embed.FS
 var templates = []Template{
 	{Kind: "duel", Title: "One against one", Text: "Two players of similar skill with a fast connection. The longer they wait, the further apart they may be."},
 	{Kind: "teams", Title: "Two even teams", Text: "Four against four. The averages of the teams are close, and so is everybody's skill."},
+	{Kind: "roles", Title: "Teams with roles", Text: "Five against five. Each team has one or two tanks and one or two healers, and their averages are close. After a while the averages may be further apart."},
 	{Kind: "squads", Title: "Many small teams", Text: "Four squads of three on one map. After a while squads of two will do."},
 	{Kind: "free-for-all", Title: "Everybody alone", Text: "Twelve to sixteen players, without teams. After a while fewer are enough."},
 	{Kind: "together", Title: "Together against the computer", Text: "Four players who want the same difficulty and have a map in common."},

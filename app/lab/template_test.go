@@ -45,6 +45,10 @@ func crowd(t *testing.T, c *lab.Checked) []byte {
 		case "number":
 			attributes[a.Name] = map[string]any{"number": map[string]any{"normal": map[string]any{"mean": 1500, "sd": 150}, "min": 0}}
 		case "string":
+			if a.Weights != nil {
+				attributes[a.Name] = map[string]any{"string": a.Weights}
+				continue
+			}
 			words := map[string]int{}
 			for _, word := range append(a.Words, fmt.Sprint(a.Default)) {
 				words[word] = 1

@@ -43,8 +43,10 @@ function attribute(a: Attribute, s: Sliders): Record<string, unknown> | undefine
     case "number":
       return { number: { normal: { mean: middleOf(a), sd: s.spread[a.name] ?? middleOf(a) / 5 }, min: 0 }, party_spread: Math.round((s.spread[a.name] ?? 0) / 4) };
     case "string":
+      if (a.weights) return { string: a.weights, party: "each" };
       return { string: even(typeof a.default === "string" && !words.includes(a.default) ? [...words, a.default] : words) };
     case "string_list":
+      if (a.weights) return { string_list: { from: a.weights }, party: "each" };
       return { string_list: { from: even(words.length ? words : ((a.default as string[] | undefined) ?? [])) } };
     default: {
       const keys = Object.keys((a.default as Record<string, number> | undefined) ?? {});

@@ -37,6 +37,7 @@ export interface Attribute {
   type: string;
   default?: unknown;
   words: string[];
+  weights?: Record<string, number>; // how often players have which word, where rules count them
 }
 
 export interface Level {
