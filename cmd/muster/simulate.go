@@ -22,16 +22,17 @@ import (
 
 // simulateCommand is `muster simulate`: matchmaking in virtual time, without a server.
 type simulateCommand struct {
-	Ruleset string        `placeholder:"FILE" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
-	Compare pair          `placeholder:"A B" help:"Two rule sets, to compare on the same players."`
-	Players string        `placeholder:"SPEC" type:"existingfile" help:"What the players are like: YAML or JSON (docs/simulation.md)."`
-	Trace   string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
-	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
-	Seeds   int           `aliases:"runs" placeholder:"N" help:"How often to play, each time with players of another seed, from --seed on, or into how many stretches to divide a trace: the report has the mean of each figure and its 95 % interval (1; 5 with --compare)."`
-	Seed    uint64        `default:"1" help:"Of all chance (${default}); with the same seed the report is the same."`
-	Output  string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
-	Out     string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
-	Open    bool          `help:"Write the report as a page, to --out or a temporary file, and open it in the browser."`
+	Ruleset        string        `placeholder:"FILE" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
+	Compare        pair          `placeholder:"A B" help:"Two rule sets, to compare on the same players."`
+	Players        string        `placeholder:"SPEC" type:"existingfile" help:"What the players are like: YAML or JSON (docs/simulation.md)."`
+	Trace          string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
+	For            time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
+	RequestTimeout time.Duration `env:"-" placeholder:"DURATION" help:"RequestTimeoutSeconds of the configuration, such as 60s (request_timeout_seconds of --players, or 120s)."`
+	Seeds          int           `aliases:"runs" placeholder:"N" help:"How often to play, each time with players of another seed, from --seed on, or into how many stretches to divide a trace: the report has the mean of each figure and its 95 % interval (1; 5 with --compare)."`
+	Seed           uint64        `default:"1" help:"Of all chance (${default}); with the same seed the report is the same."`
+	Output         string        `short:"o" aliases:"format" group:"server" enum:"table,text,json,html" default:"table" help:"table, json or html (${default}); text is another word for table."`
+	Out            string        `placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
+	Open           bool          `help:"Write the report as a page, to --out or a temporary file, and open it in the browser."`
 }
 
 // pair is a flag of two file names.
@@ -167,6 +168,12 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 	}
 	if o.Spec, err = sim.ReadSpec(text); err != nil {
 		return o, misspelled[sim.Spec](c.Players, text, err)
+	}
+	if c.RequestTimeout != 0 {
+		if c.RequestTimeout < time.Second || c.RequestTimeout > 12*time.Hour {
+			return o, fmt.Errorf("--request-timeout must be from 1s to 12h, not %s", c.RequestTimeout)
+		}
+		o.Spec.Matchmaking.RequestTimeout = c.RequestTimeout.Seconds()
 	}
 	if c.Trace == "" {
 		return o, nil

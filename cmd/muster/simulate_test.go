@@ -105,6 +105,20 @@ func TestSimulate_Trace(t *testing.T) {
 	}
 }
 
+// Tickets time out as --request-timeout says.
+func TestSimulate_RequestTimeout(t *testing.T) {
+	players := write(t, "populations: [{tickets_per_minute: 1}]") // too few for a match
+	for timeout, want := range map[string]float64{"20s": 20, "50s": 50} {
+		code, out, note := simulate(t, "--ruleset", simRules, "--players", players, "--for", "5m", "--request-timeout", timeout, "-o", "json")
+		var report struct {
+			Off struct{ Mean float64 } `json:"waited_off"`
+		}
+		if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil || report.Off.Mean < want || report.Off.Mean > want+1 {
+			t.Errorf("exit %d, %v, %s: those unmatched waited %v on average, want %v", code, err, note, report.Off.Mean, want)
+		}
+	}
+}
+
 // What is likely a mistake in the players is said beside the report.
 func TestSimulate_Doubts(t *testing.T) {
 	players := write(t, "populations: [{name: eu, tickets_per_minute: 1, attributes: {skil: {number: {constant: 1}}}}]")
@@ -122,6 +136,7 @@ func TestSimulate_Refuses(t *testing.T) {
 		"--players SPEC or --trace FILE is required":          {"--ruleset", simRules},
 		"attribute mode is a number":                          {"--ruleset", simRules, "--players", write(t, "populations: [{tickets_per_minute: 1, attributes: {mode: {number: 1}}}]")},
 		"no populations":                                      {"--ruleset", simRules, "--players", write(t, "name: nobody")},
+		"--request-timeout must be from 1s to 12h":            {"--ruleset", simRules, "--players", simPlayers, "--request-timeout", "13h"},
 		"is no rule set":                                      {"--ruleset", simPlayers, "--players", simPlayers},
 	} {
 		if code, _, note := simulate(t, args...); code != 1 || !strings.Contains(note, want) {
