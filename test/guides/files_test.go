@@ -55,5 +55,7 @@ func TestFlexMatchRules(t *testing.T) {
 	g.prints(string(wrong), "rules.json:11:", "expansions[0]"+said)
 	g.write("rules.json", strings.Replace(rules, `"waitTimeSeconds": 10`, `"waitTimeSeconds": 200`, 1))
 	g.prints(g.types("bin/muster ruleset check rules.json --request-timeout"), "doubtful: the expansion at 3m20s is never reached: tickets time out after 2m0s")
+	g.write("rules.json", g.next("{")) // roles
+	g.prints(g.enter(check), "rules.json is valid: 2 teams, 10 players, 3 rules")
 	g.prints(g.types("bin/muster tickets explain"), "exported", "five-v-five", "1 ticket")
 }
