@@ -16,6 +16,10 @@ import (
 type Explanation struct {
 	Ticket  *Ticket              `json:"ticket"`
 	Waiting *explain.Explanation `json:"waiting,omitzero"` // if the ticket waits for a match
+
+	// Late explains a ticket that has timed out, at the age at which it did, among the tickets
+	// that wait now: those that waited then are not known.
+	Late *explain.Explanation `json:"late,omitzero"`
 }
 
 // Explain explains the state of a ticket. Errors: NotFound.
@@ -27,11 +31,21 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	if d == nil {
 		return nil, fault.Missing("TicketId: ticket %s does not exist", id)
 	}
-	e := &Explanation{Ticket: d.Ticket}
-	if d.Ticket.Status.Waits() {
-		err = s.explain(ctx, d.Ticket.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
-			e.Waiting = explain.Ticket(rs, o, life.Searchable(d.Ticket, d.Request), waiting, time.Now(), explain.Limits{})
+	e, t := &Explanation{Ticket: d.Ticket}, d.Ticket
+	switch {
+	case t.Status.Waits():
+		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
+			e.Waiting = explain.Ticket(rs, o, life.Searchable(t, d.Request), waiting, time.Now(), explain.Limits{})
 		})
+	case t.Status == life.TimedOut && d.Request != nil:
+		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
+			late, now := life.Searchable(t, d.Request), time.Now()
+			late.Created = now.Add(-t.Ended.Sub(t.Started))
+			e.Late = explain.Ticket(rs, o, late, waiting, now, explain.Limits{Ahead: -1})
+		})
+		if fault.Is(err, fault.NotFound) { // the configuration has been deleted
+			err = nil
+		}
 	}
 	return e, err
 }

@@ -51,6 +51,31 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 	})
 }
 
+// A ticket that has timed out is explained at the age that it had, among those that wait now,
+// as long as its configuration is there.
+func TestExplain_TimedOut(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.configure("mm", skilled, Configuration{Mode: Standalone, RequestTimeout: 20 * time.Second})
+		c.enter("mm", "a", "ann")
+		celltest.Pass(time.Minute)
+		c.want(life.TimedOut, "a")
+		skill := 90.0
+		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
+		c.Must(err)
+		e, err := c.matches.Explain(c.Ctx, "a")
+		c.Must(err)
+		w := e.Late
+		if e.Waiting != nil || w == nil || w.Waited != 20_000 || w.Level != 0 || w.Would != nil || len(w.Blocking) != 1 || w.Blocking[0].Rule != "Window" {
+			t.Fatalf("explained as %+v, late %+v", e.Waiting, w)
+		}
+		c.Must(c.matches.Stop(c.Ctx, "b"))
+		c.Must(c.matches.Configurations.Delete.Do(c.Ctx, "mm"))
+		if e, err = c.matches.Explain(c.Ctx, "a"); err != nil || e.Late != nil || e.Ticket.Status != life.TimedOut {
+			t.Errorf("without its configuration: %+v, %v", e, err)
+		}
+	})
+}
+
 // A trace contains tickets in memory and in the archive, once each, but no backfill
 // tickets.
 func TestTrace_MemoryAndArchive(t *testing.T) {

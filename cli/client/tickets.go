@@ -32,6 +32,7 @@ type TicketExplanation struct {
 		} `json:"members"`
 	} `json:"ticket"`
 	Waiting *explain.Explanation `json:"waiting,omitzero"`
+	Late    *explain.Explanation `json:"late,omitzero"`
 }
 
 // Matchmaking reads what matchmaking does.

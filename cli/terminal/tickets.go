@@ -40,7 +40,7 @@ func (t *Terminal) Tickets(ctx context.Context, configuration, status string) er
 	})
 }
 
-// ExplainTicket shows why a ticket waits, or its outcome.
+// ExplainTicket shows why a ticket waits or has timed out, or its outcome.
 func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	e, raw, err := t.Client.Matchmaking().ExplainTicket(ctx, id)
 	if err != nil {
@@ -49,7 +49,13 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	if t.JSON {
 		return WriteJSON(t.Out, raw)
 	}
-	if e.Waiting == nil {
+	switch {
+	case e.Late != nil:
+		if err := t.line(ticketLine(e) + "\n\nAt that age, among the tickets that wait now:"); err != nil {
+			return err
+		}
+		return e.Late.WriteText(t.Out)
+	case e.Waiting == nil:
 		return t.line(ticketLine(e))
 	}
 	if err := t.line(fmt.Sprintf("%s in %s; it times out at %s", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))); err != nil {

@@ -20,7 +20,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 		kind = "Backfill ticket"
 	}
 	p.Line("%s %s of %s has waited %s; expansion step %d of %d", kind, e.TicketID, plain.Count(e.Players, "player"), millis(e.Waited), e.Level, e.Levels)
-	if e.NextStep != nil {
+	if e.NextStep != nil && e.Ahead.Passes > 0 {
 		p.Line("In %s it reaches step %d%s", millis(e.NextStep.In), e.NextStep.Level, changing(e.NextStep.Changes))
 	}
 	p.undeclared(e.Undeclared, func(*Undeclared) string { return "this ticket" })
@@ -64,6 +64,9 @@ func (p *printer) undeclared(list []Undeclared, whose func(*Undeclared) string) 
 }
 
 func (p *printer) would(e *Explanation) {
+	if e.Ahead.Passes == 0 {
+		return // nothing was played ahead
+	}
 	note := ""
 	if e.Ahead.Bounded {
 		note = fmt.Sprintf(" (played ahead with %d tickets, in %d moments)", e.Ahead.Tickets, e.Ahead.Passes)

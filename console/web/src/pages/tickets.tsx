@@ -81,6 +81,7 @@ interface TicketView {
     rules?: { rule: string; passed: number; failed: number }[];
   };
   waiting?: Waiting;
+  late?: Waiting; // of a ticket that timed out: at that age, among those that wait now
   match?: { id: string; created: string; tickets: string[]; level?: number; rules?: { rule: string; passed: number; failed: number }[]; players: number; result?: string; ended?: string };
 }
 
@@ -112,7 +113,7 @@ function One({ id }: { id: string }) {
 }
 
 function Body({ v }: { v: TicketView }) {
-  const t = v.ticket, w = v.waiting;
+  const t = v.ticket, w = v.waiting ?? v.late;
   const end = t.ended ? Date.parse(t.ended) : clock.value;
   return (
     <>
@@ -132,7 +133,7 @@ function Body({ v }: { v: TicketView }) {
       {(w?.never ?? []).map((c) => (
         <div class="alert b-fail" role="alert" key={c.text}>
           <Glyph tone="fail" />
-          <span>This ticket can never be matched: {c.text}</span>
+          <span>This ticket {v.late ? "could" : "can"} never be matched: {c.text}</span>
         </div>
       ))}
       {(w?.alone ?? []).map((c) => (
@@ -142,7 +143,7 @@ function Body({ v }: { v: TicketView }) {
         </div>
       ))}
       <Ignored of={w?.undeclared} whose="this ticket" />
-      {w && !w.never?.length && <Near w={w} />}
+      {w && !w.never?.length && <Near w={w} late={!!v.late} />}
       {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
         <Panel title="Players">
@@ -205,20 +206,20 @@ function Steps({ v }: { v: TicketView }) {
 }
 
 /** Why the ticket waits: who is near, and what keeps the others apart. */
-function Near({ w }: { w: Waiting }) {
+function Near({ w, late }: { w: Waiting; late: boolean }) {
   const n = w.nearest;
   const top = Math.max(1, ...(w.blocking ?? []).map((b) => b.tickets));
   return (
-    <Panel title="Why it waits">
+    <Panel title={late ? "Why it was not matched" : "Why it waits"} note={late ? "at its age then, among the tickets that wait now" : undefined}>
       <div class="stack">
         <p>
           {w.others === 0
-            ? `Nobody else waits. ${n ? `The smallest match has ${many(n.smallest, "player")}.` : ""}`
+            ? `Nobody else waits${late ? " now" : ""}. ${n ? `The smallest match has ${many(n.smallest, "player")}.` : ""}`
             : n && n.missing_smallest > 0
               ? `The largest group around it has ${many(n.players, "player")}; the smallest match has ${n.smallest}: ${many(n.missing_smallest, "player is", "players are")} missing.`
               : n?.broken?.length
                 ? `There are enough players, but the best teams would break ${n.broken.map((rule) => broken(rule, n.breaches)).join(", ")}.`
-                : "There are enough players near it; the next pass can match it."}
+                : late ? "Among those who wait now it could be matched." : "There are enough players near it; the next pass can match it."}
         </p>
         {(n?.lacks ?? []).map((l) => (
           <p key={l.rule}>{many(l.needs - l.has, "player is", "players are")} missing with <b>{l.string}</b>: {l.rule} needs {l.needs} in the match, and the group has {l.has}.</p>
@@ -259,10 +260,10 @@ function Near({ w }: { w: Waiting }) {
           </div>
         )}
         {n && n.tickets.length > 1 && <p class="soft">Nearest group: {n.tickets.slice(1, 9).map((id) => <><A to={to("/tickets", { id })} class="mono" title={id}>{middle(id, 20)}</A> </>)}{n.tickets.length > 9 && `and ${n.tickets.length - 9} more`}</p>}
-        <p class="soft">
+        {!late && <p class="soft">
           {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : "If nobody came or went, it would not be matched."}
           {w.next_step && ` In ${seconds(w.next_step.in_ms / 1000)} ${w.next_step.changes?.join(", ") ?? "a rule"} relaxes.`}
-        </p>
+        </p>}
       </div>
     </Panel>
   );
