@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/musterhq/muster/internal/awsquery"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/serversdk"
 )
@@ -46,6 +47,8 @@ func (r *replica) routes() http.Handler {
 			tokens.ServeHTTP(w, rq)
 		case doors.uploads.Match(rq):
 			files.ServeHTTP(w, rq)
+		case elsewhere.Match(rq):
+			elsewhere.ServeHTTP(w, rq)
 		default:
 			paths.ServeHTTP(w, rq)
 		}
@@ -54,6 +57,12 @@ func (r *replica) routes() http.Handler {
 		return withoutRegion(all)
 	}
 	return all
+}
+
+// elsewhere refuses the requests of AWS's clients for other services.
+var elsewhere = &awsquery.Elsewhere{
+	Served: []string{"gamelift", "autoscaling", "sts", "s3"},
+	Remedy: "this is Muster, which speaks the Amazon GameLift API. To send only that here, set AWS_ENDPOINT_URL_GAMELIFT instead of AWS_ENDPOINT_URL (and AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL_STS for uploads and GetCallerIdentity)",
 }
 
 // welcome sends people to the console. Programs do not ask for HTML.

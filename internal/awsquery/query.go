@@ -181,7 +181,7 @@ type metadata struct {
 // refusal is the response to a request that fails.
 type refusal struct {
 	XMLName   xml.Name `xml:"ErrorResponse"`
-	Namespace string   `xml:"xmlns,attr"`
+	Namespace string   `xml:"xmlns,attr,omitempty"`
 	Error     refused
 	RequestID string `xml:"RequestId"`
 }

@@ -73,3 +73,8 @@ func TestFleet(t *testing.T) {
 	}
 	story.New(t).Play(t, nil, "python3", "fleet.py")
 }
+
+func TestElsewhere(t *testing.T) {
+	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
+	story.New(t).Play(t, nil, "python3", "elsewhere.py")
+}
