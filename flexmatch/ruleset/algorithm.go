@@ -80,7 +80,7 @@ func (s *scope) sortBy(o object) {
 	for i, name := range names {
 		index := s.rs.attribute(trim(name))
 		if index < 0 {
-			s.fail(n.items[i].at, at(o.place("sortByAttributes"), i), BadSortAttributes, "no attribute %q is declared", name)
+			s.fail(n.items[i].at, at(o.place("sortByAttributes"), i), BadSortAttributes, "no attribute %q is declared%s", name, like(name, s.rs.attributeNames()))
 			continue
 		}
 		s.rs.Algorithm.SortBy = append(s.rs.Algorithm.SortBy, index)

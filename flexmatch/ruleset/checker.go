@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // checker collects errors while the stages read the tree.
@@ -101,7 +103,7 @@ func (o object) bad(name string, code Code, format string, args ...any) {
 func (o object) only(names ...string) {
 	for _, m := range o.members {
 		if m.name != "description" && !slices.Contains(names, m.name) {
-			o.fail(m.at, o.place(m.name), UnknownProperty, "is not a property here; known are %s", strings.Join(names, ", "))
+			o.fail(m.at, o.place(m.name), UnknownProperty, "is not a property here%s; known are %s", nearest.DidYouMean(m.name, names), strings.Join(names, ", "))
 		}
 	}
 }
@@ -131,7 +133,7 @@ func (o object) word(name string, code Code, words ...string) string {
 		return words[0]
 	}
 	if n.kind != isText || !slices.Contains(words, n.text) {
-		o.bad(name, code, "must be one of %s", strings.Join(words, ", "))
+		o.bad(name, code, "must be one of %s%s", strings.Join(words, ", "), nearest.DidYouMean(n.text, words))
 		return ""
 	}
 	return n.text
@@ -215,3 +217,9 @@ func (n *node) asWhole(low, high int) (int, bool) {
 
 // at returns the path of an element of a list.
 func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// like returns " (did you mean …?)" for the declared name that is nearest to one, or "". It
+// looks at the first of many names only, since a body can have an error for each.
+func like(name string, declared []string) string {
+	return nearest.DidYouMean(name, declared[:min(len(declared), 100)])
+}

@@ -98,7 +98,7 @@ func (p *statementParser) operator(word string, start int) *statement {
 func (p *statementParser) rule(name string, start int) int {
 	i := slices.IndexFunc(p.before, func(d draft) bool { return d.rule.Name == name })
 	if i < 0 {
-		p.note(start, CompoundReference, "no rule %q stands before this one", name)
+		p.note(start, CompoundReference, "no rule %q stands before this one%s", name, like(name, namesOf(p.before)))
 		return 0
 	}
 	t := p.before[i].typ

@@ -124,7 +124,7 @@ func (s *scope) targetTeam(o object, x *expansion, name string) {
 	}
 	i := s.rs.team(name)
 	if i < 0 {
-		o.bad("target", BadExpansionTarget, "no team %q is declared", name)
+		o.bad("target", BadExpansionTarget, "no team %q is declared%s", name, like(name, s.rs.teamNames()))
 		return
 	}
 	x.teams = append(x.teams, i)
@@ -133,7 +133,7 @@ func (s *scope) targetTeam(o object, x *expansion, name string) {
 func (s *scope) targetRule(o object, x *expansion, name string) {
 	i := slices.IndexFunc(s.drafts, func(d draft) bool { return d.rule.Name == name })
 	if i < 0 {
-		o.bad("target", BadExpansionTarget, "no rule %q is declared", name)
+		o.bad("target", BadExpansionTarget, "no rule %q is declared%s", name, like(name, namesOf(s.drafts)))
 		return
 	}
 	typ, t := s.drafts[i].rule.Type, s.drafts[i].typ
@@ -299,4 +299,12 @@ func (r *resolver) resized(team int, size *Size, from time.Duration) (fresh *ste
 		}
 	}
 	return fresh
+}
+
+// namesOf returns the names of rules.
+func namesOf(rules []draft) (names []string) {
+	for _, d := range rules {
+		names = append(names, d.rule.Name)
+	}
+	return names
 }

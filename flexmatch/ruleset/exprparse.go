@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // textError is an error in the text of the body, of an expression or of a statement.
@@ -123,7 +125,11 @@ func (p *exprParser) expression() *Expr {
 	case slices.Contains(functions, function(word)):
 		e = p.call(function(word), start)
 	default:
-		p.fail(start, ExprSyntax, "expected teams[…] or a function: min, max, avg, median, sum, count, stddev, flatten, set_intersection")
+		names := []string{"teams"}
+		for _, f := range functions {
+			names = append(names, string(f))
+		}
+		p.fail(start, ExprSyntax, "expected teams[…] or a function: min, max, avg, median, sum, count, stddev, flatten, set_intersection%s", nearest.DidYouMean(word, names))
 	}
 	p.blanks()
 	return e
@@ -175,7 +181,7 @@ func (p *exprParser) teams(e *Expr) {
 			}
 		}
 		if found == 0 && team < 0 && !all {
-			p.note(start, ExprTeam, "no team %q is declared", name)
+			p.note(start, ExprTeam, "no team %q is declared%s", name, like(name, p.rs.teamNames()))
 		}
 		many = many || all || found > 1
 		if !p.take(",") {
@@ -213,7 +219,7 @@ func (p *exprParser) attribute(e *Expr) {
 	p.expect("]")
 	e.typ.base = unknown
 	if e.attribute < 0 {
-		p.note(start, ExprAttribute, "no attribute %q is declared", name)
+		p.note(start, ExprAttribute, "no attribute %q is declared%s", name, like(name, p.rs.attributeNames()))
 	} else {
 		e.typ = e.typ.of(p.rs.Attributes[e.attribute].Type)
 	}

@@ -195,7 +195,7 @@ func (o *ruleObject) attribute(name string, missing Code) (int, AttributeType) {
 	}
 	index := o.rs.attribute(trim(text))
 	if index < 0 {
-		o.bad(name, ExprAttribute, "no attribute %q is declared", text)
+		o.bad(name, ExprAttribute, "no attribute %q is declared%s", text, like(trim(text), o.rs.attributeNames()))
 		return -1, ""
 	}
 	return index, o.rs.Attributes[index].Type

@@ -94,6 +94,25 @@ func (rs *RuleSet) attribute(name string) int {
 	return slices.IndexFunc(rs.Attributes, func(x Attribute) bool { return x.Name == name })
 }
 
+// attributeNames returns the names of the declared attributes.
+func (rs *RuleSet) attributeNames() (names []string) {
+	for _, a := range rs.Attributes {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// teamNames returns the names by which expressions know teams.
+func (rs *RuleSet) teamNames() (names []string) {
+	for _, t := range rs.Teams {
+		names = append(names, t.Name)
+	}
+	for _, i := range rs.Instances {
+		names = append(names, i.Name)
+	}
+	return names
+}
+
 // Level returns the rules and sizes for a match of the given age.
 func (rs *RuleSet) Level(age time.Duration) *Level { return rs.levels[rs.LevelAt(age)] }
 

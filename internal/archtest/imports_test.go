@@ -88,7 +88,7 @@ var rows = []row{
 	{"placement", ground + " internal/feature internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"placement/remote", "internal/arn internal/tracing session placement", "asks other deployments by AWS's client; decides nothing"},
 	{"scaling", ground + " placement instance session compute fleet event", "capacity follows use, and what waits in queues"},
-	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
+	{"flexmatch/ruleset", "internal/fault internal/nearest", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},
 	{"flexmatch/search/large", "flexmatch/ruleset flexmatch/search", "forms matches of more than 40 players, by the definition"},
 	{"flexmatch/search/pool", "flexmatch/ruleset flexmatch/search flexmatch/search/large", "forms matches from many tickets by the definition, and passes large ones on"},
