@@ -2,6 +2,7 @@ package ports
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net"
 	"syscall"
 	"testing"
@@ -12,12 +13,8 @@ import (
 
 func TestRange_SkipsWhatStrangersHold(t *testing.T) {
 	t.Parallel()
-	stranger, err := net.ListenUDP("udp4", &net.UDPAddr{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger, port := hold(t)
 	defer stranger.Close()
-	port := stranger.LocalAddr().(*net.UDPAddr).Port
 	r, err := New(port, port)
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +26,24 @@ func TestRange_SkipsWhatStrangersHold(t *testing.T) {
 	if got, err := r.Take(time.Now()); err != nil || got != port {
 		t.Fatalf("took %d, %v, want %d", got, err, port)
 	}
+}
+
+// hold holds a port for UDP that the system gives nobody who does not ask for it, so that it is
+// free afterwards.
+func hold(t *testing.T) (stranger *net.UDPConn, port int) {
+	t.Helper()
+	for port = 20_000 + rand.IntN(10_000); port < 32_768; port++ {
+		taken, err := net.ListenTCP("tcp4", &net.TCPAddr{Port: port})
+		if err != nil {
+			continue
+		}
+		taken.Close()
+		if stranger, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port}); err == nil {
+			return stranger, port
+		}
+	}
+	t.Fatal("no port below 32768 is free")
+	return nil, 0
 }
 
 // No two processes ever have the same port, and none is reused during its quarantine.
