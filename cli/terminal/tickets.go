@@ -51,8 +51,10 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	}
 	switch {
 	case e.Late != nil:
-		if err := t.line(ticketLine(e) + "\n\nAt that age, among the tickets that wait now:"); err != nil {
-			return err
+		for _, text := range []string{ticketLine(e), "", "At that age, among the tickets that wait now:"} {
+			if err := t.line(text); err != nil {
+				return err
+			}
 		}
 		return e.Late.WriteText(t.Out)
 	case e.Waiting == nil:
@@ -72,7 +74,7 @@ func ticketLine(e *client.TicketExplanation) string {
 	case k.Status == "REQUIRES_ACCEPTANCE":
 		text += ": match " + k.MatchID + unanswered(e)
 	case k.Message != "":
-		text += ": " + k.Message
+		text += ": " + strings.TrimSuffix(k.Message, ".")
 	case k.Reason != "":
 		text += ": " + k.Reason
 	case k.GameSessionID != "":

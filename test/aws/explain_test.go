@@ -71,11 +71,32 @@ func TestTickets_Explain(t *testing.T) {
 
 	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
 	out.Reset()
-	if err := view.ExplainTicket(t.Context(), "far"); err != nil || !strings.Contains(out.String(), "is CANCELLED: Cancelled by request.; it took") {
+	if err := view.ExplainTicket(t.Context(), "far"); err != nil || !strings.Contains(out.String(), "is CANCELLED: Cancelled by request; it took") {
 		t.Errorf("of a cancelled ticket: %v %s", err, out.String())
 	}
 	if err := view.ExplainTicket(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "ticket nosuch does not exist") {
 		t.Errorf("of no ticket: %v", err)
+	}
+}
+
+// A ticket that has timed out is explained among those that wait now.
+func TestTickets_ExplainTimedOut(t *testing.T) {
+	c, look := waiting(t)
+	must(c.UpdateMatchmakingConfiguration(t.Context(), &gamelift.UpdateMatchmakingConfigurationInput{Name: aws.String("duels"), RequestTimeoutSeconds: aws.Int32(1)}))(t)
+	must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String("late"),
+		Players: []types.Player{{PlayerId: aws.String("p-late"), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(1000)}}}}}))(t)
+	var out bytes.Buffer
+	view := &terminal.Terminal{Client: look, Out: &out}
+	for end := time.Now().Add(time.Minute); !strings.Contains(out.String(), "TIMED_OUT") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		out.Reset()
+		if err := view.ExplainTicket(t.Context(), "late"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"is TIMED_OUT: Removed from matchmaking due to timing out; it took 1", "\n\nAt that age, among the tickets that wait now:\nTicket late of 1 player", "Window"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the explanation lacks %q:\n%s", want, out.String())
+		}
 	}
 }
 
