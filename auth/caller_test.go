@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Whoever may not do something learns who may.
+// A refused caller learns which roles may do it.
 func TestHas_NamesRoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -28,8 +28,8 @@ func TestRange_SkipsWhatStrangersHold(t *testing.T) {
 	}
 }
 
-// hold holds a port for UDP that the system gives nobody who does not ask for it, so that it is
-// free afterwards.
+// hold holds a port for UDP that is not among those that the system assigns by itself, so that it
+// is free afterwards.
 func hold(t *testing.T) (stranger *net.UDPConn, port int) {
 	t.Helper()
 	for port = 20_000 + rand.IntN(10_000); port < 32_768; port++ {

@@ -34,7 +34,7 @@ type headcount struct {
 
 // countTeams counts the players that a lineup places.
 func (c *group) countTeams(l *ruleset.Lineup) *headcount {
-	h := &headcount{rules: c.world.counts[c.level]}
+	h := &headcount{rules: c.rules.Counts[c.level]}
 	for i := range h.rules {
 		teams := make([]int, len(l.Teams))
 		for team, members := range l.Teams {

@@ -42,7 +42,7 @@ func texts(causes []explain.Cause) (out []string) {
 	return out
 }
 
-// A party that no team can take, whoever joins it, can never be matched.
+// A party that no team can take can never be matched.
 func TestTicket_NeverByCounts(t *testing.T) {
 	red := `{"name":"red","minPlayers":2,"maxPlayers":2},{"name":"blue","minPlayers":2,"maxPlayers":2}`
 	for _, c := range []struct {

@@ -152,9 +152,9 @@ func (c *group) try(o *search.Candidate) {
 // countedWith returns how many players count for each rule about counts of a level if a
 // ticket, which may be nil, joins the group.
 func (c *group) countedWith(at int, o *search.Candidate) []int {
-	out := make([]int, len(c.world.counts[at]))
+	out := make([]int, len(c.rules.Counts[at]))
 	for i := range out {
-		rule := &c.world.counts[at][i]
+		rule := &c.rules.Counts[at][i]
 		if at == c.level && c.counts != nil {
 			out[i] = c.counts[i]
 		} else {
@@ -173,7 +173,7 @@ func (c *group) countedWith(at int, o *search.Candidate) []int {
 // how many of them count, or "".
 func (c *group) exceeds(at int, counts []int, players int) string {
 	for i, n := range counts {
-		rule := &c.world.counts[at][i]
+		rule := &c.rules.Counts[at][i]
 		if most, limited := rule.Allowed(len(c.rs.Instances)); limited && n > most {
 			return rule.Name
 		}
@@ -190,7 +190,7 @@ func (c *group) exceeds(at int, counts []int, players int) string {
 // count.
 func (c *group) lacks(at int, counts []int) (d search.Demand) {
 	for i, n := range counts {
-		rule := &c.world.counts[at][i]
+		rule := &c.rules.Counts[at][i]
 		d.Add(rule, n, rule.Needed(c.rs.Levels()[at]))
 	}
 	return d
@@ -230,8 +230,8 @@ func (c *group) result() *Group {
 		g.Tickets = append(g.Tickets, o.Ticket.ID)
 	}
 	g.MissingSmallest, g.MissingFull = max(0, g.Smallest-c.players), max(0, g.Full-c.players)
-	if d := c.lacks(c.level, c.counts); !g.Match {
-		g.Lacks = d.Shortages
+	if !g.Match {
+		g.Lacks = c.lacks(c.level, c.counts).Shortages
 	}
 	for _, r := range c.refused {
 		if g.MissingFull > 0 || r.Reason != ReasonSizes { // a full group refuses every ticket

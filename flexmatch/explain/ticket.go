@@ -29,7 +29,7 @@ func (w *world) explain(t *ticket) *Explanation {
 	if len(e.Never) > 0 {
 		return e
 	}
-	_, e.Alone = w.alone(t)
+	e.Alone = t.alone
 	others := w.sample(t, w.limits.Others)
 	compatible, c := w.compare(t, others)
 	e.Compared, e.Compatible, e.Blocking, e.Misses = len(others), len(compatible), c.list(), w.misses(t, c.near)

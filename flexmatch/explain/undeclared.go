@@ -34,7 +34,7 @@ func (w *world) undeclared(tickets ...*ticket) (out []Undeclared) {
 				}
 				if last[name] == nil {
 					at[name] = len(out)
-					out = append(out, Undeclared{Attribute: name, Nearest: nearest.Of(name, names)})
+					out = append(out, Undeclared{Attribute: name})
 				}
 				last[name] = o
 				out[at[name]].Tickets++
@@ -44,7 +44,11 @@ func (w *world) undeclared(tickets ...*ticket) (out []Undeclared) {
 	slices.SortFunc(out, func(a, b Undeclared) int {
 		return cmp.Or(b.Tickets-a.Tickets, cmp.Compare(a.Attribute, b.Attribute))
 	})
-	return out[:min(len(out), undeclaredShown)]
+	out = out[:min(len(out), undeclaredShown)]
+	for i := range out {
+		out[i].Nearest = nearest.Of(out[i].Attribute, names)
+	}
+	return out
 }
 
 // undeclaredShown is how many attributes are shown at most.

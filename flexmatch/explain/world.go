@@ -40,8 +40,7 @@ type world struct {
 	enforced []int // rules
 	pairing  []int // of these, the ones that stay broken as a match grows
 
-	rules  *search.Rules
-	counts [][]search.Counted // by level
+	rules *search.Rules
 }
 
 // ticket is a waiting ticket. resolve sets all members but Ticket when needed, because few
@@ -49,7 +48,8 @@ type world struct {
 type ticket struct {
 	*search.Ticket
 	candidate *search.Candidate // nil if it can never be matched because of its data
-	never     []Cause           // why it can never be matched, whoever comes
+	never     []Cause           // why it can never be matched
+	alone     []Cause           // rules that it breaks by itself at its age
 }
 
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
@@ -61,9 +61,6 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 				w.pairing = append(w.pairing, i)
 			}
 		}
-	}
-	for _, level := range rs.Levels() {
-		w.counts = append(w.counts, search.CountsAt(level))
 	}
 	w.waiting = make([]*ticket, len(tickets))
 	for i, t := range tickets {
@@ -91,7 +88,7 @@ func (w *world) resolve(o *ticket) *ticket {
 		o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
 	}
 	if len(o.never) == 0 {
-		o.never, _ = w.alone(o)
+		o.never, o.alone = w.alone(o)
 	}
 	return o
 }

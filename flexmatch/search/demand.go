@@ -105,8 +105,8 @@ func (d *Demand) Least() (players int, largest Shortage) {
 	return players, largest
 }
 
-// Misfit is why players of a ticket can be in no team together, whoever joins them: more of
-// them have a string than a rule allows, or they leave too little room for those whom it needs.
+// Misfit is why players of a ticket can be in no team together: more of them have a string than
+// a rule allows, or they leave too little room for those whom it needs.
 type Misfit struct {
 	Rule    string
 	String  string
@@ -121,7 +121,7 @@ type Misfit struct {
 // Misfits returns the rules about counts by which no team can take a ticket's players at a
 // level, or nil if a team can. Players of a game session have their teams.
 func (r *Rules) Misfits(level int, c *Candidate) (out []Misfit) {
-	if len(r.counts[level]) == 0 {
+	if len(r.Counts[level]) == 0 {
 		return nil
 	}
 	for team, size := range r.Set.Levels()[level].Sizes {
@@ -150,8 +150,8 @@ func (r *Rules) Misfits(level int, c *Candidate) (out []Misfit) {
 func (r *Rules) misfit(level, team int, c *Candidate, players []int) (Misfit, bool) {
 	m := Misfit{Team: team, Players: len(players), Free: r.Set.Levels()[level].Sizes[team].Max - len(players)}
 	var lacks Demand
-	for i := range r.counts[level] {
-		rule := &r.counts[level][i]
+	for i := range r.Counts[level] {
+		rule := &r.Counts[level][i]
 		if !slices.Contains(rule.Instances, team) {
 			continue
 		}

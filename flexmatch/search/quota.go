@@ -15,7 +15,7 @@ type Quota struct {
 	Most  int // math.MaxInt if there is no limit
 	Needs int
 
-	counts    ruleset.Counts
+	counted   Counted
 	attribute int
 	single    bool // a player has one string of the attribute
 }
@@ -25,14 +25,7 @@ type Quota struct {
 func (q *Quota) Single() (attribute int, single bool) { return q.attribute, q.single }
 
 // Of returns how many players of a ticket count, those of a game session included.
-func (q *Quota) Of(c *Candidate) (n int) {
-	for player := range c.Party.Players {
-		if q.counts.Has(&c.Party, player) {
-			n++
-		}
-	}
-	return n
-}
+func (q *Quota) Of(c *Candidate) int { return q.counted.Of(&c.Party) }
 
 // quotasOf returns the quotas of a rule set, those of an attribute one after another.
 func quotasOf(rs *ruleset.RuleSet) (out []Quota) {
@@ -41,7 +34,7 @@ func quotasOf(rs *ruleset.RuleSet) (out []Quota) {
 		if !ok || !rule.Enforced {
 			continue
 		}
-		at := slices.IndexFunc(out, func(o Quota) bool { return o.counts.Same(&q.counts) })
+		at := slices.IndexFunc(out, func(o Quota) bool { return o.counted.Same(&q.counted.Counts) })
 		if at < 0 {
 			out = append(out, q)
 			continue
@@ -56,21 +49,18 @@ func quotasOf(rs *ruleset.RuleSet) (out []Quota) {
 // at all levels.
 func quotaOf(rs *ruleset.RuleSet, rule int) (q Quota, ok bool) {
 	for n, level := range rs.Levels() {
-		c, ok := level.Rules[rule].Counts()
-		if !ok || n > 0 && !c.Same(&q.counts) {
+		of, ok := level.Rules[rule].Counts()
+		if !ok || n > 0 && !of.Same(&q.counted.Counts) {
 			return Quota{}, false
 		}
-		most, needs := math.MaxInt, 0
-		if m, limited := c.Most(); limited && len(c.Instances) == len(rs.Instances) {
-			most = m * len(c.Instances)
-		}
-		for _, team := range c.Instances {
-			if level.Sizes[team].Min > 0 {
-				needs += c.Least()
-			}
+		c := Counted{rule, level.Rules[rule].Name, of}
+		needs := c.Needed(level)
+		most, limited := c.Allowed(len(rs.Instances))
+		if !limited {
+			most = math.MaxInt
 		}
 		if n == 0 {
-			q = Quota{Rule: rule, Most: most, Needs: needs, counts: c}
+			q = Quota{Rule: rule, Most: most, Needs: needs, counted: c}
 			q.attribute, q.single = c.Attribute()
 			continue
 		}

@@ -17,13 +17,13 @@ type Rules struct {
 	Least   int // the fewest players in a match at any age
 	Most    int // the most
 
-	Equal     []int // string attributes that must be equal for all players
-	Shrinking []int // rules that stay broken as the match grows
-	Flat      []int // rules that do not depend on who is in which team
-	Teams     []int // the other rules
+	Equal     []int       // string attributes that must be equal for all players
+	Shrinking []int       // rules that stay broken as the match grows
+	Flat      []int       // rules that do not depend on who is in which team
+	Teams     []int       // the other rules
+	Counts    [][]Counted // by level: those of both about how many players of a team have a string
 	Quotas    []Quota
 
-	counts    [][]Counted   // by level: the rules about counts
 	balanced  []balanced    // by level
 	counted   [][]Counted   // by level: those of Teams about counts
 	uncounted [][]int       // by level: the others of Teams
@@ -57,7 +57,7 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 	r.reads, r.teamReads = rs.Reads(append(r.Flat[:len(r.Flat):len(r.Flat)], r.Teams...)), rs.Reads(r.Teams)
 	for _, l := range rs.Levels() {
 		r.Least, r.Most = min(r.Least, l.Least()), max(r.Most, l.Capacity())
-		r.counts = append(r.counts, CountsAt(l))
+		r.Counts = append(r.Counts, CountsAt(l))
 		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
 		counts, others := countedAt(l, r.Teams)
 		r.counted, r.uncounted = append(r.counted, counts), append(r.uncounted, others)

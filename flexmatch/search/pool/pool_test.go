@@ -190,6 +190,14 @@ func TestPool_KeepsUnmatched(t *testing.T) {
 // the younger ones who are missing.
 func TestPool_RolesInShortSupply(t *testing.T) {
 	p := pool.New(ruleSet(t, roles), search.Options{}, pool.Limits{})
+	for i := range 30 { // parties that no team can take wait longest
+		healers := duelist(fmt.Sprint("h", i), -100+i, 1500, "healer", nil)
+		for range 2 {
+			healers.Players = append(healers.Players, healers.Players[0])
+		}
+		healers.Created = second(-100)
+		p.Add(healers)
+	}
 	for i := range 150 {
 		role := "damage"
 		if i < 120 {
