@@ -30,7 +30,8 @@ type savedStep struct {
 	Number  int64             `json:"n"` // since 1970
 	Samples uint32            `json:"s,omitzero"`
 	Values  map[string]uint32 `json:"v,omitzero"`
-	Waits   *waits            `json:"w,omitzero"`
+	Waits   *waitCounts       `json:"w,omitzero"`
+	Longest int64             `json:"l,omitzero"` // of the waits, in nanoseconds; 0 if an earlier release saved them
 }
 
 // savedCrashes is the id of the row with the newest crashes.
@@ -146,7 +147,7 @@ func (h *history) saved(in int, row int64) (out []savedStep) {
 		}
 		if r.waits[place] != nil {
 			w := *r.waits[place]
-			s.Waits = &w
+			s.Waits, s.Longest = &w.counts, int64(w.longest)
 		}
 		out = append(out, s)
 	}
@@ -216,7 +217,11 @@ func (h *history) restore(in int, steps []savedStep, now time.Time) {
 			r.add(place, name, n)
 		}
 		if s.Waits != nil {
-			r.waitsAt(place).merge(s.Waits)
+			w := waits{*s.Waits, time.Duration(s.Longest)}
+			if w.longest <= 0 {
+				w.longest = w.counts.highest()
+			}
+			r.waitsAt(place).merge(&w)
 		}
 	}
 }

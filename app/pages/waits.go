@@ -5,8 +5,15 @@ import (
 	"time"
 )
 
-// waits is a histogram of durations: waits[i] counts those below bound(i).
-type waits [34]uint32
+// waits is a histogram of durations.
+type waits struct {
+	counts  waitCounts
+	longest time.Duration // of all
+}
+
+// waitCounts are the bins of a histogram of durations: waitCounts[i] counts those up to
+// bound(i), the last also those above.
+type waitCounts [34]uint32
 
 // bound returns the upper bound of a bin, in seconds: from 10 ms, each 1.5 times the last.
 func bound(i int) float64 { return 0.01 * math.Pow(1.5, float64(i)) }
@@ -14,38 +21,55 @@ func bound(i int) float64 { return 0.01 * math.Pow(1.5, float64(i)) }
 func (w *waits) add(d time.Duration) {
 	i := 0
 	if s := d.Seconds(); s > bound(0) {
-		i = min(len(w)-1, int(math.Ceil(math.Log(s/bound(0))/math.Log(1.5))))
+		i = min(len(w.counts)-1, int(math.Ceil(math.Log(s/bound(0))/math.Log(1.5))))
 	}
-	w[i]++
+	w.counts[i]++
+	w.longest = max(w.longest, d)
 }
 
 func (w *waits) merge(o *waits) {
-	for i := range w {
-		w[i] += o[i]
+	for i := range w.counts {
+		w.counts[i] += o.counts[i]
 	}
+	w.longest = max(w.longest, o.longest)
 }
 
-// quantile returns the duration in seconds below which a share of all lies, and false if
-// there are none.
+// quantile returns the duration in seconds below which a share of all lies, never more than
+// the longest, and false if there are none.
 func (w *waits) quantile(share float64) (seconds float64, ok bool) {
 	n := uint32(0)
-	for _, c := range w {
+	for _, c := range w.counts {
 		n += c
 	}
 	if n == 0 {
 		return 0, false
 	}
+	longest := w.longest.Seconds()
 	rank := share * float64(n)
-	for i, c := range w {
+	for i, c := range w.counts {
 		if c == 0 || rank > float64(c) {
 			rank -= float64(c)
 			continue
 		}
-		from := 0.0
+		from, to := 0.0, min(bound(i), longest)
 		if i > 0 {
-			from = bound(i - 1)
+			from = min(bound(i-1), longest)
 		}
-		return from + (bound(i)-from)*max(0, rank)/float64(c), true
+		if i == len(w.counts)-1 {
+			to = longest
+		}
+		return from + (to-from)*max(0, rank)/float64(c), true
 	}
-	return bound(len(w) - 1), true
+	return longest, true
+}
+
+// highest returns the highest duration that the bins admit, for those of which the longest
+// was not saved.
+func (c *waitCounts) highest() time.Duration {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i] > 0 {
+			return time.Duration(bound(i) * float64(time.Second))
+		}
+	}
+	return 0
 }

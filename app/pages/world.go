@@ -70,26 +70,33 @@ const (
 	flowsShown = 64
 )
 
-// histogram counts latencies; the last bin has all that are too long for the others.
-type histogram [bins]uint32
+// histogram counts latencies.
+type histogram struct {
+	counts  [bins]uint32 // the last bin has all that are too long for the others
+	highest float64      // of all, in milliseconds
+}
 
-// quantile returns the latency in milliseconds below which a share of all lies, and false
-// if there are none.
+// quantile returns the latency in milliseconds below which a share of all lies, never more
+// than the highest, and false if there are none.
 func (h *histogram) quantile(share float64) (millis float64, ok bool) {
 	n := h.total()
 	rank := share * float64(n)
-	for i, c := range h {
+	for i, c := range h.counts {
 		if c == 0 || rank > float64(c) {
 			rank -= float64(c)
 			continue
 		}
-		return binMillis * (float64(i) + max(0, rank)/float64(c)), true
+		from, to := binMillis*float64(i), min(binMillis*float64(i+1), h.highest)
+		if i == bins-1 {
+			to = h.highest
+		}
+		return from + (to-from)*max(0, rank)/float64(c), true
 	}
 	return 0, false
 }
 
 func (h *histogram) total() (n int) {
-	for _, c := range h {
+	for _, c := range h.counts {
 		n += int(c)
 	}
 	return n
@@ -109,16 +116,19 @@ func (l *latencies) add(number int64, millis float32) {
 	if l.at[i] < number {
 		l.at[i], l.part[i] = number, histogram{}
 	}
-	l.part[i][int(min(float64(millis)/binMillis, bins-1))]++
+	p := &l.part[i]
+	p.counts[int(min(float64(millis)/binMillis, bins-1))]++
+	p.highest = max(p.highest, float64(millis))
 }
 
 // sum returns the latencies of the hour that ends with a part.
 func (l *latencies) sum(number int64) (h histogram) {
 	for i, at := range l.at {
 		if at > number-parts && at <= number {
-			for b, n := range l.part[i] {
-				h[b] += n
+			for b, n := range l.part[i].counts {
+				h.counts[b] += n
 			}
+			h.highest = max(h.highest, l.part[i].highest)
 		}
 	}
 	return h
@@ -262,7 +272,7 @@ func (p *Pages) World(location string) (*World, error) {
 }
 
 func (p *Pages) distance(location string, playing, measured histogram) *Distance {
-	d := &Distance{Location: location, Step: binMillis, Playing: playing[:], Measured: measured[:], Queues: []QueueDistance{}}
+	d := &Distance{Location: location, Step: binMillis, Playing: playing.counts[:], Measured: measured.counts[:], Queues: []QueueDistance{}}
 	for name, caps := range p.Placements.CapsAt(p.Store.View(), location) {
 		d.Queues = append(d.Queues, QueueDistance{Name: name, Caps: caps})
 	}
