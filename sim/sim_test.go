@@ -333,3 +333,28 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing was matched there are no waits and no numbers: their places have a dash, and
+// the counts are 0.
+func TestReport_NothingMatched(t *testing.T) {
+	t.Parallel()
+	rs, err := ruleset.Parse(`{"name": "nobody", "ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
+		"teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
+		"rules": [{"name": "Close", "type": "distance", "measurements": ["flatten(teams[*].players.attributes[skill])"], "referenceValue": 1, "maxDistance": 5}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, sim.Options{RuleSet: rs, Spec: spec(t, "populations: [{name: few, tickets_per_minute: 5, attributes: {skill: {number: {constant: 1}}}}]"), Seed: 1, For: time.Minute})
+	if r.Tickets.Arrived == 0 || r.Tickets.Matched != 0 {
+		t.Fatalf("tickets: %+v", r.Tickets)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"wait until matched, s 0 - - - - - - -", "latency in the match, ms 0 - - - - - - -", fmt.Sprintf("few %d 0.0 %% - - - - -", r.Tickets.Arrived), "Close distance - - - - - - 5.0", "skill - - - -"} {
+		if !strings.Contains("\n"+strings.Join(strings.Fields(text.String()), " "), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+}

@@ -34,7 +34,7 @@ func tables(r *Report) []section {
 	}{{"Populations", r.Populations}, {"Party sizes", r.Parties}, {"Locations", r.Locations}, {"Expansion steps", r.Steps}} {
 		s := section{Title: of.title, Head: []string{"", "tickets", "matched", "wait s p50", "p90", "p99", "latency ms p50", "p90"}}
 		for _, p := range of.parts {
-			s.Rows = append(s.Rows, []string{p.Name, strconv.Itoa(p.Tickets.Arrived), percent(p.Tickets.Matched, p.Tickets.Arrived), short(p.Wait.P50), short(p.Wait.P90), short(p.Wait.P99), dashed(p.Latency, p.Latency.P50), dashed(p.Latency, p.Latency.P90)})
+			s.Rows = append(s.Rows, []string{p.Name, strconv.Itoa(p.Tickets.Arrived), percent(p.Tickets.Matched, p.Tickets.Arrived), dashed(p.Wait, p.Wait.P50), dashed(p.Wait, p.Wait.P90), dashed(p.Wait, p.Wait.P99), dashed(p.Latency, p.Latency.P50), dashed(p.Latency, p.Latency.P90)})
 		}
 		out = append(out, s)
 	}
@@ -45,7 +45,7 @@ func tables(r *Report) []section {
 	}
 	spreads := section{Title: "Attributes", Head: []string{"", "spread of players p50", "p90", "of team averages p50", "p90"}}
 	for _, a := range r.Attributes {
-		spreads.Rows = append(spreads.Rows, []string{a.Name, short(a.Spread.P50), short(a.Spread.P90), short(a.Teams.P50), short(a.Teams.P90)})
+		spreads.Rows = append(spreads.Rows, []string{a.Name, dashed(a.Spread, a.Spread.P50), dashed(a.Spread, a.Spread.P90), dashed(a.Teams, a.Teams.P50), dashed(a.Teams, a.Teams.P90)})
 	}
 	whys := section{Title: "Why tickets timed out or were cancelled", Text: fmt.Sprintf("Of %d evenly chosen ones.", r.Examined), Head: []string{"", "share"}}
 	for _, y := range r.Unmatched {
@@ -93,7 +93,7 @@ func ranged(v float64, i *Interval, format func(float64) string) string {
 }
 
 func ruleRow(u RuleUse) []string {
-	row := []string{u.Name, u.Type, percent(u.Relaxed, u.Relaxed+u.Strict), short(u.WaitStrict.P50), dashed(u.WaitRelaxed, u.WaitRelaxed.P50), "-", "-", "-", "-"}
+	row := []string{u.Name, u.Type, percent(u.Relaxed, u.Relaxed+u.Strict), dashed(u.WaitStrict, u.WaitStrict.P50), dashed(u.WaitRelaxed, u.WaitRelaxed.P50), "-", "-", "-", "-"}
 	if u.Value != nil {
 		row[5], row[6], row[7] = short(u.Value.P50), short(u.Value.P90), short(u.Value.P99)
 	}
@@ -104,7 +104,11 @@ func ruleRow(u RuleUse) []string {
 }
 
 func quantileRow(name string, q Quantiles) []string {
-	return []string{name, strconv.Itoa(q.Count), short(q.Mean), short(q.P10), short(q.P50), short(q.P90), short(q.P95), short(q.P99), short(q.Max)}
+	row := []string{name, strconv.Itoa(q.Count)}
+	for _, v := range []float64{q.Mean, q.P10, q.P50, q.P90, q.P95, q.P99, q.Max} {
+		row = append(row, dashed(q, v))
+	}
+	return row
 }
 
 func outcomes(name string, f Outcomes) []string {
@@ -127,7 +131,7 @@ func span(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// dashed formats one of the quantiles, if there are any.
+// dashed formats one of the quantiles, or as "-" if there are none.
 func dashed(q Quantiles, v float64) string {
 	if q.Count == 0 {
 		return "-"
