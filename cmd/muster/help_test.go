@@ -177,3 +177,33 @@ func selectedPath(k *kong.Context) string {
 	}
 	return strings.Join(path, " ")
 }
+
+// A word that is no subcommand is refused with the one that was likely meant, on every level,
+// also where a default subcommand would read it as its argument; a name is not.
+func TestMisnamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"ticket list":                           `there is no command "muster ticket" (did you mean "muster tickets"?)` + "\nRun 'muster help' to",
+		"--endpoint http://127.0.0.1:1 sesions": "unknown flag --endpoint",
+		"sesions":                               `there is no command "muster sesions" (did you mean "muster sessions"?)`,
+		"tickets explan t-1":                    `there is no command "muster tickets explan" (did you mean "muster tickets explain"?)`,
+		"tickets explan":                        `(did you mean "muster tickets explain"?); if it is a name, type it after the command: 'muster tickets list explan'` + "\nRun 'muster help tickets' to",
+		"tickets --endpoint http://127.0.0.1:1 overveiw": `(did you mean "muster tickets overview"?)`,
+		"fleets shw":        `there is no command "muster fleets shw" (did you mean "muster fleets show"?)`,
+		"sessions log x":    `(did you mean "muster sessions logs"?)`,
+		"admin kyes create": `there is no command "muster admin kyes" (did you mean "muster admin keys"?)`,
+		"admin keys creat":  `there is no command "muster admin keys creat" (did you mean "muster admin keys create"?)` + "\nRun 'muster help admin keys' to",
+		"admin zebra":       `there is no command "muster admin zebra"; there are: keys, `,
+		"xyzzy":             `there is no command "muster xyzzy"` + "\n",
+	} {
+		if code, out, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 2 || out != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d %s%s", line, code, out, stderr)
+		}
+	}
+	for _, line := range []string{"tickets list explan", "tickets -- explan", "tickets duel", "tickets 1v1"} {
+		// The server is asked, which is not there.
+		words := append([]string{"--endpoint", "http://127.0.0.1:1"}, strings.Fields(line)[1:]...)
+		if code, _, stderr := typed(t, t.Context(), append([]string{"tickets"}, words...)...); code != 1 || !strings.Contains(stderr, "no server answers") {
+			t.Errorf("%s: exit %d %s", line, code, stderr)
+		}
+	}
+}

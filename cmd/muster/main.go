@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,9 +109,16 @@ func run(args []string, t *streams) int {
 	if exited >= 0 {
 		return exited
 	}
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
+		parsed = wrong.Context
+	}
+	if parsed != nil {
+		err = cmp.Or(misnamed(parsed, err), err)
+	}
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
-		fmt.Fprintln(t.err, helpFor(err))
+		fmt.Fprintln(t.err, helpFor(parsed, err))
 		return 2
 	}
 	for _, v := range notRead(parsed) {
@@ -145,12 +153,12 @@ func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error)
 	)
 }
 
-// helpFor returns where help is for a command line that is wrong.
-func helpFor(err error) string {
+// helpFor returns where help is for a command line that is wrong. parsed is nil if nothing of
+// it was read.
+func helpFor(parsed *kong.Context, err error) string {
 	words := []string{"muster help"}
-	var wrong *kong.ParseError
-	if errors.As(err, &wrong) {
-		if path := typedPath(wrong.Context); path != "" {
+	if parsed != nil {
+		if path := typedPath(parsed); path != "" {
 			words = append(words, path)
 		}
 	}

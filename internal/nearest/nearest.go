@@ -27,6 +27,19 @@ func Of(word string, names []string) string {
 	return best
 }
 
+// Within returns the name that is nearest to a word with at most so many letters added,
+// removed or replaced, or "" if there is none: upper and lower case are alike. It is for words
+// that may be no misspelled name at all.
+func Within(word string, names []string, most int) string {
+	best, least := "", most+1
+	for _, name := range names {
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
 // DidYouMean returns " (did you mean "NAME"?)" for the name that is nearest to a word, or ""
 // if none is near.
 func DidYouMean(word string, names []string) string {

@@ -24,6 +24,19 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		word string
+		most int
+		want string
+	}{{"explan", 1, "explain"}, {"EXPLIAN", 2, "explain"}, {"explian", 1, ""}, {"exp", 2, ""}, {"list", 0, "list"}, {"duel", 2, ""}} {
+		if got := Within(c.word, []string{"list", "explain", "export"}, c.most); got != c.want {
+			t.Errorf("the nearest to %q within %d is %q, want %q", c.word, c.most, got, c.want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
