@@ -2,6 +2,8 @@ package guides
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/chromium"
@@ -22,6 +24,26 @@ func TestSite(t *testing.T) {
 	tab.Await(`(() => { const i = document.querySelector(".search input"); i.focus(); i.value = "drain host"; i.oninput(); return true })()`, new(bool))
 	tab.Until(ctx, `document.querySelectorAll("#hits a").length > 2`)
 	tab.Screenshot("docs-search.png")
+	for query, want := range map[string]string{
+		// A word, or the beginning of one, comes before a part of one, such as "report".
+		"port": `hits.length > 5 && hits.every(h => /(^|[^\p{L}\p{N}])port/iu.test(h)) && /\bports?\b/i.test(hits[0].split("\n")[1])`,
+		// A heading comes before text.
+		"firewall": `hits[0].split("\n")[1] === "Firewall"`,
+		// All words come before some, and some before none.
+		"drain host":     `/drain/i.test(hits[0]) && /host/i.test(hits[0])`,
+		"firewall qwxyz": `hits[0].split("\n")[1] === "Firewall"`,
+		"qwxyz":          `hits.length === 0 && !document.querySelector("#hits").hidden`,
+	} {
+		tab.Await(fmt.Sprintf(`(() => { const i = document.querySelector(".search input"); i.value = %q; return i.oninput().then(() => true) })()`, query), new(bool))
+		var hits []string
+		tab.Await(`globalThis.hits = [...document.querySelectorAll("#hits a")].map(a => [...a.children].map(e => e.textContent).join("\n"))`, &hits)
+		var right bool
+		if tab.Await(want, &right); !right {
+			t.Errorf("a search for %q finds %q", query, hits)
+		}
+		tab.Screenshot("docs-search-" + strings.Fields(query)[0] + ".png")
+	}
+	tab.Await(`(() => { const i = document.querySelector(".search input"); i.value = "drain host"; return i.oninput().then(() => true) })()`, new(bool))
 	var refused []string
 	if tab.Await(`refused`, &refused); len(refused) > 0 {
 		t.Errorf("the page wanted %q, which its policy forbids", refused)

@@ -76,34 +76,65 @@
       document.head.append(script);
     }));
 
-  /** Returns the sections with all words, the best first. */
+  /**
+   * Returns the sections that fit a query, the best first: those with all of its words before
+   * others, those where the words stand by themselves or begin words before those that have
+   * them within words, such as "port" in "support", then by weight.
+   */
   function find(sections, query) {
-    const words = query.toLowerCase().split(/[^\p{L}\p{N}_:.$-]+/u).filter(Boolean);
-    if (!words.length) return [];
+    const typed = query.toLowerCase().trim();
+    const words = [...new Set(typed.split(/[^\p{L}\p{N}_:.$-]+/u).filter(Boolean))].map((text) => ({
+      text,
+      begins: new RegExp(begins(text), "gu"),
+      whole: new RegExp(begins(text) + "(?![\\p{L}\\p{N}])", "gu"),
+    }));
     const found = [];
     for (const s of sections) {
-      let score = s.head === query.toLowerCase().trim() ? 40 : 0;
+      let had = 0;
+      let fit = 0; // how many words stand by themselves or begin words
+      let score = s.head === typed ? 40 : 0;
       for (const word of words) {
-        const part = weigh(s, word);
-        if (!part) {
-          score = 0;
-          break;
-        }
-        score += part;
+        const w = weigh(s, word);
+        had += w.score > 0;
+        fit += w.fits;
+        score += w.score;
       }
-      if (score) found.push({ ...s, score });
+      if (had) found.push({ ...s, had, fit, score });
     }
-    return found.sort((a, b) => b.score - a.score).slice(0, most).map((s) => ({ ...s, words }));
+    return found
+      .sort((a, b) => b.had - a.had || b.fit - a.fit || b.score - a.score)
+      .slice(0, most)
+      .map((s) => ({ ...s, words: words.map((word) => word.text) }));
   }
 
-  /** Returns how well a section fits a word, 0 if it does not have it. */
+  /** Returns the source of a pattern of a word that begins with a text. */
+  function begins(text) {
+    return "(?<![\\p{L}\\p{N}])" + escaped(text);
+  }
+
+  function escaped(text) {
+    return text.replace(/[.$]/g, "\\$&");
+  }
+
+  /**
+   * Returns how well a section fits a word, 0 if it does not have it, and whether the word
+   * stands by itself or begins a word there. Headings and titles weigh more than all text can.
+   */
   function weigh(s, word) {
-    const starts = (text) => text.startsWith(word) || new RegExp("[^\\p{L}\\p{N}]" + word.replace(/[.$]/g, "\\$&"), "u").test(text);
-    let weight = 0;
-    if (s.head.includes(word)) weight += starts(s.head) ? 12 : 5;
-    if (s.title.includes(word)) weight += (starts(s.title) ? 6 : 2) + (s.whole ? 4 : 0);
-    if (s.body.includes(word)) weight += (starts(s.body) ? 2 : 1) + Math.min(3, s.body.split(word).length - 1) / (1 + s.body.length / 2000);
-    return weight;
+    let score = 0;
+    let fits = false;
+    const look = (text, whole, begun, part) => {
+      if (!text.includes(word.text)) return 0;
+      const times = text.match(word.whole)?.length ?? 0;
+      const begin = times || (text.match(word.begins)?.length ?? 0);
+      score += times ? whole : begin ? begun : part;
+      fits ||= begin > 0;
+      return begin;
+    };
+    look(s.head, 30, 22, 3);
+    look(s.title, 12 + (s.whole ? 6 : 0), 9 + (s.whole ? 6 : 0), 2);
+    score += Math.min(3, look(s.body, 4, 2, 1) / (1 + s.body.length / 2000));
+    return { score, fits };
   }
 
   function search() {
@@ -186,18 +217,24 @@
     return a;
   }
 
-  /** Returns the part of a section's text where the first word is. */
+  /** Returns the part of a section's text where a word is: best one that stands by itself. */
   function around(s) {
-    const at = Math.max(0, ...s.words.slice(0, 1).map((word) => s.body.indexOf(word)));
+    let at = -1;
+    for (const ending of ["(?![\\p{L}\\p{N}])", ""]) {
+      for (const word of s.words) {
+        if (at < 0) at = s.body.search(new RegExp(begins(word) + ending, "u"));
+      }
+    }
+    if (at < 0) at = Math.max(...s.words.map((word) => s.body.indexOf(word)));
     const from = at < 40 ? 0 : s.text.indexOf(" ", at - 40) + 1;
     return (from ? "… " : "") + s.text.slice(from, from + 160);
   }
 
-  /** Returns nodes of a text with the words marked. */
+  /** Returns nodes of a text with the words marked: where they begin words, else within words. */
   function marked(text, words) {
     const nodes = [];
-    const pattern = new RegExp("(" + words.map((w) => w.replace(/[.$]/g, "\\$&")).join("|") + ")", "giu");
-    text.split(pattern).forEach((part, i) => {
+    const patterns = words.map((w) => (new RegExp(begins(w), "iu").test(text) ? begins(w) : escaped(w)));
+    text.split(new RegExp("(" + patterns.join("|") + ")", "giu")).forEach((part, i) => {
       if (i % 2) nodes.push(Object.assign(document.createElement("mark"), { textContent: part }));
       else if (part) nodes.push(part);
     });
