@@ -322,6 +322,28 @@ func (a *Agent) Runs(instanceID, processID string) bool {
 	return i != nil && i.Runs(processID)
 }
 
+// Ship writes an archive of a process's logs to where send reads them, and removes the
+// process's own log folder once send has succeeded, like a Collect message from Muster.
+func (a *Agent) Ship(c protocol.Collect, send func(archive io.Reader) error) error {
+	i := a.instances.find(c.InstanceID)
+	if i == nil {
+		return errors.New("the instance is gone, and its logs with it")
+	}
+	r, w := io.Pipe()
+	packed := make(chan struct{})
+	go func() {
+		defer close(packed)
+		w.CloseWithError(i.PackLogs(w, c))
+	}()
+	err := send(r)
+	r.Close()
+	<-packed
+	if err != nil {
+		return err
+	}
+	return i.DropLogs(c.ProcessID)
+}
+
 // Kill ends a process of an instance, like a Kill message from Muster.
 func (a *Agent) Kill(k protocol.Kill) {
 	if i := a.instances.find(k.InstanceID); i != nil {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"path"
 	"time"
 
 	"github.com/musterhq/muster/build/object"
@@ -220,8 +219,7 @@ func (h handlers) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGame
 	if err != nil {
 		return nil, err
 	}
-	at := compute.ParseRef(g.ProcessKey)
-	key := at.FleetID + "/" + at.ComputeName + "/" + path.Base(g.ID) + ".zip"
+	key := compute.ParseRef(g.ProcessKey).LogKey(g.ID)
 	if h.Objects.Get(h.Store.View(), object.LogBucket, key) == nil {
 		return nil, fault.Missing("GameSessionId: no logs are stored of game session %s: they come when it has ended, from hosts that Muster runs, and stay 14 days", g.ID)
 	}

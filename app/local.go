@@ -3,10 +3,12 @@ package app
 import (
 	"cmp"
 	"context"
+	"io"
 	"sync"
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/sniff"
 )
@@ -47,6 +49,9 @@ func (l *local) open(r *replica) {
 		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
 		TLS:    at.ownTLS(),
 		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
+		StoreLogs: func(ctx context.Context, of compute.Ref, gameSessionID string, archive io.Reader) error {
+			return d.tails.hosts.StoreLogs(ctx, of, gameSessionID, archive)
+		},
 		JoinToken: func(ctx context.Context) (string, error) {
 			token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: r.opts.Region})
 			return token, err

@@ -3,9 +3,11 @@
 package app_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -90,7 +92,7 @@ func TestSessionLog_Build(t *testing.T) {
 			if frames = append(frames, l); len(frames) == 1 {
 				close(first)
 			}
-			if l.Ended && l.Process == "" {
+			if l.Ended && (l.Process == "" || l.Stored) {
 				return context.Canceled // seen
 			}
 			return nil
@@ -104,8 +106,12 @@ func TestSessionLog_Build(t *testing.T) {
 	if err := <-followed; err != context.Canceled || frames[0].Why != "" {
 		t.Errorf("following ended with %v after %+v", err, frames)
 	}
-	if err := view.SessionLog(t.Context(), id, false); err == nil || !strings.Contains(err.Error(), "get-game-session-log-url") {
-		t.Errorf("of a game session that has ended: %v", err)
+	until(t, "the log is stored", func() bool {
+		out.Reset()
+		return view.SessionLog(t.Context(), id, false) == nil
+	})
+	if got := out.String(); !strings.HasPrefix(got, "==> output <==\nthe map is loaded\n") || !strings.Contains(got, "==> errors <==\na texture is missing\n") {
+		t.Errorf("of a game session that has ended:\n%s", got)
 	}
 	fleet := "arn:aws:gamelift:us-east-1:000000000000:fleet/" + f.ID
 	lines := audited(t, admin, "console muster:ReadLogs reader")
@@ -119,7 +125,40 @@ func TestSessionLog_Build(t *testing.T) {
 	}
 }
 
-// The log of a developer's own program is read, too; what no agent runs has none here.
+// storedAfterEnd ends a game session and waits for the log that is stored of it, which follows
+// what it has shown before.
+func storedAfterEnd(t *testing.T, c *client.Client, id, want string) {
+	t.Helper()
+	read, write := io.Pipe()
+	go func() {
+		view := &terminal.Terminal{Client: c, Out: write}
+		write.CloseWithError(view.SessionLog(t.Context(), id, true))
+	}()
+	text := bufio.NewReader(read)
+	first, err := text.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]any{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"}
+	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(text); err != nil || strings.Count(first+string(rest), want) != 1 || strings.Contains(string(rest), "muster:") {
+		t.Errorf("following ended with %v after %q, want %q once", err, first+string(rest), want)
+	}
+	var url struct{ PreSignedUrl string }
+	until(t, "the log is stored", func() bool {
+		return c.Call(t.Context(), "GetGameSessionLogUrl", map[string]any{"GameSessionId": id}, &url) == nil
+	})
+	var out bytes.Buffer
+	view := &terminal.Terminal{Client: c, Out: &out}
+	if err := view.SessionLog(t.Context(), id, false); err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("the stored log: %v, %q", err, out.String())
+	}
+}
+
+// The log of a developer's own program is read, too, and stored when it has ended; what no agent
+// runs has none here.
 func TestSessionLog_Exec(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "server")
@@ -141,6 +180,7 @@ func TestSessionLog_Exec(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
+	defer storedAfterEnd(t, c, made.GameSessionID, "the map is loaded\n")
 	var load struct {
 		Data struct {
 			Why  string

@@ -66,6 +66,16 @@ func ParseRef(key string) Ref {
 	return Ref{fleetID, name, id}
 }
 
+// LogKey returns the key under which the logs of the process are stored: by the game session
+// that it hosted, or else by its own id.
+func (r Ref) LogKey(gameSessionID string) string {
+	name := r.ProcessID
+	if gameSessionID != "" {
+		name = gameSessionID[strings.LastIndexByte(gameSessionID, '/')+1:]
+	}
+	return r.FleetID + "/" + r.ComputeName + "/" + name + ".zip"
+}
+
 // Ref returns what identifies the process.
 func (p *Process) Ref() Ref { return Ref{p.FleetID, p.ComputeName, p.ID} }
 

@@ -1,9 +1,9 @@
 package hosts
 
 import (
-	"fmt"
+	"context"
+	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/musterhq/muster/build/object"
@@ -50,20 +50,29 @@ func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) 
 		return fault.New(fault.Conflict, "no logs of process %s are awaited", cut(r.PathValue("process")))
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(receiving))
-	content, err := s.opts.Objects.Stage(r.Body, s.opts.LogBytes)
+	if err := s.StoreLogs(store.WithActor(r.Context(), hostID), seen.Ref, seen.GameSessionID, r.Body); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// StoreLogs stores an archive of the logs of an ended process, and of the game session that it
+// hosted, if any. Errors: InvalidRequest (too large), LimitExceeded (no room on the disk), and
+// those of the archive.
+func (s *Server) StoreLogs(ctx context.Context, of compute.Ref, gameSessionID string, archive io.Reader) error {
+	content, err := s.opts.Objects.Stage(archive, s.opts.LogBytes)
 	if err != nil {
 		return err
 	}
-	ctx := store.WithActor(r.Context(), hostID)
 	_, err = s.opts.Objects.Put(ctx, &object.Object{
-		Bucket: object.LogBucket, Key: LogKey(seen.Ref, seen.GameSessionID), ContentType: "application/zip",
+		Bucket: object.LogBucket, Key: of.LogKey(gameSessionID), ContentType: "application/zip",
 		Expires: time.Now().Add(s.opts.LogLife),
 	}, content)
 	if err != nil {
 		return err
 	}
 	s.metrics.logBytes.Add(float64(content.Size))
-	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -78,14 +87,4 @@ func (s *Server) awaited(hostID, instanceID, processID string) (instance.Evidenc
 	e, ok := l.pending[processID]
 	on, _ := compute.InstanceOf(e.evidence.Ref.ComputeName)
 	return e.evidence, ok && on == instanceID
-}
-
-// LogKey returns the key of a process's logs in object.LogBucket, which is by the game
-// session that it hosted, or else by its own id.
-func LogKey(ref compute.Ref, gameSessionID string) string {
-	name := ref.ProcessID
-	if gameSessionID != "" {
-		name = gameSessionID[strings.LastIndexByte(gameSessionID, '/')+1:]
-	}
-	return fmt.Sprintf("%s/%s/%s.zip", ref.FleetID, ref.ComputeName, name)
 }

@@ -388,7 +388,7 @@ func TestExited(t *testing.T) {
 	for o := range y.objects.List(y.Store.View(), object.LogBucket, f.ID+"/", "") {
 		stored += o.Key
 	}
-	if want := hosts.LogKey(compute.Ref{FleetID: f.ID, ComputeName: d.InstanceID, ProcessID: "p"}, ""); stored != want {
+	if want := (compute.Ref{FleetID: f.ID, ComputeName: d.InstanceID, ProcessID: "p"}).LogKey(""); stored != want {
 		t.Errorf("stored logs %q, want %q", stored, want)
 	}
 	y.request(http.StatusNotFound, http.MethodGet, protocol.PathBuilds+"cd", credential(a.JoinResponse), nil, nil)

@@ -34,6 +34,6 @@ func (i *Instance) Tail(ctx context.Context, processID string, most int) (out pr
 	if err := of.LastLines(ctx, gameOf(v.desired.Groups[wanted]), tailLines, &last); err != nil {
 		return out, errors.New("the container engine does not return the output: " + err.Error())
 	}
-	out.Streams = []protocol.Stream{{Name: "output", Text: last.Bytes()}}
+	out.Streams = []protocol.Stream{{Name: logs.Output, Text: last.Bytes()}}
 	return out, nil
 }

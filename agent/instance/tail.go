@@ -28,7 +28,7 @@ func (i *Instance) Tail(_ context.Context, processID string, most int) (out prot
 	if most == 0 {
 		return out, nil
 	}
-	for _, of := range []struct{ name, path string }{{"output", r.Stdout}, {"errors", r.Stderr}} {
+	for _, of := range []struct{ name, path string }{{logs.Output, r.Stdout}, {logs.Errors, r.Stderr}} {
 		text, size, err := logs.Tail(of.path, most)
 		if err != nil {
 			i.log.Warn("the end of a process's log cannot be read", "process_id", processID, "error", err)

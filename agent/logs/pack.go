@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -74,7 +75,11 @@ func (p *Packer) Add(from fs.FS, name, prefix string) {
 		return
 	}
 	defer in.Close()
-	out, err := p.z.Create(to)
+	entry := &zip.FileHeader{Name: to, Method: zip.Deflate}
+	if info, err := in.Stat(); err == nil {
+		entry.Modified = info.ModTime()
+	}
+	out, err := p.z.CreateHeader(entry)
 	if err != nil {
 		p.Note("%s could not be packed: %v", to, err)
 		return
@@ -89,7 +94,7 @@ func (p *Packer) Add(from fs.FS, name, prefix string) {
 
 // Finish adds a README about the archive and closes it.
 func (p *Packer) Finish(c protocol.Collect) error {
-	out, err := p.z.Create("README.txt")
+	out, err := p.z.CreateHeader(&zip.FileHeader{Name: "README.txt", Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
 		_, err = fmt.Fprintf(out, "Logs of game server process %s\nGame session: %s\nFiles: %d\n%s\n",
 			c.ProcessID, c.GameSessionID, p.files, strings.Join(p.notes, "\n"))

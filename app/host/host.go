@@ -69,7 +69,11 @@ type Services struct {
 	JoinToken     func(context.Context) (string, error) // lets this machine join
 	Out           io.Writer                             // for messages and the program's output
 	Tracer        *tracing.Tracer                       // of the agent's spans; nil makes none
-	Logger        *slog.Logger
+
+	// StoreLogs stores an archive of the logs of an ended process that hosted a game session.
+	StoreLogs func(ctx context.Context, of compute.Ref, gameSessionID string, archive io.Reader) error
+
+	Logger *slog.Logger
 }
 
 // execName names the fleet, the alias and the instance of --exec.
@@ -273,13 +277,22 @@ func (h *Host) watch(ctx context.Context, id string) {
 }
 
 // ended reports the exit to the domain, which counts it as a crash unless the process
-// called ProcessEnding.
+// called ProcessEnding, and stores the logs of a process that hosted a game session.
 func (h *Host) ended(ctx context.Context, id, how string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	fmt.Fprintf(h.out, "Your game server %s.\n", how)
 	if err := h.s.Computes.Exited(ctx, h.ref(id), how); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
+	}
+	p := h.s.Computes.Process(h.s.Store.View(), h.ref(id).Key())
+	if p == nil || p.GameSessionID == "" {
+		return
+	}
+	c := protocol.Collect{InstanceID: h.id, ProcessID: id, LogPaths: p.LogPaths, GameSessionID: p.GameSessionID}
+	err := h.agent.Load().Ship(c, func(archive io.Reader) error { return h.s.StoreLogs(ctx, h.ref(id), p.GameSessionID, archive) })
+	if err != nil {
+		h.log.Error("logs of a process not stored", "process_id", id, "error", err)
 	}
 }
 

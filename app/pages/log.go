@@ -31,10 +31,11 @@ type Used struct {
 	MemoryMiB int       `json:"memory_mib"`
 }
 
-// SessionLog is the end of the log of the process that hosts a game session.
+// SessionLog is the end of the log of the process that hosts a game session, or hosted it.
 type SessionLog struct {
 	Why     string   `json:"why,omitempty"` // why there is none now
 	Ended   bool     `json:"ended,omitempty"`
+	Stored  bool     `json:"stored,omitempty"`  // the process has ended; this is what was stored of its log
 	Process string   `json:"process,omitempty"` // the id of the process
 	Streams []Stream `json:"streams"`
 }
@@ -50,6 +51,7 @@ const logMost = 32 << 10
 
 const (
 	noProcess = "The game session has ended, and its process with it, or hosts something else by now."
+	noLog     = "No log of it is stored: that happens when the process ends, if an agent of Muster started it, and lasts 14 days."
 	noAgent   = "This game server runs on a compute of an Anywhere fleet that no agent of Muster started: its log and its use of the machine are only on that machine."
 )
 
@@ -62,8 +64,7 @@ func (p *Pages) SessionLog(ctx context.Context, caller auth.Caller, id string) (
 	}
 	out := &SessionLog{Streams: []Stream{}}
 	if c == nil {
-		out.Why, out.Ended = noProcess, true
-		return out, nil
+		return out, p.storedLog(ctx, g, out)
 	}
 	out.Process = c.ID
 	tail, why, err := p.tailOf(ctx, c, logMost)
@@ -72,6 +73,24 @@ func (p *Pages) SessionLog(ctx context.Context, caller auth.Caller, id string) (
 		out.Streams = append(out.Streams, tail.Streams...)
 	}
 	return out, err
+}
+
+// storedLog sets the log of a game session whose process has ended.
+func (p *Pages) storedLog(ctx context.Context, g *session.GameSession, out *SessionLog) error {
+	out.Ended = true
+	tail, err := p.Stored(ctx, g, logMost)
+	switch f, ok := fault.As(err); {
+	case ok && f.Kind == fault.InvalidRequest:
+		out.Why = sentence(f.Message)
+	case err != nil:
+		return err
+	case tail == nil:
+		out.Why = noProcess + " " + noLog
+	default:
+		out.Stored, out.Process = true, compute.ParseRef(g.ProcessKey).ProcessID
+		out.Streams = append(out.Streams, tail.Streams...)
+	}
+	return nil
 }
 
 // SessionLoad returns what a game session's process used in the last minutes. Errors:

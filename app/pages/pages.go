@@ -42,6 +42,11 @@ type Services struct {
 	// stream, and what it used lately; nil if no agent runs it. Errors: InvalidRequest (its
 	// agent cannot say now), Throttling.
 	Tail func(ctx context.Context, p *compute.Process, most int) (*Tail, error)
+
+	// Stored returns the end of the log that is stored of the process that hosted a game
+	// session, at most so many bytes of each stream; nil if none is stored. Errors:
+	// InvalidRequest (it cannot be read), Throttling.
+	Stored func(ctx context.Context, g *session.GameSession, most int) (*Tail, error)
 }
 
 // Pages computes the pages of one node.

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// SessionLog is the end of the log of the process that hosts a game session
+// SessionLog is the end of the log of the process that hosts a game session, or hosted it
 // (pages.SessionLog).
 type SessionLog struct {
-	Why     string      `json:"why,omitempty"`   // why there is none now
-	Ended   bool        `json:"ended,omitempty"` // the game session has ended
+	Why     string      `json:"why,omitempty"`    // why there is none now
+	Ended   bool        `json:"ended,omitempty"`  // the game session has ended
+	Stored  bool        `json:"stored,omitempty"` // the process, too; this is what was stored of its log
 	Process string      `json:"process,omitempty"`
 	Streams []LogStream `json:"streams"`
 }

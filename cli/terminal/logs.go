@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/musterhq/muster/cli/client"
 )
+
+// lastLines bounds how long the following of a log waits for the last lines of a process that
+// has ended: its agent sends them once more, in an archive.
+const lastLines = 10 * time.Second
 
 // SessionLog prints the end of the log of a game session's process, and with follow what it
 // writes from then on, until the game session ends.
@@ -19,11 +25,7 @@ func (t *Terminal) SessionLog(ctx context.Context, id string, follow bool) error
 	}
 	p := logPrinter{t: t}
 	if follow {
-		err := logs.Follow(ctx, arn, p.print)
-		if errors.Is(err, errLogOver) {
-			return nil
-		}
-		return err
+		return p.follow(ctx, logs, arn)
 	}
 	l, raw, err := logs.Get(ctx, arn)
 	switch {
@@ -32,17 +34,12 @@ func (t *Terminal) SessionLog(ctx context.Context, id string, follow bool) error
 	case t.JSON:
 		return WriteJSON(t.Out, raw)
 	case l.Why != "":
-		return errors.New(whyNoLog(&l, arn))
+		return errors.New(l.Why)
 	}
-	return p.print(l)
-}
-
-// whyNoLog returns why there is no log, and where else it is.
-func whyNoLog(l *client.SessionLog, arn string) string {
-	if !l.Ended {
-		return l.Why
+	if err := p.print(l); !errors.Is(err, errLogOver) {
+		return err
 	}
-	return l.Why + " The log of a game server of a managed fleet is kept for 14 days: aws gamelift get-game-session-log-url --game-session-id " + arn
+	return nil
 }
 
 // errLogOver ends the following of a log.
@@ -55,6 +52,30 @@ type logPrinter struct {
 	of   string // name of the stream that was printed last
 }
 
+// follow prints a log until the game session ends, and then the last lines of its process.
+func (p *logPrinter) follow(ctx context.Context, logs client.SessionLogs, arn string) error {
+	awaiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	why := "" // the process has ended, and its last lines are not here yet
+	err := logs.Follow(awaiting, arn, func(l client.SessionLog) error {
+		if l.Ended && l.Process == "" && len(p.last.Streams) > 0 {
+			if why == "" {
+				time.AfterFunc(lastLines, cancel)
+			}
+			why = l.Why
+			return nil
+		}
+		return p.print(l)
+	})
+	switch {
+	case errors.Is(err, errLogOver):
+		return nil
+	case err == nil && why != "" && ctx.Err() == nil:
+		return p.t.line("muster: " + why)
+	}
+	return err
+}
+
 func (p *logPrinter) print(l client.SessionLog) error {
 	if p.t.JSON {
 		if err := WriteJSON(p.t.Out, l); err != nil {
@@ -63,10 +84,13 @@ func (p *logPrinter) print(l client.SessionLog) error {
 	}
 	for _, now := range l.Streams {
 		var before client.LogStream
-		for _, s := range p.last.Streams {
-			if s.Name == now.Name && l.Process == p.last.Process {
-				before = s
-			}
+		at := slices.IndexFunc(p.last.Streams, func(s client.LogStream) bool { return s.Name == now.Name })
+		switch {
+		case l.Process != p.last.Process:
+		case at >= 0:
+			before = p.last.Streams[at]
+		case l.Stored && len(p.last.Streams) > 0:
+			continue // of a container beside the game server
 		}
 		if text := added(before, now); text != "" && !p.t.JSON {
 			if err := p.show(now.Name, text, len(l.Streams) > 1); err != nil {
@@ -86,7 +110,7 @@ func (p *logPrinter) print(l client.SessionLog) error {
 			p.last.Streams = why
 		}
 	}
-	if l.Ended && l.Process == "" {
+	if l.Ended && (l.Stored || l.Process == "") {
 		return errLogOver
 	}
 	return nil
@@ -112,9 +136,9 @@ func added(before, now client.LogStream) string {
 	switch {
 	case before.Text == "":
 		return now.Text
-	case now.End > 0 && now.End >= before.End:
+	case before.End > 0 && now.End >= before.End:
 		return now.Text[len(now.Text)-int(min(now.End-before.End, int64(len(now.Text)))):]
-	case now.End > 0: // another file was begun
+	case before.End > 0 && now.End > 0: // another file was begun
 		return now.Text[len(now.Text)-int(min(now.End, int64(len(now.Text)))):]
 	}
 	for rest := before.Text; rest != ""; { // the two overlap by whole lines

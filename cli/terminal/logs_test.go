@@ -22,6 +22,7 @@ func TestAdded(t *testing.T) {
 		"an unfinished line":     {client.LogStream{Text: "a\nb"}, client.LogStream{Text: "a\nbc\n"}, "c\n"},
 		"all else, not counted":  {client.LogStream{Text: "a\n"}, client.LogStream{Text: "x\n"}, "x\n"},
 		"empty, then not":        {client.LogStream{}, client.LogStream{Text: "x"}, "x"},
+		"counted from now on":    {client.LogStream{Text: "a\nb\n"}, client.LogStream{Text: "a\nb\nc\n", End: 6}, "c\n"},
 		"shorter than it counts": {client.LogStream{Text: "a", End: 1}, client.LogStream{Text: "", End: 5}, ""},
 	} {
 		if got := added(c.before, c.now); got != c.want {

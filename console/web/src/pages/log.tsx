@@ -13,6 +13,7 @@ import type { Series } from "../ui/spark";
 interface Log {
   why?: string;
   ended?: boolean;
+  stored?: boolean;
   process?: string;
   streams: { name: string; text: string; end?: number }[];
 }
@@ -23,31 +24,28 @@ interface Used {
   memory_mib: number;
 }
 
-/** The end of the log of a game session's process. */
+/** The end of the log of a game session's process, or of what is stored of it. */
 export function SessionLog({ id }: { id: string }) {
   const live = useLive<Log>("session-log", { id }, 1000);
   const [chosen, setChosen] = useState("");
   const [follow, setFollow] = useState(true);
-  const streams = live.data.value?.streams ?? [];
+  const { streams = [], stored = false } = live.data.value ?? {};
   const shown = streams.find((s) => s.name === chosen) ?? streams.find((s) => s.text) ?? streams[0];
   return (
-    <Panel title="Log" note="the end of what its process writes" bare right={streams.length > 0 && (
+    <Panel title="Log" note={stored ? "the end of what its process has written" : "the end of what its process writes"} bare right={streams.length > 0 && (
       <span class="row">
         {streams.length > 1 && streams.map((s) => (
           <button type="button" class="chip" key={s.name} aria-pressed={s === shown} onClick={() => setChosen(s.name)}>{s.name}</button>
         ))}
-        <button type="button" class="chip" aria-pressed={follow} onClick={() => setFollow(!follow)}>follow</button>
+        {!stored && <button type="button" class="chip" aria-pressed={follow} onClick={() => setFollow(!follow)}>follow</button>}
       </span>
     )}>
       <Show live={live} what="The log" height={160}>
         {(l) => (
           <>
-            {l.why && (
-              <Empty command={l.ended ? `aws gamelift --endpoint-url ${location.origin} get-game-session-log-url --game-session-id ${id}` : undefined}>
-                {l.why}{l.ended && " The log of a game server of a managed fleet is kept for 14 days:"}
-              </Empty>
-            )}
-            {!l.why && shown && (shown.text ? <Text text={shown.text} follow={follow} name={shown.name} /> : <Empty>It has written nothing{streams.length > 1 && ` to its ${shown.name === "errors" ? "standard error" : "standard output"}`} yet.</Empty>)}
+            {l.why && <Empty>{l.why}</Empty>}
+            {!l.why && shown && (shown.text ? <Text text={shown.text} follow={follow} name={shown.name} /> : <Empty>It has written nothing{streams.length > 1 && ` to its ${shown.name === "errors" ? "standard error" : "standard output"}`}{!l.stored && " yet"}.</Empty>)}
+            {l.stored && <Empty command={`aws gamelift --endpoint-url ${location.origin} get-game-session-log --game-session-id ${id} --save-as log.zip`}>All of its log, with the files that it named, is kept for 14 days:</Empty>}
           </>
         )}
       </Show>
