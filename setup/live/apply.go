@@ -20,6 +20,8 @@ type maker struct {
 	*Server
 	*State
 	want *setup.Setup
+	// deployed is the fleet whose build is deployed, nil if the file decides on capacities.
+	deployed *deployed
 }
 
 // maker returns a maker that knows the builds of the server by the keys of the file. What it

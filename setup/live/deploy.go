@@ -32,8 +32,19 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 		return err
 	}
 	state.Setup.ReplaceLost(fleet)
-	plan := setup.Compare(only, state.Setup, false)
 	m := s.maker(only, state)
+	m.deployed = &deployed{name: fleet, file: w, kept: w, given: setup.GivenBy(w)}
+	key := fleet
+	if _, ok := state.fleets[key]; !ok {
+		key = setup.NextName(fleet) // which has begun to take its place
+	}
+	if current, ok := state.fleets[key]; ok {
+		if err := m.keep(ctx, current, state.Setup.Fleets[key]); err != nil {
+			return err
+		}
+		only.Fleets[fleet] = m.deployed.kept
+	}
+	plan := setup.Compare(only, state.Setup, false)
 	at := slices.IndexFunc(plan, func(a setup.Action) bool { return a.Kind == setup.FleetKind && a.Name == fleet })
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
 		if err := m.apply(ctx, plan); err != nil || at >= 0 {
@@ -59,7 +70,7 @@ func (s *Server) Promote(ctx context.Context, fleet string) error {
 	if !ok {
 		return fmt.Errorf("there is no fleet %s: no canary of %s was begun", next, fleet)
 	}
-	if err := m.like(ctx, fleet, next, to); err != nil {
+	if err := m.like(ctx, fleet, next, to, true); err != nil {
 		return err
 	}
 	if err := m.promote(ctx, fleet, next); err != nil {
@@ -90,7 +101,7 @@ func (s *Server) Rollback(ctx context.Context, fleet string) error {
 		}
 	}
 	f = m.fleets[returning]
-	if err := m.like(ctx, fleet, returning, f); err != nil {
+	if err := m.like(ctx, fleet, returning, f, false); err != nil {
 		return err
 	}
 	if err := m.promote(ctx, fleet, returning); err != nil {
@@ -117,9 +128,9 @@ func (s *Server) open(ctx context.Context) (*rollout, error) {
 	return &rollout{&maker{Server: s, want: &setup.Setup{}, State: state}}, nil
 }
 
-// like sets the capacities of a fleet to those of another one, where it has the same locations,
-// and waits until its instances are ACTIVE.
-func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAttributes) error {
+// like gives a fleet the locations and capacities of another one, and waits until its instances
+// are ACTIVE. If it is a canary, what the file has changed of them is as its deployment decided.
+func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAttributes, canary bool) error {
 	current, ok := m.fleets[key]
 	if !ok {
 		return nil // it has given its place away already
@@ -129,27 +140,47 @@ func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAtt
 	if err != nil {
 		return err
 	}
-	id := *to.FleetId
+	policies, err := r.policies(ctx, *current.FleetId)
+	if err != nil {
+		return err
+	}
+	id, given := *to.FleetId, m.given[*current.FleetId]
 	ownHome, own, err := r.places(ctx, id, to.StoppedActions, false)
 	if err != nil {
+		return err
+	}
+	if canary {
+		m.deployed = &deployed{name: key, file: m.given[id].Fleet()}
+		if err := m.keep(ctx, current, &setup.Fleet{HomeRegion: home, Locations: places, ScalingPolicies: policies}); err != nil {
+			return err
+		}
+		home, places, given = m.deployed.kept.HomeRegion, m.deployed.kept.Locations, m.deployed.given
+	}
+	all := maps.Clone(own)
+	for name, c := range places {
+		if all[name] == nil {
+			put(&all, name, c)
+		}
+	}
+	if err := m.shapeLocations(ctx, id, all, own); err != nil {
 		return err
 	}
 	if err := m.size(ctx, other, id, "", home, ownHome, false); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
+	for _, name := range slices.Sorted(maps.Keys(places)) {
 		if err := m.size(ctx, other, id, name, places[name], own[name], false); err != nil {
 			return err
 		}
 	}
-	policies, err := r.policies(ctx, *current.FleetId)
-	if err != nil {
+	if _, err = m.filled(ctx, other, id); err != nil {
 		return err
 	}
 	// Its own policies stay: those of a fleet that comes back are what it had.
 	if err := m.shapePolicies(ctx, id, policies, nil); err != nil {
 		return err
 	}
+	// Before it had its instances, scaling would have taken them away: it has no game sessions.
 	if home != nil && ownHome != nil {
 		if err := m.stop(ctx, id, "", home.StoppedActions, ownHome.StoppedActions); err != nil {
 			return err
@@ -162,6 +193,5 @@ func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAtt
 			}
 		}
 	}
-	_, err = m.filled(ctx, other, id)
-	return err
+	return m.note(ctx, to, given)
 }

@@ -84,11 +84,16 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 	case a.Op == setup.Replace:
 		return (&rollout{m}).roll(ctx, a.Name)
 	}
-	return m.shapeFleet(ctx, a.Name, m.want.Fleets[a.Name])
+	given := setup.GivenBy(m.want.Fleets[a.Name])
+	if m.deployed != nil {
+		given = m.deployed.given
+	}
+	return m.shapeFleet(ctx, a.Name, m.want.Fleets[a.Name], given)
 }
 
-// shapeFleet waits until a fleet is ACTIVE, and changes what is not as it is to be.
-func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet) error {
+// shapeFleet waits until a fleet is ACTIVE, and changes what is not as it is to be. given is what
+// of its capacity is the file's.
+func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, given setup.Given) error {
 	id := *m.fleets[key].FleetId
 	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations)); err != nil {
 		return err
@@ -136,6 +141,11 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet) erro
 	}
 	if err := m.shapePlaces(ctx, key, id, placement{w.HomeRegion, w.Locations, w.ScalingPolicies}, placement{h.HomeRegion, h.Locations, h.ScalingPolicies}, w.ComputeType == types.ComputeTypeAnywhere); err != nil {
 		return err
+	}
+	if w.ComputeType != types.ComputeTypeAnywhere {
+		if err := m.note(ctx, out.FleetAttributes[0], given); err != nil {
+			return err
+		}
 	}
 	return m.retag(ctx, m.arns[setup.FleetKind][key], w.Tags, changes)
 }
@@ -272,6 +282,9 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 		if want.DesiredInstances = setup.ScaledWithin(w, h); want.DesiredInstances == h.DesiredInstances {
 			want.DesiredInstances = nil // left to the policies, which may just have changed it
 		}
+	}
+	if h.MinSize != nil && (w.FromZero() || w.ManagedCapacityConfiguration == nil && h.FromZero()) {
+		want.MinSize = nil // the server sets it
 	}
 	changes := setup.Differences("", &want, h)
 	if touched(changes, "MinSize", "MaxSize", "DesiredInstances", "ManagedCapacityConfiguration") {

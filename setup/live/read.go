@@ -23,7 +23,8 @@ type State struct {
 	containerFleets map[string]types.ContainerFleet
 	aliases         map[string]types.Alias
 	arns            map[setup.Kind]map[string]string
-	named           map[string]named // by ARN
+	named           map[string]named       // by ARN
+	given           map[string]setup.Given // capacities of fleets that files gave, by id
 }
 
 // named is a resource by its kind and key.
@@ -36,7 +37,7 @@ type named struct {
 func Read(ctx context.Context, api *gamelift.Client) (*State, error) {
 	r := &reader{api: api, State: &State{
 		Setup: &setup.Setup{}, builds: map[string]types.Build{}, fleets: map[string]types.FleetAttributes{}, containerFleets: map[string]types.ContainerFleet{},
-		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{},
+		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{}, given: map[string]setup.Given{},
 	}}
 	for _, read := range []func(context.Context) error{
 		r.locations, r.buildsOf, r.containerGroups, r.fleetsOf, r.containerFleetsOf, r.aliasesOf, r.queues, r.ruleSets, r.configurations,

@@ -59,6 +59,10 @@ func (r *reader) fleet(ctx context.Context, f *types.FleetAttributes) (*setup.Fl
 	if made.Tags, err = r.tags(ctx, *f.FleetArn); err != nil {
 		return nil, err
 	}
+	r.given[*f.FleetId] = setup.TakeGiven(made.Tags)
+	if len(made.Tags) == 0 {
+		made.Tags = nil
+	}
 	anywhere := made.ComputeType == types.ComputeTypeAnywhere
 	if made.HomeRegion, made.Locations, err = r.places(ctx, *f.FleetId, f.StoppedActions, anywhere); err != nil || anywhere {
 		return made, err

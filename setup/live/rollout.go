@@ -46,38 +46,58 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 			return 0, 0, err
 		}
 	}
-	copied := completed(*w, m.Setup.Fleets[key])
-	if current, ok := m.fleets[key]; ok {
+	now, given := m.Setup.Fleets[key], setup.GivenBy(w)
+	copied := completed(*w, now)
+	switch current, ok := m.fleets[key]; {
+	case ok:
 		r := &reader{State: m.State, api: m.API}
-		home, others, err := r.places(ctx, *current.FleetId, nil, false)
+		home, others, err := r.places(ctx, *current.FleetId, current.StoppedActions, false)
 		if err != nil {
 			return 0, 0, err
 		}
-		copied.HomeRegion = sized(w.HomeRegion, home, share)
+		var policies map[string]*setup.ScalingPolicy
+		if now != nil {
+			policies = now.ScalingPolicies
+		}
+		scaled := m.deployed == nil && setup.Scaled(w.ScalingPolicies, policies)
+		if m.deployed != nil {
+			if err := m.keep(ctx, current, &setup.Fleet{HomeRegion: home, Locations: others, ScalingPolicies: policies}); err != nil {
+				return 0, 0, err
+			}
+			given = m.deployed.given
+			copied.HomeRegion, copied.Locations = m.deployed.kept.HomeRegion, m.deployed.kept.Locations
+		}
+		copied.HomeRegion = sized(copied.HomeRegion, home, share, scaled)
 		named := copied.Locations
 		copied.Locations = map[string]*setup.Capacity{}
 		for name, c := range named {
-			copied.Locations[name] = sized(c, others[name], share)
+			copied.Locations[name] = sized(c, others[name], share, scaled)
 		}
 		of += int(val(val(home).DesiredInstances))
 		for _, c := range others {
 			of += int(val(c.DesiredInstances))
 		}
+	case m.deployed != nil:
+		given = m.deployed.given
+		copied.HomeRegion, copied.Locations = m.deployed.kept.HomeRegion, m.deployed.kept.Locations
 	}
-	if share < 1 {
-		copied.ScalingPolicies = nil // its share stays as it is
-	}
+	// Policies would take its instances away while it has no game sessions.
+	policies := copied.ScalingPolicies
+	copied.ScalingPolicies = map[string]*setup.ScalingPolicy{}
 	if _, ok := m.fleets[next]; !ok {
 		m.tell("fleet %s: creating", next)
 		if err := m.createFleet(ctx, next, next, &copied); err != nil {
 			return 0, 0, err
 		}
 	}
-	if err := m.shapeFleet(ctx, next, &copied); err != nil {
+	if err := m.shapeFleet(ctx, next, &copied, given); err != nil {
 		return 0, 0, err
 	}
-	instances, err = m.filled(ctx, next, *m.fleets[next].FleetId)
-	return instances, of, err
+	id := *m.fleets[next].FleetId
+	if instances, err = m.filled(ctx, next, id); err != nil || share < 1 { // a share stays as it is
+		return instances, of, err
+	}
+	return instances, of, m.shapePolicies(ctx, id, policies, nil)
 }
 
 // completed returns a fleet with the members that are left out as they are now: a fleet that
@@ -111,8 +131,10 @@ func (m *rollout) fits(key, next string) bool {
 	})
 }
 
-// sized returns the capacity of a location for a share of what is there now.
-func sized(w, now *setup.Capacity, share float64) *setup.Capacity {
+// sized returns the capacity of a location for a share of what is there now: w, and what that
+// leaves out as it is. If the fleet is scaled, it desires as many instances as now, as far as the
+// limits allow.
+func sized(w, now *setup.Capacity, share float64, scaled bool) *setup.Capacity {
 	out := setup.Capacity{}
 	if w != nil {
 		out = *w
@@ -120,14 +142,24 @@ func sized(w, now *setup.Capacity, share float64) *setup.Capacity {
 	if now == nil || now.DesiredInstances == nil {
 		return &out
 	}
+	out.ManagedCapacityConfiguration = cmp.Or(out.ManagedCapacityConfiguration, now.ManagedCapacityConfiguration)
+	if out.StoppedActions == nil {
+		out.StoppedActions = now.StoppedActions
+	}
 	low, high := val(cmp.Or(out.MinSize, now.MinSize)), val(cmp.Or(out.MaxSize, now.MaxSize))
+	if out.FromZero() {
+		low = 0 // the server sets it
+	}
 	desired := max(low, min(high, *now.DesiredInstances))
-	if out.DesiredInstances != nil && *now.DesiredInstances == 0 {
+	if out.DesiredInstances != nil && !scaled {
 		desired = *out.DesiredInstances
 	}
 	if share < 1 {
-		low, desired = 0, int32(math.Ceil(float64(desired)*share))
-		high = desired
+		part := func(n int32) int32 { return int32(math.Ceil(float64(n) * share)) }
+		low, desired = 0, part(desired)
+		if high = part(high); !out.FromZero() {
+			high = desired
+		}
 	}
 	out.MinSize, out.MaxSize, out.DesiredInstances = &low, &high, &desired
 	return &out
@@ -297,7 +329,11 @@ func (m *rollout) drain(ctx context.Context, key string) error {
 		if val(all[location].DesiredInstances) == 0 {
 			continue
 		}
-		if _, err := m.API.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{FleetId: &id, Location: some(location), MinSize: aws.Int32(0), DesiredInstances: aws.Int32(0)}); err != nil {
+		in := &gamelift.UpdateFleetCapacityInput{FleetId: &id, Location: some(location), MinSize: aws.Int32(0), DesiredInstances: aws.Int32(0)}
+		if all[location].FromZero() {
+			in.MinSize = nil // the server sets it
+		}
+		if _, err := m.API.UpdateFleetCapacity(ctx, in); err != nil {
 			return err
 		}
 	}
