@@ -23,7 +23,9 @@ type host struct {
 func (h *host) Sample() { h.sampler.sample() }
 
 func (h *host) Status() *protocol.Status {
-	return &protocol.Status{Resources: h.sampler.resources(), Instances: h.instances.report()}
+	now := &protocol.Status{Resources: h.sampler.resources()}
+	now.Instances, now.Own = h.instances.report()
+	return now
 }
 
 func (h *host) Exits(seq uint64) []protocol.Exited { return h.reports.after(seq) }

@@ -206,15 +206,18 @@ func (s *instances) all() []member {
 	return slices.Collect(maps.Values(s.byID))
 }
 
-// report returns the instances as they are reported to Muster.
-func (s *instances) report() []protocol.Instance {
-	list := []protocol.Instance{}
+// report returns the instances as they are reported to Muster: those that it assigned, and the
+// machine's own.
+func (s *instances) report() (assigned, own []protocol.Instance) {
+	assigned = []protocol.Instance{}
 	for _, i := range s.all() {
-		if !i.IsOwn() {
-			list = append(list, i.Report())
+		if i.IsOwn() {
+			own = append(own, i.Report())
+		} else {
+			assigned = append(assigned, i.Report())
 		}
 	}
-	return list
+	return assigned, own
 }
 
 // builds returns the builds in use.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (s *sampler) resources() protocol.Resources {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return protocol.Resources{
-		CPUMillisUsed: s.busy, MemoryMiB: s.memTotal, MemoryUsedMiB: s.memUsed,
+		CPUMillis: runtime.NumCPU() * 1000, CPUMillisUsed: s.busy, MemoryMiB: s.memTotal, MemoryUsedMiB: s.memUsed,
 		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: isFull(total, free),
 	}
 }

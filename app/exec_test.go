@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,27 @@ func TestExec_IP(t *testing.T) {
 			t.Errorf("players are told %s, want %s", made.IPAddress, want)
 		}
 		stop()
+	}
+}
+
+// Operators see the machine with its own processors, though it offers more to fleets, and the
+// processes of the developer's program on it.
+func TestExec_Host(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) {
+		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}, Copies: 2}}
+	})
+	base, _, _ := run(t, o)
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	var seen []client.Host
+	until(t, "both processes are seen on the machine", func() bool {
+		var err error
+		seen, err = (&client.Client{Endpoint: base}).Hosts(t.Context())
+		return err == nil && len(seen) == 1 && seen[0].Processes == 2
+	})
+	h := seen[0]
+	if h.Resources.CPUMillis != runtime.NumCPU()*1000 || h.CPUMillis <= h.Resources.CPUMillis || h.Instances != 0 || len(h.Own) != 1 || len(h.Own[0].Processes) != 2 {
+		t.Errorf("the machine is %+v", h)
 	}
 }
 

@@ -205,14 +205,28 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	if l.last == nil {
 		return h
 	}
-	h.Resources, h.Instance = l.last.Resources, l.last.Instances
+	h.Resources, h.Instance, h.Own = l.last.Resources, l.last.Instances, l.last.Own
 	for _, i := range l.last.Instances {
 		if i.Phase != protocol.Gone {
 			h.Instances++
 		}
-		h.Processes += len(i.Processes)
+		h.Processes += processes(i)
+	}
+	for _, i := range l.last.Own {
+		h.Processes += processes(i)
 	}
 	return h
+}
+
+// processes returns how many game server processes an instance runs, in containers or not.
+func processes(i protocol.Instance) int {
+	n := len(i.Processes)
+	for _, g := range i.Groups {
+		if g.ProcessID != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -43,16 +43,17 @@ func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
 		return (c.Location == "" || h.Location == c.Location) &&
 			(c.Status == "" || slices.Contains(strings.Split(hostState(h), ","), strings.ToLower(c.Status)))
 	})
-	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB", "AGENT"}
+	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "OFFERED CPU, MIB", "DISK FREE MIB", "AGENT"}
 	return terminal.List(t.ctx, view, read, head, func(h client.Host) []string {
-		cpu, memory, disk := "-", "-", "-"
+		cpu, memory, disk := fmt.Sprintf("-/%s", processors(h.CPUMillis)), fmt.Sprintf("-/%d", h.MemoryMiB), "-"
 		if measures(h) {
-			cpu, memory = fmt.Sprintf("%.1f", float64(h.Resources.CPUMillisUsed)/1000), strconv.Itoa(h.Resources.MemoryUsedMiB)
+			has := machineOf(h)
+			cpu, memory = fmt.Sprintf("%s/%s", processors(h.Resources.CPUMillisUsed), processors(has.CPUMillis)), fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, has.MemoryMiB)
 			disk = strconv.FormatInt(h.Resources.DiskFreeMiB, 10)
 		}
 		return []string{
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
-			fmt.Sprintf("%s/%.1f", cpu, float64(h.CPUMillis)/1000), fmt.Sprintf("%s/%d", memory, h.MemoryMiB), disk, agentOf(h),
+			cpu, memory, fmt.Sprintf("%s, %d", processors(h.CPUMillis), h.MemoryMiB), disk, agentOf(h),
 		}
 	})
 }
@@ -94,6 +95,17 @@ func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
 
 // measures reports whether a machine has said what is in use. A Kubernetes cluster does not measure it.
 func measures(h client.Host) bool { return h.Resources.DiskMiB > 0 }
+
+// machineOf returns what a machine has. An agent that does not say offers what it has, as far as is
+// known.
+func machineOf(h client.Host) protocol.Resources {
+	has := h.Resources
+	has.CPUMillis, has.MemoryMiB = cmp.Or(has.CPUMillis, h.CPUMillis), cmp.Or(has.MemoryMiB, h.MemoryMiB)
+	return has
+}
+
+// processors returns a number of processors for people.
+func processors(millis int) string { return fmt.Sprintf("%.1f", float64(millis)/1000) }
 
 // agentOf returns the release of a machine's agent, and whether it is supported.
 func agentOf(h client.Host) string {
@@ -166,11 +178,11 @@ func showHost(out io.Writer, h client.Host) error {
 	if h.Unsupported != "" {
 		agent += "; " + h.Unsupported
 	}
-	cpu := fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)
+	cpu := fmt.Sprintf("%s of %s used, %s offered", processors(h.Resources.CPUMillisUsed), processors(machineOf(h).CPUMillis), processors(h.CPUMillis))
 	memory := fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)
 	disk := fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)
 	if !measures(h) {
-		cpu, memory, disk = fmt.Sprintf("%.1f offered, use not measured", float64(h.CPUMillis)/1000), fmt.Sprintf("%d MiB offered, use not measured", h.MemoryMiB), "not measured"
+		cpu, memory, disk = processors(h.CPUMillis)+" offered, use not measured", fmt.Sprintf("%d MiB offered, use not measured", h.MemoryMiB), "not measured"
 	}
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
 		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
@@ -178,19 +190,25 @@ func showHost(out io.Writer, h client.Host) error {
 		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
 		{"Processors", cpu}, {"Memory", memory}, {"Ports", portsOf(h)}, {"Disk", disk},
 	}}
-	if err := facts.Write(out); err != nil || len(h.Instance) == 0 {
+	all := slices.Concat(h.Instance, h.Own)
+	if err := facts.Write(out); err != nil || len(all) == 0 {
 		return err
 	}
 	fmt.Fprintln(out)
 	runs := terminal.Table{Head: []string{"INSTANCE", "PHASE", "PROCESS", "PID", "PORT", "STARTED"}}
-	for _, i := range h.Instance {
-		if len(i.Processes) == 0 {
+	for _, i := range all {
+		if len(i.Processes)+len(i.Groups) == 0 {
 			runs.Rows = append(runs.Rows, []string{i.InstanceID, string(i.Phase), "-", "-", "-", "-"})
 		}
 		for _, p := range i.Processes {
 			runs.Rows = append(runs.Rows, []string{
 				i.InstanceID, phaseOf(i.Phase), p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
 			})
+		}
+		for _, g := range i.Groups {
+			if g.ProcessID != "" {
+				runs.Rows = append(runs.Rows, []string{i.InstanceID, phaseOf(i.Phase), g.ProcessID, "-", "-", g.Started.Local().Format(time.DateTime)})
+			}
 		}
 	}
 	return runs.Write(out)

@@ -60,6 +60,9 @@ type Hello struct {
 type Status struct {
 	Resources Resources
 	Instances []Instance
+	// Own are instances of programs that the machine runs without being told to, as 'muster local'
+	// does. They are only shown to operators.
+	Own []Instance `json:",omitempty"`
 }
 
 // Period is the time between two Status messages if nothing changes.
@@ -67,6 +70,7 @@ const Period = 10 * time.Second
 
 // Resources are what the host has and uses.
 type Resources struct {
+	CPUMillis     int   `json:",omitempty"` // of all its processors; 0: an agent that does not say
 	CPUMillisUsed int   // by everything that runs there, over the last period
 	MemoryMiB     int   // total
 	MemoryUsedMiB int   // in use

@@ -49,15 +49,16 @@ type Host struct {
 	JoinToken       string `json:",omitempty"` // id of the token with which it joined
 	SecretSince     time.Time
 	Rotating        bool // a new credential waits for the agent to store it
-	CPUMillis       int
+	CPUMillis       int  // offered to instances, like MemoryMiB; Resources has the machine's
 	MemoryMiB       int
 	PortFrom        int `json:",omitempty"` // of the range for games
 	PortTo          int `json:",omitempty"`
 	PortRoom        int // for how many more instances of a build it has ports
 	Instances       int // without those that are GONE
-	Processes       int
+	Processes       int // game server processes, those of its own programs among them
 	Resources       Resources
 	Instance        []Instance `json:",omitempty"`
+	Own             []Instance `json:",omitempty"` // of programs that it runs without being told to
 }
 
 // Shortage is a number of instances that a fleet desires in a location and that no host

@@ -29,7 +29,7 @@ interface Host {
   MemoryMiB: number;
   Instances: number;
   Processes: number;
-  Resources: { CPUMillisUsed: number; MemoryMiB: number; MemoryUsedMiB: number; DiskMiB: number; DiskFreeMiB: number; DiskFull: boolean };
+  Resources: { CPUMillis?: number; CPUMillisUsed: number; MemoryMiB: number; MemoryUsedMiB: number; DiskMiB: number; DiskFreeMiB: number; DiskFull: boolean };
   Instance?: { InstanceID: string; FleetID: string; Status: string; Phase?: string; Cause?: string; Processes?: number }[];
 }
 
@@ -37,6 +37,8 @@ const toneOf = (h: Host): Tone => (!h.Connected ? "fail" : h.Resources.DiskFull 
 const word = (h: Host): string => (!h.Connected ? "away" : h.Resources.DiskFull ? "disk full" : h.Removing ? "being removed" : h.Draining ? (h.Instances ? "draining" : "drained") : "connected");
 /** The release of the agent: what it says of itself is its program, release, build and platform. */
 const release = (h: Host): string => h.Version.split(" ")[1] ?? h.Version;
+/** The machine's processors, in thousandths. An agent that does not say offers them all, as far as is known. */
+const processors = (h: Host): number => h.Resources.CPUMillis || h.CPUMillis;
 const percent = (n: number, of: number): string => (of > 0 ? `${Math.round((100 * n) / of)} %` : "–");
 const gib = (mib: number): string => `${(mib / 1024).toFixed(mib < 10_240 ? 1 : 0)} GiB`;
 
@@ -65,7 +67,7 @@ function List() {
               { key: "location", title: "Location", wide: true, value: (h) => h.Location, cell: (h) => h.Location },
               { key: "processes", title: "Processes", num: true, value: (h) => h.Processes, cell: (h) => count(h.Processes) },
               { key: "instances", title: "Instances", num: true, wide: true, value: (h) => h.Instances, cell: (h) => count(h.Instances) },
-              { key: "cpu", title: "CPU", num: true, value: (h) => h.Resources.CPUMillisUsed / Math.max(1, h.CPUMillis), cell: (h) => percent(h.Resources.CPUMillisUsed, h.CPUMillis) },
+              { key: "cpu", title: "CPU", num: true, value: (h) => h.Resources.CPUMillisUsed / Math.max(1, processors(h)), cell: (h) => percent(h.Resources.CPUMillisUsed, processors(h)) },
               { key: "memory", title: "Memory", num: true, value: (h) => h.Resources.MemoryUsedMiB / Math.max(1, h.Resources.MemoryMiB), cell: (h) => percent(h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB) },
               { key: "disk", title: "Disk free", num: true, wide: true, value: (h) => h.Resources.DiskFreeMiB, cell: (h) => gib(h.Resources.DiskFreeMiB) },
               { key: "address", title: "Address", wide: true, value: (h) => h.IPAddress, cell: (h) => <span class="mono">{h.IPAddress}</span> },
@@ -101,10 +103,10 @@ function One({ id }: { id: string }) {
       {h && (
         <>
           <div class="cols4">
-            <Panel><Figure value={percent(h.Resources.CPUMillisUsed, h.CPUMillis)} label={`processors in use, of ${h.CPUMillis / 1000}`} /></Panel>
+            <Panel><Figure value={percent(h.Resources.CPUMillisUsed, processors(h))} label={`processors in use, of ${processors(h) / 1000}`} /></Panel>
             <Panel><Figure value={percent(h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB)} label={`memory in use, of ${gib(h.Resources.MemoryMiB)}`} /></Panel>
             <Panel><Figure value={gib(h.Resources.DiskFreeMiB)} label={`disk free, of ${gib(h.Resources.DiskMiB)}`} /></Panel>
-            <Panel><Figure value={count(h.Processes)} label={`processes in ${many(h.Instances, "instance")}`} /></Panel>
+            <Panel><Figure value={count(h.Processes)} label={`processes; ${many(h.Instances, "instance")} of fleets`} /></Panel>
           </div>
           <Panel title="Machine">
             <Facts of={[
