@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/musterhq/muster/internal/nearest"
@@ -19,10 +20,7 @@ func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T,
 	tests := []func(T) bool{
 		func(v T) bool { return id(v) == short },
 		func(v T) bool { return name(v) == text },
-		func(v T) bool {
-			_, random, _ := strings.Cut(id(v), "-")
-			return len(text) >= leastShort && (strings.HasPrefix(id(v), text) || strings.HasPrefix(random, text) || strings.HasSuffix(id(v), text))
-		},
+		func(v T) bool { return abbreviates(text, id(v)) },
 	}
 	for _, fits := range tests {
 		var found []T
@@ -41,7 +39,7 @@ func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T,
 		for _, v := range found {
 			ids = append(ids, id(v))
 		}
-		return none, fmt.Errorf("%q stands for several %ss: %s; name one by its id", text, kind, strings.Join(ids[:min(len(ids), 5)], ", "))
+		return none, fmt.Errorf("%q stands for several %s: %s; name one by its id", text, plural(kind), strings.Join(ids[:min(len(ids), 5)], ", "))
 	}
 	var names []string
 	for _, v := range all {
@@ -51,6 +49,20 @@ func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T,
 		}
 	}
 	return none, fmt.Errorf("there is no %s %q%s; '%s' lists them", kind, text, nearest.DidYouMean(text, names), where)
+}
+
+func plural(kind string) string {
+	if strings.HasSuffix(kind, "s") {
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
+// abbreviates reports whether text is long enough to stand for an id and is its beginning, with
+// or without what tells its kind, or its end.
+func abbreviates(text, id string) bool {
+	_, random, _ := strings.Cut(id, "-")
+	return len(text) >= leastShort && (strings.HasPrefix(id, text) || strings.HasPrefix(random, text) || strings.HasSuffix(id, text))
 }
 
 // FindFleet returns the fleet that text stands for: its id, ARN, name, or an unambiguous
@@ -80,7 +92,7 @@ func (c *Client) FindHostID(ctx context.Context, text string) (string, error) {
 
 // FindFleetID is like FindFleet, and returns an id or an ARN as it is.
 func (c *Client) FindFleetID(ctx context.Context, text string) (string, error) {
-	if whole(text, "fleet-") || strings.HasPrefix(text, "arn:") {
+	if whole(text, "fleet-") || whole(text, "containerfleet-") || strings.HasPrefix(text, "arn:") {
 		return text, nil
 	}
 	f, err := c.FindFleet(ctx, text)
@@ -94,4 +106,59 @@ func (c *Client) FindHost(ctx context.Context, text string) (Host, error) {
 		return Host{}, err
 	}
 	return pick("host", "muster hosts", text, all, func(h Host) string { return h.HostID }, func(h Host) string { return h.Name })
+}
+
+// instanceID is a whole instance id, by which computes of managed fleets are named; those of
+// container fleets have a number after it.
+var instanceID = regexp.MustCompile(`^i-[0-9a-f]{17}(/[0-9]+)?$`)
+
+// FindCompute returns the name of the compute of a fleet that text stands for: its name or ARN,
+// which are returned as they are if that is plain, or an unambiguous beginning or end of its
+// name. fleet is an id or ARN.
+func (c *Client) FindCompute(ctx context.Context, fleet, text string) (string, error) {
+	if instanceID.MatchString(text) || strings.HasPrefix(text, "arn:") {
+		return text, nil
+	}
+	var all []string
+	for in := (map[string]any{"FleetId": fleet, "Limit": 100}); ; {
+		var page struct {
+			ComputeList []struct{ ComputeName string }
+			NextToken   string
+		}
+		if err := c.Call(ctx, "ListCompute", in, &page); err != nil {
+			return "", err
+		}
+		for _, of := range page.ComputeList {
+			all = append(all, of.ComputeName)
+		}
+		if page.NextToken == "" {
+			break
+		}
+		in["NextToken"] = page.NextToken
+	}
+	if len(all) == 0 {
+		return "", fmt.Errorf("the fleet has no compute, so none that is %q: 'muster fleets show %s' says why", text, fleet)
+	}
+	itself := func(name string) string { return name }
+	return pick("compute", "aws gamelift list-compute --fleet-id "+fleet, text, all, itself, itself)
+}
+
+// FindProcess returns the id of the game server process on a compute that text stands for, as
+// FindCompute does. compute is a whole name or ARN.
+func (c *Client) FindProcess(ctx context.Context, fleet, compute, text string) (string, error) {
+	if whole(text, "") {
+		return text, nil
+	}
+	listed, err := c.Processes(ctx, fleet[strings.LastIndex(fleet, "/")+1:])
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, p := range listed {
+		if p.Compute == compute || strings.HasSuffix(compute, ":compute/"+p.Compute) {
+			all = append(all, p.ID)
+		}
+	}
+	itself := func(id string) string { return id }
+	return pick("process", "muster hosts show HOST", text, all, itself, itself)
 }

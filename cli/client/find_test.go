@@ -29,3 +29,25 @@ func TestPick(t *testing.T) {
 		}
 	}
 }
+
+// Computes of container fleets have a number after the instance, which may fit several.
+func TestPick_Computes(t *testing.T) {
+	t.Parallel()
+	all := []string{"i-0123456789abcdef0/0", "i-0123456789abcdef0/1", "i-ffff456789abcdef0/0"}
+	itself := func(name string) string { return name }
+	for text, want := range map[string]string{all[1]: all[1], "i-ffff": all[2], "ffff": all[2], "def0/1": all[1]} {
+		if got, err := pick("compute", "list", text, all, itself, itself); err != nil || got != want {
+			t.Errorf("%s stands for %q (%v), want %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"i-0123": `"i-0123" stands for several computes: ` + all[0] + ", " + all[1] + "; name one by its id", "i-": "there is no compute", "zzzz": "there is no compute",
+	} {
+		if _, err := pick("compute", "list", text, all, itself, itself); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := pick("process", "list", "aaaa", []string{"aaaa1", "aaaa2"}, itself, itself); err == nil || !strings.Contains(err.Error(), "several processes: aaaa1, aaaa2") {
+		t.Error(err)
+	}
+}

@@ -67,10 +67,12 @@ func IsAccess(k Credentials) bool {
 	return ok
 }
 
-// AccessTarget returns the fleet and the compute for which credentials are.
-func AccessTarget(k Credentials) (fleet, compute string) {
+// IsAccessTo reports whether credentials are for the fleet and the compute that the texts stand
+// for: ids, ARNs, or parts of ids.
+func IsAccessTo(k Credentials, fleet, compute string) bool {
 	g, _ := auth.ParseAccess(k.AccessKeyID, k.SessionToken)
-	return g.FleetID, g.ComputeName
+	is := func(text, id string) bool { return strings.HasSuffix(text, id) || abbreviates(text, id) }
+	return is(fleet, g.FleetID) && is(compute, g.ComputeName)
 }
 
 // Shell is a program to run in an instance, and what it is connected to.

@@ -100,8 +100,8 @@ var examples = map[string][]usage.Example{
 	},
 	"hosts rotate": {{Line: "muster hosts rotate build-machine", Does: "Replace the credential of a machine"}},
 	"shell": {
-		{Line: "muster shell fleet-7c0ffee0 i-01a2", Does: "A shell in an instance"},
-		{Line: "muster shell fleet-7c0ffee0 i-01a2 -- ls -l", Does: "One program in it"},
+		{Line: "muster shell arena i-01a2", Does: "A shell in an instance of the fleet arena"},
+		{Line: "muster shell arena i-01a2 -- ls -l", Does: "One program in it"},
 	},
 	"ca": {{Line: "muster ca > ca.pem", Does: "Keep the certificate for the game's clients"}},
 

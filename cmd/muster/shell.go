@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -20,12 +19,12 @@ import (
 type shellAccessCommand struct {
 	clientFlags
 	Access    string   `placeholder:"FILE" help:"Use the credentials in an answer of GetComputeAccess or GetInstanceAccess, as the AWS CLI prints it, in place of asking for some; - reads it from standard input. FLEET and COMPUTE are then left out."`
-	Process   string   `placeholder:"ID" help:"Run among the processes of this game server process, which 'muster hosts show' lists: the program sees them, and ends with it."`
+	Process   string   `placeholder:"ID" help:"Run among the processes of this game server process (its id, or a part of it), which 'muster hosts show' lists: the program sees them, and ends with it."`
 	Container string   `placeholder:"NAME" help:"On a compute of a container fleet: the container in which the program runs. Default: that of the game server."`
 	Terminal  bool     `short:"t" help:"Give the program a terminal; that is the default for a shell, where standard input is one."`
 	Streams   bool     `short:"T" help:"Keep input, output and errors apart; that is the default for a program."`
-	Fleet     *string  `arg:"" optional:"" help:"The fleet, by id or ARN."`
-	Compute   *string  `arg:"" optional:"" help:"The compute, by name or ARN: the id of the instance."`
+	Fleet     *string  `arg:"" optional:"" help:"The fleet: name, id, a part of the id, or ARN."`
+	Compute   *string  `arg:"" optional:"" help:"The compute: its name, which is the id of the instance, a part of that, or ARN."`
 	Program   []string `arg:"" optional:"" help:"The program and its arguments, after --; without one, a shell."`
 }
 
@@ -111,7 +110,20 @@ func (c *shellAccessCommand) authorize(ctx context.Context, at *client.Client) (
 	case c.Fleet == nil || c.Compute == nil:
 		return nil, errors.New("shell: name the fleet and the compute, as 'muster shell FLEET COMPUTE', or give --access")
 	}
-	at.Credentials, err = at.ComputeAccess(ctx, *c.Fleet, *c.Compute)
+	fleet, err := at.FindFleetID(ctx, *c.Fleet)
+	if err != nil {
+		return nil, err
+	}
+	compute, err := at.FindCompute(ctx, fleet, *c.Compute)
+	if err != nil {
+		return nil, err
+	}
+	if c.Process != "" {
+		if c.Process, err = at.FindProcess(ctx, fleet, compute, c.Process); err != nil {
+			return nil, err
+		}
+	}
+	at.Credentials, err = at.ComputeAccess(ctx, fleet, compute)
 	return c.Program, err
 }
 
@@ -131,10 +143,9 @@ func readAccess(file string) ([]byte, error) {
 }
 
 // withoutTarget removes the fleet and the compute for which credentials are, if the words
-// begin with them.
+// begin with them, or with parts of their ids.
 func withoutTarget(words []string, k client.Credentials) []string {
-	fleet, compute := client.AccessTarget(k)
-	if len(words) >= 2 && strings.HasSuffix(words[0], fleet) && strings.HasSuffix(words[1], compute) {
+	if len(words) >= 2 && client.IsAccessTo(k, words[0], words[1]) {
 		return words[2:]
 	}
 	return words

@@ -131,7 +131,7 @@ func TestShell_HostileEnd(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	code, out, errs := typed(t, t.Context(), "shell", "--endpoint", server.URL, "-T", "fleet-1", "i-1", "--", "program")
+	code, out, errs := typed(t, t.Context(), "shell", "--endpoint", server.URL, "-T", "fleet-01a20f59-c2bf-7000-b70d-8d4bc3520b11", "i-0123456789abcdef0", "--", "program")
 	said, ok := strings.CutPrefix(errs, "err\x1b[m")
 	if code != 255 || out != "out\x1b[m" || !ok || !strings.Contains(said, `\u001b]52`) || strings.Count(said, "\n") != 1 {
 		t.Errorf("%d, %q, %q", code, out, errs)
