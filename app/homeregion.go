@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/internal/store"
 )
@@ -14,8 +17,8 @@ type origin struct {
 	Region string `json:"region"`
 }
 
-// originID is the key of the row.
-const originID = "region"
+// originTable is the name of the table, originID the key of the row.
+const originTable, originID = "region", "region"
 
 // origins keeps regions that are listed in another order, or renamed, from getting each
 // other's state.
@@ -27,12 +30,37 @@ type origins struct {
 
 func newOrigins(st *store.Store) *origins {
 	o := &origins{store: st}
-	o.table = store.NewTable(st, store.TableSpec[origin]{Name: "region", Key: func(v *origin) string { return v.ID }})
+	o.table = store.NewTable(st, store.TableSpec[origin]{Name: originTable, Key: func(v *origin) string { return v.ID }})
 	o.set = store.NewAction(st, "region.set", func(tx *store.Tx, region string) error {
 		o.table.Put(tx, &origin{originID, region})
 		return nil
 	})
 	return o
+}
+
+// storedRegion returns which region a cell's state is marked as, "" if it is of a deployment
+// that always had one.
+func storedRegion(ctx context.Context, driver store.Driver, cell string) (region string, err error) {
+	db, err := driver.Inspect(ctx, cell, store.Schema{Tables: []store.TableSchema{{Name: originTable}}})
+	if err != nil {
+		return "", err
+	}
+	_, err = db.Load(ctx, func(_ int, _ string, doc []byte) error {
+		var row origin
+		err := json.Unmarshal(doc, &row)
+		region = row.Region
+		return err
+	})
+	return region, errors.Join(err, db.Close())
+}
+
+// isOf returns an error if a state that is marked as a region's is not the one that the options
+// name.
+func (o *Options) isOf(what, region string) error {
+	if region == "" || region == o.Region || !o.named {
+		return nil
+	}
+	return fmt.Errorf("%s is of the region %s, not of %s: name the regions of the deployment with --regions, in their order, and the one that is meant with --region", what, region, o.Region)
 }
 
 // check returns an error if the state is another region's, and otherwise marks it as that of

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/audit"
@@ -34,6 +35,13 @@ func Backup(ctx context.Context, o Options, file string) error {
 	if err := o.fileExists(nameStore); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
+	region, err := storedRegion(ctx, o.driver(), o.Cell)
+	if err == nil {
+		err = o.isOf("the state", region)
+	}
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
 	return backup.Write(ctx, d.store, o.driver(), file)
 }
 
@@ -54,9 +62,35 @@ func Restore(ctx context.Context, o Options, file string) error {
 	return nil
 }
 
-// checkBackup refuses a backup that was sealed under another master key than the existing
-// one. If there is none yet, the start will require it.
+// readBackup returns of which cell and region a backup is: the region is "" if the deployment
+// always had one.
+func readBackup(ctx context.Context, file string) (cell, region string, err error) {
+	cells, err := sqlite.Cells(ctx, file)
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(cells) == 0:
+		return "", "", errors.New("it has no state of Muster: name a file that 'muster admin backup' wrote")
+	case len(cells) > 1:
+		return "", "", fmt.Errorf("it has the states %s, and a backup has one: name a file that 'muster admin backup' wrote", strings.Join(cells, ", "))
+	}
+	region, err = storedRegion(ctx, sqlite.File(file), cells[0])
+	return cells[0], region, err
+}
+
+// checkBackup refuses a backup of another region than the one to restore, and one that was
+// sealed under another master key than the existing one. If there is none yet, the start will
+// require it.
 func (o *Options) checkBackup(ctx context.Context, file string) error {
+	cell, region, err := readBackup(ctx, file)
+	switch {
+	case err != nil:
+		return fmt.Errorf("restore %s: %w", file, err)
+	case cell != o.Cell && region != "":
+		return fmt.Errorf("restore %s: it is of the region %s, and the state that would be filled is that of %s: name the regions of the deployment with --regions, in their order, and --region %s", file, region, o.Region, region)
+	case cell != o.Cell:
+		return fmt.Errorf("restore %s: it is of the cell %q: name that with --cell", file, cell)
+	}
 	key, err := o.masterKey()
 	if err != nil || key.made() {
 		return err
@@ -69,36 +103,53 @@ func (o *Options) checkBackup(ctx context.Context, file string) error {
 	return nil
 }
 
-// Verify checks the whole state, or a backup if file is not "".
-func Verify(ctx context.Context, o Options, file string) (store.Report, error) {
-	driver := o.driver
+// Verified is what Verify found.
+type Verified struct {
+	store.Report
+	Region string `json:"region,omitzero"` // of the state, "" if the deployment always had one
+}
+
+// Verify checks the whole state, or a backup of any region if file is not "".
+func Verify(ctx context.Context, o Options, file string) (found Verified, err error) {
+	driver, what := o.driver, "the state"
 	if file != "" {
 		if _, err := os.Stat(file); err != nil {
-			return store.Report{}, fmt.Errorf("verify: %w", err)
+			return found, fmt.Errorf("verify: %w", err)
 		}
-		driver = func() store.Driver { return sqlite.File(file) }
+		driver, what = func() store.Driver { return sqlite.File(file) }, file
 	}
-	d, err := inspect(&o, driver)
+	if err := o.offline(); err != nil {
+		return found, err
+	}
+	if file != "" {
+		if o.Cell, found.Region, err = readBackup(ctx, file); err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+	} else if err = o.fileExists(nameStore); err == nil {
+		found.Region, err = storedRegion(ctx, driver(), o.Cell)
+	}
+	if err == nil {
+		err = o.isOf(what, found.Region)
+	}
 	if err != nil {
-		return store.Report{}, err
+		return found, fmt.Errorf("verify: %w", err)
 	}
-	if file == "" {
-		if err := o.fileExists(nameStore); err != nil {
-			return store.Report{}, fmt.Errorf("verify: %w", err)
-		}
+	o.Region = cmp.Or(found.Region, o.Region)
+	d, err := o.unserved(driver())
+	if err != nil {
+		return found, err
 	}
-	report, err := d.store.Verify(ctx)
-	if err != nil || len(report.Problems) > 0 {
-		return report, err
+	if found.Report, err = d.store.Verify(ctx); err != nil || len(found.Problems) > 0 {
+		return found, err
 	}
 	if err := d.store.Inspect(ctx); err != nil {
-		return report, err
+		return found, err
 	}
 	chain, err := d.audit.Verify(ctx)
 	if chain.Problem != "" {
-		report.Problems = append(report.Problems, "audit log: "+chain.Problem)
+		found.Problems = append(found.Problems, "audit log: "+chain.Problem)
 	}
-	return report, errors.Join(err, d.store.Close())
+	return found, errors.Join(err, d.store.Close())
 }
 
 // Replay runs a recording again in memory and compares each command's changes with the
@@ -117,19 +168,34 @@ func Replay(ctx context.Context, o Options, file string) (store.ReplayReport, er
 	return report, errors.Join(err, d.store.Close())
 }
 
-// inspect builds the domain on a store that is not going to serve: nothing is signed or
-// unsealed, so no master key is read or created.
+// inspect builds the domain of the region that the options name on a store that is not going to
+// serve.
 func inspect(o *Options, driver func() store.Driver) (*domain, error) {
-	o.setDefaults()
-	if err := o.validate(); err != nil {
+	if err := o.offline(); err != nil {
 		return nil, err
 	}
+	return o.unserved(driver())
+}
+
+// offline makes the options those of the region that they name, for work without a server.
+func (o *Options) offline() error {
+	o.named = len(o.Regions) > 0 || cmp.Or(o.Region, DefaultRegion) != DefaultRegion
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return err
+	}
 	*o = *o.in(o.Region)
+	return nil
+}
+
+// unserved builds the domain on a store that is not going to serve: nothing is signed or
+// unsealed, so no master key is read or created.
+func (o *Options) unserved(driver store.Driver) (*domain, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
-	return newDomain(o, driver(), master, nil)
+	return newDomain(o, driver, master, nil)
 }
 
 // Keys changes access keys while no server has the state.

@@ -42,6 +42,60 @@ func TestBackupRestoreVerify(t *testing.T) {
 	}
 }
 
+// A backup of a further region is checked without saying which one it is of, and work that names
+// another region than the state's is refused.
+func TestBackupRestoreVerify_Regions(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store, o.Regions = "sqlite", []string{"us-east-1", "eu-central-1"} })
+	a := start(t, func(c *app.Options) { *c = o })
+	populate(t, a)
+	files := map[string]string{}
+	for _, region := range o.Regions {
+		in := o
+		in.Region, files[region] = region, filepath.Join(t.TempDir(), region+".db")
+		if err := app.Backup(t.Context(), in, files[region]); err != nil { // while the server runs
+			t.Fatal(err)
+		}
+	}
+	elsewhere := func(change func(o *app.Options)) app.Options {
+		return options(t, func(o *app.Options) { o.Store = "sqlite"; change(o) })
+	}
+	for region, file := range files {
+		found, err := app.Verify(t.Context(), elsewhere(func(*app.Options) {}), file)
+		if err != nil || len(found.Problems) > 0 || found.Region != region || found.Fence.Seq == 0 {
+			t.Errorf("the backup of %s is %+v, %v", region, found, err)
+		}
+	}
+	refused := func(what, want string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	named := elsewhere(func(c *app.Options) { c.Regions, c.Region = o.Regions, "eu-central-1" })
+	_, err := app.Verify(t.Context(), named, files["us-east-1"])
+	refused("another region's backup", "is of the region us-east-1, not of eu-central-1", err)
+	alone := elsewhere(func(c *app.Options) { c.DataDir, c.Region = o.DataDir, "eu-central-1" })
+	refused("a backup of a region without the others", "the state is of the region us-east-1, not of eu-central-1: name the regions",
+		app.Backup(t.Context(), alone, filepath.Join(t.TempDir(), "wrong.db")))
+	_, err = app.Verify(t.Context(), alone, "")
+	refused("a check of it", "the state is of the region us-east-1, not of eu-central-1", err)
+	refused("a region restored as another", "it is of the region eu-central-1, and the state that would be filled is that of us-east-1",
+		app.Restore(t.Context(), elsewhere(func(*app.Options) {}), files["eu-central-1"]))
+	if err := app.Restore(t.Context(), named, files["eu-central-1"]); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := app.Verify(t.Context(), named, ""); err != nil || found.Region != "eu-central-1" || len(found.Problems) > 0 {
+		t.Errorf("the restored state is %+v, %v", found, err)
+	}
+	text := filepath.Join(t.TempDir(), "text.db")
+	if err := os.WriteFile(text, []byte("nothing of Muster's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = app.Verify(t.Context(), named, text)
+	refused("a text", "verify: "+text+": ", err)
+}
+
 func TestVerify_NamesProblems(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store = "sqlite" })

@@ -107,6 +107,7 @@ type Options struct {
 	PreferRegions []string
 
 	directory string // of a SQLite state, if it is not DataDir (region.go)
+	named     bool   // work without a server: the caller said which region is meant (offline.go)
 
 	// AcceptAny accepts callers with any credentials or none. It requires a loopback
 	// Listen.

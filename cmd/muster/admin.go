@@ -61,9 +61,17 @@ func (c *backupCommand) Run(t *streams, o app.Options) error {
 	if len(report.Problems) > 0 {
 		return fmt.Errorf("the backup was written but is not sound: %s", strings.Join(report.Problems, "; "))
 	}
-	fmt.Fprintf(t.out, "backed up to %s: sequence %d, digest %s\n", c.File, report.Fence.Seq, report.Digest)
+	fmt.Fprintf(t.out, "backed up%s to %s: sequence %d, digest %s\n", regionOf(report), c.File, report.Fence.Seq, report.Digest)
 	fmt.Fprintln(t.out, "The master key is not in it: keep a copy of master.key from the data directory too.")
 	return nil
+}
+
+// regionOf returns a phrase with the region of a state, "" if its deployment always had one.
+func regionOf(v app.Verified) string {
+	if v.Region == "" {
+		return ""
+	}
+	return " the region " + v.Region
 }
 
 type restoreCommand struct {
@@ -96,7 +104,7 @@ func (c *restoreCommand) Run(t *streams, o app.Options) error {
 type verifyCommand struct {
 	stateFlags
 	outputFlags
-	File string `arg:"" optional:"" type:"existingfile" help:"A backup; without it the state itself is checked."`
+	File string `arg:"" optional:"" type:"existingfile" help:"A backup, of any region; without it the state itself is checked."`
 }
 
 // Run checks and reports. It fails if there are problems.
@@ -117,6 +125,9 @@ func (c *verifyCommand) Run(t *streams, o app.Options) error {
 		}
 		for _, l := range report.Logs {
 			fmt.Fprintf(w, "%s\t%d\t-\n", l.Name, l.Entries)
+		}
+		if report.Region != "" {
+			fmt.Fprintf(w, "\nregion %s", report.Region)
 		}
 		fmt.Fprintf(w, "\nsequence %d, digest %s\n", report.Fence.Seq, report.Digest)
 		err = w.Flush()

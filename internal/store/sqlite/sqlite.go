@@ -156,6 +156,22 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	return db, nil
 }
 
+// Cells returns the names of the cells in a file, in order.
+func Cells(ctx context.Context, file string) (names []string, err error) {
+	in, err := File(file).Inspect(ctx, "", store.Schema{})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	err = in.(*db).ask(ctx)(func(row sqltext.Row) error {
+		var name string
+		err := row.Scan(&name)
+		names = append(names, name)
+		return err
+	}, `SELECT "name" FROM "muster_cell" ORDER BY "name"`)
+	return names, err
+}
+
 // address returns the connection string. Commits are synced to disk (synchronous
 // FULL). The cache has 8 MiB only: SQLite scans all of it at the end of a commit
 // that split a page, and what it lacks is in the operating system's cache.
