@@ -133,6 +133,7 @@ func (a *App) startShared(ctx context.Context) error {
 	if err := a.site.open(a.forwarded, a.metrics.registry); err != nil {
 		return err
 	}
+	a.warnOfNodeAddress()
 	if err := a.name.take(); err != nil {
 		return err
 	}

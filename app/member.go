@@ -46,9 +46,6 @@ func (m *member) joined() bool { return m.keeper != nil }
 func (m *member) options(s *site) cell.Options {
 	o := m.opts
 	m.address = o.nodeAddress(s)
-	if name, _, _ := net.SplitHostPort(m.address); loopback(name) && !o.AcceptAny {
-		o.Logger.Warn("servers on other machines cannot reach this one at its node address; give --node-address where there are any", "address", m.address)
-	}
 	var yield func() time.Duration
 	if m.spread != nil {
 		yield = func() time.Duration { return m.spread.Yield(o.Cell) }
@@ -64,6 +61,15 @@ func (m *member) options(s *site) cell.Options {
 // nodeAddress returns where other nodes reach the one at a site.
 func (o *Options) nodeAddress(s *site) string {
 	return cmp.Or(o.NodeAddress, o.reachable(s.listener.Addr().(*net.TCPAddr)))
+}
+
+// warnOfNodeAddress logs that other machines do not reach the node address, which is one for all
+// regions. The site must be open.
+func (a *App) warnOfNodeAddress() {
+	address := a.opts.nodeAddress(a.site)
+	if name, _, _ := net.SplitHostPort(address); loopback(name) && !a.opts.AcceptAny {
+		a.log.Warn("servers on other machines cannot reach this one at its node address; give --node-address where there are any", "address", address)
+	}
 }
 
 // measure registers the gauges of a node's role in its cell.

@@ -115,3 +115,17 @@ func within(t *testing.T, what string, so func() bool) {
 		}
 	}
 }
+
+// What is about one server is logged once, whatever its regions: that other machines do not
+// reach its node address.
+func TestRegions_NodeAddressOnce(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	log := newScreen()
+	start(t, func(o *app.Options) {
+		o.AcceptAny, o.Store, o.Regions, o.Logger = false, url, threeRegions, jsonLog(log)
+	})
+	if n := strings.Count(log.String(), "give --node-address"); n != 1 {
+		t.Errorf("it is logged %d times, want once:\n%s", n, log.String())
+	}
+}
