@@ -3,8 +3,11 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/agent/disk"
 	"github.com/musterhq/muster/agent/link"
@@ -129,6 +133,50 @@ func TestAgent_TriesServersInTurn(t *testing.T) {
 	gone.Close()
 	m.start(root(t), func(o *Options) { o.Server, o.Others = gone.URL, []string{m.server.URL} })
 	m.until("the agent is here", func() bool { return m.hellos == 1 })
+}
+
+// An agent looks for a server that says that it stops as soon as for one that was there for
+// long, however often that happens, and does not warn of it.
+func TestAgent_ServerStops(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	name := filepath.Join(t.TempDir(), "agent.log")
+	out, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	m.start(root(t), func(o *Options) { o.Log = slog.New(slog.NewJSONHandler(out, nil)) })
+	const stops = 6
+	for n := range stops {
+		m.until("the agent is here", func() bool { return m.hellos == n+1 && m.socket != nil })
+		m.goAway()
+	}
+	m.until("the agent is here again", func() bool { return m.hellos == stops+1 })
+	log, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range bytes.Lines(log) {
+		var entry struct {
+			Level, Msg string
+			AgainIn    time.Duration `json:"again_in"`
+		}
+		if err := json.Unmarshal(line, &entry); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(entry.Msg, "no link to Muster") {
+			continue
+		}
+		seen++
+		if entry.Level != "INFO" || entry.AgainIn > link.FirstWait*5/4 {
+			t.Errorf("the agent logs %s", line)
+		}
+	}
+	if seen != stops {
+		t.Errorf("%d lines tell of %d stops:\n%s", seen, stops, log)
+	}
 }
 
 // Cleanup ends the processes and removes the instances of an agent that no longer runs,

@@ -244,6 +244,17 @@ func (m *muster) cut() {
 	}
 }
 
+// goAway ends the link as a server does that stops.
+func (m *muster) goAway() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	bye := websocket.FormatCloseMessage(websocket.CloseGoingAway, "this Muster server stops")
+	if err := m.socket.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Minute)); err != nil {
+		m.t.Error(err)
+	}
+	m.socket.Close()
+}
+
 // until waits until a condition on what the agent has sent holds.
 func (m *muster) until(what string, holds func() bool) {
 	m.t.Helper()

@@ -44,6 +44,7 @@ type yard struct {
 	objects *object.Service
 	images  *container.Service
 	url     string
+	door    *hosts.Server
 }
 
 func open(t *testing.T) *yard {
@@ -72,6 +73,7 @@ func openWith(t *testing.T, change func(*hosts.Options, *yard)) *yard {
 	}
 	change(&o, y)
 	door := hosts.New(o)
+	y.door = door
 	y.Open()
 	y.Start(y.Computes.Run, y.Instances.Run)
 	srv := httptest.NewServer(door)
@@ -282,6 +284,22 @@ func TestConnect_Refused(t *testing.T) {
 	}
 	y.request(http.StatusGone, http.MethodGet, protocol.PathHost, credential(j), nil, nil)
 	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, credential(protocol.JoinResponse{HostID: j.HostID, Secret: "guess"}), nil, nil)
+}
+
+// An agent is told that the server stops, so that it looks for it again at once.
+func TestStop(t *testing.T) {
+	y := open(t)
+	a := y.connect(y.join())
+	a.await("an assignment", func(m protocol.Message) bool { return m.Assign != nil })
+	y.door.Stop()
+	for {
+		if _, _, err := a.ws.ReadMessage(); err != nil {
+			if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+				t.Errorf("the connection ended with %v", err)
+			}
+			return
+		}
+	}
 }
 
 // A host is assigned an instance, its reports make the fleet ACTIVE, and what Muster ends

@@ -157,12 +157,17 @@ func (s *Server) unsupported() (n int) {
 	return n
 }
 
-// Stop drops all connections. The hosts are not marked as lost: the next node to serve
-// grants them the grace period after a restart.
+// leaving bounds how long Stop takes to tell all agents.
+const leaving = time.Second
+
+// Stop drops all connections, after telling agents that the server goes away. The hosts are not
+// marked as lost: the next node to serve grants them the grace period after a restart.
 func (s *Server) Stop() {
+	bye, until := websocket.FormatCloseMessage(websocket.CloseGoingAway, "this Muster server stops"), time.Now().Add(leaving)
 	s.mu.Lock()
 	s.stopping = true
 	for _, l := range s.links {
+		_ = l.ws.WriteControl(websocket.CloseMessage, bye, until) // an agent that does not get it sees the end of the connection
 		l.drop()
 	}
 	s.mu.Unlock()

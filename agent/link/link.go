@@ -22,7 +22,7 @@ import (
 const (
 	silence  = 35 * time.Second // without a frame or a pong
 	writing  = 10 * time.Second // of one frame
-	settled  = time.Minute      // a link that lasted this long resets the backoff
+	settled  = time.Minute      // a link that lasted this long resets the backoff, as does a server that says that it stops
 	unjoined = 5 * time.Minute  // between attempts once Muster refuses the credential
 )
 
@@ -97,7 +97,8 @@ func (l *Link) Keep(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if time.Since(began) > settled {
+		planned := stops(err)
+		if planned || time.Since(began) > settled {
 			wait = FirstWait
 		}
 		this := Jitter(wait)
@@ -111,13 +112,23 @@ func (l *Link) Keep(ctx context.Context) error {
 			}
 			this = unjoined
 		}
-		l.opts.Log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
+		level := slog.LevelWarn
+		if planned {
+			level = slog.LevelInfo
+		}
+		l.opts.Log.Log(ctx, level, "no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
 		if !wake.Sleep(ctx, this) {
 			return nil
 		}
 		wait = Longer(wait)
 	}
 	return nil
+}
+
+// stops reports whether a link ended because Muster said that it stops.
+func stops(err error) bool {
+	var closed *websocket.CloseError
+	return errors.As(err, &closed) && closed.Code == websocket.CloseGoingAway
 }
 
 // open opens the link once and serves it until it ends.
@@ -160,6 +171,13 @@ func (l *Link) open(ctx context.Context) error {
 	<-written
 	ws.Close()
 	<-heard // otherwise an older desired state could be applied after one of the next link
+	select {
+	case also := <-failed: // writing may fail before the last frame is read
+		if stops(also) {
+			return also
+		}
+	default:
+	}
 	return err
 }
 
