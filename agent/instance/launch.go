@@ -323,6 +323,9 @@ func (l *launcher) started(s *slot, r supervise.Run) {
 	p := l.note(s, r)
 	l.log.Info("process started", "process_id", r.ID, "pid", r.PID, "taken_over", r.Attached, "log", r.Stderr)
 	if l.own != nil {
+		if r.Attached && l.own.Out != nil {
+			l.log.Info("the game server went on without Muster; what it wrote until now is in its log files", "output", r.Stdout, "errors", r.Stderr)
+		}
 		l.own.follow(r)
 		if l.own.OnStart != nil {
 			l.own.OnStart(p)
