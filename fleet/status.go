@@ -43,7 +43,7 @@ var Moves = state.Machine[Status]{
 	{Downloading, Validating}: "a host has the build",
 	{Validating, Building}:    "launch paths found",
 	{Building, Activating}:    "installed: processes start",
-	{Activating, Active}:      "first ProcessReady",
+	{Activating, Active}:      "first ProcessReady, or no instance is desired",
 	{Made, Error}:             "creation failed",
 	{Downloading, Error}:      "the build did not arrive",
 	{Validating, Error}:       "unusable build or launch path",
@@ -68,7 +68,7 @@ var ContainerMoves = state.Machine[Status]{
 	{Creating, Created}:    "no game server container group is set",
 	{Creating, Activating}: "the images are on a host: container groups start",
 	{Created, Activating}:  "UpdateContainerFleet sets a game server container group",
-	{Activating, Active}:   "first ProcessReady",
+	{Activating, Active}:   "first ProcessReady, or no instance is desired",
 	{Active, Updating}:     "a deployment begins",
 	{Updating, Active}:     "the deployment has ended",
 	{Pending, Deleting}:    "DeleteContainerFleet",
@@ -128,6 +128,12 @@ func (s Status) Starting() bool {
 
 // New reports whether hosts have not been asked for capacity yet.
 func (s Status) New() bool { return s == Made || s == Pending }
+
+// Idle reports whether the location of a fleet that is ACTIVE waits for nothing before it is: it is
+// to have no instances.
+func (l LocationState) Idle(f *Fleet) bool {
+	return f.Status.Serves() && l.Status.Starting() && l.Capacity.Desired == 0
+}
 
 // Serves reports whether a fleet or location in the status hosts game sessions.
 func (s Status) Serves() bool { return s == Active || s == Updating }

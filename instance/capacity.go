@@ -153,7 +153,10 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	pl.sweep(tx)
 	for f := range pl.Fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			if l.Status.New() && f.WantsInstances(l) {
+			switch {
+			case l.Idle(f):
+				pl.Fleets.Advance(tx, f.ID, l.Location, fleet.Active)
+			case l.Status.New() && f.WantsInstances(l):
 				pl.Fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
 			}
 		}

@@ -188,7 +188,14 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		if c := y.Instances.Counts(y.Store.View(), y.Fleets.Get(y.Store.View(), f.ID), region); c != (instance.Counts{}) || place("").WaitsForHost {
 			y.Errorf("the home region has %+v and waits for a host: %t", c, place("").WaitsForHost)
 		}
+		if l := place(""); l.Status != fleet.Active {
+			y.Errorf("the home region, which is to have no instances, is %s", l.Status)
+		}
 		y.Must(scale("", 1)())
+		celltest.Pass(0)
+		if l := place(""); !l.WaitsForHost {
+			y.Errorf("the home region, which is to have one again, is %+v", l)
+		}
 		late := y.hostAt(region)
 		y.run(late, y.assigned(late)[0].ID, "q")
 		if l := place(""); l.Status != fleet.Active {
