@@ -173,7 +173,7 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 			a.Changes = append(a.Changes, Change{Member: "Build", From: f.Build, To: f.Build + " (its new files)"})
 		}
 		if lost != "" && a.Op != Replace {
-			a.Unknown = fmt.Sprintf("its build %s has been deleted, so whether that was build %s of the file is not known; the fleet keeps running it. 'muster deploy --fleet %s' gives its place to a fleet of the file's build", lost, any(w).(*Fleet).Build, quoted(name))
+			a.Unknown = fmt.Sprintf("its build %s has been deleted, so whether that was build %s of the file is not known; the fleet keeps running it. 'muster deploy --fleet %s' gives its place to a fleet of the file's build", lost, any(w).(*Fleet).Build, Quoted(name))
 		}
 		switch {
 		case len(a.Changes) == 0 && a.Unknown == "":
@@ -239,8 +239,8 @@ func (c *comparison) replace(a Action, have any) string {
 	return ""
 }
 
-// quoted returns a name as a shell takes it.
-func quoted(name string) string {
+// Quoted returns a name as a shell takes it.
+func Quoted(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
 	}) {

@@ -22,6 +22,7 @@ type maker struct {
 	want *setup.Setup
 	// deployed is the fleet whose build is deployed, nil if the file decides on capacities.
 	deployed *deployed
+	rolling  *rolling
 }
 
 // maker returns a maker that knows the builds of the server by the keys of the file. What it

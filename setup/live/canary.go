@@ -26,12 +26,14 @@ func (m *rollout) canary(ctx context.Context, key string, c Canary) error {
 		return err
 	}
 	next := setup.NextName(key)
+	m.rolling.reach(leading)
 	queues, err := m.lead(ctx, m.fleets[key], m.fleets[next])
 	if err != nil {
 		return err
 	}
 	if queues == 0 {
-		return fmt.Errorf("no queue leads to fleet %s, so a canary would get no game sessions: an alias leads to one fleet alone. Deploy without --canary, or place game sessions by a queue. Fleet %s stays until 'muster deploy --rollback' or a deployment without --canary", key, next)
+		m.rolling.reach(beside)
+		return fmt.Errorf("no queue leads to fleet %s, so a canary would get no game sessions: an alias leads to one fleet alone. Deploy without --canary, or place game sessions by a queue", key)
 	}
 	m.tell("fleet %s: is ACTIVE with %s beside %d, and first in %s", next, plain.Count(n, "instance"), of, plain.Count(queues, "queue"))
 	if c.For == 0 {
@@ -55,6 +57,7 @@ func (m *rollout) canary(ctx context.Context, key string, c Canary) error {
 		if err := m.takeOut(ctx, key); err != nil {
 			return err
 		}
+		m.rolling.reach(takenOut)
 		return fmt.Errorf("rolled back: the canary failed: %s", bad)
 	}
 	return m.roll(ctx, key)

@@ -176,7 +176,7 @@ func (c *carrying) finish(ctx context.Context) error {
 	var turn sync.Mutex
 	own := *c.Server
 	own.turn = &turn
-	shared := &maker{Server: &own, State: c.State, want: c.want, deployed: c.deployed}
+	shared := &maker{Server: &own, State: c.State, want: c.want, deployed: c.deployed, rolling: c.rolling}
 	var ended error
 	var all sync.WaitGroup
 	for _, a := range c.fleets {

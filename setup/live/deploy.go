@@ -27,12 +27,30 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 			only.Locations[name] = l
 		}
 	}
+	r := &rolling{fleet: fleet}
+	return r.explained(s.deploy(ctx, only, w, canary, r))
+}
+
+// deploy is Deploy for what of a file concerns the fleet w.
+func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, canary Canary, rolling *rolling) error {
+	fleet := rolling.fleet
 	state, err := Read(ctx, s.API)
 	if err != nil {
 		return err
 	}
 	state.Setup.ReplaceLost(fleet)
 	m := s.maker(only, state)
+	m.rolling = rolling
+	_, old := state.fleets[fleet]
+	_, begun := state.fleets[setup.NextName(fleet)]
+	switch {
+	case begun && old:
+		rolling.reach(found)
+	case begun:
+		rolling.reach(moved)
+	case !old:
+		rolling.reach(creating)
+	}
 	m.deployed = &deployed{name: fleet, file: w, kept: w, given: setup.GivenBy(w)}
 	key := fleet
 	if _, ok := state.fleets[key]; !ok {
@@ -46,12 +64,16 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	}
 	plan := setup.Compare(only, state.Setup, false)
 	at := slices.IndexFunc(plan, func(a setup.Action) bool { return a.Kind == setup.FleetKind && a.Name == fleet })
+	if at >= 0 && plan[at].Op == setup.Update {
+		rolling.reach(updating)
+	}
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
 		if err := m.apply(ctx, plan); err != nil || at >= 0 {
 			return err
 		}
 		s.tell("fleet %s: is as the file describes it", fleet)
-		return s.Drain(ctx, fleet)
+		rolling.reach(draining)
+		return s.drainPrevious(ctx, rolling)
 	}
 	if err := m.apply(ctx, plan[:at]); err != nil {
 		return err
@@ -70,6 +92,16 @@ func (s *Server) Promote(ctx context.Context, fleet string) error {
 	if !ok {
 		return fmt.Errorf("there is no fleet %s: no canary of %s was begun", next, fleet)
 	}
+	m.rolling = &rolling{fleet: fleet, at: leading}
+	if _, ok := m.fleets[fleet]; !ok {
+		m.rolling.at = moved
+	}
+	return m.rolling.explained(m.give(ctx, fleet, to))
+}
+
+// give gives a canary the place of its fleet.
+func (m *rollout) give(ctx context.Context, fleet string, to types.FleetAttributes) error {
+	next := setup.NextName(fleet)
 	if err := m.like(ctx, fleet, next, to, true); err != nil {
 		return err
 	}
@@ -86,25 +118,35 @@ func (s *Server) Rollback(ctx context.Context, fleet string) error {
 	if err != nil {
 		return err
 	}
-	next, previous, returning := setup.NextName(fleet), setup.PreviousName(fleet), setup.ReturningName(fleet)
+	all := []string{setup.NextName(fleet), setup.ReturningName(fleet), setup.PreviousName(fleet)}
+	if !slices.ContainsFunc(all, func(name string) bool { _, ok := m.fleets[name]; return ok }) {
+		return fmt.Errorf("there is no fleet %s to go back to", setup.PreviousName(fleet))
+	}
+	m.rolling = &rolling{fleet: fleet}
+	return m.rolling.explained(m.goBack(ctx, fleet))
+}
+
+// goBack is Rollback with the state of the server.
+func (m *rollout) goBack(ctx context.Context, fleet string) error {
+	next, previous, back := setup.NextName(fleet), setup.PreviousName(fleet), setup.ReturningName(fleet)
 	if _, ok := m.fleets[next]; ok {
 		m.tell("fleet %s: taking it out of service", next)
 		return m.takeOut(ctx, fleet)
 	}
-	f, ok := m.fleets[previous]
-	if _, begun := m.fleets[returning]; !begun {
-		if !ok {
-			return fmt.Errorf("there is no fleet %s to go back to", previous)
-		}
-		if err := m.rename(ctx, previous, returning, f); err != nil {
+	m.rolling.back = true
+	m.rolling.reach(returning)
+	if _, ok := m.fleets[fleet]; !ok {
+		m.rolling.reach(moved)
+	}
+	if _, begun := m.fleets[back]; !begun {
+		if err := m.rename(ctx, previous, back, m.fleets[previous]); err != nil {
 			return err
 		}
 	}
-	f = m.fleets[returning]
-	if err := m.like(ctx, fleet, returning, f, false); err != nil {
+	if err := m.like(ctx, fleet, back, m.fleets[back], false); err != nil {
 		return err
 	}
-	if err := m.promote(ctx, fleet, returning); err != nil {
+	if err := m.promote(ctx, fleet, back); err != nil {
 		return err
 	}
 	return m.drain(ctx, previous)
@@ -112,11 +154,16 @@ func (s *Server) Rollback(ctx context.Context, fleet string) error {
 
 // Drain empties the fleet that had the place of a fleet before, if there is one.
 func (s *Server) Drain(ctx context.Context, fleet string) error {
+	r := &rolling{fleet: fleet, at: draining}
+	return r.explained(s.drainPrevious(ctx, r))
+}
+
+func (s *Server) drainPrevious(ctx context.Context, r *rolling) error {
 	m, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	return m.drain(ctx, setup.PreviousName(fleet))
+	return m.drain(ctx, setup.PreviousName(r.fleet))
 }
 
 // open reads the state of the server for changes that need no file.

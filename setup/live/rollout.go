@@ -45,6 +45,7 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 		if err := m.takeOut(ctx, key); err != nil {
 			return 0, 0, err
 		}
+		m.rolling.reach(untouched)
 	}
 	now, given := m.Setup.Fleets[key], setup.GivenBy(w)
 	copied := completed(*w, now)
@@ -89,6 +90,7 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 		if err := m.createFleet(ctx, next, next, &copied); err != nil {
 			return 0, 0, err
 		}
+		m.rolling.reach(beside)
 	}
 	if err := m.shapeFleet(ctx, next, &copied, given); err != nil {
 		return 0, 0, err
@@ -228,14 +230,21 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 		delete(m.fleets, previous)
 	}
 	if old.FleetId != nil {
+		m.rolling.reach(moving)
 		if err := m.move(ctx, old, to); err != nil {
 			return err
 		}
+		m.rolling.reach(moved)
 		if err := m.rename(ctx, key, previous, old); err != nil {
 			return err
 		}
 	}
-	return m.rename(ctx, from, key, to)
+	m.rolling.reach(moved)
+	if err := m.rename(ctx, from, key, to); err != nil {
+		return err
+	}
+	m.rolling.reach(draining)
+	return nil
 }
 
 func (m *rollout) rename(ctx context.Context, from, to string, f types.FleetAttributes) error {
@@ -258,8 +267,10 @@ func (m *rollout) takeOut(ctx context.Context, key string) error {
 	f := m.fleets[next]
 	stays, ok := m.fleets[key]
 	if !ok {
+		m.rolling.reach(moved)
 		return fmt.Errorf("a deployment of fleet %s stopped while %s took its place: finish it with 'muster deploy --promote --fleet %s' first", key, next, key)
 	}
+	m.rolling.reach(takingOut)
 	through, err := m.aliasesOf(ctx, stays)
 	if err != nil {
 		return err

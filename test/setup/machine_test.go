@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 // TestMain makes the test binary also the wrapper with which its agent runs programs
 // without an SDK.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 5 || os.Args[1] != "wrap" {
+	at := slices.Index(os.Args, "--") + 1 // wrap --watched … -- PROGRAM ARGUMENTS
+	if len(os.Args) < 2 || os.Args[1] != "wrap" || at == 0 || at == len(os.Args) {
 		os.Exit(m.Run())
 	}
 	o, err := wrap.FromEnvironment()
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	o.Watched, o.Program, o.Args = true, os.Args[4], os.Args[5:] // wrap --watched -- PROGRAM ARGUMENTS
+	o.Watched, o.Program, o.Args = true, os.Args[at], os.Args[at+1:]
 	code, err := wrap.Run(context.Background(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
