@@ -8,6 +8,7 @@ IF_CACHED ?=              # IF_CACHED=1: `make kube` builds no program of Kubern
 FROM ?=                   # of `make upgrade-test`: a commit
 PUSH ?=                   # of `make image`: REGISTRY/NAME:TAG
 RACE ?=                   # RACE=1 runs the tests under the race detector
+TEST_FLAGS ?=             # more flags of `go test` in `make test`, race, e2e and kube
 FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
 
@@ -114,7 +115,7 @@ run: build ## build, then run Muster on this machine with a live demo game (ARGS
 
 .PHONY: test
 test: ## run every test that needs nothing but Go
-	$(own_temp); { $(go_test) $(root_packages) $(go_modules) || true; } | $(count)
+	$(own_temp); { $(go_test) $(TEST_FLAGS) $(root_packages) $(go_modules) || true; } | $(count)
 
 .PHONY: race
 race: ## the same under the race detector
@@ -123,7 +124,7 @@ race: ## the same under the race detector
 .PHONY: e2e
 e2e: build ## run the black-box tests: the built binary through other people's clients
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
-	{ $(go_test) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
+	{ $(go_test) $(TEST_FLAGS) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
 
 # build_programs builds programs, each PACKAGE=NAME, in a module of the folder kubernetes. A
 # program is in the build cache if nothing but its package main, which the flags are part of,
@@ -144,7 +145,7 @@ kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm
 	for stage in pod/fast/pod-{ready,complete,delete} node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease; do echo ---; cat "$$stages/$$stage.yaml"; done > bin/kube/kwok.yaml; fi
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
 	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
-	{ $(go_test) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
+	{ $(go_test) $(TEST_FLAGS) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
 
 # The kubelet is static, so that the machine's libraries need not be this one's.
 .PHONY: kubelet
