@@ -212,13 +212,11 @@ func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAtt
 	if err := m.shapeLocations(ctx, id, all, own); err != nil {
 		return err
 	}
-	if err := m.size(ctx, other, id, "", home, ownHome, false); err != nil {
+	if err := m.size(ctx, id, "", home, ownHome, false); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(places)) {
-		if err := m.size(ctx, other, id, name, places[name], own[name], false); err != nil {
-			return err
-		}
+	if err := m.sizeOthers(ctx, other, id, places, own, false); err != nil {
+		return err
 	}
 	if _, err = m.filled(ctx, other, id); err != nil {
 		return err

@@ -193,13 +193,11 @@ func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement,
 		return err
 	}
 	scaled := setup.Scaled(w.policies, h.policies)
-	if err := m.size(ctx, key, id, "", w.home, h.home, scaled); err != nil {
+	if err := m.size(ctx, id, "", w.home, h.home, scaled); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.others)) {
-		if err := m.size(ctx, key, id, name, w.others[name], h.others[name], scaled); err != nil {
-			return err
-		}
+	if err := m.sizeOthers(ctx, key, id, w.others, h.others, scaled); err != nil {
+		return err
 	}
 	return m.shapePolicies(ctx, id, w.policies, h.policies)
 }
@@ -267,17 +265,14 @@ func (m *maker) shapePolicies(ctx context.Context, id string, w, h map[string]*s
 	return nil
 }
 
-// size sets the capacity of a location of a fleet; "" is the home region. h is nil if the
-// location is new. If the fleet is scaled, its policies decide on the desired instances as far as
-// the limits allow.
-func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.Capacity, scaled bool) error {
-	if w == nil {
-		return nil
-	}
+// resized returns the capacity that a location is to have, and what of it is different from h, which
+// is nil if the location is new. If the fleet is scaled, its policies decide on the desired instances
+// as far as the limits allow.
+func resized(w, h *setup.Capacity, scaled bool) (want setup.Capacity, changes []setup.Change) {
 	if h == nil {
 		h = &setup.Capacity{}
 	}
-	want := *w
+	want = *w
 	if scaled {
 		if want.DesiredInstances = setup.ScaledWithin(w, h); want.DesiredInstances == h.DesiredInstances {
 			want.DesiredInstances = nil // left to the policies, which may just have changed it
@@ -286,11 +281,17 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 	if h.MinSize != nil && (w.FromZero() || w.ManagedCapacityConfiguration == nil && h.FromZero()) {
 		want.MinSize = nil // the server sets it
 	}
-	changes := setup.Differences("", &want, h)
+	return want, setup.Differences("", &want, h)
+}
+
+// size sets the capacity of an ACTIVE location of a fleet; "" is the home region, which may be
+// starting in an ACTIVE fleet.
+func (m *maker) size(ctx context.Context, id, location string, w, h *setup.Capacity, scaled bool) error {
+	if w == nil {
+		return nil
+	}
+	want, changes := resized(w, h, scaled)
 	if touched(changes, "MinSize", "MaxSize", "DesiredInstances", "ManagedCapacityConfiguration") {
-		if err := m.located(ctx, key, id, location); err != nil {
-			return err
-		}
 		_, err := m.API.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{
 			FleetId: &id, Location: some(location), MinSize: want.MinSize, MaxSize: want.MaxSize, DesiredInstances: want.DesiredInstances, ManagedCapacityConfiguration: want.ManagedCapacityConfiguration,
 		})
@@ -299,10 +300,7 @@ func (m *maker) size(ctx context.Context, key, id, location string, w, h *setup.
 		}
 	}
 	if touched(changes, "StoppedActions") {
-		if err := m.located(ctx, key, id, location); err != nil {
-			return err
-		}
-		return m.stop(ctx, id, location, w.StoppedActions, h.StoppedActions)
+		return m.stop(ctx, id, location, w.StoppedActions, val(h).StoppedActions)
 	}
 	return nil
 }
@@ -325,18 +323,60 @@ func (m *maker) stop(ctx context.Context, id, location string, w, h []types.Flee
 	return nil
 }
 
-// located waits until a location of a fleet is ACTIVE: before that its capacity is fixed. The
-// home region is when the fleet is.
-func (m *maker) located(ctx context.Context, key, id, location string) error {
-	if location == "" {
+// sizeOthers sets the capacities of the locations of a fleet besides its home region, each as soon
+// as it is ACTIVE: before that its capacity is fixed.
+func (m *maker) sizeOthers(ctx context.Context, key, id string, w, h map[string]*setup.Capacity, scaled bool) error {
+	var pending []string
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		if w[name] == nil {
+			continue
+		}
+		if _, changes := resized(w[name], h[name], scaled); len(changes) > 0 {
+			pending = append(pending, name)
+		}
+	}
+	if pending == nil {
 		return nil
 	}
-	return m.wait(ctx, "fleet "+key+" in "+location, func(ctx context.Context) (bool, string, error) {
-		out, err := m.API.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id, Locations: []string{location}})
-		if err != nil || len(out.LocationAttributes) == 0 {
-			return false, "", err
+	return m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
+		statuses := map[string]types.FleetStatus{}
+		for page := gamelift.NewDescribeFleetLocationAttributesPaginator(m.API, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id}); page.HasMorePages(); {
+			out, err := page.NextPage(ctx)
+			if err != nil {
+				return false, "", err
+			}
+			for _, l := range out.LocationAttributes {
+				statuses[*l.LocationState.Location] = l.LocationState.Status
+			}
 		}
-		return m.look(ctx, id, out.LocationAttributes[0].LocationState.Status, nil)
+		var rest []string
+		for _, name := range pending {
+			if statuses[name] == types.FleetStatusActive {
+				if err := m.size(ctx, id, name, w[name], h[name], scaled); err != nil {
+					return false, "", err
+				}
+				continue
+			}
+			if statuses[name] == types.FleetStatusError {
+				_, _, err := m.look(ctx, id, types.FleetStatusError, nil)
+				return false, "", fmt.Errorf("location %s %w", name, err)
+			}
+			rest = append(rest, name)
+		}
+		if pending = rest; len(rest) == 0 {
+			return true, "", nil
+		}
+		others := []string{m.Region}
+		for _, name := range slices.Sorted(maps.Keys(statuses)) {
+			if !slices.Contains(rest, name) {
+				others = append(others, name)
+			}
+		}
+		news := "waiting for " + strings.Join(rest, ", ") + " to be ACTIVE"
+		if why, _ := m.reasons(ctx, id, others); why != "" {
+			news += " (" + why + ")"
+		}
+		return false, news, nil
 	})
 }
 
