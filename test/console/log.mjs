@@ -44,7 +44,8 @@ await withBrowser(async (browser) => {
         check(shown >= 240 && shown <= 360, page.where, `has ${shown} s in the right half of its chart`);
       }
       await ask("end");
-      await page.getByText("get-game-session-log-url").waitFor();
+      await page.getByText("get-game-session-log ").waitFor(); // what is stored is shown, and how to get all of it
+      await page.getByRole("region", { name: /^The log/ }).getByText(`player-of-${scheme}-${width}`).first().waitFor();
       await accessible(page, "log of what has ended");
       await picture(page, `log-ended-${scheme}-${width}`);
     }

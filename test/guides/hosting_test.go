@@ -70,6 +70,7 @@ func TestHosting(t *testing.T) {
 	g.enter("muster sessions end " + game)
 	g.until("aws gamelift describe-game-sessions --game-session-id "+game, `"TERMINATED"`)
 	g.until("aws gamelift get-game-session-log-url --game-session-id "+game+" 2>&1 || true", "PreSignedUrl") // once the agent has sent it
+	g.prints(g.enter(logs[0]), "the game server begins")
 	g.prints(g.types("muster events --session"), "GAME_SESSION_ACTIVATED")
 	g.prints(g.enter("unzip -l log.zip"), "exit.txt")
 }
