@@ -58,7 +58,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestHosting", "muster local --exec", "muster preflight", "export AWS", "aws gamelift create-game-session", "aws gamelift create-fleet", "muster sessions logs", "muster events"),
 		by("test/guides/TestHosting_Others", "matchmakers:", "muster local --listen 0.0.0.0"),
 		by("test/guides/TestHosting_Machines", "aws gamelift create-location", "MUSTER_TOKEN", "muster admin join-tokens", "muster hosts shortages", "muster hosts show host-…\nmuster hosts", "muster agent cleanup", "muster agent --endpoint https"),
-		by("test/guides/TestHosting_Shell", "muster serve --remote-access", "muster shell fleet", "muster hosts show host-…\nmuster shell", "aws gamelift get-compute-access"),
+		by("test/guides/TestHosting_Shell", "muster serve --remote-access", "muster shell fleet", "muster shell arena", "muster hosts show host-…\nmuster shell", "aws gamelift get-compute-access"),
 		by("test/guides/TestHosting_Image", "muster local --image"),
 		by("test/guides/TestHosting_Containers", "aws gamelift create-container-group-definition", "aws gamelift update-container-fleet", "apt-get install", "aws gamelift list-compute"),
 	},

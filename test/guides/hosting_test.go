@@ -190,6 +190,8 @@ func TestHosting_Shell(t *testing.T) {
 
 	g.prints(g.types("muster shell fleet"), "a line in the log")
 	g.prints(g.read("configs"), "winter")
+	byName := strings.ReplaceAll(g.next("muster shell arena"), "arena i-0123 ", "shells "+on[1][:6]+" ")
+	g.prints(g.enter("AWS_ACCESS_KEY_ID= AWS_SECRET_ACCESS_KEY= MUSTER_CREDENTIALS="+admin+" "+byName), "load average")
 	show, ps, _ := strings.Cut(g.next("muster hosts show"), "\n")
 	g.prints(g.enter("MUSTER_CREDENTIALS="+admin+" "+strings.ReplaceAll(show, "host-…", "$(hostname)")), on[2], "Shells                allowed")
 	g.prints(g.enter(ps), "arena server -port", "ps aux")
