@@ -73,7 +73,7 @@ func (c *carrying) fail(ctx context.Context, a setup.Action, err error) error {
 	if ctx.Err() != nil || errors.As(err, &unreachable) {
 		return failed(a, err)
 	}
-	if c.all > 1 {
+	if c.all > 1 && c.rolling == nil { // the error of a deployment, which concerns one fleet, says it
 		c.tell("%s %s: FAILED: %v", a.Kind, a.Name, err)
 	}
 	c.failures = append(c.failures, failure{a, err})
@@ -87,7 +87,7 @@ func (c *carrying) err() error {
 	for _, f := range c.failures {
 		all = append(all, failed(f.Action, f.err))
 	}
-	if len(all) == 0 || c.all == 1 {
+	if len(all) == 0 || c.all == 1 || c.rolling != nil {
 		return errors.Join(all...)
 	}
 	are := "are"

@@ -54,3 +54,21 @@ func TestRolling_Promotion(t *testing.T) {
 		}
 	}
 }
+
+// The error of a deployment does not count changes, as that of an application does: it is of one
+// fleet.
+func TestCarrying_Error(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rolling *rolling
+		want    string
+	}{
+		"apply":  {nil, "1 of 2 changes is not made:\nreplace fleet game: cause\nAll that does not need them is done. Remove the causes and run the command again: it does the rest"},
+		"deploy": {&rolling{fleet: "game"}, "replace fleet game: cause"},
+	} {
+		all := &carrying{maker: &maker{rolling: c.rolling}, all: 2, failures: []failure{{setup.Action{Kind: setup.FleetKind, Name: "game", Op: setup.Replace}, errors.New("cause")}}}
+		if got := all.err().Error(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
