@@ -25,6 +25,9 @@ const (
 	patience        = 20 * time.Second // for which AWS's SDKs wait for an answer
 )
 
+// maxEarly limits the pushes that wait for the connection of a process.
+const maxEarly = 32
+
 // maxOpen limits the connections of one process. The SDKs have two while they move to a new
 // one.
 const maxOpen = 8
@@ -58,6 +61,7 @@ type process struct {
 	known   bool       // Muster has accepted it once
 	down    *down      // its newest connection
 	open    []*down    // all of its connections, oldest first
+	early   [][]byte   // pushes of Muster, which lets a process in before its connection is there
 	up      *stream    // nil while Muster is away
 	waiting []request  // not answered yet, oldest first
 	held    int        // bytes in waiting
@@ -246,6 +250,10 @@ func (p *process) begin(ws *websocket.Conn) (d *down, kept bool) {
 	defer p.mu.Unlock()
 	p.down = d
 	p.open = append(p.open, d)
+	for _, frame := range p.early {
+		d.send(frame)
+	}
+	p.early = nil
 	kept = !p.dropped && !p.ended
 	if !kept {
 		d.drop()
@@ -362,6 +370,10 @@ func (p *process) fromMuster(frame []byte) {
 	}
 	d := p.down
 	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already
+	if d == nil && h.RequestID == "" && !p.ended {
+		p.early = append(p.early, frame)
+		p.early = p.early[max(0, len(p.early)-maxEarly):]
+	}
 	p.mu.Unlock()
 	if d != nil && !repeated {
 		d.send(frame)
@@ -406,7 +418,7 @@ func (p *process) end() {
 	p.mu.Lock()
 	p.ended = true
 	up := p.up
-	p.up = nil
+	p.up, p.early = nil, nil
 	p.forget(func(request) bool { return true })
 	p.mu.Unlock()
 	p.dropDown()

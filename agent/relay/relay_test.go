@@ -27,6 +27,7 @@ type muster struct {
 	mu     sync.Mutex
 	away   bool
 	refuse bool
+	first  string // is sent to each process as soon as it is let in
 	ws     *websocket.Conn
 }
 
@@ -73,7 +74,11 @@ func (m *muster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if m.refuse {
 				op = protocol.RelayRefuse
 			}
+			first := m.first
 			m.mu.Unlock()
+			if first != "" {
+				m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(first)})
+			}
 			m.send(protocol.Relayed{Op: op, Stream: f.Stream})
 		}
 		m.heard <- f
@@ -278,6 +283,22 @@ func TestRelay_ReconnectsAgain(t *testing.T) {
 	if n := asked.Load(); n != 3 {
 		t.Errorf("asked %d times for what to show to Muster, want 3", n)
 	}
+}
+
+// What Muster tells a process as it lets it in reaches the process, whose connection is accepted
+// after that: a process that comes back may have been told to end in the meantime.
+func TestRelay_PushAtArrival(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	const push = `{"Action":"TerminateProcess"}`
+	m.first = push
+	r := start(t, m)
+	r.Admit("p1", "token", func() string { return "upstream" })
+	ws := connected(t, r, "p1", "token")
+	hear(t, ws, push)
+	ws.Close()
+	m.next(protocol.RelayClose)
+	hear(t, connected(t, r, "p1", "token"), push) // once for each time that it is let in
 }
 
 // A process that arrives on a link which is replaced before it is there is brought back on the
