@@ -1,11 +1,12 @@
 // Fleets: is there room, and what is it doing? (Nomad's topology.)
 
+import { batch, signal, type Signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { call, may, me, read } from "../core/api";
+import { call, type Failure, may, me, read } from "../core/api";
 import { useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { count, many, quote, words } from "../core/text";
-import { ask } from "../ui/act";
+import { ask, tell } from "../ui/act";
 import { Chart } from "../ui/chart";
 import { Glyph, Status } from "../ui/glyph";
 import { cells, Heat, type Host } from "../ui/heat";
@@ -132,7 +133,7 @@ function One({ id }: { id: string }) {
     <>
       <Head title={v?.name || id} question="Is there room, and what is it doing?">
         <Ranges />
-        {v && managed && may("UpdateFleetCapacity") && v.status === "ACTIVE" && <button type="button" class="btn" onClick={() => scale(v)}>Set capacity …</button>}
+        {v && managed && may("UpdateFleetCapacity") && v.status === "ACTIVE" && <button type="button" class="btn" onClick={() => void scale(v)}>Set capacity …</button>}
         {v && may("DeleteFleet") && v.status !== "DELETING" && v.status !== "TERMINATED" && <button type="button" class="btn ends" onClick={() => remove(v)}>Delete …</button>}
       </Head>
       <Show live={live} what={`Fleet ${id}`}>
@@ -290,23 +291,71 @@ function Counts({ counts, only, set }: { counts: Record<string, number>; only: s
   );
 }
 
-function scale(f: FleetView): void {
-  let n = f.desired_instances;
+/** How many instances a location is to have, by the members of UpdateFleetCapacity. */
+interface Size {
+  MinSize: number;
+  DesiredInstances: number;
+  MaxSize: number;
+}
+
+const sizes: [keyof Size, string][] = [["MinSize", "--min-size"], ["DesiredInstances", "--desired-instances"], ["MaxSize", "--max-size"]];
+
+async function sizeOf(f: FleetView, location: string): Promise<Size> {
+  const out = await call<{ FleetCapacity: { InstanceCounts: { MINIMUM: number; DESIRED: number; MAXIMUM: number } } }>("DescribeFleetLocationCapacity", { FleetId: f.id, Location: location });
+  const n = out.FleetCapacity.InstanceCounts;
+  return { MinSize: n.MINIMUM, DesiredInstances: n.DESIRED, MaxSize: n.MAXIMUM };
+}
+
+/** Asks for the capacity of a location: at first of the one that desires the most instances. */
+async function scale(f: FleetView): Promise<void> {
+  let all: Map<string, Size>;
+  try {
+    all = new Map(await Promise.all(f.locations.map(async (l): Promise<[string, Size]> => [l.location, await sizeOf(f, l.location)])));
+  } catch (e) {
+    tell((e as Failure).message, true);
+    return;
+  }
+  const [first, has] = [...all].reduce((most, l) => (l[1].DesiredInstances > most[1].DesiredInstances ? l : most));
+  const place = signal(first), size = signal(has);
   ask({
     title: `Set the capacity of ${f.name}`, verb: "Set capacity",
-    effect: `It wants ${many(f.desired_instances, "instance")} in ${f.locations[0]?.location ?? "its home location"} now. Fewer end those without game sessions first; protected game sessions are played to their end.`,
-    form: (
-      <label class="field">
-        <span>Instances wanted</span>
-        <input class="input" type="number" min="0" value={n} onInput={(e) => (n = Number(e.currentTarget.value))} />
-      </label>
-    ),
-    command: `aws gamelift update-fleet-capacity --fleet-id ${quote(f.id)} --location ${quote(f.locations[0]?.location ?? "")} --desired-instances N`,
+    effect: "Fewer instances end those without game sessions first; protected game sessions are played to their end.",
+    form: <Sizes all={all} place={place} size={size} />,
+    command: () => `aws gamelift update-fleet-capacity --fleet-id ${quote(f.id)} --location ${quote(place.value)} ${sizes.map(([m, flag]) => `${flag} ${size.value[m]}`).join(" ")}`,
     run: async () => {
-      await call("UpdateFleetCapacity", { FleetId: f.id, Location: f.locations[0]?.location, DesiredInstances: n });
-      return `${f.name} wants ${many(n, "instance")}.`;
+      const of = { Location: place.value, ...size.value };
+      await call("UpdateFleetCapacity", { FleetId: f.id, ...of });
+      return `${f.name} desires ${many(of.DesiredInstances, "instance")} in ${of.Location}.`;
     },
   });
+}
+
+function Sizes({ all, place, size }: { all: Map<string, Size>; place: Signal<string>; size: Signal<Size> }) {
+  const has = all.get(place.value)!;
+  const choose = (location: string): void => batch(() => {
+    place.value = location;
+    size.value = all.get(location)!;
+  });
+  return (
+    <>
+      {all.size > 1 && (
+        <label class="field">
+          <span>Location</span>
+          <select class="input" value={place.value} onChange={(e) => choose(e.currentTarget.value)}>
+            {[...all.keys()].map((l) => <option key={l} value={l} selected={l === place.value}>{l}</option>)}
+          </select>
+        </label>
+      )}
+      <div class="cols3">
+        {sizes.map(([m]) => (
+          <label class="field" key={m}>
+            <span>{m} (now {has[m]})</span>
+            <input class="input" type="number" min="0" value={size.value[m]} onInput={(e) => (size.value = { ...size.value, [m]: Number(e.currentTarget.value) })} />
+          </label>
+        ))}
+      </div>
+    </>
+  );
 }
 
 function remove(f: FleetView): void {

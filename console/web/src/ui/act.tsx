@@ -46,8 +46,8 @@ export interface Action {
   title: string;
   /** What it does, and to what. */
   effect: ComponentChildren;
-  /** The command that does the same. */
-  command: string;
+  /** The command that does the same; a function of the signals that the form sets. */
+  command: string | (() => string);
   /** What the button says. */
   verb: string;
   destroys?: boolean;
@@ -108,6 +108,7 @@ function Dialog({ action }: { action: Action }) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const command = typeof action.command === "string" ? action.command : action.command();
   useLayoutEffect(() => {
     const input = box.current?.querySelector<HTMLElement>("input, textarea, select");
     (action.destroys ? cancel.current : (input ?? cancel.current))?.focus();
@@ -137,7 +138,7 @@ function Dialog({ action }: { action: Action }) {
             <input class="input" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} />
           </label>
         )}
-        {action.command && <Command text={action.command} />}
+        {command && <Command text={command} />}
         {problem && (
           <div class="alert b-fail" role="alert">
             <Glyph tone="fail" />
