@@ -5,7 +5,7 @@
 //	GET /console/api/events?after=SEQ&last=N&limit=N&follow=true&fleet=ID&session=ARN
 //
 // returns JSON lines, oldest first: all events after the sequence number SEQ, or else
-// the last N events (default 20). With follow the response does not end: new events are
+// the last N events (default 20) of those that the other parameters select. With follow the response does not end: new events are
 // sent as they are committed, and an empty line every 15 s while there are none. A
 // client that lost the connection continues after the last sequence number that it
 // received; no event is missed or sent twice.

@@ -132,6 +132,16 @@ func TestEvents_Select(t *testing.T) {
 		"since=2000-01-01T00:00:00Z&until=2000-01-02T00:00:00Z": "",
 		"since=3000-01-01T00:00:00Z":                            "",
 		"until=3000-01-01T00:00:00Z&last=2":                     "4 5",
+		"until=2000-01-01T00:00:00Z&last=2":                     "",
+		"fleet=fleet-a&last=1":                                  "3",
+		"fleet=fleet-a&last=2&since=2000-01-01T00:00:00Z":       "2 3",
+		"fleet=fleet-a&last=0":                                  "",
+		"fleet=fleet-c&last=2":                                  "",
+		"code=FLEET_UPDATED&last=2":                             "2 3",
+		"session=arn:x&last=1":                                  "5",
+		"session=arn:x&code=FLEET_UPDATED&last=1":               "",
+		"resource=fleet-a&last=2&limit=1":                       "2",
+		"follow=true&fleet=fleet-a&last=2&limit=2":              "2 3",
 	} {
 		if got := b.read(query); got != want {
 			t.Errorf("%q gives %q, want %q", query, got, want)
@@ -145,6 +155,25 @@ func TestEvents_ManyPages(t *testing.T) {
 	b.add(1, 1203, event.Event{Code: event.FleetUpdated})
 	if got := strings.Fields(b.read("after=1")); len(got) != 1202 || got[0] != "2" || got[1201] != "1203" {
 		t.Errorf("got %d events", len(got))
+	}
+}
+
+// The last events of a filter are found however many others came after them.
+func TestEvents_LastOfFilter(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.add(1, 3, event.Event{Code: event.GameSessionCreated, FleetID: "fleet-a", GameSessionID: "arn:x"})
+	b.add(4, 1203, event.Event{Code: event.FleetUpdated, FleetID: "fleet-b"})
+	for _, filter := range []string{"session=arn:x", "fleet=fleet-a", "resource=arn:x", "code=GAME_SESSION_CREATED"} {
+		if got := b.read(filter); got != "1 2 3" {
+			t.Errorf("%s gives %q", filter, got)
+		}
+		if got := b.read(filter + "&last=2"); got != "2 3" {
+			t.Errorf("the last 2 of %s are %q", filter, got)
+		}
+	}
+	if got := strings.Fields(b.read("fleet=fleet-b&last=700")); len(got) != 700 || got[0] != "504" || got[699] != "1203" {
+		t.Errorf("the last 700 of a fleet are %d: %q", len(got), got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ const (
 // query is a request for events.
 type query struct {
 	after    uint64    // cursor
+	last     uint64    // if not 0, after is not known: begin with so many of the events that only, from and to select
 	from, to time.Time // From <= time < To; zero is open
 	limit    int       // maximum number of events
 	follow   bool
@@ -113,7 +115,12 @@ func (c *Console) parse(v url.Values) (query, error) {
 		}
 	}
 	newest := c.opts.Last()
-	q.after = newest - min(last, newest)
+	q.after = newest
+	if f := q.only; last > 0 && (f.FleetID != "" || f.GameSessionID != "" || f.Resource != "" || len(f.Codes) > 0 || !q.to.IsZero()) {
+		q.last = last
+	} else {
+		q.after -= min(last, newest)
+	}
 	return q, nil
 }
 
@@ -126,6 +133,9 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query, still fu
 	defer tick.Stop()
 	defer check.Stop()
 	defer out.end()
+	if err := c.back(ctx, out, &q); err != nil {
+		return err
+	}
 	for {
 		more, err := c.page(ctx, out, &q)
 		if err != nil || q.limit == 0 || (!q.follow && !more) {
@@ -152,6 +162,42 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query, still fu
 	}
 }
 
+// back sets the cursor in front of the last events that q selects. It reads the log from its end,
+// in pages, until it has found enough of them.
+func (c *Console) back(ctx context.Context, out *lineWriter, q *query) error {
+	for before := uint64(0); q.last > 0; {
+		entries, err := c.opts.Events.Read(ctx, event.Query{
+			GameSessionID: q.only.GameSessionID, After: before, From: q.from, To: q.to, NewestFirst: true, Limit: pageSize,
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			before = e.Seq
+			if _, ok := q.line(e); ok && q.last > 0 {
+				q.after = e.Seq - 1
+				q.last--
+			}
+		}
+		if len(entries) < pageSize {
+			return nil
+		}
+		if err := cmp.Or(out.begin(), out.ctl.Flush()); err != nil { // the reader sees that it is being answered, and if it is gone, this ends
+			return err
+		}
+	}
+	return nil
+}
+
+// line returns an event as q's sender sees it; ok is false if q does not select it.
+func (q *query) line(e event.Entry) (l event.Line, ok bool) {
+	l = event.Line{Seq: e.Seq, Event: *e.Value}
+	if q.hide {
+		l.PlayerSessionID = ""
+	}
+	return l, q.only.Has(&l.Event)
+}
+
 // page writes one page and advances the cursor; more reports whether there may be
 // another.
 func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more bool, err error) {
@@ -164,11 +210,8 @@ func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more boo
 	}
 	for _, e := range entries {
 		q.after = e.Seq
-		l := event.Line{Seq: e.Seq, Event: *e.Value}
-		if q.hide {
-			l.PlayerSessionID = ""
-		}
-		if !q.only.Has(&l.Event) {
+		l, ok := q.line(e)
+		if !ok {
 			continue
 		}
 		if err := out.line(l); err != nil {

@@ -11,9 +11,13 @@ import (
 )
 
 // Events prints events as lines, or as JSON lines. On a terminal a line that is too long is
-// wrapped.
-func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
-	return t.Client.Events(ctx, q, t.Event)
+// wrapped. It reports whether there were some.
+func (t *Terminal) Events(ctx context.Context, q client.EventQuery) (some bool, err error) {
+	err = t.Client.Events(ctx, q, func(e client.Event) error {
+		some = true
+		return t.Event(e)
+	})
+	return some, err
 }
 
 // Event prints one event.

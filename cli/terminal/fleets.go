@@ -94,7 +94,8 @@ func (t *Terminal) Fleet(ctx context.Context, text string) error {
 		return err
 	}
 	fmt.Fprintln(t.Out)
-	return t.Events(ctx, client.EventQuery{Last: 10, FleetID: f.ID})
+	_, err = t.Events(ctx, client.EventQuery{Last: 10, FleetID: f.ID})
+	return err
 }
 
 func fleetRow(f client.Fleet, status, what string, l client.FleetLoad, reason string) []string {

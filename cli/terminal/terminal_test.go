@@ -203,7 +203,7 @@ func TestEvents(t *testing.T) {
 	defer server.Close()
 	var out strings.Builder
 	v := &terminal.Terminal{Client: &client.Client{Endpoint: server.URL}, Out: &out}
-	if err := v.Events(t.Context(), client.EventQuery{After: 6}); err != nil {
+	if some, err := v.Events(t.Context(), client.EventQuery{After: 6}); err != nil || !some {
 		t.Fatal(err)
 	}
 	got := strings.Fields(out.String())

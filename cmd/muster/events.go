@@ -23,11 +23,11 @@ type eventsCommand struct {
 	lookFlags
 	Follow   bool     `short:"f" help:"Go on with new events until stopped; reconnects by itself."`
 	After    uint64   `placeholder:"SEQ" help:"Only events behind this sequence number."`
-	Last     int      `default:"20" help:"How many old events to begin with (${default}; with --since or --archive all)."`
+	Last     int      `default:"20" help:"How many old events to begin with, of those that the other flags select (${default}; with --since or --archive all)."`
 	Since    string   `placeholder:"TIME" help:"Only events since a time (2026-01-31T00:00:00Z), or of the last so long (24h, 7d)."`
 	Until    string   `placeholder:"TIME" help:"Only events before a time, given as for --since."`
 	Fleet    string   `placeholder:"FLEET" help:"Only what concerns this fleet: name, id, or a part of the id; with --archive its id or ARN."`
-	Session  string   `placeholder:"ARN" help:"Only what concerns this game session."`
+	Session  string   `placeholder:"SESSION" help:"Only what concerns this game session: ARN, id, name, or a part of the id; with --archive, and once its record is removed, its ARN."`
 	Resource string   `placeholder:"ID" help:"Only events that have this id, name or ARN in any member."`
 	Code     []string `placeholder:"CODE" help:"Only events of these codes, such as HOST_LOST (docs/events.md)."`
 	Archive  string   `placeholder:"LOCATION" help:"Read an archive of events, a folder or s3://BUCKET/PREFIX, as the server's --events-archive names it, instead of asking a server; of several regions, --region chooses one."`
@@ -98,9 +98,45 @@ func (c *eventsCommand) Run(t *streams) error {
 			return err
 		}
 	}
+	if c.Session != "" {
+		if q.GameSessionID, err = view.Client.SessionLogs().GameSessionID(t.ctx, c.Session); err != nil {
+			return err
+		}
+	}
 	view.Dates = !q.Since.IsZero()
 	q.Reconnected = func(err error) { fmt.Fprintln(t.err, "muster: connection lost, trying again:", err) }
-	return view.Events(t.ctx, q)
+	some, err := view.Events(t.ctx, q)
+	if err != nil || some || c.Follow || c.typed["last"] && c.Last == 0 || t.ctx.Err() != nil {
+		return err
+	}
+	if q.GameSessionID != "" { // which may be none: its ARN was not looked up, as events are kept for longer than its record
+		var refused *client.Error
+		err := view.Client.Call(t.ctx, "DescribeGameSessions", map[string]any{"GameSessionId": q.GameSessionID}, nil)
+		if errors.As(err, &refused) && refused.Code == "NotFoundException" {
+			return fmt.Errorf("session: %s does not exist, and the log has no events of it", q.GameSessionID)
+		}
+	}
+	if of := c.selected(q); of != "" {
+		fmt.Fprintln(t.err, "muster: no events"+of+" in the log")
+	}
+	return nil
+}
+
+// selected says which events the flags select; "" means all.
+func (c *eventsCommand) selected(q client.EventQuery) string {
+	var text strings.Builder
+	for _, p := range []struct{ before, value string }{
+		{" of ", q.FleetID}, {" of ", q.GameSessionID}, {" of ", q.Resource}, {" with code ", strings.Join(q.Codes, " or ")},
+		{" since ", c.Since}, {" until ", c.Until},
+	} {
+		if p.value != "" {
+			text.WriteString(p.before + p.value)
+		}
+	}
+	if c.After > 0 {
+		fmt.Fprintf(&text, " behind %d", c.After)
+	}
+	return text.String()
 }
 
 // read shows an archive.
@@ -111,6 +147,9 @@ func (c *eventsCommand) read(t *streams, q client.EventQuery) error {
 	fleet := c.Fleet[strings.LastIndex(c.Fleet, "/")+1:]
 	if fleet != "" && !strings.HasPrefix(fleet, "fleet-") && !strings.HasPrefix(fleet, "containerfleet-") {
 		return fmt.Errorf("fleet: %q is no id or ARN of a fleet, which an archive needs: it has no names", c.Fleet)
+	}
+	if c.Session != "" && !strings.HasPrefix(c.Session, "arn:") {
+		return fmt.Errorf("session: %q is no ARN of a game session, which an archive needs: it has no names", c.Session)
 	}
 	from, err := archive.OpenSource(t.ctx, c.Archive)
 	if err != nil {

@@ -83,6 +83,7 @@ func TestEvents_ArchiveRefused(t *testing.T) {
 		"--region eu-west-1":              "has no region eu-west-1, but us-east-1",
 		"--follow":                        "follow: an archive has the past only",
 		"--fleet live":                    `fleet: "live" is no id or ARN of a fleet, which an archive needs`,
+		"--session gsess-1":               `session: "gsess-1" is no ARN of a game session, which an archive needs`,
 		"--since soon":                    `since: "soon" is neither how long ago it was`,
 		"--since 1h --until 2h":           "until: no event is before that and since --since",
 		"--code x-y":                      `code: "X-Y" is no code of events`,

@@ -79,6 +79,7 @@ var examples = map[string][]usage.Example{
 	"events": {
 		{Line: "muster events --follow", Does: "What happens, as it happens"},
 		{Line: "muster events --fleet live --last 100", Does: "The last 100 events of a fleet"},
+		{Line: "muster events --session gsess-01a2092a", Does: "The last events of a game session"},
 		{Line: "muster events --archive s3://my-events/muster --since 30d --code HOST_LOST", Does: "When machines were lost in the last 30 days, from the archive"},
 	},
 	"webhooks list":  {{Line: "muster webhooks", Does: "Who receives notifications, and how that goes"}},
