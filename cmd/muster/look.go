@@ -100,7 +100,7 @@ func (c *costCommand) Run(t *streams, view *terminal.Terminal) error { return vi
 type sessionsCommand struct {
 	List listSessionsCommand `cmd:"" default:"withargs" help:"Show game sessions."`
 	Show showSessionCommand  `cmd:"" help:"Show one game session with its players."`
-	Logs sessionLogsCommand  `cmd:"" help:"Show the end of the log of the game server that hosts a game session now."`
+	Logs sessionLogsCommand  `cmd:"" help:"Show the end of the log of the game server that hosts a game session, or hosted it."`
 	End  endSessionCommand   `cmd:"" help:"End a game session."`
 }
 
