@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,12 +33,20 @@ func crashOf(p *compute.Process, how string, now time.Time) (c Crash, ok bool) {
 	default:
 		return c, false
 	}
-	how, _, _ = strings.Cut(how, ";") // how far it had come and its last lines follow
 	return Crash{
-		At: now, Cause: p.Why, How: how, FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
+		At: now, Cause: p.Why, How: alike(how), FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
 		Session: p.GameSessionID, Lived: now.Sub(p.Initialized).Milliseconds(),
 	}, true
 }
+
+// alike returns how a process ended without what differs from time to time.
+func alike(how string) string {
+	how, _, _ = strings.Cut(how, ";") // how far it had come and its last lines follow
+	return lived.ReplaceAllString(how, "")
+}
+
+// lived is the part of diagnose.Exit about the time from a process's start to its end.
+var lived = regexp.MustCompile(` [0-9][0-9.hmsµn]* after its start`)
 
 // buildOf returns what a process runs, as it was before the transaction that is under way:
 // the id of a build, or a container group definition and its version; "" of an Anywhere fleet.
@@ -94,6 +103,7 @@ func (p *Pages) Crashes(s Range) *Crashes {
 	view := p.Store.View()
 	at := map[Crash]int{}
 	for _, c := range p.crashes.list() {
+		c.How = alike(c.How) // it may have been saved with the time
 		key := Crash{Cause: c.Cause, How: c.How, FleetID: c.FleetID, Build: c.Build}
 		i, ok := at[key]
 		if !ok {

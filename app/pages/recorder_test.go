@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch"
@@ -216,6 +217,25 @@ func TestRecorder_RowsAreBounded(t *testing.T) {
 			t.Errorf("a save after a year has %d rows, want %d", len(rows), want)
 		}
 	})
+}
+
+// The time from start to end does not divide crashes; exit codes and signals do.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	exit := func(e diagnose.End) string {
+		e.Known = true
+		return alike(diagnose.Exit(e) + "; it had called ProcessReady")
+	}
+	long, short := exit(diagnose.End{Code: 2, Lived: time.Hour + 3*time.Second}), exit(diagnose.End{Code: 2, Lived: 251 * time.Microsecond})
+	if want := "exited with code 2, and wrote nothing to stderr"; long != want || short != want || exit(diagnose.End{Code: 2, Lived: 25200 * time.Millisecond}) != want {
+		t.Errorf("%q and %q, want %q", long, short, want)
+	}
+	if other := exit(diagnose.End{Code: 3, Lived: time.Second}); other == short {
+		t.Errorf("codes 2 and 3 are both %q", other)
+	}
+	if got := exit(diagnose.End{Signal: "SIGABRT", Lived: time.Minute}); !strings.HasPrefix(got, "was ended by signal SIGABRT (") || strings.Contains(got, "after") {
+		t.Error(got)
+	}
 }
 
 // Only ends that nobody asked for are crashes.
