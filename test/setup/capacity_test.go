@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/setup/live"
 )
@@ -83,7 +84,7 @@ func (g *game) fleet(name string) string {
 		g.Fatal(err)
 	}
 	for _, f := range out.FleetAttributes {
-		if aws.ToString(f.Name) == name {
+		if aws.ToString(f.Name) == name && f.Status != types.FleetStatusDeleting { // one that had the name before may not be gone yet
 			return *f.FleetId
 		}
 	}
