@@ -112,6 +112,9 @@ func (c *Client) FindHost(ctx context.Context, text string) (Host, error) {
 // container fleets have a number after it.
 var instanceID = regexp.MustCompile(`^i-[0-9a-f]{17}(/[0-9]+)?$`)
 
+// inGroup is the name or ARN of the compute of a container group.
+var inGroup = regexp.MustCompile(`i-[0-9a-f]{17}/[0-9]+$`)
+
 // FindCompute returns the name of the compute of a fleet that text stands for: its name or ARN,
 // which are returned as they are if that is plain, or an unambiguous beginning or end of its
 // name. fleet is an id or ARN.
@@ -144,9 +147,10 @@ func (c *Client) FindCompute(ctx context.Context, fleet, text string) (string, e
 }
 
 // FindProcess returns the id of the game server process on a compute that text stands for, as
-// FindCompute does. compute is a whole name or ARN.
+// FindCompute does. compute is a whole name or ARN. For that of a container group text is returned
+// as it is: the server says what to give in place of a process.
 func (c *Client) FindProcess(ctx context.Context, fleet, compute, text string) (string, error) {
-	if whole(text, "") {
+	if whole(text, "") || inGroup.MatchString(compute) {
 		return text, nil
 	}
 	listed, err := c.Processes(ctx, fleet[strings.LastIndex(fleet, "/")+1:])
