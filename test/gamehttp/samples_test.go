@@ -179,10 +179,17 @@ func (g *game) life() {
 	g.t.Helper()
 	s := g.host()
 	ann, ben := g.reserve(s, "ann"), g.reserve(s, "ben")
-	first, second := g.connect(s), g.connect(s)
-	if got := first.say(ann); got != "welcome ann" {
-		g.t.Errorf("ann is told %q", got)
+	var first *player
+	var told string
+	g.until("the game is ready", func() bool { // a program that each game session starts may listen before it is
+		first = g.connect(s)
+		told = first.say(ann)
+		return told != "refused: not-ready"
+	})
+	if told != "welcome ann" {
+		g.t.Errorf("ann is told %q", told)
 	}
+	second := g.connect(s)
 	g.is(ann, types.PlayerSessionStatusActive)
 	if got := g.connect(s).say(ann); got != "refused: player-refused" {
 		g.t.Errorf("who presents ann's player session too is told %q", got)
