@@ -2,6 +2,7 @@ package instance_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,21 @@ func TestHost_Rotate(t *testing.T) {
 		celltest.Pass(30 * 24 * time.Hour)
 		if !due() {
 			y.Error("it is not due after 30 days")
+		}
+	})
+}
+
+// Where no host is open, each cause is said with the number of hosts that it keeps from taking
+// instances.
+func TestReason_NoHostOpen(t *testing.T) {
+	in(t, instance.Options{}, func(y *yard) {
+		drained, full, both := y.host(), y.host(), y.host()
+		y.Must(y.Instances.DrainHost.Do(y.Ctx, drained))
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: full, DiskFull: true}))
+		y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: both, DiskFull: true}))
+		want := "1 of 3 hosts of location us-east-1 is being drained ('muster hosts resume " + drained + "' takes it back); 2 of 3 hosts of location us-east-1 are without disk space (free some there)"
+		if _, texts := y.told(y.managed("")); !strings.Contains(texts, want) {
+			y.Errorf("no event says %q:\n%s", want, texts)
 		}
 	})
 }

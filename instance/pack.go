@@ -297,7 +297,7 @@ func (p *packer) why(d demand) string {
 	case len(here) == 0:
 		return fmt.Sprintf("no host has joined location %s; join one with muster agent ('muster admin join-tokens create --location %s' prints the command)%s", d.Location, d.Location, d.otherwise())
 	case len(open) == 0:
-		return fmt.Sprintf("none of the %d hosts of location %s is connected and has disk space", len(here), d.Location)
+		return closed(here, d.Location)
 	}
 	var rooms []string
 	for _, r := range open[:min(3, len(open))] {
@@ -312,6 +312,44 @@ func (p *packer) why(d demand) string {
 		rooms = append(rooms, text)
 	}
 	return fmt.Sprintf("an instance takes %s and %s; %s", amount(d.cpuMillis, d.memoryMiB), plain.Count(d.portCount, "port"), strings.Join(rooms, "; "))
+}
+
+// closed returns why none of the hosts of a location takes an instance, where none is open.
+func closed(here []*room, location string) string {
+	var removed, drained, away, full int
+	var one string // of those that are being drained
+	for _, r := range here {
+		switch {
+		case r.Removing:
+			removed++
+		case r.Draining:
+			drained++
+			one = cmp.Or(one, r.ID)
+		case !r.Connected:
+			away++
+		default:
+			full++
+		}
+	}
+	var causes []string
+	for _, c := range []struct {
+		n          int
+		is, remedy string
+	}{
+		{drained, "being drained", fmt.Sprintf(" ('muster hosts resume %s' takes it back)", one)},
+		{removed, "being removed", ""},
+		{away, "not connected", " (start the agent there)"},
+		{full, "without disk space", " (free some there)"},
+	} {
+		if c.n > 0 {
+			verb := "is"
+			if c.n > 1 {
+				verb = "are"
+			}
+			causes = append(causes, fmt.Sprintf("%d of %d hosts of location %s %s %s%s", c.n, len(here), location, verb, c.is, c.remedy))
+		}
+	}
+	return strings.Join(causes, "; ")
 }
 
 // otherwise returns what can be done where no host is to join, as the end of a sentence.
