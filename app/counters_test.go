@@ -37,6 +37,8 @@ func TestCounters_BeforeFirstEvent(t *testing.T) {
 	call(t, a, "CreateMatchmakingConfiguration", map[string]any{
 		"Name": "pairs", "RuleSetName": "pairs", "RequestTimeoutSeconds": 60, "AcceptanceRequired": false, "FlexMatchMode": "STANDALONE",
 	})
+	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-home"})
+	call(t, a, "CreateFleet", map[string]any{"Name": "quiet", "ComputeType": "ANYWHERE", "Locations": []map[string]any{{"Location": "custom-home"}}})
 	_, text := get(t, a.URL()+"/metrics")
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text + "\n"))

@@ -126,7 +126,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.containers.OnReady(func(tx *store.Tx, v *container.Version) { d.fleets.Follow(tx, definitionOf(v)) })
 	d.fleets.OnDesired(d.builds.Nudge)
 	computes := o.Computes
-	computes.Tokens = master
+	computes.Tokens, computes.Registerer = master, metrics
 	d.computes = compute.New(st, compute.Deps{Events: d.events, Fleets: d.fleets, Tags: d.tags}, computes)
 	d.sessions = session.New(st, session.Deps{Events: d.events, Fleets: d.fleets, Computes: d.computes}, o.Sessions)
 	instances := o.Instances

@@ -304,7 +304,10 @@ func (ps *processes) finish(tx *store.Tx, old *Process, why event.Code, text str
 	for _, f := range ps.ended {
 		f(tx, &p, text)
 	}
-	tx.OnCommit(func() { ps.afterEnd(p.Ref(), why, p.Ended) })
+	tx.OnCommit(func() {
+		ps.ends.count(p.FleetID, p.Location, p.Why)
+		ps.afterEnd(p.Ref(), why, p.Ended)
+	})
 }
 
 // afterEnd completes the end of a process once it is durable. The sockets of a process that

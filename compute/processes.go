@@ -19,6 +19,7 @@ type processes struct {
 	computes *registry
 	hosting  Hosting
 	wake     func() // wakes the loop that ends what is overdue
+	ends     *ends
 
 	rows      *store.Table[Process]
 	alive     *store.Index[Process]    // not ended, by fleet, location
@@ -44,6 +45,7 @@ type processCommands struct {
 func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake func()) *processes {
 	ps := &processes{
 		links: &links{m: map[string]Link{}}, losses: newLosses(st), st: st, opts: o, events: d.Events, fleets: d.Fleets, computes: computes, hosting: nobody{}, wake: wake,
+		ends: newEnds(o.Registerer, st, d.Fleets),
 	}
 	ps.rows = store.NewTable(st, store.TableSpec[Process]{
 		Name: "server_process",

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -27,6 +29,8 @@ type Options struct {
 
 	ComputesAFleet int          // quota; 0 means no limit
 	Tokens         *auth.Master // required
+
+	Registerer prometheus.Registerer // nil disables metrics
 }
 
 func (o Options) withDefaults() Options {

@@ -32,8 +32,14 @@ type yard struct {
 // in runs f in a yard with virtual time whose loops run.
 func in(t *testing.T, opts instance.Options, f func(*yard)) {
 	t.Helper()
+	inCell(t, celltest.Options{Instances: opts}, f)
+}
+
+// inCell is in with options of more than the instances.
+func inCell(t *testing.T, o celltest.Options, f func(*yard)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		y := &yard{Cell: celltest.New(t, celltest.Options{Instances: opts}), links: map[string]*link{}}
+		y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
 		y.Computes.OnFree(func() { y.freed++ })
 		y.Open()
 		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)

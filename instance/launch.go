@@ -182,10 +182,12 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	ls.Computes.RecordUninitialized(tx, ref, closed)
 }
 
+// record records the end of a process that had not connected.
 func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
 	if i := ls.instances.of(tx, ref); i != nil {
 		e.Location = i.Location
+		ls.Computes.CountEnd(tx, ref.FleetID, i.Location, code)
 	}
 	ls.Events.Append(tx, e)
 }

@@ -1,12 +1,15 @@
 package instance_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -205,7 +208,8 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 }
 
 func TestManaged_NeverConnected(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
+	registry := prometheus.NewRegistry()
+	inCell(t, celltest.Options{Computes: compute.Options{Registerer: registry}}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].ID
@@ -226,6 +230,21 @@ func TestManaged_NeverConnected(t *testing.T) {
 		}
 		if n != 1 || !strings.Contains(texts, "started but never connected") {
 			y.Errorf("%d events tell of it:\n%s", n, texts)
+		}
+		counted := "# HELP muster_fleet_ended_server_processes_total Game server processes that have ended, by the code of the event that says why (other: a code that is not of the end of a process).\n" +
+			"# TYPE muster_fleet_ended_server_processes_total counter\n"
+		for _, code := range []event.Code{
+			event.ProcessEnded, event.ServerProcessCrashed, event.ServerProcessForceTerminated, event.ServerProcessReadyTimeout,
+			event.ServerProcessSDKInitTimeout, event.ServerProcessUnhealthy,
+		} {
+			times := 0
+			if code == event.ServerProcessSDKInitTimeout {
+				times = 1
+			}
+			counted += fmt.Sprintf("muster_fleet_ended_server_processes_total{code=%q,fleet_id=%q,fleet_name=%q,location=%q} %d\n", code, f.ID, f.Name, f.Locations[0].Location, times)
+		}
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(counted)); err != nil {
+			y.Error(err)
 		}
 		if y.status(f) != fleet.Error {
 			y.Errorf("the fleet is %s though nothing was ever ready", y.status(f))
