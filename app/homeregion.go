@@ -54,9 +54,9 @@ func storedRegion(ctx context.Context, driver store.Driver, cell string) (region
 	return region, errors.Join(err, db.Close())
 }
 
-// isOf returns an error if a state that is marked as a region's is not the one that the options
-// name.
-func (o *Options) isOf(what, region string) error {
+// checkRegion returns an error if a state that is marked as a region's is not the one that the
+// options name.
+func checkRegion(o *Options, what, region string) error {
 	if region == "" || region == o.Region || !o.named {
 		return nil
 	}

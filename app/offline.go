@@ -37,7 +37,7 @@ func Backup(ctx context.Context, o Options, file string) error {
 	}
 	region, err := storedRegion(ctx, o.driver(), o.Cell)
 	if err == nil {
-		err = o.isOf("the state", region)
+		err = checkRegion(&o, "the state", region)
 	}
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -118,7 +118,7 @@ func Verify(ctx context.Context, o Options, file string) (found Verified, err er
 		}
 		driver, what = func() store.Driver { return sqlite.File(file) }, file
 	}
-	if err := o.offline(); err != nil {
+	if err := setRegion(&o); err != nil {
 		return found, err
 	}
 	if file != "" {
@@ -129,13 +129,13 @@ func Verify(ctx context.Context, o Options, file string) (found Verified, err er
 		found.Region, err = storedRegion(ctx, driver(), o.Cell)
 	}
 	if err == nil {
-		err = o.isOf(what, found.Region)
+		err = checkRegion(&o, what, found.Region)
 	}
 	if err != nil {
 		return found, fmt.Errorf("verify: %w", err)
 	}
 	o.Region = cmp.Or(found.Region, o.Region)
-	d, err := o.unserved(driver())
+	d, err := newUnserved(&o, driver())
 	if err != nil {
 		return found, err
 	}
@@ -171,14 +171,14 @@ func Replay(ctx context.Context, o Options, file string) (store.ReplayReport, er
 // inspect builds the domain of the region that the options name on a store that is not going to
 // serve.
 func inspect(o *Options, driver func() store.Driver) (*domain, error) {
-	if err := o.offline(); err != nil {
+	if err := setRegion(o); err != nil {
 		return nil, err
 	}
-	return o.unserved(driver())
+	return newUnserved(o, driver())
 }
 
-// offline makes the options those of the region that they name, for work without a server.
-func (o *Options) offline() error {
+// setRegion makes the options those of the region that they name, for work without a server.
+func setRegion(o *Options) error {
 	o.named = len(o.Regions) > 0 || cmp.Or(o.Region, DefaultRegion) != DefaultRegion
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -188,9 +188,9 @@ func (o *Options) offline() error {
 	return nil
 }
 
-// unserved builds the domain on a store that is not going to serve: nothing is signed or
+// newUnserved builds the domain on a store that is not going to serve: nothing is signed or
 // unsealed, so no master key is read or created.
-func (o *Options) unserved(driver store.Driver) (*domain, error) {
+func newUnserved(o *Options, driver store.Driver) (*domain, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err

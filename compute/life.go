@@ -349,14 +349,6 @@ func (ps *processes) put(tx *store.Tx, p *Process) {
 	}
 }
 
-func (ps *processes) living(r store.Reader, key string) (*Process, error) {
-	p := ps.rows.Get(r, key)
-	if p == nil || p.Status == Terminated {
-		return nil, fault.Missing("process %s is not known or has ended", ParseRef(key).ProcessID)
-	}
-	return p, nil
-}
-
 func (ps *processes) record(tx *store.Tx, code event.Code, p *Process, text string) {
 	ps.events.Append(tx, event.Event{
 		Code: code, FleetID: p.FleetID, Location: p.Location, ComputeName: p.ComputeName,

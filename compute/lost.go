@@ -26,8 +26,8 @@ const mostLosses = 16
 
 // losses holds the times at which the database lost commits.
 type losses struct {
-	st   *store.Store
-	rows *store.Table[Loss]
+	st    *store.Store
+	table *store.Table[Loss]
 }
 
 func newLosses(st *store.Store) *losses {
@@ -35,11 +35,11 @@ func newLosses(st *store.Store) *losses {
 }
 
 // Losses returns the times at which the database lost commits, the earliest first.
-func (ls *losses) Losses(r store.Reader) iter.Seq[*Loss] { return ls.rows.All(r) }
+func (ls *losses) Losses(r store.Reader) iter.Seq[*Loss] { return ls.table.All(r) }
 
 // latest returns the last loss, or nil.
 func (ls *losses) latest(r store.Reader) (last *Loss) {
-	for l := range ls.rows.All(r) {
+	for l := range ls.table.All(r) {
 		last = l
 	}
 	return last
@@ -48,13 +48,13 @@ func (ls *losses) latest(r store.Reader) (last *Loss) {
 // add records a loss. The salt is random, so that it differs from that of a loss which was
 // lost itself.
 func (ls *losses) add(tx *store.Tx, lost store.LostCommits) {
-	if ls.rows.Len(tx) >= mostLosses {
-		for oldest := range ls.rows.All(tx) {
-			ls.rows.Delete(tx, oldest.ID)
+	if ls.table.Len(tx) >= mostLosses {
+		for oldest := range ls.table.All(tx) {
+			ls.table.Delete(tx, oldest.ID)
 			break
 		}
 	}
-	ls.rows.Put(tx, &Loss{ID: tx.ID(""), Salt: fmt.Sprintf("%08x", tx.Rand().Uint32()), Time: tx.Now(), Found: lost.Found, Confirmed: lost.Confirmed})
+	ls.table.Put(tx, &Loss{ID: tx.ID(""), Salt: fmt.Sprintf("%08x", tx.Rand().Uint32()), Time: tx.Now(), Found: lost.Found, Confirmed: lost.Confirmed})
 }
 
 // lostCommits marks every process that may host a game session of which the database lost

@@ -157,10 +157,10 @@ func (s *Server) unsupported() (n int) {
 	return n
 }
 
-// leaving bounds how long Stop takes to tell all agents.
+// leaving bounds how long Stop takes to send close frames to all agents.
 const leaving = time.Second
 
-// Stop drops all connections, after telling agents that the server goes away. The hosts are not
+// Stop drops all connections, after a close frame that says that the server goes away. The hosts are not
 // marked as lost: the next node to serve grants them the grace period after a restart.
 func (s *Server) Stop() {
 	bye, until := websocket.FormatCloseMessage(websocket.CloseGoingAway, "this Muster server stops"), time.Now().Add(leaving)

@@ -90,7 +90,7 @@ func (c *Capacity) FromZero() bool {
 	return c != nil && c.ManagedCapacityConfiguration != nil && c.ManagedCapacityConfiguration.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero
 }
 
-// GivenBy returns the capacity that a fleet of a file gives.
+// GivenBy returns the capacity that a fleet of a file specifies.
 func GivenBy(f *Fleet) Given {
 	g := Given{}
 	for location, c := range f.places() {
@@ -114,7 +114,7 @@ func (f *Fleet) places() map[string]*Capacity {
 	return all
 }
 
-// Fleet returns a fleet of a file that gives this capacity.
+// Fleet returns a fleet of a file that specifies this capacity.
 func (g Given) Fleet() *Fleet {
 	f := &Fleet{}
 	for location, members := range g {
@@ -310,7 +310,7 @@ func (k *keeping) fit(at string, c *Capacity) {
 	}
 }
 
-// agrees reports whether a fleet has what a file gives. A file may leave the minutes after the
+// agrees reports whether a fleet has what a file specifies. A file may leave the minutes after the
 // strategy out.
 func agrees(file, has string) bool {
 	return file == has || strings.HasSuffix(file, "/") && strings.HasPrefix(has, file)

@@ -285,8 +285,8 @@ func TestRelay_ReconnectsAgain(t *testing.T) {
 	}
 }
 
-// What Muster tells a process as it lets it in reaches the process, whose connection is accepted
-// after that: a process that comes back may have been told to end in the meantime.
+// What Muster sends to a process as it accepts it reaches the process, whose WebSocket is accepted
+// after that: a process that comes back may have to end.
 func TestRelay_PushAtArrival(t *testing.T) {
 	t.Parallel()
 	m := play(t)

@@ -277,7 +277,7 @@ func (h *Host) watch(ctx context.Context, id string) {
 }
 
 // ended reports the exit to the domain, which counts it as a crash unless the process
-// called ProcessEnding, and stores the logs of a process that hosted a game session.
+// called ProcessEnding, and stores its logs.
 func (h *Host) ended(ctx context.Context, id, how string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -285,10 +285,20 @@ func (h *Host) ended(ctx context.Context, id, how string) {
 	if err := h.s.Computes.Exited(ctx, h.ref(id), how); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
 	}
+	h.storeLogs(context.WithoutCancel(ctx), id)
+}
+
+// storing bounds how long the logs of a process are stored.
+const storing = time.Minute
+
+// storeLogs stores the logs of an ended process, if it hosted a game session.
+func (h *Host) storeLogs(ctx context.Context, id string) {
 	p := h.s.Computes.Process(h.s.Store.View(), h.ref(id).Key())
 	if p == nil || p.GameSessionID == "" {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, storing)
+	defer cancel()
 	c := protocol.Collect{InstanceID: h.id, ProcessID: id, LogPaths: p.LogPaths, GameSessionID: p.GameSessionID}
 	err := h.agent.Load().Ship(c, func(archive io.Reader) error { return h.s.StoreLogs(ctx, h.ref(id), p.GameSessionID, archive) })
 	if err != nil {

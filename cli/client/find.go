@@ -59,7 +59,7 @@ func plural(kind string) string {
 }
 
 // abbreviates reports whether text is long enough to stand for an id and is its beginning, with
-// or without what tells its kind, or its end.
+// or without the prefix of its kind, or its end.
 func abbreviates(text, id string) bool {
 	_, random, _ := strings.Cut(id, "-")
 	return len(text) >= leastShort && (strings.HasPrefix(id, text) || strings.HasPrefix(random, text) || strings.HasSuffix(id, text))
@@ -148,7 +148,7 @@ func (c *Client) FindCompute(ctx context.Context, fleet, text string) (string, e
 
 // FindProcess returns the id of the game server process on a compute that text stands for, as
 // FindCompute does. compute is a whole name or ARN. For that of a container group text is returned
-// as it is: the server says what to give in place of a process.
+// as it is: the server refuses it and names the flag to use.
 func (c *Client) FindProcess(ctx context.Context, fleet, compute, text string) (string, error) {
 	if whole(text, "") || inGroup.MatchString(compute) {
 		return text, nil

@@ -96,11 +96,11 @@ func (s *Server) Promote(ctx context.Context, fleet string) error {
 	if _, ok := m.fleets[fleet]; !ok {
 		m.rolling.at = moved
 	}
-	return m.rolling.explained(m.give(ctx, fleet, to))
+	return m.rolling.explained(m.promoteCanary(ctx, fleet, to))
 }
 
-// give gives a canary the place of its fleet.
-func (m *rollout) give(ctx context.Context, fleet string, to types.FleetAttributes) error {
+// promoteCanary puts a canary in the place of its fleet.
+func (m *rollout) promoteCanary(ctx context.Context, fleet string, to types.FleetAttributes) error {
 	next := setup.NextName(fleet)
 	if err := m.like(ctx, fleet, next, to, true); err != nil {
 		return err
@@ -175,36 +175,43 @@ func (s *Server) open(ctx context.Context) (*rollout, error) {
 	return &rollout{&maker{Server: s, want: &setup.Setup{}, State: state}}, nil
 }
 
-// like gives a fleet the locations and capacities of another one, and waits until its instances
-// are ACTIVE. If it is a canary, what the file has changed of them is as its deployment decided.
+// like sets the locations and capacities of a fleet to those of another one, and waits until its
+// instances are ACTIVE. If it is a canary, what the file has changed of them is as its deployment
+// decided.
 func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAttributes, canary bool) error {
 	current, ok := m.fleets[key]
 	if !ok {
 		return nil // it has given its place away already
 	}
-	r := &reader{State: m.State, api: m.API}
-	home, places, err := r.places(ctx, *current.FleetId, current.StoppedActions, false)
+	want, err := m.placed(ctx, current)
 	if err != nil {
 		return err
 	}
-	policies, err := r.policies(ctx, *current.FleetId)
-	if err != nil {
-		return err
-	}
-	id, given := *to.FleetId, m.given[*current.FleetId]
-	ownHome, own, err := r.places(ctx, id, to.StoppedActions, false)
-	if err != nil {
-		return err
-	}
+	given := m.given[*current.FleetId]
 	if canary {
-		m.deployed = &deployed{name: key, file: m.given[id].Fleet()}
-		if err := m.keep(ctx, current, &setup.Fleet{HomeRegion: home, Locations: places, ScalingPolicies: policies}); err != nil {
+		m.deployed = &deployed{name: key, file: m.given[*to.FleetId].Fleet()}
+		if err := m.keep(ctx, current, want); err != nil {
 			return err
 		}
-		home, places, given = m.deployed.kept.HomeRegion, m.deployed.kept.Locations, m.deployed.given
+		want.HomeRegion, want.Locations, given = m.deployed.kept.HomeRegion, m.deployed.kept.Locations, m.deployed.given
+	}
+	if err := m.place(ctx, other, to, want); err != nil {
+		return err
+	}
+	return m.note(ctx, to, given)
+}
+
+// place sets the locations, the capacities and the scaling policies of a fleet to those of w. Locations and
+// policies that it has besides stay: those of a fleet that comes back are what it had.
+func (m *rollout) place(ctx context.Context, key string, f types.FleetAttributes, w *setup.Fleet) error {
+	id := *f.FleetId
+	r := &reader{State: m.State, api: m.API}
+	home, own, err := r.places(ctx, id, f.StoppedActions, false)
+	if err != nil {
+		return err
 	}
 	all := maps.Clone(own)
-	for name, c := range places {
+	for name, c := range w.Locations {
 		if all[name] == nil {
 			put(&all, name, c)
 		}
@@ -212,31 +219,30 @@ func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAtt
 	if err := m.shapeLocations(ctx, id, all, own); err != nil {
 		return err
 	}
-	if err := m.size(ctx, id, "", home, ownHome, false); err != nil {
+	if err := m.size(ctx, id, "", w.HomeRegion, home, false); err != nil {
 		return err
 	}
-	if err := m.sizeOthers(ctx, other, id, places, own, false); err != nil {
+	if err := m.sizeOthers(ctx, key, id, w.Locations, own, false); err != nil {
 		return err
 	}
-	if _, err = m.filled(ctx, other, id); err != nil {
-		return err
-	}
-	// Its own policies stay: those of a fleet that comes back are what it had.
-	if err := m.shapePolicies(ctx, id, policies, nil); err != nil {
+	if _, err = m.filled(ctx, key, id); err != nil {
 		return err
 	}
 	// Before it had its instances, scaling would have taken them away: it has no game sessions.
-	if home != nil && ownHome != nil {
-		if err := m.stop(ctx, id, "", home.StoppedActions, ownHome.StoppedActions); err != nil {
+	if err := m.shapePolicies(ctx, id, w.ScalingPolicies, nil); err != nil {
+		return err
+	}
+	if w.HomeRegion != nil && home != nil {
+		if err := m.stop(ctx, id, "", w.HomeRegion.StoppedActions, home.StoppedActions); err != nil {
 			return err
 		}
 	}
 	for name, c := range own {
-		if p := places[name]; p != nil {
+		if p := w.Locations[name]; p != nil {
 			if err := m.stop(ctx, id, name, p.StoppedActions, c.StoppedActions); err != nil {
 				return err
 			}
 		}
 	}
-	return m.note(ctx, to, given)
+	return nil
 }

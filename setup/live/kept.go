@@ -22,7 +22,7 @@ type deployed struct {
 	told  []string
 }
 
-// keep decides on the capacity that the next fleet gets, and tells why it is not that of both; live
+// keep decides on the capacity that the next fleet gets, and reports why it is not that of both; live
 // is the fleet whose place it takes. Before that one is ACTIVE its capacity cannot be set, and that
 // of the file has not been.
 func (m *maker) keep(ctx context.Context, current types.FleetAttributes, live *setup.Fleet) error {

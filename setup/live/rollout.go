@@ -47,40 +47,10 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 		}
 		m.rolling.reach(untouched)
 	}
-	now, given := m.Setup.Fleets[key], setup.GivenBy(w)
-	copied := completed(*w, now)
-	switch current, ok := m.fleets[key]; {
-	case ok:
-		r := &reader{State: m.State, api: m.API}
-		home, others, err := r.places(ctx, *current.FleetId, current.StoppedActions, false)
-		if err != nil {
-			return 0, 0, err
-		}
-		var policies map[string]*setup.ScalingPolicy
-		if now != nil {
-			policies = now.ScalingPolicies
-		}
-		scaled := m.deployed == nil && setup.Scaled(w.ScalingPolicies, policies)
-		if m.deployed != nil {
-			if err := m.keep(ctx, current, &setup.Fleet{HomeRegion: home, Locations: others, ScalingPolicies: policies}); err != nil {
-				return 0, 0, err
-			}
-			given = m.deployed.given
-			copied.HomeRegion, copied.Locations = m.deployed.kept.HomeRegion, m.deployed.kept.Locations
-		}
-		copied.HomeRegion = sized(copied.HomeRegion, home, share, scaled)
-		named := copied.Locations
-		copied.Locations = map[string]*setup.Capacity{}
-		for name, c := range named {
-			copied.Locations[name] = sized(c, others[name], share, scaled)
-		}
-		of += int(val(val(home).DesiredInstances))
-		for _, c := range others {
-			of += int(val(c.DesiredInstances))
-		}
-	case m.deployed != nil:
-		given = m.deployed.given
-		copied.HomeRegion, copied.Locations = m.deployed.kept.HomeRegion, m.deployed.kept.Locations
+	copied := completed(*w, m.Setup.Fleets[key])
+	given, of, err := m.share(ctx, key, &copied, share)
+	if err != nil {
+		return 0, 0, err
 	}
 	// Policies would take its instances away while it has no game sessions.
 	policies := copied.ScalingPolicies
@@ -100,6 +70,54 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 		return instances, of, err
 	}
 	return instances, of, m.shapePolicies(ctx, id, policies, nil)
+}
+
+// share sets the capacities of the fleet w that is to take the place of another, for a share of
+// its instances. It returns what of them is the file's, and how many instances the other has.
+func (m *rollout) share(ctx context.Context, key string, w *setup.Fleet, share float64) (given setup.Given, of int, err error) {
+	given = setup.GivenBy(m.want.Fleets[key])
+	current, ok := m.fleets[key]
+	var now *setup.Fleet
+	if ok {
+		if now, err = m.placed(ctx, current); err != nil {
+			return nil, 0, err
+		}
+	}
+	if m.deployed != nil {
+		if ok {
+			if err := m.keep(ctx, current, now); err != nil {
+				return nil, 0, err
+			}
+		}
+		given = m.deployed.given
+		w.HomeRegion, w.Locations = m.deployed.kept.HomeRegion, m.deployed.kept.Locations
+	}
+	if !ok {
+		return given, 0, nil
+	}
+	scaled := m.deployed == nil && setup.Scaled(m.want.Fleets[key].ScalingPolicies, now.ScalingPolicies)
+	w.HomeRegion = sized(w.HomeRegion, now.HomeRegion, share, scaled)
+	named := w.Locations
+	w.Locations = map[string]*setup.Capacity{}
+	for name, c := range named {
+		w.Locations[name] = sized(c, now.Locations[name], share, scaled)
+	}
+	of = int(val(val(now.HomeRegion).DesiredInstances))
+	for _, c := range now.Locations {
+		of += int(val(c.DesiredInstances))
+	}
+	return given, of, nil
+}
+
+// placed returns the capacities and the scaling policies that a fleet has.
+func (m *rollout) placed(ctx context.Context, f types.FleetAttributes) (*setup.Fleet, error) {
+	r := &reader{State: m.State, api: m.API}
+	home, others, err := r.places(ctx, *f.FleetId, f.StoppedActions, false)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := r.policies(ctx, *f.FleetId)
+	return &setup.Fleet{HomeRegion: home, Locations: others, ScalingPolicies: policies}, err
 }
 
 // completed returns a fleet with the members that are left out as they are now: a fleet that

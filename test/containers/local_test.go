@@ -3,6 +3,7 @@ package containers
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
@@ -103,9 +104,25 @@ func TestLocal_Image(t *testing.T) {
 	seen, c := node.Follow(t, s.URL), node.Client(s.URL)
 	ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
 	in := gamelift.CreateGameSessionInput{FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(4)}
-	play(t, program, c, session(t, c, in))
+	played := session(t, c, in)
+	play(t, program, c, played)
 
 	seen.Code(t, "SERVER_PROCESS_ENDED") // after its game
+	var missing *types.NotFoundException
+	for {
+		_, err := c.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: played.GameSessionId})
+		if err == nil {
+			break
+		}
+		if !errors.As(err, &missing) {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // until the log of its process is stored
+	}
+	out, err := exec.Command(node.Path(t), "sessions", "logs", *played.GameSessionId, "--endpoint", s.URL).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "the game server ends") {
+		t.Errorf("the log that is stored: %v\n%s", err, out)
+	}
 	ready = seen.Code(t, "SERVER_PROCESS_ACTIVE")
 	for len(d.running()) != 1 { // the engine says so after the game server has
 		time.Sleep(50 * time.Millisecond)

@@ -28,7 +28,7 @@ const talking = `#!/bin/sh
 exec ./server "$@"
 `
 
-// A game server goes on while its agent is killed and started again: what it writes meanwhile,
+// A game server goes on while its agent is killed and started again: what it writes in between,
 // and once the new agent has taken it over, is in its log, without a gap, and in the log that is
 // kept of it in the end.
 func TestSessionLogs_AgentRestart(t *testing.T) {

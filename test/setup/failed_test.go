@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/setup/live"
 )
 
-// stopped runs something until it tells a text, other than that it creates a fleet, and returns the
+// stopped runs something until it reports a text, other than that it creates a fleet, and returns the
 // last line of its error.
 func (g *game) stopped(at string, do func(context.Context) error) string {
 	g.Helper()

@@ -9,7 +9,7 @@ import (
 )
 
 // Locations without a machine are waited for together and named in one line; one with a machine gets
-// its capacity meanwhile.
+// its capacity before they are ACTIVE.
 func TestApply_LocationsWait(t *testing.T) {
 	t.Parallel()
 	g := newGame(t, "custom-z")
