@@ -93,6 +93,18 @@ func TestCapacity(t *testing.T) {
 			t.Errorf("%s has %v, want %v", location, has, want)
 		}
 	}
+
+	// Where the server sets MinSize, it is not asked for.
+	_, err = c.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{
+		FleetId: fleet, Location: lab, DesiredInstances: aws.Int32(5), MaxSize: aws.Int32(6),
+		ManagedCapacityConfiguration: &types.ManagedCapacityConfiguration{ZeroCapacityStrategy: types.ZeroCapacityStrategyScaleToAndFromZero},
+	})
+	must(err)
+	until(`(() => { const b = [...document.querySelectorAll("button")].find((b) => b.textContent === "Set capacity …"); b?.click(); return b; })()`)
+	command("--location custom-lab --desired-instances 5 --max-size 6")
+	enter("0", "6")
+	until(set)
+	until(`!document.querySelector("[role=dialog]") && document.querySelector(".toasts").textContent.includes("duels desires 6 instances in custom-lab.")`)
 }
 
 // machineIn lets a machine join a location until the test ends.

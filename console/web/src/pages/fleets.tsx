@@ -291,20 +291,25 @@ function Counts({ counts, only, set }: { counts: Record<string, number>; only: s
   );
 }
 
-/** How many instances a location is to have, by the members of UpdateFleetCapacity. */
+/**
+ * How many instances a location is to have, by the members of UpdateFleetCapacity. MinSize is not there where the server
+ * sets it.
+ */
 interface Size {
-  MinSize: number;
+  MinSize?: number;
   DesiredInstances: number;
   MaxSize: number;
 }
 
-const sizes: [keyof Size, string][] = [["MinSize", "--min-size"], ["DesiredInstances", "--desired-instances"], ["MaxSize", "--max-size"]];
-
 async function sizeOf(f: FleetView, location: string): Promise<Size> {
-  const out = await call<{ FleetCapacity: { InstanceCounts: { MINIMUM: number; DESIRED: number; MAXIMUM: number } } }>("DescribeFleetLocationCapacity", { FleetId: f.id, Location: location });
-  const n = out.FleetCapacity.InstanceCounts;
-  return { MinSize: n.MINIMUM, DesiredInstances: n.DESIRED, MaxSize: n.MAXIMUM };
+  const { FleetCapacity: out } = await call<{
+    FleetCapacity: { InstanceCounts: { MINIMUM: number; DESIRED: number; MAXIMUM: number }; ManagedCapacityConfiguration?: { ZeroCapacityStrategy?: string } };
+  }>("DescribeFleetLocationCapacity", { FleetId: f.id, Location: location });
+  const n = out.InstanceCounts, size = { DesiredInstances: n.DESIRED, MaxSize: n.MAXIMUM };
+  return out.ManagedCapacityConfiguration?.ZeroCapacityStrategy === "SCALE_TO_AND_FROM_ZERO" ? size : { MinSize: n.MINIMUM, ...size };
 }
+
+const membersOf = Object.keys as (s: Size) => (keyof Size)[];
 
 /** Asks for the capacity of a location: at first of the one that desires the most instances. */
 async function scale(f: FleetView): Promise<void> {
@@ -321,7 +326,7 @@ async function scale(f: FleetView): Promise<void> {
     title: `Set the capacity of ${f.name}`, verb: "Set capacity",
     effect: "Fewer instances end those without game sessions first; protected game sessions are played to their end.",
     form: <Sizes all={all} place={place} size={size} />,
-    command: () => `aws gamelift update-fleet-capacity --fleet-id ${quote(f.id)} --location ${quote(place.value)} ${sizes.map(([m, flag]) => `${flag} ${size.value[m]}`).join(" ")}`,
+    command: () => `aws gamelift update-fleet-capacity --fleet-id ${quote(f.id)} --location ${quote(place.value)} ${membersOf(size.value).map((m) => `-${m.replace(/[A-Z]/g, "-$&").toLowerCase()} ${size.value[m]}`).join(" ")}`,
     run: async () => {
       const of = { Location: place.value, ...size.value };
       await call("UpdateFleetCapacity", { FleetId: f.id, ...of });
@@ -347,7 +352,7 @@ function Sizes({ all, place, size }: { all: Map<string, Size>; place: Signal<str
         </label>
       )}
       <div class="cols3">
-        {sizes.map(([m]) => (
+        {membersOf(size.value).map((m) => (
           <label class="field" key={m}>
             <span>{m} (now {has[m]})</span>
             <input class="input" type="number" min="0" value={size.value[m]} onInput={(e) => (size.value = { ...size.value, [m]: Number(e.currentTarget.value) })} />
