@@ -46,6 +46,8 @@ type GameSession struct {
 	Name        string           `json:"name,omitzero"`
 	Status      Status           `json:"status"`
 	Reason      string           `json:"reason,omitzero"`
+	Cause       event.Code       `json:"cause,omitzero"` // why it ended, if neither its process nor a request ended it
+	How         string           `json:"how,omitzero"`   // the same for people
 	Created     time.Time        `json:"created"`
 	Ended       time.Time        `json:"ended,omitzero"`
 	MaxPlayers  int              `json:"max_players"`

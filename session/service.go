@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -100,7 +101,9 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 			continue
 		}
 		text := "the process did not call ActivateGameSession in time"
-		s.end(tx, g, text)
+		failed := *g
+		failed.Cause, failed.How = event.GameSessionActivationTimeout, text
+		s.end(tx, &failed, text)
 		s.computes.Terminate(tx, g.ProcessKey, event.GameSessionActivationTimeout, text)
 	}
 	s.Players.sweep(tx)
@@ -122,10 +125,28 @@ func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
 }
 
 // processEnded ends the game session of a process that has ended.
-func (s *Service) processEnded(tx *store.Tx, p *compute.Process, _ string) {
-	if g := s.Live(tx, p.GameSessionID); g != nil && !g.Status.Ended() {
-		s.end(tx, g, "")
+func (s *Service) processEnded(tx *store.Tx, p *compute.Process, how string) {
+	g := s.Live(tx, p.GameSessionID)
+	if g == nil || g.Status.Ended() {
+		return
 	}
+	if p.Why != event.ProcessEnded {
+		failed := *g
+		failed.Cause, failed.How = p.Why, shortened(how)
+		g = &failed
+	}
+	s.end(tx, g, "")
+}
+
+// longestHow is the longest text, in bytes, about why a game session ended.
+const longestHow = 512
+
+// shortened returns the beginning of a text that is longer than longestHow.
+func shortened(how string) string {
+	if len(how) <= longestHow {
+		return how
+	}
+	return strings.ToValidUTF8(how[:longestHow-len("…")], "") + "…"
 }
 
 // end ends a game session and its player sessions.

@@ -1,9 +1,12 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/session"
@@ -73,6 +76,42 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%v is tested but not allowed", move)
 		}
 	}
+}
+
+// TestCause has the cause of each way in which an ACTIVE game session ends: none if its process
+// ended it, or ended because it was told to.
+func TestCause(t *testing.T) {
+	want := map[string]event.Code{
+		"ProcessEnding": "", "TerminateGameSession by the process": "", "exit": event.ServerProcessCrashed, "connection lost": event.ServerProcessCrashed,
+		"compute deregistered": event.ComputeDeregistered, "force": event.ServerProcessForceTerminated,
+	}
+	for _, way := range ways()[[2]session.Status{session.Active, session.Terminated}] {
+		cause, known := want[way.name]
+		if !known {
+			t.Errorf("no cause is known for %s", way.name)
+		}
+		in(t, func(a *arena) {
+			id := a.lead(session.Active)
+			way.do(a, id)
+			if g := a.game(id); g.Cause != cause || (g.How != "") != (cause != "") {
+				t.Errorf("%s: the cause is %q, %q; want %q", way.name, g.Cause, g.How, cause)
+			}
+		})
+	}
+	in(t, func(a *arena) {
+		id := a.lead(session.Active)
+		a.Must(a.Computes.Exited(a.Ctx, a.ref("p"), strings.Repeat("ä", 1000)))
+		if how := a.game(id).How; len(how) > 512 || !utf8.ValidString(how) || !strings.HasSuffix(how, "ä…") {
+			t.Errorf("a long text is kept in %d bytes as %q", len(how), how)
+		}
+	})
+	in(t, func(a *arena) {
+		id := a.lead(session.Activating)
+		celltest.Pass(300 * time.Second)
+		if g := a.game(id); g.Cause != event.GameSessionActivationTimeout || g.How == "" {
+			t.Errorf("not activated: the cause is %q, %q", g.Cause, g.How)
+		}
+	})
 }
 
 // lead moves a game session on process p to a status.

@@ -21,7 +21,11 @@ type Stay struct {
 	Status  session.PlayerStatus `json:"status"`
 	Created time.Time            `json:"created"`
 	Ended   time.Time            `json:"ended,omitzero"`
+	Reason  string               `json:"reason,omitempty"` // why the game session ended, as in SessionRow; only of the newest explained ones
 }
+
+// explained is of how many of a player's game sessions the page says why they ended.
+const explained = 20
 
 // PlayerPage is a player's page.
 type PlayerPage struct {
@@ -68,6 +72,15 @@ func (p *Pages) Player(ctx context.Context, caller auth.Caller, id string) (*Pla
 		out.Stays = append(out.Stays, Stay{Session: s.GameSessionID, FleetID: s.FleetID, Status: s.Status, Created: s.Created, Ended: s.Ended})
 	}
 	slices.Reverse(out.Stays)
+	for i := range out.Stays[:min(len(out.Stays), explained)] {
+		g, err := p.Sessions.Get(ctx, out.Stays[i].Session)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			out.Stays[i].Reason = reasonOf(g)
+		}
+	}
 	for t := range p.Matches.OfPlayer(view, id) {
 		if caller.Reaches(p.Matches.Configurations.ARN(t.Configuration)) {
 			out.Tickets = append(out.Tickets, ticketRow(t))

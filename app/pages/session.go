@@ -22,7 +22,8 @@ type SessionRow struct {
 	FleetID    string         `json:"fleet_id"`
 	Location   string         `json:"location"`
 	Status     session.Status `json:"status"`
-	Reason     string         `json:"reason,omitempty"`
+	Reason     string         `json:"reason,omitempty"` // the GameSessionStatusReason, or else the code of the event by which its process ended
+	How        string         `json:"how,omitempty"`    // its process ended, for people
 	Created    time.Time      `json:"created"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	Players    int            `json:"players"`
@@ -127,11 +128,14 @@ func has(text string, names ...string) bool {
 
 func (p *Pages) sessionRow(g *session.GameSession) SessionRow {
 	return SessionRow{
-		ID: g.ID, Name: g.Name, FleetID: g.FleetID, Location: g.Location, Status: g.Status, Reason: g.Reason,
+		ID: g.ID, Name: g.Name, FleetID: g.FleetID, Location: g.Location, Status: g.Status, Reason: reasonOf(g), How: g.How,
 		Created: g.Created, Ended: g.Ended, Players: p.Sessions.Players.Count(p.Store.View(), g.ID), MaxPlayers: g.MaxPlayers,
 		Protected: g.Protection == "FullProtection", Address: g.IPAddress, Port: g.Port,
 	}
 }
+
+// reasonOf returns why a game session ended, "" if its process ended it.
+func reasonOf(g *session.GameSession) string { return cmp.Or(g.Reason, string(g.Cause)) }
 
 // Lane is a player's time in a game session.
 type Lane struct {

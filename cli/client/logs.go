@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // SessionLog is the end of the log of the process that hosts a game session, or hosted it
@@ -31,65 +30,6 @@ type SessionLogs struct{ client *Client }
 
 // SessionLogs returns the calls about logs of game sessions.
 func (c *Client) SessionLogs() SessionLogs { return SessionLogs{c} }
-
-// GameSessionID returns the ARN of a game session, from that, its id or name, or an
-// unambiguous beginning or end of its id.
-func (l SessionLogs) GameSessionID(ctx context.Context, id string) (string, error) {
-	if strings.HasPrefix(id, "arn:") {
-		return id, nil
-	}
-	var answer struct {
-		Data struct {
-			Sessions []listed
-		}
-	}
-	if _, err := l.client.read(ctx, "/console/api/views/sessions?"+url.Values{"text": {id}}.Encode(), &answer); err != nil {
-		return "", err
-	}
-	if len(answer.Data.Sessions) == 0 {
-		var err error
-		if answer.Data.Sessions, err = l.kept(ctx); err != nil {
-			return "", err
-		}
-	}
-	found, err := pick("game session", "muster sessions", id, answer.Data.Sessions,
-		func(s listed) string { return s.ID[strings.LastIndex(s.ID, "/")+1:] }, func(s listed) string { return s.Name })
-	return found.ID, err
-}
-
-// listed is a game session in a list.
-type listed struct{ ID, Name string }
-
-// kept returns all game sessions, with those that ended long ago, which the view leaves out.
-func (l SessionLogs) kept(ctx context.Context) ([]listed, error) {
-	fleets, err := l.client.Fleets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []listed
-	for _, f := range fleets {
-		for in := (map[string]any{"FleetId": f.ID, "Limit": 100}); ; {
-			var page struct {
-				GameSessions []struct {
-					GameSessionID string `json:"GameSessionId"`
-					Name          string
-				}
-				NextToken string
-			}
-			if err := l.client.Call(ctx, "DescribeGameSessions", in, &page); err != nil {
-				return nil, err
-			}
-			for _, g := range page.GameSessions {
-				all = append(all, listed{g.GameSessionID, g.Name})
-			}
-			if page.NextToken == "" {
-				break
-			}
-			in["NextToken"] = page.NextToken
-		}
-	}
-	return all, nil
-}
 
 // Get returns the end of the log of a game session's process; raw is the whole document.
 func (l SessionLogs) Get(ctx context.Context, gameSessionID string) (end SessionLog, raw json.RawMessage, err error) {

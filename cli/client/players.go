@@ -31,6 +31,7 @@ type PlayerGame struct {
 	Status  string    `json:"status"`
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
+	Reason  string    `json:"reason,omitempty"` // why the game session ended; "": its process ended it
 }
 
 // PlayerTicket is a matchmaking ticket that a player is or was in.

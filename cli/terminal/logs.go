@@ -19,7 +19,7 @@ const lastLines = 10 * time.Second
 // writes from then on, until the game session ends.
 func (t *Terminal) SessionLog(ctx context.Context, id string, follow bool) error {
 	logs := t.Client.SessionLogs()
-	arn, err := logs.GameSessionID(ctx, id)
+	arn, err := t.Client.Sessions().GameSessionID(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,9 @@ func (t *Terminal) Player(ctx context.Context, id string) error {
 	if len(p.Games) > 0 {
 		rows := [][]string{}
 		for _, g := range p.Games[:min(len(p.Games), mostShown)] {
-			rows = append(rows, []string{shortID(g.Session), g.FleetID, g.Status, since(g.Created), stayed(g)})
+			rows = append(rows, []string{shortID(g.Session), g.FleetID, g.Status, since(g.Created), stayed(g), cmp.Or(g.Reason, "-")})
 		}
-		r.Table([]string{"SESSION", "FLEET", "STATUS", "AGE", "STAYED"}, rows)
+		r.Table([]string{"SESSION", "FLEET", "STATUS", "AGE", "STAYED", "REASON"}, rows)
 	}
 	if len(p.Tickets) > 0 {
 		rows := [][]string{}
@@ -59,7 +59,11 @@ func whereabouts(games []client.PlayerGame) string {
 	if len(games) == 0 {
 		return "was in no game that the server still keeps"
 	}
-	return fmt.Sprintf("is in no game; the last one, %s, ended %s ago", shortID(games[0].Session), since(games[0].Ended))
+	text := fmt.Sprintf("is in no game; the last one, %s, ended %s ago", shortID(games[0].Session), since(games[0].Ended))
+	if games[0].Reason != "" {
+		text += ": " + games[0].Reason
+	}
+	return text
 }
 
 func accountLine(a *client.PlayerAccount) string {

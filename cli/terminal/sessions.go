@@ -3,25 +3,33 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+
+	"github.com/musterhq/muster/cli/client"
 )
 
 // sessionRow holds the members of a game session that are shown.
 type sessionRow struct {
-	GameSessionID string  `json:"GameSessionId"`
-	Name          string  `json:"Name,omitempty"`
-	FleetID       string  `json:"FleetId"`
-	FleetName     string  `json:"FleetName,omitempty"`
-	Host          string  `json:"Host,omitempty"` // name of the machine; only while a process hosts the game session
-	Location      string  `json:"Location,omitempty"`
-	Status        string  `json:"Status"`
-	StatusReason  string  `json:"StatusReason,omitempty"`
-	CreationTime  float64 `json:"CreationTime"`
-	Players       int     `json:"CurrentPlayerSessionCount"`
-	MaxPlayers    int     `json:"MaximumPlayerSessionCount"`
-	IPAddress     string  `json:"IpAddress,omitempty"`
-	Port          int     `json:"Port"`
+	GameSessionID   string  `json:"GameSessionId"`
+	Name            string  `json:"Name,omitempty"`
+	FleetID         string  `json:"FleetId"`
+	FleetName       string  `json:"FleetName,omitempty"`
+	Host            string  `json:"Host,omitempty"` // name of the machine; only while a process hosts the game session
+	Location        string  `json:"Location,omitempty"`
+	Status          string  `json:"Status"`
+	StatusReason    string  `json:"StatusReason,omitempty"`
+	CreationTime    float64 `json:"CreationTime"`
+	TerminationTime float64 `json:"TerminationTime,omitempty"`
+	Players         int     `json:"CurrentPlayerSessionCount"`
+	MaxPlayers      int     `json:"MaximumPlayerSessionCount"`
+	IPAddress       string  `json:"IpAddress,omitempty"`
+	Port            int     `json:"Port"`
+
+	EndReason string `json:"EndReason,omitempty"` // StatusReason, or else the code of the event by which its process ended; only of one that is shown alone
+	EndText   string `json:"EndText,omitempty"`   // the same for people
 }
 
 // SessionFilter selects the game sessions to show; empty fields match all.
@@ -101,7 +109,7 @@ func shortID(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
 
 // Session shows a game session with its players.
 func (t *Terminal) Session(ctx context.Context, text string) error {
-	arn, err := t.Client.SessionLogs().GameSessionID(ctx, text)
+	arn, err := t.Client.Sessions().GameSessionID(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -113,6 +121,13 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 		return fmt.Errorf("the game session %s is not kept any more", arn)
 	}
 	s := found.GameSessions[0]
+	if s.TerminationTime != 0 {
+		end, err := t.Client.Sessions().End(ctx, arn)
+		if e, ok := errors.AsType[*client.Error](err); err != nil && (!ok || e.Status != http.StatusForbidden) { // who may not read pages sees what the API answers
+			return err
+		}
+		s.EndReason, s.EndText = end.Reason, end.How
+	}
 	players := []playerSessionRow{}
 	err = all(ctx, t.Client, "DescribePlayerSessions", map[string]any{"GameSessionId": arn, "Limit": 100}, func(out *struct {
 		PlayerSessions []playerSessionRow
@@ -127,15 +142,17 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 	if t.JSON {
 		return WriteJSON(t.Out, map[string]any{"GameSession": s, "PlayerSessions": players})
 	}
-	status := s.Status
-	if s.StatusReason != "" {
-		status += ": " + s.StatusReason
-	}
 	facts := Table{Head: []string{"Game session", shortID(s.GameSessionID)}, Rows: [][]string{
-		{"Name", cmp.Or(s.Name, "-")}, {"Status", status}, {"Fleet", s.FleetID}, {"Location", s.Location},
+		{"Name", cmp.Or(s.Name, "-")}, {"Status", s.statusLine()}, {"Fleet", s.FleetID}, {"Location", s.Location},
 		{"Address", fmt.Sprintf("%s:%d", s.IPAddress, s.Port)}, {"Created", ago(s.CreationTime) + " ago"},
-		{"Players", fmt.Sprintf("%d of %d", s.Players, s.MaxPlayers)}, {"GameSessionId", s.GameSessionID},
 	}}
+	if s.TerminationTime != 0 {
+		facts.Rows = append(facts.Rows, []string{"Ended", ago(s.TerminationTime) + " ago"})
+	}
+	if s.EndText != "" {
+		facts.Rows = append(facts.Rows, []string{"Cause", s.EndText})
+	}
+	facts.Rows = append(facts.Rows, []string{"Players", fmt.Sprintf("%d of %d", s.Players, s.MaxPlayers)}, []string{"GameSessionId", s.GameSessionID})
 	if err := facts.Write(t.Out); err != nil || len(players) == 0 {
 		return err
 	}
@@ -145,6 +162,14 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 		of.Rows = append(of.Rows, []string{p.PlayerID, p.Status, ago(p.CreationTime), p.PlayerSessionID})
 	}
 	return t.writeTable(of)
+}
+
+// statusLine returns the status with the reason of an end.
+func (s sessionRow) statusLine() string {
+	if why := cmp.Or(s.StatusReason, s.EndReason); why != "" {
+		return s.Status + ": " + why
+	}
+	return s.Status
 }
 
 // playerSessionRow holds the members of a player session that are shown.
@@ -157,7 +182,7 @@ type playerSessionRow struct {
 
 // EndSession ends a game session: its process is told to end, or with force is ended at once.
 func (t *Terminal) EndSession(ctx context.Context, text string, force bool) error {
-	arn, err := t.Client.SessionLogs().GameSessionID(ctx, text)
+	arn, err := t.Client.Sessions().GameSessionID(ctx, text)
 	if err != nil {
 		return err
 	}

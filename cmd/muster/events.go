@@ -99,7 +99,7 @@ func (c *eventsCommand) Run(t *streams) error {
 		}
 	}
 	if c.Session != "" {
-		if q.GameSessionID, err = view.Client.SessionLogs().GameSessionID(t.ctx, c.Session); err != nil {
+		if q.GameSessionID, err = view.Client.Sessions().GameSessionID(t.ctx, c.Session); err != nil {
 			return err
 		}
 	}

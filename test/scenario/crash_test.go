@@ -1,0 +1,57 @@
+package scenario
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A game session whose game server is killed looks other than one that ended by itself: where a
+// game session is shown, where its player is, and on its page.
+func TestSessions_ShowCrash(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, small...)
+	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	s.seen.want(1, "a game server", on(s.instance(m, 1, 0), code("SERVER_PROCESS_ACTIVE", 0)))
+	for _, c := range []struct {
+		name, player, status, because string
+		end                           func(id string)
+	}{
+		{"killed", "ann", "TERMINATED: SERVER_PROCESS_CRASHED", "was ended by signal SIGKILL", func(string) { m.killGame(t) }},
+		{"ended", "bob", "TERMINATED: TRIGGERED_ON_PROCESS_TERMINATE", "", func(id string) { s.must("sessions", "end", id) }},
+	} {
+		id := s.create(fleet).GameSessionId
+		s.reserve(id, c.player)
+		if out := s.must("sessions", "show", *id); strings.Contains(out, "Ended") {
+			t.Errorf("%s, before:\n%s", c.name, out)
+		}
+		c.end(*id)
+		s.seen.want(1, "the end of the game session", of(*id, code("GAME_SESSION_TERMINATED", 0)))
+		out := s.must("sessions", "show", *id)
+		if !strings.Contains(out, c.status+"\n") || !strings.Contains(out, "Ended ") || strings.Contains(out, "Cause ") != (c.because != "") || !strings.Contains(out, c.because) {
+			t.Errorf("%s: want %q with the cause %q in\n%s", c.name, c.status, c.because, out)
+		}
+		_, reason, _ := strings.Cut(c.status, ": ")
+		if out := s.must("players", "show", c.player); !strings.Contains(out, "ago: "+reason+"\n") || strings.Count(out, reason) != 2 {
+			t.Errorf("%s: want %s twice in\n%s", c.name, reason, out)
+		}
+	}
+}
+
+// killGame kills the only game server of a machine.
+func (m *machine) killGame(t *testing.T) {
+	t.Helper()
+	for _, pid := range m.games() {
+		if path, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); strings.HasSuffix(path, "/server") {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("there is no game server on the machine")
+}
