@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -61,6 +62,7 @@ type Action struct {
 	Changes    []Change
 	Impossible string     `json:",omitempty"` // why it cannot be done, and the remedy; "" if it can
 	Unknown    string     `json:",omitempty"` // what cannot be compared, and is left as it is
+	RolledBack time.Time  `json:",omitzero"`  // when the build that the fleet gets was rolled back
 	Needs      []Resource `json:"-"`          // whose actions have to succeed before it
 }
 
@@ -122,7 +124,7 @@ func Compare(want, have *Setup, remove bool) Plan {
 		if a.Kind == FleetKind && (a.Op == Create || a.Op == Replace) && have.Fleets[ReturningName(a.Name)] != nil {
 			a.Impossible = fmt.Sprintf("a rollback to %s has stopped: finish it with 'muster deploy --rollback --fleet %s' first", ReturningName(a.Name), a.Name)
 		}
-		a.Needs = want.needs(*a)
+		a.RolledBack, a.Needs = c.bringsBack(*a), want.needs(*a)
 	}
 	plan := Plan(c.plan)
 	slices.Reverse(c.rest)
@@ -298,6 +300,10 @@ func (s *Setup) matching(want *Setup) *Setup {
 	out.Builds = map[string]*Build{}
 	for old, h := range s.Builds {
 		out.Builds[cmp.Or(renamed[old], old)] = h
+	}
+	out.rolledBack = map[string]time.Time{}
+	for old, at := range s.rolledBack {
+		out.rolledBack[cmp.Or(renamed[old], old)] = at
 	}
 	out.Fleets = map[string]*Fleet{}
 	for name, f := range s.Fleets {

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -22,9 +23,10 @@ type Setup struct {
 	MatchmakingRuleSets       map[string]*RuleSet
 	MatchmakingConfigurations map[string]*Matchmaking
 
-	newest []string          // keys of Builds as AddBuild got them
-	lost   map[string]string // of fleets whose build has been deleted, its id
-	bodies map[string]body   // of rule sets that were read from files
+	newest     []string             // keys of Builds as AddBuild got them
+	lost       map[string]string    // of fleets whose build has been deleted, its id
+	rolledBack map[string]time.Time // of builds that a rollback took out of a fleet, when
+	bodies     map[string]body      // of rule sets that were read from files
 }
 
 // body is where the body of a rule set is.

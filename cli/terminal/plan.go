@@ -73,6 +73,9 @@ func notes(a setup.Action) (all []string) {
 	} else if note := replaceNote(a); note != "" {
 		all = append(all, note)
 	}
+	if !a.RolledBack.IsZero() {
+		all = append(all, "its build was rolled back on "+setup.Moment(a.RolledBack)+"; this brings it back")
+	}
 	if a.Unknown != "" {
 		all = append(all, a.Unknown)
 	}

@@ -154,7 +154,7 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	case c.Plan, !plan.Doable() && arriving.found.New == 0:
 		return plan.Err()
 	case !c.Yes:
-		if err := confirmed(t, fmt.Sprintf("Do it at %s, region %s?", server.Endpoint, server.Region)); err != nil {
+		if err := confirmed(t, fmt.Sprintf("%sDo it at %s, region %s?", broughtBack(plan), server.Endpoint, server.Region)); err != nil {
 			return err
 		}
 	}
@@ -162,6 +162,20 @@ func (c *applyCommand) Run(t *streams) (err error) {
 		return err
 	}
 	return errors.Join(err, arriving.takeOver())
+}
+
+// broughtBack says which fleets would get a build that was rolled back, "" if none would.
+func broughtBack(plan setup.Plan) string {
+	var all []string
+	for _, a := range plan {
+		if !a.RolledBack.IsZero() && a.Impossible == "" {
+			all = append(all, a.Name)
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return fmt.Sprintf("A build that was rolled back comes back in fleet %s. ", strings.Join(all, " and "))
 }
 
 // validRuleSets checks the rule sets that a plan creates, as 'muster ruleset check' does.

@@ -59,14 +59,15 @@ func (c *deployCommand) Run(t *streams) (err error) {
 		return errors.New("--for belongs to --canary")
 	}
 	if c.Promote || c.Rollback || c.Drain {
-		if err := c.findFleet(); err != nil {
+		file, err := c.findFleet()
+		if err != nil {
 			return err
 		}
 		switch {
 		case c.Promote:
 			return server.Promote(t.ctx, c.Fleet)
 		case c.Rollback:
-			return server.Rollback(t.ctx, c.Fleet)
+			return server.Rollback(t.ctx, c.Fleet, file)
 		}
 		return server.Drain(t.ctx, c.Fleet)
 	}
@@ -80,11 +81,12 @@ func (c *deployCommand) Run(t *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	file := unchanged(want, c.Fleet)
 	other := c.Version != "" && (b.Version == nil || *b.Version != c.Version)
 	if err := c.override(want, b); err != nil {
 		return err
 	}
-	if err := server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For}); err != nil {
+	if err := server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For, File: file}); err != nil {
 		return err
 	}
 	if other {
@@ -93,17 +95,30 @@ func (c *deployCommand) Run(t *streams) (err error) {
 	return nil
 }
 
-// findFleet takes the fleet from the file if the command line has none.
-func (c *deployCommand) findFleet() error {
-	if c.Fleet != "" {
-		return nil
+// findFleet takes the fleet from the file if the command line has none. It returns what the file
+// says, nil if that is not known and not needed.
+func (c *deployCommand) findFleet() (*setup.Setup, error) {
+	if c.Fleet != "" && !c.Rollback {
+		return nil, nil
 	}
 	source, err := c.load()
-	if err != nil {
-		return fmt.Errorf("%w; or name the fleet with --fleet NAME", err)
+	switch {
+	case err != nil && c.Fleet != "": // a rollback does not wait for the file to be mended
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w; or name the fleet with --fleet NAME", err)
 	}
-	_, err = c.choose(source.Setup)
-	return errors.Join(err, source.Close())
+	if c.Fleet == "" {
+		_, err = c.choose(source.Setup)
+	}
+	return source.Setup, errors.Join(err, source.Close())
+}
+
+// unchanged returns what a file says of a fleet and its build, whatever override makes of that.
+func unchanged(want *setup.Setup, fleet string) *setup.Setup {
+	name := want.Fleets[fleet].Build
+	b := *want.Builds[name]
+	return &setup.Setup{Fleets: want.Fleets, Builds: map[string]*setup.Build{name: &b}}
 }
 
 // choose finds the fleet, and returns its build.

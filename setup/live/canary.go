@@ -17,6 +17,7 @@ import (
 type Canary struct {
 	Share float64       // above 0 and below 1; 0 means no canary
 	For   time.Duration // how long it is watched before the rest follows; 0 means that this is for Promote or Rollback
+	File  *setup.Setup  // what the file says, without the options of a command; nil means that this is not known
 }
 
 // canary starts the fleet that is to take the place of another as its canary.
@@ -54,7 +55,9 @@ func (m *rollout) canary(ctx context.Context, key string, c Canary) error {
 	}
 	if bad != "" {
 		m.tell("fleet %s: %s", next, bad)
-		if err := m.takeOut(ctx, key); err != nil {
+		if err := m.takeOut(ctx, key, func(ctx context.Context) error {
+			return m.rolledBack(ctx, c.File, key, m.fleets[key], m.fleets[next], m.Setup.Fleets[key])
+		}); err != nil {
 			return err
 		}
 		m.rolling.reach(takenOut)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -67,6 +68,9 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 	if at >= 0 && plan[at].Op == setup.Update {
 		rolling.reach(updating)
 	}
+	if at >= 0 && !plan[at].RolledBack.IsZero() {
+		m.tell("fleet %s: its build %s was rolled back on %s, and is deployed again", fleet, w.Build, setup.Moment(plan[at].RolledBack))
+	}
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
 		if err := m.apply(ctx, plan); err != nil || at >= 0 {
 			return err
@@ -112,8 +116,9 @@ func (m *rollout) promoteCanary(ctx context.Context, fleet string, to types.Flee
 }
 
 // Rollback undoes the last deployment of a fleet: it ends a canary, or gives the place back to
-// the fleet that had it before.
-func (s *Server) Rollback(ctx context.Context, fleet string) error {
+// the fleet that had it before. It tells what of the file, which is nil if there is none, brings
+// back what was rolled back.
+func (s *Server) Rollback(ctx context.Context, fleet string, file *setup.Setup) error {
 	m, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -123,15 +128,17 @@ func (s *Server) Rollback(ctx context.Context, fleet string) error {
 		return fmt.Errorf("there is no fleet %s to go back to", setup.PreviousName(fleet))
 	}
 	m.rolling = &rolling{fleet: fleet}
-	return m.rolling.explained(m.goBack(ctx, fleet))
+	return m.rolling.explained(m.goBack(ctx, fleet, file))
 }
 
 // goBack is Rollback with the state of the server.
-func (m *rollout) goBack(ctx context.Context, fleet string) error {
+func (m *rollout) goBack(ctx context.Context, fleet string, file *setup.Setup) error {
 	next, previous, back := setup.NextName(fleet), setup.PreviousName(fleet), setup.ReturningName(fleet)
 	if _, ok := m.fleets[next]; ok {
 		m.tell("fleet %s: taking it out of service", next)
-		return m.takeOut(ctx, fleet)
+		return m.takeOut(ctx, fleet, func(ctx context.Context) error {
+			return m.rolledBack(ctx, file, fleet, m.fleets[fleet], m.fleets[next], m.Setup.Fleets[fleet])
+		})
 	}
 	m.rolling.back = true
 	m.rolling.reach(returning)
@@ -146,7 +153,14 @@ func (m *rollout) goBack(ctx context.Context, fleet string) error {
 	if err := m.like(ctx, fleet, back, m.fleets[back], false); err != nil {
 		return err
 	}
+	former, ok := m.fleets[fleet]
+	if !ok { // it has given its place away already
+		former = m.fleets[previous]
+	}
 	if err := m.promote(ctx, fleet, back); err != nil {
+		return err
+	}
+	if err := m.rolledBack(ctx, file, fleet, m.fleets[fleet], former, cmp.Or(m.Setup.Fleets[back], m.Setup.Fleets[previous])); err != nil {
 		return err
 	}
 	return m.drain(ctx, previous)

@@ -157,7 +157,7 @@ func TestPromote_Interrupted(t *testing.T) {
 	const changes = 5 // the alias, two queues, and the names of the former fleet and the new one
 	next := setup.NextName("arena")
 	for what, follow := range map[string]func(context.Context, *rollout) error{
-		"rollback": func(ctx context.Context, m *rollout) error { return m.Rollback(ctx, "arena") },
+		"rollback": func(ctx context.Context, m *rollout) error { return m.Rollback(ctx, "arena", nil) },
 		"deployment": func(ctx context.Context, m *rollout) error {
 			m.want.Fleets = map[string]*setup.Fleet{"arena": {Build: "another"}}
 			_, _, err := m.next(ctx, "arena", 1) // which fails later: an Anywhere fleet has no capacity

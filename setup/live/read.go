@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -25,6 +26,7 @@ type State struct {
 	arns            map[setup.Kind]map[string]string
 	named           map[string]named       // by ARN
 	given           map[string]setup.Given // capacities of fleets that files gave, by id
+	rolledBack      map[string]bool        // builds that were rolled back, by ARN
 }
 
 // named is a resource by its kind and key.
@@ -37,7 +39,7 @@ type named struct {
 func Read(ctx context.Context, api *gamelift.Client) (*State, error) {
 	r := &reader{api: api, State: &State{
 		Setup: &setup.Setup{}, builds: map[string]types.Build{}, fleets: map[string]types.FleetAttributes{}, containerFleets: map[string]types.ContainerFleet{},
-		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{}, given: map[string]setup.Given{},
+		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{}, given: map[string]setup.Given{}, rolledBack: map[string]bool{},
 	}}
 	for _, read := range []func(context.Context) error{
 		r.locations, r.buildsOf, r.containerGroups, r.fleetsOf, r.containerFleetsOf, r.aliasesOf, r.queues, r.ruleSets, r.configurations,
@@ -170,6 +172,7 @@ func (r *reader) buildsOf(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		back := take(&tags, setup.RolledBackTag)
 		made := &setup.Build{Name: val(b.Name), Version: text(b.Version), OperatingSystem: b.OperatingSystem, ServerSdkVersion: text(b.ServerSdkVersion), Content: take(&tags, setup.ContentTag), Tags: tags}
 		key := made.Name
 		if key == "" || names[key] > 1 {
@@ -179,6 +182,10 @@ func (r *reader) buildsOf(ctx context.Context) error {
 			key += "#" + *b.BuildId
 		}
 		r.Setup.AddBuild(key, made)
+		if at, err := time.Parse(time.RFC3339, back); err == nil {
+			r.Setup.RollBack(key, at)
+			r.rolledBack[*b.BuildArn] = true
+		}
 		r.builds[key] = b
 		r.is(setup.BuildKind, key, *b.BuildArn)
 	}

@@ -42,7 +42,7 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 	next, w := setup.NextName(key), m.want.Fleets[key]
 	if _, ok := m.fleets[next]; ok && !m.fits(key, next) {
 		m.tell("fleet %s: is of another build; deleting it", next)
-		if err := m.takeOut(ctx, key); err != nil {
+		if err := m.takeOut(ctx, key, func(context.Context) error { return nil }); err != nil {
 			return 0, 0, err
 		}
 		m.rolling.reach(untouched)
@@ -262,7 +262,7 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 		return err
 	}
 	m.rolling.reach(draining)
-	return nil
+	return m.accept(ctx, to)
 }
 
 func (m *rollout) rename(ctx context.Context, from, to string, f types.FleetAttributes) error {
@@ -279,8 +279,8 @@ func (m *rollout) rename(ctx context.Context, from, to string, f types.FleetAttr
 }
 
 // takeOut lets what leads to the fleet that was to take the place of another lead to that one,
-// empties it and deletes it. A promotion that stopped may have given it the place already.
-func (m *rollout) takeOut(ctx context.Context, key string) error {
+// calls out, empties it and deletes it. A promotion that stopped may have given it the place already.
+func (m *rollout) takeOut(ctx context.Context, key string, out func(context.Context) error) error {
 	next := setup.NextName(key)
 	f := m.fleets[next]
 	stays, ok := m.fleets[key]
@@ -301,6 +301,9 @@ func (m *rollout) takeOut(ctx context.Context, key string) error {
 	})
 	if err == nil {
 		err = m.move(ctx, f, stays)
+	}
+	if err == nil {
+		err = out(ctx)
 	}
 	if err == nil {
 		err = m.empty(ctx, next, *f.FleetId)

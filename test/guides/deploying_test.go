@@ -30,7 +30,8 @@ func TestDeploying(t *testing.T) {
 	if out := g.enter("muster apply --drift || test $? = 3"); !strings.Contains(out, "arena") {
 		t.Errorf("the file has version 1, the fleet 2, and this is the difference: %q", out)
 	}
-	g.prints(g.types("muster deploy --rollback"), "alias live leads to fleet", "arena (previous)")
+	g.prints(g.types("muster deploy --rollback"), "alias live leads to fleet", "arena (previous)", "fleet arena: runs build arena, version 1, again", "Builds.arena.Folder: the files in ", " are not those of the build that the fleet runs: put those back")
+	g.prints(g.enter("muster apply --plan"), "± replace  build arena") // its Version is that of the build that serves
 	g.prints(g.enter("rm dist/version && muster apply --drift"), same) // the file names the former build
 	g.enter("echo 3 > dist/version")
 	g.prints(g.types("muster deploy --build-version 3 --canary 10%"), "fleet arena (next): is ACTIVE with 1 instance beside 2, and first in 1 queue", "alias live leads to fleet", "arena (previous)")

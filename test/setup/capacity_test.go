@@ -161,7 +161,7 @@ func TestDeploy_KeepsCapacity(t *testing.T) {
 	g.says(said, "fleet game: Locations.custom-lab.MinSize becomes 1: it was changed in the file from 0, and has not been changed at the fleet", "Locations.custom-lab.MaxSize stays 2: it was changed at the fleet, from 1, and in the file, to 3")
 
 	g.operator("", 1, 3, 5)
-	if err := g.Rollback(t.Context(), "game"); err != nil {
+	if err := g.Rollback(t.Context(), "game", nil); err != nil {
 		t.Fatal(err)
 	}
 	g.sizes("game", "", 1, 3, 5)

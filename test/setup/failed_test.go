@@ -62,7 +62,7 @@ func TestDeploy_FailureNamesCommands(t *testing.T) {
 	g.writes(2, home)
 	g.file += queue
 	g.says(g.stopped("fleet game (next): ", deploy(live.Canary{})), "State: fleet game serves as before; game (next) is beside it", "The same command goes on; 'muster deploy --rollback --fleet game' takes game (next) out of service again")
-	must(g.Rollback(t.Context(), "game"))
+	must(g.Rollback(t.Context(), "game", nil))
 	if g.fleet("game") != first {
 		t.Error("after the rollback the fleet is another one")
 	}

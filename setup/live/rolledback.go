@@ -1,0 +1,69 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup"
+)
+
+// rolledBack marks the build of a fleet that was taken out of service by a rollback, and tells what
+// in the file, which may be nil, would bring it back; to has the place again, and is runs.
+func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet string, to, from types.FleetAttributes, runs *setup.Fleet) error {
+	if err := m.reject(ctx, val(from.BuildArn), val(to.BuildArn)); err != nil {
+		return err
+	}
+	if runs == nil {
+		return nil
+	}
+	if build := m.Setup.BuildText(runs); build != "" {
+		m.tell("fleet %s: runs build %s again", fleet, build)
+	}
+	if file == nil || file.Fleets[fleet] == nil {
+		m.tell("A file that describes what was rolled back brings it back with the next 'muster apply' or 'muster deploy': change the file first.")
+		return nil
+	}
+	brings := setup.Forward(file, m.Setup, fleet, runs)
+	if brings == nil {
+		m.tell("The file describes the fleet that serves now: 'muster apply' brings nothing back.")
+		return nil
+	}
+	m.tell("The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:")
+	for _, line := range brings {
+		m.tell("  %s", line)
+	}
+	return nil
+}
+
+// reject marks a build as rolled back, unless the fleet that has the place again runs it, too.
+func (m *rollout) reject(ctx context.Context, arn, stays string) error {
+	if arn == "" || arn == stays {
+		return nil
+	}
+	at := time.Now().UTC().Format(time.RFC3339)
+	_, err := m.API.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: &arn, Tags: tagsOf(setup.Tags{setup.RolledBackTag: at})})
+	if full := (*types.TaggingFailedException)(nil); errors.As(err, &full) || missing(err) {
+		m.tell("its build could not be marked as rolled back: %v", err)
+		return nil
+	}
+	m.State.rolledBack[arn] = true
+	return err
+}
+
+// accept removes the mark from the build of a fleet that takes a place.
+func (m *rollout) accept(ctx context.Context, f types.FleetAttributes) error {
+	arn := val(f.BuildArn)
+	if !m.State.rolledBack[arn] {
+		return nil
+	}
+	_, err := m.API.UntagResource(ctx, &gamelift.UntagResourceInput{ResourceARN: &arn, TagKeys: []string{setup.RolledBackTag}})
+	if err != nil && !missing(err) {
+		return err
+	}
+	delete(m.State.rolledBack, arn)
+	return nil
+}
