@@ -104,14 +104,14 @@ func (s Style) with(how, text string) string {
 func (s Style) Status(text string) string {
 	word, _, _ := strings.Cut(text, ",") // hosts can have several, the worst first
 	switch strings.ToUpper(word) {
-	case "ACTIVE", "READY", "COMPLETED", "FULFILLED", "CONNECTED", "SUCCEEDED":
+	case "OK", "ACTIVE", "READY", "COMPLETED", "FULFILLED", "CONNECTED", "SUCCEEDED":
 		return s.Good(text)
 	case "ERROR", "FAILED", "TIMED_OUT", "TIMEDOUT", "CANCELLED", "AWAY", "UNHEALTHY", "LOST":
 		return s.Bad(text)
-	case "NEW", "DOWNLOADING", "VALIDATING", "BUILDING", "ACTIVATING", "DELETING", "TERMINATING", "PENDING", "QUEUED", "SEARCHING",
+	case "WARNING", "NEW", "DOWNLOADING", "VALIDATING", "BUILDING", "ACTIVATING", "DELETING", "TERMINATING", "PENDING", "QUEUED", "SEARCHING",
 		"PLACING", "REQUIRES_ACCEPTANCE", "DRAINING", "DRAINED", "REMOVING", "UPDATING", "INITIALIZED":
 		return s.Busy(text)
-	case "TERMINATED", "DELETED", "DISABLED", "INACTIVE":
+	case "TERMINATED", "DELETED", "DISABLED", "INACTIVE", "IDLE":
 		return s.Faint(text)
 	}
 	return text

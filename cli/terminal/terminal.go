@@ -33,7 +33,8 @@ type Terminal struct {
 // table is the output of a command.
 type table struct {
 	Table
-	data any // the same as a document for JSON
+	data  any          // the same as a document for JSON
+	write func() error // prints more than one table; nil: Table is all
 }
 
 // Table is a table of text, some of which may be untrusted.
@@ -109,6 +110,9 @@ func (t *Terminal) print(data table) error {
 	}
 	if t.Watch > 0 && t.Screen != nil {
 		io.WriteString(t.Screen, clear)
+	}
+	if data.write != nil {
+		return data.write()
 	}
 	return t.writeTable(data.Table)
 }

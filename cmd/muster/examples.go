@@ -50,6 +50,10 @@ var examples = map[string][]usage.Example{
 	},
 	"wrap": {{Line: "muster wrap -- ./server --port {{.GamePort}}", Does: "Start in a build's launch script, in place of the program"}},
 
+	"status": {
+		{Line: "muster status", Does: "Whether players can play now, where not, and what happened lately"},
+		{Line: "muster status --watch", Does: "Again and again"},
+	},
 	"fleets list": {
 		{Line: "muster fleets", Does: "All fleets with their instances, game sessions and players"},
 		{Line: "muster fleets --status ERROR", Does: "Those that have failed"},

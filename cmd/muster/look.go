@@ -49,6 +49,12 @@ func (f *watchFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
 	return view, err
 }
 
+// statusCommand is `muster status`.
+type statusCommand struct{ watchFlags }
+
+// Run shows whether players can play now.
+func (c *statusCommand) Run(t *streams, view *terminal.Terminal) error { return view.Status(t.ctx) }
+
 // fleetsCommand is `muster fleets`.
 type fleetsCommand struct {
 	List listFleetsCommand `cmd:"" default:"withargs" help:"Show fleets with their instances, game sessions and players."`

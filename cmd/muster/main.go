@@ -41,6 +41,7 @@ type commands struct {
 	Simulate simulateCommand `cmd:"" group:"game" help:"Play matchmaking in virtual time: waits, quality, and why not; compare two rule sets."`
 	Wrap     wrapCommand     `cmd:"" group:"game" help:"Host a game server that knows no SDK, or an old one: agents start this in its place."`
 
+	Status     statusCommand     `cmd:"" group:"operate" help:"Show whether players can play now, and what happened lately."`
 	Fleets     fleetsCommand     `cmd:"" group:"operate" help:"Show fleets and their use."`
 	Cost       costCommand       `cmd:"" group:"operate" help:"Show what fleets cost now: an hour, and an hour of a player."`
 	Sessions   sessionsCommand   `cmd:"" group:"operate" help:"Show game sessions and the logs of their game servers, and end them."`

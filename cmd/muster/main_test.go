@@ -312,7 +312,7 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap fleets cost sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon health admin replay version completion help"},
+		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap status fleets cost sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon health admin replay version completion help"},
 		{"ad", "admin"},
 		{"admin keys ", "create list first disable enable rotate delete"},
 		{"serve --lis", "--listen"},

@@ -9,7 +9,7 @@ import (
 )
 
 // A game session whose game server is killed looks other than one that ended by itself: where a
-// game session is shown, where its player is, and on its page.
+// game session is shown, where its player is, and in the status.
 func TestSessions_ShowCrash(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -17,6 +17,9 @@ func TestSessions_ShowCrash(t *testing.T) {
 	s.run(m, small...)
 	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
 	s.seen.want(1, "a game server", on(s.instance(m, 1, 0), code("SERVER_PROCESS_ACTIVE", 0)))
+	if out := s.must("status"); !strings.Contains(out, "OK      placement     1 more game session could start now\n") || strings.Contains(out, "CRASHED") {
+		t.Errorf("the status before:\n%s", out)
+	}
 	for _, c := range []struct {
 		name, player, status, because string
 		end                           func(id string)
@@ -38,6 +41,12 @@ func TestSessions_ShowCrash(t *testing.T) {
 		_, reason, _ := strings.Cut(c.status, ": ")
 		if out := s.must("players", "show", c.player); !strings.Contains(out, "ago: "+reason+"\n") || strings.Count(out, reason) != 2 {
 			t.Errorf("%s: want %s twice in\n%s", c.name, reason, out)
+		}
+	}
+	out := s.must("status")
+	for _, want := range []string{"game servers  1 game server crashed in 5 min\n", "us-east-1", "SERVER_PROCESS_CRASHED  was ended by signal SIGKILL"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the status lacks %q:\n%s", want, out)
 		}
 	}
 }
