@@ -26,6 +26,23 @@ func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState, 
 	return l
 }
 
+// scalingOf returns the limits of the desired instances of a fleet's location, and what changes
+// that number by itself; nil in an Anywhere fleet.
+func (d *domain) scalingOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) *client.LocationScaling {
+	if f.Managed == nil {
+		return nil
+	}
+	out := &client.LocationScaling{Min: at.Capacity.Min, Max: at.Capacity.Max, FromZero: at.Capacity.FromZero}
+	if at.ScalingStopped {
+		return out
+	}
+	out.IdleFor = at.Capacity.IdleAfter.Minutes()
+	for p := range d.scaling.Of(r, f.ID) {
+		out.Policies = append(out.Policies, p.Name)
+	}
+	return out
+}
+
 // fleetStates returns every fleet, oldest first.
 func (d *domain) fleetStates() []client.Fleet {
 	view := d.store.View()
@@ -37,6 +54,7 @@ func (d *domain) fleetStates() []client.Fleet {
 		}
 		for _, at := range f.Locations {
 			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at, shortages)}
+			l.Scaling = d.scalingOf(view, f, at)
 			l.Reason = d.instances.Reason(view, f, at.Location, shortages)
 			state.Locations = append(state.Locations, l)
 			state.Add(l.FleetLoad)

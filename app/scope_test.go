@@ -89,6 +89,7 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 			session := "arn:aws:gamelift:us-east-1::gamesession/" + fleet["red"] + "/custom-" + name + "/s"
 			return c.Events(ctx, client.EventQuery{GameSessionID: session, Last: 10}, func(client.Event) error { return nil })
 		},
+		"find a fleet":            func(name string) error { _, err := c.FindFleet(ctx, fleet[name]); return err },
 		"see processes":           func(name string) error { _, err := c.Processes(ctx, fleet[name]); return err },
 		"explain a placement":     func(name string) error { _, _, err := c.Explain(ctx, "placement-"+name); return err },
 		"explain a ticket":        func(name string) error { _, _, err := c.Matchmaking().ExplainTicket(ctx, "ticket-"+name); return err },

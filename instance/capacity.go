@@ -67,6 +67,7 @@ func demandOf(f *fleet.Fleet, l fleet.LocationState) demand {
 		Place: Place{f.ID, l.Location}, os: f.Managed.System(), cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
 	}
 	d.certificates = f.Certificates()
+	d.fromZero = l.Capacity.FromZero
 	d.scalable, d.removable, d.elsewhere = f.Scalable(l), f.Removable(l), len(f.Locations) > 1
 	if f.WantsInstances(l) {
 		d.desired = l.Capacity.Desired

@@ -350,7 +350,7 @@ func TestReason_RemediesWork(t *testing.T) {
 		y.Must(err)
 		celltest.Pass(0)
 		const (
-			scale  = "update-fleet-capacity"
+			scale  = "muster fleets scale"
 			remove = "delete-fleet-locations"
 			wait   = "its first instance makes the fleet ACTIVE"
 		)

@@ -41,6 +41,7 @@ type demand struct {
 	slots, stride int  // game server groups of an instance, and the ports of each
 
 	scalable  bool // the desired number may be changed
+	fromZero  bool // its minimum may not: the server sets it
 	removable bool // the location may be taken out of the fleet
 	elsewhere bool // the fleet has other locations
 }
@@ -355,8 +356,10 @@ func closed(here []*room, location string) string {
 // otherwise returns what can be done where no host is to join, as the end of a sentence.
 func (d demand) otherwise() string {
 	switch {
+	case d.scalable && d.fromZero:
+		return fmt.Sprintf(", or ask for no instances there ('muster fleets scale %s --location %s --desired 0')", d.FleetID, d.Location)
 	case d.scalable:
-		return fmt.Sprintf(", or ask for no instances there (aws gamelift update-fleet-capacity --fleet-id %s --location %s --min-size 0 --desired-instances 0)", d.FleetID, d.Location)
+		return fmt.Sprintf(", or ask for no instances there ('muster fleets scale %s --location %s --min 0 --desired 0')", d.FleetID, d.Location)
 	case d.removable:
 		return fmt.Sprintf(", or take the location out of the fleet (aws gamelift delete-fleet-locations --fleet-id %s --locations %s)", d.FleetID, d.Location)
 	case d.elsewhere:

@@ -68,6 +68,9 @@ func abbreviates(text, id string) bool {
 // FindFleet returns the fleet that text stands for: its id, ARN, name, or an unambiguous
 // beginning or end of its id.
 func (c *Client) FindFleet(ctx context.Context, text string) (Fleet, error) {
+	if wholeFleet(text) {
+		return c.fleet(ctx, text)
+	}
 	all, err := c.Fleets(ctx)
 	if err != nil {
 		return Fleet{}, err
@@ -81,6 +84,11 @@ func whole(text, prefix string) bool {
 	return strings.HasPrefix(text, prefix) && len(text) == len(prefix)+len("00000000-0000-0000-0000-000000000000")
 }
 
+// wholeFleet reports whether text is the whole id of a fleet, or its ARN.
+func wholeFleet(text string) bool {
+	return whole(text, "fleet-") || whole(text, "containerfleet-") || strings.HasPrefix(text, "arn:")
+}
+
 // FindHostID returns the id of the host that text stands for, as FindFleet does for fleets.
 func (c *Client) FindHostID(ctx context.Context, text string) (string, error) {
 	if whole(text, "host-") {
@@ -92,7 +100,7 @@ func (c *Client) FindHostID(ctx context.Context, text string) (string, error) {
 
 // FindFleetID is like FindFleet, and returns an id or an ARN as it is.
 func (c *Client) FindFleetID(ctx context.Context, text string) (string, error) {
-	if whole(text, "fleet-") || whole(text, "containerfleet-") || strings.HasPrefix(text, "arn:") {
+	if wholeFleet(text) {
 		return text, nil
 	}
 	f, err := c.FindFleet(ctx, text)

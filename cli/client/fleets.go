@@ -24,6 +24,17 @@ type FleetLocation struct {
 	Status   string `json:"status"`
 	Reason   string `json:"reason,omitempty"` // why something is pending there
 	FleetLoad
+	Scaling *LocationScaling `json:"scaling,omitempty"` // nil in an Anywhere fleet
+}
+
+// LocationScaling are the limits of the desired instances of a location, and what changes that
+// number by itself.
+type LocationScaling struct {
+	Min      int      `json:"min_instances"`
+	Max      int      `json:"max_instances"`
+	Policies []string `json:"policies,omitempty"`     // names of the scaling policies that act there
+	FromZero bool     `json:"from_zero,omitempty"`    // SCALE_TO_AND_FROM_ZERO: the server sets MinSize
+	IdleFor  float64  `json:"idle_minutes,omitempty"` // without game sessions, after which it is scaled to zero; 0: it is not
 }
 
 // FleetLoad counts the instances, processes, sessions and players of a fleet or of one
@@ -75,6 +86,13 @@ type Process struct {
 func (c *Client) Fleets(ctx context.Context) (all []Fleet, err error) {
 	_, err = c.read(ctx, "/console/api/fleets", &all)
 	return all, err
+}
+
+// fleet returns the fleet with an id or ARN.
+func (c *Client) fleet(ctx context.Context, id string) (Fleet, error) {
+	var page struct{ Data Fleet }
+	_, err := c.read(ctx, "/console/api/views/fleet?id="+url.QueryEscape(id), &page)
+	return page.Data, err
 }
 
 // Processes returns the game server processes of a fleet, or of all fleets if fleetID

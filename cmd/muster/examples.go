@@ -67,7 +67,11 @@ var examples = map[string][]usage.Example{
 		{Line: "muster cost", Does: "What fleets cost now, and an hour of a player"},
 		{Line: "muster cost --watch", Does: "Again and again"},
 	},
-	"fleets show":        {{Line: "muster fleets show live", Does: "One fleet with its locations and last events"}},
+	"fleets show": {{Line: "muster fleets show live", Does: "One fleet with its locations and last events"}},
+	"fleets scale": {
+		{Line: "muster fleets scale live --desired 4", Does: "Four instances"},
+		{Line: "muster fleets scale live --location custom-lab --min 1 --desired 4 --max 8", Does: "In one of several locations, from one to eight"},
+	},
 	"sessions show":      {{Line: "muster sessions show gsess-01a2092a", Does: "One game session with its players"}},
 	"sessions end":       {{Line: "muster sessions end gsess-01a2092a", Does: "Tell its game server to end"}},
 	"tickets list":       {{Line: "muster tickets five-v-five --status SEARCHING", Does: "Who waits for a match, longest first"}},

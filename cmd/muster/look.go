@@ -57,8 +57,23 @@ func (c *statusCommand) Run(t *streams, view *terminal.Terminal) error { return 
 
 // fleetsCommand is `muster fleets`.
 type fleetsCommand struct {
-	List listFleetsCommand `cmd:"" default:"withargs" help:"Show fleets with their instances, game sessions and players."`
-	Show showFleetCommand  `cmd:"" help:"Show one fleet with its locations and its last events."`
+	List  listFleetsCommand `cmd:"" default:"withargs" help:"Show fleets with their instances, game sessions and players."`
+	Show  showFleetCommand  `cmd:"" help:"Show one fleet with its locations and its last events."`
+	Scale scaleFleetCommand `cmd:"" help:"Set how many instances a location of a fleet is to have."`
+}
+
+type scaleFleetCommand struct {
+	lookFlags
+	Fleet    string `arg:"" help:"The fleet: name, id, ARN, or a part that only its id begins or ends with."`
+	Location string `placeholder:"NAME" help:"The location; may be left out if MaxSize is above 0 in one only."`
+	Desired  *int   `placeholder:"N" help:"DesiredInstances: how many it is to have now. Scaling policies may change it again."`
+	Min      *int   `placeholder:"N" help:"MinSize: the fewest that DesiredInstances may be. With SCALE_TO_AND_FROM_ZERO the server sets it."`
+	Max      *int   `placeholder:"N" help:"MaxSize: the most that DesiredInstances may be."`
+}
+
+// Run sets the capacity of a location of a fleet.
+func (c *scaleFleetCommand) Run(t *streams, view *terminal.Terminal) error {
+	return view.ScaleFleet(t.ctx, c.Fleet, terminal.Scale{Location: c.Location, Min: c.Min, Desired: c.Desired, Max: c.Max})
 }
 
 type showFleetCommand struct {

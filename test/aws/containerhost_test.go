@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
@@ -232,5 +233,34 @@ func portMappingErrors(t *testing.T, c *gamelift.Client, fleetID *string, d prot
 		"containerfleet-none":            {ContainerGroupType: per, InstanceId: &d.InstanceID, FleetId: aws.String("containerfleet-none")},
 	} {
 		refused[*types.NotFoundException](t, ask(in), text)
+	}
+}
+
+// A container fleet is scaled as others are, by the name of its group.
+func TestContainerFleet_Scale(t *testing.T) {
+	t.Parallel()
+	a := node.InProcess(t, nil)
+	ctx, c := t.Context(), node.Client(a.URL())
+	one, _ := containerVersions(t, c, "arena")
+	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, InstanceType: aws.String("c5.large"), GameServerContainerGroupDefinitionName: one}))(t).ContainerFleet
+	scale := func(s terminal.Scale) (string, error) {
+		var out bytes.Buffer
+		err := (&terminal.Terminal{Client: &client.Client{Endpoint: a.URL()}, Out: &out}).ScaleFleet(ctx, "arena:1", s)
+		return out.String(), err
+	}
+	if said, err := scale(terminal.Scale{Desired: aws.Int(0)}); err == nil || !strings.Contains(err.Error(), "InvalidFleetStatusException") || strings.Contains(err.Error(), "add --") {
+		t.Errorf("before it is ACTIVE: %q, %v", said, err)
+	}
+	h := joinEngine(t, a.URL())
+	d := h.assigned()
+	h.runs(d)
+	at := slices.IndexFunc(d.Groups, func(g protocol.Group) bool { return !g.PerInstance })
+	groupServer(t, d, d.Groups[at], 7001)
+	if said, err := scale(terminal.Scale{Desired: aws.Int(2), Max: aws.Int(3)}); err != nil || said != "arena:1 in us-east-1: MinSize 0, DesiredInstances from 1 to 2, MaxSize from 1 to 3.\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+	n := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].InstanceCounts
+	if *n.DESIRED != 2 || *n.MAXIMUM != 3 || *n.PENDING != 1 {
+		t.Errorf("it has %+v", n)
 	}
 }

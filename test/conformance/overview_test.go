@@ -37,7 +37,7 @@ func TestOverview(t *testing.T) {
 	}
 	if l := managed.Locations[0]; l.Pending != 1 || l.Desired != 1 || managed.Pending != 1 ||
 		!strings.Contains(l.Reason, "no host has joined location us-east-1") || !strings.Contains(l.Reason, "muster admin join-tokens create --location us-east-1") ||
-		strings.Contains(l.Reason, "update-fleet-capacity") { // which is refused until the fleet is ACTIVE
+		strings.Contains(l.Reason, "muster fleets scale") { // which is refused until the fleet is ACTIVE
 		t.Errorf("a location without a host is %+v", l)
 	}
 	processes, err := c.Processes(t.Context(), anywhere.ID)

@@ -100,7 +100,7 @@ var claims = map[string][]claim{
 		by("test/scenario/TestBalancer_HAProxy", "defaults"),
 		by("test/scenario/TestBalancer_Nginx", "upstream servers"),
 		not("it is part of Patroni's configuration, which was tried by hand", "ttl: 20"),
-		by("test/guides/TestOperations", "muster serve --data", "aws gamelift update-fleet-capacity"),
+		by("test/guides/TestOperations", "muster serve --data", "muster fleets scale"),
 		by("test/guides/TestOperations_Keys", "muster admin keys create duel", "muster admin keys create lobby-eu", "muster login"),
 		by("test/guides/TestOperations_Limits", "muster serve --trusted-proxies", "muster serve --limits", "# in the file of --config"),
 		by("test/guides/TestOperations_Regions", "muster serve --regions", "muster admin backup --regions"),

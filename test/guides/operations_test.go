@@ -123,7 +123,7 @@ func TestOperations(t *testing.T) {
 			}
 			stop(t, p)
 		}},
-		step{"aws gamelift update-fleet-capacity", func(text string) {
+		step{"muster fleets scale", func(text string) {
 			server, operator := r.serve("data")
 			gl := api(operator)
 			locate(t, operator, "custom-elsewhere")
@@ -142,8 +142,8 @@ func TestOperations(t *testing.T) {
 			}
 			r.puts("FLEET", id)
 			r.env = append(r.env, as(operator.Credentials)...)
-			r.env = append(r.env, "AWS_ENDPOINT_URL_GAMELIFT="+server.URL)
-			r.prints(text, id)
+			r.env = append(r.env, "MUSTER_ENDPOINT="+server.URL)
+			r.prints(text, "in us-east-1: MinSize 0, DesiredInstances from 1 to 0, MaxSize 1.")
 			if n := desired(); n != 0 {
 				t.Errorf("%d instances are desired still", n)
 			}
