@@ -36,7 +36,8 @@ type Config struct {
 	AccessKeyID string `yaml:"access_key_id"`
 	SecretFile  string `yaml:"secret_file"`
 	// CA is a file with certificates, in PEM, that are trusted in addition to the system's:
-	// of a private authority, or the self-signed one of a Muster. It is read by Check.
+	// of a private authority, or the self-signed one of a Muster. It is read by Check, and
+	// again when a certificate is not trusted.
 	CA string `yaml:"ca"`
 	// PricePerHour is what COST compares, in place of the cost of the fleet, which only
 	// Anywhere fleets have.
@@ -126,7 +127,9 @@ func (c *Config) check(home arn.Home) error {
 	if err := c.checkEndpoint(); err != nil {
 		return err
 	}
-	return c.readCA()
+	roots, err := c.readCA()
+	c.roots = roots
+	return err
 }
 
 func (c *Config) checkEndpoint() error {
@@ -140,25 +143,26 @@ func (c *Config) checkEndpoint() error {
 	return nil
 }
 
-// readCA reads the certificates to trust.
-func (c *Config) readCA() error {
+// readCA returns the certificates to trust, nil for those of the system.
+func (c *Config) readCA() (*x509.CertPool, error) {
 	if c.CA == "" {
-		return nil
+		return nil, nil
 	}
 	if strings.HasPrefix(c.Endpoint, "http://") {
-		return fmt.Errorf("ca: %s is not https://, so it shows no certificate; correct endpoint, or leave ca out", c.Endpoint)
+		return nil, fmt.Errorf("ca: %s is not https://, so it shows no certificate; correct endpoint, or leave ca out", c.Endpoint)
 	}
 	text, err := os.ReadFile(c.CA)
 	if err != nil {
-		return fmt.Errorf("ca: %w", err)
+		return nil, fmt.Errorf("ca: %w", err)
 	}
-	if c.roots, err = x509.SystemCertPool(); err != nil {
-		c.roots = x509.NewCertPool()
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
 	}
-	if !c.roots.AppendCertsFromPEM(text) {
-		return fmt.Errorf("ca: %s has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", c.CA)
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("ca: %s has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", c.CA)
 	}
-	return nil
+	return roots, nil
 }
 
 // credentials returns the credentials now.

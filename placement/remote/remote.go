@@ -44,7 +44,7 @@ func open(c Config, log *slog.Logger) *Remote {
 		t.TLSClientConfig.RootCAs = c.roots
 	}).GetTransport()
 	client := &http.Client{
-		Transport:     traced{bounded{transport}, c.Name},
+		Transport:     traced{bounded{newRenewed(&c, transport)}, c.Name},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signed request is for one host
 	}
 	o := gamelift.Options{

@@ -119,7 +119,7 @@ func TestTrust(t *testing.T) {
 	}{
 		{"its ca", ca, server.URL, []*tls.Certificate{good, good}, nil, 0, 2},
 		{"no ca", "", server.URL, []*tls.Certificate{good, good, good}, []string{"remote=there", "unknown authority", "have ca of the remote name a file", "server-cert.pem"}, 0, 0},
-		{"changed and back", ca, server.URL, []*tls.Certificate{good, other, other, good}, []string{"unknown authority", "the certificate that it has now"}, 1, 2},
+		{"changed and back", ca, server.URL, []*tls.Certificate{good, other, other, good}, []string{"unknown authority", "write the certificate that it has now to " + ca}, 1, 2},
 		{"another name", ca, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), []*tls.Certificate{good}, []string{"in endpoint, name the remote as its certificate does"}, 0, 0},
 		{"expired", oldCA, server.URL, []*tls.Certificate{old}, []string{"expired", "renew the certificate"}, 0, 0},
 	} {
@@ -151,6 +151,67 @@ func TestTrust(t *testing.T) {
 			if !strings.Contains(said, part) {
 				t.Errorf("%s: the log does not say %q: %s", c.name, part, said)
 			}
+		}
+	}
+}
+
+// A remote that has another certificate is trusted again once the file of its ca has that; a
+// file that has none in between changes nothing.
+func TestTrust_Renewed(t *testing.T) {
+	t.Parallel()
+	first, ca := signed(t, time.Now().Add(24*time.Hour))
+	second, secondFile := signed(t, time.Now().Add(24*time.Hour))
+	var shown atomic.Pointer[tls.Certificate]
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		in(w, 400, map[string]string{"__type": "com.amazonaws.gamelift#FleetCapacityExceededException", "Message": "no"})
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return &tls.Config{Certificates: []tls.Certificate{*shown.Load()}}, nil
+	}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	config, err := checked(t, server.URL, ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(config, slog.New(slog.DiscardHandler))
+	create := func(cert *tls.Certificate) placement.RefusalKind {
+		shown.Store(cert)
+		_, err := r.Create(t.Context(), somewhere, "t", &placement.Request{MaxPlayers: 2})
+		no := placement.RefusalOf(err)
+		if no == nil {
+			t.Fatal(err)
+		}
+		return no.Kind
+	}
+	write := func(text []byte) {
+		if err := os.WriteFile(ca, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renewed, err := os.ReadFile(secondFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, step := range []struct {
+		file  []byte // written before; nil: the file stays
+		shows *tls.Certificate
+		want  placement.RefusalKind
+	}{
+		{nil, first, placement.Full},
+		{nil, second, placement.Unreachable},
+		{[]byte("half a file"), second, placement.Unreachable},
+		{renewed, second, placement.Unreachable}, // it makes the file be read
+		{nil, second, placement.Full},
+		{nil, first, placement.Unreachable}, // it is trusted no longer
+	} {
+		if step.file != nil {
+			write(step.file)
+		}
+		if got := create(step.shows); got != step.want {
+			t.Errorf("step %d: refused as %s, want %s", n, got, step.want)
 		}
 	}
 }
