@@ -46,6 +46,7 @@ const (
 type Change struct {
 	Member   string // its path, such as Locations.custom-lab.MaxSize
 	From, To string
+	Note     string `json:",omitempty"` // that the server's was changed there, and is not what a file gave it
 }
 
 // Resource is one resource of a set-up.
@@ -164,6 +165,9 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 		}
 		if lost != "" {
 			a.Changes = slices.DeleteFunc(a.Changes, func(change Change) bool { return change.Member == "Build" })
+		}
+		if f, ok := any(h).(*Fleet); ok {
+			noteChanged(a.Changes, any(w).(*Fleet), f, c.have.given[name])
 		}
 		for _, change := range a.Changes {
 			if Fixed(kind, change.Member) {

@@ -323,3 +323,59 @@ func shown(text string) string {
 	}
 	return text
 }
+
+// Give notes the capacity that a file gave a fleet of a server last.
+func (s *Setup) Give(fleet string, given Given) {
+	if s.given == nil {
+		s.given = map[string]Given{}
+	}
+	s.given[fleet] = given
+}
+
+// noteChanged notes at changes of the capacity of a fleet, h at the server and w in a file, where
+// the fleet does not have what a file gave it: that was changed there, and will be undone.
+func noteChanged(changes []Change, w, h *Fleet, given Given) {
+	wanted, places, scaled := w.places(), h.places(), Scaled(w.ScalingPolicies, h.ScalingPolicies)
+	for i := range changes {
+		location, member, ok := capacityMember(changes[i].Member)
+		has := places[location]
+		if !ok || has == nil || len(given) == 0 {
+			continue
+		}
+		if member == "" {
+			if given[location] == nil && wanted[location] == nil {
+				changes[i].Note = "it was added at the fleet; to keep it, add it to the file"
+			}
+			continue
+		}
+		before, known := given[location][member]
+		now, _ := has.value(member)
+		asked, _ := wanted[location].value(member)
+		switch {
+		case !known, agrees(before, now):
+		case scaled && member == "DesiredInstances", has.FromZero() && (member == "MinSize" || member == "DesiredInstances"):
+			// scaling has changed it
+		case asked == before:
+			changes[i].Note = fmt.Sprintf("it was changed at the fleet from %s; to keep %s, write that into the file", shown(before), shown(now))
+		default:
+			changes[i].Note = fmt.Sprintf("it was changed at the fleet, too, from %s", shown(before))
+		}
+	}
+}
+
+// capacityMember returns which member of which location's capacity a path leads to. The member is
+// "" if it leads to the location as a whole.
+func capacityMember(path string) (location, member string, ok bool) {
+	rest, home := strings.CutPrefix(path, "HomeRegion.")
+	if !home {
+		all, other := strings.CutPrefix(path, "Locations.")
+		if !other {
+			return "", "", false
+		}
+		if location, rest, ok = strings.Cut(all, "."); !ok {
+			return location, "", true
+		}
+	}
+	member, _, _ = strings.Cut(rest, ".")
+	return location, member, slices.Contains(capacityMembers, member)
+}

@@ -127,3 +127,64 @@ func TestGiven(t *testing.T) {
 		t.Errorf("the other tags are %q", tags)
 	}
 }
+
+// A plan notes which of the values that it changes were changed at the fleet, and how to keep them.
+func TestCompare_ChangedAtTheFleet(t *testing.T) {
+	t.Parallel()
+	fromZero := capacityOf(0, 4, 1)
+	fromZero.ManagedCapacityConfiguration = &types.ManagedCapacityConfiguration{ZeroCapacityStrategy: types.ZeroCapacityStrategyScaleToAndFromZero}
+	scaled := map[string]*ScalingPolicy{"spare": {}}
+	first := capacityOf(0, 4, 2)
+	const kept = "it was changed at the fleet from 4; to keep 20, write that into the file"
+	for name, test := range map[string]struct {
+		given, file, live *Capacity // of a location; nil if it is not there
+		scaled            map[string]*ScalingPolicy
+		want              map[string]string // notes by member; all that is changed
+	}{
+		"at the fleet":     {given: first, file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": kept}},
+		"in the file":      {given: first, file: capacityOf(0, 9, 2), live: first, want: map[string]string{".MaxSize": ""}},
+		"in both":          {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": "it was changed at the fleet, too, from 4"}},
+		"in both alike":    {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 9, 2)},
+		"one each":         {given: first, file: capacityOf(1, 4, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MinSize": "", ".MaxSize": kept}},
+		"not known":        {file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": ""}},
+		"by scaling":       {given: first, file: capacityOf(5, 9, 6), live: capacityOf(0, 4, 4), scaled: scaled, want: map[string]string{".MinSize": "", ".MaxSize": "", ".DesiredInstances": ""}},
+		"by hand":          {given: first, file: first, live: capacityOf(0, 4, 4), want: map[string]string{".DesiredInstances": "it was changed at the fleet from 2; to keep 4, write that into the file"}},
+		"by the server":    {given: fromZero, file: first, live: fromZero, want: map[string]string{".DesiredInstances": ""}},
+		"added to the one": {given: nil, live: first, want: map[string]string{"": "it was added at the fleet; to keep it, add it to the file"}},
+		"taken out of it":  {given: first, live: first, want: map[string]string{"": ""}},
+	} {
+		for _, location := range []string{"", "custom-lab"} {
+			fleet := func(c *Capacity) *Fleet {
+				f := &Fleet{HomeRegion: c, ScalingPolicies: test.scaled}
+				if location != "" {
+					f.HomeRegion, f.Locations = capacityOf(0, 1, 1), map[string]*Capacity{}
+					if c != nil {
+						f.Locations[location] = c
+					}
+				}
+				return f
+			}
+			at := "HomeRegion"
+			if location != "" {
+				at = "Locations." + location
+			} else if test.file == nil {
+				continue
+			}
+			have := &Setup{Fleets: map[string]*Fleet{"game": fleet(test.live)}}
+			given := Given{}
+			if test.given != nil || location != "" {
+				given = GivenBy(fleet(test.given))
+			}
+			have.Give("game", given)
+			got := map[string]string{}
+			for _, a := range Compare(&Setup{Fleets: map[string]*Fleet{"game": fleet(test.file)}}, have, false) {
+				for _, c := range a.Changes {
+					got[strings.TrimPrefix(c.Member, at)] = c.Note
+				}
+			}
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s, at %s (-want +got):\n%s", name, at, diff)
+			}
+		}
+	}
+}

@@ -26,6 +26,7 @@ type Setup struct {
 	newest     []string             // keys of Builds as AddBuild got them
 	lost       map[string]string    // of fleets whose build has been deleted, its id
 	rolledBack map[string]time.Time // of builds that a rollback took out of a fleet, when
+	given      map[string]Given     // of fleets of a server, the capacity that files gave them
 	bodies     map[string]body      // of rule sets that were read from files
 }
 

@@ -88,10 +88,17 @@ func changeLine(op setup.Op, c setup.Change) string {
 	case op == setup.Create:
 		return fmt.Sprintf("%s: %s", c.Member, cut(c.To))
 	case c.To == "":
-		return fmt.Sprintf("%s: %s is removed", c.Member, cut(c.From))
+		return fmt.Sprintf("%s: %s is removed%s", c.Member, cut(c.From), noted(c))
 	}
 	from, to := differing(cmp.Or(c.From, "none"), c.To)
-	return fmt.Sprintf("%s: %s → %s", c.Member, cut(from), cut(to))
+	return fmt.Sprintf("%s: %s → %s%s", c.Member, cut(from), cut(to), noted(c))
+}
+
+func noted(c setup.Change) string {
+	if c.Note == "" {
+		return ""
+	}
+	return " (" + c.Note + ")"
 }
 
 // replaceNote returns what a replacement means, "" for other actions.

@@ -98,9 +98,10 @@ func literal(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == 0xfffd })
 }
 
-// Line returns a value in one line, as it would be written: "" for what is left out.
+// Line returns a value in one line, as it would be written: "" for what is left out. A number or a
+// truth value is there, whatever it is.
 func Line(v reflect.Value) string {
-	if !v.IsValid() || !present(v) && v.Kind() != reflect.Bool {
+	if !v.IsValid() || !present(v) && !v.CanInt() && !v.CanFloat() && v.Kind() != reflect.Bool {
 		return ""
 	}
 	n := node(v)

@@ -37,6 +37,7 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 				return err
 			}
 			key := r.unique(setup.FleetKind, val(f.Name), *f.FleetId)
+			r.Setup.Give(key, r.given[*f.FleetId])
 			if made.Build == "" && val(f.BuildId) != "" {
 				r.Setup.LoseBuild(key, *f.BuildId)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/setup/live"
 )
 
@@ -166,6 +167,17 @@ func TestDeploy_KeepsCapacity(t *testing.T) {
 	}
 	g.sizes("game", "", 1, 3, 5)
 	g.sizes("game", "custom-lab", 1, 2, 2)
+
+	// A plan shows what was changed at the fleet, and is undone.
+	g.writes(2, "    HomeRegion: {MinSize: 0, MaxSize: 3, DesiredInstances: 2}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 1, DesiredInstances: 0}}")
+	_, _, plan := read(t, g.Server, g.file, false)
+	var shown strings.Builder
+	terminal.WritePlan(&shown, plan)
+	g.says(shown.String(),
+		"HomeRegion.MaxSize: 5 → 3 (it was changed at the fleet, too, from 2)\n",
+		"HomeRegion.MinSize: 1 → 0 (it was changed at the fleet from 0; to keep 1, write that into the file)\n",
+		"Locations.custom-lab.MinSize: 1 → 0\n",
+	)
 
 	// What is applied is the file's, and what has not been changed since is the file's from then on.
 	g.writes(2, "    HomeRegion: {MinSize: 0, MaxSize: 3, DesiredInstances: 2}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 1, DesiredInstances: 0}}")
