@@ -71,6 +71,10 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 	if at >= 0 && !plan[at].RolledBack.IsZero() {
 		m.tell("fleet %s: its build %s was rolled back on %s, and is deployed again", fleet, w.Build, setup.Moment(plan[at].RolledBack))
 	}
+	if current := state.Setup.Fleets[fleet]; at >= 0 && plan[at].Op == setup.Replace && current != nil {
+		size := forShare(m.deployed.kept, current, cmp.Or(canary.Share, 1))
+		(&rollout{m}).tellRoom(ctx, fleet, setup.NextName(fleet), cmp.Or(w.EC2InstanceType, current.EC2InstanceType), size)
+	}
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
 		if err := m.apply(ctx, plan); err != nil || at >= 0 {
 			return err
@@ -148,6 +152,11 @@ func (m *rollout) goBack(ctx context.Context, fleet string, file *setup.Setup) e
 	if _, begun := m.fleets[back]; !begun {
 		if err := m.rename(ctx, previous, back, m.fleets[previous]); err != nil {
 			return err
+		}
+	}
+	if current, ok := m.fleets[fleet]; ok {
+		if now, err := m.placed(ctx, current); err == nil {
+			m.tellRoom(ctx, fleet, back, m.fleets[back].InstanceType, now)
 		}
 	}
 	if err := m.like(ctx, fleet, back, m.fleets[back], false); err != nil {
