@@ -119,7 +119,7 @@ func consoleDoor(d *domain, o *Options, at *site) *console.Console {
 		Still: d.callers.still,
 	})
 	c.Placements(console.Placements{
-		Explain: func(ctx context.Context, id string) (any, error) { return d.placements.Explain(ctx, id) },
+		Explain: func(ctx context.Context, id string) (any, error) { return d.explainPlacement(ctx, id) },
 		Queues:  func() any { return d.placements.Overview() },
 		QueueOf: d.queueOf,
 	})

@@ -56,6 +56,10 @@ func (d *domain) fleetStates() []client.Fleet {
 			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at, shortages)}
 			l.Scaling = d.scalingOf(view, f, at)
 			l.Reason = d.instances.Reason(view, f, at.Location, shortages)
+			l.Full = d.fullness(view, f, at, l)
+			if e := d.pages.LastCrash(f.ID, at.Location); e != nil {
+				l.LastCrash = &client.Crash{At: e.Time, Code: string(e.Code), Text: e.Message}
+			}
 			state.Locations = append(state.Locations, l)
 			state.Add(l.FleetLoad)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -35,13 +36,23 @@ var toneOf = map[event.Weight]State{event.Failure: Bad, event.Warning: Warn, eve
 // notables are the newest notable events by code: those in the log when the node took over,
 // and what was appended since.
 type notables struct {
-	mu sync.Mutex
-	of map[event.Code][]event.Entry // newest first
+	mu   sync.Mutex
+	of   map[event.Code][]event.Entry // newest first
+	died map[spot]event.Entry         // the newest about a game server that does not work
+}
+
+// spot is a location of a fleet.
+type spot struct{ fleetID, location string }
+
+// deadly are the codes of events about a game server that does not work.
+var deadly = []event.Code{
+	event.ServerProcessCrashed, event.ServerProcessReadyTimeout, event.ServerProcessUnhealthy, event.ServerProcessInvalidPath,
+	event.ServerProcessSDKInitTimeout, event.ServerProcessWrongPort, event.GameGroupCrashed, event.InstanceGroupCrashed,
 }
 
 // newNotables returns the notable events that are appended from now on.
 func newNotables(events *event.Log) *notables {
-	n := &notables{of: map[event.Code][]event.Entry{}}
+	n := &notables{of: map[event.Code][]event.Entry{}, died: map[spot]event.Entry{}}
 	events.OnNotable(func(tx *store.Tx, e event.Entry) { tx.OnCommit(func() { n.add(e) }) })
 	return n
 }
@@ -64,13 +75,32 @@ func (n *notables) read(ctx context.Context, events *event.Log) error {
 func (n *notables) add(e event.Entry) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	at := spot{e.Value.FleetID, e.Value.Location}
+	if e.Seq > n.died[at].Seq && slices.Contains(deadly, e.Value.Code) {
+		n.died[at] = e
+	}
 	all := n.of[e.Value.Code]
-	at, known := slices.BinarySearchFunc(all, e.Seq, func(have event.Entry, seq uint64) int { return cmp.Compare(seq, have.Seq) })
+	i, known := slices.BinarySearchFunc(all, e.Seq, func(have event.Entry, seq uint64) int { return cmp.Compare(seq, have.Seq) })
 	if known {
 		return
 	}
-	all = slices.Insert(all, at, e)
+	all = slices.Insert(all, i, e)
 	n.of[e.Value.Code] = all[:min(len(all), notableKept)]
+}
+
+// LastCrash returns the newest event about a game server of a fleet's location that does not work, or
+// nil.
+func (p *Pages) LastCrash(fleetID, location string) *event.Event {
+	p.notables.mu.Lock()
+	defer p.notables.mu.Unlock()
+	return p.notables.died[spot{fleetID, location}].Value
+}
+
+// keep forgets the fleets for which has returns false.
+func (n *notables) keep(has func(fleetID string) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	maps.DeleteFunc(n.died, func(at spot, _ event.Entry) bool { return !has(at.fleetID) })
 }
 
 // lines returns what is worth knowing, newest first.

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -104,7 +105,7 @@ func (p *Pages) totals(view store.Reader) Totals {
 
 // locations returns the locations of all fleets, those in trouble first, then by players.
 func (p *Pages) locations() []Location {
-	of := map[string]*Location{}
+	of, full := map[string]*Location{}, map[string]string{}
 	for _, f := range p.States() {
 		for _, l := range f.Locations {
 			at := of[l.Location]
@@ -113,6 +114,7 @@ func (p *Pages) locations() []Location {
 				of[l.Location] = at
 			}
 			at.Add(l.FleetLoad)
+			full[l.Location] = cmp.Or(full[l.Location], l.Full)
 			if l.Reason != "" {
 				at.State, at.Reason = Warn, l.Reason
 			}
@@ -125,7 +127,7 @@ func (p *Pages) locations() []Location {
 	for _, l := range of {
 		switch {
 		case l.State == Well && l.Processes > 0 && l.Free == 0:
-			l.State, l.Reason = Warn, "full: no process is free"
+			l.State, l.Reason = Warn, "full: "+cmp.Or(full[l.Location], "no process is free")
 		case l.State == Well && l.Processes == 0:
 			l.State, l.Reason = Idle, "no process is ready"
 		}

@@ -118,6 +118,7 @@ func (p *Pages) sample(now time.Time) {
 		return
 	}
 	p.forget(view)
+	p.notables.keep(func(fleetID string) bool { return p.Fleets.Get(view, fleetID) != nil })
 	p.running(now)
 	t := p.totals(view)
 	p.whole.sample(now, map[string]int{"players": t.Players, "sessions": t.Sessions, "waiting": t.Waiting, "pending": t.Pending, "free": t.Free})

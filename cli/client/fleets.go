@@ -24,7 +24,16 @@ type FleetLocation struct {
 	Status   string `json:"status"`
 	Reason   string `json:"reason,omitempty"` // why something is pending there
 	FleetLoad
-	Scaling *LocationScaling `json:"scaling,omitempty"` // nil in an Anywhere fleet
+	Scaling   *LocationScaling `json:"scaling,omitempty"`    // nil in an Anywhere fleet
+	Full      string           `json:"full,omitempty"`       // why no game server there can take a game session, if some are ready, and what to do
+	LastCrash *Crash           `json:"last_crash,omitempty"` // nil: none is known
+}
+
+// Crash is the end of a game server that does not work.
+type Crash struct {
+	At   time.Time `json:"at"`
+	Code string    `json:"code"` // of its event
+	Text string    `json:"text"`
 }
 
 // LocationScaling are the limits of the desired instances of a location, and what changes that

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +34,8 @@ type TicketExplanation struct {
 	} `json:"ticket"`
 	Waiting *explain.Explanation `json:"waiting,omitzero"`
 	Late    *explain.Explanation `json:"late,omitzero"`
+
+	Placement *Explanation `json:"-"` // of its match, if it is being placed or found no place
 }
 
 // Matchmaking reads what matchmaking does.
@@ -84,9 +87,28 @@ func (m Matchmaking) Tickets(ctx context.Context, configuration string) ([]Ticke
 	return append(open, ended...), nil
 }
 
-// ExplainTicket returns why a ticket waits; raw is the whole response.
+// ExplainTicket returns why a ticket waits; raw is the whole response, with the placement of the
+// ticket's match as its member placement if that is what it waits for, or failed by, and the caller
+// may read it.
 func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
 	raw, err = m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
+	if err != nil || e.Ticket.MatchID == "" || e.Ticket.Status != "PLACING" && e.Ticket.Status != "FAILED" {
+		return e, raw, err
+	}
+	placement, whole, refused := m.client.Explain(ctx, e.Ticket.MatchID) // the placement has the id of the match
+	if answer := (*Error)(nil); errors.As(refused, &answer) {
+		return e, raw, nil // it is not kept any more, or it is in a queue out of the scope of the key
+	}
+	if refused != nil {
+		return nil, nil, refused
+	}
+	e.Placement = placement
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, nil, err
+	}
+	members["placement"] = whole
+	raw, err = json.Marshal(members)
 	return e, raw, err
 }
 

@@ -58,7 +58,7 @@ func (t *Terminal) Fleets(ctx context.Context, filter FleetFilter) error {
 				continue
 			}
 			for _, l := range f.Locations {
-				view.Rows = append(view.Rows, fleetRow(f, l.Status, l.Location, l.FleetLoad, l.Reason))
+				view.Rows = append(view.Rows, fleetRow(f, l.Status, l.Location, l.FleetLoad, reasonOf(l)))
 			}
 		}
 		return view, nil
@@ -85,13 +85,21 @@ func (t *Terminal) Fleet(ctx context.Context, text string) error {
 	fmt.Fprintln(t.Out)
 	at := Table{Head: []string{"LOCATION", "STATUS", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "REASON"}}
 	for _, l := range f.Locations {
-		at.Rows = append(at.Rows, append([]string{l.Location}, slices.Delete(fleetRow(f, l.Status, "", l.FleetLoad, l.Reason)[2:], 1, 2)...))
+		at.Rows = append(at.Rows, append([]string{l.Location}, slices.Delete(fleetRow(f, l.Status, "", l.FleetLoad, trouble(l))[2:], 1, 2)...))
 	}
 	for i, row := range at.Rows {
 		at.Rows[i] = slices.Delete(row, len(row)-2, len(row)-1) // the age is the fleet's
 	}
 	if err := t.writeTable(at); err != nil {
 		return err
+	}
+	for _, l := range f.Locations {
+		if c := l.LastCrash; c != nil {
+			fmt.Fprintln(t.Out)
+			if err := t.line(fmt.Sprintf("Last crash in %s, %s ago: %s: %s", l.Location, since(c.At), c.Code, c.Text)); err != nil {
+				return err
+			}
+		}
 	}
 	fmt.Fprintln(t.Out)
 	_, err = t.Events(ctx, client.EventQuery{Last: 10, FleetID: f.ID})
@@ -123,17 +131,53 @@ func instanceCounts(f client.Fleet, l client.FleetLoad) string {
 	return text
 }
 
-// reasons joins the reasons why something is pending in the locations of a fleet.
+// reasons joins the reasons of the locations of a fleet.
 func reasons(f client.Fleet) string {
 	var all []string
 	for _, l := range f.Locations {
+		why := reasonOf(l)
 		switch {
-		case l.Reason == "":
+		case why == "":
 		case len(f.Locations) == 1:
-			all = append(all, l.Reason)
+			all = append(all, why)
 		default:
-			all = append(all, l.Location+": "+l.Reason)
+			all = append(all, l.Location+": "+why)
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// trouble returns why something is pending in a location, or why it takes no game sessions.
+func trouble(l client.FleetLocation) string {
+	if l.Full == "" {
+		return l.Reason
+	}
+	full := "full: " + l.Full
+	if l.Reason != "" {
+		full += "; " + l.Reason
+	}
+	return full
+}
+
+const (
+	// lately is for how long a crash is in the list of fleets. If one is to be ready, and none is, it always is.
+	lately = 15 * time.Minute
+	// longestCrash is how many characters of a crash are in the list.
+	longestCrash = 300
+)
+
+// reasonOf returns what is wrong in a location, and the last crash there.
+func reasonOf(l client.FleetLocation) string {
+	text, c := trouble(l), l.LastCrash
+	if c == nil || time.Since(c.At) > lately && (l.Processes > 0 || text == "" && l.Status != "ERROR") {
+		return text
+	}
+	crash := []rune(fmt.Sprintf("last crash %s ago: %s: %s", since(c.At), c.Code, c.Text))
+	if len(crash) > longestCrash {
+		crash = append(crash[:longestCrash], '…')
+	}
+	if text != "" {
+		text += "; "
+	}
+	return text + string(crash)
 }

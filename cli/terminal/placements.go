@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -36,14 +35,14 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 	}
 	for i, r := range e.Rounds {
 		title := fmt.Sprintf("Round %d, after %s", i+1, r.At.Sub(e.Placement.Started))
-		if err := showRound(t.Out, title, r); err != nil {
+		if err := t.showRound(title, r); err != nil {
 			return err
 		}
 	}
 	if e.Now == nil {
 		return nil
 	}
-	return showRound(t.Out, fmt.Sprintf("Now, after %s", e.Now.At.Sub(e.Placement.Started).Round(time.Millisecond)), *e.Now)
+	return t.showRound(fmt.Sprintf("Now, after %s", e.Now.At.Sub(e.Placement.Started).Round(time.Millisecond)), *e.Now)
 }
 
 // head returns the placement's status as one line.
@@ -85,12 +84,12 @@ func capLine(e *client.Explanation) string {
 	return "Latency caps: " + strings.Join(parts, ", ")
 }
 
-func showRound(out io.Writer, title string, r client.Round) error {
+func (t *Terminal) showRound(title string, r client.Round) error {
 	limit := ""
 	if r.Cap > 0 {
 		limit = fmt.Sprintf(" (cap %d ms)", r.Cap)
 	}
-	fmt.Fprintf(out, "\n%s%s: %s\n", title, limit, plain.Line(r.Result))
+	fmt.Fprintf(t.Out, "\n%s%s: %s\n", title, limit, plain.Line(r.Result))
 	if len(r.Candidates) == 0 {
 		return nil
 	}
@@ -103,7 +102,7 @@ func showRound(out io.Writer, title string, r client.Round) error {
 	if r.More > 0 {
 		view.Rows = append(view.Rows, []string{fmt.Sprintf("  and %d more", r.More)})
 	}
-	return view.Write(out)
+	return t.writeTable(view)
 }
 
 // fleetAt returns a fleet, with the remote that has it.

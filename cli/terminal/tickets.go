@@ -57,6 +57,11 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 			}
 		}
 		return e.Late.WriteText(t.Out)
+	case e.Waiting == nil && e.Placement != nil:
+		if err := t.line(ticketLine(e)); err != nil {
+			return err
+		}
+		return t.placing(e.Placement)
 	case e.Waiting == nil:
 		return t.line(ticketLine(e))
 	}
@@ -64,6 +69,20 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 		return err
 	}
 	return e.Waiting.WriteText(t.Out)
+}
+
+// placing shows what a placement waits for, or the last that it tried.
+func (t *Terminal) placing(e *client.Explanation) error {
+	if err := t.line(head(e)); err != nil {
+		return err
+	}
+	switch {
+	case e.Now != nil:
+		return t.showRound("Now", *e.Now)
+	case len(e.Rounds) > 0:
+		return t.showRound("At the end", e.Rounds[len(e.Rounds)-1])
+	}
+	return nil
 }
 
 // ticketLine returns the status of a ticket that is not waiting as one line.

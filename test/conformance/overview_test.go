@@ -35,6 +35,9 @@ func TestOverview(t *testing.T) {
 	if anywhere.FleetLoad != want || len(anywhere.Locations) != 1 || anywhere.Locations[0].FleetLoad != want {
 		t.Errorf("the fleet has %+v, want %+v in its one location", anywhere, want)
 	}
+	if full := anywhere.Locations[0].Full; full != "all 2 game servers have game sessions; start more game servers there" || managed.Locations[0].Full != "" {
+		t.Errorf("it is full: %q; and without game servers: %q", full, managed.Locations[0].Full)
+	}
 	if l := managed.Locations[0]; l.Pending != 1 || l.Desired != 1 || managed.Pending != 1 ||
 		!strings.Contains(l.Reason, "no host has joined location us-east-1") || !strings.Contains(l.Reason, "muster admin join-tokens create --location us-east-1") ||
 		strings.Contains(l.Reason, "muster fleets scale") { // which is refused until the fleet is ACTIVE
