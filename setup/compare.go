@@ -388,6 +388,7 @@ const (
 	nextEnding      = " (next)"
 	previousEnding  = " (previous)"
 	returningEnding = " (returning)"
+	replacedEnding  = " (replaced)"
 )
 
 // Replacing is the ending of the name of a rule set that stands in for one while that is
@@ -403,9 +404,12 @@ func PreviousName(fleet string) string { return fleet + previousEnding }
 // ReturningName returns the name of that one while it takes its place again.
 func ReturningName(fleet string) string { return fleet + returningEnding }
 
+// ReplacedName returns the name of the fleet before the previous one, which is deleted.
+func ReplacedName(fleet string) string { return fleet + replacedEnding }
+
 // Former reports whether a name is one of those.
 func Former(fleet string) bool {
-	return strings.HasSuffix(fleet, nextEnding) || strings.HasSuffix(fleet, previousEnding) || strings.HasSuffix(fleet, returningEnding)
+	return slices.ContainsFunc([]string{nextEnding, previousEnding, returningEnding, replacedEnding}, func(ending string) bool { return strings.HasSuffix(fleet, ending) })
 }
 
 // Fixed reports whether a member of a resource cannot be changed.

@@ -11,7 +11,7 @@ import (
 func (s *Setup) Settled() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, name := range slices.Sorted(maps.Keys(s.Fleets)) {
-		for _, former := range []string{NextName(name), PreviousName(name), ReturningName(name)} {
+		for _, former := range []string{NextName(name), PreviousName(name), ReturningName(name), ReplacedName(name)} {
 			if s.Fleets[former] != nil {
 				note("fleet %s is of a deployment of %s: it is left out", former, name)
 				delete(s.Fleets, former)

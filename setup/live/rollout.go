@@ -219,6 +219,29 @@ func (m *rollout) filled(ctx context.Context, key, id string) (total int, err er
 	return total, err
 }
 
+// instances returns how many instances a fleet has, of any state, in the home region and others.
+func (m *rollout) instances(ctx context.Context, id string, others map[string]*setup.Capacity) (n int, err error) {
+	add := func(c types.FleetCapacity) {
+		counts := val(c.InstanceCounts)
+		n += int(val(counts.ACTIVE) + val(counts.PENDING) + val(counts.TERMINATING))
+	}
+	home, err := m.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range home.FleetCapacity {
+		add(c)
+	}
+	for name := range others {
+		out, err := m.API.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: &id, Location: &name})
+		if err != nil {
+			return 0, err
+		}
+		add(val(out.FleetCapacity))
+	}
+	return n, nil
+}
+
 // counted returns how many of the desired instances of a fleet's locations are ACTIVE, and how
 // many are desired. Idle instances are among the ACTIVE ones.
 func counted(places []types.FleetCapacity) (active, desired int) {
@@ -242,10 +265,16 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 			return err
 		}
 		m.tell("fleet %s: deleting it", previous)
-		if err := m.deleteFleet(ctx, *f.FleetId); err != nil {
+		if err := m.unoccupied(ctx, *f.FleetId); err != nil {
 			return err
 		}
-		delete(m.fleets, previous)
+		// It is there until its instances have ended, and another fleet gets its name.
+		if err := m.rename(ctx, previous, setup.ReplacedName(key), f); err != nil {
+			return err
+		}
+	}
+	if err := m.deleteReplaced(ctx, key); err != nil {
+		return err
 	}
 	if old.FleetId != nil {
 		m.rolling.reach(moving)
@@ -263,6 +292,20 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 	}
 	m.rolling.reach(draining)
 	return m.accept(ctx, to)
+}
+
+// deleteReplaced deletes the fleet that the previous one has replaced, if there is one.
+func (m *rollout) deleteReplaced(ctx context.Context, key string) error {
+	name := setup.ReplacedName(key)
+	f, ok := m.fleets[name]
+	if !ok {
+		return nil
+	}
+	if err := m.deleteFleet(ctx, *f.FleetId); err != nil {
+		return err
+	}
+	delete(m.fleets, name)
+	return nil
 }
 
 func (m *rollout) rename(ctx context.Context, from, to string, f types.FleetAttributes) error {
@@ -369,6 +412,14 @@ func (m *rollout) drain(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	m.tell("fleet %s: has no game sessions and no instances; it is kept for 'muster deploy --rollback'", key)
+	ending, err := m.instances(ctx, id, others)
+	if err != nil {
+		return err
+	}
+	rest := "no instances"
+	if ending > 0 {
+		rest = plain.Count(ending, "instance") + " that end now"
+	}
+	m.tell("fleet %s: has no game sessions and %s; it is kept for 'muster deploy --rollback'", key, rest)
 	return nil
 }

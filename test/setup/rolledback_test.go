@@ -1,15 +1,20 @@
 package setup
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
+	"github.com/musterhq/muster/test/node"
 )
 
 // describes returns what the file describes.
@@ -153,4 +158,65 @@ func textOf(t *testing.T, s *setup.Setup) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// onDelete is an HTTP client that calls before ahead of each request that deletes a fleet.
+type onDelete struct{ before func() }
+
+func (c onDelete) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/DeleteFleet") {
+		c.before()
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// Before the fleet that the previous one replaces is deleted, which takes as long as its instances
+// need to end, it gets another name. Of a fleet whose instances are about to end, a deployment does not say
+// that it has none.
+func TestDeploy_NamesOfFormerFleets(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}"
+	g.writes(1, home)
+	g.apply()
+	first := g.fleet("game")
+	g.writes(2, home)
+	g.says(g.deploy(live.Canary{}), "fleet game (previous): has no game sessions and 2 instances that end now; it is kept for 'muster deploy --rollback'")
+	g.writes(3, home)
+	names, plain := []string(nil), g.API
+	g.API = node.Client(g.Endpoint, func(o *gamelift.Options) {
+		o.HTTPClient = onDelete{func() {
+			out, err := plain.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{first}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			names = append(names, *out.FleetAttributes[0].Name)
+		}}
+	})
+	g.deploy(live.Canary{})
+	if !slices.Equal(names, []string{"game (replaced)"}) {
+		t.Errorf("when it was deleted, the first fleet was called %q", names)
+	}
+}
+
+// A fleet that was to be deleted when a command was interrupted is deleted by the next one.
+func TestDeploy_DeletesWhatWasReplaced(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
+	g.writes(1, home)
+	g.apply()
+	g.writes(2, home)
+	g.deploy(live.Canary{})
+	id := g.fleet("game (previous)")
+	if _, err := g.API.UpdateFleetAttributes(t.Context(), &gamelift.UpdateFleetAttributesInput{FleetId: &id, Name: aws.String(setup.ReplacedName("game"))}); err != nil {
+		t.Fatal(err)
+	}
+	g.writes(3, home)
+	g.deploy(live.Canary{})
+	state, err := live.Read(t.Context(), g.API)
+	if err != nil || state.Setup.Fleets["game (replaced)"] != nil || len(state.Setup.Fleets) != 2 {
+		t.Errorf("there are fleets %v, %v", state.Setup.Fleets, err)
+	}
 }
