@@ -3,6 +3,7 @@ package instance
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,10 +79,14 @@ func howFar(e ExitReport, status compute.Status, code event.Code, initTimeout ti
 	return ""
 }
 
-// quoted returns the process's last lines, unless the host's description contains them.
+// quoted returns the process's last lines, unless the host's description has the last of them, or
+// quotes the one that says most: what follows is a stack trace then.
 func quoted(e ExitReport) string {
 	lines := e.Tail[max(0, len(e.Tail)-tailLines):]
-	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) {
+	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) || slices.ContainsFunc(e.Tail, func(line string) bool {
+		line = strings.TrimSpace(line)
+		return line != "" && strings.Contains(e.Cause, `"`+line+`"`)
+	}) {
 		return ""
 	}
 	return "last lines on standard error: " + plain.Line(strings.Join(lines, " | "))

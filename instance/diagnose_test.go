@@ -21,6 +21,8 @@ func TestDiagnose(t *testing.T) {
 			event.ServerProcessCrashed, []string{"signal segmentation fault", "a | b"}, "InitSDK"},
 		"its host's own words come first": {ExitReport{Known: true, Code: 127, Cause: "libfoo.so is missing: cannot open libfoo.so", Tail: []string{"cannot open libfoo.so"}}, "",
 			event.ServerProcessCrashed, []string{"libfoo.so is missing", "had not called InitSDK"}, "last lines"},
+		"a stack trace": {ExitReport{Known: true, Code: 2, Cause: `exited with code 2 1s after its start: "panic: no map"`, Tail: []string{"panic: no map", "", "goroutine 1 [running]:", "main.main()", "\t/a.go:3 +0x1d"}}, "",
+			event.ServerProcessCrashed, []string{`"panic: no map"; it had not called InitSDK`}, "last lines"},
 		"never connected, ended by itself": {ExitReport{Known: true}, "", event.ServerProcessCrashed, []string{"exited with code 0", "never connected"}, "ProcessEnding"},
 		"before ProcessReady":              {ExitReport{Known: true, Code: 3}, compute.Initialized, event.ServerProcessCrashed, []string{"exited with code 3", "not ProcessReady"}, ""},
 		"clean exit without ProcessEnding": {ExitReport{Known: true}, compute.Active, event.ServerProcessCrashed, []string{"did not call ProcessEnding"}, ""},

@@ -4,9 +4,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,48 @@ func TestExit(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// goTrace returns the end of a Go program with so many frames below its panic.
+func goTrace(frames int) []string {
+	all := []string{"map three is loaded", "panic: runtime error: invalid memory address or nil pointer dereference", "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x4a2b1c]", "", "goroutine 21 [running]:", "panic({0x4a1b20?, 0x4e8e50?})", "\t/usr/local/go/src/runtime/panic.go:785 +0x132"}
+	for n := range frames {
+		all = append(all, fmt.Sprintf("arena/world.(*Map).load(0xc000012345, {0x4b2c, %d})", n), fmt.Sprintf("\t/build/arena/world/map.go:%d +0x1d", n))
+	}
+	return append(all, "created by main.run in goroutine 1", "\t/build/arena/main.go:31 +0x8f", "exit status 2")
+}
+
+// Of a stack trace the line is quoted that says what happened, however long the trace is.
+func TestExit_Traces(t *testing.T) {
+	t.Parallel()
+	const start = "exited with code 2 1s after its start"
+	const broken = `"panic: runtime error: invalid memory address or nil pointer dereference"`
+	for name, test := range map[string]struct {
+		tail []string
+		want string
+	}{
+		"Go":                 {goTrace(1), ": " + broken},
+		"Go, longer":         {goTrace(40), ": " + broken},
+		"Go, as it is cut":   {goTrace(40)[5:], `; its last words on stderr: "exit status 2"`},
+		"Go, at the end":     {append(goTrace(40), "could not save"), `; its last words on stderr: "could not save"`},
+		"C++":                {[]string{"terminate called after throwing an instance of 'std::runtime_error'", "  what():  no map"}, `: "terminate called after throwing an instance of 'std::runtime_error'  what():  no map"`},
+		"C#":                 {[]string{"Unhandled exception. System.IO.FileNotFoundException: no map", "   at Arena.Map.Load() in /build/Map.cs:line 12", "   at Arena.Program.Main()"}, `: "Unhandled exception. System.IO.FileNotFoundException: no map"`},
+		"Node.js":            {[]string{"/app/game.js:3", "throw new Error('no map')", "^", "", "Error: no map", "    at Object.<anonymous> (/app/game.js:3:7)", "    at Module._compile (node:internal/modules/cjs/loader:1554:14)", "", "Node.js v22.1.0"}, `; its last words on stderr: "Error: no map"`},
+		"Python":             {[]string{"Traceback (most recent call last):", `  File "game.py", line 3, in <module>`, "ValueError: no map"}, `; its last words on stderr: "ValueError: no map"`},
+		"a log after panics": {append(slices.Concat(goTrace(40), slices.Repeat([]string{"tick"}, 30)), "no players"), `; its last words on stderr: "no players"`},
+	} {
+		if got := Exit(End{Known: true, Code: 2, Lived: time.Second, Tail: test.tail}); got != start+test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, start+test.want)
+		}
+	}
+	trace := goTrace(40)
+	last := Last(trace)
+	if len(last) != 20 || last[0] != trace[1] || !slices.Equal(last[1:], trace[len(trace)-19:]) {
+		t.Errorf("the last lines are %q", last)
+	}
+	if last := Last(trace[:7]); !slices.Equal(last, trace[:7]) {
+		t.Errorf("all lines are the last, and are %q", last)
 	}
 }
 

@@ -16,7 +16,7 @@ type End struct {
 	OOM      bool          // it exceeded its memory limit
 	LimitMiB int           // that limit, 0 if unknown
 	Lived    time.Duration // time since its start
-	Tail     []string      // last lines on its standard error
+	Tail     []string      // last lines on its standard error, as many as there may be in a stack trace
 	Port     int           // its port, 0 if none
 	Asked    string        // why it was told to end, "" if it was not
 }
@@ -34,8 +34,8 @@ func Exit(e End) string {
 	if why := e.why(); why != "" {
 		return how + ": " + why
 	}
-	if line := lastLine(e.Tail); line != "" {
-		return how + "; its last words on stderr: " + line
+	if at := telling(e.Tail); at >= 0 {
+		return how + "; its last words on stderr: " + quote(e.Tail[at])
 	}
 	return how + ", and wrote nothing to stderr"
 }
@@ -93,12 +93,12 @@ var known = []struct {
 		func(End, []string) string { return "the disk is full" }},
 	{regexp.MustCompile(`(?i)too many open files|EMFILE`),
 		func(End, []string) string { return "it has too many files or sockets open" }},
-	{regexp.MustCompile(`(?m)^(?:Unhandled exception|Unhandled Exception|panic|fatal error|terminate called|Assertion|\S+: Assertion).*$`),
-		func(_ End, m []string) string { return quote(m[0]) }},
+	{regexp.MustCompile(`(?m)^(?:Unhandled exception|Unhandled Exception|panic: |fatal error: |terminate called|Assertion|\S+: Assertion).*$(?:\n\s+what\(\):.*$)?`),
+		func(_ End, m []string) string { return quote(strings.ReplaceAll(m[0], "\n", "")) }},
 }
 
 func (e End) why() string {
-	text := strings.Join(e.Tail, "\n")
+	text := strings.Join(Last(e.Tail), "\n")
 	for _, k := range known {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
 			return k.cause(e, m)
@@ -117,14 +117,47 @@ func lived(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-func lastLine(tail []string) string {
-	for _, line := range slices.Backward(tail) {
-		if line = strings.TrimSpace(line); line != "" {
-			return quote(line)
+// lastLines is how many lines Last returns.
+const lastLines = 20
+
+// Last returns the last lines of a tail. If they are all of a stack trace, the first of them is the
+// line before that, which says what happened.
+func Last(tail []string) []string {
+	from := max(0, len(tail)-lastLines)
+	last := slices.Clone(tail[from:])
+	if at := telling(tail); at >= 0 && at < from {
+		last[0] = tail[at]
+	}
+	return last
+}
+
+// telling returns the index of the last line that is not of a stack trace and what follows one, or
+// else of the last that is not blank; -1 if there is none.
+func telling(tail []string) int {
+	last := -1
+	for at := len(tail) - 1; at >= 0; at-- {
+		line := strings.TrimRight(tail[at], " \t\r")
+		if line == "" {
+			continue
+		}
+		last = max(last, at)
+		if place.MatchString(line) { // the function of a frame is on the line before
+			at--
+			continue
+		}
+		if !trace.MatchString(line) {
+			return at
 		}
 	}
-	return ""
+	return last
 }
+
+var (
+	// place is the second line of a frame in a stack trace of Go.
+	place = regexp.MustCompile(`^\t\S.*:[0-9]+(?: \+0x[0-9a-f]+)?$`)
+	// trace are the other lines of stack traces, registers, and what is written after them.
+	trace = regexp.MustCompile(`^(?:goroutine [0-9]+.*\[.*\]:|\[signal .*\]|\.\.\..* frames elided\.\.\.|\s+at:? .*|#[0-9]+ .*|[a-z0-9]{2,6}\s+0x[0-9a-f]+|-+|exit status [0-9]+|Node\.js v[0-9.]+)$`)
+)
 
 func quote(line string) string {
 	line = strings.TrimSpace(line)

@@ -16,7 +16,7 @@ type End struct {
 	Unhealthy bool   // it runs, and its health check fails
 	Reason    string // what the engine says, if it could not start it
 	At        time.Time
-	Tail      []string // the last lines of its output, at most 20
+	Tail      []string // the last lines of its output, at most 1000
 }
 
 // Clean reports whether the container ended with code 0.

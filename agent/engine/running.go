@@ -40,10 +40,10 @@ type Running struct {
 	left     bool // over is closed
 }
 
-// Lines and bytes of output in an End.
+// Lines and bytes of output in an End, which are enough for a stack trace and the line before it.
 const (
-	tailLines = 20
-	tailBytes = 8 << 10
+	tailLines = 1000
+	tailBytes = 64 << 10
 	tailTime  = 15 * time.Second // an engine under load takes seconds for an answer
 )
 
@@ -137,7 +137,7 @@ func (r *Running) tail(ctx context.Context, name string) []string {
 	ctx, cancel := context.WithTimeout(ctx, tailTime)
 	defer cancel()
 	var last lastBytes
-	if err := r.logs(ctx, name, "20", &last); err != nil {
+	if err := r.logs(ctx, name, strconv.Itoa(tailLines), &last); err != nil {
 		return nil
 	}
 	content := last.kept

@@ -214,7 +214,7 @@ func (e ending) report(end End, o outcome, why string) string {
 	if e.labels.isGame() {
 		i.exited(protocol.Exited{
 			Group: e.g.name, ProcessID: e.labels.ProcessID, Known: end.Known, Code: end.Code, Signal: end.Signal, OOM: end.OOM,
-			Reason: why, Cause: cause, Tail: end.Tail, Lived: o.lived, ProcessEnding: left,
+			Reason: why, Cause: cause, Tail: diagnose.Last(end.Tail), Lived: o.lived, ProcessEnding: left,
 		})
 	}
 	if i.own != nil && i.own.OnEnd != nil {

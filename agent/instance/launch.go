@@ -344,7 +344,7 @@ func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	l.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format("2006-01-02 15:04:05 UTC")+"\n"+cause+"\n")
 	l.report(s, protocol.Exited{
 		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: was.oom, Reason: was.why.code, Cause: cause,
-		Tail: e.Tail, Lived: e.Lived, ProcessEnding: was.left,
+		Tail: diagnose.Last(e.Tail), Lived: e.Lived, ProcessEnding: was.left,
 	})
 	if l.own != nil && l.own.OnEnd != nil {
 		l.own.OnEnd(r.ID, e)

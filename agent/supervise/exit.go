@@ -15,7 +15,7 @@ type Exit struct {
 	Code   int           // exit code; -1 if a signal ended it or Known is false
 	Signal string        // name of the signal that ended it, or ""
 	Lived  time.Duration // from its start; for a run that ended unwatched, until that was noticed
-	Tail   []string      // the last lines it wrote to stderr, at most 20
+	Tail   []string      // the last lines it wrote to stderr, at most 1000
 }
 
 // Clean reports whether the run ended with code 0.
@@ -32,9 +32,10 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with code %d", e.Code)
 }
 
+// Lines and bytes of a tail, which are enough for a stack trace and the line before it.
 const (
-	tailLines = 20
-	tailBytes = 8 << 10
+	tailLines = 1000
+	tailBytes = 64 << 10
 )
 
 // tail returns the last lines of a file; none if it cannot be read.

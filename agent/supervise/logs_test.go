@@ -92,7 +92,7 @@ func TestTail_GivesTheLastWholeLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	var many, long strings.Builder
-	for n := range 30 {
+	for n := range 1500 {
 		fmt.Fprintf(&many, "line %d\n", n)
 		fmt.Fprintf(&long, "%0999d\n", n)
 	}
@@ -103,8 +103,8 @@ func TestTail_GivesTheLastWholeLines(t *testing.T) {
 	}{
 		{"empty", "", 0, ""},
 		{"no newline", "one\ntwo", 2, "two"},
-		{"many lines", many.String(), 20, "line 29"},
-		{"long lines", long.String(), 8, fmt.Sprintf("%0999d", 29)},
+		{"many lines", many.String(), 1000, "line 1499"},
+		{"long lines", long.String(), 65, fmt.Sprintf("%0999d", 1499)},
 		{"not text", "\xff\n", 1, "�"},
 	}
 	for _, c := range cases {
