@@ -112,7 +112,7 @@ func (hs *hosts) whenEmpty(tx *store.Tx, hostID string) {
 // removed is deleted; for a drained one, an event is recorded.
 func (hs *hosts) leave(tx *store.Tx, h *Host) {
 	if !h.Removing {
-		hs.record(tx, event.HostDrained, h, "nothing runs there any more; it can be removed")
+		hs.record(tx, event.HostDrained, h, "none of its instances is left; it can be removed")
 		return
 	}
 	for i := range hs.instances.onHost.Equal(tx, h.ID) { // failed ones, kept so that their fleets avoid the host

@@ -257,7 +257,26 @@ func (c *drainHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err != nil {
 		return err
 	}
+	if n := ownProcesses(h); n > 0 {
+		return view.Report(h, "%s takes no new instances. %s of 'muster local' itself %s no part in that: end that program to end them.",
+			h.HostID, plain.Count(n, "game server"), map[bool]string{true: "has", false: "have"}[n == 1])
+	}
 	return view.Report(h, "%s takes nothing new. It is empty when 'muster hosts' says drained, or HOST_DRAINED is among the events.", h.HostID)
+}
+
+// ownProcesses returns how many game servers a machine runs without being told to, as 'muster
+// local' does.
+func ownProcesses(h client.Host) int {
+	n := 0
+	for _, i := range h.Own {
+		n += len(i.Processes)
+		for _, g := range i.Groups {
+			if g.ProcessID != "" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 type resumeHostCommand struct{ hostFlags }
@@ -301,6 +320,13 @@ type removeHostCommand struct {
 func (c *removeHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
+	}
+	h, err := view.Client.Host(t.ctx, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case ownProcesses(h) > 0:
+		return fmt.Errorf("%s is the machine of 'muster local' itself, which would join again at once: end that program instead", c.ID)
 	}
 	gone, err := view.Client.RemoveHost(t.ctx, c.ID, c.Now)
 	if err != nil {

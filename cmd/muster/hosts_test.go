@@ -29,10 +29,16 @@ func TestHosts_Filters(t *testing.T) {
 		protocol.PathHosts + "/host-2": full,
 		protocol.PathHosts + "/host-1": bare,
 		protocol.PathHosts + "/host-3": local,
-		protocol.PathShortages:         []protocol.Shortage{{FleetID: "fleet-1", Location: "custom-a"}, {FleetID: "fleet-2", Location: "custom-b"}},
-		"/console/api/fleets":          []map[string]string{{"id": "fleet-1", "name": "live"}, {"id": "fleet-2", "name": "beta"}},
+
+		protocol.PathHosts + "/host-1/drain": bare,
+		protocol.PathHosts + "/host-3/drain": local,
+		protocol.PathShortages:               []protocol.Shortage{{FleetID: "fleet-1", Location: "custom-a"}, {FleetID: "fleet-2", Location: "custom-b"}},
+		"/console/api/fleets":                []map[string]string{{"id": "fleet-1", "name": "live"}, {"id": "fleet-2", "name": "beta"}},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			t.Errorf("%s is removed", r.URL.Path)
+		}
 		if err := json.NewEncoder(w).Encode(answers[r.URL.Path]); err != nil {
 			t.Error(err)
 		}
@@ -78,6 +84,16 @@ func TestHosts_Filters(t *testing.T) {
 	for _, want := range []string{"0.5 of 2.0 used, 64.0 offered", "exec RUNNING p-1 17", "exec RUNNING p-2 -"} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 			t.Errorf("the machine of 'muster local' is not shown with %q:\n%s", want, out)
+		}
+	}
+	for line, want := range map[string]string{
+		"hosts drain host-1":  "host-1 takes nothing new",
+		"hosts drain host-3":  "2 game servers of 'muster local' itself have no part in that",
+		"hosts remove host-3": "end that program instead",
+	} {
+		_, out, stderr := typed(t, t.Context(), append(strings.Fields(line), "--endpoint", server.URL)...)
+		if !strings.Contains(out+stderr, want) {
+			t.Errorf("muster %s: want %q in\n%s%s", line, want, out, stderr)
 		}
 	}
 }

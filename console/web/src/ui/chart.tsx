@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { count, moment, time } from "../core/text";
+import { count, moment, seconds, time } from "../core/text";
 import { extent, Swatch, type Series } from "./spark";
 import { forced, themed, token } from "./theme";
 
@@ -41,7 +41,7 @@ function axisSeconds(at: number[], step: number): string[] {
 }
 
 /** Lines over time, and one cursor for all charts of the page. Below them stand the values at the cursor, else the newest. length is in seconds, for a series that is not of the chosen range. */
-export function Chart({ series, lines, unit, height = 160, length, label }: { series: Series; lines: Line[]; unit?: (seconds: number) => string; height?: number; length?: number; label: string }) {
+export function Chart({ series, lines, unit, height = 160, length, label }: { series: Series; lines: Line[]; unit?: (value: number) => string; height?: number; length?: number; label: string }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const show = unit ?? figure;
@@ -73,7 +73,7 @@ export function Chart({ series, lines, unit, height = 160, length, label }: { se
           scales: { x: { time: true, range: () => extent(newest.current, length) }, y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] } },
           axes: [
             { ...axis, size: 24, space: 64, values: axisTimes },
-            { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[], _axis: number, _space: number, step: number) => (unit ? axisSeconds(v, step) : v.map(count)), space: 32, incrs: unit ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000] },
+            { ...axis, size: (_u: uPlot, v: string[]) => 16 + 6.5 * Math.max(2, ...(v ?? []).map((t) => t.length)), values: (_u: uPlot, v: number[], _axis: number, _space: number, step: number) => (unit === seconds ? axisSeconds(v, step) : v.map(unit ?? count)), space: 32, incrs: unit === seconds ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 36_000, 86_400] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000] },
           ],
           series: [{}, ...order.map((l) => ({ label: l.title, stroke: token(l.color), width: 1.5, dash: forced() && lines.indexOf(l) > 0 ? dash(lines.indexOf(l)) : undefined, points: { show: (u: uPlot, n: number) => few(u.data[n] as (number | null)[]), size: 5 }, spanGaps: false, fill: l.band === "0" ? fade(token(l.color), 0.15) : undefined }))],
           bands: lines.flatMap((l, i) => {
