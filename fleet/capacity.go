@@ -137,7 +137,7 @@ func (s *Capacities) put(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, w
 		return
 	}
 	l.Capacity = c
-	l.WaitsForHost = l.WaitsForHost && c.Desired > 0
+	l.WaitsForHost, l.Unused = l.WaitsForHost && c.Desired > 0, false
 	s.fleets.putDesired(tx, f)
 	s.fleets.record(tx, event.FleetScaling, f, l.Location,
 		"Capacity of %s: desired %d (was %d), minimum %d, maximum %d; %s", l.Location, c.Desired, was.Desired, c.Min, c.Max, why)

@@ -57,7 +57,7 @@ func (s *Service) runCreateContainer(tx *store.Tx, in ContainerInput) (*Fleet, e
 		return nil, err
 	}
 	s.record(tx, event.FleetCreated, f, "", "Fleet %s was created", f.ID)
-	f.addLocations(in.Locations)
+	f.addLocations(in.Locations, in.Tags)
 	f.move(Pending)
 	s.recordStep(tx, f, "")
 	s.begin(tx, f, f.Locations)

@@ -46,7 +46,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
 		return nil, err
 	}
 	s.record(tx, event.FleetCreated, f, "", "Fleet %s was created", f.ID)
-	f.addLocations(in.Locations)
+	f.addLocations(in.Locations, in.Tags)
 	if f.Managed != nil {
 		f.move(Made)
 	} else {

@@ -84,6 +84,7 @@ type LocationState struct {
 	Capacity       Capacity `json:"capacity,omitzero"`
 	ScalingStopped bool     `json:"scaling_stopped,omitzero"` // StopFleetActions
 	WaitsForHost   bool     `json:"waits_for_host,omitzero"`  // no host has room for all desired instances
+	Unused         bool     `json:"unused,omitzero"`          // it was created to have no instances as soon as its capacity can be changed (CapacityTag), which has not been done
 }
 
 // CreationLimit limits how many game sessions one creator may create in a sliding period

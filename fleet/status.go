@@ -132,7 +132,7 @@ func (s Status) New() bool { return s == Made || s == Pending }
 // Idle reports whether the location of a fleet that is ACTIVE waits for nothing before it is: it is
 // to have no instances.
 func (l LocationState) Idle(f *Fleet) bool {
-	return f.Status.Serves() && l.Status.Starting() && l.Capacity.Desired == 0
+	return f.Status.Serves() && l.Status.Starting() && (l.Capacity.Desired == 0 || l.Unused)
 }
 
 // Serves reports whether a fleet or location in the status hosts game sessions.
@@ -249,7 +249,8 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 }
 
 // SetWaitReason records that no host has room for the desired instances of a location or,
-// with an empty text, that one has again. It records an event only when a wait begins.
+// with an empty text, that one has again. It records an event only when a wait begins, and none
+// for a location that is Unused.
 func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	old := s.table.Get(tx, fleetID)
 	if old == nil {
@@ -262,7 +263,7 @@ func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	}
 	l.WaitsForHost = text != ""
 	s.table.Put(tx, f)
-	if text != "" {
+	if text != "" && !l.Unused {
 		s.record(tx, event.GenericEvent, f, location, "%s", text)
 	}
 	s.Deployments.settle(tx, f)

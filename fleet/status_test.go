@@ -104,6 +104,43 @@ func TestSetWaitReason(t *testing.T) {
 	x.happened(f.ID, since, event.GenericEvent)
 }
 
+// No event asks for a host in a location that was created to have no instances, until its capacity has
+// been set; it is ACTIVE as soon as the fleet is.
+func TestSetWaitReason_Unused(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{})
+	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{
+		Name: "m", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"}, Locations: []string{other},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
+		Tags:    map[string]string{fleet.CapacityTag: "MinSize=0 DesiredInstances=0", fleet.CapacityTag + ":" + other: "DesiredInstances=01"},
+	})
+	x.must(err)
+	since := x.now()
+	for _, text := range []string{"no host has room", "", "no host has room"} {
+		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+	}
+	x.happened(f.ID, since)
+	if l := x.at(f.ID, home); !l.Unused || !l.WaitsForHost || x.at(f.ID, other).Unused {
+		t.Errorf("created %+v", l)
+	}
+	x.advance(f.ID, other, fleet.Active)
+	now := x.get(f.ID)
+	if l := x.at(f.ID, home); now.Status != fleet.Active || !l.Idle(now) {
+		t.Errorf("in a fleet that is %s it waits: %+v", now.Status, l)
+	}
+	one := 1
+	_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Min: &one})
+	x.must(err)
+	if l := x.at(f.ID, home); l.Unused || l.Idle(x.get(f.ID)) {
+		t.Errorf("with a capacity of its own: %+v", l)
+	}
+	since = x.now()
+	for _, text := range []string{"", "no host has room"} {
+		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+	}
+	x.happened(f.ID, since, event.GenericEvent)
+}
+
 // A fleet is deleted once nothing runs in it any more; until then it cannot be changed.
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

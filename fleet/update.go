@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -103,7 +104,7 @@ func (s *Service) runAddLocations(tx *store.Tx, a LocationsInput) (*Fleet, error
 	if err := s.checkLocations(tx, f.Managed != nil, known, a.Locations); err != nil {
 		return nil, err
 	}
-	f.addLocations(a.Locations)
+	f.addLocations(a.Locations, s.tags.Of(tx, s.home.OfFleet(f.ID)))
 	if f.Containers != nil {
 		s.begin(tx, f, f.Locations[known:])
 	} else {
@@ -149,8 +150,8 @@ func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
 }
 
 // addLocations adds locations in their initial state, with one desired instance in a managed
-// fleet. The first location of a managed fleet is its home region.
-func (f *Fleet) addLocations(names []string) {
+// fleet. The first location of a managed fleet is its home region. tags are the fleet's.
+func (f *Fleet) addLocations(names []string, tags map[string]string) {
 	if f.Managed != nil && len(f.Locations) == 0 {
 		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
 	}
@@ -158,10 +159,24 @@ func (f *Fleet) addLocations(names []string) {
 		l := LocationState{Location: name}
 		if f.Managed != nil {
 			l.Capacity = newCapacity
+			l.Unused = f.unusedBy(tags, name)
 		}
 		f.moveAt(&l, f.first())
 		f.Locations = append(f.Locations, l)
 	}
+}
+
+// CapacityTag is the tag in which 'muster apply' and 'muster deploy' keep the capacity that a file
+// gives the home region of a fleet. Those of other locations have a colon and the location after that.
+const CapacityTag = "muster:capacity"
+
+// unusedBy reports whether a location is to have no instances by the fleet's tags.
+func (f *Fleet) unusedBy(tags map[string]string, location string) bool {
+	key := CapacityTag
+	if location != f.Home {
+		key += ":" + location
+	}
+	return slices.Contains(strings.Fields(tags[key]), "DesiredInstances=0")
 }
 
 // first returns the initial status of the fleet and its locations.

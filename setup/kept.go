@@ -11,7 +11,8 @@ import (
 )
 
 // CapacityTag is the tag of a fleet with the capacity that a file gave its home region last. Those
-// of its other locations have a colon and the location after that. Files do not show them.
+// of its other locations have a colon and the location after that. Files do not show them. The server
+// reads them when the fleet is created (fleet.CapacityTag).
 const CapacityTag = "muster:capacity"
 
 // Given is the capacity that files gave a fleet last: by location, "" being the home region, the

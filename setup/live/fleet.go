@@ -43,8 +43,10 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 		EC2InboundPermissions: w.EC2InboundPermissions, EC2InstanceType: w.EC2InstanceType, FleetType: w.FleetType, InstanceRoleArn: w.InstanceRoleArn,
 		InstanceRoleCredentialsProvider: w.InstanceRoleCredentialsProvider, Locations: placesOf(w.Locations), MetricGroups: w.MetricGroups,
 		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
-		RuntimeConfiguration: w.RuntimeConfiguration, Tags: tagsOf(w.Tags),
+		RuntimeConfiguration: w.RuntimeConfiguration,
 	}
+	given := m.begun(w)
+	in.Tags = append(tagsOf(w.Tags), tagsOf(given.Tags())...)
 	if w.Build != "" {
 		b, ok := m.builds[w.Build]
 		if !ok {
@@ -57,8 +59,28 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 		return err
 	}
 	m.fleets[key] = *out.FleetAttributes
+	m.given[*out.FleetAttributes.FleetId] = given
 	m.is(setup.FleetKind, key, *out.FleetAttributes.FleetArn)
 	return nil
+}
+
+// mostTags is how many tags a resource may have.
+const mostTags = 50
+
+// begun returns what a new fleet is told of its capacity, which can be set once it is ACTIVE: where
+// it is to have no instances then, so that no event asks for a host there.
+func (m *maker) begun(w *setup.Fleet) setup.Given {
+	given := setup.Given{}
+	for _, location := range m.unused(w.HomeRegion, w.Locations) {
+		if location == m.Region {
+			location = ""
+		}
+		given[location] = map[string]string{"DesiredInstances": "0"}
+	}
+	if len(w.Tags)+len(given) > mostTags {
+		return setup.Given{}
+	}
+	return given
 }
 
 func some(s string) *string {

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,6 +122,9 @@ func (g *game) operator(location string, low, desired, high int32) {
 	in := &gamelift.UpdateFleetCapacityInput{FleetId: &id, MinSize: &low, DesiredInstances: &desired, MaxSize: &high}
 	if location != "" {
 		in.Location = &location
+		g.until(func(t *terminal.Terminal, ctx context.Context) error {
+			return t.Fleets(ctx, terminal.FleetFilter{ByLocation: true, Location: location, Status: "ACTIVE"})
+		}, id)
 	}
 	if _, err := g.API.UpdateFleetCapacity(g.Context(), in); err != nil {
 		g.Fatal(err)
