@@ -24,13 +24,23 @@ func (s *Setup) RollBack(build string, at time.Time) {
 func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // bringsBack returns when the build was rolled back that an action gives a fleet, or the zero time.
+// One that is uploaded for it has been if its files are the same.
 func (c *comparison) bringsBack(a Action) (at time.Time) {
 	w := c.want.Fleets[a.Name]
-	if a.Kind != FleetKind || w == nil || c.replaced[w.Build] {
-		return at // a new build has not been rolled back
+	if a.Kind != FleetKind || w == nil || a.Op != Create && a.Op != Replace {
+		return at
 	}
-	if a.Op == Create || a.Op == Replace && slices.ContainsFunc(a.Changes, func(change Change) bool { return change.Member == "Build" }) {
-		at = c.have.rolledBack[w.Build]
+	if a.Op == Replace && !slices.ContainsFunc(a.Changes, func(change Change) bool { return change.Member == "Build" }) {
+		return at
+	}
+	b := c.want.Builds[w.Build]
+	if c.have.Builds[w.Build] != nil && !c.replaced[w.Build] || b == nil || b.Content == "" {
+		return c.have.rolledBack[w.Build]
+	}
+	for key, back := range c.have.rolledBack {
+		if c.have.Builds[key].Content == b.Content && back.After(at) {
+			at = back
+		}
 	}
 	return at
 }

@@ -3,10 +3,8 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/internal/plain"
@@ -75,16 +73,9 @@ var failures = []types.EventCode{
 // failure returns the message of an event since the creation of a fleet that says that its
 // build is bad, "" if there is none.
 func (m *rollout) failure(ctx context.Context, id string) (string, error) {
-	for page := gamelift.NewDescribeFleetEventsPaginator(m.API, &gamelift.DescribeFleetEventsInput{FleetId: &id}); page.HasMorePages(); {
-		out, err := page.NextPage(ctx)
-		if err != nil {
-			return "", err
-		}
-		for _, e := range out.Events {
-			if slices.Contains(failures, e.EventCode) {
-				return fmt.Sprintf("%s: %s", e.EventCode, val(e.Message)), nil
-			}
-		}
+	all, err := m.failures(ctx, id)
+	if err != nil || len(all) == 0 {
+		return "", err
 	}
-	return "", nil
+	return fmt.Sprintf("%s: %s", all[0].EventCode, val(all[0].Message)), nil
 }

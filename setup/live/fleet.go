@@ -117,7 +117,11 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 // of its capacity is the file's.
 func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, given setup.Given) error {
 	id := *m.fleets[key].FleetId
-	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations)); err != nil {
+	var fails func(context.Context) error
+	if m.rolling != nil || setup.Former(key) { // it is deployed
+		fails = (&crashing{Server: m.Server, id: id}).look
+	}
+	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations), fails); err != nil {
 		return err
 	}
 	out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
@@ -422,8 +426,8 @@ func (m *Server) unused(home *setup.Capacity, others map[string]*setup.Capacity)
 }
 
 // active waits until a fleet of either kind is ACTIVE. That there is no host in the locations
-// unused is no news.
-func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string, unused []string) error {
+// unused is no news. fails, if it is not nil, returns why that will not be.
+func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string, unused []string, fails func(context.Context) error) error {
 	return m.wait(ctx, string(kind)+" "+key, func(ctx context.Context) (bool, string, error) {
 		if kind == setup.ContainerFleetKind {
 			out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
@@ -443,8 +447,50 @@ func (m *Server) active(ctx context.Context, kind setup.Kind, key, id string, un
 		if len(out.FleetAttributes) != 1 {
 			return false, "", fmt.Errorf("fleet %s is not there any more", id)
 		}
-		return m.look(ctx, id, out.FleetAttributes[0].Status, unused)
+		status := out.FleetAttributes[0].Status
+		failed, err := status != types.FleetStatusActive, error(nil)
+		if failed {
+			failed, err = m.failedElsewhere(ctx, id, unused)
+		}
+		if err != nil {
+			return false, "", err
+		}
+		if failed {
+			status = types.FleetStatusError
+		}
+		ready, news, err := m.look(ctx, id, status, unused)
+		if !ready && err == nil && fails != nil {
+			if err := fails(ctx); err != nil {
+				return false, "", fmt.Errorf("fleet %s: %w", key, err)
+			}
+		}
+		return ready, news, err
 	})
+}
+
+// failedElsewhere reports whether a fleet that is to have no instances in its home region is in ERROR in
+// each location where it is to have some. It is not in ERROR itself then, since its home region
+// waits for a host.
+func (m *Server) failedElsewhere(ctx context.Context, id string, unused []string) (failed bool, err error) {
+	if !slices.Contains(unused, m.Region) {
+		return false, nil
+	}
+	for page := gamelift.NewDescribeFleetLocationAttributesPaginator(m.API, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id}); page.HasMorePages(); {
+		out, err := page.NextPage(ctx)
+		if err != nil {
+			return false, err
+		}
+		for _, l := range out.LocationAttributes {
+			if slices.Contains(unused, *l.LocationState.Location) {
+				continue
+			}
+			if l.LocationState.Status != types.FleetStatusError {
+				return false, nil
+			}
+			failed = true
+		}
+	}
+	return failed, nil
 }
 
 // look reports whether a fleet or location in a status is ACTIVE; if not, what it does, and
@@ -501,7 +547,8 @@ func newest(all []types.Event, unused []string) string {
 	slices.SortStableFunc(all, func(a, b types.Event) int { return b.EventTime.Compare(*a.EventTime) })
 	for _, e := range all {
 		idle := slices.ContainsFunc(unused, func(name string) bool { return strings.HasPrefix(val(e.Message), waiting+name+" ") })
-		if !idle && !strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
+		state := strings.HasPrefix(string(e.EventCode), "FLEET_STATE_") || strings.HasPrefix(string(e.EventCode), "LOCATION_STATE_") && strings.HasSuffix(val(e.Message), "changed state to ERROR")
+		if !idle && !state && e.EventCode != types.EventCodeFleetCreated && val(e.Message) != "" {
 			return *e.Message
 		}
 	}
@@ -547,7 +594,7 @@ func (m *Server) sessions(ctx context.Context, id, location string) (n int, err 
 // to be. A change of what runs is a deployment of the server's, which is waited for.
 func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
 	w, id := m.want.ContainerFleets[key], *m.containerFleets[key].FleetId
-	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.HomeRegion, w.Locations)); err != nil {
+	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.HomeRegion, w.Locations), nil); err != nil {
 		return err
 	}
 	out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})

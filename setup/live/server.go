@@ -38,6 +38,7 @@ type Server struct {
 	Reasons  func(ctx context.Context, fleetID string) map[string]string
 	Patience time.Duration // how long to wait for one thing, such as a fleet to be ACTIVE; 0 means 20 minutes
 	Every    time.Duration // how often to look while waiting; 0 means a second
+	Crashing time.Duration // how long game servers may crash before a deployment of them fails; 0 means 30 seconds
 
 	turn *sync.Mutex // held by what does something, and not by what waits; nil if there is only one
 }

@@ -95,8 +95,17 @@ func TestRollback_FileStillNamesIt(t *testing.T) {
 		t.Errorf("an exported file has the mark, %v", err)
 	}
 
-	// What it says to change is all that has to be changed.
+	// The same files with another version are the build that was rolled back, too.
 	bad := g.file
+	for _, other := range []string{"1", "7"} {
+		g.file = bad
+		g.version("Version: 2, ", "Version: "+other+", ")
+		if !g.comesBack() {
+			t.Errorf("as version %s the plan does not say that the files were rolled back", other)
+		}
+	}
+
+	// What it says to change is all that has to be changed.
 	if err := os.WriteFile(program, good, 0o755); err != nil {
 		t.Fatal(err)
 	}

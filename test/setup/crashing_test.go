@@ -1,0 +1,106 @@
+package setup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/setup/live"
+)
+
+// program makes the game of the file another one, which has to say to the server when it is ready.
+func (g *game) program(text string) {
+	g.Helper()
+	if err := os.WriteFile(filepath.Join(g.folder, "game"), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		g.Fatal(err)
+	}
+	g.file = strings.Replace(g.file, `Parameters: "{{.NoSDK}}", ConcurrentExecutions: 1`, "ConcurrentExecutions: 8", 1)
+}
+
+// crashes returns how many game servers of a fleet have crashed.
+func (g *game) crashes(fleet string) (n int) {
+	g.Helper()
+	id := g.fleet(fleet)
+	for page := gamelift.NewDescribeFleetEventsPaginator(g.API, &gamelift.DescribeFleetEventsInput{FleetId: &id}); page.HasMorePages(); {
+		out, err := page.NextPage(g.Context())
+		if err != nil {
+			g.Fatal(err)
+		}
+		for _, e := range out.Events {
+			if e.EventCode == types.EventCodeServerProcessCrashed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A build whose game servers only crash is not waited for as long as one that takes its time. The
+// error has what the last one wrote about it, and the state. Crashes within a short time are waited
+// out. So are those from before the command, since their cause may have been removed. A build that works
+// replaces the fleet.
+func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
+	g.writes(1, home)
+	g.apply()
+	first := g.fleet("game")
+
+	g.writes(2, home)
+	g.program("echo 'panic: no map' >&2\nfor n in $(seq 50); do printf 'main.load()\\n\\t/build/map.go:%d +0x1d\\n' $n >&2; done\nexit 2\n")
+	want := g.describes()
+	patience := g.Patience
+	g.Crashing, g.Patience = time.Hour, 4*time.Second
+	if err := g.Deploy(t.Context(), want, "game", live.Canary{}); err == nil || !strings.Contains(err.Error(), "fleet game (next): not done after 4s") {
+		t.Errorf("crashes within less than an hour: %v", err)
+	}
+	before := g.crashes("game (next)")
+	g.Crashing, g.Patience = time.Millisecond, patience
+	err := g.Deploy(t.Context(), want, "game", live.Canary{})
+	if err == nil {
+		t.Fatal("it does not fail")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	g.says(lines[0], "fleet game (next): its game servers have failed ", " times within ", ", and none has become ready. The last one: SERVER_PROCESS_CRASHED: ", `: "panic: no map"; it had not called InitSDK`)
+	g.says(lines[len(lines)-1], "State: fleet game serves, and game (next) of an earlier command is beside it. The same command goes on; 'muster deploy --rollback --fleet game' takes game (next) out of service again")
+	if strings.Contains(err.Error(), "map.go") {
+		t.Errorf("the error has the stack trace:\n%v", err)
+	}
+	var n int
+	if _, err := fmt.Sscanf(lines[0], "replace fleet game: fleet game (next): its game servers have failed %d times", &n); err != nil || n < 5 || before < 5 || n > g.crashes("game (next)")-before {
+		t.Errorf("after %d crashes the command gives up after %d, %v:\n%s", before, n, err, lines[0])
+	}
+
+	g.writes(3, home)
+	g.says(g.deploy(live.Canary{}), "fleet game (next): is of another build; deleting it", "fleet game: replaced")
+	if g.fleet("game (previous)") != first {
+		t.Error("the former fleet is another one than that which served")
+	}
+}
+
+// A fleet that fails in the one location where it is to have instances has failed, though its home
+// region, where it is to have none, still waits for a host.
+func TestApply_FailsInItsOnlyLocation(t *testing.T) {
+	t.Parallel()
+	g := &game{T: t, Server: server(t), folder: t.TempDir()}
+	g.writes(1, "    HomeRegion: {MinSize: 0, MaxSize: 0, DesiredInstances: 0}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 1, DesiredInstances: 1}}")
+	g.file = "Locations: {custom-lab: {}}\n" + strings.Replace(g.file, "/local/game/game", "/local/game/missing", 1)
+	if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: aws.String("custom-lab")}); err != nil {
+		t.Fatal(err)
+	}
+	machine(t, g.Endpoint, "custom-lab")
+	want, state, plan := read(t, g.Server, g.file, false)
+	err := g.Apply(t.Context(), want, state, plan)
+	if err == nil {
+		t.Fatal("it does not fail")
+	}
+	g.says(err.Error(), "create fleet game: is in status ERROR: ", "/local/game/missing")
+}
