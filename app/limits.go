@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/limit"
+	"github.com/musterhq/muster/internal/nearest"
 )
 
 // The limits in addition to those of keys, which have the names of roles.
@@ -84,7 +85,7 @@ func (o *Options) validateLimits() error {
 	known := DefaultLimits()
 	for name := range o.Limits {
 		if _, ok := known[name]; !ok {
-			return fmt.Errorf("limits: there is no limit %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return fmt.Errorf("limits: there is no limit %q%s; there are %s", name, nearest.DidYouMean(name, slices.Sorted(maps.Keys(known))), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	return nil

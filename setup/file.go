@@ -88,11 +88,12 @@ func (s *Setup) placeBody(ruleSet string, at body) {
 // refers to is there.
 func Parse(file string, text []byte) (*Setup, error) {
 	s := &Setup{}
-	if err := yamlfile.Read(file, text, s); err != nil {
-		return nil, err
+	lines, err := yamlfile.ReadLines(file, text, s)
+	if err == nil {
+		err = s.check(file, lines)
 	}
-	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -102,8 +103,8 @@ func (s *Setup) Text() ([]byte, error) { return yamlfile.Write(s) }
 
 // check returns an error for each reference that leads nowhere, and for each resource that
 // says too little or too much.
-func (s *Setup) check() error {
-	c := &checking{Setup: s}
+func (s *Setup) check(file string, lines yamlfile.Lines) error {
+	c := &checking{Setup: s, file: file, lines: lines}
 	entries(c, "Builds", s.Builds, c.build)
 	entries(c, "Locations", s.Locations, c.location)
 	entries(c, "ContainerGroupDefinitions", s.ContainerGroupDefinitions, func(string, *ContainerGroup) {})
@@ -119,18 +120,21 @@ func (s *Setup) check() error {
 // checking is a check of a set-up.
 type checking struct {
 	*Setup
-	errs []error
+	file  string
+	lines yamlfile.Lines
+	errs  []error
 }
 
-func (c *checking) fail(format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf(format, args...))
+// fail reports what is wrong with what is at a path.
+func (c *checking) fail(at, format string, args ...any) {
+	c.errs = append(c.errs, &yamlfile.Error{File: c.file, Line: c.lines.Of(at), Text: at + fmt.Sprintf(format, args...)})
 }
 
 // entries calls each for the resources of one kind.
 func entries[T any](c *checking, kind string, all map[string]*T, each func(at string, v *T)) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if at := kind + "." + name; all[name] == nil {
-			c.fail("%s has no members", at)
+			c.fail(at, " has no members")
 		} else {
 			each(at, all[name])
 		}
@@ -140,19 +144,19 @@ func entries[T any](c *checking, kind string, all map[string]*T, each func(at st
 // refers reports a reference to a resource that is not in the file.
 func refers[T any](c *checking, at, name string, all map[string]*T) {
 	if all[name] == nil {
-		c.fail("%s: %s", at, cmp.Or(yamlfile.Unknown(name, slices.Sorted(maps.Keys(all))), "is required"))
+		c.fail(at, ": %s", cmp.Or(yamlfile.Unknown(name, slices.Sorted(maps.Keys(all))), "is required"))
 	}
 }
 
 func (c *checking) build(at string, b *Build) {
 	if b.Folder != "" && b.Archive != "" {
-		c.fail("%s has both a Folder and an Archive; give one", at)
+		c.fail(at, " has both a Folder and an Archive; give one")
 	}
 }
 
 func (c *checking) location(at string, _ *Location) {
 	if !strings.HasPrefix(at, "Locations.custom-") {
-		c.fail("%s: the name of a custom location begins with custom-; Regions need not be listed", at)
+		c.fail(at, ": the name of a custom location begins with custom-; Regions need not be listed")
 	}
 }
 
@@ -161,7 +165,7 @@ func (c *checking) fleet(at string, f *Fleet) {
 	case f.ComputeType != types.ComputeTypeAnywhere:
 		refers(c, at+".Build", f.Build, c.Builds)
 	case f.Build != "" || f.HomeRegion != nil:
-		c.fail("%s: a fleet of ComputeType ANYWHERE has no Build and no HomeRegion", at)
+		c.fail(at, ": a fleet of ComputeType ANYWHERE has no Build and no HomeRegion")
 	}
 }
 
@@ -175,7 +179,7 @@ func (c *checking) containerFleet(at string, f *ContainerFleet) {
 
 func (c *checking) alias(at string, a *Alias) {
 	if count(a.Fleet != "", a.ContainerFleet != "", a.Message != nil) != 1 {
-		c.fail("%s must have one of Fleet, ContainerFleet and Message", at)
+		c.fail(at, " must have one of Fleet, ContainerFleet and Message")
 		return
 	}
 	c.leads(at, a.Fleet, a.ContainerFleet, "")
@@ -185,7 +189,7 @@ func (c *checking) queue(at string, q *Queue) {
 	for i, d := range q.Destinations {
 		at := fmt.Sprintf("%s.Destinations[%d]", at, i)
 		if count(d.Fleet != "", d.ContainerFleet != "", d.Alias != "", d.DestinationArn != "") != 1 {
-			c.fail("%s must have one of Fleet, ContainerFleet, Alias and DestinationArn", at)
+			c.fail(at, " must have one of Fleet, ContainerFleet, Alias and DestinationArn")
 			continue
 		}
 		c.leads(at, d.Fleet, d.ContainerFleet, d.Alias)
@@ -206,7 +210,7 @@ func (c *checking) leads(at, fleet, containerFleet, alias string) {
 
 func (c *checking) ruleSet(at string, r *RuleSet) {
 	if (r.RuleSetBody == nil) == (r.RuleSetFile == "") {
-		c.fail("%s must have one of RuleSetBody and RuleSetFile", at)
+		c.fail(at, " must have one of RuleSetBody and RuleSetFile")
 	}
 }
 
@@ -214,7 +218,7 @@ func (c *checking) matchmaking(at string, m *Matchmaking) {
 	refers(c, at+".RuleSet", m.RuleSet, c.MatchmakingRuleSets)
 	for i, q := range m.GameSessionQueues {
 		if !strings.HasPrefix(q, "arn:") && c.GameSessionQueues[q] == nil {
-			c.fail("%s.GameSessionQueues[%d]: %s; a queue that only the server has is named by its ARN", at, i, cmp.Or(yamlfile.Unknown(q, slices.Sorted(maps.Keys(c.GameSessionQueues))), "is empty"))
+			c.fail(fmt.Sprintf("%s.GameSessionQueues[%d]", at, i), ": %s; a queue that only the server has is named by its ARN", cmp.Or(yamlfile.Unknown(q, slices.Sorted(maps.Keys(c.GameSessionQueues))), "is empty"))
 		}
 	}
 }

@@ -54,10 +54,10 @@ func TestParse_Mistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ from, to, want string }{
 		{"EC2InstanceType", "EC2InstancType", `muster.yaml:9: unknown key "EC2InstancType" in Fleets.arena; did you mean "EC2InstanceType"?`},
-		{"Build: arena", "Build: areno", `muster.yaml: Fleets.arena.Build: "areno" is not in the file; did you mean "arena"?`},
-		{"{Fleet: arena}", "{Fleet: arena, Message: gone}", `muster.yaml: Aliases.live must have one of Fleet, ContainerFleet and Message`},
+		{"Build: arena", "Build: areno", `muster.yaml:8: Fleets.arena.Build: "areno" is not in the file; did you mean "arena"?`},
+		{"{Fleet: arena}", "{Fleet: arena, Message: gone}", `muster.yaml:22: Aliases.live must have one of Fleet, ContainerFleet and Message`},
 		{"c5.large", "c5.larg", `did you mean "c5.large"?`},
-		{"{Alias: live}", "{}", `GameSessionQueues.main.Destinations[0] must have one of Fleet, ContainerFleet, Alias and DestinationArn`},
+		{"{Alias: live}", "{}", `: GameSessionQueues.main.Destinations[0] must have one of Fleet, ContainerFleet, Alias and DestinationArn`},
 	} {
 		_, err := Parse("muster.yaml", []byte(strings.Replace(guide(t), test.from, test.to, 1)))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -172,7 +172,7 @@ func TestSettled(t *testing.T) {
 	if len(notes) != 6 || len(s.Fleets) != 2 || s.Fleets["arena"] == nil || s.Fleets[PreviousName("other")] == nil || len(s.Aliases) != 1 || len(queue.Destinations) != 2 {
 		t.Errorf("the fleets are %v, the aliases %v, the destinations %+v, the notes %q", s.Fleets, s.Aliases, queue.Destinations, notes)
 	}
-	if err := s.check(); err != nil {
+	if err := s.check("", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/musterhq/muster/internal/atomicfile"
 	"github.com/musterhq/muster/internal/nearest"
+	"github.com/musterhq/muster/internal/yamlfile"
 )
 
 // Context is a server and how it is used.
@@ -55,8 +56,8 @@ func Read() (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contexts: %w", err)
 	}
-	if err := yaml.Unmarshal(text, f); err != nil {
-		return nil, fmt.Errorf("read contexts: %s: %w", f.path, err)
+	if err := yamlfile.ReadTagged(f.path, text, f); err != nil {
+		return nil, fmt.Errorf("read contexts: %w", err)
 	}
 	return f, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,8 @@ import (
 	"reflect"
 
 	"github.com/alecthomas/kong"
-	"go.yaml.in/yaml/v4"
+
+	"github.com/musterhq/muster/internal/yamlfile"
 )
 
 // givenFile decodes flags and arguments that name a file, as kong does. A flag that is empty,
@@ -36,13 +36,8 @@ func readYAML[T any](option, file string) (v T, err error) {
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", option, err)
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&v); err != nil {
-		if key := misspelled[T](file, text, err); key != err {
-			return v, fmt.Errorf("%s: %w", option, key)
-		}
-		return v, fmt.Errorf("%s: %s: %w", option, file, err)
+	if err := yamlfile.ReadTagged(file, text, &v); err != nil {
+		return v, fmt.Errorf("%s: %w", option, err)
 	}
 	return v, nil
 }

@@ -30,22 +30,6 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// A key that no file of its kind has is named with its line and the one that was meant.
-func TestMisspelledKeys(t *testing.T) {
-	sinks := write(t, "- name: a\n  kind: webhook\n  urll: http://127.0.0.1:1\n")
-	remotes := write(t, "- name: a\n  endpiont: http://127.0.0.1:1\n")
-	players := write(t, "populations:\n- name: all\n  ticket_per_minute: 3\n")
-	for line, want := range map[string]string{
-		"serve --sinks " + sinks:                                   sinks + `:3: there is no key "urll" (did you mean "url"?)`,
-		"serve --remotes " + remotes:                               remotes + `:2: there is no key "endpiont" (did you mean "endpoint"?)`,
-		"simulate --ruleset " + simRules + " --players " + players: players + `:3: there is no key "ticket_per_minute" (did you mean "`,
-	} {
-		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: %d %s, want %q", line, code, stderr, want)
-		}
-	}
-}
-
 // A file that remotes name is looked for beside the file that names it.
 func TestRemotes_Paths(t *testing.T) {
 	remotes := write(t, "- {name: there, region: eu-west-1, account: '222222222222', endpoint: 'https://127.0.0.1:1', access_key_id: K, secret_file: its.secret, ca: its.pem}\n")

@@ -117,6 +117,10 @@ func run(args []string, t *streams) int {
 	if parsed != nil {
 		err = cmp.Or(misnamed(parsed, err), err)
 	}
+	var field wrongField
+	if errors.As(err, &field) {
+		err = field.error
+	}
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
 		fmt.Fprintln(t.err, helpFor(parsed, err))
@@ -131,6 +135,7 @@ func run(args []string, t *streams) int {
 		return int(code)
 	}
 	if err != nil {
+		err = inFile(parsed, err)
 		fmt.Fprintln(t.err, "muster:", err)
 		if text := hint(err); text != "" {
 			fmt.Fprintln(t.err, "hint:", text)

@@ -176,7 +176,8 @@ limits:
 ` + "```" + `
 
 ` + "`muster serve`" + ` reads some of it again on SIGHUP ([which](operations.md#a-server)); the rest takes effect at the next
-start. A field that no command has is an error.
+start. A field that none of the commands with ` + "`--config`" + ` has is an error; it is named with its line, and so
+are wrong values.
 
 Generated from the program; do not edit.
 `

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/trace"
+	"github.com/musterhq/muster/internal/yamlfile"
 	"github.com/musterhq/muster/sim"
 )
 
@@ -167,7 +168,10 @@ func (c *simulateCommand) ProvideOptions(k *kong.Context) (sim.Options, error) {
 		}
 	}
 	if o.Spec, err = sim.ReadSpec(text); err != nil {
-		return o, misspelled[sim.Spec](c.Players, text, err)
+		if at := yamlfile.CheckJSON(c.Players, text, sim.Spec{}); at != nil {
+			return o, at
+		}
+		return o, fmt.Errorf("%s: %w", c.Players, err)
 	}
 	if c.RequestTimeout != 0 {
 		if c.RequestTimeout < time.Second || c.RequestTimeout > 12*time.Hour {

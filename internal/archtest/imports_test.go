@@ -120,7 +120,7 @@ var rows = []row{
 	{"cli/client", "internal/nearest internal/plain internal/wake audit auth flexmatch/explain hosts/protocol hosts/shell", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
 	{"setup", "internal/yamlfile", "a file, and what it takes to make a server so: pure, so it knows no server"},
 	{"setup/live", "internal/archive internal/plain internal/wake setup", "a client like any other: what it does is what AWS's client can do"},
-	{"cli/contexts", "internal/atomicfile internal/nearest", "a user's servers and keys in a file"},
+	{"cli/contexts", "internal/atomicfile internal/nearest internal/yamlfile", "a user's servers and keys in a file"},
 	{"cli/terminal", "cli/client cli/style internal/plain internal/wake setup", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
@@ -156,7 +156,7 @@ var rows = []row{
 	{"app/lab", ground + " console sim flexmatch/explain flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/plain internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing internal/yamlfile audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

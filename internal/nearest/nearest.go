@@ -28,7 +28,7 @@ func Of(word string, names []string) string {
 }
 
 // Within returns the name that is nearest to a word with at most so many letters added,
-// removed or replaced, or "" if there is none: upper and lower case are alike. It is for words
+// removed, replaced or swapped with the next, or "" if there is none: upper and lower case are alike. It is for words
 // that may be no misspelled name at all.
 func Within(word string, names []string, most int) string {
 	best, least := "", most+1
@@ -49,24 +49,28 @@ func DidYouMean(word string, names []string) string {
 	return ""
 }
 
-// distance returns how many bytes have to be added, removed or replaced to make b of a.
+// distance returns how many bytes have to be added, removed, replaced or swapped with the next
+// one to make b of a, where no byte is changed twice.
 func distance(a, b string) int {
 	if len(a) > maxLength || len(b) > maxLength {
 		return max(len(a), len(b))
 	}
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+				cost = 1 + min(last[j], row[j], last[j+1])
+				if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+					cost = min(cost, 1+before[j-1])
+				}
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = cost
 		}
 	}
 	return row[len(b)]

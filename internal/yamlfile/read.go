@@ -26,16 +26,33 @@ const (
 // that the file leaves out, or sets to null, stay as they are. The error joins an *Error for
 // each mistake.
 func Read(file string, text []byte, v any) error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	_, err := ReadLines(file, text, v)
+	return err
+}
+
+// Lines are the lines of the values of a file by their paths, such as Fleets.arena.Locations[1].
+type Lines map[string]int
+
+// Of returns the line of a path, or of the longest beginning of it that the file has.
+func (l Lines) Of(path string) int {
+	for path != "" {
+		if line, ok := l[path]; ok {
+			return line
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	if doc.Kind == 0 || len(doc.Content) == 0 {
-		return nil // an empty file
+	return 1
+}
+
+// ReadLines is Read, and returns where the values are.
+func ReadLines(file string, text []byte, v any) (Lines, error) {
+	doc, err := parse(file, text)
+	if err != nil || doc == nil {
+		return nil, err
 	}
-	r := &reader{file: file}
-	r.value(doc.Content[0], reflect.ValueOf(v).Elem(), "")
-	return errors.Join(r.errs...)
+	r := &reader{file: file, lines: Lines{}}
+	r.value(doc, reflect.ValueOf(v).Elem(), "")
+	return r.lines, errors.Join(r.errs...)
 }
 
 // Error is one mistake in a file.
@@ -49,9 +66,11 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text) }
 
 type reader struct {
-	file  string
-	nodes int
-	errs  []error
+	file   string
+	merges bool // leave keys << to the decoder
+	lines  Lines
+	nodes  int
+	errs   []error
 }
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
@@ -60,12 +79,15 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
+func (r *reader) at(path string, line int) {
+	if r.lines != nil {
+		r.lines[path] = line
+	}
+}
+
 // value decodes a node into v; at is its path, for errors.
 func (r *reader) value(n *yaml.Node, v reflect.Value, at string) {
-	if r.nodes++; r.nodes > maxNodes {
-		if r.nodes == maxNodes+1 {
-			r.fail(n, "the file has more than %d values", maxNodes)
-		}
+	if !r.count(n) {
 		return
 	}
 	if n.Kind == yaml.AliasNode {
@@ -90,6 +112,14 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, at string) {
 	default:
 		r.scalar(n, v, at)
 	}
+}
+
+// count reports whether a value is within the bound of a file.
+func (r *reader) count(n *yaml.Node) bool {
+	if r.nodes++; r.nodes == maxNodes+1 {
+		r.fail(n, "the file has more than %d values", maxNodes)
+	}
+	return r.nodes <= maxNodes
 }
 
 // null leaves a value out. In a table, `NAME:` with nothing behind it is an entry without
@@ -133,6 +163,9 @@ func (r *reader) pairs(n *yaml.Node, at string, each func(key, value *yaml.Node,
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
+		if r.merges && key.ShortTag() == "!!merge" {
+			continue
+		}
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
 			r.fail(key, "a key%s must be text", within(at))
 			continue
@@ -142,7 +175,9 @@ func (r *reader) pairs(n *yaml.Node, at string, each func(key, value *yaml.Node,
 			continue
 		}
 		seen[key.Value] = key.Line
-		each(key, value, strings.TrimPrefix(at+"."+key.Value, "."))
+		below := strings.TrimPrefix(at+"."+key.Value, ".")
+		r.at(below, key.Line)
+		each(key, value, below)
 	}
 }
 
@@ -153,7 +188,9 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, at string) {
 	}
 	made := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, e := range n.Content {
-		r.value(e, made.Index(i), fmt.Sprintf("%s[%d]", at, i))
+		below := fmt.Sprintf("%s[%d]", at, i)
+		r.at(below, e.Line)
+		r.value(e, made.Index(i), below)
 	}
 	v.Set(made)
 }
@@ -252,7 +289,7 @@ func Unknown(name string, known []string) string {
 	case name == "":
 		return ""
 	case len(known) == 0:
-		return fmt.Sprintf("%q is not in the file", name)
+		return fmt.Sprintf("%q is not in the file, nor any other of its kind", name)
 	}
 	return fmt.Sprintf("%q is not in the file%s", name, meant(name, known))
 }
