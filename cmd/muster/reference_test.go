@@ -163,8 +163,10 @@ const configurationHead = `# Configuration
 
 What servers, agents and beacons can be set to. Nothing must be: each has a default.
 
-Each setting is a flag, a variable and a field of the YAML file that ` + "`--config`" + ` names. A flag wins over the
-variable, and that over the file. Fields are named like flags, without dashes in front; lists may be lists of YAML:
+Each setting is a flag and a variable; the flag wins. For ` + "`muster serve` and `muster local`" + `, it is also a field
+of the YAML file that ` + "`--config`" + ` names, which counts least; ` + "`muster admin backup`, `restore` and `verify`" + ` read the
+same file. Agents and beacons have no such file: they are set with variables, such as in the environment file of
+their service. Fields are named like flags, without dashes in front; lists may be lists of YAML:
 
 ` + "```yaml" + `
 listen: 0.0.0.0:9080
