@@ -103,23 +103,30 @@ func (c *eventsCommand) Run(t *streams) error {
 			return err
 		}
 	}
+	if c.Follow && q.GameSessionID != "" && missing(t, view, q.GameSessionID) {
+		fmt.Fprintf(t.err, "muster: session: %s does not exist; what the log has of it follows, and what may come\n", q.GameSessionID)
+	}
 	view.Dates = !q.Since.IsZero()
 	q.Reconnected = func(err error) { fmt.Fprintln(t.err, "muster: connection lost, trying again:", err) }
 	some, err := view.Events(t.ctx, q)
 	if err != nil || some || c.Follow || c.typed["last"] && c.Last == 0 || t.ctx.Err() != nil {
 		return err
 	}
-	if q.GameSessionID != "" { // which may be none: its ARN was not looked up, as events are kept for longer than its record
-		var refused *client.Error
-		err := view.Client.Call(t.ctx, "DescribeGameSessions", map[string]any{"GameSessionId": q.GameSessionID}, nil)
-		if errors.As(err, &refused) && refused.Code == "NotFoundException" {
-			return fmt.Errorf("session: %s does not exist, and the log has no events of it", q.GameSessionID)
-		}
+	if q.GameSessionID != "" && missing(t, view, q.GameSessionID) {
+		return fmt.Errorf("session: %s does not exist, and the log has no events of it", q.GameSessionID)
 	}
 	if of := c.selected(q); of != "" {
 		fmt.Fprintln(t.err, "muster: no events"+of+" in the log")
 	}
 	return nil
+}
+
+// missing reports whether the server has no game session with an id. An ARN was not looked up before:
+// events are kept for longer than its record.
+func missing(t *streams, view *terminal.Terminal, id string) bool {
+	var refused *client.Error
+	err := view.Client.Call(t.ctx, "DescribeGameSessions", map[string]any{"GameSessionId": id}, nil)
+	return errors.As(err, &refused) && refused.Code == "NotFoundException"
 }
 
 // selected says which events the flags select; "" means all.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/event/archive"
+	"github.com/musterhq/muster/test/node"
 )
 
 // archived writes an archive of one object a hour with events of two codes, and returns its folder and lines.
@@ -108,5 +109,33 @@ func TestEvents_ArchiveCutOff(t *testing.T) {
 	var errs bytes.Buffer
 	if code := run([]string{"events", "--archive", dir}, &streams{ctx: t.Context(), out: w, err: &errs}); code != 1 || !strings.Contains(errs.String(), io.ErrClosedPipe.Error()) {
 		t.Errorf("code %d, %s", code, &errs)
+	}
+}
+
+// told ends a context with the first line written.
+type told struct {
+	bytes.Buffer
+	end context.CancelFunc
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	defer w.end()
+	return w.Buffer.Write(p)
+}
+
+// Who follows a game session that does not exist is told so at once.
+func TestEvents_NoSuchSession(t *testing.T) {
+	t.Parallel()
+	a := node.InProcess(t, nil)
+	const id = "arn:aws:gamelift:us-east-1::gamesession/fleet-00000000-0000-0000-0000-000000000000/us-east-1/no"
+	if code, out, stderr := typed(t, t.Context(), "events", "--session", id, "--endpoint", a.URL()); code != 1 || out != "" || !strings.Contains(stderr, "session: "+id+" does not exist, and the log has no events of it") {
+		t.Errorf("exit code %d: %q\n%s", code, out, stderr)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	stderr := &told{end: end}
+	code := run([]string{"events", "--follow", "--session", id, "--endpoint", a.URL()}, &streams{ctx: ctx, out: io.Discard, err: stderr})
+	if code != 0 || stderr.String() != "muster: session: "+id+" does not exist; what the log has of it follows, and what may come\n" {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
