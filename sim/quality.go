@@ -30,11 +30,14 @@ func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location strin
 	t.judge(r, b, p, l, waits)
 	for i := range t.attributes {
 		a := &t.attributes[i]
-		players, teams := spread(l, a.attribute), search.Spread(l, a.attribute)
+		players := spread(l, a.attribute)
 		a.spread.add(players)
-		a.teams.add(teams)
 		b.spreads[i].add(players)
-		b.teams[i].add(teams)
+		if len(l.Teams) > 1 { // one team has no other to differ from
+			teams := search.Spread(l, a.attribute)
+			a.teams.add(teams)
+			b.teams[i].add(teams)
+		}
 	}
 }
 

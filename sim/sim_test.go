@@ -94,6 +94,17 @@ func TestRun_ByHand(t *testing.T) {
 	}
 }
 
+// The averages of teams differ where there are several; one alone has no difference, rather than 0.
+func TestRun_OneTeam(t *testing.T) {
+	const one = `"teams":[{"name":"all","minPlayers":2,"maxPlayers":2}]}`
+	for rest, measured := range map[string]int{one: 0, duel: 1} {
+		r := run(t, sim.Options{RuleSet: rules(t, rest), Spec: spec(t, "{}"), For: time.Minute, Trace: traced(t, "0 a 100", "1 b 140")})
+		if a := r.Attributes; len(a) != 1 || a[0].Spread.Count != 1 || a[0].Spread.Max != 40 || a[0].Teams.Count != measured {
+			t.Errorf("attributes %+v, want %d of the averages of %s", a, measured, rest)
+		}
+	}
+}
+
 func TestRun_Acceptance(t *testing.T) {
 	for _, c := range []struct {
 		name, behaviour string
