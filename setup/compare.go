@@ -174,7 +174,7 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 				a.Op = Replace
 			}
 		}
-		if f, ok := any(w).(*Fleet); ok && c.replaced[f.Build] && a.Op != Replace {
+		if f, ok := any(w).(*Fleet); ok && c.replaced[f.Build] && !slices.ContainsFunc(a.Changes, func(change Change) bool { return change.Member == "Build" }) {
 			a.Op = Replace
 			a.Changes = append(a.Changes, Change{Member: "Build", From: f.Build, To: f.Build + " (its new files)"})
 		}
@@ -269,26 +269,29 @@ func (b *Build) is(key string, h *Build) bool {
 }
 
 // Matching returns the keys that want uses for the builds of a server, by their own keys. They
-// have the same name and, if want gives one, the same version; of several, the newest is meant.
+// have the same name and, if want gives one, the same version; of several, the one with the same
+// files is meant, or else the newest.
 func (s *Setup) Matching(want *Setup) map[string]string {
-	renamed := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(want.Builds)) {
-		w := want.Builds[key]
-		if h := s.Builds[key]; h != nil && w.is(key, h) {
-			renamed[key] = key
-			continue
-		}
-		for _, old := range append(slices.Clone(s.newest), slices.Sorted(maps.Keys(s.Builds))...) {
-			h := s.Builds[old]
-			if _, taken := renamed[old]; taken || old != h.Name && old != h.Key() {
-				continue // of builds with one name and version, the newest has its key alone
-			}
-			if w.is(key, h) {
-				renamed[old] = key
-				break
+	renamed, found := map[string]string{}, map[string]bool{}
+	match := func(candidates func(key string) []string, fits func(old string, w, h *Build) bool) {
+		for _, key := range slices.Sorted(maps.Keys(want.Builds)) {
+			for _, old := range candidates(key) {
+				w, h := want.Builds[key], s.Builds[old]
+				if _, taken := renamed[old]; h == nil || taken || found[key] || !w.is(key, h) || !fits(old, w, h) {
+					continue
+				}
+				renamed[old], found[key] = key, true
 			}
 		}
 	}
+	all := append(slices.Clone(s.newest), slices.Sorted(maps.Keys(s.Builds))...)
+	match(func(key string) []string { return append([]string{key}, all...) }, func(_ string, w, h *Build) bool {
+		return w.Content != "" && w.Content == h.Content && !slices.ContainsFunc(Differences(BuildKind, w, h), func(c Change) bool { return Fixed(BuildKind, c.Member) })
+	})
+	match(func(key string) []string { return []string{key} }, func(string, *Build, *Build) bool { return true })
+	match(func(string) []string { return all }, func(old string, _, h *Build) bool {
+		return old == h.Name || old == h.Key() // of builds with one name and version, the newest has its key alone
+	})
 	for old, h := range s.Builds {
 		if _, is := renamed[old]; !is && want.Builds[old] != nil { // another version
 			renamed[old] = h.Key() + " (another)"

@@ -3,8 +3,8 @@ package setup
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -61,49 +61,88 @@ func (s *Setup) BuildText(f *Fleet) string {
 	return ""
 }
 
-// Forward returns what in a file would replace a fleet of a server, which is runs, and for each
-// member the remedy.
-func Forward(want, have *Setup, fleet string, runs *Fleet) (all []string) {
+// Forward returns what in a file would change a fleet of a server, which is runs, with the remedy for
+// each member: of what a rollback has taken out, and of the capacity, which it has kept.
+func Forward(want, have *Setup, fleet string, runs *Fleet) (brings, sizes []string) {
 	w := want.Fleets[fleet]
 	if w == nil {
+		return nil, nil
+	}
+	brings = forwardBuild(want, have, fleet, runs)
+	now := *runs
+	now.scaled(w)
+	for _, c := range detailed(Differences(FleetKind, w, &now), w, &now) {
+		line := "Fleets." + fleet + "." + c.Member + ": " + remedy(c, "the fleet")
+		if _, _, size := capacityMember(c.Member); size || c.Member == "HomeRegion" {
+			sizes = append(sizes, line)
+		} else if c.Member != "Build" {
+			brings = append(brings, line)
+		}
+	}
+	return brings, sizes
+}
+
+// remedy says how the file gets what a resource of the server has.
+func remedy(c Change, resource string) string {
+	switch {
+	case c.From == "":
+		return fmt.Sprintf("the file has %s, and %s has none: leave it out", c.To, resource)
+	case c.To == "":
+		return fmt.Sprintf("the file has none, and %s has %s: add that", resource, c.From)
+	}
+	return fmt.Sprintf("the file has %s, and %s has %s: write %s", c.To, resource, c.From, c.From)
+}
+
+// detailed returns the changes from the fleet h to w with those of each server process, if there are
+// as many, in place of the whole list.
+func detailed(changes []Change, w, h *Fleet) (all []Change) {
+	const list = "RuntimeConfiguration.ServerProcesses"
+	for _, c := range changes {
+		if c.Member != list || len(w.RuntimeConfiguration.ServerProcesses) != len(h.RuntimeConfiguration.ServerProcesses) {
+			all = append(all, c)
+			continue
+		}
+		for i, process := range w.RuntimeConfiguration.ServerProcesses {
+			diff(fmt.Sprintf("%s[%d]", list, i), reflect.ValueOf(process), reflect.ValueOf(h.RuntimeConfiguration.ServerProcesses[i]), &all)
+		}
+	}
+	return all
+}
+
+// forwardBuild is Forward for the build of the fleet.
+func forwardBuild(want, have *Setup, fleet string, runs *Fleet) (all []string) {
+	key := want.Fleets[fleet].Build
+	w, h := want.Builds[key], have.Builds[runs.Build]
+	if w == nil || h == nil {
 		return nil
 	}
 	say := func(at, format string, args ...any) { all = append(all, at+": "+fmt.Sprintf(format, args...)) }
-	wb, hb := want.Builds[w.Build], have.Builds[runs.Build]
-	if wb != nil && hb != nil {
-		at, differs := "Builds."+w.Build, false
-		if name := cmp.Or(wb.Name, w.Build); name != hb.Name {
-			differs = true
-			say("Fleets."+fleet+".Build", "the file has the build %s, and the fleet runs %s: write the key of that build", name, hb.Name)
-		}
-		switch newest := have.Matching(want)[runs.Build] != w.Build; {
-		case differs:
-		case wb.Version != nil && hb.Version == nil:
-			say(at+".Version", "the file has %s, and the build that the fleet runs has none: leave it out", *wb.Version)
-		case wb.Version != nil && *wb.Version != *hb.Version:
-			say(at+".Version", "the file has %s, and the fleet runs %s: write %s", *wb.Version, *hb.Version, *hb.Version)
-		case wb.Version == nil && hb.Version != nil && newest:
-			say(at+".Version", "the file has none, so that the newest build of that name is meant, and the fleet runs %s: write %s", *hb.Version, *hb.Version)
-		case newest:
-			say(at, "the file means the newest build of that name and version, and the fleet runs an older one: give a build that is to follow another Version")
-		}
-		for _, c := range Differences(BuildKind, wb, hb) {
-			switch {
-			case differs || !Fixed(BuildKind, c.Member):
-			case c.Member == "Content" && wb.Folder != "":
-				say(at+".Folder", "the files in %s are not those of the build that the fleet runs: put those back", wb.Folder)
-			case c.Member == "Content":
-				say(at+".Archive", "%s is not what the build that the fleet runs was made from: name that", wb.Archive)
-			default:
-				say(at+"."+c.Member, "the file has %s, and the build that the fleet runs has %s: write %s", c.To, c.From, c.From)
-			}
-		}
+	if name := cmp.Or(w.Name, key); name != h.Name {
+		say("Fleets."+fleet+".Build", "the file has the build %s, and the fleet runs %s: write the key of that build", name, h.Name)
+		return all
 	}
-	for _, c := range Differences(FleetKind, w, runs) {
-		if member, _, _ := strings.Cut(c.Member, "."); member == "Build" || !Fixed(FleetKind, c.Member) {
-			continue
+	at, changes := "Builds."+key, Differences(BuildKind, w, h)
+	files := slices.ContainsFunc(changes, func(c Change) bool { return c.Member == "Content" })
+	switch newest := have.Matching(want)[runs.Build] != key; {
+	case w.Version != nil && h.Version == nil:
+		say(at+".Version", "the file has %s, and the build that the fleet runs has none: leave it out", *w.Version)
+	case w.Version != nil && *w.Version != *h.Version:
+		say(at+".Version", "the file has %s, and the fleet runs %s: write %s", *w.Version, *h.Version, *h.Version)
+	case w.Version == nil && h.Version != nil && newest:
+		say(at+".Version", "the file has none, so that the newest build of that name is meant, and the fleet runs %s: write %s", *h.Version, *h.Version)
+	case newest && !files:
+		say(at, "the file means the newest build of that name and version, and the fleet runs an older one: give a build that is to follow another Version")
+	}
+	for _, c := range changes {
+		switch {
+		case c.Member == "Version":
+		case c.Member == "Content" && w.Folder != "":
+			say(at+".Folder", "the files in %s are not those of the build that the fleet runs: put those back", w.Folder)
+		case c.Member == "Content":
+			say(at+".Archive", "%s is not what the build that the fleet runs was made from: name that", w.Archive)
+		default:
+			say(at+"."+c.Member, "%s", remedy(c, "the build that the fleet runs"))
 		}
-		say("Fleets."+fleet+"."+c.Member, "the file has %s, and the fleet %s: write %s", c.To, shown(c.From), shown(c.From))
 	}
 	return all
 }

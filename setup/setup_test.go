@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -154,6 +155,30 @@ func TestMatching_Newest(t *testing.T) {
 		got := have.Matching(&Setup{Builds: map[string]*Build{"arena": b}})
 		if len(got) != 1 || got[want] != "arena" {
 			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
+// Of several builds the one with the files of the file is meant, each by one key, if it is the same
+// otherwise.
+func TestMatching_SameFiles(t *testing.T) {
+	t.Parallel()
+	have := &Setup{}
+	have.AddBuild("arena", &Build{Name: "arena", Content: "new", OperatingSystem: types.OperatingSystemAmazonLinux2023})
+	have.AddBuild("arena#build-1", &Build{Name: "arena", Content: "old", OperatingSystem: types.OperatingSystemAmazonLinux2023})
+	for _, test := range []struct {
+		want map[string]*Build
+		is   map[string]string
+	}{
+		{map[string]*Build{"arena": {Content: "new"}}, map[string]string{"arena": "arena"}},
+		{map[string]*Build{"arena": {Content: "old"}}, map[string]string{"arena": "arena (another)", "arena#build-1": "arena"}},
+		{map[string]*Build{"arena": {Content: "other"}}, map[string]string{"arena": "arena"}},
+		{map[string]*Build{"arena": {Content: "old", OperatingSystem: types.OperatingSystemAmazonLinux2}}, map[string]string{"arena": "arena"}},
+		{map[string]*Build{"a": {Name: "arena", Content: "other"}, "b": {Name: "arena", Content: "new"}}, map[string]string{"arena": "b"}},
+		{map[string]*Build{"arena": {Content: "old"}, "b": {Name: "arena", Content: "new"}}, map[string]string{"arena": "b", "arena#build-1": "arena"}},
+	} {
+		if diff := cmp.Diff(test.is, have.Matching(&Setup{Builds: test.want})); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.want, diff)
 		}
 	}
 }

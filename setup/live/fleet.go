@@ -124,14 +124,7 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations), fails); err != nil {
 		return err
 	}
-	out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
-	if err != nil {
-		return err
-	}
-	if len(out.FleetAttributes) != 1 {
-		return fmt.Errorf("fleet %s is not there any more", id)
-	}
-	h, err := (&reader{State: m.State, api: m.API}).fleet(ctx, &out.FleetAttributes[0])
+	h, err := m.described(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -169,11 +162,23 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 		return err
 	}
 	if w.ComputeType != types.ComputeTypeAnywhere {
-		if err := m.note(ctx, out.FleetAttributes[0], given); err != nil {
+		if err := m.note(ctx, m.fleets[key], given); err != nil {
 			return err
 		}
 	}
 	return m.retag(ctx, m.arns[setup.FleetKind][key], w.Tags, changes)
+}
+
+// described reads one fleet anew.
+func (m *maker) described(ctx context.Context, id string) (*setup.Fleet, error) {
+	out, err := m.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{id}})
+	if err != nil {
+		return nil, err
+	}
+	if len(out.FleetAttributes) != 1 {
+		return nil, fmt.Errorf("fleet %s is not there any more", id)
+	}
+	return (&reader{State: m.State, api: m.API}).fleet(ctx, &out.FleetAttributes[0])
 }
 
 // touched reports whether a change is of one of the members.

@@ -12,7 +12,7 @@ import (
 )
 
 // rolledBack marks the build of a fleet that was taken out of service by a rollback, and tells what
-// in the file, which may be nil, would bring it back; to has the place again, and is runs.
+// in the file, which may be nil, would bring it back; to has the place again, and was read as runs.
 func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet string, to, from types.FleetAttributes, runs *setup.Fleet) error {
 	if err := m.reject(ctx, val(from.BuildArn), val(to.BuildArn)); err != nil {
 		return err
@@ -27,16 +27,28 @@ func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet strin
 		m.tell("A file that describes what was rolled back brings it back with the next 'muster apply' or 'muster deploy': change the file first.")
 		return nil
 	}
-	brings := setup.Forward(file, m.Setup, fleet, runs)
+	now, err := m.described(ctx, *to.FleetId)
+	if err != nil {
+		return err
+	}
+	now.Build = runs.Build // the key of the set-up, if the file has another
+	brings, sizes := setup.Forward(file, m.Setup, fleet, now)
+	m.list("The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:", brings)
 	if brings == nil {
 		m.tell("The file describes the fleet that serves now: 'muster apply' brings nothing back.")
-		return nil
 	}
-	m.tell("The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:")
-	for _, line := range brings {
+	m.list("The capacity is what the fleet had before the rollback. The next 'muster apply' sets that of the file, unless you change this first:", sizes)
+	return nil
+}
+
+// list tells lines under a heading, if there are any.
+func (m *rollout) list(heading string, lines []string) {
+	if lines != nil {
+		m.tell("%s", heading)
+	}
+	for _, line := range lines {
 		m.tell("  %s", line)
 	}
-	return nil
 }
 
 // reject marks a build as rolled back, unless the fleet that has the place again runs it, too.

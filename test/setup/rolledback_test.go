@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/setup"
@@ -49,6 +50,15 @@ func (g *game) comesBack() bool {
 	return back
 }
 
+// replaces changes a text of the file.
+func (g *game) replaces(from, to string) {
+	g.Helper()
+	if strings.Count(g.file, from) != 1 {
+		g.Fatalf("the file does not have %q once:\n%s", from, g.file)
+	}
+	g.file = strings.Replace(g.file, from, to, 1)
+}
+
 // version changes the Version of the file's build.
 func (g *game) version(from, to string) {
 	g.Helper()
@@ -59,35 +69,100 @@ func (g *game) version(from, to string) {
 	g.file = changed
 }
 
-// After a rollback the file still names the build that was taken out. The rollback says what to
+// lists checks the lines that a rollback lists under a heading that begins so.
+func (g *game) lists(said, heading string, want ...string) {
+	g.Helper()
+	_, rest, _ := strings.Cut(said, heading)
+	_, rest, _ = strings.Cut(rest, "\n")
+	var got []string
+	for line := range strings.Lines(rest) {
+		line, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+		if !is {
+			break
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		g.Errorf("under %q (-want +got):\n%s", heading, diff)
+	}
+}
+
+// done checks that nothing is left to do for the file.
+func (g *game) done() {
+	g.Helper()
+	if _, _, plan := read(g.T, g.Server, g.file, false); plan.Changes() {
+		g.Errorf("after what the rollback says to change, there is still %+v to do", plan)
+	}
+}
+
+// put writes the program of the build.
+func (g *game) put(program []byte) {
+	g.Helper()
+	if err := os.WriteFile(filepath.Join(g.folder, "game"), program, 0o755); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// built returns the program of the build.
+func (g *game) built() []byte {
+	g.Helper()
+	text, err := os.ReadFile(filepath.Join(g.folder, "game"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	return text
+}
+
+const (
+	stillDescribes = "The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:"
+	capacityStays  = "The capacity is what the fleet had before the rollback. The next 'muster apply' sets that of the file, unless you change this first:"
+)
+
+// After a rollback the file still describes what was taken out. The rollback says what to
 // change, plans and deployments say that the build was rolled back, and a build that follows is not
 // marked, nor one that has been accepted after all.
 func TestRollback_FileStillNamesIt(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
 	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	g.writes(1, home)
+	const before = home + "\n    Description: old\n    Tags: {mode: duel, season: one}\n    EC2InboundPermissions: [{FromPort: 7000, ToPort: 7100, IpRange: 0.0.0.0/0, Protocol: UDP}]"
+	const after = home + "\n    Description: new\n    Tags: {mode: team, map: big}\n    EC2InboundPermissions: []\n    NewGameSessionProtectionPolicy: FullProtection\n    ResourceCreationLimitPolicy: {NewGameSessionsPerCreator: 3, PolicyPeriodInMinutes: 5}"
+	g.writes(1, before)
 	g.version("", "Version: 1, ")
 	g.apply()
-	first := g.file
-	program := filepath.Join(g.folder, "game")
-	good, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, good := g.file, g.built()
 
-	g.writes(2, home)
-	g.version("", "Version: 2, ")
+	g.writes(2, after)
+	g.version("", "Version: 2, Tags: {from: branch}, ")
+	g.replaces("ConcurrentExecutions: 1", "ConcurrentExecutions: 2")
+	g.replaces("RuntimeConfiguration: {", "RuntimeConfiguration: {GameSessionActivationTimeoutSeconds: 60, ")
+	g.replaces("EC2InstanceType: c5.large", "EC2InstanceType: c5.xlarge")
 	if g.comesBack() {
 		t.Error("a new build counts as rolled back")
 	}
 	g.deploy(live.Canary{})
-	g.says(g.rollback(),
-		"fleet game: runs build game, version 1, again",
-		"The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:",
-		"  Builds.game.Version: the file has 2, and the fleet runs 1: write 1",
-		"  Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back",
+	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
+		t.Errorf("the deployment leaves %+v to do", plan)
+	}
+	g.operator("", 0, 1, 3)
+	said := g.rollback()
+	g.says(said, "fleet game: runs build game, version 1, again")
+	g.lists(said, stillDescribes,
+		"Builds.game.Version: the file has 2, and the fleet runs 1: write 1",
+		"Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back",
+		"Builds.game.Tags.from: the file has branch, and the build that the fleet runs has none: leave it out",
+		"Fleets.game.Description: the file has new, and the fleet has old: write old",
+		"Fleets.game.EC2InstanceType: the file has c5.xlarge, and the fleet has c5.large: write c5.large",
+		"Fleets.game.EC2InboundPermissions: the file has [], and the fleet has [{FromPort: 7000, IpRange: 0.0.0.0/0, Protocol: UDP, ToPort: 7100}]: write [{FromPort: 7000, IpRange: 0.0.0.0/0, Protocol: UDP, ToPort: 7100}]",
+		"Fleets.game.RuntimeConfiguration.GameSessionActivationTimeoutSeconds: the file has 60, and the fleet has 300: write 300",
+		"Fleets.game.RuntimeConfiguration.ServerProcesses[0].ConcurrentExecutions: the file has 2, and the fleet has 1: write 1",
+		"Fleets.game.NewGameSessionProtectionPolicy: the file has FullProtection, and the fleet has NoProtection: write NoProtection",
+		"Fleets.game.ResourceCreationLimitPolicy: the file has {NewGameSessionsPerCreator: 3, PolicyPeriodInMinutes: 5}, and the fleet has none: leave it out",
+		"Fleets.game.Tags.map: the file has big, and the fleet has none: leave it out",
+		"Fleets.game.Tags.mode: the file has team, and the fleet has duel: write duel",
+		"Fleets.game.Tags.season: the file has none, and the fleet has one: add that",
 	)
+	g.lists(said, capacityStays, "Fleets.game.HomeRegion.MaxSize: the file has 2, and the fleet has 3: write 3")
 	if !g.comesBack() {
 		t.Error("the plan does not say that the build was rolled back")
 	}
@@ -98,45 +173,65 @@ func TestRollback_FileStillNamesIt(t *testing.T) {
 	// The same files with another version are the build that was rolled back, too.
 	bad := g.file
 	for _, other := range []string{"1", "7"} {
-		g.file = bad
-		g.version("Version: 2, ", "Version: "+other+", ")
+		g.version("Version: 2, Tags: {from: branch}, ", "Version: "+other+", ")
 		if !g.comesBack() {
 			t.Errorf("as version %s the plan does not say that the files were rolled back", other)
 		}
+		g.file = bad
 	}
 
 	// What it says to change is all that has to be changed.
-	if err := os.WriteFile(program, good, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	g.file = first
-	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
-		t.Errorf("after what it says to change, there is still %+v to do", plan)
-	}
+	g.put(good)
+	g.replaces("Version: 2, Tags: {from: branch}, ", "Version: 1, ")
+	g.replaces(after, before)
+	g.replaces("ConcurrentExecutions: 2", "ConcurrentExecutions: 1")
+	g.replaces("GameSessionActivationTimeoutSeconds: 60", "GameSessionActivationTimeoutSeconds: 300")
+	g.replaces("EC2InstanceType: c5.xlarge", "EC2InstanceType: c5.large")
+	g.replaces("MaxSize: 2", "MaxSize: 3")
+	g.done()
+	g.apply()
 
 	// Another build is not the one that was rolled back.
-	g.writes(3, home)
+	g.writes(3, before)
 	g.version("", "Version: 3, ")
 	if g.comesBack() {
 		t.Error("a build that follows counts as rolled back")
 	}
 
 	// A deployment of it says so, and accepts it.
-	g.writes(2, home)
+	g.writes(2, before)
 	g.file = bad
 	g.says(g.deploy(live.Canary{}), "fleet game: its build game was rolled back on ", ", and is deployed again")
 	g.file = first
-	if err := os.WriteFile(program, good, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	g.put(good)
 	if g.comesBack() {
 		t.Error("version 1 counts as rolled back")
 	}
-	g.writes(2, home)
+	g.writes(2, before)
 	g.file = bad
 	if g.comesBack() {
 		t.Error("the fleet has the file's build, and the plan brings it back")
 	}
+}
+
+// A file without versions describes the former build again once its files are there again.
+func TestRollback_WithoutVersion(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
+	g.writes(1, home)
+	g.apply()
+	good := g.built()
+	g.writes(2, home)
+	g.deploy(live.Canary{})
+	said := g.rollback()
+	g.lists(said, stillDescribes, "Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back")
+	g.lists(said, capacityStays)
+	if !g.comesBack() {
+		t.Error("the plan does not say that the build was rolled back")
+	}
+	g.put(good)
+	g.done()
 }
 
 // A canary that is taken out is remembered, too, though its fleet is deleted.
