@@ -26,7 +26,7 @@ type State struct {
 	arns            map[setup.Kind]map[string]string
 	named           map[string]named       // by ARN
 	given           map[string]setup.Given // capacities of fleets that files gave, by id
-	rolledBack      map[string]bool        // builds that were rolled back, by ARN
+	rolledBack      map[string]string      // digests of builds that were rolled back, by ARN
 }
 
 // named is a resource by its kind and key.
@@ -39,7 +39,7 @@ type named struct {
 func Read(ctx context.Context, api *gamelift.Client) (*State, error) {
 	r := &reader{api: api, State: &State{
 		Setup: &setup.Setup{}, builds: map[string]types.Build{}, fleets: map[string]types.FleetAttributes{}, containerFleets: map[string]types.ContainerFleet{},
-		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{}, given: map[string]setup.Given{}, rolledBack: map[string]bool{},
+		aliases: map[string]types.Alias{}, arns: map[setup.Kind]map[string]string{}, named: map[string]named{}, given: map[string]setup.Given{}, rolledBack: map[string]string{},
 	}}
 	for _, read := range []func(context.Context) error{
 		r.locations, r.buildsOf, r.containerGroups, r.fleetsOf, r.containerFleetsOf, r.aliasesOf, r.queues, r.ruleSets, r.configurations,
@@ -184,7 +184,7 @@ func (r *reader) buildsOf(ctx context.Context) error {
 		r.Setup.AddBuild(key, made)
 		if at, err := time.Parse(time.RFC3339, back); err == nil {
 			r.Setup.RollBack(key, at)
-			r.rolledBack[*b.BuildArn] = true
+			r.rolledBack[*b.BuildArn] = made.Content
 		}
 		r.builds[key] = b
 		r.is(setup.BuildKind, key, *b.BuildArn)

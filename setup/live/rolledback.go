@@ -62,20 +62,29 @@ func (m *rollout) reject(ctx context.Context, arn, stays string) error {
 		m.tell("its build could not be marked as rolled back: %v", err)
 		return nil
 	}
-	m.State.rolledBack[arn] = true
+	m.State.rolledBack[arn] = "" // its digest is known when the state is read again
 	return err
 }
 
-// accept removes the mark from the build of a fleet that takes a place.
+// accept removes the mark from the build of a fleet that takes a place, and from others with its files.
 func (m *rollout) accept(ctx context.Context, f types.FleetAttributes) error {
-	arn := val(f.BuildArn)
-	if !m.State.rolledBack[arn] {
+	own := val(f.BuildArn)
+	if own == "" || len(m.State.rolledBack) == 0 {
 		return nil
 	}
-	_, err := m.API.UntagResource(ctx, &gamelift.UntagResourceInput{ResourceARN: &arn, TagKeys: []string{setup.RolledBackTag}})
+	tags, err := (&reader{State: m.State, api: m.API}).tags(ctx, own)
 	if err != nil && !missing(err) {
 		return err
 	}
-	delete(m.State.rolledBack, arn)
+	for arn, content := range m.State.rolledBack {
+		if arn != own && (content == "" || content != tags[setup.ContentTag]) {
+			continue
+		}
+		_, err := m.API.UntagResource(ctx, &gamelift.UntagResourceInput{ResourceARN: &arn, TagKeys: []string{setup.RolledBackTag}})
+		if err != nil && !missing(err) {
+			return err
+		}
+		delete(m.State.rolledBack, arn)
+	}
 	return nil
 }

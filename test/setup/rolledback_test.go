@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/cli/terminal"
@@ -232,6 +233,46 @@ func TestRollback_WithoutVersion(t *testing.T) {
 	}
 	g.put(good)
 	g.done()
+}
+
+// Files that are uploaded again after a rollback are recognized with a version that the rolled-back build did not
+// have. Once they have the place of the fleet, none of the builds with these files is marked.
+func TestRollback_FilesComeBack(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
+	g.writes(1, home)
+	g.version("", "Version: 1, ")
+	g.apply()
+	first, good := g.file, g.built()
+	g.writes(2, home)
+	g.version("", "Version: 2, ")
+	g.deploy(live.Canary{})
+	g.file = first // as if the command had --build-version 2
+	g.lists(g.rollback(), stillDescribes, "Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back")
+	if !g.comesBack() {
+		t.Error("with the version that the fleet runs: the plan does not say that the files were rolled back")
+	}
+	g.version("Version: 1, ", "Version: 3, ")
+	bad := g.built()
+	for _, other := range [][]byte{append(slices.Clone(good), '\n'), good} {
+		g.put(other)
+		if g.comesBack() {
+			t.Errorf("other files count as rolled back:\n%s", other)
+		}
+	}
+	g.put(bad)
+	g.says(g.deploy(live.Canary{}), "fleet game: its build game was rolled back on ", ", and is deployed again")
+	out, err := g.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
+	if err != nil || len(out.Builds) != 3 {
+		t.Fatalf("there are builds %v, %v", out, err)
+	}
+	for _, b := range out.Builds {
+		tags, err := g.API.ListTagsForResource(t.Context(), &gamelift.ListTagsForResourceInput{ResourceARN: b.BuildArn})
+		if err != nil || slices.ContainsFunc(tags.Tags, func(tag types.Tag) bool { return *tag.Key == setup.RolledBackTag }) {
+			t.Errorf("build %s has the mark after it was accepted, %v", *b.Version, err)
+		}
+	}
 }
 
 // A canary that is taken out is remembered, too, though its fleet is deleted.
