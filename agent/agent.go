@@ -350,3 +350,11 @@ func (a *Agent) Kill(k protocol.Kill) {
 		i.Kill(k)
 	}
 }
+
+// Again starts processes of an instance at once that wait after crashes: their program has
+// changed.
+func (a *Agent) Again(instanceID string) {
+	if i, ok := a.instances.find(instanceID).(*instance.Instance); ok {
+		i.Again()
+	}
+}

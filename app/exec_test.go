@@ -5,6 +5,7 @@ package app_test
 import (
 	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -145,5 +146,55 @@ func TestExec_NeverConnects(t *testing.T) {
 	out.await(t, "Your program has not called InitSDK for 10s; if it knows no SDK, call ready of the HTTP interface (MUSTER_GAME_URL), or use --no-sdk.")
 	if n := strings.Count(out.String(), "has not called InitSDK"); n != 1 {
 		t.Errorf("told %d times, want once", n)
+	}
+}
+
+// When the file of a program changes, game servers without a game session start anew, with what
+// it is now; one with a game session goes on, and is replaced after it.
+func TestExec_Reload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "server")
+	write := func(marker string) {
+		text := "#!/bin/sh\necho " + marker + "\nexec " + arena(t) + " server --port $1\n"
+		if err := os.WriteFile(program+".new", []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(program+".new", program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("the first program")
+	o := options(t, func(o *app.Options) {
+		o.Host = &host.Options{Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"{port}"}, Copies: 2, Reload: []string{dir}}}
+	})
+	base, out, _ := run(t, o)
+	last := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	made := createWhenFree(t, base, map[string]any{"FleetId": last.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
+	hosting := events(t, base, "GAME_SESSION_ACTIVATED", 1, last.Seq)
+
+	write("the second program")
+	if idle := events(t, base, "SERVER_PROCESS_TERMINATING", 1, hosting.Seq); idle.ProcessID == hosting.ProcessID {
+		t.Fatal("the game server with the game session is told to end")
+	}
+	next := events(t, base, "SERVER_PROCESS_ACTIVE", 1, hosting.Seq)
+	out.await(t, "the second program")
+	if text := out.String(); !strings.Contains(text, "Your program has changed: its game servers start anew, 1 of them after the game session that is played there.") || strings.Count(text, "the second program") != 1 {
+		t.Errorf("it says\n%s", text)
+	}
+	c := &client.Client{Endpoint: base}
+	if err := c.Call(t.Context(), "TerminateGameSession", map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	events(t, base, "SERVER_PROCESS_ACTIVE", 1, next.Seq)
+	until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
+	err := c.Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
+		if e.Code == "SERVER_PROCESS_CRASHED" {
+			t.Errorf("%s crashed: %s", e.ProcessID, e.Message)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -248,8 +248,20 @@ func (ps *processes) Retire(ctx context.Context, ref Ref) error {
 	return ps.cmd.retire.Do(ctx, endArgs{ref.Key(), event.InstanceDraining, "its host stops"})
 }
 
+// RetireIdle tells a process to end, unless it hosts a game session: it is about to be replaced.
+func (ps *processes) RetireIdle(ctx context.Context, ref Ref, text string) error {
+	return ps.cmd.retireIdle.Do(ctx, endArgs{ref.Key(), event.InstanceDraining, text})
+}
+
 func (ps *processes) runRetire(tx *store.Tx, a endArgs) error {
 	ps.Terminate(tx, a.Key, a.Why, a.Text)
+	return nil
+}
+
+func (ps *processes) runRetireIdle(tx *store.Tx, a endArgs) error {
+	if p := ps.rows.Get(tx, a.Key); p != nil && p.GameSessionID == "" {
+		ps.Terminate(tx, a.Key, a.Why, a.Text)
+	}
 	return nil
 }
 

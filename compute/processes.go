@@ -34,6 +34,7 @@ type processCommands struct {
 	end        *store.Action[endArgs]
 	unhealthy  *store.Action[endArgs]
 	retire     *store.Action[endArgs]
+	retireIdle *store.Action[endArgs]
 }
 
 func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake func()) *processes {
@@ -49,6 +50,7 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 		end:        store.NewAction(st, "process.end", ps.runEnd),
 		unhealthy:  store.NewAction(st, "process.unhealthy", ps.runUnhealthy),
 		retire:     store.NewAction(st, "process.retire", ps.runRetire),
+		retireIdle: store.NewAction(st, "process.retire_idle", ps.runRetireIdle),
 	}
 	return ps
 }

@@ -242,6 +242,7 @@ func (p *puppets) StopRun(_ context.Context, id string, _ time.Duration) error {
 }
 
 func (p *puppets) Detach() { p.close() }
+func (p *puppets) Again()  {}
 
 // supervisor returns the supervisor of a process, or nil.
 func (s *stage) supervisor(processID string) *puppets {

@@ -186,6 +186,15 @@ func (i *Instance) Kill(k protocol.Kill) {
 	})
 }
 
+// Again starts processes at once that wait after crashes: their program has changed.
+func (i *Instance) Again() {
+	i.post(func() {
+		if i.life.Err() == nil {
+			i.slots.again()
+		}
+	})
+}
+
 // Detach ends Run and leaves the processes to the next agent.
 func (i *Instance) Detach() {
 	i.end()

@@ -54,6 +54,7 @@ type supervisor interface {
 	Drain(context.Context) error
 	Stop(ctx context.Context, grace time.Duration) error
 	StopRun(ctx context.Context, id string, grace time.Duration) error
+	Again()
 	Detach()
 }
 
@@ -319,6 +320,13 @@ func (s *slots) kill(k protocol.Kill) {
 			s.log.Error("process not killed", "process_id", k.ProcessID, "error", err)
 		}
 	})
+}
+
+// again ends the pauses after crashes.
+func (s *slots) again() {
+	for _, one := range s.all() {
+		one.supervisor.Again()
+	}
 }
 
 // stop stops every process, by force after the grace period or when ctx ends.

@@ -36,6 +36,9 @@ func (s *Supervisor) pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
+	case <-s.again:
+		s.crashes = 0
+		return true
 	case <-s.closed:
 	case <-ctx.Done():
 	}
@@ -67,6 +70,10 @@ func (s *Supervisor) inherit(ctx context.Context, before *former) (time.Duration
 // fill runs the program once. It returns the delay until the next run, or false if
 // there is to be none.
 func (s *Supervisor) fill(ctx context.Context) (time.Duration, bool) {
+	select {
+	case <-s.again: // that is now
+	default:
+	}
 	id := s.opts.NewID()
 	r, err := s.launch(id)
 	switch {
@@ -141,4 +148,13 @@ func (s *Supervisor) decide(lived time.Duration, clean bool) time.Duration {
 		}
 	}
 	return next.Wait
+}
+
+// Again begins the next run at once, if the supervisor pauses after crashes, and forgets these:
+// what runs has changed.
+func (s *Supervisor) Again() {
+	select {
+	case s.again <- struct{}{}:
+	default: // it is going to begin anyway
+	}
 }

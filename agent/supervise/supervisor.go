@@ -33,6 +33,8 @@ type Supervisor struct {
 	launching sync.Mutex
 	closed    chan struct{}
 
+	again chan struct{} // ends a pause; has one at most
+
 	mu      sync.Mutex
 	started bool
 	current *run // nil between runs
@@ -51,6 +53,7 @@ func New(opts Options) (*Supervisor, error) {
 		logs:    logs{opts.Spec.LogDir, opts.Spec.LogBytes, opts.Spec.KeepLogs},
 		done:    make(chan struct{}),
 		closed:  make(chan struct{}),
+		again:   make(chan struct{}, 1),
 	}, nil
 }
 

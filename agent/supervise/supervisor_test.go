@@ -164,6 +164,23 @@ func TestSupervisor_ProbesACrashLoop(t *testing.T) {
 	}
 }
 
+// Once the program has changed, the next run does not wait, and crashes before do not count.
+func TestSupervisor_Again(t *testing.T) {
+	t.Parallel()
+	opts := options(t.TempDir(), "", "crash")
+	opts.Restart.Base, opts.Restart.Max, opts.Restart.LoopAfter = time.Hour, time.Hour, 2
+	tr := newTroupe(t, opts).start(t)
+	for range 3 {
+		<-tr.started
+		<-tr.exited
+		tr.Again()
+	}
+	<-tr.started
+	if len(tr.crashing) > 0 {
+		t.Error("crashes of different programs make a crash loop")
+	}
+}
+
 // While May returns false nothing starts, and that is not a failure.
 func TestSupervisor_StartsWhenItMay(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,7 @@ type Program struct {
 	Copies int       // default 1; more require Port 0
 	Output io.Writer // where its output is shown; default: Services.Out
 	Quiet  bool      // neither its output nor anything about it is printed
+	Reload []string  // files and folders; when one changes, its game servers start anew, after the game sessions that they host
 
 	// Instance is the id of its instance; default: one for --exec. Processes that outlive
 	// a killed server are taken over by a program with the same one, and ended by others.
@@ -89,6 +90,8 @@ type Host struct {
 	id    string    // of the program's instance
 	out   io.Writer // for what people are told about the program
 	hint  sync.Once
+
+	reloader *reloader // of the program; nil if it is not reloaded
 }
 
 // New returns a host. It starts and creates nothing yet.
@@ -102,6 +105,9 @@ func New(o Options, s Services) *Host {
 		h.id = cmp.Or(o.Exec.Instance, execName)
 		if o.Exec.Quiet {
 			h.out = io.Discard
+		}
+		if len(o.Exec.Reload) > 0 {
+			h.reloader = &reloader{h: h, paths: o.Exec.Reload, running: map[string]bool{}}
 		}
 	case o.Image != nil:
 		h.id = imageName
@@ -148,7 +154,12 @@ func (h *Host) run(ctx context.Context) error {
 	}
 	h.agent.Store(a)
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
 	defer stop()
+	if h.reloader != nil {
+		jobs.Go(func() { h.reloader.run(run) })
+	}
 	defer context.AfterFunc(ctx, func() {
 		h.retire(run)
 		stop()
@@ -213,8 +224,18 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
 		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: p.Output,
-		Token: h.token, OnStart: func(p protocol.Process) { h.watch(ctx, p.ProcessID) },
-		OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e.String()) },
+		Token: h.token, OnStart: func(p protocol.Process) {
+			h.watch(ctx, p.ProcessID)
+			if h.reloader != nil {
+				h.reloader.begun(p.ProcessID)
+			}
+		},
+		OnEnd: func(id string, e supervise.Exit) {
+			if h.reloader != nil {
+				h.reloader.over(id)
+			}
+			h.ended(ctx, id, e.String())
+		},
 	}, nil
 }
 

@@ -7,6 +7,7 @@ var examples = map[string][]usage.Example{
 	"local": {
 		{Line: "muster local", Does: "A whole game platform with a demo game, in one process"},
 		{Line: "muster local --exec ./server -- --port {port}", Does: "Host your own game server program"},
+		{Line: "muster local --exec python3 --reload game.py -- game.py", Does: "Start your game servers anew whenever the file changes"},
 		{Line: "muster local --exec python3 --no-sdk -- game.py", Does: "Host a program that knows no SDK"},
 	},
 	"demo play": {{Line: "muster demo play --players 8", Does: "Watch a game from its creation to its end"}},

@@ -272,13 +272,14 @@ type localCommand struct {
 	DemoProcesses        int    `default:"4" help:"How many game server processes the demo keeps (${default})."`
 	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
 
-	Exec  string   `placeholder:"FILE" help:"Host this game server program of yours, a file or a name in PATH, with its output here; arguments for it follow after --, in which {port} stands for its port."`
-	Image string   `placeholder:"IMAGE" help:"Host the game server of this container image, with its output here; an image that Docker or Podman has on this machine, or one of a registry."`
-	Port  []string `placeholder:"PORT" help:"The port on which the program of --exec or the image of --image listens; without it each copy is given a free one as GAME_PORT and {port}. An image may have several, and PORT/udp or PORT/tcp."`
-	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
-	NoSDK bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
-	IP    string   `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine (${default})."`
-	Args  []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
+	Exec   string   `placeholder:"FILE" help:"Host this game server program of yours, a file or a name in PATH, with its output here; arguments for it follow after --, in which {port} stands for its port."`
+	Image  string   `placeholder:"IMAGE" help:"Host the game server of this container image, with its output here; an image that Docker or Podman has on this machine, or one of a registry."`
+	Port   []string `placeholder:"PORT" help:"The port on which the program of --exec or the image of --image listens; without it each copy is given a free one as GAME_PORT and {port}. An image may have several, and PORT/udp or PORT/tcp."`
+	Copy   int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
+	Reload []string `placeholder:"PATH" help:"Start the game servers of --exec anew when this file changes, or a file in this folder; those with a game session after it. May be given several times."`
+	NoSDK  bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
+	IP     string   `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine (${default})."`
+	Args   []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 
 	engineFlags
 	legacyFlags
@@ -336,6 +337,8 @@ func (c *localCommand) own(t *streams, o *host.Options) error {
 		return fmt.Errorf("local: --copies needs each copy to listen on a port of its own; leave --port out and use {port} or GAME_PORT")
 	case c.Exec != "":
 		return c.ownProgram(t, o)
+	case len(c.Reload) > 0:
+		return errors.New("local: --reload is for the program of --exec")
 	case len(c.Args) > 0:
 		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
 	case c.Image != "":
@@ -360,7 +363,10 @@ func (c *localCommand) ownProgram(t *streams, o *host.Options) error {
 			return fmt.Errorf("local: --port: the program of --exec has one port, a number")
 		}
 	}
-	o.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: port, Copies: c.Copy, Output: t.screen}
+	if err := host.CheckReload(c.Reload); err != nil {
+		return fmt.Errorf("local: --reload: %w", err)
+	}
+	o.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: port, Copies: c.Copy, Output: t.screen, Reload: c.Reload}
 	return nil
 }
 
