@@ -153,7 +153,10 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 			t.Errorf("view %s lacks the ticket in its scope: %s", view, text)
 		}
 	}
-	if _, _, err := admin.Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, _, err := c.Explain(ctx, "nt-blue"); err == nil || strings.Contains(err.Error(), "placement-blue") {
+		t.Errorf("a beginning or end of an id that is not in its scope is answered with %v", err)
+	}
+	if _, _, err := admin.Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), `there is no placement "placement-unknown"`) {
 		t.Errorf("without a scope an unknown placement is answered with %v", err)
 	}
 }

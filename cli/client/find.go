@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -12,8 +14,12 @@ import (
 // leastShort is how many characters a part of an id has at least that stands for it.
 const leastShort = 4
 
+// queuePage is where placements are listed, which no command does.
+const queuePage = "the page of its queue in the console"
+
 // pick returns the one of all that text stands for: by its id or ARN, its name, or, if no
-// other one fits, the beginning or the end of its id. where is the command that lists all.
+// other one fits, the beginning or the end of its id. where is the command that lists all, or
+// queuePage.
 func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T, error) {
 	var none T
 	short := text[strings.LastIndex(text, "/")+1:]
@@ -48,7 +54,22 @@ func pick[T any](kind, where, text string, all []T, id, name func(T) string) (T,
 			names = append(names, name(v))
 		}
 	}
-	return none, fmt.Errorf("there is no %s %q%s; '%s' lists them", kind, text, nearest.DidYouMean(text, names), where)
+	lists := "'" + where + "'"
+	if where == queuePage {
+		lists = where
+	}
+	return none, fmt.Errorf("there is no %s %q%s; %s lists them", kind, text, nearest.DidYouMean(text, names), lists)
+}
+
+// pickID is pick for what has no name.
+func pickID(kind, where, text string, all []string) (string, error) {
+	return pick(kind, where, text, all, func(id string) string { return id }, func(string) string { return "" })
+}
+
+// missing reports whether a server answered that there is no such thing.
+func missing(err error) bool {
+	var answer *Error
+	return errors.As(err, &answer) && answer.Status == http.StatusNotFound
 }
 
 func plural(kind string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -69,8 +70,45 @@ type Queue struct {
 	Destinations []string `json:"destinations"`
 }
 
-// Explain returns the explanation of a placement; raw is the whole response.
-func (c *Client) Explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
+// Explain returns the explanation of the placement that id, or an unambiguous beginning or end
+// of it, names; raw is the whole response.
+func (c *Client) Explain(ctx context.Context, id string) (e *Explanation, raw json.RawMessage, err error) {
+	if e, raw, err = c.explain(ctx, id); !missing(err) {
+		return e, raw, err
+	}
+	all, failed := c.placementIDs(ctx)
+	if failed != nil {
+		return nil, nil, err // a key for one queue
+	}
+	if id, err = pickID("placement", queuePage, id, all); err != nil {
+		return nil, nil, err
+	}
+	return c.explain(ctx, id)
+}
+
+// placementIDs returns the ids of the placements that the pages of all queues list: those that
+// wait, and the last that ended.
+func (c *Client) placementIDs(ctx context.Context) (all []string, err error) {
+	queues, err := c.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range queues {
+		var page struct {
+			Data struct{ Waiting, Ended []struct{ ID string } }
+		}
+		if _, err := c.read(ctx, "/console/api/views/queue?"+url.Values{"name": {q.Name}}.Encode(), &page); err != nil {
+			return nil, err
+		}
+		for _, p := range slices.Concat(page.Data.Waiting, page.Data.Ended) {
+			all = append(all, p.ID)
+		}
+	}
+	return all, nil
+}
+
+// explain is Explain for a whole id.
+func (c *Client) explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/console/api/placements/"+url.PathEscape(placementID)+"/explain", &e)
 	return e, raw, err
 }

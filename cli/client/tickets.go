@@ -87,15 +87,37 @@ func (m Matchmaking) Tickets(ctx context.Context, configuration string) ([]Ticke
 	return append(open, ended...), nil
 }
 
-// ExplainTicket returns why a ticket waits; raw is the whole response, with the placement of the
+// find returns the id of the ticket that text, which is no whole id, stands for: an unambiguous
+// beginning or end of an id in the list of Tickets. It returns unknown if the list cannot be read.
+func (m Matchmaking) find(ctx context.Context, text string, unknown error) (string, error) {
+	listed, err := m.Tickets(ctx, "")
+	if err != nil {
+		return "", unknown // a key for one configuration
+	}
+	var all []string
+	for _, t := range listed {
+		all = append(all, t.ID)
+	}
+	return pickID("ticket", "muster tickets", text, all)
+}
+
+// ExplainTicket returns why a ticket waits, which id, or an unambiguous beginning or end of it,
+// names; raw is the whole response, with the placement of the
 // ticket's match as its member placement if that is what it waits for, or failed by, and the caller
 // may read it.
 func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
-	raw, err = m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
+	read := func(id string) (json.RawMessage, error) {
+		return m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
+	}
+	if raw, err = read(id); missing(err) {
+		if id, err = m.find(ctx, id, err); err == nil {
+			raw, err = read(id)
+		}
+	}
 	if err != nil || e.Ticket.MatchID == "" || e.Ticket.Status != "PLACING" && e.Ticket.Status != "FAILED" {
 		return e, raw, err
 	}
-	placement, whole, refused := m.client.Explain(ctx, e.Ticket.MatchID) // the placement has the id of the match
+	placement, whole, refused := m.client.explain(ctx, e.Ticket.MatchID) // the placement has the id of the match
 	if answer := (*Error)(nil); errors.As(refused, &answer) {
 		return e, raw, nil // it is not kept any more, or it is in a queue out of the scope of the key
 	}

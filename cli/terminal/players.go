@@ -21,6 +21,9 @@ func (t *Terminal) Player(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if p.Account == nil && p.Party == nil && len(p.Games) == 0 && len(p.Tickets) == 0 {
+		return fmt.Errorf("nothing is known of a player %q: the server keeps no account, party, game or ticket of that PlayerId that this key may see", id)
+	}
 	if t.JSON {
 		return WriteJSON(t.Out, raw)
 	}

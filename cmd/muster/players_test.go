@@ -90,7 +90,8 @@ func TestPlayers_Ban(t *testing.T) {
 		{[]string{"ban", guest.ID, "--until", "never"}, 0, "is banned until 21", 403},
 		{[]string{"unban", guest.ID}, 0, "is not banned", 200},
 		{[]string{"show", guest.ID}, 0, "not banned", 0},
-		{[]string{"show", "nobody"}, 0, "was in no game", 0},
+		{[]string{"show", "nobody"}, 1, `nothing is known of a player "nobody"`, 0},
+		{[]string{"show", "nobody", "-o", "json"}, 1, `nothing is known of a player "nobody"`, 0},
 	} {
 		if code, text := players(step.args...); code != step.code || !strings.Contains(text, step.says) {
 			t.Errorf("muster players %q: %d %q, want %d with %q", step.args, code, text, step.code, step.says)

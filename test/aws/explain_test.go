@@ -74,8 +74,56 @@ func TestTickets_Explain(t *testing.T) {
 	if err := view.ExplainTicket(t.Context(), "far"); err != nil || !strings.Contains(out.String(), "is CANCELLED: Cancelled by request; it took") {
 		t.Errorf("of a cancelled ticket: %v %s", err, out.String())
 	}
-	if err := view.ExplainTicket(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "ticket nosuch does not exist") {
-		t.Errorf("of no ticket: %v", err)
+	for id, want := range map[string]string{
+		"nosuch": `there is no ticket "nosuch"; 'muster tickets' lists them`,
+		"naer":   `there is no ticket "naer" (did you mean "near"?); 'muster tickets' lists them`,
+		"nea":    `there is no ticket "nea" (did you mean "near"?)`, // too short to stand for it
+	} {
+		if err := view.ExplainTicket(t.Context(), id); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("of %s: %v, want %s", id, err, want)
+		}
+	}
+}
+
+// Four or more characters with which no other id begins or ends name a ticket, whether it waits
+// or has ended, and a placement.
+func TestExplain_ShortIDs(t *testing.T) {
+	c, look := waiting(t)
+	for _, id := range []string{"79fd1c00-aaaa", "79fd2c00-bbbb", "79fd"} {
+		must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
+			ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
+			Players: []types.Player{{PlayerId: aws.String("p-" + id), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(5000)}}}},
+		}))(t)
+	}
+	must(c.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("full"), TimeoutInSeconds: aws.Int32(600)}))(t)
+	for _, id := range []string{"f538d200-cccc", "f538d211-dddd"} {
+		must(c.StartGameSessionPlacement(t.Context(), &gamelift.StartGameSessionPlacementInput{
+			PlacementId: aws.String(id), GameSessionQueueName: aws.String("full"), MaximumPlayerSessionCount: aws.Int32(2),
+		}))(t)
+	}
+	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("79fd2c00-bbbb")}))(t)
+	must(c.StopGameSessionPlacement(t.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("f538d211-dddd")}))(t)
+	for text, want := range map[string]string{"79fd1": "79fd1c00-aaaa", "aaaa": "79fd1c00-aaaa", "bbbb": "79fd2c00-bbbb", "79fd": "79fd"} {
+		if e, _, err := look.Matchmaking().ExplainTicket(t.Context(), text); err != nil || e.Ticket.ID != want {
+			t.Errorf("%s is ticket %+v (%v), want %s", text, e, err, want)
+		}
+	}
+	for text, want := range map[string]string{"f538d20": "f538d200-cccc", "cccc": "f538d200-cccc", "dddd": "f538d211-dddd"} {
+		if e, _, err := look.Explain(t.Context(), text); err != nil || e.Placement.ID != want {
+			t.Errorf("%s is placement %+v (%v), want %s", text, e, err, want)
+		}
+	}
+	if _, _, err := look.Matchmaking().ExplainTicket(t.Context(), "c00-"); err == nil || !strings.Contains(err.Error(), `there is no ticket "c00-"`) {
+		t.Errorf("in the middle of ids: %v", err)
+	}
+	if _, _, err := look.Matchmaking().ExplainTicket(t.Context(), "79fd2c00-b"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := look.Explain(t.Context(), "f538"); err == nil || !strings.Contains(err.Error(), `"f538" stands for several placements: `) {
+		t.Errorf("of several: %v", err)
+	}
+	if _, _, err := look.Explain(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), `there is no placement "nosuch"; the page of its queue in the console lists them`) {
+		t.Errorf("of none: %v", err)
 	}
 }
 

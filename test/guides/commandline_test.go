@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 	r.puts("--context muster.example.com", "--context 127.0.0.1")
 	session := r.studio(operator).session
 	r.puts("5f0c308", session)
+	r.puts("79fd", "expor")
 	named := r.env               // the names of this server and its key
 	r.env = r.env[:len(r.env)-2] // the guide logs in instead
 	r.follow(
@@ -44,7 +45,7 @@ func TestCommandLine(t *testing.T) {
 		}},
 		step{"muster fleets show live", func(text string) {
 			r.env = named
-			for i, want := range []string{"live", session, session, "takes nothing new", "exported"} {
+			for i, want := range []string{"live", session, session, "takes nothing new", "exported", "Ticket exported"} {
 				r.prints(commands(text)[i], want)
 			}
 			if hosts := r.prints("muster hosts"); !strings.Contains(hosts, "drained") {
