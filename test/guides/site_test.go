@@ -32,7 +32,10 @@ func TestSite(t *testing.T) {
 		// All words come before some, and some before none.
 		"drain host":     `/drain/i.test(hits[0]) && /host/i.test(hits[0])`,
 		"firewall qwxyz": `hits[0].split("\n")[1] === "Firewall"`,
-		"qwxyz":          `hits.length === 0 && !document.querySelector("#hits").hidden`,
+		// What is to be done comes before how it works and why, and words such as "how" do not count.
+		"how do I deploy": `hits[0].startsWith("Deploying") || hits[0].split("\n")[1] === "Deploy"`,
+		"rollback":        `hits[0].split("\n")[1] === "Rollback"`,
+		"qwxyz":           `hits.length === 0 && !document.querySelector("#hits").hidden`,
 	} {
 		tab.Await(fmt.Sprintf(`(() => { const i = document.querySelector(".search input"); i.value = %q; return i.oninput().then(() => true) })()`, query), new(bool))
 		var hits []string

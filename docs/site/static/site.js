@@ -61,6 +61,12 @@
 
   const most = 12; // hits that are shown
 
+  // Words of questions, which count only where nothing else is asked for.
+  const filler = new Set("a an and are can do does for how i in is it my of on or the to what when where why with".split(" "));
+
+  // How much more a section of a kind of documents weighs: what to do comes before why it is so.
+  const favor = { Tutorials: 4, "How-to guides": 4 };
+
   /** Returns what a search looks into, with words in lower case; it is loaded for the first search. */
   let loading;
   const index = () =>
@@ -83,7 +89,9 @@
    */
   function find(sections, query) {
     const typed = query.toLowerCase().trim();
-    const words = [...new Set(typed.split(/[^\p{L}\p{N}_:.$-]+/u).filter(Boolean))].map((text) => ({
+    const all = [...new Set(typed.split(/[^\p{L}\p{N}_:.$-]+/u).filter(Boolean))];
+    const asked = all.filter((text) => !filler.has(text));
+    const words = (asked.length ? asked : all).map((text) => ({
       text,
       begins: new RegExp(begins(text), "gu"),
       whole: new RegExp(begins(text) + "(?![\\p{L}\\p{N}])", "gu"),
@@ -92,7 +100,7 @@
     for (const s of sections) {
       let had = 0;
       let fit = 0; // how many words stand by themselves or begin words
-      let score = s.head === typed ? 40 : 0;
+      let score = (s.head === typed ? 40 : 0) + (favor[s.kind] ?? 0);
       for (const word of words) {
         const w = weigh(s, word);
         had += w.score > 0;
