@@ -214,6 +214,9 @@ func (a *Agent) isolate() error {
 	return nil
 }
 
+// HostID returns the id that this machine has at the server, "" if it has not joined.
+func (a *Agent) HostID() string { return a.server.Credential().HostID }
+
 // identify loads the credential or joins, if the agent works for a Muster.
 func (a *Agent) identify(ctx context.Context) error {
 	if a.opts.Server == "" {

@@ -65,6 +65,21 @@ func TestExec_SelfSigned(t *testing.T) {
 	if !active {
 		t.Fatalf("no game server is ready: %v", err)
 	}
+	// Once this machine has joined, the game server's has the name under which hosts are listed.
+	var hosts []client.Host
+	var processes []client.Process
+	named := func() bool {
+		hosts, err = c.Hosts(t.Context())
+		if err == nil {
+			processes, err = c.Processes(t.Context(), "")
+		}
+		return err == nil && len(hosts) == 1 && len(processes) == 1 && processes[0].Host == hosts[0].Name && processes[0].Compute == host.ComputeName
+	}
+	for end := time.Now().Add(time.Minute); !named(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("processes %+v on hosts %+v: %v", processes, hosts, err)
+		}
+	}
 }
 
 // Players are told the address that is set, also after a restart with another one.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
@@ -90,9 +91,13 @@ func (d *domain) processStates(fleetID string, reaches func(location string) boo
 		if !reaches(p.Location) {
 			continue
 		}
+		id := p.HostID
+		if id == "" && d.tails.local != nil {
+			id = d.tails.local.HostID(p.Ref())
+		}
 		host := p.ComputeName
-		if p.HostID != "" {
-			host = names[p.HostID]
+		if id != "" {
+			host = cmp.Or(names[id], host)
 		}
 		all = append(all, client.Process{
 			ID: p.ID, FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Host: host,

@@ -341,6 +341,15 @@ func (h *Host) Owns(ref compute.Ref) bool {
 	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(h.id, ref.ProcessID)
 }
 
+// HostID returns the id of this machine among the hosts, if it runs a process that Owns
+// reports; otherwise, or if this machine is no host, it returns "".
+func (h *Host) HostID(ref compute.Ref) string {
+	if !h.Owns(ref) {
+		return ""
+	}
+	return h.agent.Load().HostID()
+}
+
 // leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
 
