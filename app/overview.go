@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
