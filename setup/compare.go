@@ -318,14 +318,18 @@ func (s *Setup) matching(want *Setup) *Setup {
 		copied.Build = cmp.Or(renamed[f.Build], f.Build)
 		if w := want.Fleets[name]; w != nil {
 			copied.scaled(w)
+			copied.HomeRegion, copied.Locations = eachPlace(w.HomeRegion, w.Locations, copied.HomeRegion, copied.Locations, sizedByServer)
 		}
 		out.Fleets[name] = &copied
 	}
 	out.ContainerFleets = map[string]*ContainerFleet{}
 	for name, f := range s.ContainerFleets {
 		copied := *f
-		if w := want.ContainerFleets[name]; w != nil && Scaled(w.ScalingPolicies, f.ScalingPolicies) {
-			copied.HomeRegion, copied.Locations = scaledAll(w.HomeRegion, w.Locations, f.HomeRegion, f.Locations)
+		if w := want.ContainerFleets[name]; w != nil {
+			if Scaled(w.ScalingPolicies, f.ScalingPolicies) {
+				copied.HomeRegion, copied.Locations = eachPlace(w.HomeRegion, w.Locations, f.HomeRegion, f.Locations, scaledByPolicies)
+			}
+			copied.HomeRegion, copied.Locations = eachPlace(w.HomeRegion, w.Locations, copied.HomeRegion, copied.Locations, sizedByServer)
 		}
 		out.ContainerFleets[name] = &copied
 	}
@@ -335,7 +339,7 @@ func (s *Setup) matching(want *Setup) *Setup {
 // scaled takes the desired capacity of want where scaling policies decide on it.
 func (f *Fleet) scaled(want *Fleet) {
 	if Scaled(want.ScalingPolicies, f.ScalingPolicies) {
-		f.HomeRegion, f.Locations = scaledAll(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations)
+		f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, scaledByPolicies)
 	}
 }
 
@@ -370,20 +374,35 @@ func ScaledWithin(w, h *Capacity) *int32 {
 	return &n
 }
 
-func scaledAll(wantHome *Capacity, want map[string]*Capacity, haveHome *Capacity, have map[string]*Capacity) (*Capacity, map[string]*Capacity) {
-	one := func(w, h *Capacity) *Capacity {
-		if w == nil || h == nil || w.DesiredInstances == nil || ScaledWithin(w, h) != h.DesiredInstances {
-			return h
-		}
-		out := *h
-		out.DesiredInstances = w.DesiredInstances
-		return &out
-	}
+// eachPlace returns the capacities that a fleet has in its locations, as one makes them of what
+// the file wants there and of what there is; both may be nil.
+func eachPlace(wantHome *Capacity, want map[string]*Capacity, haveHome *Capacity, have map[string]*Capacity, one func(w, h *Capacity) *Capacity) (*Capacity, map[string]*Capacity) {
 	all := maps.Clone(have)
 	for name, h := range all {
 		all[name] = one(want[name], h)
 	}
 	return one(wantHome, haveHome), all
+}
+
+// scaledByPolicies returns h with the desired instances of the file where it leaves them to
+// scaling policies.
+func scaledByPolicies(w, h *Capacity) *Capacity {
+	if w == nil || h == nil || w.DesiredInstances == nil || ScaledWithin(w, h) != h.DesiredInstances {
+		return h
+	}
+	out := *h
+	out.DesiredInstances = w.DesiredInstances
+	return &out
+}
+
+// sizedByServer returns h with the MinSize of the file where the server sets it.
+func sizedByServer(w, h *Capacity) *Capacity {
+	if w == nil || h == nil || w.MinSize == nil || !h.FromZero() || w.ManagedCapacityConfiguration != nil && !w.FromZero() {
+		return h
+	}
+	out := *h
+	out.MinSize = w.MinSize
+	return &out
 }
 
 // Endings of the names of fleets while another takes their place.

@@ -133,6 +133,8 @@ func TestCompare_ChangedAtTheFleet(t *testing.T) {
 	t.Parallel()
 	fromZero := capacityOf(0, 4, 1)
 	fromZero.ManagedCapacityConfiguration = &types.ManagedCapacityConfiguration{ZeroCapacityStrategy: types.ZeroCapacityStrategyScaleToAndFromZero}
+	busy := *fromZero
+	busy.MinSize = new(int32(1)) // by the server, while it has game sessions
 	scaled := map[string]*ScalingPolicy{"spare": {}}
 	first := capacityOf(0, 4, 2)
 	const kept = "it was changed at the fleet from 4; to keep 20, write that into the file"
@@ -141,17 +143,18 @@ func TestCompare_ChangedAtTheFleet(t *testing.T) {
 		scaled            map[string]*ScalingPolicy
 		want              map[string]string // notes by member; all that is changed
 	}{
-		"at the fleet":     {given: first, file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": kept}},
-		"in the file":      {given: first, file: capacityOf(0, 9, 2), live: first, want: map[string]string{".MaxSize": ""}},
-		"in both":          {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": "it was changed at the fleet, too, from 4"}},
-		"in both alike":    {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 9, 2)},
-		"one each":         {given: first, file: capacityOf(1, 4, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MinSize": "", ".MaxSize": kept}},
-		"not known":        {file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": ""}},
-		"by scaling":       {given: first, file: capacityOf(5, 9, 6), live: capacityOf(0, 4, 4), scaled: scaled, want: map[string]string{".MinSize": "", ".MaxSize": "", ".DesiredInstances": ""}},
-		"by hand":          {given: first, file: first, live: capacityOf(0, 4, 4), want: map[string]string{".DesiredInstances": "it was changed at the fleet from 2; to keep 4, write that into the file"}},
-		"by the server":    {given: fromZero, file: first, live: fromZero, want: map[string]string{".DesiredInstances": ""}},
-		"added to the one": {given: nil, live: first, want: map[string]string{"": "it was added at the fleet; to keep it, add it to the file"}},
-		"taken out of it":  {given: first, live: first, want: map[string]string{"": ""}},
+		"at the fleet":      {given: first, file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": kept}},
+		"in the file":       {given: first, file: capacityOf(0, 9, 2), live: first, want: map[string]string{".MaxSize": ""}},
+		"in both":           {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": "it was changed at the fleet, too, from 4"}},
+		"in both alike":     {given: first, file: capacityOf(0, 9, 2), live: capacityOf(0, 9, 2)},
+		"one each":          {given: first, file: capacityOf(1, 4, 2), live: capacityOf(0, 20, 2), want: map[string]string{".MinSize": "", ".MaxSize": kept}},
+		"not known":         {file: first, live: capacityOf(0, 20, 2), want: map[string]string{".MaxSize": ""}},
+		"by scaling":        {given: first, file: capacityOf(5, 9, 6), live: capacityOf(0, 4, 4), scaled: scaled, want: map[string]string{".MinSize": "", ".MaxSize": "", ".DesiredInstances": ""}},
+		"by hand":           {given: first, file: first, live: capacityOf(0, 4, 4), want: map[string]string{".DesiredInstances": "it was changed at the fleet from 2; to keep 4, write that into the file"}},
+		"by the server":     {given: fromZero, file: first, live: fromZero, want: map[string]string{".DesiredInstances": ""}},
+		"set by the server": {given: capacityOf(0, 4, 1), file: capacityOf(0, 4, 1), live: &busy},
+		"added to the one":  {given: nil, live: first, want: map[string]string{"": "it was added at the fleet; to keep it, add it to the file"}},
+		"taken out of it":   {given: first, live: first, want: map[string]string{"": ""}},
 	} {
 		for _, location := range []string{"", "custom-lab"} {
 			fleet := func(c *Capacity) *Fleet {
