@@ -317,8 +317,7 @@ func (s *Setup) matching(want *Setup) *Setup {
 		copied := *f
 		copied.Build = cmp.Or(renamed[f.Build], f.Build)
 		if w := want.Fleets[name]; w != nil {
-			copied.scaled(w)
-			copied.HomeRegion, copied.Locations = eachPlace(w.HomeRegion, w.Locations, copied.HomeRegion, copied.Locations, sizedByServer)
+			copied.leaves(w)
 		}
 		out.Fleets[name] = &copied
 	}
@@ -336,11 +335,12 @@ func (s *Setup) matching(want *Setup) *Setup {
 	return &out
 }
 
-// scaled takes the desired capacity of want where scaling policies decide on it.
-func (f *Fleet) scaled(want *Fleet) {
+// leaves takes the capacity of want where it is left to scaling policies or to the server.
+func (f *Fleet) leaves(want *Fleet) {
 	if Scaled(want.ScalingPolicies, f.ScalingPolicies) {
 		f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, scaledByPolicies)
 	}
+	f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, sizedByServer)
 }
 
 // Scaled reports whether scaling policies decide how many instances a fleet desires: it has some

@@ -70,7 +70,7 @@ func Forward(want, have *Setup, fleet string, runs *Fleet) (brings, sizes []stri
 	}
 	brings = forwardBuild(want, have, fleet, runs)
 	now := *runs
-	now.scaled(w)
+	now.leaves(w)
 	for _, c := range detailed(Differences(FleetKind, w, &now), w, &now) {
 		line := "Fleets." + fleet + "." + c.Member + ": " + remedy(c, "the fleet")
 		if _, _, size := capacityMember(c.Member); size || c.Member == "HomeRegion" {

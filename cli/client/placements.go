@@ -70,8 +70,8 @@ type Queue struct {
 	Destinations []string `json:"destinations"`
 }
 
-// Explain returns the explanation of the placement that id, or an unambiguous beginning or end
-// of it, names; raw is the whole response.
+// Explain returns the explanation of a placement; id is its id, or a beginning or an end that no
+// other id has. raw is the whole response.
 func (c *Client) Explain(ctx context.Context, id string) (e *Explanation, raw json.RawMessage, err error) {
 	if e, raw, err = c.explain(ctx, id); !missing(err) {
 		return e, raw, err

@@ -101,10 +101,9 @@ func (m Matchmaking) find(ctx context.Context, text string, unknown error) (stri
 	return pickID("ticket", "muster tickets", text, all)
 }
 
-// ExplainTicket returns why a ticket waits, which id, or an unambiguous beginning or end of it,
-// names; raw is the whole response, with the placement of the
-// ticket's match as its member placement if that is what it waits for, or failed by, and the caller
-// may read it.
+// ExplainTicket returns why a ticket waits; id is its id, or a beginning or an end that no other id
+// has. raw is the whole response, with the placement of the ticket's match as its member placement
+// if that is what it waits for, or failed by, and the caller may read it.
 func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
 	read := func(id string) (json.RawMessage, error) {
 		return m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)

@@ -89,10 +89,10 @@ func TestTickets_Explain(t *testing.T) {
 // or has ended, and a placement.
 func TestExplain_ShortIDs(t *testing.T) {
 	c, look := waiting(t)
-	for _, id := range []string{"79fd1c00-aaaa", "79fd2c00-bbbb", "79fd"} {
+	for n, id := range []string{"79fd1c00-aaaa", "79fd2c00-bbbb", "79fd"} { // too far apart to play together
 		must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
 			ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
-			Players: []types.Player{{PlayerId: aws.String("p-" + id), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(5000)}}}},
+			Players: []types.Player{{PlayerId: aws.String("p-" + id), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(float64(5000 * (n + 1)))}}}},
 		}))(t)
 	}
 	must(c.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("full"), TimeoutInSeconds: aws.Int32(600)}))(t)
