@@ -260,7 +260,7 @@ func TestServe_JoiningHostsIsForOperators(t *testing.T) {
 		if got, want := err == nil, role == "admin" || role == "operator"; got != want {
 			t.Errorf("%s makes a join token: %v, want allowed %v", role, err, want)
 		}
-		if _, err = c.Hosts(t.Context()); (err == nil) != hosts[role] {
+		if _, err = c.Hosts().List(t.Context()); (err == nil) != hosts[role] {
 			t.Errorf("%s sees the hosts: %v, want allowed %v", role, err, hosts[role])
 		}
 	}

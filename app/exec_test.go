@@ -69,7 +69,7 @@ func TestExec_SelfSigned(t *testing.T) {
 	var hosts []client.Host
 	var processes []client.Process
 	named := func() bool {
-		hosts, err = c.Hosts(t.Context())
+		hosts, err = c.Hosts().List(t.Context())
 		if err == nil {
 			processes, err = c.Processes(t.Context(), "")
 		}
@@ -116,7 +116,7 @@ func TestExec_Host(t *testing.T) {
 	var seen []client.Host
 	until(t, "both processes are seen on the machine", func() bool {
 		var err error
-		seen, err = (&client.Client{Endpoint: base}).Hosts(t.Context())
+		seen, err = (&client.Client{Endpoint: base}).Hosts().List(t.Context())
 		return err == nil && len(seen) == 1 && seen[0].Processes == 2
 	})
 	h := seen[0]

@@ -154,7 +154,7 @@ func TestHosting_Region(t *testing.T) {
 		err := c.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}, &made)
 		return err == nil && made.GameSession.Location == region
 	})
-	if hosts, err := (&client.Client{Endpoint: a.URL()}).Hosts(t.Context()); err != nil || len(hosts) != 0 {
+	if hosts, err := (&client.Client{Endpoint: a.URL()}).Hosts().List(t.Context()); err != nil || len(hosts) != 0 {
 		t.Errorf("hosts of the home region: %v %v", hosts, err)
 	}
 }

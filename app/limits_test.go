@@ -89,7 +89,7 @@ func TestLimits_Keys(t *testing.T) {
 	if _, err := reader.Fleets(t.Context()); status(err) != 429 {
 		t.Errorf("a fifth request, to the console: %v", err)
 	}
-	if _, err := reader.Hosts(t.Context()); status(err) != 429 {
+	if _, err := reader.Hosts().List(t.Context()); status(err) != 429 {
 		t.Errorf("a fifth request, about hosts: %v", err)
 	}
 	for range 5 {

@@ -76,8 +76,8 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 			_, err := c.CreateJoinToken(ctx, client.JoinTokenInput{Location: "custom-" + name})
 			return err
 		},
-		"see a host":   func(name string) error { _, err := c.Host(ctx, host[name]); return err },
-		"drain a host": func(name string) error { _, err := c.DrainHost(ctx, host[name]); return err },
+		"see a host":   func(name string) error { _, err := c.Hosts().Get(ctx, host[name]); return err },
+		"drain a host": func(name string) error { _, err := c.Hosts().Drain(ctx, host[name]); return err },
 		"read events": func(name string) error {
 			return c.Events(ctx, client.EventQuery{FleetID: fleet[name], Last: 10}, func(client.Event) error { return nil })
 		},
@@ -91,7 +91,7 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 		},
 		"find a fleet":            func(name string) error { _, err := c.FindFleet(ctx, fleet[name]); return err },
 		"see processes":           func(name string) error { _, err := c.Processes(ctx, fleet[name]); return err },
-		"explain a placement":     func(name string) error { _, _, err := c.Explain(ctx, "placement-"+name); return err },
+		"explain a placement":     func(name string) error { _, _, err := c.Placements().Explain(ctx, "placement-"+name); return err },
 		"explain a ticket":        func(name string) error { _, _, err := c.Matchmaking().ExplainTicket(ctx, "ticket-"+name); return err },
 		"explain a configuration": func(name string) error { _, _, err := c.Matchmaking().Explain(ctx, name); return err },
 		"trace a configuration":   func(name string) error { return c.Matchmaking().Trace(ctx, name, time.Time{}, io.Discard) },
@@ -107,15 +107,15 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 	}
 	for what, ask := range map[string]func() error{
 		"revoke a join token": func() error { return c.RevokeJoinToken(ctx, token["blue"]) },
-		"remove a host":       func() error { _, err := c.RemoveHost(ctx, host["blue"], true); return err },
-		"rotate a host":       func() error { _, err := c.RotateHost(ctx, host["blue"]); return err },
+		"remove a host":       func() error { _, err := c.Hosts().Remove(ctx, host["blue"], true); return err },
+		"rotate a host":       func() error { _, err := c.Hosts().Rotate(ctx, host["blue"]); return err },
 		"make a token for the home region": func() error {
 			_, err := c.CreateJoinToken(ctx, client.JoinTokenInput{})
 			return err
 		},
-		"list hosts":     func() error { _, err := c.Hosts(ctx); return err },
+		"list hosts":     func() error { _, err := c.Hosts().List(ctx); return err },
 		"list fleets":    func() error { _, err := c.Fleets(ctx); return err },
-		"list queues":    func() error { _, err := c.Queues(ctx); return err },
+		"list queues":    func() error { _, err := c.Placements().Queues(ctx); return err },
 		"list processes": func() error { _, err := c.Processes(ctx, ""); return err },
 		"read all events": func() error {
 			return c.Events(ctx, client.EventQuery{Last: 1}, func(client.Event) error { return nil })
@@ -128,7 +128,7 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 	if err := c.RevokeJoinToken(ctx, token["red"]); err != nil {
 		t.Errorf("revoke a join token in its scope: %v", err)
 	}
-	if gone, err := c.RemoveHost(ctx, host["red"], true); err != nil || !gone {
+	if gone, err := c.Hosts().Remove(ctx, host["red"], true); err != nil || !gone {
 		t.Errorf("remove a host in its scope: %v", err)
 	}
 	pages := &browser{T: t, url: a.URL()}
@@ -153,10 +153,10 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 			t.Errorf("view %s lacks the ticket in its scope: %s", view, text)
 		}
 	}
-	if _, _, err := c.Explain(ctx, "nt-blue"); err == nil || strings.Contains(err.Error(), "placement-blue") {
+	if _, _, err := c.Placements().Explain(ctx, "nt-blue"); err == nil || strings.Contains(err.Error(), "placement-blue") {
 		t.Errorf("a beginning or end of an id that is not in its scope is answered with %v", err)
 	}
-	if _, _, err := admin.Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), `there is no placement "placement-unknown"`) {
+	if _, _, err := admin.Placements().Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), `there is no placement "placement-unknown"`) {
 		t.Errorf("without a scope an unknown placement is answered with %v", err)
 	}
 }

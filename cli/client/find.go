@@ -68,8 +68,8 @@ func pickID(kind, where, text string, all []string) (string, error) {
 
 // missing reports whether a server answered that there is no such thing.
 func missing(err error) bool {
-	var answer *Error
-	return errors.As(err, &answer) && answer.Status == http.StatusNotFound
+	answer, ok := errors.AsType[*Error](err)
+	return ok && answer.Status == http.StatusNotFound
 }
 
 func plural(kind string) string {
@@ -110,13 +110,13 @@ func wholeFleet(text string) bool {
 	return whole(text, "fleet-") || whole(text, "containerfleet-") || strings.HasPrefix(text, "arn:")
 }
 
-// FindHostID returns the id of the host that text stands for, as FindFleet does for fleets.
-func (c *Client) FindHostID(ctx context.Context, text string) (string, error) {
+// FindID returns the id of the host that text stands for, as FindFleet does for fleets.
+func (h Hosts) FindID(ctx context.Context, text string) (string, error) {
 	if whole(text, "host-") {
 		return text, nil
 	}
-	h, err := c.FindHost(ctx, text)
-	return h.HostID, err
+	found, err := h.Find(ctx, text)
+	return found.HostID, err
 }
 
 // FindFleetID is like FindFleet, and returns an id or an ARN as it is.
@@ -128,9 +128,9 @@ func (c *Client) FindFleetID(ctx context.Context, text string) (string, error) {
 	return f.ID, err
 }
 
-// FindHost is like FindFleet for hosts.
-func (c *Client) FindHost(ctx context.Context, text string) (Host, error) {
-	all, err := c.Hosts(ctx)
+// Find is like FindFleet for hosts.
+func (h Hosts) Find(ctx context.Context, text string) (Host, error) {
+	all, err := h.List(ctx)
 	if err != nil {
 		return Host{}, err
 	}

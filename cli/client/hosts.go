@@ -45,49 +45,56 @@ func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
 	return c.change(ctx, http.MethodDelete, protocol.PathTokens+"/"+url.PathEscape(id), nil, nil)
 }
 
-// Hosts returns all hosts.
-func (c *Client) Hosts(ctx context.Context) (all []Host, err error) {
-	_, err = c.read(ctx, protocol.PathHosts, &all)
+// Hosts are the machines that have joined.
+type Hosts struct{ client *Client }
+
+// Hosts returns the calls about machines that have joined.
+func (c *Client) Hosts() Hosts { return Hosts{c} }
+
+// List returns all hosts.
+func (h Hosts) List(ctx context.Context) (all []Host, err error) {
+	_, err = h.client.read(ctx, protocol.PathHosts, &all)
 	return all, err
 }
 
-// Host returns one host.
-func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
-	_, err = c.read(ctx, protocol.PathHosts+"/"+url.PathEscape(id), &h)
-	return h, err
+// Get returns one host.
+func (h Hosts) Get(ctx context.Context, id string) (one Host, err error) {
+	_, err = h.client.read(ctx, protocol.PathHosts+"/"+url.PathEscape(id), &one)
+	return one, err
 }
 
 // Shortages returns the instances that no host has room for.
-func (c *Client) Shortages(ctx context.Context) (all []protocol.Shortage, err error) {
-	_, err = c.read(ctx, protocol.PathShortages, &all)
+func (h Hosts) Shortages(ctx context.Context) (all []protocol.Shortage, err error) {
+	_, err = h.client.read(ctx, protocol.PathShortages, &all)
 	return all, err
 }
 
-// DrainHost drains a host: it gets no new instances, and each that it has ends after
+// Drain drains a host: it gets no new instances, and each that it has ends after
 // its last game session.
-func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
-	return c.changeHost(ctx, id, "drain")
+func (h Hosts) Drain(ctx context.Context, id string) (Host, error) {
+	return h.change(ctx, id, "drain")
 }
 
-// ResumeHost makes a drained host available for instances again.
-func (c *Client) ResumeHost(ctx context.Context, id string) (Host, error) {
-	return c.changeHost(ctx, id, "resume")
+// Resume makes a drained host available for instances again.
+func (h Hosts) Resume(ctx context.Context, id string) (Host, error) {
+	return h.change(ctx, id, "resume")
 }
 
-// RotateHost issues a new credential to a host's agent.
-func (c *Client) RotateHost(ctx context.Context, id string) (Host, error) {
-	return c.changeHost(ctx, id, "rotate")
+// Rotate issues a new credential to a host's agent.
+func (h Hosts) Rotate(ctx context.Context, id string) (Host, error) {
+	return h.change(ctx, id, "rotate")
 }
 
-func (c *Client) changeHost(ctx context.Context, id, change string) (h Host, err error) {
-	return h, c.change(ctx, http.MethodPost, protocol.PathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &h)
+func (h Hosts) change(ctx context.Context, id, change string) (one Host, err error) {
+	err = h.client.change(ctx, http.MethodPost, protocol.PathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &one)
+	return one, err
 }
 
-// RemoveHost removes a host; with now it does not wait for game servers to end. It
+// Remove removes a host; with now it does not wait for game servers to end. It
 // reports whether the host is already gone.
-func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool, err error) {
+func (h Hosts) Remove(ctx context.Context, id string, now bool) (gone bool, err error) {
 	var answer protocol.Removal
-	err = c.change(ctx, http.MethodDelete, protocol.PathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
+	err = h.client.change(ctx, http.MethodDelete, protocol.PathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
 	return answer.Gone, err
 }
 

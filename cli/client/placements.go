@@ -70,26 +70,32 @@ type Queue struct {
 	Destinations []string `json:"destinations"`
 }
 
+// Placements reads what placement does.
+type Placements struct{ client *Client }
+
+// Placements returns the calls about placements.
+func (c *Client) Placements() Placements { return Placements{c} }
+
 // Explain returns the explanation of a placement; id is its id, or a beginning or an end that no
 // other id has. raw is the whole response.
-func (c *Client) Explain(ctx context.Context, id string) (e *Explanation, raw json.RawMessage, err error) {
-	if e, raw, err = c.explain(ctx, id); !missing(err) {
+func (p Placements) Explain(ctx context.Context, id string) (e *Explanation, raw json.RawMessage, err error) {
+	if e, raw, err = p.explain(ctx, id); !missing(err) {
 		return e, raw, err
 	}
-	all, failed := c.placementIDs(ctx)
+	all, failed := p.ids(ctx)
 	if failed != nil {
 		return nil, nil, err // a key for one queue
 	}
 	if id, err = pickID("placement", queuePage, id, all); err != nil {
 		return nil, nil, err
 	}
-	return c.explain(ctx, id)
+	return p.explain(ctx, id)
 }
 
-// placementIDs returns the ids of the placements that the pages of all queues list: those that
+// ids returns the ids of the placements that the pages of all queues list: those that
 // wait, and the last that ended.
-func (c *Client) placementIDs(ctx context.Context) (all []string, err error) {
-	queues, err := c.Queues(ctx)
+func (p Placements) ids(ctx context.Context) (all []string, err error) {
+	queues, err := p.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,24 +103,24 @@ func (c *Client) placementIDs(ctx context.Context) (all []string, err error) {
 		var page struct {
 			Data struct{ Waiting, Ended []struct{ ID string } }
 		}
-		if _, err := c.read(ctx, "/console/api/views/queue?"+url.Values{"name": {q.Name}}.Encode(), &page); err != nil {
+		if _, err := p.client.read(ctx, "/console/api/views/queue?"+url.Values{"name": {q.Name}}.Encode(), &page); err != nil {
 			return nil, err
 		}
-		for _, p := range slices.Concat(page.Data.Waiting, page.Data.Ended) {
-			all = append(all, p.ID)
+		for _, listed := range slices.Concat(page.Data.Waiting, page.Data.Ended) {
+			all = append(all, listed.ID)
 		}
 	}
 	return all, nil
 }
 
 // explain is Explain for a whole id.
-func (c *Client) explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
-	raw, err = c.read(ctx, "/console/api/placements/"+url.PathEscape(placementID)+"/explain", &e)
+func (p Placements) explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
+	raw, err = p.client.read(ctx, "/console/api/placements/"+url.PathEscape(placementID)+"/explain", &e)
 	return e, raw, err
 }
 
 // Queues returns all queues.
-func (c *Client) Queues(ctx context.Context) (all []Queue, err error) {
-	_, err = c.read(ctx, "/console/api/queues", &all)
+func (p Placements) Queues(ctx context.Context) (all []Queue, err error) {
+	_, err = p.client.read(ctx, "/console/api/queues", &all)
 	return all, err
 }

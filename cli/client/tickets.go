@@ -116,8 +116,8 @@ func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExp
 	if err != nil || e.Ticket.MatchID == "" || e.Ticket.Status != "PLACING" && e.Ticket.Status != "FAILED" {
 		return e, raw, err
 	}
-	placement, whole, refused := m.client.explain(ctx, e.Ticket.MatchID) // the placement has the id of the match
-	if answer := (*Error)(nil); errors.As(refused, &answer) {
+	placement, whole, refused := m.client.Placements().explain(ctx, e.Ticket.MatchID) // the placement has the id of the match
+	if _, ok := errors.AsType[*Error](refused); ok {
 		return e, raw, nil // it is not kept any more, or it is in a queue out of the scope of the key
 	}
 	if refused != nil {

@@ -15,7 +15,7 @@ import (
 // Explain shows how a placement was decided so far: every round with its candidates, in
 // order, and their outcomes.
 func (t *Terminal) Explain(ctx context.Context, placementID string) error {
-	e, raw, err := t.Client.Explain(ctx, placementID)
+	e, raw, err := t.Client.Placements().Explain(ctx, placementID)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func millis(v *float64) string {
 // Queues shows all queues with their pending placements.
 func (t *Terminal) Queues(ctx context.Context) error {
 	head := []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}
-	return List(ctx, t, (*client.Client).Queues, head, func(q client.Queue) []string {
+	return List(ctx, t, t.Client.Placements().Queues, head, func(q client.Queue) []string {
 		var to []string
 		for _, d := range q.Destinations {
 			to = append(to, shortID(d))

@@ -65,9 +65,9 @@ func (t *Terminal) Report(document any, format string, args ...any) error {
 }
 
 // List reads a list and prints it as a table with a row for each member, or as JSON.
-func List[T any](ctx context.Context, t *Terminal, read func(*client.Client, context.Context) ([]T, error), head []string, row func(T) []string) error {
+func List[T any](ctx context.Context, t *Terminal, read func(context.Context) ([]T, error), head []string, row func(T) []string) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) {
-		all, err := read(t.Client, ctx)
+		all, err := read(ctx)
 		view := table{Table: Table{Head: head}, data: all}
 		for _, member := range all {
 			view.Rows = append(view.Rows, row(member))

@@ -124,9 +124,9 @@ func (c *eventsCommand) Run(t *streams) error {
 // missing reports whether the server has no game session with an id. An ARN was not looked up before:
 // events are kept for longer than its record.
 func missing(t *streams, view *terminal.Terminal, id string) bool {
-	var refused *client.Error
 	err := view.Client.Call(t.ctx, "DescribeGameSessions", map[string]any{"GameSessionId": id}, nil)
-	return errors.As(err, &refused) && refused.Code == "NotFoundException"
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.Code == "NotFoundException"
 }
 
 // selected says which events the flags select; "" means all.

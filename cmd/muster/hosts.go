@@ -39,7 +39,7 @@ func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := oneOf("status", c.Status, "connected", "away", "draining", "drained", "removing"); err != nil {
 		return err
 	}
-	read := only((*client.Client).Hosts, func(h client.Host) bool {
+	read := only(view.Client.Hosts().List, func(h client.Host) bool {
 		return (c.Location == "" || h.Location == c.Location) &&
 			(c.Status == "" || slices.Contains(strings.Split(hostState(h), ","), strings.ToLower(c.Status)))
 	})
@@ -59,9 +59,9 @@ func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
 }
 
 // only returns read without what is not to be shown.
-func only[T any](read func(*client.Client, context.Context) ([]T, error), shown func(T) bool) func(*client.Client, context.Context) ([]T, error) {
-	return func(c *client.Client, ctx context.Context) ([]T, error) {
-		all, err := read(c, ctx)
+func only[T any](read func(context.Context) ([]T, error), shown func(T) bool) func(context.Context) ([]T, error) {
+	return func(ctx context.Context) ([]T, error) {
+		all, err := read(ctx)
 		return slices.DeleteFunc(all, func(v T) bool { return !shown(v) }), err
 	}
 }
@@ -81,7 +81,7 @@ func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
 			return err
 		}
 	}
-	read := only((*client.Client).Shortages, func(s protocol.Shortage) bool {
+	read := only(view.Client.Hosts().Shortages, func(s protocol.Shortage) bool {
 		return (c.Location == "" || s.Location == c.Location) && (id == "" || s.FleetID == id)
 	})
 	head := []string{"LOCATION", "MISSING", "OS", "CPU EACH", "MEMORY MIB EACH", "PORTS EACH", "FLEET", "WHY"}
@@ -143,7 +143,7 @@ type hostFlags struct {
 
 // find puts the machine's whole id in place of what was typed.
 func (f *hostFlags) find(t *streams, view *terminal.Terminal) error {
-	id, err := view.Client.FindHostID(t.ctx, f.ID)
+	id, err := view.Client.Hosts().FindID(t.ctx, f.ID)
 	f.ID = id
 	return err
 }
@@ -155,7 +155,7 @@ func (c *showHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
 	}
-	h, err := view.Client.Host(t.ctx, c.ID)
+	h, err := view.Client.Hosts().Get(t.ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (c *drainHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
 	}
-	h, err := view.Client.DrainHost(t.ctx, c.ID)
+	h, err := view.Client.Hosts().Drain(t.ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (c *resumeHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
 	}
-	h, err := view.Client.ResumeHost(t.ctx, c.ID)
+	h, err := view.Client.Hosts().Resume(t.ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (c *rotateHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
 	}
-	h, err := view.Client.RotateHost(t.ctx, c.ID)
+	h, err := view.Client.Hosts().Rotate(t.ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -321,14 +321,14 @@ func (c *removeHostCommand) Run(t *streams, view *terminal.Terminal) error {
 	if err := c.find(t, view); err != nil {
 		return err
 	}
-	h, err := view.Client.Host(t.ctx, c.ID)
+	h, err := view.Client.Hosts().Get(t.ctx, c.ID)
 	switch {
 	case err != nil:
 		return err
 	case ownProcesses(h) > 0:
 		return fmt.Errorf("%s is the machine of 'muster local' itself, which would join again at once: end that program instead", c.ID)
 	}
-	gone, err := view.Client.RemoveHost(t.ctx, c.ID, c.Now)
+	gone, err := view.Client.Hosts().Remove(t.ctx, c.ID, c.Now)
 	if err != nil {
 		return err
 	}

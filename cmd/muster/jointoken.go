@@ -66,7 +66,7 @@ type listJoinTokensCommand struct{ lookFlags }
 // Run lists the tokens.
 func (c *listJoinTokensCommand) Run(t *streams, view *terminal.Terminal) error {
 	head := []string{"TOKEN", "NAME", "LOCATION", "NETWORKS", "USES", "LAST USED", "EXPIRES"}
-	return terminal.List(t.ctx, view, (*client.Client).JoinTokens, head, func(token protocol.JoinToken) []string {
+	return terminal.List(t.ctx, view, view.Client.JoinTokens, head, func(token protocol.JoinToken) []string {
 		last := "-"
 		if !token.LastUsed.IsZero() {
 			last = token.LastUsed.Local().Format(time.DateTime)

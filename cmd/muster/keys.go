@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -123,7 +122,7 @@ type listKeysCommand struct{ keyFlags }
 func (c *listKeysCommand) Run(t *streams) error {
 	head := []string{"KEY", "NAME", "ROLE", "STATUS", "CREATED", "EXPIRES", "LAST USED", "SCOPE"}
 	return c.with(t, func(view *terminal.Terminal) error {
-		return terminal.List(t.ctx, view, func(c *client.Client, ctx context.Context) ([]client.Key, error) { return c.Keys().List(ctx) }, head, func(k client.Key) []string {
+		return terminal.List(t.ctx, view, view.Client.Keys().List, head, func(k client.Key) []string {
 			return []string{k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String()}
 		})
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
@@ -19,7 +18,7 @@ type listLoginsCommand struct{ watchFlags }
 // Run lists the logins.
 func (c *listLoginsCommand) Run(t *streams, view *terminal.Terminal) error {
 	head := []string{"LOGIN", "WHO", "NAME", "ROLE", "BY", "FROM", "SINCE", "LAST SEEN", "EXPIRES", "SCOPE"}
-	return terminal.List(t.ctx, view, func(c *client.Client, ctx context.Context) ([]client.Login, error) { return c.Logins().List(ctx) }, head, func(l client.Login) []string {
+	return terminal.List(t.ctx, view, view.Client.Logins().List, head, func(l client.Login) []string {
 		return []string{
 			l.ID, l.KeyID, l.Name, l.Role, cmp.Or(l.Issuer, "access key"), cmp.Or(l.From, "-"),
 			moment(l.Created), moment(l.LastSeen), moment(l.Expires), l.Scope,

@@ -18,8 +18,8 @@ type serversCommand struct{ watchFlags }
 func (c *serversCommand) Run(t *streams, view *terminal.Terminal) error {
 	head := []string{"HOST", "ADDRESS", "ROLE", "RELEASE", "KNOWS LEVEL", "STATE HAS", "SEEN", ""}
 	level := 0
-	read := func(api *client.Client, ctx context.Context) ([]client.Server, error) {
-		all, err := api.Servers(ctx)
+	read := func(ctx context.Context) ([]client.Server, error) {
+		all, err := view.Client.Servers(ctx)
 		level = all.Level
 		return all.Servers, err
 	}

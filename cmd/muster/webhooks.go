@@ -22,7 +22,7 @@ type listSinksCommand struct{ watchFlags }
 // Run lists the sinks.
 func (c *listSinksCommand) Run(t *streams, view *terminal.Terminal) error {
 	head := []string{"SINK", "KIND", "URL", "DELIVERED", "FAILED", "REFUSED", "DEAD LETTERS", "BEHIND"}
-	return terminal.List(t.ctx, view, func(c *client.Client, ctx context.Context) ([]client.Sink, error) { return c.Webhooks().Sinks(ctx) }, head, func(s client.Sink) []string {
+	return terminal.List(t.ctx, view, view.Client.Webhooks().Sinks, head, func(s client.Sink) []string {
 		return []string{
 			s.Name, s.Kind, s.URL, strconv.Itoa(s.Attempts.Delivered), strconv.Itoa(s.Attempts.Failed), strconv.Itoa(s.Attempts.Refused),
 			strconv.Itoa(s.DeadLetters), fmt.Sprintf("%.0f s", s.LagSeconds),
@@ -37,8 +37,8 @@ type deadLettersCommand struct {
 
 // Run lists the dead letters of a sink.
 func (c *deadLettersCommand) Run(t *streams, view *terminal.Terminal) error {
-	read := func(server *client.Client, ctx context.Context) ([]client.DeadLetter, error) {
-		return server.Webhooks().DeadLetters(ctx, c.Sink)
+	read := func(ctx context.Context) ([]client.DeadLetter, error) {
+		return view.Client.Webhooks().DeadLetters(ctx, c.Sink)
 	}
 	return terminal.List(t.ctx, view, read, []string{"EVENT", "MESSAGE", "LAST", "ATTEMPTS", "WHY"}, func(d client.DeadLetter) []string {
 		why := d.Error

@@ -302,7 +302,7 @@ func (s *story) join() {
 	s.secret(games, "muster-join-token", "token", token.Token)
 	s.restart()
 	s.until("the cluster is a host", 3*time.Minute, func(ctx context.Context) (bool, error) {
-		hosts, err := s.muster.Hosts(ctx)
+		hosts, err := s.muster.Hosts().List(ctx)
 		if err != nil || len(hosts) == 0 {
 			return false, fmt.Errorf("%d hosts: %w", len(hosts), errors.Join(err))
 		}

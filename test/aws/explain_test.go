@@ -109,7 +109,7 @@ func TestExplain_ShortIDs(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"f538d20": "f538d200-cccc", "cccc": "f538d200-cccc", "dddd": "f538d211-dddd"} {
-		if e, _, err := look.Explain(t.Context(), text); err != nil || e.Placement.ID != want {
+		if e, _, err := look.Placements().Explain(t.Context(), text); err != nil || e.Placement.ID != want {
 			t.Errorf("%s is placement %+v (%v), want %s", text, e, err, want)
 		}
 	}
@@ -119,10 +119,10 @@ func TestExplain_ShortIDs(t *testing.T) {
 	if _, _, err := look.Matchmaking().ExplainTicket(t.Context(), "79fd2c00-b"); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := look.Explain(t.Context(), "f538"); err == nil || !strings.Contains(err.Error(), `"f538" stands for several placements: `) {
+	if _, _, err := look.Placements().Explain(t.Context(), "f538"); err == nil || !strings.Contains(err.Error(), `"f538" stands for several placements: `) {
 		t.Errorf("of several: %v", err)
 	}
-	if _, _, err := look.Explain(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), `there is no placement "nosuch"; the page of its queue in the console lists them`) {
+	if _, _, err := look.Placements().Explain(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), `there is no placement "nosuch"; the page of its queue in the console lists them`) {
 		t.Errorf("of none: %v", err)
 	}
 }

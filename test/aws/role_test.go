@@ -180,7 +180,7 @@ func TestRoles(t *testing.T) {
 			return err
 		}},
 		{"sees hosts", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Hosts(ctx)
+			_, err := at.Hosts().List(ctx)
 			return err
 		}},
 		{"lets hosts join", "admin, operator", "", func(_ *gamelift.Client, at *client.Client) error {

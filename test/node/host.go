@@ -33,7 +33,7 @@ func Join(t testing.TB, operator *client.Client, name, location string) client.H
 	if err := json.NewDecoder(answer.Body).Decode(&joined); err != nil || joined.HostID == "" {
 		t.Fatalf("join: %s, %v", answer.Status, err)
 	}
-	host, err := operator.Host(t.Context(), joined.HostID)
+	host, err := operator.Hosts().Get(t.Context(), joined.HostID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,12 +83,12 @@ func killCanary(t *testing.T, operator *client.Client, url string) (killed bool)
 	for _, i := range instances.Instances {
 		of[*i.InstanceId] = true
 	}
-	hosts, err := operator.Hosts(t.Context())
+	hosts, err := operator.Hosts().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range hosts {
-		shown, err := operator.Host(t.Context(), h.HostID)
+		shown, err := operator.Hosts().Get(t.Context(), h.HostID)
 		if err != nil {
 			t.Fatal(err)
 		}

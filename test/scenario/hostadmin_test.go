@@ -242,7 +242,7 @@ func TestHosts_ReplacedWithStop(t *testing.T) {
 	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
 	s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
 	running := func() (pids []int) {
-		h, err := s.console.Host(t.Context(), g.credential(t).HostID)
+		h, err := s.console.Hosts().Get(t.Context(), g.credential(t).HostID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestHosts_Orphans(t *testing.T) {
 	id := g.credential(t).HostID
 	var h client.Host
 	until(t, "the agent has told of both", func() bool {
-		h, err = s.console.Host(t.Context(), id)
+		h, err = s.console.Hosts().Get(t.Context(), id)
 		return err == nil && len(h.Instance) == 1 && len(h.Instance[0].Processes) == 2
 	})
 	first, second := h.Instance[0].Processes[0].PID, h.Instance[0].Processes[1].PID

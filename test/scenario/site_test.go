@@ -207,7 +207,7 @@ func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event
 	s.t.Helper()
 	id := ""
 	until(s.t, m.name+" has joined", func() bool {
-		all, err := s.console.Hosts(s.t.Context())
+		all, err := s.console.Hosts().List(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -294,7 +294,7 @@ func fill(t *testing.T, path string) {
 }
 
 func (s *site) diskFull(m *machine) bool {
-	all, err := s.console.Hosts(s.t.Context())
+	all, err := s.console.Hosts().List(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
