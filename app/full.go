@@ -33,7 +33,7 @@ func (d *domain) fullness(r store.Reader, f *fleet.Fleet, at fleet.LocationState
 	return why
 }
 
-// growth returns what gives a location more game servers, or that they come; "" if the reason of the
+// growth returns how a location can have more game servers, or that some are to come; "" if the reason of the
 // location says it.
 func growth(f *fleet.Fleet, at fleet.LocationState, l client.FleetLocation) string {
 	if l.Scaling == nil {

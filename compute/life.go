@@ -248,7 +248,8 @@ func (ps *processes) Retire(ctx context.Context, ref Ref) error {
 	return ps.cmd.retire.Do(ctx, endArgs{ref.Key(), event.InstanceDraining, "its host stops"})
 }
 
-// RetireIdle tells a process to end, unless it hosts a game session: it is about to be replaced.
+// RetireIdle asks a process that hosts no game session to end, and leaves others: it is about to be
+// replaced.
 func (ps *processes) RetireIdle(ctx context.Context, ref Ref, text string) error {
 	return ps.cmd.retireIdle.Do(ctx, endArgs{ref.Key(), event.InstanceDraining, text})
 }

@@ -167,7 +167,7 @@ func (f *Fleet) addLocations(names []string, tags map[string]string) {
 }
 
 // CapacityTag is the tag in which 'muster apply' and 'muster deploy' keep the capacity that a file
-// gives the home region of a fleet. Those of other locations have a colon and the location after that.
+// specifies for the home region of a fleet. Those of other locations have a colon and the location after that.
 const CapacityTag = "muster:capacity"
 
 // unusedBy reports whether a location is to have no instances by the fleet's tags.

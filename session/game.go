@@ -46,8 +46,8 @@ type GameSession struct {
 	Name        string           `json:"name,omitzero"`
 	Status      Status           `json:"status"`
 	Reason      string           `json:"reason,omitzero"`
-	Cause       event.Code       `json:"cause,omitzero"` // why it ended, if neither its process nor a request ended it
-	How         string           `json:"how,omitzero"`   // the same for people
+	Cause       event.Code       `json:"cause,omitzero"` // the event that ended its process, or GAME_SESSION_ACTIVATION_TIMEOUT; "" if its process ended it, or did as it was told
+	How         string           `json:"how,omitzero"`   // what happened, for people; at most longestHow bytes
 	Created     time.Time        `json:"created"`
 	Ended       time.Time        `json:"ended,omitzero"`
 	MaxPlayers  int              `json:"max_players"`

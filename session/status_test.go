@@ -114,6 +114,30 @@ func TestCause(t *testing.T) {
 	})
 }
 
+// A process that hosts a game session is not retired as an idle one; once it does not, it is.
+func TestRetireIdle(t *testing.T) {
+	in(t, func(a *arena) {
+		retire := func() { a.Must(a.Computes.RetireIdle(a.Ctx, a.ref("p"), "its program has changed")) }
+		id := a.lead(session.Active)
+		retire()
+		celltest.Pass(0)
+		if a.want(id, session.Active); a.links["p"].terminates != 0 {
+			t.Error("a process with a game session was told to end")
+		}
+		a.Must(a.Sessions.Finish(a.Ctx, a.ref("p"), id))
+		retire()
+		celltest.Pass(0)
+		if a.links["p"].terminates != 1 {
+			t.Errorf("an idle process was told to end %d times", a.links["p"].terminates)
+		}
+		retire()
+		celltest.Pass(0)
+		if a.links["p"].terminates != 1 {
+			t.Errorf("a process that ends was told to end again")
+		}
+	})
+}
+
 // lead moves a game session on process p to a status.
 func (a *arena) lead(to session.Status) string {
 	a.Helper()

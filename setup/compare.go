@@ -269,7 +269,7 @@ func (b *Build) is(key string, h *Build) bool {
 }
 
 // Matching returns the keys that want uses for the builds of a server, by their own keys. They
-// have the same name and, if want gives one, the same version; of several, the one with the same
+// have the same name and, if want has one, the same version; of several, the one with the same
 // files is meant, or else the newest.
 func (s *Setup) Matching(want *Setup) map[string]string {
 	renamed, found := map[string]string{}, map[string]bool{}

@@ -23,7 +23,7 @@ func (s *Setup) RollBack(build string, at time.Time) {
 // Moment returns a time for people.
 func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
-// bringsBack returns when the build was rolled back that an action gives a fleet, or the zero time.
+// bringsBack returns when the build that a fleet has after an action was rolled back, or the zero time.
 // One that is uploaded for it has been if its files are the same.
 func (c *comparison) bringsBack(a Action) (at time.Time) {
 	w := c.want.Fleets[a.Name]

@@ -115,7 +115,7 @@ func (r *reloader) renew(ctx context.Context) {
 		switch {
 		case p == nil: // it has not called InitSDK
 			r.h.agent.Load().Kill(protocol.Kill{InstanceID: r.h.id, ProcessID: id, Reason: "its program has changed"})
-		case p.GameSessionID == "":
+		case p.GameSessionID == "" && p.Status != compute.Terminating:
 			if err := r.h.s.Computes.RetireIdle(ctx, p.Ref(), "its program has changed"); err != nil && ctx.Err() == nil {
 				r.h.log.Error("a process of a program that has changed is not ended", "process_id", id, "error", err)
 			}
@@ -140,7 +140,7 @@ func fingerprint(paths []string) (uint64, error) {
 		err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && name != root:
-				return nil // it was removed meanwhile
+				return nil // it was removed while the folder was read
 			case err != nil:
 				return err
 			case name != root && strings.HasPrefix(d.Name(), "."):

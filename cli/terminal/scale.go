@@ -60,8 +60,8 @@ func (t *Terminal) ScaleFleet(ctx context.Context, text string, s Scale) error {
 		}
 	}
 	if err := t.Client.Call(ctx, "UpdateFleetCapacity", change, nil); err != nil {
-		refused := (*client.Error)(nil)
-		if more := s.missing(done.From, l.fromZero()); more != "" && errors.As(err, &refused) && refused.Code == "InvalidRequestException" {
+		refused, ok := errors.AsType[*client.Error](err)
+		if more := s.missing(done.From, l.fromZero()); ok && more != "" && refused.Code == "InvalidRequestException" {
 			return fmt.Errorf("%w; add %s", err, more)
 		}
 		return err

@@ -113,20 +113,9 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	var found struct{ GameSessions []sessionRow }
-	if err := t.Client.Call(ctx, "DescribeGameSessions", map[string]any{"GameSessionId": arn}, &found); err != nil {
+	s, err := t.describeSession(ctx, arn)
+	if err != nil {
 		return err
-	}
-	if len(found.GameSessions) == 0 {
-		return fmt.Errorf("the game session %s is not kept any more", arn)
-	}
-	s := found.GameSessions[0]
-	if s.TerminationTime != 0 {
-		end, err := t.Client.Sessions().End(ctx, arn)
-		if e, ok := errors.AsType[*client.Error](err); err != nil && (!ok || e.Status != http.StatusForbidden) { // who may not read pages sees what the API answers
-			return err
-		}
-		s.EndReason, s.EndText = end.Reason, end.How
 	}
 	players := []playerSessionRow{}
 	err = all(ctx, t.Client, "DescribePlayerSessions", map[string]any{"GameSessionId": arn, "Limit": 100}, func(out *struct {
@@ -142,6 +131,40 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 	if t.JSON {
 		return WriteJSON(t.Out, map[string]any{"GameSession": s, "PlayerSessions": players})
 	}
+	if err := s.facts().Write(t.Out); err != nil || len(players) == 0 {
+		return err
+	}
+	fmt.Fprintln(t.Out)
+	of := Table{Head: []string{"PLAYER", "STATUS", "SINCE", "PLAYER SESSION"}}
+	for _, p := range players {
+		of.Rows = append(of.Rows, []string{p.PlayerID, p.Status, ago(p.CreationTime), p.PlayerSessionID})
+	}
+	return t.writeTable(of)
+}
+
+// describeSession returns a game session, with how it ended.
+func (t *Terminal) describeSession(ctx context.Context, arn string) (sessionRow, error) {
+	var found struct{ GameSessions []sessionRow }
+	if err := t.Client.Call(ctx, "DescribeGameSessions", map[string]any{"GameSessionId": arn}, &found); err != nil {
+		return sessionRow{}, err
+	}
+	if len(found.GameSessions) == 0 {
+		return sessionRow{}, fmt.Errorf("the game session %s is not kept any more", arn)
+	}
+	s := found.GameSessions[0]
+	if s.TerminationTime == 0 {
+		return s, nil
+	}
+	end, err := t.Client.Sessions().End(ctx, arn)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusForbidden {
+		return s, nil // who may not read pages sees what the API answers
+	}
+	s.EndReason, s.EndText = end.Reason, end.How
+	return s, err
+}
+
+// facts returns a game session as a table with a row for each member.
+func (s sessionRow) facts() Table {
 	facts := Table{Head: []string{"Game session", shortID(s.GameSessionID)}, Rows: [][]string{
 		{"Name", cmp.Or(s.Name, "-")}, {"Status", s.statusLine()}, {"Fleet", s.FleetID}, {"Location", s.Location},
 		{"Address", fmt.Sprintf("%s:%d", s.IPAddress, s.Port)}, {"Created", ago(s.CreationTime) + " ago"},
@@ -153,15 +176,7 @@ func (t *Terminal) Session(ctx context.Context, text string) error {
 		facts.Rows = append(facts.Rows, []string{"Cause", s.EndText})
 	}
 	facts.Rows = append(facts.Rows, []string{"Players", fmt.Sprintf("%d of %d", s.Players, s.MaxPlayers)}, []string{"GameSessionId", s.GameSessionID})
-	if err := facts.Write(t.Out); err != nil || len(players) == 0 {
-		return err
-	}
-	fmt.Fprintln(t.Out)
-	of := Table{Head: []string{"PLAYER", "STATUS", "SINCE", "PLAYER SESSION"}}
-	for _, p := range players {
-		of.Rows = append(of.Rows, []string{p.PlayerID, p.Status, ago(p.CreationTime), p.PlayerSessionID})
-	}
-	return t.writeTable(of)
+	return facts
 }
 
 // statusLine returns the status with the reason of an end.

@@ -42,16 +42,7 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 	state.Setup.ReplaceLost(fleet)
 	m := s.maker(only, state)
 	m.rolling = rolling
-	_, old := state.fleets[fleet]
-	_, begun := state.fleets[setup.NextName(fleet)]
-	switch {
-	case begun && old:
-		rolling.reach(found)
-	case begun:
-		rolling.reach(moved)
-	case !old:
-		rolling.reach(creating)
-	}
+	rolling.begin(state)
 	m.deployed = &deployed{name: fleet, file: w, kept: w, given: setup.GivenBy(w)}
 	key := fleet
 	if _, ok := state.fleets[key]; !ok {
@@ -68,12 +59,8 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 	if at >= 0 && plan[at].Op == setup.Update {
 		rolling.reach(updating)
 	}
-	if at >= 0 && !plan[at].RolledBack.IsZero() {
-		m.tell("fleet %s: its build %s was rolled back on %s, and is deployed again", fleet, w.Build, setup.Moment(plan[at].RolledBack))
-	}
-	if current := state.Setup.Fleets[fleet]; at >= 0 && plan[at].Op == setup.Replace && current != nil {
-		size := forShare(m.deployed.kept, current, cmp.Or(canary.Share, 1))
-		(&rollout{m}).tellRoom(ctx, fleet, setup.NextName(fleet), cmp.Or(w.EC2InstanceType, current.EC2InstanceType), size)
+	if at >= 0 {
+		m.warn(ctx, plan[at], w, cmp.Or(canary.Share, 1))
 	}
 	if at < 0 || plan[at].Op != setup.Replace || canary.Share == 0 {
 		if err := m.apply(ctx, plan); err != nil || at >= 0 {
@@ -87,6 +74,18 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 		return err
 	}
 	return (&rollout{m}).canary(ctx, fleet, canary)
+}
+
+// warn reports what may be wrong with the deployment of a fleet w of a file, for a share of its
+// instances: that its build was rolled back, and that the hosts have no room for another fleet.
+func (m *maker) warn(ctx context.Context, a setup.Action, w *setup.Fleet, share float64) {
+	if !a.RolledBack.IsZero() {
+		m.tell("fleet %s: its build %s was rolled back on %s, and is deployed again", a.Name, w.Build, setup.Moment(a.RolledBack))
+	}
+	if current := m.Setup.Fleets[a.Name]; a.Op == setup.Replace && current != nil {
+		size := forShare(m.deployed.kept, current, share)
+		(&rollout{m}).warnOfRoom(ctx, a.Name, setup.NextName(a.Name), cmp.Or(w.EC2InstanceType, current.EC2InstanceType), size)
+	}
 }
 
 // Promote ends the canary of a fleet well: the new build gets all.
@@ -120,8 +119,8 @@ func (m *rollout) promoteCanary(ctx context.Context, fleet string, to types.Flee
 }
 
 // Rollback undoes the last deployment of a fleet: it ends a canary, or gives the place back to
-// the fleet that had it before. It tells what of the file, which is nil if there is none, brings
-// back what was rolled back.
+// the fleet that had it before. It reports what in the file, which is nil if there is none, would
+// bring back what was rolled back.
 func (s *Server) Rollback(ctx context.Context, fleet string, file *setup.Setup) error {
 	m, err := s.open(ctx)
 	if err != nil {
@@ -156,7 +155,7 @@ func (m *rollout) goBack(ctx context.Context, fleet string, file *setup.Setup) e
 	}
 	if current, ok := m.fleets[fleet]; ok {
 		if now, err := m.placed(ctx, current); err == nil {
-			m.tellRoom(ctx, fleet, back, m.fleets[back].InstanceType, now)
+			m.warnOfRoom(ctx, fleet, back, m.fleets[back].InstanceType, now)
 		}
 	}
 	if err := m.like(ctx, fleet, back, m.fleets[back], false); err != nil {

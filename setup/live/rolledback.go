@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// rolledBack marks the build of a fleet that was taken out of service by a rollback, and tells what
-// in the file, which may be nil, would bring it back; to has the place again, and was read as runs.
+// rolledBack marks the build of a fleet that was taken out of service by a rollback, and reports
+// what in the file, which may be nil, would bring it back; to has the place again, and was read as runs.
 func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet string, to, from types.FleetAttributes, runs *setup.Fleet) error {
 	if err := m.reject(ctx, val(from.BuildArn), val(to.BuildArn)); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet strin
 	return nil
 }
 
-// list tells lines under a heading, if there are any.
+// list reports lines under a heading, if there are any.
 func (m *rollout) list(heading string, lines []string) {
 	if lines != nil {
 		m.tell("%s", heading)

@@ -12,10 +12,10 @@ import (
 	"github.com/musterhq/muster/setup"
 )
 
-// tellRoom tells in which locations the hosts have no room for a fleet that is to have the
-// capacities of w, in the place of another one, which keeps its instances until then. What the server
-// does not say is not told: without room the fleet waits, as it does for hosts that scaling adds.
-func (m *rollout) tellRoom(ctx context.Context, fleet, other string, kind types.EC2InstanceType, w *setup.Fleet) {
+// warnOfRoom reports in which locations the hosts have no room for a fleet that is to have the
+// capacities of w, in the place of another one, which keeps its instances until then. Where the server
+// does not say, there is no warning: without room the fleet waits, as it does for hosts that scaling adds.
+func (m *rollout) warnOfRoom(ctx context.Context, fleet, other string, kind types.EC2InstanceType, w *setup.Fleet) {
 	places := maps.Clone(w.Locations)
 	if places == nil {
 		places = map[string]*setup.Capacity{}

@@ -39,6 +39,20 @@ func (r *rolling) reach(at step) {
 	}
 }
 
+// begin notes the step at which a deployment begins, by the fleets that are there.
+func (r *rolling) begin(s *State) {
+	_, old := s.fleets[r.fleet]
+	_, begun := s.fleets[setup.NextName(r.fleet)]
+	switch {
+	case begun && old:
+		r.reach(found)
+	case begun:
+		r.reach(moved)
+	case !old:
+		r.reach(creating)
+	}
+}
+
 // explained adds to an error in which state the fleets are, and which command goes on or undoes it.
 func (r *rolling) explained(err error) error {
 	if err == nil {
