@@ -331,31 +331,43 @@ func (m *maker) configuration(ctx context.Context, a setup.Action) error {
 	return err
 }
 
-// deleteLocation deletes a location. It waits for fleets that are being deleted, since they may
-// still be in it.
+// deleteLocation deletes a location. It waits for fleets that are being deleted, and for those from
+// which the location is being removed.
 func (m *maker) deleteLocation(ctx context.Context, name string) error {
 	return m.wait(ctx, "location "+name, func(ctx context.Context) (done bool, news string, err error) {
-		ending, err := m.fleetsEnding(ctx)
+		del := func() (used bool, err error) {
+			_, err = m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &name})
+			_, used = errors.AsType[*types.InvalidRequestException](err)
+			return used, err
+		}
+		if used, err := del(); !used {
+			return true, "", err
+		}
+		leaving, err := m.leaving(ctx, name)
 		if err != nil {
 			return false, "", err
 		}
-		_, err = m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &name})
-		if _, used := errors.AsType[*types.InvalidRequestException](err); used && ending {
-			return false, "waiting until fleets are deleted", nil
+		if leaving {
+			return false, "waiting until fleets have left it", nil
 		}
+		_, err = del() // they may have, since
 		return true, "", err
 	})
 }
 
-// fleetsEnding reports whether any fleet is being deleted.
-func (m *maker) fleetsEnding(ctx context.Context) (bool, error) {
+// leaving reports whether any fleet is being deleted, or the location is being removed from one.
+func (m *maker) leaving(ctx context.Context, location string) (bool, error) {
+	var ids []string
 	for page := gamelift.NewDescribeFleetAttributesPaginator(m.API, &gamelift.DescribeFleetAttributesInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(out.FleetAttributes, func(f types.FleetAttributes) bool { return f.Status == types.FleetStatusDeleting }) {
-			return true, nil
+		for _, f := range out.FleetAttributes {
+			if f.Status == types.FleetStatusDeleting {
+				return true, nil
+			}
+			ids = append(ids, *f.FleetId)
 		}
 	}
 	for page := gamelift.NewListContainerFleetsPaginator(m.API, &gamelift.ListContainerFleetsInput{}); page.HasMorePages(); {
@@ -363,7 +375,22 @@ func (m *maker) fleetsEnding(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(out.ContainerFleets, func(f types.ContainerFleet) bool { return f.Status == types.ContainerFleetStatusDeleting }) {
+		for _, f := range out.ContainerFleets {
+			if f.Status == types.ContainerFleetStatusDeleting {
+				return true, nil
+			}
+			ids = append(ids, *f.FleetId)
+		}
+	}
+	for _, id := range ids {
+		out, err := m.API.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id, Locations: []string{location}})
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(out.LocationAttributes, func(l types.LocationAttributes) bool { return l.LocationState.Status == types.FleetStatusDeleting }) {
 			return true, nil
 		}
 	}

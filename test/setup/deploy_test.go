@@ -123,24 +123,38 @@ func TestApply_LocationInUse(t *testing.T) {
 	}
 }
 
-// A location is deleted with the fleet in it, though that is there until its processes have ended.
-func TestApply_DeletesFleetAndLocation(t *testing.T) {
+// A location is deleted with the fleet in it, or when it is removed from that, though the fleet is there until its
+// processes have ended.
+func TestApply_DeletesLocationAfterFleet(t *testing.T) {
 	t.Parallel()
-	s := server(t)
-	p := node.NewPlace(t, s.API)
-	game := p.Server(t, func(o *gameserver.Options) { o.Manual = true }) // does not end by itself
-	waited := false
-	s.Tell = func(text string) {
-		if text == "location "+p.Location+": waiting until fleets are deleted" {
-			waited = true
-			if err := game.End(t.Context()); err != nil {
-				t.Error(err)
+	for name, want := range map[string]func(fleet string) *setup.Setup{
+		"deleted": func(string) *setup.Setup { return &setup.Setup{} },
+		"moved": func(fleet string) *setup.Setup {
+			return &setup.Setup{
+				Locations: map[string]*setup.Location{"custom-other": {}},
+				Fleets:    map[string]*setup.Fleet{fleet: {ComputeType: types.ComputeTypeAnywhere, Locations: map[string]*setup.Capacity{"custom-other": {}}}},
 			}
-		}
-	}
-	apply(t, s, &setup.Setup{})
-	if !waited {
-		t.Error("the location was deleted at once: the test says nothing")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := server(t)
+			p := node.NewPlace(t, s.API)
+			game := p.Server(t, func(o *gameserver.Options) { o.Manual = true }) // does not end by itself
+			waited := false
+			s.Tell = func(text string) {
+				if text == "location "+p.Location+": waiting until fleets have left it" {
+					waited = true
+					if err := game.End(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			apply(t, s, want("fleet in "+p.Location))
+			if !waited {
+				t.Error("the location was deleted at once: the test says nothing")
+			}
+		})
 	}
 }
 
