@@ -250,7 +250,8 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 
 // SetWaitReason records that no host has room for the desired instances of a location or,
 // with an empty text, that one has again. It records an event only when a wait begins, and none
-// for a location that is Unused.
+// for a location that is Unused. If all locations of the fleet are, one of them has to be ACTIVE
+// first, and each has its event.
 func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	old := s.table.Get(tx, fleetID)
 	if old == nil {
@@ -263,7 +264,7 @@ func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	}
 	l.WaitsForHost = text != ""
 	s.table.Put(tx, f)
-	if text != "" && !l.Unused {
+	if text != "" && (!l.Unused || !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return !l.Unused })) {
 		s.record(tx, event.GenericEvent, f, location, "%s", text)
 	}
 	s.Deployments.settle(tx, f)

@@ -166,8 +166,8 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 		if lost != "" {
 			a.Changes = slices.DeleteFunc(a.Changes, func(change Change) bool { return change.Member == "Build" })
 		}
-		if f, ok := any(h).(*Fleet); ok {
-			noteChanged(a.Changes, any(w).(*Fleet), f, c.have.given[name])
+		if h, ok := any(h).(interface{ Placement() Placement }); ok {
+			noteChanged(a.Changes, any(w).(interface{ Placement() Placement }).Placement(), h.Placement(), c.have.given[kind][name])
 		}
 		for _, change := range a.Changes {
 			if Fixed(kind, change.Member) {

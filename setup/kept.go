@@ -91,10 +91,27 @@ func (c *Capacity) FromZero() bool {
 	return c != nil && c.ManagedCapacityConfiguration != nil && c.ManagedCapacityConfiguration.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero
 }
 
+// Placement is where a fleet of either kind is, and how large.
+type Placement struct {
+	HomeRegion      *Capacity
+	Locations       map[string]*Capacity // besides the home region
+	ScalingPolicies map[string]*ScalingPolicy
+}
+
+// Placement returns where the fleet is, and how large.
+func (f *Fleet) Placement() Placement {
+	return Placement{f.HomeRegion, f.Locations, f.ScalingPolicies}
+}
+
+// Placement returns where the fleet is, and how large.
+func (f *ContainerFleet) Placement() Placement {
+	return Placement{f.HomeRegion, f.Locations, f.ScalingPolicies}
+}
+
 // GivenBy returns the capacity that a fleet of a file specifies.
-func GivenBy(f *Fleet) Given {
+func GivenBy(p Placement) Given {
 	g := Given{}
-	for location, c := range f.places() {
+	for location, c := range p.places() {
 		g[location] = map[string]string{}
 		for _, member := range capacityMembers {
 			if text, there := c.value(member); there {
@@ -105,12 +122,23 @@ func GivenBy(f *Fleet) Given {
 	return g
 }
 
-// places returns the capacities of a fleet by location; "" is the home region.
-func (f *Fleet) places() map[string]*Capacity {
+// Unused returns the DesiredInstances of the locations that are to have none.
+func (p Placement) Unused() Given {
+	g := Given{}
+	for location, c := range p.places() {
+		if c != nil && c.DesiredInstances != nil && *c.DesiredInstances == 0 {
+			g[location] = map[string]string{"DesiredInstances": "0"}
+		}
+	}
+	return g
+}
+
+// places returns the capacities by location; "" is the home region.
+func (p Placement) places() map[string]*Capacity {
 	all := map[string]*Capacity{}
-	maps.Copy(all, f.Locations)
-	if f.HomeRegion != nil {
-		all[""] = f.HomeRegion
+	maps.Copy(all, p.Locations)
+	if p.HomeRegion != nil {
+		all[""] = p.HomeRegion
 	}
 	return all
 }
@@ -231,7 +259,7 @@ func (k *keeping) location(name string, w, h *Capacity, given Given) *Capacity {
 	case w != nil && h != nil:
 		return k.place(at, name, w, h, given)
 	case w != nil && before == nil:
-		k.now[name] = GivenBy(&Fleet{HomeRegion: w})[""]
+		k.now[name] = GivenBy(Placement{HomeRegion: w})[""]
 		k.say("%s is added: the file has it, and the fleet does not", at)
 		return w
 	case w != nil:
@@ -325,17 +353,18 @@ func shown(text string) string {
 	return text
 }
 
-// Give notes the capacity that a file gave a fleet of a server last.
-func (s *Setup) Give(fleet string, given Given) {
+// Give notes the capacity that a file gave a fleet of a server last; kind is FleetKind or
+// ContainerFleetKind.
+func (s *Setup) Give(kind Kind, fleet string, given Given) {
 	if s.given == nil {
-		s.given = map[string]Given{}
+		s.given = map[Kind]map[string]Given{FleetKind: {}, ContainerFleetKind: {}}
 	}
-	s.given[fleet] = given
+	s.given[kind][fleet] = given
 }
 
 // noteChanged notes at changes of the capacity of a fleet, h at the server and w in a file, where
 // the fleet does not have what a file gave it: that was changed there, and will be undone.
-func noteChanged(changes []Change, w, h *Fleet, given Given) {
+func noteChanged(changes []Change, w, h Placement, given Given) {
 	wanted, places, scaled := w.places(), h.places(), Scaled(w.ScalingPolicies, h.ScalingPolicies)
 	for i := range changes {
 		location, member, ok := capacityMember(changes[i].Member)

@@ -58,13 +58,13 @@ func TestKept(t *testing.T) {
 	} {
 		given := Given{}
 		if test.given != nil {
-			given = TakeGiven(GivenBy(&Fleet{HomeRegion: test.given}).Tags()) // as a later command finds it
+			given = TakeGiven(GivenBy(Placement{HomeRegion: test.given}).Tags()) // as a later command finds it
 		}
 		kept, now, why := Kept(&Fleet{HomeRegion: test.file}, &Fleet{HomeRegion: test.live, ScalingPolicies: test.scaled}, given, nil)
 		if diff := cmp.Diff(test.want, kept.HomeRegion, cmpopts.IgnoreUnexported(types.ManagedCapacityConfiguration{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(GivenBy(&Fleet{HomeRegion: test.now}), now); diff != "" {
+		if diff := cmp.Diff(GivenBy(Placement{HomeRegion: test.now}), now); diff != "" {
 			t.Errorf("%s: the file has given (-want +got):\n%s", name, diff)
 		}
 		begins := len(why) == len(test.why)
@@ -82,7 +82,7 @@ func TestKept(t *testing.T) {
 func TestKept_Locations(t *testing.T) {
 	t.Parallel()
 	one, two, three := capacityOf(0, 1, 1), capacityOf(0, 2, 2), capacityOf(0, 3, 3)
-	given := GivenBy(&Fleet{Locations: map[string]*Capacity{"both": one, "closed": one, "dropped": one, "dropped, and larger": one, "starting": one}})
+	given := GivenBy(Placement{Locations: map[string]*Capacity{"both": one, "closed": one, "dropped": one, "dropped, and larger": one, "starting": one}})
 	live := &Fleet{HomeRegion: three, Locations: map[string]*Capacity{"both": two, "opened": three, "dropped": one, "dropped, and larger": three, "starting": three}}
 	file := &Fleet{Locations: map[string]*Capacity{"both": one, "closed": one, "new": two, "starting": two}}
 	kept, now, why := Kept(file, live, given, []string{"starting"})
@@ -93,7 +93,7 @@ func TestKept_Locations(t *testing.T) {
 	if !cmp.Equal(kept.HomeRegion, live.HomeRegion) {
 		t.Errorf("the home region has %+v", kept.HomeRegion)
 	}
-	if diff := cmp.Diff(GivenBy(&Fleet{Locations: map[string]*Capacity{"both": one, "closed": one, "new": two, "dropped, and larger": one, "starting": two}}), now); diff != "" {
+	if diff := cmp.Diff(GivenBy(Placement{Locations: map[string]*Capacity{"both": one, "closed": one, "new": two, "dropped, and larger": one, "starting": two}}), now); diff != "" {
 		t.Errorf("the file has given (-want +got):\n%s", diff)
 	}
 	for _, text := range []string{"Locations.closed is left out: it was removed from the fleet", "Locations.dropped is left out: it was removed from the file", "Locations.dropped, and larger is kept: it was removed from the file, but the MaxSize of the fleet has been changed from 1 to 3", "Locations.new is added", "Locations.opened is kept"} {
@@ -114,7 +114,7 @@ func TestGiven(t *testing.T) {
 	c.ManagedCapacityConfiguration = &types.ManagedCapacityConfiguration{ZeroCapacityStrategy: types.ZeroCapacityStrategyScaleToAndFromZero, ScaleInAfterInactivityMinutes: &minutes}
 	c.StoppedActions = []types.FleetAction{types.FleetActionAutoScaling}
 	f := &Fleet{HomeRegion: c, Locations: map[string]*Capacity{"custom-lab": capacityOf(1, 1, 1), "us-west-2": {}}}
-	tags := GivenBy(f).Tags()
+	tags := GivenBy(f.Placement()).Tags()
 	if len(tags) != 3 || tags["muster:capacity:custom-lab"] != "MinSize=1 MaxSize=1 DesiredInstances=1" || len(tags["muster:capacity"]) > 256 {
 		t.Errorf("the tags are %q", tags)
 	}
@@ -176,9 +176,9 @@ func TestCompare_ChangedAtTheFleet(t *testing.T) {
 			have := &Setup{Fleets: map[string]*Fleet{"game": fleet(test.live)}}
 			given := Given{}
 			if test.given != nil || location != "" {
-				given = GivenBy(fleet(test.given))
+				given = GivenBy(fleet(test.given).Placement())
 			}
-			have.Give("game", given)
+			have.Give(FleetKind, "game", given)
 			got := map[string]string{}
 			for _, a := range Compare(&Setup{Fleets: map[string]*Fleet{"game": fleet(test.file)}}, have, false) {
 				for _, c := range a.Changes {

@@ -23,11 +23,11 @@ type Setup struct {
 	MatchmakingRuleSets       map[string]*RuleSet
 	MatchmakingConfigurations map[string]*Matchmaking
 
-	newest     []string             // keys of Builds as AddBuild got them
-	lost       map[string]string    // of fleets whose build has been deleted, its id
-	rolledBack map[string]time.Time // of builds that a rollback took out of a fleet, when
-	given      map[string]Given     // of fleets of a server, the capacity that files gave them
-	bodies     map[string]body      // of rule sets that were read from files
+	newest     []string                  // keys of Builds as AddBuild got them
+	lost       map[string]string         // of fleets whose build has been deleted, its id
+	rolledBack map[string]time.Time      // of builds that a rollback took out of a fleet, when
+	given      map[Kind]map[string]Given // of fleets of a server, the capacity that files gave them
+	bodies     map[string]body           // of rule sets that were read from files
 }
 
 // body is where the body of a rule set is.

@@ -43,7 +43,7 @@ func (s *Server) deploy(ctx context.Context, only *setup.Setup, w *setup.Fleet, 
 	m := s.maker(only, state)
 	m.rolling = rolling
 	rolling.begin(state)
-	m.deployed = &deployed{name: fleet, file: w, kept: w, given: setup.GivenBy(w)}
+	m.deployed = &deployed{name: fleet, file: w, kept: w, given: setup.GivenBy(w.Placement())}
 	key := fleet
 	if _, ok := state.fleets[key]; !ok {
 		key = setup.NextName(fleet) // which has begun to take its place
@@ -220,7 +220,7 @@ func (m *rollout) like(ctx context.Context, key, other string, to types.FleetAtt
 	if err := m.place(ctx, other, to, want); err != nil {
 		return err
 	}
-	return m.note(ctx, to, given)
+	return m.note(ctx, identity{other, *to.FleetId, *to.FleetArn}, given)
 }
 
 // place sets the locations, the capacities and the scaling policies of a fleet to those of w. Locations and
@@ -238,7 +238,7 @@ func (m *rollout) place(ctx context.Context, key string, f types.FleetAttributes
 			put(&all, name, c)
 		}
 	}
-	if err := m.shapeLocations(ctx, id, all, own); err != nil {
+	if err := m.shapeLocations(ctx, identity{key, id, *f.FleetArn}, all, own); err != nil {
 		return err
 	}
 	if err := m.size(ctx, id, "", w.HomeRegion, home, false); err != nil {

@@ -22,15 +22,17 @@ func (m *maker) begin(ctx context.Context, a setup.Action) error {
 		return m.createFleet(ctx, a.Name, a.Name, m.want.Fleets[a.Name])
 	}
 	w := m.want.ContainerFleets[a.Name]
+	given := begun(w.Tags, w.Placement())
 	out, err := m.API.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: w.FleetRoleArn, BillingType: w.BillingType, Description: w.Description, GameServerContainerGroupDefinitionName: some(w.GameServerContainerGroupDefinition),
 		PerInstanceContainerGroupDefinitionName: some(w.PerInstanceContainerGroupDefinition), GameServerContainerGroupsPerInstance: w.GameServerContainerGroupsPerInstance,
 		GameSessionCreationLimitPolicy: w.GameSessionCreationLimitPolicy, InstanceConnectionPortRange: w.InstanceConnectionPortRange, InstanceInboundPermissions: w.InstanceInboundPermissions,
 		InstanceType: w.InstanceType, Locations: placesOf(w.Locations), LogConfiguration: w.LogConfiguration, MetricGroups: w.MetricGroups,
-		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, Tags: tagsOf(w.Tags, setup.NameTag, a.Name),
+		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, Tags: append(tagsOf(w.Tags, setup.NameTag, a.Name), tagsOf(given.Tags())...),
 	}, once)
 	if err == nil {
 		m.containerFleets[a.Name] = *out.ContainerFleet
+		m.given[*out.ContainerFleet.FleetId] = given
 		m.is(a.Kind, a.Name, *out.ContainerFleet.FleetArn)
 	}
 	return err
@@ -45,7 +47,7 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
 		RuntimeConfiguration: w.RuntimeConfiguration,
 	}
-	given := m.begun(w)
+	given := begun(w.Tags, w.Placement())
 	in.Tags = append(tagsOf(w.Tags), tagsOf(given.Tags())...)
 	if w.Build != "" {
 		b, ok := m.builds[w.Build]
@@ -68,16 +70,11 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 const mostTags = 50
 
 // begun returns what a new fleet is told of its capacity, which can be set once it is ACTIVE: where
-// it is to have no instances then, so that no event asks for a host there.
-func (m *maker) begun(w *setup.Fleet) setup.Given {
-	given := setup.Given{}
-	for _, location := range m.unused(w.HomeRegion, w.Locations) {
-		if location == m.Region {
-			location = ""
-		}
-		given[location] = map[string]string{"DesiredInstances": "0"}
-	}
-	if len(w.Tags)+len(given) > mostTags {
+// it is to have no instances then. These locations become ACTIVE without a host as soon as another
+// one is, and no event asks for a host there.
+func begun(tags setup.Tags, p setup.Placement) setup.Given {
+	given := p.Unused()
+	if len(tags)+len(given) > mostTags {
 		return setup.Given{}
 	}
 	return given
@@ -106,11 +103,12 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 	case a.Op == setup.Replace:
 		return (&rollout{m}).roll(ctx, a.Name)
 	}
-	given := setup.GivenBy(m.want.Fleets[a.Name])
+	w := m.want.Fleets[a.Name]
+	given := setup.GivenBy(w.Placement())
 	if m.deployed != nil {
 		given = m.deployed.given
 	}
-	return m.shapeFleet(ctx, a.Name, m.want.Fleets[a.Name], given)
+	return m.shapeFleet(ctx, a.Name, w, given)
 }
 
 // shapeFleet waits until a fleet is ACTIVE, and changes what is not as it is to be. given is what
@@ -158,15 +156,16 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 			return err
 		}
 	}
-	if err := m.shapePlaces(ctx, key, id, placement{w.HomeRegion, w.Locations, w.ScalingPolicies}, placement{h.HomeRegion, h.Locations, h.ScalingPolicies}, w.ComputeType == types.ComputeTypeAnywhere); err != nil {
+	f := identity{key, id, m.arns[setup.FleetKind][key]}
+	if err := m.shapePlaces(ctx, f, w.Placement(), h.Placement(), w.ComputeType == types.ComputeTypeAnywhere); err != nil {
 		return err
 	}
 	if w.ComputeType != types.ComputeTypeAnywhere {
-		if err := m.note(ctx, m.fleets[key], given); err != nil {
+		if err := m.note(ctx, f, given); err != nil {
 			return err
 		}
 	}
-	return m.retag(ctx, m.arns[setup.FleetKind][key], w.Tags, changes)
+	return m.retag(ctx, f.arn, w.Tags, changes)
 }
 
 // described reads one fleet anew.
@@ -210,35 +209,32 @@ func permissions(want, have []types.IpPermission) (open, shut []types.IpPermissi
 	return open, shut
 }
 
-// placement is where a fleet is, and how large.
-type placement struct {
-	home     *setup.Capacity
-	others   map[string]*setup.Capacity
-	policies map[string]*setup.ScalingPolicy
-}
+// identity is what a fleet of either kind is called in the file, and at the server.
+type identity struct{ key, id, arn string }
 
 // shapePlaces makes the locations, capacities and scaling policies of a fleet of either kind as
 // they are to be.
-func (m *maker) shapePlaces(ctx context.Context, key, id string, w, h placement, anywhere bool) error {
-	if err := m.shapeLocations(ctx, id, w.others, h.others); err != nil || anywhere {
+func (m *maker) shapePlaces(ctx context.Context, f identity, w, h setup.Placement, anywhere bool) error {
+	if err := m.shapeLocations(ctx, f, w.Locations, h.Locations); err != nil || anywhere {
 		return err
 	}
-	scaled := setup.Scaled(w.policies, h.policies)
-	if err := m.size(ctx, id, "", w.home, h.home, scaled); err != nil {
+	scaled := setup.Scaled(w.ScalingPolicies, h.ScalingPolicies)
+	if err := m.size(ctx, f.id, "", w.HomeRegion, h.HomeRegion, scaled); err != nil {
 		return err
 	}
-	if err := m.sizeOthers(ctx, key, id, w.others, h.others, scaled); err != nil {
+	if err := m.sizeOthers(ctx, f.key, f.id, w.Locations, h.Locations, scaled); err != nil {
 		return err
 	}
-	return m.shapePolicies(ctx, id, w.policies, h.policies)
+	return m.shapePolicies(ctx, f.id, w.ScalingPolicies, h.ScalingPolicies)
 }
 
 // shapeLocations adds locations to a fleet, and removes those that it is not to have any more;
 // w is nil if all stay.
-func (m *maker) shapeLocations(ctx context.Context, id string, w, h map[string]*setup.Capacity) error {
+func (m *maker) shapeLocations(ctx context.Context, f identity, w, h map[string]*setup.Capacity) error {
 	if w == nil {
 		return nil
 	}
+	id := f.id
 	add, drop := map[string]*setup.Capacity{}, []string(nil)
 	for name, c := range w {
 		if h[name] == nil {
@@ -259,6 +255,9 @@ func (m *maker) shapeLocations(ctx context.Context, id string, w, h map[string]*
 		drop = append(drop, name)
 	}
 	if len(add) > 0 {
+		if err := m.announce(ctx, f, add); err != nil {
+			return err
+		}
 		if _, err := m.API.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &id, Locations: placesOf(add)}); err != nil {
 			return err
 		}
@@ -269,6 +268,15 @@ func (m *maker) shapeLocations(ctx context.Context, id string, w, h map[string]*
 		}
 	}
 	return nil
+}
+
+// announce tells an ACTIVE fleet in which of the locations that it gets it is to have no instances: these
+// become ACTIVE without a host.
+func (m *maker) announce(ctx context.Context, f identity, add map[string]*setup.Capacity) error {
+	given := setup.Given{}
+	maps.Copy(given, m.given[f.id])
+	maps.Copy(given, setup.Placement{Locations: add}.Unused())
+	return m.note(ctx, f, given)
 }
 
 // shapePolicies makes the scaling policies of a fleet as they are to be; w is nil if all stay.
@@ -484,8 +492,12 @@ func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	if err := m.shapePlaces(ctx, key, id, placement{w.HomeRegion, w.Locations, w.ScalingPolicies}, placement{h.HomeRegion, h.Locations, h.ScalingPolicies}, false); err != nil {
+	f := identity{key, id, m.arns[setup.ContainerFleetKind][key]}
+	if err := m.shapePlaces(ctx, f, w.Placement(), h.Placement(), false); err != nil {
 		return err
 	}
-	return m.retag(ctx, m.arns[setup.ContainerFleetKind][key], w.Tags, changes)
+	if err := m.note(ctx, f, setup.GivenBy(w.Placement())); err != nil {
+		return err
+	}
+	return m.retag(ctx, f.arn, w.Tags, changes)
 }

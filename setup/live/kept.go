@@ -27,7 +27,7 @@ type deployed struct {
 // of the file has not been.
 func (m *maker) keep(ctx context.Context, current types.FleetAttributes, live *setup.Fleet) error {
 	d := m.deployed
-	d.kept, d.given = d.file, setup.GivenBy(d.file)
+	d.kept, d.given = d.file, setup.GivenBy(d.file.Placement())
 	if current.Status != types.FleetStatusActive {
 		return nil
 	}
@@ -56,8 +56,8 @@ func (m *maker) keep(ctx context.Context, current types.FleetAttributes, live *s
 
 // note keeps in the tags of a fleet what of its capacity a file gave. If it has too many tags, a
 // later deployment does not know that.
-func (m *maker) note(ctx context.Context, f types.FleetAttributes, given setup.Given) error {
-	had, tags := m.given[*f.FleetId].Tags(), given.Tags()
+func (m *maker) note(ctx context.Context, f identity, given setup.Given) error {
+	had, tags := m.given[f.id].Tags(), given.Tags()
 	var drop []string
 	for key := range had {
 		if _, ok := tags[key]; !ok {
@@ -66,16 +66,16 @@ func (m *maker) note(ctx context.Context, f types.FleetAttributes, given setup.G
 	}
 	maps.DeleteFunc(tags, func(key, text string) bool { before, ok := had[key]; return ok && before == text })
 	if len(drop) > 0 {
-		if _, err := m.API.UntagResource(ctx, &gamelift.UntagResourceInput{ResourceARN: f.FleetArn, TagKeys: drop}); err != nil {
+		if _, err := m.API.UntagResource(ctx, &gamelift.UntagResourceInput{ResourceARN: &f.arn, TagKeys: drop}); err != nil {
 			return err
 		}
 	}
 	if len(tags) > 0 {
-		_, err := m.API.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: f.FleetArn, Tags: tagsOf(tags)})
+		_, err := m.API.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: &f.arn, Tags: tagsOf(tags)})
 		if full := (*types.TaggingFailedException)(nil); err != nil && !errors.As(err, &full) {
 			return err
 		}
 	}
-	m.given[*f.FleetId] = given
+	m.given[f.id] = given
 	return nil
 }

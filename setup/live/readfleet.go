@@ -37,7 +37,7 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 				return err
 			}
 			key := r.unique(setup.FleetKind, val(f.Name), *f.FleetId)
-			r.Setup.Give(key, r.given[*f.FleetId])
+			r.Setup.Give(setup.FleetKind, key, r.given[*f.FleetId])
 			if made.Build == "" && val(f.BuildId) != "" {
 				r.Setup.LoseBuild(key, *f.BuildId)
 			}
@@ -167,6 +167,7 @@ func (r *reader) containerFleetsOf(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			r.Setup.Give(setup.ContainerFleetKind, key, r.given[*f.FleetId])
 			put(&r.Setup.ContainerFleets, key, made)
 			r.containerFleets[key] = f
 			r.is(setup.ContainerFleetKind, key, *f.FleetArn)
@@ -187,6 +188,10 @@ func (r *reader) containerFleet(ctx context.Context, f *types.ContainerFleet) (m
 		return nil, "", err
 	}
 	key = r.unique(setup.ContainerFleetKind, take(&made.Tags, setup.NameTag), *f.FleetId)
+	r.given[*f.FleetId] = setup.TakeGiven(made.Tags)
+	if len(made.Tags) == 0 {
+		made.Tags = nil
+	}
 	if val(f.GameServerContainerGroupsPerInstance) == val(f.MaximumGameServerContainerGroupsPerInstance) {
 		made.GameServerContainerGroupsPerInstance = nil // as many as fit
 	}

@@ -75,7 +75,7 @@ func (m *rollout) next(ctx context.Context, key string, share float64) (instance
 // share sets the capacities of the fleet w that is to take the place of another, for a share of
 // its instances. It returns what of them is the file's, and how many instances the other has.
 func (m *rollout) share(ctx context.Context, key string, w *setup.Fleet, share float64) (given setup.Given, of int, err error) {
-	given = setup.GivenBy(m.want.Fleets[key])
+	given = setup.GivenBy(m.want.Fleets[key].Placement())
 	current, ok := m.fleets[key]
 	var now *setup.Fleet
 	if ok {

@@ -43,6 +43,30 @@ func TestApply_LocationsWait(t *testing.T) {
 	}
 }
 
+// A location in which the file has no instances needs no host, whether it is new in a fleet that is there or
+// all of a new fleet's are so, of which one has to be ACTIVE first.
+func TestApply_UnusedNeedsNoHost(t *testing.T) {
+	t.Parallel()
+	g := newGame(t, "custom-lab")
+	for _, name := range []string{"custom-a", "custom-b"} {
+		if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const none = "{MinSize: 0, MaxSize: 3, DesiredInstances: 0}"
+	g.writes(1, "    HomeRegion: "+none+"\n    Locations: {custom-lab: "+none+", custom-a: "+none+"}")
+	g.apply()
+	g.sizes("game", "", 0, 0, 3)
+	g.sizes("game", "custom-a", 0, 0, 3)
+	g.writes(1, "    HomeRegion: "+none+"\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 3, DesiredInstances: 1}, custom-b: "+none+"}")
+	g.apply()
+	g.sizes("game", "custom-lab", 0, 1, 3)
+	g.sizes("game", "custom-b", 0, 0, 3)
+	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
+		t.Errorf("after it there is still %+v to do", plan)
+	}
+}
+
 // No event asks for a host in a location in which the file has no instances: neither while the fleet is
 // not ACTIVE and the location's capacity cannot be set, nor later, nor in the next fleet of a deployment.
 // In others one does.

@@ -168,9 +168,6 @@ func managedFleet(t *rapid.T, number int, locations []string, description *strin
 		}
 	}
 	home := f.HomeRegion
-	if len(f.Locations) > 0 {
-		home.DesiredInstances = aws.Int32(1) // a fleet that is to have none anywhere needs a host in each location to be ACTIVE
-	}
 	if flip("zero") {
 		home.MinSize = nil // the server sets it
 		home.ManagedCapacityConfiguration = &types.ManagedCapacityConfiguration{ZeroCapacityStrategy: types.ZeroCapacityStrategyScaleToAndFromZero, ScaleInAfterInactivityMinutes: n(5, 60, "minutes")}
