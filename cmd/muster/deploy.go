@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
 )
@@ -16,6 +17,7 @@ import (
 // deployCommand is `muster deploy`.
 type deployCommand struct {
 	setupFlags
+	outputFlags
 	Folder string `arg:"" optional:"" placeholder:"FOLDER" help:"What to upload, in place of the Folder or Archive of the fleet's build in the file."`
 
 	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, or if there is no file."`
@@ -46,12 +48,24 @@ func (s *share) UnmarshalText(text []byte) error {
 }
 
 // Run deploys, or undoes a deployment.
-func (c *deployCommand) Run(t *streams) (err error) {
+func (c *deployCommand) Run(t *streams) error {
 	server, end, err := c.setupServer(t, c.Wait)
 	if err != nil {
 		return err
 	}
 	defer end()
+	if err := c.deploy(t, server); err != nil || !c.json() {
+		return err
+	}
+	d, err := server.Deployment(t.ctx, c.Fleet)
+	if err != nil {
+		return err
+	}
+	return terminal.WriteJSON(t.out, d)
+}
+
+// deploy does what the flags ask for. It sets the name of the fleet if they have none.
+func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 	switch n := count(c.Promote, c.Rollback, c.Drain, c.Canary != 0); {
 	case n > 1:
 		return errors.New("--canary, --promote, --rollback and --drain exclude each other")

@@ -1,9 +1,12 @@
 package guides
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/musterhq/muster/setup/live"
 )
 
 // TestDeploying types the commands of the guide: its file is applied, builds are deployed, taken
@@ -36,11 +39,21 @@ func TestDeploying(t *testing.T) {
 	g.enter("echo 3 > dist/version")
 	g.prints(g.types("muster deploy --build-version 3 --canary 10%"), "fleet arena (next): is ACTIVE with 1 instance beside 2, and first in 1 queue", "alias live leads to fleet", "arena (previous)")
 
-	g.prints(g.types("muster export --out"), "fleet arena (previous) is of a deployment of arena: it is left out", "build arena@3: reading its archive")
-	g.prints(g.read("muster.yaml"), "Build: arena@3")
+	g.enter("echo 4 > dist/version")
+	out := g.types("muster deploy --build-version 4 -o json")
+	deployed, shown := deployment(t, out[strings.LastIndex(out, "\n{")+1:]), deployment(t, g.next("{")) // its progress is before that
+	if shown.Current.Version != "4" || shown.Previous == nil {
+		t.Errorf("the guide shows %+v", shown)
+	}
+	if now, before := deployed.Current, deployed.Previous; now == nil || before == nil || deployed.Next != nil || now.Version != "4" || before.Version != "3" || now.FleetID == before.FleetID {
+		t.Errorf("it says %+v, with %+v and %+v", deployed, now, before)
+	}
+
+	g.prints(g.types("muster export --out"), "fleet arena (previous) is of a deployment of arena: it is left out", "build arena@4: reading its archive")
+	g.prints(g.read("muster.yaml"), "Build: arena@4")
 	g.serve("local", "--demo=false")
 	g.enter("export MUSTER_ENDPOINT=" + g.muster)
-	g.prints(g.types("muster apply -f game.zip"), "Plan: 8 to create", "configuration four: created")
+	g.prints(g.types("muster apply -f game.zip"), "Plan: 9 to create", "configuration four: created")
 	g.prints(g.enter("muster apply -f game.zip --drift"), same)
 
 	g.enter("curl -s --fail -X POST " + g.muster + "/player/v1/auth/guest")
@@ -48,4 +61,15 @@ func TestDeploying(t *testing.T) {
 	g.serve("local", "--demo=false")
 	g.enter("export MUSTER_ENDPOINT=" + g.muster)
 	g.prints(g.enter("muster apply -f game.zip --yes"), "1 player taken over")
+}
+
+// deployment reads what 'muster deploy -o json' writes.
+func deployment(t *testing.T, text string) (d live.Deployment) {
+	t.Helper()
+	from := json.NewDecoder(strings.NewReader(text))
+	from.DisallowUnknownFields()
+	if err := from.Decode(&d); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return d
 }
