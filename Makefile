@@ -91,7 +91,7 @@ snapshot: ## build all files of a release in dist, publishing nothing, and try t
 # A new machine has Debian's smallest system, and what the guides need.
 bin/machine.tar:
 	@mkdir -p bin; if command -v mmdebstrap >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		mmdebstrap --quiet --variant=minbase --components=main --include=python3,curl,ca-certificates bookworm $@.new "$${DEBIAN_MIRROR:-http://deb.debian.org/debian}" && mv $@.new $@; \
+		mmdebstrap --quiet --format=tar --variant=minbase --components=main --include=python3,curl,ca-certificates bookworm $@.new "$${DEBIAN_MIRROR:-http://deb.debian.org/debian}" && mv $@.new $@; \
 		else echo "mmdebstrap is missing, or you are not root: release files are not tried on new machines"; fi
 
 .PHONY: dist-test
