@@ -167,7 +167,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	}
 	d.pages = pages.New(pages.Services{
 		Home: o.home(), Store: st, Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
-		Placements: d.placements, Matches: d.matches, Identity: d.identity, Lobby: d.lobby, States: d.fleetStates, Tail: d.tailOf, Stored: (&storedLogs{store: st, objects: d.objects}).Tail, Logger: o.Logger,
+		Placements: d.placements, Matches: d.matches, Identity: d.identity, Lobby: d.lobby, States: d.fleetStates, HostOf: d.hostOf, Tail: d.tailOf, Stored: (&storedLogs{store: st, objects: d.objects}).Tail, Logger: o.Logger,
 		Tags: func(resource string) map[string]string { return d.tags.Of(st.View(), resource) },
 	})
 	return d, nil

@@ -5,6 +5,8 @@ package app_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -79,6 +81,28 @@ func TestExec_SelfSigned(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("processes %+v on hosts %+v: %v", processes, hosts, err)
 		}
+	}
+	var made struct {
+		GameSession struct{ GameSessionId string }
+	}
+	if err := c.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": processes[0].FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2}, &made); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.HTTP.Get(base + "/console/api/views/session?id=" + url.QueryEscape(made.GameSession.GameSessionId))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var page struct {
+		Data struct {
+			Host    string
+			Process struct {
+				HostID string `json:"host_id"`
+			}
+		}
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || page.Data.Host != hosts[0].Name || page.Data.Process.HostID != hosts[0].HostID {
+		t.Errorf("the page of a game session says host %+v: %v", page.Data, err)
 	}
 }
 

@@ -92,12 +92,8 @@ func (d *domain) processStates(fleetID string, reaches func(location string) boo
 		if !reaches(p.Location) {
 			continue
 		}
-		id := p.HostID
-		if id == "" && d.tails.local != nil {
-			id = d.tails.local.HostID(p.Ref())
-		}
 		host := p.ComputeName
-		if id != "" {
+		if id := d.hostOf(p); id != "" {
 			host = cmp.Or(names[id], host)
 		}
 		all = append(all, client.Process{

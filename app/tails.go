@@ -20,6 +20,15 @@ type tails struct {
 // own reports whether the agent of this process runs a process for a fleet of its own.
 func (t *tails) own(ref compute.Ref) bool { return t.local != nil && t.local.Owns(ref) }
 
+// hostOf returns the id of the host that runs a process, "" if no host is known to: a compute of an
+// Anywhere fleet may be any machine. The host of this process's own agent runs game servers of such a fleet.
+func (d *domain) hostOf(p *compute.Process) string {
+	if p.HostID == "" && d.tails.local != nil {
+		return d.tails.local.HostID(p.Ref())
+	}
+	return p.HostID
+}
+
 // tailOf returns the end of what a process has written, at most so many bytes of each stream, and
 // what it used lately; nil if no agent runs it.
 func (d *domain) tailOf(ctx context.Context, p *compute.Process, most int) (*pages.Tail, error) {

@@ -38,6 +38,9 @@ type Services struct {
 	Tags       func(resourceARN string) map[string]string
 	Logger     *slog.Logger
 
+	// HostOf returns the id of the host that runs a process, "" if no host is known to.
+	HostOf func(p *compute.Process) string
+
 	// Tail returns the end of what a process has written, at most so many bytes of each
 	// stream, and what it used lately; nil if no agent runs it. Errors: InvalidRequest (its
 	// agent cannot say now), Throttling.

@@ -178,8 +178,10 @@ func (p *Pages) GameSession(ctx context.Context, caller auth.Caller, id string) 
 		Properties: g.Properties, Matchmaker: g.Matchmaker, Lanes: []Lane{}, Events: []EventRow{},
 	}
 	if c := p.Computes.Process(view, g.ProcessKey); c != nil {
-		out.Process, out.Host = c, c.ComputeName
-		if h := p.Instances.Host(view, c.HostID); h != nil {
+		on := *c
+		on.HostID = p.HostOf(c)
+		out.Process, out.Host = &on, c.ComputeName
+		if h := p.Instances.Host(view, on.HostID); h != nil {
 			out.Host = h.Name
 		}
 	}
