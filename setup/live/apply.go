@@ -130,7 +130,7 @@ func (m *maker) containerGroup(ctx context.Context, a setup.Action) error {
 			return err
 		}
 	}
-	return m.wait(ctx, "container group definition "+a.Name, func(ctx context.Context) (bool, string, error) {
+	err := m.wait(ctx, "container group definition "+a.Name, func(ctx context.Context) (bool, string, error) {
 		out, err := m.API.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: &a.Name})
 		if err != nil {
 			return false, "", err
@@ -141,6 +141,10 @@ func (m *maker) containerGroup(ctx context.Context, a setup.Action) error {
 		}
 		return d.Status == types.ContainerGroupDefinitionStatusReady, "the server looks up its images", nil
 	})
+	if err != nil {
+		return err
+	}
+	return m.follow(ctx, a.Name)
 }
 
 // without returns the changes whose member does not begin with prefix.
@@ -331,56 +335,53 @@ func (m *maker) configuration(ctx context.Context, a setup.Action) error {
 	return err
 }
 
-// deleteLocation deletes a location. It waits for fleets that are being deleted, and for those from
-// which the location is being removed.
-func (m *maker) deleteLocation(ctx context.Context, name string) error {
-	return m.wait(ctx, "location "+name, func(ctx context.Context) (done bool, news string, err error) {
-		del := func() (used bool, err error) {
-			_, err = m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &name})
-			_, used = errors.AsType[*types.InvalidRequestException](err)
-			return used, err
-		}
-		if used, err := del(); !used {
+// deleteLeft calls del, which deletes something that fleets use, again until they have left it: while fleets
+// are being deleted, or leaving returns true.
+func (m *maker) deleteLeft(ctx context.Context, what string, del func(context.Context) error, leaving func(context.Context) (bool, error)) error {
+	return m.wait(ctx, what, func(ctx context.Context) (done bool, news string, err error) {
+		err = del(ctx)
+		if _, used := errors.AsType[*types.InvalidRequestException](err); !used {
 			return true, "", err
 		}
-		leaving, err := m.leaving(ctx, name)
+		left, err := leaving(ctx)
 		if err != nil {
 			return false, "", err
 		}
-		if leaving {
+		if left {
 			return false, "waiting until fleets have left it", nil
 		}
-		_, err = del() // they may have, since
-		return true, "", err
+		return true, "", del(ctx) // they may have, since
 	})
 }
 
-// leaving reports whether any fleet is being deleted, or the location is being removed from one.
-func (m *maker) leaving(ctx context.Context, location string) (bool, error) {
-	var ids []string
+// fleetIDs returns the ids of all fleets, and whether one is being deleted.
+func (m *maker) fleetIDs(ctx context.Context) (ids []string, ending bool, err error) {
 	for page := gamelift.NewDescribeFleetAttributesPaginator(m.API, &gamelift.DescribeFleetAttributesInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		for _, f := range out.FleetAttributes {
-			if f.Status == types.FleetStatusDeleting {
-				return true, nil
-			}
-			ids = append(ids, *f.FleetId)
+			ids, ending = append(ids, *f.FleetId), ending || f.Status == types.FleetStatusDeleting
 		}
 	}
 	for page := gamelift.NewListContainerFleetsPaginator(m.API, &gamelift.ListContainerFleetsInput{}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		for _, f := range out.ContainerFleets {
-			if f.Status == types.ContainerFleetStatusDeleting {
-				return true, nil
-			}
-			ids = append(ids, *f.FleetId)
+			ids, ending = append(ids, *f.FleetId), ending || f.Status == types.ContainerFleetStatusDeleting
 		}
+	}
+	return ids, ending, nil
+}
+
+// leaving reports whether any fleet is being deleted, or the location is being removed from one.
+func (m *maker) leaving(ctx context.Context, location string) (bool, error) {
+	ids, ending, err := m.fleetIDs(ctx)
+	if err != nil || ending {
+		return ending, err
 	}
 	for _, id := range ids {
 		out, err := m.API.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id, Locations: []string{location}})
@@ -403,11 +404,17 @@ func (m *maker) remove(ctx context.Context, a setup.Action) error {
 	var err error
 	switch a.Kind {
 	case setup.LocationKind:
-		err = m.deleteLocation(ctx, a.Name)
+		err = m.deleteLeft(ctx, "location "+a.Name, func(ctx context.Context) error {
+			_, err := m.API.DeleteLocation(ctx, &gamelift.DeleteLocationInput{LocationName: &a.Name})
+			return err
+		}, func(ctx context.Context) (bool, error) { return m.leaving(ctx, a.Name) })
 	case setup.BuildKind:
 		_, err = m.API.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: m.builds[a.Name].BuildId})
 	case setup.ContainerGroupKind:
-		_, err = m.API.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: &a.Name})
+		err = m.deleteLeft(ctx, "container group definition "+a.Name, func(ctx context.Context) error {
+			_, err := m.API.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: &a.Name})
+			return err
+		}, func(ctx context.Context) (bool, error) { _, ending, err := m.fleetIDs(ctx); return ending, err })
 	case setup.FleetKind:
 		err = m.deleteFleet(ctx, *m.fleets[a.Name].FleetId)
 	case setup.ContainerFleetKind:

@@ -100,7 +100,7 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 	switch {
 	case a.Kind == setup.ContainerFleetKind:
 		return m.shapeContainerFleet(ctx, a.Name)
-	case a.Op == setup.Replace:
+	case a.Op == setup.Replace, m.fleets[a.Name].Status == types.FleetStatusError:
 		return (&rollout{m}).roll(ctx, a.Name)
 	}
 	w := m.want.Fleets[a.Name]
@@ -452,52 +452,4 @@ func (m *Server) sessions(ctx context.Context, id, location string) (n int, err 
 		}
 	}
 	return n, nil
-}
-
-// shapeContainerFleet waits until a container fleet is ACTIVE, and changes what is not as it is
-// to be. A change of what runs is a deployment of the server's, which is waited for.
-func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
-	w, id := m.want.ContainerFleets[key], *m.containerFleets[key].FleetId
-	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.HomeRegion, w.Locations), nil); err != nil {
-		return err
-	}
-	out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
-	if err != nil {
-		return err
-	}
-	h, _, err := (&reader{State: m.State, api: m.API}).containerFleet(ctx, out.ContainerFleet)
-	if err != nil {
-		return err
-	}
-	changes := setup.Differences(setup.ContainerFleetKind, w, h)
-	own := []string{
-		"Description", "GameServerContainerGroupDefinition", "PerInstanceContainerGroupDefinition", "GameServerContainerGroupsPerInstance", "GameSessionCreationLimitPolicy",
-		"InstanceConnectionPortRange", "InstanceInboundPermissions", "LogConfiguration", "MetricGroups", "NewGameSessionProtectionPolicy",
-	}
-	if touched(changes, own...) {
-		in := &gamelift.UpdateContainerFleetInput{
-			FleetId: &id, Description: w.Description, GameServerContainerGroupsPerInstance: w.GameServerContainerGroupsPerInstance, GameSessionCreationLimitPolicy: w.GameSessionCreationLimitPolicy,
-			InstanceConnectionPortRange: w.InstanceConnectionPortRange, LogConfiguration: w.LogConfiguration, MetricGroups: w.MetricGroups, NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy,
-		}
-		if touched(changes, "GameServerContainerGroupDefinition") {
-			in.GameServerContainerGroupDefinitionName = some(w.GameServerContainerGroupDefinition)
-		}
-		if touched(changes, "PerInstanceContainerGroupDefinition") {
-			in.PerInstanceContainerGroupDefinitionName = some(w.PerInstanceContainerGroupDefinition)
-		}
-		if touched(changes, "InstanceInboundPermissions") {
-			in.InstanceInboundPermissionAuthorizations, in.InstanceInboundPermissionRevocations = permissions(w.InstanceInboundPermissions, h.InstanceInboundPermissions)
-		}
-		if _, err := m.API.UpdateContainerFleet(ctx, in); err != nil {
-			return err
-		}
-	}
-	f := identity{key, id, m.arns[setup.ContainerFleetKind][key]}
-	if err := m.shapePlaces(ctx, f, w.Placement(), h.Placement(), false); err != nil {
-		return err
-	}
-	if err := m.note(ctx, f, setup.GivenBy(w.Placement())); err != nil {
-		return err
-	}
-	return m.retag(ctx, f.arn, w.Tags, changes)
 }
