@@ -222,8 +222,14 @@ func (s *Fleets) recordLocation(tx *store.Tx, f *Fleet, l *LocationState) {
 	}
 }
 
+// needs reports whether a host is needed in a location before the fleet is ACTIVE: not in one that is
+// Unused, unless all are, of which one has to be ACTIVE first.
+func (f *Fleet) needs(l LocationState) bool {
+	return !l.Unused || !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return !l.Unused })
+}
+
 // Fail records a failure in a location of a managed fleet. A location that has not been
-// ACTIVE moves to ERROR, and so does the fleet when all its locations are in ERROR. Container
+// ACTIVE moves to ERROR, and so does the fleet when all locations that it needs are in ERROR. Container
 // fleets have no such status: they keep trying, and their deployment becomes IMPAIRED
 // (Deployments.Report).
 func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, cause string) {
@@ -240,7 +246,7 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 	f.moveAt(l, Error)
 	l.WaitsForHost = false
 	s.recordLocation(tx, f, l)
-	lost := !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status != Error })
+	lost := !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status != Error && f.needs(l) })
 	if lost && f.Status.Starting() {
 		f.move(Error)
 		s.record(tx, event.FleetStateError, f, "", "Fleet %s changed state to ERROR: %s", f.ID, cause)
@@ -264,7 +270,7 @@ func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	}
 	l.WaitsForHost = text != ""
 	s.table.Put(tx, f)
-	if text != "" && (!l.Unused || !slices.ContainsFunc(f.Locations, func(l LocationState) bool { return !l.Unused })) {
+	if text != "" && f.needs(*l) {
 		s.record(tx, event.GenericEvent, f, location, "%s", text)
 	}
 	s.Deployments.settle(tx, f)

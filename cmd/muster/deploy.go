@@ -103,7 +103,7 @@ func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 	if err := server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For, File: file}); err != nil {
 		return err
 	}
-	if other {
+	if other && (c.Canary == 0 || c.For != 0) { // a canary may be taken back
 		fmt.Fprintf(t.err, "The file has another Version of the build: write %s there, or the next 'muster apply' goes back to that one.\n", c.Version)
 	}
 	return nil

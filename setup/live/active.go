@@ -106,7 +106,7 @@ func (m *Server) look(ctx context.Context, id string, status types.FleetStatus, 
 	}
 	event := m.lastEvent(ctx, id, unused)
 	if slices.Contains([]types.FleetStatus{types.FleetStatusError, types.FleetStatusDeleting, types.FleetStatusTerminated}, status) {
-		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, delete it ('aws gamelift delete-fleet --fleet-id %s') and run the command again", status, cmp.Or(event, "see its events"), id)
+		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, run the command again: a fleet of the corrected build takes its place", status, cmp.Or(event, "see its events"))
 	}
 	if strings.HasPrefix(event, waiting) {
 		if why, known := m.reasons(ctx, id, unused); known {

@@ -37,7 +37,9 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 				return err
 			}
 			key := r.unique(setup.FleetKind, val(f.Name), *f.FleetId)
-			r.Setup.Give(setup.FleetKind, key, r.given[*f.FleetId])
+			if f.Status == types.FleetStatusActive { // before that its capacity cannot be set
+				r.Setup.Give(setup.FleetKind, key, r.given[*f.FleetId])
+			}
 			if made.Build == "" && val(f.BuildId) != "" {
 				r.Setup.LoseBuild(key, *f.BuildId)
 			}

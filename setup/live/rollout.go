@@ -282,7 +282,7 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 			return err
 		}
 		m.rolling.reach(moved)
-		if err := m.rename(ctx, key, previous, old); err != nil {
+		if err := m.retire(ctx, key, old); err != nil {
 			return err
 		}
 	}
@@ -292,6 +292,20 @@ func (m *rollout) promote(ctx context.Context, key, from string) error {
 	}
 	m.rolling.reach(draining)
 	return m.accept(ctx, to)
+}
+
+// retire keeps the fleet f, whose place another one has got, for a rollback; or deletes it if it has not
+// been ACTIVE, since then there is nothing to go back to, and its name cannot be changed.
+func (m *rollout) retire(ctx context.Context, key string, f types.FleetAttributes) error {
+	if f.Status == types.FleetStatusActive {
+		return m.rename(ctx, key, setup.PreviousName(key), f)
+	}
+	m.tell("fleet %s: deleting the former one, which was in status %s", key, f.Status)
+	if err := m.deleteFleet(ctx, *f.FleetId); err != nil {
+		return err
+	}
+	delete(m.fleets, key)
+	return nil
 }
 
 // deleteReplaced deletes the fleet that the previous one has replaced, if there is one.
@@ -327,6 +341,15 @@ func (m *rollout) takeOut(ctx context.Context, key string, out func(context.Cont
 	next := setup.NextName(key)
 	f := m.fleets[next]
 	stays, ok := m.fleets[key]
+	if !ok && f.Status != types.FleetStatusActive {
+		m.tell("fleet %s: there is no fleet %s whose place it could take, and it has not been ACTIVE; deleting it", next, key)
+		m.rolling.reach(takenOut)
+		err := m.deleteFleet(ctx, *f.FleetId)
+		if err == nil {
+			delete(m.fleets, next)
+		}
+		return err
+	}
 	if !ok {
 		m.rolling.reach(moved)
 		return fmt.Errorf("a deployment of fleet %s stopped while %s took its place: finish it with 'muster deploy --promote --fleet %s' first", key, next, key)

@@ -103,4 +103,47 @@ func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 		t.Fatal("it does not fail")
 	}
 	g.says(err.Error(), "create fleet game: is in status ERROR: ", "/local/game/missing")
+	failed := g.fleet("game")
+
+	// With the cause removed, the same command goes on: another fleet takes the place of the one that failed.
+	g.file = strings.Replace(g.file, "/local/game/missing", "/local/game/game", 1)
+	g.apply()
+	if g.fleet("game") == failed {
+		t.Error("the fleet that failed has its place still")
+	}
+	g.leaves()
+
+	// So does a new build, though the fleet before it has never been ACTIVE. Nothing is kept for a rollback.
+	g.API.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: aws.String(g.fleet("game"))})
+	works := g.file
+	g.program("exit 2\n")
+	for _, again := range []string{"deploy", "apply"} {
+		g.Crashing, g.Patience = time.Millisecond, 5*time.Second
+		if err := g.command(g.Server, again); err == nil {
+			t.Fatalf("%s: a build that crashes works", again)
+		}
+		g.file = works
+		g.program("exec sleep 600\n")
+		g.file = works
+		g.Crashing, g.Patience = time.Hour, time.Minute
+		if err := g.command(g.Server, again); err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		g.command(g.Server, "apply") // the alias, which deploy leaves
+		g.leaves()
+		g.API.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: aws.String(g.fleet("game"))})
+		g.program("exit 3\n")
+	}
+}
+
+// leaves checks that nothing is left to do, and that no fleet is beside the one of the file.
+func (g *game) leaves() {
+	g.Helper()
+	if _, _, plan := read(g.T, g.Server, g.file, false); plan.Changes() {
+		g.Errorf("there is still %+v to do", plan)
+	}
+	d, err := g.Deployment(g.Context(), "game")
+	if err != nil || d.Current == nil || d.Current.Status != "ACTIVE" || d.Next != nil || d.Previous != nil {
+		g.Errorf("it is %+v with %+v, %v", d, d.Current, err)
+	}
 }
