@@ -376,6 +376,26 @@ func TestKill_AgentStartedAgain(t *testing.T) {
 	}
 }
 
+// A host whose agent is away has what it was told to run: it may run still.
+func TestHosts_AwayIsNotEmpty(t *testing.T) {
+	y := open(t)
+	a := y.connect(y.join())
+	y.managed()
+	d := a.assigned(1)[0]
+	a.status(d, protocol.Activating, "p")
+	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
+	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
+	y.ready(d, "p")
+	a.ws.Close()
+	var h protocol.Host
+	for h.Connected = true; h.Connected; {
+		y.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &h)
+	}
+	if h.Instances != 1 || h.Processes != 1 {
+		t.Errorf("the host shows %d instances and %d processes, want 1 and 1", h.Instances, h.Processes)
+	}
+}
+
 // The end of a process is an event that names the cause. Its logs are accepted once they
 // are awaited, and the report is acknowledged after them.
 func TestExited(t *testing.T) {

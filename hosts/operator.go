@@ -197,12 +197,14 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	}
 	l := s.link(row.ID)
 	if l == nil {
+		s.countAssigned(&h)
 		return h
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.Shells, h.ContainerShells = shown(l.shells), shown(l.inside)
 	if l.last == nil {
+		s.countAssigned(&h)
 		return h
 	}
 	h.Resources, h.Instance, h.Own = l.last.Resources, l.last.Instances, l.last.Own
@@ -216,6 +218,18 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 		h.Processes += processes(i)
 	}
 	return h
+}
+
+// countAssigned sets the numbers of a host whose agent has not reported: those of what it was told to run, and
+// may be running.
+func (s *Server) countAssigned(h *protocol.Host) {
+	view := s.opts.Store.View()
+	for _, a := range s.opts.Instances.Assignments(view, h.HostID) {
+		h.Instances++
+		for range s.opts.Computes.OfInstance(view, a.FleetID, a.ID) {
+			h.Processes++
+		}
+	}
 }
 
 // processes returns how many game server processes an instance runs, in containers or not.

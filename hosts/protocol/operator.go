@@ -54,7 +54,7 @@ type Host struct {
 	PortFrom        int `json:",omitempty"` // of the range for games
 	PortTo          int `json:",omitempty"`
 	PortRoom        int // for how many more instances of a build it has ports
-	Instances       int // without those that are GONE
+	Instances       int // without those that are GONE; while its agent has not reported, those that it was told to run
 	Processes       int // game server processes, those of its own programs among them
 	Resources       Resources
 	Instance        []Instance `json:",omitempty"`
