@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/setup/live"
 )
 
@@ -67,6 +68,9 @@ func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
 	err := g.Deploy(t.Context(), want, "game", live.Canary{})
 	if err == nil {
 		t.Fatal("it does not fail")
+	}
+	if shown := g.shows((*terminal.Terminal).Status); !strings.Contains(shown, " crashed in 5 min") {
+		t.Errorf("game servers that crash before they are ready are no crashes:\n%s", shown)
 	}
 	lines := strings.Split(err.Error(), "\n")
 	g.says(lines[0], "fleet game (next): its game servers have failed ", " times within ", ", and none has become ready. The last one: SERVER_PROCESS_CRASHED: ", `: "panic: no map"; it had not called InitSDK`)
