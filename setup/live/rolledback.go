@@ -33,7 +33,7 @@ func (m *rollout) rolledBack(ctx context.Context, file *setup.Setup, fleet strin
 	}
 	now.Build = runs.Build // the key of the set-up, if the file has another
 	brings, sizes := setup.Forward(file, m.Setup, fleet, now)
-	m.list("The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:", brings)
+	m.list("The file does not describe what serves now: the next 'muster apply' or 'muster deploy' makes the fleet what the file says, unless you change this first:", brings)
 	if brings == nil {
 		m.tell("The file describes the fleet that serves now: 'muster apply' brings nothing back.")
 	}

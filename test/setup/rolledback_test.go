@@ -115,7 +115,7 @@ func (g *game) built() []byte {
 }
 
 const (
-	stillDescribes = "The file still describes what was rolled back: the next 'muster apply' or 'muster deploy' brings it back, unless you change this first:"
+	stillDescribes = "The file does not describe what serves now: the next 'muster apply' or 'muster deploy' makes the fleet what the file says, unless you change this first:"
 	capacityStays  = "The capacity is what the fleet had before the rollback. The next 'muster apply' sets that of the file, unless you change this first:"
 )
 
