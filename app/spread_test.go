@@ -39,7 +39,7 @@ var threeRegions = []string{"us-east-1", "eu-central-1", "ap-northeast-1"}
 func TestRegions_Spread(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
-	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, 3 * time.Second })
+	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, 3*time.Second })
 	base.MasterKeyFile = base.DataDir + "/shared.key"
 	node := func(dir, prefers string) (*app.App, app.Options) {
 		o := base
