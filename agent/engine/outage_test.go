@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/moby/moby/client"
+
 	"github.com/musterhq/muster/agent/engine/enginetest"
+	"github.com/musterhq/muster/hosts/protocol"
 )
 
 // With live-restore, containers survive the engine, and their group is followed again.
@@ -59,6 +63,36 @@ func TestOutage_EndsGroupsWithoutLiveRestore(t *testing.T) {
 	}
 	if err := r.Remove(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	stop(t, b.start(t, g))
+}
+
+// With live-restore, a container that ends while dockerd starts leaves its ports to the next run of
+// its group, at whichever instant it ends: there is one in which Docker forgets neither its
+// network endpoint nor its ports.
+func TestOutage_EndsWhileTheEngineStarts(t *testing.T) {
+	b := newBench(t, enginetest.Docker(t, "--live-restore"))
+	g := b.group("0", []string{"game"})
+	g.Containers[0].Ports = []protocol.Port{{Container: 7777, Host: 21777, Protocol: "UDP"}}
+	for after := time.Duration(0); after <= 240*time.Millisecond; after += 40 * time.Millisecond {
+		r := b.start(t, g)
+		game, err := b.daemon.Client().ContainerInspect(t.Context(), r.Containers()[0].RuntimeID, client.ContainerInspectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.daemon.Kill()
+		killed := b.daemon.OnLine("Loading containers: start", func() {
+			time.Sleep(after)
+			if p, err := os.FindProcess(game.Container.State.Pid); err == nil {
+				_ = p.Kill()
+			}
+		})
+		b.daemon.Start()
+		<-killed
+		ended(t, r)
+		if err := r.Remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	stop(t, b.start(t, g))
 }

@@ -153,7 +153,7 @@ func (e *Engine) clear(ctx context.Context, key groupKey) error {
 	if len(containers) == 0 {
 		return nil
 	}
-	if err := e.removeAll(ctx, membersFrom(containers)); err != nil {
+	if err := e.removeAll(ctx, key, membersFrom(containers)); err != nil {
 		return &StartError{Err: err}
 	}
 	return nil

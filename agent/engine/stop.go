@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 )
 
@@ -141,7 +143,7 @@ func (r *Running) Remove(ctx context.Context) error {
 	if ending {
 		<-r.ended // the last lines of output are read
 	}
-	if err := r.again(ctx, func(ctx context.Context) error { return r.engine.removeAll(ctx, members) }); err != nil {
+	if err := r.again(ctx, func(ctx context.Context) error { return r.engine.removeAll(ctx, r.labels.key(), members) }); err != nil {
 		return err
 	}
 	r.set(members, slices.Repeat([]state{{phase: removed}}, len(members)))
@@ -151,7 +153,7 @@ func (r *Running) Remove(ctx context.Context) error {
 
 // removeAll removes a group's members, the one whose network the others join last: Podman
 // removes no container that others depend on.
-func (e *Engine) removeAll(ctx context.Context, members []member) error {
+func (e *Engine) removeAll(ctx context.Context, key groupKey, members []member) error {
 	for _, m := range slices.Backward(members) {
 		if m.id == "" {
 			continue
@@ -159,6 +161,30 @@ func (e *Engine) removeAll(ctx context.Context, members []member) error {
 		if err := e.remove(ctx, m.id); err != nil {
 			return err
 		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return e.disconnect(ctx, key, members[0])
+}
+
+// disconnect makes Docker forget the network endpoint of a group's holder, which has been removed.
+// Docker does so itself, except for a container that ended while dockerd was starting: it keeps the
+// endpoint, the ports of the machine with it, and refuses to start a container of that name.
+func (e *Engine) disconnect(ctx context.Context, key groupKey, holder member) error {
+	if e.podman != nil || e.machine.opts.Network == HostNetwork {
+		return nil
+	}
+	name := containerName(e.machine.opts.Owner, key, holder.name)
+	_, err := e.api.NetworkDisconnect(ctx, cmp.Or(e.machine.opts.Network, network.NetworkBridge), client.NetworkDisconnectOptions{Container: name, Force: true})
+	if err == nil {
+		e.log.Info("released the ports of a container that ended while the container engine started", "instance", key.instance, "group", key.group)
+	}
+	if isUnreachable(err) {
+		return err
+	}
+	if err != nil && !cerrdefs.IsNotFound(err) {
+		e.log.Warn("the network of a container that has ended may be left", "instance", key.instance, "group", key.group, "err", err)
 	}
 	return nil
 }

@@ -255,6 +255,30 @@ func (d *Daemon) stop(signal syscall.Signal) {
 	d.cmd = nil
 }
 
+// OnLine calls do once the engine has logged a text from now on, unless it ends first, and closes
+// the channel that it returns.
+func (d *Daemon) OnLine(text string, do func()) <-chan struct{} {
+	d.t.Helper()
+	before, err := d.log.Stat()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	ctx := d.t.Context()
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			content, err := os.ReadFile(d.path("log"))
+			if err == nil && strings.Contains(string(content[before.Size():]), text) {
+				do()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return done
+}
+
 func (d *Daemon) tail() string {
 	content, _ := os.ReadFile(d.path("log"))
 	return string(content[max(0, len(content)-8000):])
