@@ -148,7 +148,14 @@ func (a *App) startShared(ctx context.Context) error {
 	if err := member.gate.ReachesItself(ctx); err != nil {
 		a.log.Warn("this node does not reach itself at its node address, so other nodes may not either; they forward to it there when it owns the cell", "address", member.address, "error", err)
 	}
-	return a.each(func(r *replica) error { return r.settle(ctx) })
+	return a.each(func(r *replica) error {
+		err := r.settle(ctx)
+		if a.opts.several() && errors.Is(err, errOvertaken) {
+			r.fail(err) // keep replaces it, as it does after the start
+			return nil
+		}
+		return err
+	})
 }
 
 // each calls f for the replica of each region, until one fails.

@@ -1,10 +1,15 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
@@ -39,7 +44,7 @@ var threeRegions = []string{"us-east-1", "eu-central-1", "ap-northeast-1"}
 func TestRegions_Spread(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
-	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, 3*time.Second })
+	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, time.Second })
 	base.MasterKeyFile = base.DataDir + "/shared.key"
 	node := func(dir, prefers string) (*app.App, app.Options) {
 		o := base
@@ -104,6 +109,52 @@ func TestRegions_Spread(t *testing.T) {
 	nodes = append(nodes, again)
 	within(t, "the region is back with its node", settled)
 	check(made)
+}
+
+// A node starts though it loses the lease of a region before it has: the region gets another
+// replica, as after the start.
+func TestRegions_LeaseRunsOutAtStart(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	ttl, log := time.Second, newScreen()
+	locked := make(chan error, 1)
+	go func() { // the node looks whether it reaches itself once it has all leases
+		c, err := listener.Accept()
+		if err != nil {
+			locked <- err
+			return
+		}
+		defer c.Close()
+		locked <- holdLeases(t.Context(), url, ttl)
+	}()
+	a := start(t, func(o *app.Options) {
+		o.Store, o.Regions, o.LeaseTTL = url, threeRegions, ttl
+		o.NodeAddress, o.Logger = listener.Addr().String(), jsonLog(log)
+	})
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the node owns each region", func() bool { return len(owned(t, a)) == len(threeRegions) })
+	const want = `"the region gets another replica on this node","region":"us-east-1","error":"another node has taken the cell`
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("the log does not say %s:\n%s", want, log.String())
+	}
+}
+
+// holdLeases keeps leases from being renewed for as long as one of them lasts.
+func holdLeases(ctx context.Context, url string, ttl time.Duration) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, fmt.Sprintf(`BEGIN; LOCK TABLE "muster"."lease"; SELECT pg_sleep(%f); COMMIT`, ttl.Seconds()))
+	return err
 }
 
 // within waits until something is so.
