@@ -16,7 +16,7 @@ BENCH ?= .                # which benchmarks
 # none. Flags of the compiler would compile all packages again, besides those of the tests.
 small = -s -w
 
-go_test = go test -json -timeout 30m $(if $(strip $(RACE)),-race)
+go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
 # A run of tests has a folder for temporary files of its own, by which what it left is found.
 own_temp = TMPDIR="$$(mktemp -d /tmp/muster-XXXXXX)"; export TMPDIR; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT
 count = go run ./internal/testcount -left "$$TMPDIR"

@@ -40,10 +40,7 @@ type cluster struct {
 func TestCluster(t *testing.T) {
 	node.Path(t)
 	url := pgtest.URL(t)
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
+	pickSeed(t)
 	c := openCluster(t, 3, url, pgtest.Cell(t, url), lease)
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1)), moves: true}
 	tl.people("http://" + c.front)

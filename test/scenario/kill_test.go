@@ -32,12 +32,27 @@ const (
 	workers = 8
 )
 
-func TestKill_SQLite(t *testing.T) { kill(t) }
-
-func TestKill_PostgreSQL(t *testing.T) {
+// What a server acknowledged is there after each of many deaths under load.
+func TestKill(t *testing.T) {
 	node.Path(t)
-	url := pgtest.URL(t)
-	kill(t, "--store", url, "--cell", pgtest.Cell(t, url))
+	pickSeed(t)
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		kill(t)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		url := pgtest.URL(t)
+		kill(t, "--store", url, "--cell", pgtest.Cell(t, url))
+	})
+}
+
+// pickSeed picks a seed unless one is set, and logs it.
+func pickSeed(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", *seed)
 }
 
 // timeline is one server that is killed and restarted, and what is known about it.
@@ -57,11 +72,6 @@ type timeline struct {
 
 // kill kills the server in each round at a random instant under load.
 func kill(t *testing.T, args ...string) {
-	node.Path(t)
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
 	tl := newTimeline(t, args)
 	for round := range *rounds {
 		tl.work()

@@ -48,10 +48,7 @@ var disturbances = []string{"kill", "kill", "stop", "hang", "cut", "part", "alon
 // restarted, crashes and, once, is replaced by its synchronous replica.
 func TestRegions_Chaos(t *testing.T) {
 	node.Path(t)
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
+	pickSeed(t)
 	r := openRegions(t)
 	before := r.epochs()
 	for begun, round := time.Now(), 0; round < len(chaosRegions) || time.Since(begun) < *chaosFor; round++ {
