@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -17,33 +16,6 @@ import (
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/test/node"
 )
-
-// cut is the HTTP client of a command that is killed: at one of its requests that change
-// something, before or after the server carries it out, and with all that follow.
-type cut struct {
-	at      int // the request's number from 1
-	carried bool
-	changes int
-}
-
-var errKilled = errors.New("the command was killed")
-
-func (c *cut) Do(r *http.Request) (*http.Response, error) {
-	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	if strings.HasPrefix(name, "Update") || strings.HasPrefix(name, "Delete") || strings.HasPrefix(name, "Create") {
-		c.changes++
-	}
-	if c.changes < c.at {
-		return http.DefaultClient.Do(r)
-	}
-	if c.changes == c.at && c.carried {
-		c.changes++
-		if response, err := http.DefaultClient.Do(r); err == nil {
-			response.Body.Close()
-		}
-	}
-	return nil, errKilled
-}
 
 // game is a fleet with its canary: an alias and two queues lead to them. Anywhere fleets stand
 // for those of builds, which need machines.
@@ -89,7 +61,7 @@ func (g *game) killed(at int, carried bool) *Server {
 	c := node.Client(g.url, func(o *gamelift.Options) {
 		o.Retryer = aws.NopRetryer{}
 		if at > 0 {
-			o.HTTPClient = &cut{at: at, carried: carried}
+			o.HTTPClient = node.Killed(at, carried)
 		}
 	})
 	return &Server{API: c, Endpoint: g.url, Region: "us-east-1", Patience: time.Minute, Every: time.Millisecond}
@@ -168,7 +140,7 @@ func TestPromote_Interrupted(t *testing.T) {
 			for _, carried := range []bool{false, true} {
 				when := fmt.Sprintf("%s after a promotion was killed at change %d, carried out %v", what, at, carried)
 				g := newGame(t, node.InProcess(t, nil).URL())
-				if err := g.begin(g.killed(at, carried)).promote(t.Context(), "arena", next); !errors.Is(err, errKilled) {
+				if err := g.begin(g.killed(at, carried)).promote(t.Context(), "arena", next); !errors.Is(err, node.ErrKilled) {
 					t.Fatalf("%s: the promotion ended with %v", when, err)
 				}
 				if at == changes && carried {

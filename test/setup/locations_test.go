@@ -84,7 +84,7 @@ func TestApply_NoHostIsAskedForUnused(t *testing.T) {
 	asked := func(fleet string) (all []string) {
 		t.Helper()
 		err := (&client.Client{Endpoint: g.Endpoint}).Events(t.Context(), client.EventQuery{FleetID: fleet, Last: 1000}, func(e client.Event) error {
-			if strings.HasPrefix(e.Message, "Waiting for a host in ") && !strings.HasPrefix(e.Message, "Waiting for a host in custom-lab") { // whose agent may be away for a moment
+			if strings.HasPrefix(e.Message, "Waiting for a host in ") {
 				all = append(all, e.Message)
 			}
 			return nil

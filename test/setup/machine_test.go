@@ -36,14 +36,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// machine lets a machine join a location until the test ends, "" being the home region.
+// machine lets a machine join a location until the test ends, "" being the home region. It returns when
+// the machine is connected.
 func machine(t *testing.T, url, location string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := (&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{Location: location})
+	c := &client.Client{Endpoint: url}
+	token, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: location})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +56,39 @@ func machine(t *testing.T, url, location string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := connected(t, c)
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := runner.Run(ctx); err != nil {
 			t.Errorf("the agent ends with %v", err)
 		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
 	})
+	for look := time.Tick(10 * time.Millisecond); connected(t, c) == before; {
+		select {
+		case <-look:
+		case <-ended:
+			t.Fatal("the machine did not join")
+		}
+	}
+}
+
+// connected returns how many machines are connected.
+func connected(t *testing.T, c *client.Client) (n int) {
+	t.Helper()
+	all, err := c.Hosts().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all {
+		if h.Connected {
+			n++
+		}
+	}
+	return n
 }

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -18,44 +17,12 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// cut is the HTTP client of a command that is killed at one of its requests that change something,
-// before or after the server carries it out.
-type cut struct {
-	at      int // the request's number from 1
-	carried bool
-	mu      sync.Mutex
-	changes int
-}
-
-var errKilled = errors.New("the command was killed")
-
-// reads begin the names of operations that change nothing.
-var reads = regexp.MustCompile("/(Describe|List|Get)[A-Za-z]*$")
-
-func (c *cut) Do(r *http.Request) (*http.Response, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !reads.MatchString(r.URL.Path) {
-		c.changes++
-	}
-	switch {
-	case c.changes < c.at:
-		return http.DefaultClient.Do(r)
-	case c.changes == c.at && c.carried:
-		c.changes++
-		if response, err := http.DefaultClient.Do(r); err == nil {
-			response.Body.Close()
-		}
-	}
-	return nil, errKilled
-}
-
 // killed returns the server as a command sees it that is killed at a change; at 0 it is not.
 func (g *game) killed(at int, carried bool) *live.Server {
 	s := *g.Server
 	if at > 0 {
 		s.API = node.Client(s.Endpoint, func(o *gamelift.Options) {
-			o.Retryer, o.HTTPClient = aws.NopRetryer{}, &cut{at: at, carried: carried}
+			o.Retryer, o.HTTPClient = aws.NopRetryer{}, node.Killed(at, carried)
 		})
 	}
 	return &s
@@ -151,14 +118,17 @@ func TestDeploy_Sequences(t *testing.T) {
 	}
 	file()
 	g.apply()
-	for g.serving(t.Context()) != nil && t.Context().Err() == nil { // the instances of a new fleet start after it is ACTIVE
+	for look := time.Tick(10 * time.Millisecond); g.serving(t.Context()) != nil; <-look { // the instances of a new fleet start after it is ACTIVE
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	watching, stop := context.WithCancel(t.Context())
 	watched := make(chan error, 1)
 	go func() {
 		var err error
-		for err == nil && watching.Err() == nil {
+		for look := time.Tick(10 * time.Millisecond); err == nil && watching.Err() == nil; <-look {
 			err = g.serving(watching)
 		}
 		if watching.Err() != nil {
@@ -195,7 +165,7 @@ func TestDeploy_Sequences(t *testing.T) {
 			at = 1 + random.IntN(12)
 		}
 		err := run(name, at, random.IntN(2) == 0)
-		for tries := 0; err != nil && errors.Is(err, errKilled); tries++ {
+		for tries := 0; err != nil && errors.Is(err, node.ErrKilled); tries++ {
 			if name = g.goesOn(name, err); name == "" {
 				err = nil
 				break
