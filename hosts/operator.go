@@ -195,26 +195,24 @@ func (s *Server) hostOf(row *instance.Host) protocol.Host {
 		CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,
 		PortFrom: row.PortFrom, PortTo: row.PortTo, PortRoom: s.opts.Instances.PortRoom(s.opts.Store.View(), row),
 	}
-	l := s.link(row.ID)
-	if l == nil {
+	var last *protocol.Status
+	if l := s.link(row.ID); l != nil {
+		l.mu.Lock()
+		h.Shells, h.ContainerShells, last = shown(l.shells), shown(l.inside), l.last
+		l.mu.Unlock()
+	}
+	if last == nil {
 		s.countAssigned(&h)
 		return h
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h.Shells, h.ContainerShells = shown(l.shells), shown(l.inside)
-	if l.last == nil {
-		s.countAssigned(&h)
-		return h
-	}
-	h.Resources, h.Instance, h.Own = l.last.Resources, l.last.Instances, l.last.Own
-	for _, i := range l.last.Instances {
+	h.Resources, h.Instance, h.Own = last.Resources, last.Instances, last.Own
+	for _, i := range last.Instances {
 		if i.Phase != protocol.Gone {
 			h.Instances++
 		}
 		h.Processes += processes(i)
 	}
-	for _, i := range l.last.Own {
+	for _, i := range last.Own {
 		h.Processes += processes(i)
 	}
 	return h
