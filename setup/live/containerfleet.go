@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -16,7 +17,7 @@ import (
 // to be. A change of what runs is a deployment of the server's, which is waited for.
 func (m *maker) shapeContainerFleet(ctx context.Context, key string) error {
 	w, id := m.want.ContainerFleets[key], *m.containerFleets[key].FleetId
-	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.HomeRegion, w.Locations), nil); err != nil {
+	if err := m.active(ctx, setup.ContainerFleetKind, key, id, m.unused(w.Placement()), nil); err != nil {
 		return err
 	}
 	out, err := m.API.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &id})
@@ -97,15 +98,49 @@ func (m *maker) deploys(ctx context.Context, key string, f *types.ContainerFleet
 		if err != nil {
 			return false, "", err
 		}
-		switch status := out.FleetDeployment.DeploymentStatus; status {
+		switch d := out.FleetDeployment; d.DeploymentStatus {
 		case types.DeploymentStatusComplete:
 			return true, "", nil
 		case types.DeploymentStatusPending, types.DeploymentStatusInProgress, types.DeploymentStatusRollbackInProgress:
-			_, news, err := m.look(ctx, *f.FleetId, types.FleetStatus(f.Status), nil)
-			return false, "its deployment is " + string(status) + ": " + news, err
+			news := "its deployment is " + string(d.DeploymentStatus)
+			if event := newest(m.eventsOf(ctx, d), nil); event != "" {
+				news += " (" + event + ")"
+			}
+			return false, news, nil
 		default:
-			_, news, _ := m.look(ctx, *f.FleetId, types.FleetStatus(f.Status), nil)
-			return false, "", fmt.Errorf("its deployment is %s: %s. What it ran before goes on; remove the cause, and run the command again", status, news)
+			return false, "", fmt.Errorf("its deployment is %s: %s. %s", d.DeploymentStatus, m.impairment(ctx, d), afterwards(d.DeploymentStatus))
 		}
 	})
+}
+
+// eventsOf returns the events of a fleet since a deployment has begun, as far as they can be had, without
+// those that say no more than the state of a location.
+func (m *maker) eventsOf(ctx context.Context, d *types.FleetDeployment) []types.Event {
+	out, err := m.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: d.FleetId, StartTime: d.CreationTime})
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(out.Events, func(e types.Event) bool { return strings.HasPrefix(string(e.EventCode), "LOCATION_STATE_") })
+}
+
+// impairment returns why a deployment has failed, as the server's events say it.
+func (m *maker) impairment(ctx context.Context, d *types.FleetDeployment) string {
+	for _, e := range m.eventsOf(ctx, d) {
+		if strings.HasPrefix(val(e.Message), "Deployment "+*d.DeploymentId+" is IMPAIRED in ") {
+			return *e.Message
+		}
+	}
+	return "see the events of the fleet"
+}
+
+// afterwards says what a container fleet runs after a deployment that ended without success, and what
+// can be done.
+func afterwards(status types.DeploymentStatus) string {
+	switch status {
+	case types.DeploymentStatusRollbackComplete:
+		return "It runs what it ran before; remove the cause, and run the command again"
+	case types.DeploymentStatusCancelled:
+		return "Another deployment has begun since; run the command again when that has ended"
+	}
+	return "Some of it may run what it ran before; remove the cause, and run the command again"
 }

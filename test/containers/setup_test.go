@@ -21,15 +21,27 @@ func TestApply_ContainerFleet(t *testing.T) {
 	w := build(startDocker(t))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "muster.yaml")
-	muster := func(args ...string) string {
-		t.Helper()
+	run := func(args []string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), node.Path(t), args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "MUSTER_ENDPOINT="+w.server.URL, "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any")
 		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	muster := func(args ...string) string {
+		t.Helper()
+		out, err := run(args)
 		if err != nil {
 			t.Fatalf("muster %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
-		return string(out)
+		return out
+	}
+	fails := func(args ...string) string {
+		t.Helper()
+		out, err := run(args)
+		if err == nil {
+			t.Fatalf("muster %s does not fail:\n%s", strings.Join(args, " "), out)
+		}
+		return out
 	}
 	says := func(text string, parts ...string) {
 		t.Helper()
@@ -100,6 +112,15 @@ GameSessionQueues: {main: {Destinations: [{Alias: live}], TimeoutInSeconds: 60}}
 	if f.Status != types.ContainerFleetStatusActive || !strings.HasSuffix(*f.GameServerContainerGroupDefinitionArn, ":2") {
 		t.Errorf("after the command the fleet is %s with %s", f.Status, *f.GameServerContainerGroupDefinitionArn)
 	}
+	says(muster("apply", "--drift"), same)
+
+	// One that does not work is waited for, too, and the server's own deployment ends without success.
+	writes(w.push("/arena", "no-such-command"), "")
+	failed := fails("apply", "--yes")
+	says(failed, "its deployment is ROLLBACK_COMPLETE: ", "is IMPAIRED in us-east-1: ", "exited with code 2", "It runs what it ran before; remove the cause, and run the command again")
+	third := w.push("/arena", "server", "--port", "7777", "--silent", "3m")
+	writes(third, "")
+	muster("apply", "--yes")
 	says(muster("apply", "--drift"), same)
 
 	// The export is the set-up, as a file.
