@@ -99,7 +99,7 @@ var fixed = map[Kind][]string{
 	BuildKind:          {"OperatingSystem", "ServerSdkVersion", "Content"},
 	ContainerGroupKind: {"ContainerGroupType"},
 	FleetKind: {
-		"Build", "ComputeType", "EC2InstanceType", "FleetType", "CertificateConfiguration", "PlayerGatewayMode", "InstanceRoleArn", "InstanceRoleCredentialsProvider",
+		"Status", "Build", "ComputeType", "EC2InstanceType", "FleetType", "CertificateConfiguration", "PlayerGatewayMode", "InstanceRoleArn", "InstanceRoleCredentialsProvider",
 	},
 	ContainerFleetKind: {"FleetRoleArn", "InstanceType", "PlayerGatewayMode"},
 	RuleSetKind:        {"RuleSetBody"},
@@ -146,6 +146,9 @@ type comparison struct {
 	replaced   map[string]bool // builds
 }
 
+// placed is a fleet of either kind.
+type placed interface{ Placement() Placement }
+
 // compare adds the actions for the resources of one kind.
 func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -166,8 +169,11 @@ func compare[T any](c *comparison, kind Kind, want, have map[string]*T) {
 		if lost != "" {
 			a.Changes = slices.DeleteFunc(a.Changes, func(change Change) bool { return change.Member == "Build" })
 		}
-		if h, ok := any(h).(interface{ Placement() Placement }); ok {
-			noteChanged(a.Changes, any(w).(interface{ Placement() Placement }).Placement(), h.Placement(), c.have.given[kind][name])
+		if kind == FleetKind && c.have.failed[name] {
+			a.Changes = slices.Insert(a.Changes, 0, Change{Member: "Status", From: string(types.FleetStatusError), To: string(types.FleetStatusActive)})
+		}
+		if h, ok := any(h).(placed); ok {
+			noteChanged(a.Changes, any(w).(placed).Placement(), h.Placement(), c.have.given[kind][name])
 		}
 		for _, change := range a.Changes {
 			if Fixed(kind, change.Member) {

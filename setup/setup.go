@@ -25,6 +25,7 @@ type Setup struct {
 
 	newest     []string                  // keys of Builds as AddBuild got them
 	lost       map[string]string         // of fleets whose build has been deleted, its id
+	failed     map[string]bool           // fleets in status ERROR
 	rolledBack map[string]time.Time      // of builds that a rollback took out of a fleet, when
 	given      map[Kind]map[string]Given // of fleets of a server, the capacity that files gave them
 	bodies     map[string]body           // of rule sets that were read from files
@@ -64,6 +65,14 @@ func (s *Setup) LoseBuild(fleet, buildID string) {
 		s.lost = map[string]string{}
 	}
 	s.lost[fleet] = buildID
+}
+
+// FailFleet notes that a fleet of a server is in status ERROR, which it does not leave.
+func (s *Setup) FailFleet(fleet string) {
+	if s.failed == nil {
+		s.failed = map[string]bool{}
+	}
+	s.failed[fleet] = true
 }
 
 // ReplaceLost makes a fleet whose build has been deleted count as one of another build.

@@ -3,6 +3,7 @@ package setup
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,6 +264,19 @@ func TestCompare_BuildDeleted(t *testing.T) {
 		if got := strings.Join(said, "; "); got != test.want || plan.Err() != nil {
 			t.Errorf("%s: the plan is %s (%v), want %s", name, got, plan.Err(), test.want)
 		}
+	}
+}
+
+// A fleet in status ERROR, which it does not leave, is replaced, even by what the file described before.
+func TestCompare_FailedFleet(t *testing.T) {
+	t.Parallel()
+	have, want := parse(t, guide(t)), parse(t, guide(t))
+	have.Builds["arena"].Name = "arena"
+	have.FailFleet("arena")
+	plan := Compare(want, have, false)
+	if len(plan) != 1 || plan[0].Op != Replace || plan[0].Kind != FleetKind || plan.Err() != nil ||
+		!slices.Equal(plan[0].Changes, []Change{{Member: "Status", From: "ERROR", To: "ACTIVE"}}) {
+		t.Errorf("the plan is %+v", plan)
 	}
 }
 

@@ -17,18 +17,13 @@ import (
 // unused returns the locations in which a fleet is to have no instances, the home region among
 // them. A new fleet desires one in each until it is ACTIVE and its capacity can be set. If it is
 // to have none anywhere, one has to be ACTIVE nevertheless, and none is returned.
-func (m *Server) unused(home *setup.Capacity, others map[string]*setup.Capacity) (all []string) {
-	none := func(c *setup.Capacity) bool { return c != nil && c.DesiredInstances != nil && *c.DesiredInstances == 0 }
-	if none(home) {
-		all = append(all, m.Region)
-	}
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		if none(others[name]) {
-			all = append(all, name)
-		}
-	}
-	if len(all) == 1+len(others) {
+func (m *Server) unused(p setup.Placement) (all []string) {
+	given := p.Unused()
+	if len(given) == 1+len(p.Locations) {
 		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		all = append(all, cmp.Or(name, m.Region))
 	}
 	return all
 }
@@ -80,22 +75,35 @@ func (m *Server) failedElsewhere(ctx context.Context, id string, unused []string
 	if !slices.Contains(unused, m.Region) {
 		return false, nil
 	}
+	statuses, err := m.statuses(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	for name, status := range statuses {
+		if slices.Contains(unused, name) {
+			continue
+		}
+		if status != types.FleetStatusError {
+			return false, nil
+		}
+		failed = true
+	}
+	return failed, nil
+}
+
+// statuses returns the statuses of a fleet's locations besides its home region.
+func (m *Server) statuses(ctx context.Context, id string) (map[string]types.FleetStatus, error) {
+	all := map[string]types.FleetStatus{}
 	for page := gamelift.NewDescribeFleetLocationAttributesPaginator(m.API, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id}); page.HasMorePages(); {
 		out, err := page.NextPage(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, l := range out.LocationAttributes {
-			if slices.Contains(unused, *l.LocationState.Location) {
-				continue
-			}
-			if l.LocationState.Status != types.FleetStatusError {
-				return false, nil
-			}
-			failed = true
+			all[*l.LocationState.Location] = l.LocationState.Status
 		}
 	}
-	return failed, nil
+	return all, nil
 }
 
 // look reports whether a fleet or location in a status is ACTIVE; if not, what it does, and
@@ -106,7 +114,7 @@ func (m *Server) look(ctx context.Context, id string, status types.FleetStatus, 
 	}
 	event := m.lastEvent(ctx, id, unused)
 	if slices.Contains([]types.FleetStatus{types.FleetStatusError, types.FleetStatusDeleting, types.FleetStatusTerminated}, status) {
-		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, run the command again: a fleet of the corrected build takes its place", status, cmp.Or(event, "see its events"))
+		return false, "", fmt.Errorf("is in status %s: %s. After the cause is removed, run the command again: another fleet takes its place", status, cmp.Or(event, "see its events"))
 	}
 	if strings.HasPrefix(event, waiting) {
 		if why, known := m.reasons(ctx, id, unused); known {

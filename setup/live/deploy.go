@@ -99,6 +99,9 @@ func (s *Server) Promote(ctx context.Context, fleet string) error {
 	if !ok {
 		return fmt.Errorf("there is no fleet %s: no canary of %s was begun", next, fleet)
 	}
+	if to.Status == types.FleetStatusError {
+		return fmt.Errorf("fleet %s is in status ERROR, and does not leave it: 'muster deploy --rollback --fleet %s' deletes it", next, setup.Quoted(fleet))
+	}
 	m.rolling = &rolling{fleet: fleet, at: leading}
 	if _, ok := m.fleets[fleet]; !ok {
 		m.rolling.at = moved

@@ -22,7 +22,7 @@ func (m *maker) begin(ctx context.Context, a setup.Action) error {
 		return m.createFleet(ctx, a.Name, a.Name, m.want.Fleets[a.Name])
 	}
 	w := m.want.ContainerFleets[a.Name]
-	given := begun(w.Tags, w.Placement())
+	given := begun(len(w.Tags)+1, w.Placement()) // and NameTag
 	out, err := m.API.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: w.FleetRoleArn, BillingType: w.BillingType, Description: w.Description, GameServerContainerGroupDefinitionName: some(w.GameServerContainerGroupDefinition),
 		PerInstanceContainerGroupDefinitionName: some(w.PerInstanceContainerGroupDefinition), GameServerContainerGroupsPerInstance: w.GameServerContainerGroupsPerInstance,
@@ -47,7 +47,7 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 		NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, PlayerGatewayMode: w.PlayerGatewayMode, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
 		RuntimeConfiguration: w.RuntimeConfiguration,
 	}
-	given := begun(w.Tags, w.Placement())
+	given := begun(len(w.Tags), w.Placement())
 	in.Tags = append(tagsOf(w.Tags), tagsOf(given.Tags())...)
 	if w.Build != "" {
 		b, ok := m.builds[w.Build]
@@ -69,12 +69,12 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 // mostTags is how many tags a resource may have.
 const mostTags = 50
 
-// begun returns what a new fleet is told of its capacity, which can be set once it is ACTIVE: where
+// begun returns what a new fleet with so many other tags is told of its capacity, which can be set once it is ACTIVE: where
 // it is to have no instances then. These locations become ACTIVE without a host as soon as another
 // one is, and no event asks for a host there.
-func begun(tags setup.Tags, p setup.Placement) setup.Given {
+func begun(tags int, p setup.Placement) setup.Given {
 	given := p.Unused()
-	if len(tags)+len(given) > mostTags {
+	if tags+len(given) > mostTags {
 		return setup.Given{}
 	}
 	return given
@@ -100,7 +100,7 @@ func (m *maker) fleet(ctx context.Context, a setup.Action) error {
 	switch {
 	case a.Kind == setup.ContainerFleetKind:
 		return m.shapeContainerFleet(ctx, a.Name)
-	case a.Op == setup.Replace, m.fleets[a.Name].Status == types.FleetStatusError:
+	case a.Op == setup.Replace:
 		return (&rollout{m}).roll(ctx, a.Name)
 	}
 	w := m.want.Fleets[a.Name]
@@ -119,7 +119,7 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 	if m.rolling != nil || setup.Former(key) { // it is deployed
 		fails = (&crashing{Server: m.Server, id: id}).look
 	}
-	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.HomeRegion, w.Locations), fails); err != nil {
+	if err := m.active(ctx, setup.FleetKind, key, id, m.unused(w.Placement()), fails); err != nil {
 		return err
 	}
 	h, err := m.described(ctx, id)
@@ -127,6 +127,24 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 		return err
 	}
 	changes := setup.Differences(setup.FleetKind, w, h)
+	if err := m.shapeMembers(ctx, id, w, h, changes); err != nil {
+		return err
+	}
+	f := identity{key, id, m.arns[setup.FleetKind][key]}
+	if err := m.shapePlaces(ctx, f, w.Placement(), h.Placement(), w.ComputeType == types.ComputeTypeAnywhere); err != nil {
+		return err
+	}
+	if w.ComputeType != types.ComputeTypeAnywhere {
+		if err := m.note(ctx, f, given); err != nil {
+			return err
+		}
+	}
+	return m.retag(ctx, f.arn, w.Tags, changes)
+}
+
+// shapeMembers makes what a fleet has in every location as it is to be: its attributes, ports and
+// runtime configuration.
+func (m *maker) shapeMembers(ctx context.Context, id string, w, h *setup.Fleet, changes []setup.Change) error {
 	if touched(changes, "Description", "NewGameSessionProtectionPolicy", "ResourceCreationLimitPolicy", "MetricGroups", "AnywhereConfiguration") {
 		_, err := m.API.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{
 			FleetId: &id, Description: w.Description, NewGameSessionProtectionPolicy: w.NewGameSessionProtectionPolicy, ResourceCreationLimitPolicy: w.ResourceCreationLimitPolicy,
@@ -156,16 +174,7 @@ func (m *maker) shapeFleet(ctx context.Context, key string, w *setup.Fleet, give
 			return err
 		}
 	}
-	f := identity{key, id, m.arns[setup.FleetKind][key]}
-	if err := m.shapePlaces(ctx, f, w.Placement(), h.Placement(), w.ComputeType == types.ComputeTypeAnywhere); err != nil {
-		return err
-	}
-	if w.ComputeType != types.ComputeTypeAnywhere {
-		if err := m.note(ctx, f, given); err != nil {
-			return err
-		}
-	}
-	return m.retag(ctx, f.arn, w.Tags, changes)
+	return nil
 }
 
 // described reads one fleet anew.
@@ -378,15 +387,9 @@ func (m *maker) sizeOthers(ctx context.Context, key, id string, w, h map[string]
 		return nil
 	}
 	return m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
-		statuses := map[string]types.FleetStatus{}
-		for page := gamelift.NewDescribeFleetLocationAttributesPaginator(m.API, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &id}); page.HasMorePages(); {
-			out, err := page.NextPage(ctx)
-			if err != nil {
-				return false, "", err
-			}
-			for _, l := range out.LocationAttributes {
-				statuses[*l.LocationState.Location] = l.LocationState.Status
-			}
+		statuses, err := m.statuses(ctx, id)
+		if err != nil {
+			return false, "", err
 		}
 		var rest []string
 		for _, name := range pending {

@@ -67,7 +67,7 @@ func TestNewest(t *testing.T) {
 	}
 	s, none := &Server{Region: "us-east-1"}, &setup.Capacity{DesiredInstances: aws.Int32(0)}
 	for want, unused := range map[string][]string{
-		lab: s.unused(none, map[string]*setup.Capacity{"custom-lab": {DesiredInstances: aws.Int32(2)}}),
+		lab: s.unused(setup.Placement{HomeRegion: none, Locations: map[string]*setup.Capacity{"custom-lab": {DesiredInstances: aws.Int32(2)}}}),
 		"":  {"us-east-1", "custom-lab"},
 	} {
 		if got := newest(all, unused); got != want {
@@ -75,9 +75,9 @@ func TestNewest(t *testing.T) {
 		}
 	}
 	for _, unused := range [][]string{
-		s.unused(nil, map[string]*setup.Capacity{"custom-lab": nil}),
-		s.unused(none, map[string]*setup.Capacity{"custom-lab": none}), // one has to be ACTIVE first, wherever it is
-		s.unused(none, nil),
+		s.unused(setup.Placement{Locations: map[string]*setup.Capacity{"custom-lab": nil}}),
+		s.unused(setup.Placement{HomeRegion: none, Locations: map[string]*setup.Capacity{"custom-lab": none}}), // one has to be ACTIVE first, wherever it is
+		s.unused(setup.Placement{HomeRegion: none}),
 	} {
 		if got := newest(all, unused); got != home {
 			t.Errorf("without %q the last event is %q, want %q", unused, got, home)

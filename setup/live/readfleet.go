@@ -43,6 +43,9 @@ func (r *reader) fleetsOf(ctx context.Context) error {
 			if made.Build == "" && val(f.BuildId) != "" {
 				r.Setup.LoseBuild(key, *f.BuildId)
 			}
+			if f.Status == types.FleetStatusError {
+				r.Setup.FailFleet(key)
+			}
 			put(&r.Setup.Fleets, key, made)
 			r.fleets[key] = f
 			r.is(setup.FleetKind, key, *f.FleetArn)
@@ -62,10 +65,7 @@ func (r *reader) fleet(ctx context.Context, f *types.FleetAttributes) (*setup.Fl
 	if made.Tags, err = r.tags(ctx, *f.FleetArn); err != nil {
 		return nil, err
 	}
-	r.given[*f.FleetId] = setup.TakeGiven(made.Tags)
-	if len(made.Tags) == 0 {
-		made.Tags = nil
-	}
+	r.takeGiven(*f.FleetId, &made.Tags)
 	anywhere := made.ComputeType == types.ComputeTypeAnywhere
 	if made.HomeRegion, made.Locations, err = r.places(ctx, *f.FleetId, f.StoppedActions, anywhere); err != nil || anywhere {
 		return made, err
@@ -88,6 +88,14 @@ func (r *reader) fleet(ctx context.Context, f *types.FleetAttributes) (*setup.Fl
 	made.EC2InboundPermissions = list(ports.InboundPermissions)
 	made.ScalingPolicies, err = r.policies(ctx, *f.FleetId)
 	return made, err
+}
+
+// takeGiven takes out of a fleet's tags what files gave it.
+func (r *reader) takeGiven(fleetID string, tags *setup.Tags) {
+	r.given[fleetID] = setup.TakeGiven(*tags)
+	if len(*tags) == 0 {
+		*tags = nil
+	}
 }
 
 // places reads the capacities of a fleet's locations.
@@ -190,10 +198,7 @@ func (r *reader) containerFleet(ctx context.Context, f *types.ContainerFleet) (m
 		return nil, "", err
 	}
 	key = r.unique(setup.ContainerFleetKind, take(&made.Tags, setup.NameTag), *f.FleetId)
-	r.given[*f.FleetId] = setup.TakeGiven(made.Tags)
-	if len(made.Tags) == 0 {
-		made.Tags = nil
-	}
+	r.takeGiven(*f.FleetId, &made.Tags)
 	if val(f.GameServerContainerGroupsPerInstance) == val(f.MaximumGameServerContainerGroupsPerInstance) {
 		made.GameServerContainerGroupsPerInstance = nil // as many as fit
 	}

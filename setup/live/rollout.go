@@ -40,8 +40,14 @@ func (m *rollout) roll(ctx context.Context, key string) error {
 // and waits until they are ACTIVE. It returns how many instances it has, and of how many.
 func (m *rollout) next(ctx context.Context, key string, share float64) (instances, of int, err error) {
 	next, w := setup.NextName(key), m.want.Fleets[key]
-	if _, ok := m.fleets[next]; ok && !m.fits(key, next) {
-		m.tell("fleet %s: is of another build; deleting it", next)
+	begun, ok := m.fleets[next]
+	failed := ok && begun.Status == types.FleetStatusError
+	if failed || ok && !m.fits(key, next) {
+		why := "is of another build"
+		if failed {
+			why = "is in status ERROR"
+		}
+		m.tell("fleet %s: %s; deleting it", next, why)
 		if err := m.takeOut(ctx, key, func(context.Context) error { return nil }); err != nil {
 			return 0, 0, err
 		}
@@ -343,7 +349,6 @@ func (m *rollout) takeOut(ctx context.Context, key string, out func(context.Cont
 	stays, ok := m.fleets[key]
 	if !ok && f.Status != types.FleetStatusActive {
 		m.tell("fleet %s: there is no fleet %s whose place it could take, and it has not been ACTIVE; deleting it", next, key)
-		m.rolling.reach(takenOut)
 		err := m.deleteFleet(ctx, *f.FleetId)
 		if err == nil {
 			delete(m.fleets, next)

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
 )
 
@@ -95,6 +96,7 @@ func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
 func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 	t.Parallel()
 	g := &game{T: t, Server: server(t), folder: t.TempDir()}
+	g.Tell = func(text string) { g.told = append(g.told, text) }
 	g.writes(1, "    HomeRegion: {MinSize: 0, MaxSize: 0, DesiredInstances: 0}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 1, DesiredInstances: 1}}")
 	g.file = "Locations: {custom-lab: {}}\n" + strings.Replace(g.file, "/local/game/game", "/local/game/missing", 1)
 	if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: aws.String("custom-lab")}); err != nil {
@@ -109,6 +111,20 @@ func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 	g.says(err.Error(), "create fleet game: is in status ERROR: ", "/local/game/missing")
 	failed := g.fleet("game")
 
+	// With the cause still there, the plan has the fleet still, and says why.
+	want, state, plan = read(t, g.Server, g.file, false)
+	if len(plan) != 1 || plan[0].Op != setup.Replace || plan[0].Changes[0].From != "ERROR" {
+		t.Errorf("the plan is %+v", plan)
+	}
+	for range 2 { // a second time with the next fleet of the first
+		if err = g.Apply(t.Context(), want, state, plan); err == nil {
+			t.Fatal("it does not fail again")
+		}
+		g.says(err.Error(), "replace fleet game: is in status ERROR: ", "/local/game/missing")
+		want, state, plan = read(t, g.Server, g.file, false)
+	}
+	g.says(strings.Join(g.told, "\n"), "fleet game (next): is in status ERROR; deleting it")
+
 	// With the cause removed, the same command goes on: another fleet takes the place of the one that failed.
 	g.file = strings.Replace(g.file, "/local/game/missing", "/local/game/game", 1)
 	g.apply()
@@ -118,7 +134,7 @@ func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 	g.leaves()
 
 	// So does a new build, though the fleet before it has never been ACTIVE. Nothing is kept for a rollback.
-	g.API.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: aws.String(g.fleet("game"))})
+	g.delete("game")
 	works := g.file
 	g.program("exit 2\n")
 	for _, again := range []string{"deploy", "apply"} {
@@ -126,17 +142,54 @@ func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 		if err := g.command(g.Server, again); err == nil {
 			t.Fatalf("%s: a build that crashes works", again)
 		}
-		g.file = works
 		g.program("exec sleep 600\n")
-		g.file = works
+		g.file = works // with the runtime configuration that it had
 		g.Crashing, g.Patience = time.Hour, time.Minute
 		if err := g.command(g.Server, again); err != nil {
 			t.Fatalf("%s: %v", again, err)
 		}
-		g.command(g.Server, "apply") // the alias, which deploy leaves
+		if err := g.command(g.Server, "apply"); err != nil { // the alias, which deploy leaves
+			t.Fatal(err)
+		}
 		g.leaves()
-		g.API.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: aws.String(g.fleet("game"))})
+		g.delete("game")
 		g.program("exit 3\n")
+	}
+}
+
+// A fleet that has not been ACTIVE and was to take the place of one that has been deleted is deleted by a
+// rollback, as a promotion says, which cannot do anything with it.
+func TestRollback_FailedWithoutBase(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 1, DesiredInstances: 1}\n"
+	g.writes(1, home)
+	g.deploy(live.Canary{})
+	g.writes(2, home)
+	g.file = strings.Replace(g.file, "/local/game/game", "/local/game/missing", 1)
+	if err := g.command(g.Server, "deploy"); err == nil {
+		t.Fatal("it does not fail")
+	}
+	g.delete("game")
+	err := g.command(g.Server, "promote")
+	if err == nil {
+		t.Fatal("a fleet in ERROR is promoted")
+	}
+	g.says(err.Error(), "fleet game (next) is in status ERROR", "'muster deploy --rollback --fleet game' deletes it")
+	if err := g.command(g.Server, "rollback"); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := g.Deployment(t.Context(), "game"); err != nil || d.Current != nil || d.Next != nil || d.Previous != nil {
+		t.Errorf("it is %+v, %v", d, err)
+	}
+}
+
+// delete deletes a fleet.
+func (g *game) delete(name string) {
+	g.Helper()
+	id := g.fleet(name)
+	if _, err := g.API.DeleteFleet(g.Context(), &gamelift.DeleteFleetInput{FleetId: &id}); err != nil {
+		g.Fatal(err)
 	}
 }
 
