@@ -59,7 +59,7 @@ func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 			in.Reason = l.Why
 		}
 		code, text := diagnose(in, "", rs.opts.InitTimeout)
-		rs.launches.record(tx, ref, code, text)
+		rs.launches.record(tx, Unconnected{Ref: ref, Code: code, How: text, Lived: in.Lived})
 		rs.launches.end(tx, key, l)
 		rs.instances.groupEnded(tx, ref, code, text)
 	}

@@ -36,6 +36,8 @@ type launches struct {
 	launchers *launchers
 	host      func(store.Reader, string) *Host // set by New
 
+	unconnected []func(*store.Tx, Unconnected)
+
 	rows *store.Table[launch]
 	on   *store.Index[launch] // not ended, by fleet and instance
 	due  *store.DueIndex[launch]
@@ -136,7 +138,7 @@ func (ls *launches) overdue(tx *store.Tx, old *launch) {
 		if old.Why == event.ServerProcessSDKInitTimeout {
 			text = neverConnected(ls.opts.InitTimeout)
 		}
-		ls.record(tx, ref, old.Why, text+"; its host has not confirmed its end")
+		ls.record(tx, Unconnected{Ref: ref, Code: old.Why, How: text + "; its host has not confirmed its end", Lived: tx.Now().Sub(old.Started)})
 		ls.end(tx, old.Key, old)
 		return
 	}
@@ -182,14 +184,31 @@ func (ls *launches) hint(tx *store.Tx, old *launch) {
 	ls.Computes.RecordUninitialized(tx, ref, closed)
 }
 
-// record records the end of a process that had not connected.
-func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
-	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
-	if i := ls.instances.of(tx, ref); i != nil {
-		e.Location = i.Location
-		ls.Computes.CountEnd(tx, ref.FleetID, i.Location, code)
+// Unconnected is the end of a process that had not connected.
+type Unconnected struct {
+	compute.Ref
+	Location string // "" if its instance is gone
+	Code     event.Code
+	How      string // it ended, for people
+	Lived    time.Duration
+}
+
+// OnUnconnected registers f to be called in each transaction that records the end of a process
+// that had not connected. It must be called before the store is opened.
+func (ls *launches) OnUnconnected(f func(*store.Tx, Unconnected)) {
+	ls.unconnected = append(ls.unconnected, f)
+}
+
+// record records the end of a process that had not connected, whose location it finds out.
+func (ls *launches) record(tx *store.Tx, u Unconnected) {
+	if i := ls.instances.of(tx, u.Ref); i != nil {
+		u.Location = i.Location
+		ls.Computes.CountEnd(tx, u.FleetID, u.Location, u.Code)
 	}
-	ls.Events.Append(tx, e)
+	ls.Events.Append(tx, event.Event{Code: u.Code, FleetID: u.FleetID, Location: u.Location, ComputeName: u.ComputeName, ProcessID: u.ProcessID, Message: u.How})
+	for _, f := range ls.unconnected {
+		f(tx, u)
+	}
 }
 
 func neverConnected(after fmt.Stringer) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Crash is the end of a game server process that nobody asked for.
@@ -25,18 +26,26 @@ type Crash struct {
 	Lived    int64      `json:"lived_ms"`
 }
 
-// crashOf returns the crash of a process that ended; ok is false if it was no crash.
-func crashOf(p *compute.Process, how string, now time.Time) (c Crash, ok bool) {
-	switch p.Why {
+// isCrash reports whether an end for a reason is a crash.
+func isCrash(why event.Code) bool {
+	switch why {
 	case event.ServerProcessCrashed, event.ServerProcessReadyTimeout, event.ServerProcessUnhealthy, event.ServerProcessExitTimeout,
 		event.ServerProcessForceTerminated:
-	default:
-		return c, false
+		return true
 	}
-	return Crash{
-		At: now, Cause: p.Why, How: alike(how), FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
-		Session: p.GameSessionID, Lived: now.Sub(p.Initialized).Milliseconds(),
-	}, true
+	return false
+}
+
+// ended records the end of a process, if it is a crash.
+func (r *recorder) ended(tx *store.Tx, c Crash) {
+	if !isCrash(c.Cause) {
+		return
+	}
+	c.At, c.How, c.Build = tx.Now(), alike(c.How), r.of.buildOf(c.FleetID, c.Compute)
+	tx.OnCommit(func() {
+		r.whole.count(c.At, "crashes")
+		r.crashes.add(c)
+	})
 }
 
 // alike returns how a process ended without what differs from time to time.
@@ -48,16 +57,16 @@ func alike(how string) string {
 // lived is the part of diagnose.Exit about the time from a process's start to its end.
 var lived = regexp.MustCompile(` [0-9][0-9.hmsµn]* after its start`)
 
-// buildOf returns what a process runs, as it was before the transaction that is under way:
+// buildOf returns what a compute of a fleet runs, as it was before the transaction that is under way:
 // the id of a build, or a container group definition and its version; "" of an Anywhere fleet.
-func (s Services) buildOf(p *compute.Process) string {
+func (s Services) buildOf(fleetID, name string) string {
 	view := s.Store.View()
-	f := s.Fleets.Get(view, p.FleetID)
+	f := s.Fleets.Get(view, fleetID)
 	switch {
 	case f == nil:
 		return ""
 	case f.Containers != nil:
-		id, slot := compute.InstanceOf(p.ComputeName)
+		id, slot := compute.InstanceOf(name)
 		if i := s.Instances.Instance(view, id); i != nil {
 			if at := slices.IndexFunc(i.Groups, func(g instance.Group) bool { return g.Name == slot }); at >= 0 {
 				return i.Groups[at].Of.String()

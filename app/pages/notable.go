@@ -103,18 +103,6 @@ func (n *notables) keep(has func(fleetID string) bool) {
 	maps.DeleteFunc(n.died, func(at spot, _ event.Entry) bool { return !has(at.fleetID) })
 }
 
-// since returns how many events of a code there have been since a time, at most notableKept.
-func (n *notables) since(code event.Code, from time.Time) (count int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, e := range n.of[code] {
-		if !e.Value.Time.Before(from) {
-			count++
-		}
-	}
-	return count
-}
-
 // lines returns what is worth knowing, newest first.
 func (n *notables) lines() []Notable {
 	n.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
@@ -212,19 +211,16 @@ func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 func (p *Pages) connectLight(now time.Time, t Totals) Light {
 	l := Light{Name: "Connect", State: Idle, Text: "no game server runs", To: "/fleets"}
 	counts, _ := p.whole.lately(now)
-	starts, crashes, to := counts["starts"], counts["crashes"], "/crashes"
-	if all := p.notables.since(event.ServerProcessCrashed, now.Add(-recent)); all > crashes { // with those that had not called InitSDK
-		crashes, to = all, "/events"
-	}
+	starts, crashes := counts["starts"], counts["crashes"]
 	switch {
 	case t.HostsAway > 0 && t.HostsAway == t.Hosts:
 		l.State, l.Text, l.To = Bad, "no host is connected", "/fleets"
 	case t.HostsAway > 0:
 		l.State, l.Text, l.To = Warn, fmt.Sprintf("%d of %d hosts are away", t.HostsAway, t.Hosts), "/fleets"
 	case crashes > 0 && 10*crashes >= starts:
-		l.State, l.Text, l.To = Bad, plain.Count(crashes, "game server")+" crashed in 5 min", to
+		l.State, l.Text, l.To = Bad, plain.Count(crashes, "game server")+" crashed in 5 min", "/crashes"
 	case crashes > 0:
-		l.State, l.Text, l.To = Warn, plain.Count(crashes, "game server")+" crashed in 5 min", to
+		l.State, l.Text, l.To = Warn, plain.Count(crashes, "game server")+" crashed in 5 min", "/crashes"
 	case t.Processes > 0:
 		l.State, l.Text = Well, plain.Count(t.Processes, "game server")+", none crashed in 5 min"
 	}

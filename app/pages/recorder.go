@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -62,13 +63,16 @@ func newRecorder(s Services) *recorder {
 		tx.OnCommit(func() { r.whole.count(at, "starts") })
 	})
 	s.Computes.OnEnded(func(tx *store.Tx, c *compute.Process, how string) {
-		if crash, ok := crashOf(c, how, tx.Now()); ok {
-			crash.Build = s.buildOf(c)
-			tx.OnCommit(func() {
-				r.whole.count(crash.At, "crashes")
-				r.crashes.add(crash)
-			})
-		}
+		r.ended(tx, Crash{
+			Cause: c.Why, How: how, FleetID: c.FleetID, Location: c.Location, Compute: c.ComputeName, Process: c.ID,
+			Session: c.GameSessionID, Lived: tx.Now().Sub(c.Initialized).Milliseconds(),
+		})
+	})
+	s.Instances.OnUnconnected(func(tx *store.Tx, u instance.Unconnected) {
+		r.ended(tx, Crash{
+			Cause: u.Code, How: u.How, FleetID: u.FleetID, Location: u.Location, Compute: u.ComputeName, Process: u.ProcessID,
+			Lived: u.Lived.Milliseconds(),
+		})
 	})
 	s.Placements.OnEnded(func(tx *store.Tx, e *placement.Placement) {
 		tx.OnCommit(func() { r.placementEnded(e) })

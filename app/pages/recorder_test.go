@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/diagnose"
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/flexmatch/life"
@@ -239,13 +238,11 @@ func TestAlike(t *testing.T) {
 }
 
 // Only ends that nobody asked for are crashes.
-func TestCrashOf(t *testing.T) {
+func TestIsCrash(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	for why, want := range map[event.Code]bool{event.ServerProcessCrashed: true, event.ServerProcessUnhealthy: true, event.ProcessEnded: false} {
-		c, ok := crashOf(&compute.Process{Why: why, Initialized: now.Add(-time.Minute)}, "ended by signal SIGSEGV; it had not called InitSDK", now)
-		if ok != want || ok && (c.Cause != why || c.How != "ended by signal SIGSEGV" || c.Lived != 60_000) {
-			t.Errorf("%s: %+v, %v", why, c, ok)
+	for why, want := range map[event.Code]bool{event.ServerProcessCrashed: true, event.ServerProcessUnhealthy: true, event.ProcessEnded: false, event.InstanceDraining: false} {
+		if isCrash(why) != want {
+			t.Errorf("%s: a crash %v, want %v", why, !want, want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package setup
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +74,9 @@ func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
 	}
 	if shown := g.shows((*terminal.Terminal).Status); !strings.Contains(shown, " crashed in 5 min") {
 		t.Errorf("game servers that crash before they are ready are no crashes:\n%s", shown)
+	}
+	if n := g.crashed(); n < 5 {
+		t.Errorf("the page of crashes has %d of them", n)
 	}
 	lines := strings.Split(err.Error(), "\n")
 	g.says(lines[0], "fleet game (next): its game servers have failed ", " times within ", ", and none has become ready. The last one: SERVER_PROCESS_CRASHED: ", `: "panic: no map"; it had not called InitSDK`)
@@ -182,6 +187,31 @@ func TestRollback_FailedWithoutBase(t *testing.T) {
 	if d, err := g.Deployment(t.Context(), "game"); err != nil || d.Current != nil || d.Next != nil || d.Previous != nil {
 		t.Errorf("it is %+v, %v", d, err)
 	}
+}
+
+// crashed returns how many crashes the console shows.
+func (g *game) crashed() int {
+	g.Helper()
+	answer, err := http.Get(g.Endpoint + "/console/api/views/crashes")
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var page struct {
+		Data struct {
+			Groups []struct {
+				Count int
+				Build string
+			}
+		}
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || answer.StatusCode != http.StatusOK {
+		g.Fatalf("the page of crashes: %s, %v", answer.Status, err)
+	}
+	if len(page.Data.Groups) != 1 || page.Data.Groups[0].Build == "" {
+		g.Fatalf("the crashes of one build are %+v", page.Data.Groups)
+	}
+	return page.Data.Groups[0].Count
 }
 
 // delete deletes a fleet.
