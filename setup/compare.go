@@ -46,7 +46,7 @@ const (
 type Change struct {
 	Member   string // its path, such as Locations.custom-lab.MaxSize
 	From, To string
-	Note     string `json:",omitempty"` // that the server's was changed there, and is not what a file gave it
+	Note     string `json:",omitempty"` // that the server's was changed there, and is not what a file gave it; which game sessions end
 }
 
 // Resource is one resource of a set-up.

@@ -367,7 +367,7 @@ func (s *Setup) Give(kind Kind, fleet string, given Given) {
 func noteChanged(changes []Change, w, h Placement, given Given) {
 	wanted, places, scaled := w.places(), h.places(), Scaled(w.ScalingPolicies, h.ScalingPolicies)
 	for i := range changes {
-		location, member, ok := capacityMember(changes[i].Member)
+		location, member, ok := CapacityMember(changes[i].Member)
 		has := places[location]
 		if !ok || has == nil || len(given) == 0 {
 			continue
@@ -393,9 +393,20 @@ func noteChanged(changes []Change, w, h Placement, given Given) {
 	}
 }
 
-// capacityMember returns which member of which location's capacity a path leads to. The member is
+// Ending says how many of the instances that a smaller capacity takes away have game sessions.
+func Ending(busy, gone int) string {
+	switch {
+	case gone == 1:
+		return "the instance that it takes away has game sessions"
+	case busy == 1:
+		return fmt.Sprintf("1 of the %d instances that it takes away has game sessions", gone)
+	}
+	return fmt.Sprintf("%d of the %d instances that it takes away have game sessions", busy, gone)
+}
+
+// CapacityMember returns which member of which location's capacity a path leads to. The member is
 // "" if it leads to the location as a whole.
-func capacityMember(path string) (location, member string, ok bool) {
+func CapacityMember(path string) (location, member string, ok bool) {
 	rest, home := strings.CutPrefix(path, "HomeRegion.")
 	if !home {
 		all, other := strings.CutPrefix(path, "Locations.")

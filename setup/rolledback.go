@@ -73,7 +73,7 @@ func Forward(want, have *Setup, fleet string, runs *Fleet) (brings, sizes []stri
 	now.leaves(w)
 	for _, c := range detailed(Differences(FleetKind, w, &now), w, &now) {
 		line := "Fleets." + fleet + "." + c.Member + ": " + remedy(c, "the fleet")
-		if _, _, size := capacityMember(c.Member); size || c.Member == "HomeRegion" {
+		if _, _, size := CapacityMember(c.Member); size || c.Member == "HomeRegion" {
 			sizes = append(sizes, line)
 		} else if c.Member != "Build" {
 			brings = append(brings, line)

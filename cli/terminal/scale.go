@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/setup"
 )
 
 // Scale is a change of the capacity of a location of a fleet. Members that are nil stay as they are.
@@ -76,6 +77,9 @@ func (t *Terminal) ScaleFleet(ctx context.Context, text string, s Scale) error {
 		fromTo("MinSize", done.From.MinSize, done.To.MinSize),
 		fromTo("DesiredInstances", done.From.DesiredInstances, done.To.DesiredInstances),
 		fromTo("MaxSize", done.From.MaxSize, done.To.MaxSize))}
+	if gone := l.Active - done.To.DesiredInstances; gone > l.Idle {
+		lines = append(lines, "Note: "+setup.Ending(gone-l.Idle, gone)+", which end at once unless they are protected.")
+	}
 	for _, line := range append(lines, l.undone(done.To)...) {
 		if err := t.line(line); err != nil {
 			return err

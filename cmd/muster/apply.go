@@ -129,6 +129,9 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	}
 	want := state.Resolved(source.Setup)
 	plan := setup.Compare(want, state.Setup, c.Delete)
+	if err := server.NoteEnding(t.ctx, state, plan); err != nil {
+		return err
+	}
 	arriving := &arrivingPlayers{streams: t, flags: &c.clientFlags, line: server.Working}
 	if c.Players && !c.Drift && source.Players != "" {
 		if err := arriving.check(source.Players); err != nil {
