@@ -117,7 +117,11 @@ func Compare(want, have *Setup, remove bool) Plan {
 	compare(c, FleetKind, want.Fleets, have.Fleets)
 	compare(c, ContainerFleetKind, want.ContainerFleets, have.ContainerFleets)
 	compare(c, AliasKind, want.Aliases, have.Aliases)
-	compare(c, QueueKind, want.GameSessionQueues, have.GameSessionQueues)
+	queues := map[string]*Queue{}
+	for name, q := range want.GameSessionQueues {
+		queues[name] = q.WithCanaries(have.GameSessionQueues[name], want)
+	}
+	compare(c, QueueKind, queues, have.GameSessionQueues)
 	compare(c, RuleSetKind, want.MatchmakingRuleSets, have.MatchmakingRuleSets)
 	compare(c, MatchmakingKind, want.MatchmakingConfigurations, have.MatchmakingConfigurations)
 	for i := range c.plan {
@@ -347,6 +351,30 @@ func (f *Fleet) leaves(want *Fleet) {
 		f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, scaledByPolicies)
 	}
 	f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, sizedByServer)
+}
+
+// WithCanaries returns a queue of a file with the canaries that the server's queue h has of the file's
+// fleets, each before what leads to its fleet: 'muster deploy' puts them there and takes them out again.
+func (q *Queue) WithCanaries(h *Queue, file *Setup) *Queue {
+	if h == nil || q.Destinations == nil {
+		return q
+	}
+	out := *q
+	out.Destinations = slices.Clone(q.Destinations)
+	for _, canary := range h.Destinations {
+		fleet, ok := strings.CutSuffix(canary.Fleet, nextEnding)
+		if !ok || file.Fleets[canary.Fleet] != nil {
+			continue
+		}
+		at := slices.IndexFunc(out.Destinations, func(d Destination) bool {
+			alias := file.Aliases[d.Alias]
+			return d.Fleet == fleet || alias != nil && alias.Fleet == fleet
+		})
+		if at >= 0 {
+			out.Destinations = slices.Insert(out.Destinations, at, canary)
+		}
+	}
+	return &out
 }
 
 // Scaled reports whether scaling policies decide how many instances a fleet desires: it has some

@@ -197,6 +197,48 @@ func TestDeploy_KeepsCapacity(t *testing.T) {
 	}
 }
 
+// A canary stays in the queue while the file is applied, even with changes of the queue.
+func TestApply_LeavesCanary(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	queue := func(seconds int) {
+		g.file += fmt.Sprintf("GameSessionQueues: {main: {Destinations: [{Alias: live}], TimeoutInSeconds: %d}}\n", seconds)
+	}
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}\n"
+	g.writes(1, home)
+	queue(60)
+	g.apply()
+	g.writes(2, home)
+	queue(60)
+	g.deploy(live.Canary{Share: 0.5})
+	leads := func(want ...string) {
+		t.Helper()
+		out, err := g.API.DescribeGameSessionQueues(t.Context(), &gamelift.DescribeGameSessionQueuesInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := out.GameSessionQueues[0].Destinations
+		for i := range max(len(all), len(want)) {
+			if len(all) != len(want) || !strings.Contains(*all[i].DestinationArn, want[i]) {
+				t.Fatalf("the queue leads to %+v, want %v", all, want)
+			}
+		}
+	}
+	leads(g.fleet("game (next)"), ":alias/")
+
+	g.writes(1, home) // what serves
+	queue(90)
+	g.apply()
+	leads(g.fleet("game (next)"), ":alias/")
+	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
+		t.Errorf("there is still %+v to do", plan)
+	}
+	if err := g.Promote(t.Context(), "game"); err != nil {
+		t.Fatal(err)
+	}
+	leads(":alias/")
+}
+
 // A canary has its share of what the fleet has; promoted, it has what the fleet has then, and what
 // its file has changed.
 func TestDeploy_CanaryKeepsCapacity(t *testing.T) {
