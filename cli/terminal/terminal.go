@@ -86,7 +86,7 @@ func (t *Terminal) line(text string) error {
 func (t *Terminal) show(ctx context.Context, read func(context.Context) (table, error)) error {
 	for {
 		data, err := read(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && t.Watch > 0 {
 			return nil
 		}
 		if err != nil {

@@ -94,6 +94,9 @@ func main() {
 	os.Exit(code)
 }
 
+// interruptedCode is the exit code of a command that a signal has ended, as that of a shell for SIGINT.
+const interruptedCode = 130
+
 // run is main without the process. It returns the exit code.
 func run(args []string, t *streams) int {
 	t = t.escaped()
@@ -133,6 +136,13 @@ func run(args []string, t *streams) int {
 	var code failed
 	if errors.As(err, &code) {
 		return int(code)
+	}
+	if t.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(t.err, "muster: interrupted")
+		if _, state, said := strings.Cut(err.Error(), "\nState: "); said {
+			fmt.Fprintln(t.err, "State:", state)
+		}
+		return interruptedCode
 	}
 	if err != nil {
 		err = inFile(parsed, err)

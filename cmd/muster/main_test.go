@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,6 +147,21 @@ func taken(t *testing.T) string {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l.Addr().String()
+}
+
+// A command that is interrupted says so, and not that a request has failed.
+func TestRun_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	for _, command := range []string{"fleets", "export"} {
+		if code, out, note := typed(t, ctx, command, "--endpoint", server.URL); code != 130 || out != "" || note != "muster: interrupted\n" {
+			t.Errorf("%s: exit %d, %s%s", command, code, out, note)
+		}
+	}
 }
 
 func TestRun_HelpAndVersion(t *testing.T) {
