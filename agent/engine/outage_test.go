@@ -96,3 +96,33 @@ func TestOutage_EndsWhileTheEngineStarts(t *testing.T) {
 	}
 	stop(t, b.start(t, g))
 }
+
+// With Podman, too, which keeps containers when its service dies.
+func TestOutage_EndsWhilePodmanStarts(t *testing.T) {
+	b := newBench(t, enginetest.Podman(t))
+	g := b.group("0", []string{"game"})
+	g.Containers[0].Ports = []protocol.Port{{Container: 7777, Host: 21777, Protocol: "UDP"}}
+	for after := time.Duration(0); after <= 300*time.Millisecond; after += 60 * time.Millisecond {
+		r := b.start(t, g)
+		game, err := b.daemon.Client().ContainerInspect(t.Context(), r.Containers()[0].RuntimeID, client.ContainerInspectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed := make(chan struct{})
+		go func() {
+			defer close(killed)
+			time.Sleep(after)
+			if p, err := os.FindProcess(game.Container.State.Pid); err == nil {
+				_ = p.Kill()
+			}
+		}()
+		b.daemon.Kill()
+		b.daemon.Start()
+		<-killed
+		ended(t, r)
+		if err := r.Remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop(t, b.start(t, g))
+}

@@ -237,6 +237,19 @@ func (w *world) deployed(fleetID, id string) types.DeploymentStatus {
 	}
 }
 
+// events returns the newest events of a fleet, for the report of a failure.
+func (w *world) events(fleetID string) string {
+	out, err := w.c.DescribeFleetEvents(w.t.Context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleetID, Limit: aws.Int32(30)})
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, e := range out.Events {
+		all = append(all, fmt.Sprint(e.EventTime.Format(time.TimeOnly), " ", e.EventCode, ": ", aws.ToString(e.Message)))
+	}
+	return strings.Join(all, "\n")
+}
+
 // idle waits until as many game servers are ready for a game session and no other containers
 // run: a game server ends a while after its game, and is replaced.
 func (w *world) idle(fleetID string, n int) {
@@ -318,7 +331,7 @@ func tryFleet(t *testing.T, d daemon) {
 	ended := join(t, w.program, w.c, w.session(fleetID), 8*time.Second)
 	two := w.define(w.push("/arena", "server", "--port", "7777", "--ticks", "30"))
 	if s := w.deploy(fleetID, two, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusComplete {
-		t.Fatalf("the deployment is %s", s)
+		t.Fatalf("the deployment is %s:\n%s", s, w.events(fleetID))
 	}
 	ended()
 	digest := aws.ToString(two.GameServerContainerDefinition.ResolvedImageDigest)
@@ -332,7 +345,7 @@ func tryFleet(t *testing.T, d daemon) {
 	// A version that does not work.
 	three := w.define(w.push("/arena", "no-such-command"))
 	if s := w.deploy(fleetID, three, types.DeploymentProtectionStrategyWithProtection); s != types.DeploymentStatusRollbackComplete {
-		t.Fatalf("the deployment of a version that does not work is %s", s)
+		t.Fatalf("the deployment of a version that does not work is %s:\n%s", s, w.events(fleetID))
 	}
 	play(t, w.program, w.c, w.session(fleetID))
 

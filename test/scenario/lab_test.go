@@ -148,6 +148,19 @@ func (m *machine) pids() []int {
 	return all
 }
 
+// states returns how many processes of each program and state are on the machine, for the report of a failure.
+func (m *machine) states() string {
+	counts := map[string]int{}
+	for _, pid := range m.pids() {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if at := strings.LastIndexByte(string(text), ')'); err == nil && at > 0 && at+3 <= len(text) {
+			_, name, _ := strings.Cut(string(text[:at+3]), " ")
+			counts[name]++
+		}
+	}
+	return fmt.Sprint(counts)
+}
+
 // killAgent kills only the agent, like a crash.
 func (m *machine) killAgent() {
 	m.agent.Process.Kill()

@@ -182,6 +182,11 @@ func TestTrouble_ForkBomb(t *testing.T) {
 	s := newSite(t, newLab(t))
 	m := s.lab.machine()
 	s.run(m, small...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("processes of the machine: %s", m.states())
+		}
+	})
 	fleet := s.beside(map[string][]byte{"bad": []byte("#!/bin/sh\nwhile sleep 1000 & do :; done\n")})
 	s.instance(m, 1, 0)
 	players := s.play(s.create(fleet).GameSessionId, 1)
