@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -121,40 +120,50 @@ func TestRegions_LeaseRunsOutAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	ttl, log := time.Second, newScreen()
-	locked := make(chan error, 1)
-	go func() { // the node looks whether it reaches itself once it has all leases
+	database, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { database.Close(context.Background()) })
+	log, lost, locked := newScreen(), make(chan struct{}), make(chan error, 1)
+	go func() { // the node looks whether it reaches itself once it has all leases, and waits for an answer
 		c, err := listener.Accept()
 		if err != nil {
 			locked <- err
 			return
 		}
 		defer c.Close()
-		locked <- holdLeases(t.Context(), url, ttl)
+		locked <- holdLeases(t.Context(), database, lost)
 	}()
 	a := start(t, func(o *app.Options) {
-		o.Store, o.Regions, o.LeaseTTL = url, threeRegions, ttl
+		o.Store, o.Regions, o.LeaseTTL = url, threeRegions, time.Second
 		o.NodeAddress, o.Logger = listener.Addr().String(), jsonLog(log)
 	})
+	within(t, "a region gets another replica", func() bool {
+		return strings.Contains(log.String(), `"the region gets another replica on this node","region":"us-east-1","error":"another node has taken the cell`)
+	})
+	close(lost)
 	if err := <-locked; err != nil {
 		t.Fatal(err)
 	}
 	within(t, "the node owns each region", func() bool { return len(owned(t, a)) == len(threeRegions) })
-	const want = `"the region gets another replica on this node","region":"us-east-1","error":"another node has taken the cell`
-	if !strings.Contains(log.String(), want) {
-		t.Errorf("the log does not say %s:\n%s", want, log.String())
-	}
 }
 
-// holdLeases keeps leases from being renewed for as long as one of them lasts.
-func holdLeases(ctx context.Context, url string, ttl time.Duration) error {
-	conn, err := pgx.Connect(ctx, url)
+// holdLeases keeps leases from being renewed until a channel is closed.
+func holdLeases(ctx context.Context, database *pgx.Conn, until <-chan struct{}) error {
+	tx, err := database.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, fmt.Sprintf(`BEGIN; LOCK TABLE "muster"."lease"; SELECT pg_sleep(%f); COMMIT`, ttl.Seconds()))
-	return err
+	if _, err := tx.Exec(ctx, `LOCK TABLE "muster"."lease"`); err != nil {
+		return err
+	}
+	select {
+	case <-until:
+		return tx.Commit(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // within waits until something is so.
