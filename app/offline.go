@@ -107,6 +107,9 @@ func (o *Options) checkBackup(ctx context.Context, file string) error {
 type Verified struct {
 	store.Report
 	Region string `json:"region,omitzero"` // of the state, "" if the deployment always had one
+	// MissingBuilds are the builds whose files are not in the directory of contents; nil for a
+	// backup, which has none.
+	MissingBuilds []string `json:"missing_builds,omitempty"`
 }
 
 // Verify checks the whole state, or a backup of any region if file is not "".
@@ -149,7 +152,18 @@ func Verify(ctx context.Context, o Options, file string) (found Verified, err er
 	if chain.Problem != "" {
 		found.Problems = append(found.Problems, "audit log: "+chain.Problem)
 	}
+	if _, err := os.Stat(o.blobDir()); file == "" && (err == nil || !o.usesPostgres()) { // with PostgreSQL it may be on another machine
+		found.MissingBuilds = d.missingBuilds()
+	}
 	return found, errors.Join(err, d.store.Close())
+}
+
+// missingBuilds returns the names and ids of the builds whose files are not in the directory of contents.
+func (d *domain) missingBuilds() (all []string) {
+	for _, b := range d.builds.Missing(d.store.View()) {
+		all = append(all, cmp.Or(b.Name, "a build")+" ("+b.ID+")")
+	}
+	return all
 }
 
 // Replay runs a recording again in memory and compares each command's changes with the

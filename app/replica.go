@@ -146,6 +146,9 @@ func (r *replica) work(ctx context.Context) error {
 	if !r.opts.isHome() {
 		digest = r.copyAtTakeover(ctx)
 	}
+	if missing := r.domain.missingBuilds(); missing != nil {
+		r.log.Warn("files of builds are not on this machine, so hosts cannot fetch them; copy them from where the server was before", "builds", missing, "to", r.opts.blobDir())
+	}
 	r.runLoops(digest)
 	r.served.Store(true)
 	return nil

@@ -167,6 +167,18 @@ func (s *Service) Open(_ context.Context, idOrARN string) (*object.File, error) 
 	return s.objects.Open(o)
 }
 
+// Missing returns the READY builds whose archives are not in the directory of contents: it was lost, or
+// is on another machine.
+func (s *Service) Missing(r store.Reader) (missing []*Build) {
+	for b := range s.All(r, "") {
+		at := s.Place(b)
+		if o := s.objects.Get(r, at.Bucket, at.Key); b.Status == Ready && (o == nil || !s.objects.Has(o)) {
+			missing = append(missing, b)
+		}
+	}
+	return missing
+}
+
 func (s *Service) record(tx *store.Tx, code event.Code, id, text string) {
 	s.events.Append(tx, event.Event{Code: code, Resource: s.opts.Home.Of("build", id), Message: text})
 }

@@ -98,6 +98,11 @@ func (s *Service) Open(o *Object) (*File, error) {
 	return f, nil
 }
 
+// Has reports whether the contents of an object are all in the directory of contents.
+func (s *Service) Has(o *Object) bool {
+	return !slices.ContainsFunc(o.Parts, func(p blob.Ref) bool { return !s.blobs.Has(p.SHA256) })
+}
+
 // Close releases the contents.
 func (f *File) Close() error {
 	for _, release := range f.release {

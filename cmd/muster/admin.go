@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // adminCommand is `muster admin`: work on keys, tokens and the state.
@@ -97,6 +98,9 @@ func (c *restoreCommand) Run(t *streams, o app.Options) error {
 		return fmt.Errorf("restored, but not sound: %s", strings.Join(report.Problems, "; "))
 	}
 	fmt.Fprintf(t.out, "restored %s: sequence %d, digest %s\n", c.File, report.Fence.Seq, report.Digest)
+	if len(report.MissingBuilds) > 0 {
+		fmt.Fprintln(t.out, "The server needs the files of "+strings.Join(report.MissingBuilds, ", ")+": copy the folder blobs into the data directory, or give --blobs.")
+	}
 	fmt.Fprintln(t.out, "The server needs the master key that belongs to it: master.key in its data directory, or --master-key-file.")
 	return nil
 }
@@ -134,6 +138,10 @@ func (c *verifyCommand) Run(t *streams, o app.Options) error {
 	}
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("%d problems: %s", len(report.Problems), strings.Join(report.Problems, "; "))
+	}
+	if err == nil && len(report.MissingBuilds) > 0 {
+		err = fmt.Errorf("the files of %s are not here: %s; hosts cannot fetch them. Copy the folder blobs into the data directory, or give --blobs",
+			plain.Count(len(report.MissingBuilds), "build"), strings.Join(report.MissingBuilds, ", "))
 	}
 	return err
 }

@@ -327,6 +327,39 @@ func TestAdmin_BackupAndVerify(t *testing.T) {
 	}
 }
 
+// What a restored state lacks is said: a backup has no files of builds.
+func TestAdmin_MissingBuilds(t *testing.T) {
+	data, folder := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	base, stop := serving(t, data)
+	if err := os.WriteFile(filepath.Join(folder, "game"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, "Builds: {game: {OperatingSystem: AMAZON_LINUX_2023, Folder: "+folder+"}}\n")
+	if code, _, stderr := typed(t, t.Context(), "apply", "--yes", "-f", file, "--endpoint", base, "--credentials", filepath.Join(data, "admin-credentials")); code != 0 {
+		t.Fatal(stderr)
+	}
+	stop()
+	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", data); code != 0 {
+		t.Errorf("verify of what is whole: %s", stderr)
+	}
+	backup, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "other")
+	if code, _, stderr := typed(t, t.Context(), "admin", "backup", backup, "--data", data); code != 0 {
+		t.Fatal(stderr)
+	}
+	if code, out, stderr := typed(t, t.Context(), "admin", "restore", backup, "--data", other); code != 0 || !strings.Contains(out, "The server needs the files of game (build-") {
+		t.Errorf("restore: %d %s%s", code, out, stderr)
+	}
+	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", other); code != 1 || !strings.Contains(stderr, "the files of 1 build are not here: game (build-") {
+		t.Errorf("verify of what was restored: %d %s", code, stderr)
+	}
+	if err := os.CopyFS(filepath.Join(other, "blobs"), os.DirFS(filepath.Join(data, "blobs"))); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", other); code != 0 {
+		t.Errorf("verify with the files: %s", stderr)
+	}
+}
+
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"", "local demo bots login context logout preflight deploy apply export import ruleset simulate wrap status fleets cost sessions queues placements tickets players events webhooks hosts shell ca serve agent beacon health admin replay version completion help"},

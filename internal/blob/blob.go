@@ -55,6 +55,15 @@ func (s *Store) Open(sha string) (*os.File, error) {
 	return f, err
 }
 
+// Has reports whether a content is in the directory.
+func (s *Store) Has(sha string) bool {
+	if !valid(sha) {
+		return false
+	}
+	_, err := os.Stat(s.path(sha))
+	return err == nil
+}
+
 // Remove deletes a content unless it is pinned or used returns true, and reports
 // whether it did. If a pin prevented it, the function given to OnSpared is called
 // when to try again.
