@@ -130,6 +130,9 @@ func Compare(want, have *Setup, remove bool) Plan {
 			a.Impossible = fmt.Sprintf("a rollback to %s has stopped: finish it with 'muster deploy --rollback --fleet %s' first", ReturningName(a.Name), a.Name)
 		}
 		a.RolledBack, a.Needs = c.bringsBack(*a), want.needs(*a)
+		if name := c.nowhere(*a); name != "" && a.Impossible == "" {
+			a.Impossible = fmt.Sprintf("there is no location %s: add it to Locations of the file", name)
+		}
 	}
 	plan := Plan(c.plan)
 	slices.Reverse(c.rest)
@@ -142,6 +145,20 @@ func Compare(want, have *Setup, remove bool) Plan {
 		plan = append(plan, a)
 	}
 	return plan
+}
+
+// nowhere returns a custom location that a fleet is to have and neither the file nor the server has, "" if
+// there is none.
+func (c *comparison) nowhere(a Action) string {
+	if a.Op == Leave {
+		return ""
+	}
+	for _, r := range c.want.references(a.Resource()) {
+		if name := r.to.Name; r.to.Kind == LocationKind && strings.HasPrefix(name, "custom-") && c.want.Locations[name] == nil && c.have.Locations[name] == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 type comparison struct {

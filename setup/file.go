@@ -161,6 +161,7 @@ func (c *checking) location(at string, _ *Location) {
 }
 
 func (c *checking) fleet(at string, f *Fleet) {
+	c.placement(at, f.Placement())
 	switch {
 	case f.ComputeType != types.ComputeTypeAnywhere:
 		refers(c, at+".Build", f.Build, c.Builds)
@@ -170,9 +171,23 @@ func (c *checking) fleet(at string, f *Fleet) {
 }
 
 func (c *checking) containerFleet(at string, f *ContainerFleet) {
+	c.placement(at, f.Placement())
 	for _, name := range []string{f.GameServerContainerGroupDefinition, f.PerInstanceContainerGroupDefinition} {
 		if name, _, _ = strings.Cut(name, ":"); name != "" {
 			refers(c, at, name, c.ContainerGroupDefinitions)
+		}
+	}
+}
+
+// placement reports capacities that contradict themselves.
+func (c *checking) placement(at string, p Placement) {
+	for location, capacity := range p.places() {
+		place := at + ".HomeRegion"
+		if location != "" {
+			place = at + ".Locations." + location
+		}
+		if wrong := capacity.contradiction(); wrong != "" {
+			c.fail(place, ": %s", wrong)
 		}
 	}
 }

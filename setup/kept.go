@@ -91,6 +91,30 @@ func (c *Capacity) FromZero() bool {
 	return c != nil && c.ManagedCapacityConfiguration != nil && c.ManagedCapacityConfiguration.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero
 }
 
+// contradiction says which of the members that are given exclude each other, "" if none do.
+func (c *Capacity) contradiction() string {
+	if c == nil {
+		return ""
+	}
+	low, n, high := c.MinSize, c.DesiredInstances, c.MaxSize
+	if c.FromZero() {
+		low = nil // the server sets it
+	}
+	zero := int32(0)
+	above := func(a, b *int32) bool { return a != nil && b != nil && *a > *b }
+	switch {
+	case above(&zero, low), above(&zero, n), above(&zero, high):
+		return "the number of instances cannot be less than 0"
+	case above(low, high):
+		return fmt.Sprintf("MinSize %d is above MaxSize %d", *low, *high)
+	case above(n, high):
+		return fmt.Sprintf("DesiredInstances %d is above MaxSize %d", *n, *high)
+	case above(low, n):
+		return fmt.Sprintf("DesiredInstances %d is below MinSize %d", *n, *low)
+	}
+	return ""
+}
+
 // Placement is where a fleet of either kind is, and how large.
 type Placement struct {
 	HomeRegion      *Capacity

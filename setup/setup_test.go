@@ -280,6 +280,25 @@ func TestCompare_FailedFleet(t *testing.T) {
 	}
 }
 
+// A location that neither the file nor the server has is in the plan, before anything is done.
+func TestCompare_LocationNowhere(t *testing.T) {
+	t.Parallel()
+	const file = "Fleets: {lab: {ComputeType: ANYWHERE, Locations: {custom-lab: {}, us-west-2: {}}}}\n"
+	want := parse(t, file)
+	plan := Compare(want, &Setup{}, false)
+	if err := plan.Err(); err == nil || err.Error() != "create fleet lab: there is no location custom-lab: add it to Locations of the file" {
+		t.Errorf("the plan is %+v, %v", plan, err)
+	}
+	for who, with := range map[string][2]*Setup{
+		"the server": {want, {Locations: map[string]*Location{"custom-lab": {}}}},
+		"the file":   {parse(t, "Locations: {custom-lab: {}}\n"+file), {}},
+	} {
+		if plan := Compare(with[0], with[1], false); plan.Err() != nil {
+			t.Errorf("%s has it: %v", who, plan.Err())
+		}
+	}
+}
+
 // What cannot be done is in the plan, with a remedy, beside what can.
 func TestCompare_Impossible(t *testing.T) {
 	t.Parallel()
