@@ -95,7 +95,8 @@ func TestHosting_Others(t *testing.T) {
 	g.with("0.0.0.0:9080", "0.0.0.0:"+port)
 	g.with("192.168.1.20", ip)
 	g.write("players.yaml", g.next("matchmakers:"))
-	g.enter(strings.TrimSpace(g.next("muster local --listen")) + " >local.log 2>&1 & server=$!")
+	g.enter(": >local.log") // which the background command opens at some time
+	g.enter(strings.TrimSpace(g.next("muster local --listen")) + " >>local.log 2>&1 & server=$!")
 	g.until("cat local.log", "process started")
 	g.prints(g.read("local.log"), filepath.Join(g.dir, "muster-data", "admin-credentials"))
 	api := "http://" + ip + ":" + port + "/player/v1"
