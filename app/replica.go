@@ -146,12 +146,17 @@ func (r *replica) work(ctx context.Context) error {
 	if !r.opts.isHome() {
 		digest = r.copyAtTakeover(ctx)
 	}
-	if missing := r.domain.missingBuilds(); missing != nil {
-		r.log.Warn("files of builds are not on this machine, so hosts cannot fetch them; copy them from where the server was before", "builds", missing, "to", r.opts.blobDir())
-	}
+	r.running.Go(r.warnOfMissingBuilds) // a takeover does not wait for it
 	r.runLoops(digest)
 	r.served.Store(true)
 	return nil
+}
+
+// warnOfMissingBuilds warns if files of builds are not there, which hosts would find out one by one.
+func (r *replica) warnOfMissingBuilds() {
+	if missing := r.domain.missingBuilds(); missing != nil {
+		r.log.Warn("files of builds are not on this machine, so hosts cannot fetch them; copy them from where the server was before", "builds", missing, "to", r.opts.blobDir())
+	}
 }
 
 // openState opens the store and informs the domain that the sockets of the previous node

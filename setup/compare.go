@@ -46,7 +46,7 @@ const (
 type Change struct {
 	Member   string // its path, such as Locations.custom-lab.MaxSize
 	From, To string
-	Note     string `json:",omitempty"` // that the server's was changed there, and is not what a file gave it; which game sessions end
+	Note     string `json:",omitempty"` // what it undoes at the server, or ends
 }
 
 // Resource is one resource of a set-up.
@@ -119,7 +119,7 @@ func Compare(want, have *Setup, remove bool) Plan {
 	compare(c, AliasKind, want.Aliases, have.Aliases)
 	queues := map[string]*Queue{}
 	for name, q := range want.GameSessionQueues {
-		queues[name] = q.WithCanaries(have.GameSessionQueues[name], want)
+		queues[name] = q.WithCanaries(have.GameSessionQueues[name], want, func(fleet string) bool { return have.Fleets[fleet] != nil })
 	}
 	compare(c, QueueKind, queues, have.GameSessionQueues)
 	compare(c, RuleSetKind, want.MatchmakingRuleSets, have.MatchmakingRuleSets)
@@ -370,9 +370,10 @@ func (f *Fleet) leaves(want *Fleet) {
 	f.HomeRegion, f.Locations = eachPlace(want.HomeRegion, want.Locations, f.HomeRegion, f.Locations, sizedByServer)
 }
 
-// WithCanaries returns a queue of a file with the canaries that the server's queue h has of the file's
-// fleets, each before what leads to its fleet: 'muster deploy' puts them there and takes them out again.
-func (q *Queue) WithCanaries(h *Queue, file *Setup) *Queue {
+// WithCanaries returns a queue of a file with the canaries of the file's fleets that the server's queue h
+// has and that are there still, each before what leads to its fleet: 'muster deploy' puts them there and
+// takes them out again.
+func (q *Queue) WithCanaries(h *Queue, file *Setup, isThere func(fleet string) bool) *Queue {
 	if h == nil || q.Destinations == nil {
 		return q
 	}
@@ -380,7 +381,7 @@ func (q *Queue) WithCanaries(h *Queue, file *Setup) *Queue {
 	out.Destinations = slices.Clone(q.Destinations)
 	for _, canary := range h.Destinations {
 		fleet, ok := strings.CutSuffix(canary.Fleet, nextEnding)
-		if !ok || file.Fleets[canary.Fleet] != nil {
+		if !ok || file.Fleets[canary.Fleet] != nil || !isThere(canary.Fleet) {
 			continue
 		}
 		at := slices.IndexFunc(out.Destinations, func(d Destination) bool {

@@ -181,12 +181,13 @@ func (c *checking) containerFleet(at string, f *ContainerFleet) {
 
 // placement reports capacities that contradict themselves.
 func (c *checking) placement(at string, p Placement) {
-	for location, capacity := range p.places() {
+	places := p.places()
+	for _, location := range slices.Sorted(maps.Keys(places)) {
 		place := at + ".HomeRegion"
 		if location != "" {
 			place = at + ".Locations." + location
 		}
-		if wrong := capacity.contradiction(); wrong != "" {
+		if wrong := places[location].contradiction(); wrong != "" {
 			c.fail(place, ": %s", wrong)
 		}
 	}

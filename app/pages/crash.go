@@ -36,12 +36,28 @@ func isCrash(why event.Code) bool {
 	return false
 }
 
+// crashOf returns the crash of a process that ended; ok is false if it was no crash.
+func crashOf(p *compute.Process, how string, now time.Time) (c Crash, ok bool) {
+	return Crash{
+		At: now, Cause: p.Why, How: alike(how), FleetID: p.FleetID, Location: p.Location, Compute: p.ComputeName, Process: p.ID,
+		Session: p.GameSessionID, Lived: now.Sub(p.Initialized).Milliseconds(),
+	}, isCrash(p.Why)
+}
+
+// earlyCrashOf is crashOf for a process that had not connected.
+func earlyCrashOf(u instance.Unconnected, now time.Time) (c Crash, ok bool) {
+	return Crash{
+		At: now, Cause: u.Code, How: alike(u.How), FleetID: u.FleetID, Location: u.Location, Compute: u.ComputeName, Process: u.ProcessID,
+		Lived: u.Lived.Milliseconds(),
+	}, isCrash(u.Code)
+}
+
 // ended records the end of a process, if it is a crash.
-func (r *recorder) ended(tx *store.Tx, c Crash) {
-	if !isCrash(c.Cause) {
+func (r *recorder) ended(tx *store.Tx, c Crash, isCrash bool) {
+	if !isCrash {
 		return
 	}
-	c.At, c.How, c.Build = tx.Now(), alike(c.How), r.of.buildOf(c.FleetID, c.Compute)
+	c.Build = r.of.buildOf(c.FleetID, c.Compute)
 	tx.OnCommit(func() {
 		r.whole.count(c.At, "crashes")
 		r.crashes.add(c)

@@ -63,16 +63,12 @@ func newRecorder(s Services) *recorder {
 		tx.OnCommit(func() { r.whole.count(at, "starts") })
 	})
 	s.Computes.OnEnded(func(tx *store.Tx, c *compute.Process, how string) {
-		r.ended(tx, Crash{
-			Cause: c.Why, How: how, FleetID: c.FleetID, Location: c.Location, Compute: c.ComputeName, Process: c.ID,
-			Session: c.GameSessionID, Lived: tx.Now().Sub(c.Initialized).Milliseconds(),
-		})
+		crash, ok := crashOf(c, how, tx.Now())
+		r.ended(tx, crash, ok)
 	})
 	s.Instances.OnUnconnected(func(tx *store.Tx, u instance.Unconnected) {
-		r.ended(tx, Crash{
-			Cause: u.Code, How: u.How, FleetID: u.FleetID, Location: u.Location, Compute: u.ComputeName, Process: u.ProcessID,
-			Lived: u.Lived.Milliseconds(),
-		})
+		crash, ok := earlyCrashOf(u, tx.Now())
+		r.ended(tx, crash, ok)
 	})
 	s.Placements.OnEnded(func(tx *store.Tx, e *placement.Placement) {
 		tx.OnCommit(func() { r.placementEnded(e) })

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/diagnose"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 )
@@ -238,11 +240,17 @@ func TestAlike(t *testing.T) {
 }
 
 // Only ends that nobody asked for are crashes.
-func TestIsCrash(t *testing.T) {
+func TestCrashOf(t *testing.T) {
 	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	const how = "ended by signal SIGSEGV; it had not called InitSDK"
 	for why, want := range map[event.Code]bool{event.ServerProcessCrashed: true, event.ServerProcessUnhealthy: true, event.ProcessEnded: false, event.InstanceDraining: false} {
-		if isCrash(why) != want {
-			t.Errorf("%s: a crash %v, want %v", why, !want, want)
+		late, ok := crashOf(&compute.Process{Why: why, Initialized: now.Add(-time.Minute)}, how, now)
+		early, okEarly := earlyCrashOf(instance.Unconnected{Code: why, How: how, Lived: time.Minute}, now)
+		for _, c := range []Crash{late, early} {
+			if ok != want || okEarly != want || ok && (c.Cause != why || c.How != "ended by signal SIGSEGV" || c.Lived != 60_000) {
+				t.Errorf("%s: %+v, %v and %v", why, c, ok, okEarly)
+			}
 		}
 	}
 }

@@ -55,13 +55,13 @@ func (s *Store) Open(sha string) (*os.File, error) {
 	return f, err
 }
 
-// Has reports whether a content is in the directory.
+// Has reports whether a content is in the directory. It is taken for there if that cannot be seen.
 func (s *Store) Has(sha string) bool {
 	if !valid(sha) {
 		return false
 	}
 	_, err := os.Stat(s.path(sha))
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // Remove deletes a content unless it is pinned or used returns true, and reports

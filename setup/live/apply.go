@@ -195,12 +195,9 @@ func (m *maker) alias(ctx context.Context, a setup.Action) error {
 }
 
 func (m *maker) queue(ctx context.Context, a setup.Action) error {
-	w := m.want.GameSessionQueues[a.Name].WithCanaries(m.Setup.GameSessionQueues[a.Name], m.want)
+	w := m.want.GameSessionQueues[a.Name].WithCanaries(m.Setup.GameSessionQueues[a.Name], m.want, func(fleet string) bool { _, ok := m.fleets[fleet]; return ok })
 	var to []types.GameSessionQueueDestination
 	for _, d := range w.Destinations {
-		if _, is := m.fleets[d.Fleet]; setup.Former(d.Fleet) && !is {
-			continue // it has got the place of its fleet
-		}
 		arn := d.DestinationArn
 		for kind, name := range map[setup.Kind]string{setup.FleetKind: d.Fleet, setup.ContainerFleetKind: d.ContainerFleet, setup.AliasKind: d.Alias} {
 			if name == "" {

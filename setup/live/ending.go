@@ -50,7 +50,7 @@ func (s *State) idOf(r setup.Resource) string {
 func (s *Server) ending(ctx context.Context, id string, c setup.Change) (string, error) {
 	location, member, ok := setup.CapacityMember(c.Member)
 	desired, err := strconv.Atoi(c.To)
-	if !ok || member != "DesiredInstances" || err != nil {
+	if before, _ := strconv.Atoi(c.From); !ok || member != "DesiredInstances" || err != nil || desired >= before {
 		return "", nil
 	}
 	var at types.FleetCapacity

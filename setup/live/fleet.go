@@ -69,9 +69,9 @@ func (m *maker) createFleet(ctx context.Context, key, name string, w *setup.Flee
 // mostTags is how many tags a resource may have.
 const mostTags = 50
 
-// begun returns what a new fleet with so many other tags is told of its capacity, which can be set once it is ACTIVE: where
-// it is to have no instances then. These locations become ACTIVE without a host as soon as another
-// one is, and no event asks for a host there.
+// begun returns what a new fleet with so many other tags is told of its capacity, which can be set
+// once it is ACTIVE: where it is to have no instances then. These locations become ACTIVE without a
+// host as soon as another one is, and no event asks for a host there.
 func begun(tags int, p setup.Placement) setup.Given {
 	given := p.Unused()
 	if tags+len(given) > mostTags {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 )
 
 // ErrKilled is the error of the requests of a killed command.
@@ -16,9 +18,7 @@ var reads = regexp.MustCompile("/(Describe|List|Get)[A-Za-z]*$")
 // Killed returns the HTTP client of a command that is killed at one of its requests that change
 // something, counted from 1: before the server carries the request out, or after it has. Requests that
 // follow fail too.
-func Killed(at int, carried bool) interface {
-	Do(*http.Request) (*http.Response, error)
-} {
+func Killed(at int, carried bool) gamelift.HTTPClient {
 	return &killed{at: at, carried: carried}
 }
 
