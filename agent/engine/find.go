@@ -69,13 +69,14 @@ func (e *Engine) adopt(ctx context.Context, key groupKey, containers []found) (*
 		half = half || states[i].phase == created
 	}
 	if half {
-		if err := e.removeAll(ctx, key, r.members); err != nil {
+		if err := e.removeAll(ctx, r.members); err != nil {
 			return nil, err
 		}
 		e.log.Info("removed a container group whose start did not come to its end", "instance", key.instance, "group", key.group)
 		return nil, nil
 	}
 	r.states, r.launched = states, true
+	r.outlived.Store(true)
 	if !e.claim(r) {
 		return nil, nil
 	}

@@ -71,53 +71,32 @@ func TestOutage_EndsGroupsWithoutLiveRestore(t *testing.T) {
 // its group, at whichever instant it ends: there is one in which Docker forgets neither its
 // network endpoint nor its ports.
 func TestOutage_EndsWhileTheEngineStarts(t *testing.T) {
-	b := newBench(t, enginetest.Docker(t, "--live-restore"))
+	endWhileStarting(t, enginetest.Docker(t, "--live-restore"), "Loading containers: start")
+}
+
+// With Podman, too, which keeps containers when its service dies.
+func TestOutage_EndsWhilePodmanStarts(t *testing.T) { endWhileStarting(t, enginetest.Podman(t), "") }
+
+// endWhileStarting ends a container at several instants after the engine, which was killed, has
+// logged a text, and starts its group again each time.
+func endWhileStarting(t *testing.T, d *enginetest.Daemon, text string) {
+	b := newBench(t, d)
 	g := b.group("0", []string{"game"})
 	g.Containers[0].Ports = []protocol.Port{{Container: 7777, Host: 21777, Protocol: "UDP"}}
-	for after := time.Duration(0); after <= 240*time.Millisecond; after += 40 * time.Millisecond {
+	for after := time.Duration(0); after <= 280*time.Millisecond; after += 40 * time.Millisecond {
 		r := b.start(t, g)
-		game, err := b.daemon.Client().ContainerInspect(t.Context(), r.Containers()[0].RuntimeID, client.ContainerInspectOptions{})
+		game, err := d.Client().ContainerInspect(t.Context(), r.Containers()[0].RuntimeID, client.ContainerInspectOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.daemon.Kill()
-		killed := b.daemon.OnLine("Loading containers: start", func() {
+		d.Kill()
+		killed := d.OnLine(text, func() {
 			time.Sleep(after)
 			if p, err := os.FindProcess(game.Container.State.Pid); err == nil {
 				_ = p.Kill()
 			}
 		})
-		b.daemon.Start()
-		<-killed
-		ended(t, r)
-		if err := r.Remove(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop(t, b.start(t, g))
-}
-
-// With Podman, too, which keeps containers when its service dies.
-func TestOutage_EndsWhilePodmanStarts(t *testing.T) {
-	b := newBench(t, enginetest.Podman(t))
-	g := b.group("0", []string{"game"})
-	g.Containers[0].Ports = []protocol.Port{{Container: 7777, Host: 21777, Protocol: "UDP"}}
-	for after := time.Duration(0); after <= 300*time.Millisecond; after += 60 * time.Millisecond {
-		r := b.start(t, g)
-		game, err := b.daemon.Client().ContainerInspect(t.Context(), r.Containers()[0].RuntimeID, client.ContainerInspectOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		killed := make(chan struct{})
-		go func() {
-			defer close(killed)
-			time.Sleep(after)
-			if p, err := os.FindProcess(game.Container.State.Pid); err == nil {
-				_ = p.Kill()
-			}
-		}()
-		b.daemon.Kill()
-		b.daemon.Start()
+		d.Start()
 		<-killed
 		ended(t, r)
 		if err := r.Remove(t.Context()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -29,6 +30,8 @@ type Running struct {
 	ended  chan struct{} // closed when the group has ended
 
 	refreshing sync.Mutex // held while the engine is asked, so that answers are in order
+
+	outlived atomic.Bool // the engine, or the agent, may have been started again while it ran
 
 	mu       sync.Mutex
 	members  []member // in the order of start; fixed once all were created

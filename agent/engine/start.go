@@ -153,7 +153,12 @@ func (e *Engine) clear(ctx context.Context, key groupKey) error {
 	if len(containers) == 0 {
 		return nil
 	}
-	if err := e.removeAll(ctx, key, membersFrom(containers)); err != nil {
+	members := membersFrom(containers)
+	err = e.removeAll(ctx, members)
+	if err == nil {
+		err = e.disconnect(ctx, key, members[0])
+	}
+	if err != nil {
 		return &StartError{Err: err}
 	}
 	return nil

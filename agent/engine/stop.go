@@ -143,7 +143,14 @@ func (r *Running) Remove(ctx context.Context) error {
 	if ending {
 		<-r.ended // the last lines of output are read
 	}
-	if err := r.again(ctx, func(ctx context.Context) error { return r.engine.removeAll(ctx, r.labels.key(), members) }); err != nil {
+	err := r.again(ctx, func(ctx context.Context) error {
+		err := r.engine.removeAll(ctx, members)
+		if err == nil && r.outlived.Load() && len(members) > 0 {
+			err = r.engine.disconnect(ctx, r.labels.key(), members[0])
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	r.set(members, slices.Repeat([]state{{phase: removed}}, len(members)))
@@ -153,7 +160,7 @@ func (r *Running) Remove(ctx context.Context) error {
 
 // removeAll removes a group's members, the one whose network the others join last: Podman
 // removes no container that others depend on.
-func (e *Engine) removeAll(ctx context.Context, key groupKey, members []member) error {
+func (e *Engine) removeAll(ctx context.Context, members []member) error {
 	for _, m := range slices.Backward(members) {
 		if m.id == "" {
 			continue
@@ -162,10 +169,7 @@ func (e *Engine) removeAll(ctx context.Context, key groupKey, members []member) 
 			return err
 		}
 	}
-	if len(members) == 0 {
-		return nil
-	}
-	return e.disconnect(ctx, key, members[0])
+	return nil
 }
 
 // disconnect makes Docker forget the network endpoint of a group's holder, which has been removed.

@@ -34,6 +34,7 @@ func (e *Engine) follow() {
 		if e.ctx.Err() != nil {
 			return
 		}
+		e.outlive()
 		e.log.Info("events of the container engine end; connecting again", "err", err)
 		timer := time.NewTimer(reconnectIn)
 		select {
@@ -41,6 +42,15 @@ func (e *Engine) follow() {
 		case <-e.ctx.Done():
 			timer.Stop()
 		}
+	}
+}
+
+// outlive marks the groups that are there while the engine is not.
+func (e *Engine) outlive() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.running {
+		r.outlived.Store(true)
 	}
 }
 

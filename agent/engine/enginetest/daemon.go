@@ -255,8 +255,8 @@ func (d *Daemon) stop(signal syscall.Signal) {
 	d.cmd = nil
 }
 
-// OnLine calls do once the engine has logged a text from now on, unless it ends first, and closes
-// the channel that it returns.
+// OnLine calls do once the engine has logged a text from now on, "" being logged at once, and then
+// closes the channel that it returns.
 func (d *Daemon) OnLine(text string, do func()) <-chan struct{} {
 	d.t.Helper()
 	before, err := d.log.Stat()
