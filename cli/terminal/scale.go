@@ -73,19 +73,25 @@ func (t *Terminal) ScaleFleet(ctx context.Context, text string, s Scale) error {
 	if t.JSON {
 		return WriteJSON(t.Out, done)
 	}
-	lines := []string{fmt.Sprintf("%s in %s: %s, %s, %s.", cmp.Or(f.Name, f.ID), l.Location,
-		fromTo("MinSize", done.From.MinSize, done.To.MinSize),
-		fromTo("DesiredInstances", done.From.DesiredInstances, done.To.DesiredInstances),
-		fromTo("MaxSize", done.From.MaxSize, done.To.MaxSize))}
-	if gone := l.Active - done.To.DesiredInstances; gone > l.Idle {
-		lines = append(lines, "Note: "+setup.Ending(gone-l.Idle, gone)+", which end at once unless they are protected.")
-	}
-	for _, line := range append(lines, l.undone(done.To)...) {
+	for _, line := range l.said(cmp.Or(f.Name, f.ID), done) {
 		if err := t.line(line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// said returns what people are told of a change of a place of a fleet with a name: what it was, what
+// ends with it, and what changes it again.
+func (p place) said(fleet string, done scaled) []string {
+	lines := []string{fmt.Sprintf("%s in %s: %s, %s, %s.", fleet, p.Location,
+		fromTo("MinSize", done.From.MinSize, done.To.MinSize),
+		fromTo("DesiredInstances", done.From.DesiredInstances, done.To.DesiredInstances),
+		fromTo("MaxSize", done.From.MaxSize, done.To.MaxSize))}
+	if gone := p.Active - done.To.DesiredInstances; gone > p.Idle {
+		lines = append(lines, "Note: "+setup.Ending(gone-p.Idle, gone)+", which end at once unless they are protected.")
+	}
+	return append(lines, p.undone(done.To)...)
 }
 
 func fromTo(member string, from, to int) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/setup/live"
 )
 
 // commands are the commands and flags of the command line.
@@ -132,27 +133,29 @@ func run(args []string, t *streams) int {
 	for _, v := range notRead(parsed) {
 		fmt.Fprintln(t.err, "muster:", v)
 	}
-	err = parsed.Run(t)
-	var code failed
-	if errors.As(err, &code) {
+	if err = parsed.Run(t); err == nil {
+		return 0
+	}
+	return t.exit(inFile(parsed, err))
+}
+
+// exit says what the error of a command is, and returns the exit code.
+func (t *streams) exit(err error) int {
+	if code, ok := errors.AsType[failed](err); ok {
 		return int(code)
 	}
 	if t.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(t.err, "muster: interrupted")
-		if _, state, said := strings.Cut(err.Error(), "\nState: "); said {
-			fmt.Fprintln(t.err, "State:", state)
+		if stopped, ok := errors.AsType[*live.Stopped](err); ok {
+			fmt.Fprintln(t.err, stopped.State)
 		}
 		return interruptedCode
 	}
-	if err != nil {
-		err = inFile(parsed, err)
-		fmt.Fprintln(t.err, "muster:", err)
-		if text := hint(err); text != "" {
-			fmt.Fprintln(t.err, "hint:", text)
-		}
-		return 1
+	fmt.Fprintln(t.err, "muster:", err)
+	if text := hint(err); text != "" {
+		fmt.Fprintln(t.err, "hint:", text)
 	}
-	return 0
+	return 1
 }
 
 func newParser(c *commands, t *streams, exit func(code int)) (*kong.Kong, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/limit"
+	"github.com/musterhq/muster/setup/live"
 )
 
 // typed runs a command line and returns its exit code and output.
@@ -161,6 +163,11 @@ func TestRun_Interrupted(t *testing.T) {
 		if code, out, note := typed(t, ctx, command, "--endpoint", server.URL); code != 130 || out != "" || note != "muster: interrupted\n" {
 			t.Errorf("%s: exit %d, %s%s", command, code, out, note)
 		}
+	}
+	var note bytes.Buffer
+	stopped := &live.Stopped{Err: fmt.Errorf("fleet game: %w", ctx.Err()), State: "State: it serves."}
+	if code := (&streams{ctx: ctx, err: &note}).exit(stopped); code != 130 || note.String() != "muster: interrupted\nState: it serves.\n" {
+		t.Errorf("deploy: exit %d, %s", code, note.String())
 	}
 }
 

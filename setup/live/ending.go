@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -53,19 +54,9 @@ func (s *Server) ending(ctx context.Context, id string, c setup.Change) (string,
 	if before, _ := strconv.Atoi(c.From); !ok || member != "DesiredInstances" || err != nil || desired >= before {
 		return "", nil
 	}
-	var at types.FleetCapacity
-	if location == "" {
-		out, err := s.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
-		if err != nil || len(out.FleetCapacity) == 0 {
-			return "", err
-		}
-		location, at = s.Region, out.FleetCapacity[0]
-	} else {
-		out, err := s.API.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: &id, Location: &location})
-		if err != nil {
-			return "", err
-		}
-		at = *out.FleetCapacity
+	at, err := s.capacity(ctx, id, location)
+	if err != nil {
+		return "", err
 	}
 	counts := val(at.InstanceCounts)
 	gone := int(val(counts.ACTIVE)) - desired
@@ -73,6 +64,7 @@ func (s *Server) ending(ctx context.Context, id string, c setup.Change) (string,
 	if busy <= 0 {
 		return "", nil
 	}
+	location = cmp.Or(location, s.Region)
 	free, protected := 0, 0
 	for _, status := range []string{"ACTIVATING", "ACTIVE"} {
 		for page := gamelift.NewDescribeGameSessionDetailsPaginator(s.API, &gamelift.DescribeGameSessionDetailsInput{FleetId: &id, Location: &location, StatusFilter: &status}); page.HasMorePages(); {

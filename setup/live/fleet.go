@@ -445,14 +445,17 @@ func (m *maker) unoccupied(ctx context.Context, id string) error {
 
 // sessions returns how many game sessions of a fleet have not ended; location is "" for all.
 func (m *Server) sessions(ctx context.Context, id, location string) (n int, err error) {
+	seen := map[string]bool{} // one may change its status between two requests
 	for _, status := range []string{"ACTIVATING", "ACTIVE", "TERMINATING"} {
 		for page := gamelift.NewDescribeGameSessionsPaginator(m.API, &gamelift.DescribeGameSessionsInput{FleetId: &id, Location: some(location), StatusFilter: &status}); page.HasMorePages(); {
 			out, err := page.NextPage(ctx)
 			if err != nil {
 				return 0, err
 			}
-			n += len(out.GameSessions)
+			for _, g := range out.GameSessions {
+				seen[*g.GameSessionId] = true
+			}
 		}
 	}
-	return n, nil
+	return len(seen), nil
 }

@@ -40,13 +40,7 @@ func (m *rollout) roll(ctx context.Context, key string) error {
 // and waits until they are ACTIVE. It returns how many instances it has, and of how many.
 func (m *rollout) next(ctx context.Context, key string, share float64) (instances, of int, err error) {
 	next, w := setup.NextName(key), m.want.Fleets[key]
-	begun, ok := m.fleets[next]
-	failed := ok && begun.Status == types.FleetStatusError
-	if failed || ok && !m.fits(key, next) {
-		why := "is of another build"
-		if failed {
-			why = "is in status ERROR"
-		}
+	if why := m.unfit(key, next); why != "" {
 		m.tell("fleet %s: %s; deleting it", next, why)
 		if err := m.takeOut(ctx, key, func(context.Context) error { return nil }); err != nil {
 			return 0, 0, err
@@ -141,20 +135,30 @@ func completed(f setup.Fleet, now *setup.Fleet) setup.Fleet {
 	return f
 }
 
-// fits reports whether a fleet that was begun is what the file describes.
-func (m *rollout) fits(key, next string) bool {
-	w, f := *m.want.Fleets[key], m.fleets[next]
-	if b, ok := m.builds[w.Build]; !ok || val(b.BuildId) != val(f.BuildId) {
-		return false
-	}
+// unfit returns why a fleet that was begun cannot become what the file describes, "" if it can or none
+// was begun.
+func (m *rollout) unfit(key, next string) string {
+	w := *m.want.Fleets[key]
+	f, begun := m.fleets[next]
+	b, built := m.builds[w.Build]
 	h := m.Setup.Fleets[next]
-	if h == nil { // created since the state was read
-		return true
+	switch {
+	case !begun:
+		return ""
+	case f.Status == types.FleetStatusError:
+		return "is in status ERROR"
+	case !built || val(b.BuildId) != val(f.BuildId):
+		return "is of another build"
+	case h == nil: // created since the state was read
+		return ""
 	}
 	w.Build = h.Build
-	return !slices.ContainsFunc(setup.Differences(setup.FleetKind, &w, h), func(c setup.Change) bool {
-		return setup.Fixed(setup.FleetKind, c.Member)
-	})
+	for _, c := range setup.Differences(setup.FleetKind, &w, h) {
+		if setup.Fixed(setup.FleetKind, c.Member) {
+			return "has another " + c.Member
+		}
+	}
+	return ""
 }
 
 // sized returns the capacity of a location for a share of what is there now: w, and what that
@@ -195,21 +199,13 @@ func sized(w, now *setup.Capacity, share float64, scaled bool) *setup.Capacity {
 func (m *rollout) filled(ctx context.Context, key, id string) (total int, err error) {
 	r := &reader{State: m.State, api: m.API}
 	err = m.wait(ctx, "fleet "+key, func(ctx context.Context) (bool, string, error) {
-		home, err := m.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
-		if err != nil {
-			return false, "", err
-		}
-		all := home.FleetCapacity
 		_, others, err := r.places(ctx, id, nil, false)
 		if err != nil {
 			return false, "", err
 		}
-		for name := range others {
-			out, err := m.API.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: &id, Location: &name})
-			if err != nil {
-				return false, "", err
-			}
-			all = append(all, *out.FleetCapacity)
+		all, err := m.capacities(ctx, id, others)
+		if err != nil {
+			return false, "", err
 		}
 		active, desired := counted(all)
 		total = desired
@@ -227,25 +223,43 @@ func (m *rollout) filled(ctx context.Context, key, id string) (total int, err er
 
 // instances returns how many instances a fleet has, of any state, in the home region and others.
 func (m *rollout) instances(ctx context.Context, id string, others map[string]*setup.Capacity) (n int, err error) {
-	add := func(c types.FleetCapacity) {
+	all, err := m.capacities(ctx, id, others)
+	for _, c := range all {
 		counts := val(c.InstanceCounts)
 		n += int(val(counts.ACTIVE) + val(counts.PENDING) + val(counts.TERMINATING))
 	}
-	home, err := m.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range home.FleetCapacity {
-		add(c)
-	}
-	for name := range others {
-		out, err := m.API.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: &id, Location: &name})
+	return n, err
+}
+
+// capacities returns the capacities of a fleet in its home region and others.
+func (m *Server) capacities(ctx context.Context, id string, others map[string]*setup.Capacity) (all []types.FleetCapacity, err error) {
+	for _, location := range append([]string{""}, slices.Sorted(maps.Keys(others))...) {
+		c, err := m.capacity(ctx, id, location)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		add(val(out.FleetCapacity))
+		all = append(all, c)
 	}
-	return n, nil
+	return all, nil
+}
+
+// capacity returns the capacity of a fleet in a location, "" being its home region.
+func (m *Server) capacity(ctx context.Context, id, location string) (types.FleetCapacity, error) {
+	if location != "" {
+		out, err := m.API.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: &id, Location: &location})
+		if err != nil {
+			return types.FleetCapacity{}, err
+		}
+		return val(out.FleetCapacity), nil
+	}
+	out, err := m.API.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{id}})
+	if err != nil {
+		return types.FleetCapacity{}, err
+	}
+	if len(out.FleetCapacity) != 1 {
+		return types.FleetCapacity{}, fmt.Errorf("fleet %s is not there any more", id)
+	}
+	return out.FleetCapacity[0], nil
 }
 
 // counted returns how many of the desired instances of a fleet's locations are ACTIVE, and how

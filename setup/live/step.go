@@ -58,8 +58,18 @@ func (r *rolling) explained(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w\n%s", err, r.state())
+	return &Stopped{err, r.state()}
 }
+
+// Stopped is the error of a deployment or a rollback that has not come to its end.
+type Stopped struct {
+	Err   error
+	State string // of the fleets, and which command goes on or undoes it: a sentence that begins with "State:"
+}
+
+func (e *Stopped) Error() string { return e.Err.Error() + "\n" + e.State }
+
+func (e *Stopped) Unwrap() error { return e.Err }
 
 // state says in which state the fleets are, and which command goes on or undoes it.
 func (r *rolling) state() string {

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -30,9 +29,7 @@ func TestPlan_EndingGameSessions(t *testing.T) {
 		}
 		return int(aws.ToInt32(out.FleetUtilization[0].ActiveServerProcessCount))
 	}
-	for look := time.Tick(10 * time.Millisecond); ready() < 3; {
-		<-look
-	}
+	g.within("three game servers are ready", func() bool { return ready() == 3 })
 	var sessions []string
 	for range 2 {
 		out, err := g.API.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{FleetId: &id, MaximumPlayerSessionCount: aws.Int32(2)})

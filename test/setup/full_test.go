@@ -28,6 +28,19 @@ func (g *game) shows(command func(*terminal.Terminal, context.Context) error) st
 	return out.String()
 }
 
+// within waits until something is so.
+func (g *game) within(what string, so func() bool) {
+	g.Helper()
+	limit := time.After(time.Minute)
+	for look := time.Tick(20 * time.Millisecond); !so(); {
+		select {
+		case <-look:
+		case <-limit:
+			g.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
 // until waits until a command shows each of the parts, and returns what it shows.
 func (g *game) until(command func(*terminal.Terminal, context.Context) error, parts ...string) string {
 	g.Helper()

@@ -118,11 +118,7 @@ func TestDeploy_Sequences(t *testing.T) {
 	}
 	file()
 	g.apply()
-	for look := time.Tick(10 * time.Millisecond); g.serving(t.Context()) != nil; <-look { // the instances of a new fleet start after it is ACTIVE
-		if err := t.Context().Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	g.within("the new fleet serves", func() bool { return g.serving(t.Context()) == nil }) // its instances start after it is ACTIVE
 
 	watching, stop := context.WithCancel(t.Context())
 	watched := make(chan error, 1)
