@@ -56,6 +56,7 @@ var rows = []row{
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
 	{"internal/gen/openapi", "", "reads the descriptions for game clients and writes sdk/session/player/protocol and the types of clients/"},
 	{"internal/sbom", "", "reads a program and lists what was linked into it"},
+	{"internal/wait", "", "how tests wait, whatever they test"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/histories", "", "checks random histories, for tests, whatever they are of"},
 	{"internal/archtest", "", "has tests only"},
