@@ -5,10 +5,9 @@ SHELL := bash
 
 ARGS ?=                   # of `muster local` in `make run`
 IF_CACHED ?=              # IF_CACHED=1: `make kube` builds no program of Kubernetes anew
-FROM ?=                   # of `make upgrade-test`: a commit
+FROM ?= HEAD^             # of `make upgrade-test`: a commit
 PUSH ?=                   # of `make image`: REGISTRY/NAME:TAG
-RACE ?=                   # RACE=1 runs the tests under the race detector
-TEST_FLAGS ?=             # more flags of `go test` in `make test`, race, e2e and kube
+TEST_FLAGS ?=             # more flags of `go test`, in all targets that run tests
 FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
 
@@ -16,10 +15,22 @@ BENCH ?= .                # which benchmarks
 # none. Flags of the compiler would compile all packages again, besides those of the tests.
 small = -s -w
 
-go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
-# A run of tests has a folder for temporary files of its own, by which what it left is found.
-own_temp = TMPDIR="$$(mktemp -d /tmp/muster-XXXXXX)"; export TMPDIR; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT
-count = go run ./internal/testcount -left "$$TMPDIR"
+# One variant of each package serves builds, tests and analyzers, wherever the checkout lies; the
+# race detector needs a second one.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
+
+# `make lint` vets all packages and their tests, with more analyzers than `go test` runs.
+go_test = go test -json -vet=off $(TEST_FLAGS) -timeout 15m
+# A run of tests has a folder for temporary files of its own, by which what it left is found. Go's
+# test cache remembers its name: it is the same in each run of a target in a checkout.
+own_temp = TMPDIR="/tmp/muster-$$(cksum <<<'$(CURDIR) $@' | cut -c1-6)"; export TMPDIR; \
+	if [ -e "$$TMPDIR.pid" ] && kill -0 "$$(cat "$$TMPDIR.pid")" 2>/dev/null; then echo "make $@ runs already in this checkout (process $$(cat "$$TMPDIR.pid"))"; exit 1; fi; \
+	echo "$$$$" > "$$TMPDIR.pid"; rm -rf "$$TMPDIR"; mkdir -m 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR" "$$TMPDIR.pid"' EXIT
+# go_race needs cgo.
+go_race = env CGO_ENABLED=1 $(go_test) -race -timeout 20m
+# What failed is run again alone: by the same command, which is the argument.
+count = go run ./internal/testcount -left "$$TMPDIR" -again "$(strip $(1))"
 
 # Packages of the modules besides the root (go.work): the libraries, the demo game, the tools.
 go_modules = ./sdk/session/... ./sdk/gameserver/... ./examples/arena/...
@@ -41,6 +52,10 @@ node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute
 # Black-box tests that need nothing but Go belong to `make test`.
 go_only = test/(aws|conformance|gameserver|node|players|sdk|setup|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
+# Packages whose own code starts goroutines; not the programs, which only put others together.
+race_packages = $$(git grep -lE '^\s*go [a-z]|\.Go\(func' -- '*.go' ':!*_test.go' ':!test' ':!tools' ':!app' ':!cmd' ':!kubernetes' ':!examples' ':!internal/*test/*' | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# One suite for each door, each with a client of others: AWS CLI, boto3, AWS's server SDKs, ….
+story_packages = ./test/awscli ./test/boto3 ./test/gamehttp ./test/legacygame ./test/serversdk/...
 # test/terraform is in both: it replays requests, and runs Terraform where that is installed.
 # test/scenario takes longest: it begins first, so that others run beside it to its end.
 e2e_packages = ./test/scenario ./test/terraform $$(go list ./test/... | grep -vE '/$(go_only)')
@@ -48,12 +63,12 @@ e2e_packages = ./test/scenario ./test/terraform $$(go list ./test/... | grep -vE
 .PHONY: help
 help: ## show this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
-		while IFS='|' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+		while IFS='|' read -r name text; do printf '  %-17s %s\n' "$$name" "$$text"; done
 
 # compiled is `go build` that counts what it compiles: on a fresh clone that takes minutes. What
 # else it prints, such as errors and what it downloads, is shown as it is.
 define compiled
-	all="$$(go list -deps $(1) | wc -l)"; CGO_ENABLED=0 go build -v -ldflags '$(small)' -o $(2) $(1) 2>&1 | { n=0; while IFS= read -r line; do \
+	all="$$(go list -deps $(1) | wc -l)"; go build -v -ldflags '$(small)' -o $(2) $(1) 2>&1 | { n=0; while IFS= read -r line; do \
 		if [[ ! "$$line" =~ ^[A-Za-z0-9._/~-]+$$ ]]; then echo "$$line" >&2; continue; fi; \
 		n=$$((n + 1)); if [ -t 2 ]; then printf '\r%s: %d of %d packages compiled' $(2) $$n $$all >&2; elif [ $$((n % 100)) = 0 ]; then echo "$(2): $$n of $$all packages compiled" >&2; fi; \
 		done; [ ! -t 2 ] || [ $$n = 0 ] || echo >&2; }
@@ -71,12 +86,12 @@ muster-kubernetes: ## build bin/muster-kubernetes, which joins a Kubernetes clus
 
 .PHONY: release
 release: ## build all programs in bin/release as they are shipped: static, without names of folders
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
+	go build -ldflags '$(small)' -o bin/release/ ./cmd/muster ./examples/arena ./kubernetes/cmd/muster-kubernetes
 
 # An image needs no container engine to be made. PUSH=registry.example/muster:TAG pushes it.
 .PHONY: image
 image: ## make the container image for amd64 and arm64: bin/image/muster.tar (PUSH=REGISTRY/NAME:TAG)
-	for architecture in amd64 arm64; do CGO_ENABLED=0 GOARCH=$$architecture go build -trimpath -ldflags '$(small)' -o bin/image/$$architecture/ ./cmd/muster ./kubernetes/cmd/muster-kubernetes; done
+	for architecture in amd64 arm64; do GOARCH=$$architecture go build -ldflags '$(small)' -o bin/image/$$architecture/ ./cmd/muster ./kubernetes/cmd/muster-kubernetes; done
 	go run ./tools/image -version "$$(git describe --tags --match 'v*' --always 2>/dev/null || echo dev)" -commit "$$(git rev-parse HEAD 2>/dev/null)" -created "$$(git log -1 --format=%cI 2>/dev/null)" -o bin/image/muster.tar $(if $(strip $(PUSH)),-push $(PUSH)) \
 		$(foreach a,amd64 arm64,linux/$(a)=bin/image/$(a)/muster,bin/image/$(a)/muster-kubernetes)
 
@@ -99,32 +114,53 @@ dist-test: bin/machine.tar ## try the files of a release in dist: on new machine
 	$(own_temp); [ ! -e bin/machine.tar ] || export MUSTER_MACHINE="$$PWD/bin/machine.tar"; cd dist; export MUSTER_DIST="$$PWD" MUSTER_DEB="$$(ls "$$PWD"/*_"$$(go env GOARCH)".deb)" \
 		MUSTER_BIN="$$(ls "$$PWD"/muster_linux_"$$(go env GOARCH)"_*/muster)" ARENA_BIN="$$(ls "$$PWD"/arena_linux_"$$(go env GOARCH)"_*/arena)" \
 		MUSTER_ARM64_BIN="$$(ls "$$PWD"/muster_linux_arm64_*/muster)" MUSTER_EXE="$$(ls "$$PWD"/muster_windows_amd64_*/muster.exe)" ARENA_EXE="$$(ls "$$PWD"/arena_windows_amd64_*/arena.exe)"; \
-	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; $(go_test) -count=1 -run '^TestCompose$$' ./test/containers || true; } | $(count)
+	cd ..; { $(go_test) -count=1 ./test/install ./test/foreign || true; $(go_test) -count=1 -run '^TestCompose$$' ./test/containers || true; } | $(call count,$(go_test))
 
 .PHONY: foreign
 foreign: build ## run the programs for arm64 and Windows in QEMU and Wine
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -ldflags '$(small)' -o bin/foreign/ ./cmd/muster
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '$(small)' -o bin/foreign/ ./cmd/muster ./examples/arena
+	GOOS=linux GOARCH=arm64 go build -ldflags '$(small)' -o bin/foreign/ ./cmd/muster
+	GOOS=windows GOARCH=amd64 go build -ldflags '$(small)' -o bin/foreign/ ./cmd/muster ./examples/arena
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_ARM64_BIN="$$PWD/bin/foreign/muster" \
 		MUSTER_EXE="$$PWD/bin/foreign/muster.exe" ARENA_EXE="$$PWD/bin/foreign/arena.exe"; \
-	{ $(go_test) -count=1 ./test/foreign || true; } | $(count)
+	{ $(go_test) -count=1 ./test/foreign || true; } | $(call count,$(go_test))
 
 .PHONY: run
 run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)
 	exec bin/muster local $(ARGS)
 
 .PHONY: test
-test: ## run every test that needs nothing but Go
-	$(own_temp); { $(go_test) $(TEST_FLAGS) $(root_packages) $(go_modules) || true; } | $(count)
+test: ## run every package's tests that need nothing but Go (what did not change comes from the cache)
+	@$(own_temp); { $(go_test) $(root_packages) $(go_modules) || true; } | $(call count,$(go_test))
+
+.PHONY: check
+check: ## what CI runs after make test: lint, race, stories
+	@.ci/steps lint race stories
+
+.PHONY: everything
+everything: ## all tests that exist, most of an afternoon: before an issue is closed
+	@.ci/packages everything
+	@.ci/steps test lint race-all e2e kube kubelet snapshot foreign upgrade-test fuzz
 
 .PHONY: race
-race: ## the same under the race detector
-	$(MAKE) test RACE=1
+race: ## run the packages with goroutines of their own under the race detector
+	@$(own_temp); { $(go_race) $(race_packages) || true; } | $(call count,$(go_race))
+
+.PHONY: race-all
+race-all: ## run all of make test under the race detector
+	@$(own_temp); { $(go_race) $(root_packages) $(go_modules) || true; } | $(call count,$(go_race))
+
+# Go does not see whether the programs that the black-box tests start have changed: none of
+# their results comes from the cache (-count=1).
+programs = export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"
+black_box = $(go_test) -count=1 -parallel 4
+
+.PHONY: stories
+stories: build ## run the black-box story of each door: the built binary through other people's clients
+	@$(own_temp); $(programs); { $(black_box) $(story_packages) || true; } | $(call count,$(go_test))
 
 .PHONY: e2e
-e2e: build ## run the black-box tests: the built binary through other people's clients
-	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
-	{ $(go_test) $(TEST_FLAGS) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
+e2e: build ## run all black-box tests: kills, containers, browsers, guides, virtual machines
+	@$(own_temp); $(programs); { $(black_box) $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(call count,$(go_test))
 
 # build_programs builds programs, each PACKAGE=NAME, in a module of the folder kubernetes. A
 # program is in the build cache if nothing but its package main, which the flags are part of,
@@ -145,24 +181,24 @@ kube: build muster-kubernetes ## run the tests of muster-kubernetes and the Helm
 	for stage in pod/fast/pod-{ready,complete,delete} node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease; do echo ---; cat "$$stages/$$stage.yaml"; done > bin/kube/kwok.yaml; fi
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena" MUSTER_KUBERNETES_BIN="$$PWD/bin/muster-kubernetes"; \
 	if [ -x bin/kube/etcd ] && [ -x bin/kube/kube-apiserver ]; then export MUSTER_KUBE_BIN="$$PWD/bin/kube"; fi; \
-	{ $(go_test) $(TEST_FLAGS) -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) ./... || true; } | $(count)
+	{ $(go_test) -count=1 -p 1 ./kubernetes/... || true; cd kubernetes/charttest && GOWORK=off $(go_test) -count=1 ./... || true; } | $(call count,$(go_test))
 
 # The kubelet is static, so that the machine's libraries need not be this one's.
 .PHONY: kubelet
 kubelet: release ## run the Helm chart on a real node, in a virtual machine (IF_CACHED=1: with what the build cache has)
 	$(call build_programs,$(kube_programs),programs,$(kube_version))
-	$(call build_programs,$(kubelet_programs),programs,$(kube_version) -linkmode=external -extldflags=-static)
-	$(call build_programs,$(node_programs),node,,CGO_ENABLED=0)
+	$(call build_programs,$(kubelet_programs),programs,$(kube_version) -linkmode=external -extldflags=-static,CGO_ENABLED=1)
+	$(call build_programs,$(node_programs),node)
 	@[ -e bin/kube/machine/disk ] || [ ! -x bin/kube/kubelet ] || kubernetes/node/machine.sh bin/kube/machine $(node_packages)
 	$(own_temp); if [ -x bin/kube/kubelet ] && [ -x bin/kube/node/containerd ]; then export MUSTER_KUBELET_BIN="$$PWD/bin/kube" MUSTER_RELEASE_BIN="$$PWD/bin/release"; fi; \
-	{ cd kubernetes/charttest && GOWORK=off $(go_test) -timeout 60m -run '^TestKubelet$$' . || true; } | $(count)
+	{ cd kubernetes/charttest && GOWORK=off $(go_test) -count=1 -timeout 60m -run '^TestKubelet$$' . || true; } | $(call count,$(go_test))
 
 .PHONY: upgrade-test
 upgrade-test: build ## upgrade servers of an earlier commit to this one, and go back (FROM=COMMIT)
 	@[ -n "$(strip $(FROM))" ] || { echo "say from which commit: make upgrade-test FROM=COMMIT"; exit 1; }
-	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
-	(cd "$$TMPDIR/earlier" && CGO_ENABLED=0 go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \
-	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" CGO_ENABLED=0 go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
+	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR" "$$TMPDIR.pid"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
+	(cd "$$TMPDIR/earlier" && go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \
+	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)
@@ -206,5 +242,5 @@ lint: ## check formatting, vet and staticcheck
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "gofmt is needed on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./... $(modules)
-	for system in darwin windows; do GOOS=$$system CGO_ENABLED=0 go vet ./agent/... ./hosts/protocol; done
+	for system in darwin windows; do GOOS=$$system go vet ./agent/... ./hosts/protocol; done
 	go tool staticcheck ./... $(modules)

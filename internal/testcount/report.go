@@ -26,6 +26,23 @@ type report struct {
 	out      io.Writer
 	packages map[string]*results
 	builds   map[string]string // output of builds, by import path
+	failures []failure         // in the order of the stream; counted in counts.failed
+	times    []seconds         // of the packages that had tests
+}
+
+// failure is a failed test without its subtests, or a package that failed as a whole.
+type failure struct {
+	pkg    string
+	test   string // the name before the first slash; "" for a whole package
+	counts counts // what of report.counts the failure stands for
+	output string
+	final  bool // the package did not build: running it again changes nothing
+}
+
+// seconds is how long the tests of a package took.
+type seconds struct {
+	pkg     string
+	elapsed float64
 }
 
 // results is what is known about one package's tests until it ends.
@@ -115,21 +132,65 @@ func (p *results) test(name string) *result {
 // finish counts a package whose tests have ended and shows the failures.
 func (r *report) finish(e event, p *results) {
 	var c counts
+	var all []failure
 	for _, name := range p.order {
-		r.tally(&c, e.Package, name, p)
+		if output, failed := r.tally(&c, e.Package, name, p); failed {
+			all = addFailure(all, e.Package, name, output)
+		}
 	}
 	if e.Action == "fail" && c.failed == 0 {
 		c.failed++
-		fmt.Fprintf(r.out, "--- FAIL: %s\n%s%s", e.Package, r.builds[e.FailedBuild], p.loose.output.String())
+		output := r.builds[e.FailedBuild] + p.loose.output.String()
+		all = append(all, failure{pkg: e.Package, output: output, final: e.FailedBuild != ""})
+		fmt.Fprintf(r.out, "--- FAIL: %s\n%s", e.Package, output)
 	}
+	if len(all) > 0 && p.isCut() { // tests that come later have not run
+		all = []failure{wholePackage(e.Package, all)}
+	}
+	if len(all) == 1 && all[0].test == "" {
+		all[0].counts = c
+	}
+	r.failures = append(r.failures, all...)
 	r.counts.add(c)
 	if len(p.order) > 0 || e.Action == "fail" {
 		fmt.Fprintf(r.out, "%-4s %s  %s  %.1fs\n", e.Action, e.Package, c, e.Elapsed)
+		r.times = append(r.times, seconds{e.Package, e.Elapsed})
 	}
 }
 
-// tally counts one test if it is a leaf, or if it failed though its subtests did not.
-func (r *report) tally(c *counts, pkg, name string, p *results) {
+// addFailure adds a failed test to the failures of a package, where subtests of one test are
+// one failure.
+func addFailure(all []failure, pkg, name, output string) []failure {
+	test, _, _ := strings.Cut(name, "/")
+	i := slices.IndexFunc(all, func(f failure) bool { return f.test == test })
+	if i < 0 {
+		i = len(all)
+		all = append(all, failure{pkg: pkg, test: test})
+	}
+	all[i].counts.failed++
+	all[i].output += output
+	return all
+}
+
+// wholePackage returns the failures of a package as one.
+func wholePackage(pkg string, all []failure) failure {
+	whole := failure{pkg: pkg}
+	for _, f := range all {
+		whole.output += f.output
+		whole.final = whole.final || f.final
+	}
+	return whole
+}
+
+// isCut reports whether the program of tests that failed ended before its last test, as it does
+// when a test panics: one that comes to its end says FAIL on a line of its own.
+func (p *results) isCut() bool {
+	return !slices.Contains(strings.Split(p.loose.output.String(), "\n"), "FAIL")
+}
+
+// tally counts one test if it is a leaf, or if it failed though its subtests did not. It
+// returns the output of one that failed.
+func (r *report) tally(c *counts, pkg, name string, p *results) (output string, failed bool) {
 	t, leaf := p.tests[name], !p.below(name, func(*result) bool { return true })
 	switch {
 	case t.outcome == "pass" && leaf:
@@ -140,11 +201,14 @@ func (r *report) tally(c *counts, pkg, name string, p *results) {
 	case t.outcome == "pass", t.outcome == "skip":
 	case !p.below(name, (*result).failed):
 		c.failed++
-		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", pkg, name, t.output.String())
+		output = t.output.String()
 		if t.outcome == "" {
-			fmt.Fprintf(r.out, "    it did not end\n%s", p.loose.output.String())
+			output += "    it did not end\n" + p.loose.output.String()
 		}
+		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", pkg, name, output)
+		return output, true
 	}
+	return "", false
 }
 
 // reason returns what a test logged before it was skipped.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -79,25 +77,5 @@ func TestReport(t *testing.T) {
 				t.Errorf("output lacks %q:\n%s", c.shown, out.String())
 			}
 		})
-	}
-}
-
-// The counts of several runs are lines of one file.
-func TestRun_Sum(t *testing.T) {
-	dir := t.TempDir()
-	stream, file := filepath.Join(dir, "stream"), filepath.Join(dir, "sum")
-	if err := os.WriteFile(stream, []byte(`{"Action":"pass","Package":"p","Test":"TestA"}
-{"Action":"pass","Package":"p"}
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, err := run(file, "", []string{stream, stream}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const line = "2 passed, 0 failed, 0 skipped\n"
-	if got, err := os.ReadFile(file); err != nil || string(got) != line+line {
-		t.Errorf("got %q, %v", got, err)
 	}
 }
