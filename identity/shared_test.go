@@ -3,6 +3,8 @@ package identity
 import (
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // When there are more bans than are shared, those that were set last are: a ban for a day from a
@@ -12,16 +14,17 @@ func TestShared_NewestBans(t *testing.T) {
 	h := newHouse(t, Options{})
 	old, short := h.guest(), h.guest()
 	h.must(h.ids.Accounts.Ban(h.ctx, old.PlayerID, "cheating", time.Now().Add(100*365*24*time.Hour)))
-	time.Sleep(2 * time.Millisecond) // times of bans have milliseconds
+	banned := time.Now()
+	wait.Until(t, "the next ban is later", func() bool { return time.Since(banned) >= 2*time.Millisecond }) // bans' times have milliseconds
 	h.must(h.ids.Accounts.Ban(h.ctx, short.PlayerID, "insults", time.Now().Add(24*time.Hour)))
 	if shared := h.ids.Shared(h.st.View(), time.Now()); len(shared.Bans) != 2 {
 		t.Fatalf("%d bans are shared", len(shared.Bans))
 	}
-	var banned []*Player
+	var all []*Player
 	for p := range h.ids.Accounts.players.banned.Equal(h.st.View(), isBanned) {
-		banned = append(banned, p)
+		all = append(all, p)
 	}
-	if kept := newest(banned, 1); len(kept) != 1 || kept[0].ID != short.PlayerID {
+	if kept := newest(all, 1); len(kept) != 1 || kept[0].ID != short.PlayerID {
 		t.Errorf("%+v is shared, want the ban of %s", kept[0], short.PlayerID)
 	}
 }

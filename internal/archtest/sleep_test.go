@@ -1,0 +1,62 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"testing"
+)
+
+// sleeps lists the tests' files that call time.Sleep, how often, and why nothing else will do.
+// The list only ever gets shorter; wait.For, wait.Pass and channels are how tests wait.
+var sleeps = map[string]struct {
+	calls int
+	why   string
+}{}
+
+func TestSleeps(t *testing.T) {
+	found := map[string]int{}
+	for _, folder := range folders(t) {
+		files, err := filepath.Glob(filepath.Join(root(t), folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if n := sleepsOf(t, file); n > 0 {
+				found[path.Join(folder, filepath.Base(file))] = n
+			}
+		}
+	}
+	for file, n := range found {
+		if allowed := sleeps[file].calls; n > allowed {
+			t.Errorf("%s calls time.Sleep %d times, and may %d times: wait by internal/wait", file, n, allowed)
+		}
+	}
+	for file, allowed := range sleeps {
+		if n := found[file]; n < allowed.calls {
+			t.Errorf("%s calls time.Sleep %d times: let the list say so, not %d", file, n, allowed.calls)
+		}
+	}
+}
+
+// sleepsOf returns how many times a file calls time.Sleep.
+func sleepsOf(t *testing.T, name string) (n int) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if call, ok := node.(*ast.CallExpr); ok {
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Sleep" {
+				if pkg, ok := f.X.(*ast.Ident); ok && pkg.Name == "time" {
+					n++
+				}
+			}
+		}
+		return true
+	})
+	return n
+}
