@@ -22,6 +22,7 @@ import (
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // between is a man in the middle, which agents take for the server. It tries to have its
@@ -131,7 +132,7 @@ func TestHosting_ManInTheMiddle(t *testing.T) {
 			a := start(t, nil)
 			home := filepath.Join(t.TempDir(), "agent")
 			honest := join(t, a, home, tt.from, nil)
-			until(t, "the machine has joined", func() bool {
+			wait.Until(t, "the machine has joined", func() bool {
 				_, err := os.Stat(filepath.Join(home, "credential.json"))
 				return err == nil
 			})

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestExec hosts a developer's own program: its output is shown, it gets game sessions,
@@ -142,7 +143,7 @@ func TestExec_Host(t *testing.T) {
 	base, _, _ := run(t, o)
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	var seen []client.Host
-	until(t, "both processes are seen on the machine", func() bool {
+	wait.Until(t, "both processes are seen on the machine", func() bool {
 		var err error
 		seen, err = (&client.Client{Endpoint: base}).Hosts().List(t.Context())
 		return err == nil && len(seen) == 1 && seen[0].Processes == 2
@@ -230,7 +231,7 @@ func TestExec_Reload(t *testing.T) {
 		t.Fatal(err)
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, next.Seq)
-	until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
+	wait.Until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
 	err := c.Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
 		if e.Code == "SERVER_PROCESS_CRASHED" {
 			t.Errorf("%s crashed: %s", e.ProcessID, e.Message)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // smallDisk mounts a disk of a few MiB, or skips the test if that is not allowed.
@@ -73,13 +74,13 @@ func TestFullDisk(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("write %d on a full disk: %v", n, err)
 	}
-	eventually(t, func() bool {
+	wait.Until(t, "the server says that the disk is full", func() bool {
 		write(n) // like other callers
 		status, body := get(t, a.URL()+"/readyz")
 		return status == 503 && strings.Contains(body, "disk of the database is full")
 	})
 	free()
-	eventually(t, func() bool {
+	wait.Until(t, "a write succeeds", func() bool {
 		n++
 		return write(n) == nil
 	})
@@ -97,15 +98,5 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "full") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a start on a full disk: %v", err)
-	}
-}
-
-// eventually waits until happened returns true.
-func eventually(t *testing.T, happened func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("did not happen within a minute")
-		}
 	}
 }

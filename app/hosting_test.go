@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -127,7 +128,7 @@ func TestHosting(t *testing.T) {
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one replaces it
 	key := f.ID + "/" + active.ComputeName + "/" + made.GameSessionID[strings.LastIndex(made.GameSessionID, "/")+1:] + ".zip"
-	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
+	wait.Until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
 }
 
 // A machine joins a region by the region's URL and hosts game servers there alone.
@@ -147,7 +148,7 @@ func TestHosting_Region(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a game session is in the region", func() bool {
+	wait.Until(t, "a game session is in the region", func() bool {
 		var made struct {
 			GameSession struct{ GameSessionID, Location string }
 		}
@@ -399,14 +400,4 @@ func gamePIDs(t *testing.T, root string) []int {
 		pids = append(pids, record.PID)
 	}
 	return pids
-}
-
-// until waits until something holds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }

@@ -15,12 +15,12 @@ import (
 const interval = 10 * time.Millisecond
 
 // Patience returns how long a test waits for what takes a moment on an idle machine, before it
-// fails: a minute, or the seconds in the environment variable MUSTER_TEST_PATIENCE. It panics if
+// fails: two minutes, or the seconds in the environment variable MUSTER_TEST_PATIENCE. It panics if
 // the variable is not a positive number.
 var Patience = sync.OnceValue(func() time.Duration {
 	text := os.Getenv("MUSTER_TEST_PATIENCE")
 	if text == "" {
-		return time.Minute
+		return 2 * time.Minute
 	}
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || seconds <= 0 {
