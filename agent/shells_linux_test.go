@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // visit requests a remote shell in which a script runs, and returns the agent's connection.
@@ -35,12 +36,7 @@ func (m *muster) run(want protocol.Shell, c protocol.ShellCommand) *websocket.Co
 	m.mu.Unlock()
 	want.ID = id
 	m.send(protocol.Message{Shell: &want})
-	var ws *websocket.Conn
-	select {
-	case ws = <-connected:
-	case <-time.After(time.Minute):
-		m.t.Fatal("the agent does not connect for a shell")
-	}
+	ws := wait.Receive(m.t, "the agent's connection for a shell", connected)
 	m.t.Cleanup(func() { ws.Close() })
 	start, err := c.Frame()
 	if err == nil {
