@@ -49,7 +49,8 @@ func (m *muster) run(want protocol.Shell, c protocol.ShellCommand) *websocket.Co
 }
 
 // output reads a shell's output until it contains a text or the shell ends, and returns how
-// it ended.
+// it ended. What comes as an error is logged: a launcher that measures coverage complains there,
+// if it is not ended before.
 func (m *muster) output(ws *websocket.Conn, text string) (out string, end protocol.ShellEnd) {
 	m.t.Helper()
 	ws.SetReadDeadline(time.Now().Add(time.Minute))
@@ -68,6 +69,10 @@ func (m *muster) output(ws *websocket.Conn, text string) (out string, end protoc
 			}
 			ws.Close()
 			return out, end
+		}
+		if f.Op == protocol.ShellErrors {
+			m.t.Logf("the shell's errors: %q", f.Payload)
+			continue
 		}
 		out += string(f.Payload)
 	}

@@ -23,10 +23,12 @@ func TestListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer tcp.Close() // and they are not collected before
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer udp.Close()
 	for _, port := range []int{tcp.Addr().(*net.TCPAddr).Port, udp.LocalAddr().(*net.UDPAddr).Port} {
 		if open, known := listens(port); !open || !known {
 			t.Errorf("port %d: open %v, known %v", port, open, known)
