@@ -26,6 +26,7 @@ import (
 	"github.com/musterhq/muster/agent/gameapi"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -273,11 +274,7 @@ func TestAgent_CollectsWithoutWaiting(t *testing.T) {
 		defer close(heard)
 		a.host.Obey(t.Context(), protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
 	}()
-	select {
-	case <-heard:
-	case <-time.After(time.Minute):
-		t.Fatal("the agent waits")
-	}
+	wait.Done(t, "the agent to obey", heard)
 	for range cap(a.uploads.done) {
 		<-a.uploads.done
 	}
@@ -342,11 +339,7 @@ func TestAgent_EndsThoughItIsAssigned(t *testing.T) {
 	go func() { defer close(ended); a.stop() }()
 	m.until("the end of its process is told", func() bool { return len(m.exits) > 0 })
 	m.assign(first, second)
-	select {
-	case <-ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the agent does not end")
-	}
+	wait.Done(t, "the end of the agent", ended)
 	if a.instances.find("i-2") != nil {
 		t.Error("an instance began when the agent was about to end")
 	}
@@ -634,14 +627,13 @@ func contains(list []protocol.Process, id string) bool {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
-			return string(text)
+	return wait.Value(t, path+" is written", func() (string, error) {
+		text, err := os.ReadFile(path)
+		if err == nil && len(text) == 0 {
+			err = errors.New("it is empty")
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%s was not written", path)
-		}
-	}
+		return string(text), err
+	})
 }
 
 func unzip(t *testing.T, text []byte) map[string]string {

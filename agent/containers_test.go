@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/agent/engine"
 	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // shed is a container engine whose containers outlive agents, and do what a test says. Test
@@ -301,19 +302,14 @@ func TestContainers_ImagesAhead(t *testing.T) {
 	m.start(home, func(o *Options) { o.openEngine = s.open })
 	m.until("the agent is here", func() bool { return m.hellos == 1 })
 	m.send(protocol.Message{Assign: &protocol.Assign{Images: []string{"one", "two"}}})
-	for {
+	wait.For(t, "the images are fetched", func() error {
 		s.mu.Lock()
-		fetched := s.pulls["one"] > 0 && s.pulls["two"] > 0
-		s.mu.Unlock()
-		if fetched {
-			return
+		defer s.mu.Unlock()
+		if s.pulls["one"] == 0 || s.pulls["two"] == 0 {
+			return fmt.Errorf("fetched are %v", s.pulls)
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("they are not fetched")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+		return nil
+	})
 }
 
 // Cleanup ends the groups that an agent left, also those whose folder is lost.

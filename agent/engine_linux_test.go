@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/agent/engine/enginetest"
 	"github.com/musterhq/muster/agent/group"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Groups run on real engines: they are reached at their ports, outlive the agent and the
@@ -37,15 +38,16 @@ func echoed(t *testing.T, port int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	answer := make([]byte, 16)
+	wait.For(t, fmt.Sprintf("port %d answers", port), func() error {
 		fmt.Fprint(conn, "hello")
-		answer := make([]byte, 16)
 		conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		if n, err := conn.Read(answer); err == nil && string(answer[:n]) == "hello" {
-			return
+		n, err := conn.Read(answer)
+		if err == nil && string(answer[:n]) != "hello" {
+			err = fmt.Errorf("the answer is %q", answer[:n])
 		}
-	}
-	t.Fatalf("nothing answers at port %d", port)
+		return err
+	})
 }
 
 // puppets returns the desired state of an instance with n game servers of an image, each

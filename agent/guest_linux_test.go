@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // visiting is an install script that tries what it must not be able to do.
@@ -90,9 +90,7 @@ func asUser(t *testing.T, launcher string, uid int) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	for len(isolate.ProcessesOf(uid)) == 0 {
-		time.Sleep(time.Millisecond) // it changes its user asynchronously
-	}
+	wait.Until(t, "it has changed its user", func() bool { return len(isolate.ProcessesOf(uid)) > 0 })
 	return cmd
 }
 

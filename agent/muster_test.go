@@ -25,6 +25,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // muster is a fake Muster: it speaks the agents' protocol and records what agents send.
@@ -258,7 +259,7 @@ func (m *muster) goAway() {
 // until waits until a condition on what the agent has sent holds.
 func (m *muster) until(what string, holds func() bool) {
 	m.t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(wait.Patience())
 	for {
 		m.mu.Lock()
 		if holds() {

@@ -3,10 +3,12 @@ package collector
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"testing"
-	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func listen(t *testing.T) *Collector {
@@ -37,15 +39,12 @@ func TestCollector_KeepsMetrics(t *testing.T) {
 	fmt.Fprint(to, "server.bytes:7|c|#gamelift_process_id:p1\x00")
 	fmt.Fprint(to, "nonsense\n:|\nx:y|g|#gamelift_process_id:p1\nserver.tick.p90:16.5|ms|#process_pid:1,gamelift_process_id:p1\n")
 	want := map[string]float64{"server.up": 1, "server.bytes": 12, "server.tick.p90": 16.5}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		got := c.Metrics("p1")
-		if len(got) == len(want) && got["server.up"] == 1 && got["server.bytes"] == 12 && got["server.tick.p90"] == 16.5 {
-			break
+	wait.For(t, "the metrics are kept", func() error {
+		if got := c.Metrics("p1"); !maps.Equal(got, want) {
+			return fmt.Errorf("kept %v, want %v", got, want)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("kept %v, want %v", got, want)
-		}
-	}
+		return nil
+	})
 	c.Forget("p1")
 	if got := c.Metrics("p1"); len(got) != 0 {
 		t.Errorf("after the end: %v", got)

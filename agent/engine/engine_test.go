@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/agent/engine/enginetest"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // bench is an engine with a registry that has the puppet.
@@ -123,13 +124,15 @@ func (b *bench) start(t testing.TB, g Group) *Running {
 // ended waits for the end of a group.
 func ended(t *testing.T, r *Running) End {
 	t.Helper()
-	select {
-	case <-r.Ended():
-		return r.End()
-	case <-time.After(time.Minute):
-		t.Fatalf("the group has not ended: %+v", r.Containers())
-		return End{}
-	}
+	wait.For(t, "the group has ended", func() error {
+		select {
+		case <-r.Ended():
+			return nil
+		default:
+			return fmt.Errorf("its containers are %+v", r.Containers())
+		}
+	})
+	return r.End()
 }
 
 // left returns the containers of the engine.
@@ -153,22 +156,24 @@ func freePort(t *testing.T) int {
 	return conn.LocalAddr().(*net.UDPAddr).Port
 }
 
-// echo reports whether something answers at a UDP port of the host.
-func echo(port int) bool {
+// echo waits until something answers at a UDP port of the host.
+func echo(t *testing.T, port int) {
+	t.Helper()
 	conn, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return false
+		t.Fatal(err)
 	}
 	defer conn.Close()
 	answer := make([]byte, 16)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // nobody says when a port is open
+	wait.For(t, fmt.Sprintf("port %d answers", port), func() error { // nobody says when a port is open
 		_, _ = conn.Write([]byte("hello"))
 		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		if n, err := conn.Read(answer); err == nil && string(answer[:n]) == "hello" {
-			return true
+		n, err := conn.Read(answer)
+		if err == nil && string(answer[:n]) != "hello" {
+			err = fmt.Errorf("the answer is %q", answer[:n])
 		}
-	}
-	return false
+		return err
+	})
 }
 
 func testRunsAndIsStopped(t *testing.T, b *bench) {
@@ -180,9 +185,7 @@ func testRunsAndIsStopped(t *testing.T, b *bench) {
 	g := b.group("0", []string{"game", fmt.Sprint("PUPPET_UDP=", inside), "PUPPET_TERM=3", "PUPPET_PRINT=ready"})
 	g.Containers[0].Ports = []protocol.Port{{Container: inside, Host: port, Protocol: "UDP"}}
 	r := b.start(t, g)
-	if !echo(port) {
-		t.Errorf("port %d does not answer", port)
-	}
+	echo(t, port)
 	if _, err := b.engine.Start(t.Context(), g); err != ErrRunning {
 		t.Errorf("start again: %v", err)
 	}

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
-	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // What a program says of its health outlives the agent. Only changes are stored, at most one
@@ -48,7 +49,7 @@ func TestProcess_KeepsItsHealth(t *testing.T) {
 			ill(true)
 			say(p, false)
 		}
-		time.Sleep(2 * keepEvery)
+		wait.Pass(2 * keepEvery)
 		synctest.Wait()
 		if ill(true); !os.SameFile(first, file(illFile(state))) {
 			t.Error("a report without a change was stored")
@@ -62,7 +63,7 @@ func TestProcess_KeepsItsHealth(t *testing.T) {
 		ill(false)
 		say(p, false)
 		ill(false)
-		time.Sleep(2 * keepEvery)
+		wait.Pass(2 * keepEvery)
 		synctest.Wait()
 		ill(true)
 		say(p, true)

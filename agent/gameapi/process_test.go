@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/gamelink"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // line plays the connection to Muster in virtual time.
@@ -79,15 +80,15 @@ func TestProcess_Beats(t *testing.T) {
 			}
 		}
 		want("HeartbeatServerProcess true")
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		want("HeartbeatServerProcess true")
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		want("HeartbeatServerProcess false", "HeartbeatServerProcess false")
 		p.health(HealthRequest{})
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		want("HeartbeatServerProcess true")
 		p.leave(t.Context())
-		time.Sleep(5 * time.Minute)
+		wait.Pass(5 * time.Minute)
 		want("TerminateServerProcess")
 	})
 }
@@ -201,7 +202,7 @@ func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
 		if _, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err == nil || err.(*Problem).Code != "not-ready" {
 			t.Errorf("before ready: %v", err)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		port := 8
 		if err := p.ready(t.Context(), ReadyRequest{Port: &port}); err == nil || err.(*Problem).Member != "port" {
 			t.Errorf("ready with another port: %v", err)
@@ -302,12 +303,12 @@ func TestProcess_AcceptsOneAtOnce(t *testing.T) {
 				was := accepted
 				accepted = true
 				l.mu.Unlock()
-				time.Sleep(time.Second)
+				wait.Pass(time.Second)
 				if was {
 					return &gamelink.Refusal{Action: action, Status: 400, Message: "it is ACTIVE"}
 				}
 			case "DescribePlayerSessions":
-				time.Sleep(time.Second)
+				wait.Pass(time.Second)
 				to.(*playerSessions).PlayerSessions = []playerSession{{PlayerID: "ann", PlayerSessionID: "psess-1", GameSessionID: "arn:g", Status: "ACTIVE"}}
 			}
 			return nil
@@ -317,7 +318,7 @@ func TestProcess_AcceptsOneAtOnce(t *testing.T) {
 		results := make(chan error, 8)
 		for n := range 8 {
 			go func() {
-				time.Sleep(time.Duration(n) * 300 * time.Millisecond)
+				wait.Pass(time.Duration(n) * 300 * time.Millisecond)
 				_, err := p.accept(t.Context(), PlayerRequest{"psess-1"})
 				results <- err
 			}()

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // open returns an interface with two processes, a and b, for which there is no Muster.
@@ -198,9 +200,16 @@ func TestServer_BoundsWhatWaits(t *testing.T) {
 		}()
 	}
 	p := s.processes["a"]
-	for len(p.busy) < maxRequests {
-		time.Sleep(time.Millisecond)
+	busy := func(n int) {
+		t.Helper()
+		wait.For(t, "requests are under way or given up", func() error {
+			if is := len(p.busy); is != n {
+				return fmt.Errorf("%d are under way, want %d", is, n)
+			}
+			return nil
+		})
 	}
+	busy(maxRequests)
 	if status, p, _ := ask(t, s, "POST", "/health", "", nil); status != 429 || p.Code != "rate-limited" {
 		t.Errorf("one more request: got %d %s", status, p.Code)
 	}
@@ -211,9 +220,7 @@ func TestServer_BoundsWhatWaits(t *testing.T) {
 	for range maxRequests {
 		<-answers
 	}
-	for len(p.busy) > 0 { // what is given up is not held
-		time.Sleep(time.Millisecond)
-	}
+	busy(0) // what is given up is not held
 }
 
 // A game session that Muster pushes ends a wait; the next agent knows it.
@@ -228,9 +235,7 @@ func TestProcess_KeepsItsState(t *testing.T) {
 		_, _, text := ask(t, s, "GET", "/session?wait=60", "", nil)
 		waiting <- text
 	}()
-	for len(p.busy) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "the request waits", func() bool { return len(p.busy) > 0 })
 	p.Push("CreateGameSession", []byte(`{"GameSessionId":"arn:g","GameSessionName":"friday","MaximumPlayerSessionCount":4,"MatchmakerData":"{\"matchId\":\"m\"}"}`))
 	p.Push("CreateGameSession", []byte(`{"GameSessionId":"arn:h"}`)) // a process has one
 	for _, want := range []string{`"state":"activating"`, `"session_id":"arn:g"`, `"max_players":4`, `"match":{"matchId":"m"}`, `"properties":{}`} {

@@ -21,6 +21,7 @@ import (
 	"github.com/musterhq/muster/agent/engine"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/histories"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // stage is a real instance on a machine whose container engine does what a test says:
@@ -297,7 +298,7 @@ func (s *stage) want(change func(*protocol.Desired)) {
 }
 
 func pass(d time.Duration) {
-	time.Sleep(d)
+	wait.Pass(d)
 	synctest.Wait()
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -90,7 +91,7 @@ func TestCertificates(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.ensure(ctx) }()
 		go c.keep(ctx)
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		if len(ended) > 0 || c.stored() != nil {
 			t.Fatal("there is a certificate without Muster")
@@ -114,9 +115,9 @@ func TestCertificates(t *testing.T) {
 			return leaf
 		}
 		first := expect("at first", 1)
-		time.Sleep(certificate.Life*2/3 - time.Hour)
+		wait.Pass(certificate.Life*2/3 - time.Hour)
 		expect("before two thirds", 1)
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		if second := expect("after two thirds", 2); !second.NotAfter.After(first.NotAfter) {
 			t.Errorf("the second ends at %v, the first at %v", second.NotAfter, first.NotAfter)
 		}
@@ -126,10 +127,10 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("the names are %v and %v", leaf.DNSNames, leaf.IPAddresses)
 		}
 		a.set(errors.New("away"), a.desired().Certificate)
-		time.Sleep(certificate.Life * 3 / 4)
+		wait.Pass(certificate.Life * 3 / 4)
 		last := expect("Muster is away", 3)
 		a.set(nil, a.desired().Certificate)
-		time.Sleep(lastCertify)
+		wait.Pass(lastCertify)
 		if again := expect("Muster is back", 4); !again.NotAfter.After(last.NotAfter) {
 			t.Error("it is not renewed after Muster has come back")
 		}
@@ -171,7 +172,7 @@ func TestCertificates_Restart(t *testing.T) {
 			}
 			ensure("without "+name, 2+i)
 		}
-		time.Sleep(certificate.Life)
+		wait.Pass(certificate.Life)
 		ensure("after the end", 5)
 		if now, err := os.ReadFile(filepath.Join(dir, keyFile)); err != nil || !bytes.Equal(now, key) {
 			t.Errorf("the key is another one: %v", err)

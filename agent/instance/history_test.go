@@ -29,6 +29,7 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/histories"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // stage is a real instance on a machine whose processes do what a test says: programs
@@ -293,7 +294,7 @@ func (s *stage) want(change func(*protocol.Desired)) {
 }
 
 func pass(d time.Duration) {
-	time.Sleep(d)
+	wait.Pass(d)
 	synctest.Wait()
 }
 

@@ -4,7 +4,6 @@ package isolate
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // apart returns a jail in which a process sees only what it starts.
@@ -133,28 +133,24 @@ func TestJail_ApartEndsWhole(t *testing.T) {
 	j.User = user
 	cmd, lines := started(t, j, "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & setsid setsid sleep 1000 & echo ready; wait")
 	lines.Scan()
-	if err := until(func() bool { return len(ProcessesOf(user)) >= 4 }); err != nil {
-		t.Errorf("%v: processes %v run, want the first, the script and what it started", err, ProcessesOf(user))
-	}
+	wait.For(t, "the first process, the script and what it started run", func() error {
+		if run := ProcessesOf(user); len(run) < 4 {
+			return fmt.Errorf("processes %v run", run)
+		}
+		return nil
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
 	for lines.Scan() { // the output ends with its last holder
 	}
-	if err := until(func() bool { return len(ProcessesOf(user)) == 0 }); err != nil {
-		t.Errorf("%v: processes %v are left", err, ProcessesOf(user))
-	}
-}
-
-// until waits until a condition holds.
-func until(holds func() bool) error {
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			return errors.New("it did not come to that")
+	wait.For(t, "no process is left", func() error {
+		if left := ProcessesOf(user); len(left) > 0 {
+			return fmt.Errorf("processes %v are left", left)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // A jail hides folders and keeps the listed parts of them, whatever permissions the

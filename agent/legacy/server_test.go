@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // far is the other end of a process's connection to Muster: it records requests, answers
@@ -103,10 +105,10 @@ func (f *far) send(v any) {
 	}
 }
 
-// await waits for a request or a connection, and returns how many of it there were.
+// await waits for a request or a connection.
 func (f *far) await(what string) {
 	f.t.Helper()
-	late := time.NewTimer(30 * time.Second)
+	late := time.NewTimer(wait.Patience())
 	defer late.Stop()
 	for {
 		f.mu.Lock()
@@ -311,11 +313,7 @@ func TestOpen_PortsTaken(t *testing.T) {
 		t.Errorf("the reason is %q, and %v are open", why, s.At())
 	}
 	taken.Close()
-	select {
-	case <-s.opened:
-	case <-time.After(time.Minute):
-		t.Fatal("the ports are not opened")
-	}
+	wait.Done(t, "the ports to be opened", s.opened)
 	if s.Why() != "" || s.At().WebSocket != port {
 		t.Errorf("%v are open", s.At())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // wire is a network of pipes, which works in virtual time.
@@ -94,7 +95,7 @@ func TestRelay_TenMinutes(t *testing.T) {
 		away := time.Now()
 		up.set(true)
 		for n := range 10 {
-			time.Sleep(time.Minute)
+			wait.Pass(time.Minute)
 			id := fmt.Sprint("beat-", n)
 			say(t, game, heartbeat, id)
 			hear(t, game, `"RequestId":"`+id+`"`)

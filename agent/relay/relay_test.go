@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // muster is the other end of the relay's WebSocket.
@@ -104,7 +105,7 @@ func (m *muster) leave(away bool) {
 // next waits for a frame of a kind.
 func (m *muster) next(op protocol.RelayOp) protocol.Relayed {
 	m.t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(wait.Patience())
 	for {
 		select {
 		case f := <-m.heard:
@@ -157,17 +158,15 @@ func dial(r *Relay, id, token string) (*websocket.Conn, int, error) {
 // connected connects a process once the link is up.
 func connected(t *testing.T, r *Relay, id, token string) *websocket.Conn {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; {
+	ws := wait.Value(t, "the process is connected", func() (*websocket.Conn, error) {
 		ws, status, err := dial(r, id, token)
-		if err == nil {
-			t.Cleanup(func() { ws.Close() }) // and the connection is not collected before
-			return ws
-		}
-		if status != http.StatusServiceUnavailable || time.Now().After(end) {
+		if err != nil && status != http.StatusServiceUnavailable {
 			t.Fatalf("not connected: %d %v", status, err)
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return ws, err
+	})
+	t.Cleanup(func() { ws.Close() }) // and the connection is not collected before
+	return ws
 }
 
 func say(t *testing.T, ws *websocket.Conn, action, id string) {
@@ -203,7 +202,7 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 	hear(t, game, `"RequestId":"r1"`)
 
 	m.leave(true)
-	waitFor(t, func() bool { return r.uplink() == nil })
+	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
 	say(t, game, heartbeat, "r2")
 	hear(t, game, `"RequestId":"r2"`)
 	say(t, game, "AcceptPlayerSession", "r3")
@@ -241,7 +240,7 @@ func TestRelay_TellsWhatIsHosted(t *testing.T) {
 	again := func() {
 		t.Helper()
 		m.leave(true)
-		waitFor(t, func() bool { return r.uplink() == nil })
+		wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
 		m.leave(false)
 	}
 	if hosts, known := told(); known {
@@ -277,7 +276,7 @@ func TestRelay_ReconnectsAgain(t *testing.T) {
 	connected(t, r, "p1", "own")
 	m.next(protocol.RelayOpen)
 	m.leave(true)
-	waitFor(t, func() bool { return r.uplink() == nil })
+	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
 	m.leave(false)
 	m.next(protocol.RelayOpen)
 	if n := asked.Load(); n != 3 {
@@ -313,15 +312,30 @@ func TestRelay_ArrivesBetweenLinks(t *testing.T) {
 	if f := m.next(protocol.RelayClose); f.Stream != first.Stream {
 		t.Fatalf("stream %d was closed, want %d", f.Stream, first.Stream)
 	}
+	accepted, replaced := make(chan struct{}), make(chan struct{})
 	r.upgrader.CheckOrigin = func(*http.Request) bool { // Muster has accepted it
-		m.leave(true)
-		waitFor(t, func() bool { return r.uplink() == nil })
-		m.leave(false)
-		waitFor(t, func() bool { return r.uplink() != nil })
-		r.processes["p1"].reconnect(r.uplink()) // finds nobody
+		close(accepted)
+		<-replaced
 		return true
 	}
-	connected(t, r, "p1", "own")
+	arrived := make(chan *websocket.Conn, 1)
+	go func() {
+		defer close(arrived)
+		ws, status, err := dial(r, "p1", "own")
+		if err != nil {
+			t.Errorf("not connected: %d %v", status, err)
+			return
+		}
+		arrived <- ws
+	}()
+	wait.Done(t, "Muster to accept the process", accepted)
+	m.leave(true)
+	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
+	m.leave(false)
+	wait.Until(t, "there is a link", func() bool { return r.uplink() != nil })
+	r.processes["p1"].reconnect(r.uplink()) // finds nobody
+	close(replaced)
+	defer wait.Receive(t, "the connection of the process", arrived).Close()
 	m.next(protocol.RelayOpen) // on the link that is gone
 	m.next(protocol.RelayOpen)
 }
@@ -336,7 +350,7 @@ func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	game := connected(t, r, "p1", "own")
 	m.next(protocol.RelayOpen)
 	m.leave(true)
-	waitFor(t, func() bool { return r.uplink() == nil })
+	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
 	say(t, game, goodbye, "bye")
 	hear(t, game, `"RequestId":"bye"`)
 	game.Close()
@@ -382,7 +396,7 @@ func TestRelay_LetsNobodyElseIn(t *testing.T) {
 	m.mu.Lock()
 	m.refuse = true
 	m.mu.Unlock()
-	waitFor(t, func() bool { return r.uplink() != nil })
+	wait.Until(t, "there is a link", func() bool { return r.uplink() != nil })
 	if _, status, err := dial(r, "p1", "own"); err == nil || status != http.StatusForbidden {
 		t.Errorf("refused by Muster: status %d, %v; want 403", status, err)
 	}
@@ -397,7 +411,7 @@ func TestRelay_AwaitsTheToken(t *testing.T) {
 	var token atomic.Value
 	token.Store("")
 	r.Admit("p1", "own", func() string { return token.Load().(string) })
-	waitFor(t, func() bool { return r.uplink() != nil })
+	wait.Until(t, "there is a link", func() bool { return r.uplink() != nil })
 	if _, status, err := dial(r, "p1", "own"); err == nil || status != http.StatusServiceUnavailable {
 		t.Errorf("without a token: status %d, %v; want 503", status, err)
 	}
@@ -417,15 +431,6 @@ func TestRelay_DropsAsMusterDoes(t *testing.T) {
 	game.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, _, err := game.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
 		t.Errorf("the connection ended with %v, want no close frame", err)
-	}
-}
-
-func waitFor(t *testing.T, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain")
-		}
 	}
 }
 

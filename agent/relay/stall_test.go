@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // in runs f with a relay in virtual time. visit connects a process to it; up is its way to
@@ -79,7 +80,7 @@ func TestRelay_ProcessThatDoesNotRead(t *testing.T) {
 					t.Errorf("the other process was answered after %s", waited)
 				}
 				if frames.number == 1 {
-					time.Sleep(writing)
+					wait.Pass(writing)
 				}
 				synctest.Wait()
 				r.mu.Lock()

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/hosts/shell"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // client is the client of a shell whose program runs without isolation.
@@ -99,11 +99,7 @@ func TestServe_ClientThatDoesNotRead(t *testing.T) {
 		n += len(f.Payload)
 	}
 	close(c.stop)
-	select {
-	case <-c.ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the shell does not end")
-	}
+	wait.Done(t, "the end of the shell", c.ended)
 }
 
 func script(text string) protocol.ShellCommand {

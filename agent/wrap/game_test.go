@@ -5,6 +5,7 @@ package wrap
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestListens(t *testing.T) {
@@ -20,10 +23,12 @@ func TestListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer tcp.Close() // and they are not collected before
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer udp.Close()
 	for _, port := range []int{tcp.Addr().(*net.TCPAddr).Port, udp.LocalAddr().(*net.UDPAddr).Port} {
 		if open, known := listens(port); !open || !known {
 			t.Errorf("port %d: open %v, known %v", port, open, known)
@@ -46,10 +51,10 @@ func (s *screen) Write(b []byte) (int, error) {
 	return s.text.Write(b)
 }
 
-func (s *screen) has(text string) bool {
+func (s *screen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.Contains(s.text.String(), text)
+	return s.text.String()
 }
 
 // A program that opens nothing is named with the remedy.
@@ -60,12 +65,13 @@ func TestWrap_NamesAProgramThatOpensNothing(t *testing.T) {
 	ws := <-m.conns
 	ws.say(json.RawMessage(game))
 	m.next("ActivateGameSession")
-	for end := time.Now().Add(time.Minute); !out.has("listens on no port 7777"); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the log is:\n%s", out.text.String())
+	wait.For(t, "the log names the program", func() error {
+		if text := out.String(); !strings.Contains(text, "listens on no port 7777") {
+			return fmt.Errorf("the log is:\n%s", text)
 		}
-	}
-	if !out.has("GAME_PORT") {
+		return nil
+	})
+	if !strings.Contains(out.String(), "GAME_PORT") {
 		t.Error("the remedy is missing")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/agent/legacy"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // muster plays the other end for a test: it answers every request with 200.
@@ -75,7 +76,7 @@ func play(t *testing.T) *muster {
 // next waits for a request.
 func (m *muster) next(action string) map[string]any {
 	m.t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(wait.Patience())
 	for {
 		select {
 		case r := <-m.heard:

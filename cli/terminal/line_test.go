@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Short work shows nothing; longer work a line now and then, on a terminal always the same.
@@ -35,7 +36,7 @@ func TestLine(t *testing.T) {
 			begun := time.Now()
 			for time.Since(begun) < c.took {
 				l.Show(func() string { return fmt.Sprint(time.Since(begun)) })
-				time.Sleep(100 * time.Millisecond)
+				wait.Pass(100 * time.Millisecond)
 			}
 			l.End()
 			l.Show(func() string { return "after the end" })
@@ -73,7 +74,7 @@ func TestLine_PrintAndClock(t *testing.T) {
 		l := NewLine(t.Context(), NewScreen(&out))
 		l.isTerminal, l.due = true, time.Now().Add(quiet)
 		stop := l.Clock("restoring")
-		time.Sleep(1100 * time.Millisecond)
+		wait.Pass(1100 * time.Millisecond)
 		l.Print("half\x1b")
 		stop()
 		l.End()

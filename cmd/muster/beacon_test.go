@@ -16,6 +16,7 @@ import (
 
 	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestBeacon measures a separate beacon in each way, as players do, and checks its receipt
@@ -133,11 +134,7 @@ func TestBeacon_EndsWhole(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.serve(t.Context(), s, web, webOf(beacon.Options{}, nil)) }()
 		end(s, web)
-		select {
-		case <-ended:
-		case <-time.After(time.Minute):
-			t.Errorf("%s ended, the rest goes on", name)
-		}
+		wait.Done(t, "the end of all after that of "+name, ended)
 	}
 }
 

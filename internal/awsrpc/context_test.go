@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // within calls f with the context of a call that may take a minute.
@@ -47,14 +49,14 @@ func TestCallContext_Deadline(t *testing.T) {
 	within(t, func(ctx *callContext, _ func()) {
 		derived, cancel := context.WithCancel(context.WithValue(ctx, t, 1))
 		defer cancel()
-		time.Sleep(time.Minute - time.Nanosecond)
+		wait.Pass(time.Minute - time.Nanosecond)
 		wantErr(t, derived, nil)
-		time.Sleep(time.Nanosecond)
+		wait.Pass(time.Nanosecond)
 		wantErr(t, ctx, context.DeadlineExceeded)
 		wantErr(t, derived, context.DeadlineExceeded)
 	})
 	within(t, func(ctx *callContext, _ func()) {
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		wantErr(t, ctx, context.DeadlineExceeded)
 		if at, ok := ctx.Deadline(); !ok || time.Since(at) != 59*time.Minute {
 			t.Errorf("the deadline was at %v, %t", at, ok)

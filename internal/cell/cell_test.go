@@ -17,6 +17,7 @@ import (
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Durations of leases: tests wait for the end of short ones; long ones never end.
@@ -251,11 +252,7 @@ func TestCell_Silence(t *testing.T) {
 	owner, other := join(t, url, "owner"), join(t, url, "other")
 	silence(t, url)
 	for what, done := range map[string]<-chan struct{}{"sees that it lost": owner.keeper.Lost(), "takes": other.keeper.Owned()} {
-		select {
-		case <-done:
-		case <-time.After(time.Minute):
-			t.Fatalf("nobody %s the cell", what)
-		}
+		wait.Done(t, "a node that "+what+" the cell", done)
 	}
 	for _, n := range []*node{other, owner} {
 		if body := n.served(); !strings.HasPrefix(body, "other ") {

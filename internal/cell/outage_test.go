@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestCell_SilentConnection: an owner whose connection to the database goes silent
@@ -60,11 +61,7 @@ func TestCell_Outage(t *testing.T) {
 	}
 
 	outage()
-	select {
-	case <-standby.keeper.Owned():
-	case <-time.After(time.Minute):
-		t.Error("nobody took the cell of an owner that did not come back")
-	}
+	wait.Done(t, "the standby to take the cell of an owner that did not come back", standby.keeper.Owned())
 	ownerWire.mend()
 	<-owner.keeper.Lost()
 }
@@ -110,11 +107,7 @@ func (w warnings) forget() {
 // await waits for the next warning.
 func (w warnings) await(t *testing.T) {
 	t.Helper()
-	select {
-	case <-w:
-	case <-time.After(time.Minute):
-		t.Fatal("the node warned of nothing")
-	}
+	wait.Done(t, "a warning of the node", w)
 }
 
 // TestGate_OwnerOutOfReach: while an owner cannot be reached, the requests that wait

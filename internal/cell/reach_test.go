@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestGate_Unreachable: a standby that is cut off from the owner reports it, after a
@@ -33,7 +33,7 @@ func TestGate_Unreachable(t *testing.T) {
 		t.Errorf("one probe that failed: %v", err)
 	}
 	go standby.gate.Watch(ctx)
-	await(t, "the standby says that it is cut off", func() bool { return standby.gate.Unreachable() != nil })
+	wait.Until(t, "the standby says that it is cut off", func() bool { return standby.gate.Unreachable() != nil })
 	if err := standby.gate.Unreachable(); !strings.Contains(err.Error(), reach.address) {
 		t.Errorf("it does not name the address: %v", err)
 	}
@@ -43,7 +43,7 @@ func TestGate_Unreachable(t *testing.T) {
 		t.Error("a node that never reached the owner does not say so")
 	}
 	reach.mend()
-	await(t, "the standby reaches the owner again", func() bool { return standby.gate.Unreachable() == nil })
+	wait.For(t, "the standby reaches the owner again", standby.gate.Unreachable)
 }
 
 // TestGate_ReachesItself: a node address that leads elsewhere is detected.
@@ -59,15 +59,5 @@ func TestGate_ReachesItself(t *testing.T) {
 	})
 	if err := astray.gate.ReachesItself(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a node address that leads to another node: %v", err)
-	}
-}
-
-// await waits until a condition holds.
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("never: %s", what)
-		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // pipes is a listener whose connections are in-memory pipes, so that time is virtual.
@@ -61,7 +63,7 @@ func served(t *testing.T, o Options, h http.HandlerFunc, play func(d *Door, p *p
 		go s.Serve(d.Listen(p))
 		play(d, p)
 		s.Close()
-		time.Sleep(time.Second) // net/http gives clients half a second to read a response
+		wait.Pass(time.Second) // net/http gives clients half a second to read a response
 		if open, strangers := d.conns.count(); open != 0 || strangers != 0 || len(d.conns.of) != 0 {
 			t.Errorf("at the end %d connections are open, %d strangers", open, strangers)
 		}

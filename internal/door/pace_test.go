@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // paced runs f in virtual time with both ends of a connection behind a door; only f
@@ -27,13 +29,13 @@ func paced(t *testing.T, f func(t *testing.T, d *Door, server, client net.Conn))
 		f(t, d, server, here)
 		server.Close()
 		here.Close()
-		time.Sleep(time.Hour) // so that readers see that
+		wait.Pass(time.Hour) // so that readers see that
 	})
 }
 
 // trickle reads a few bytes at a time until the other end is closed.
 func trickle(c net.Conn, bytes int, every time.Duration) (read int) {
-	for buffer := make([]byte, bytes); ; time.Sleep(every) {
+	for buffer := make([]byte, bytes); ; wait.Pass(every) {
 		n, err := io.ReadFull(c, buffer)
 		if read += n; err != nil {
 			return read
@@ -94,7 +96,7 @@ func TestPace_Streams(t *testing.T) {
 			if _, err := server.Write([]byte("an event\n")); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute)
+			wait.Pass(time.Minute)
 		}
 	})
 }
@@ -105,7 +107,7 @@ func TestPace_Patience(t *testing.T) {
 	paced(t, func(t *testing.T, _ *Door, server, client net.Conn) {
 		write := func(bytes int, after time.Duration) error {
 			go func() {
-				time.Sleep(after)
+				wait.Pass(after)
 				io.ReadFull(client, make([]byte, bytes))
 			}()
 			_, err := server.Write(make([]byte, bytes))

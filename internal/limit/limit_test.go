@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestBuckets(t *testing.T) {
@@ -155,15 +156,15 @@ func TestWarnings(t *testing.T) {
 		}
 		w.Warn("192.0.2.2", "refused", "name", "b")
 		out.has(t, 2, "name=a", "name=b")
-		time.Sleep(warnEvery + time.Second)
+		wait.Pass(warnEvery + time.Second)
 		out.has(t, 3, "alike_in_the_last_minute=99")
-		time.Sleep(2 * warnEvery)
+		wait.Pass(2 * warnEvery)
 		if n := w.kept(); n != 0 {
 			t.Errorf("%d subjects are kept", n)
 		}
 		w.Warn("192.0.2.1", "refused", "name", "c")
 		out.has(t, 4, "name=c")
-		time.Sleep(2 * warnEvery)
+		wait.Pass(2 * warnEvery)
 	})
 }
 
@@ -178,12 +179,12 @@ func TestWarnings_Bounded(t *testing.T) {
 		if n := w.kept(); n > maxWarning+1 {
 			t.Errorf("%d subjects are kept", n)
 		}
-		time.Sleep(2 * warnEvery)
+		wait.Pass(2 * warnEvery)
 		synctest.Wait()
 		if text := out.String(); !strings.Contains(text, "alike_in_the_last_minute=4095") {
 			t.Error("those that are too many are not counted together")
 		}
-		time.Sleep(2 * warnEvery)
+		wait.Pass(2 * warnEvery)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // counting is a memory driver that counts the queries of archives.
@@ -179,7 +180,7 @@ func TestArchived_KeysUnread(t *testing.T) {
 		failing.Store(false)
 		for asked := true; asked; { // virtual time passes
 			_, asked = d.archivedShip(t, h, "never")
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		if found, _ := d.archivedShip(t, h, "first"); !found {
 			t.Error("first is not found")

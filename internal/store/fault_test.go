@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/storetest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestCommit_FailureReloads(t *testing.T) {
@@ -203,7 +204,7 @@ func TestDo_Yields(t *testing.T) {
 		}
 		write(t.Context(), 14, 16)
 		driver.back()
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		if n := h.ships.Len(h.View()); n != 17 {
 			t.Errorf("%d ships, want the 16 and the one between", n)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/storetest"
+	"github.com/musterhq/muster/internal/wait"
 	"pgregory.net/rapid"
 )
 
@@ -209,7 +210,7 @@ func TestOutage_QueueIsBounded(t *testing.T) {
 			t.Errorf("one command too many, after %s: %v", time.Since(begun), err)
 		}
 		driver.back()
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		must[string](t)(h.put.Do(t.Context(), ship{ID: "y"}))
 		if n := h.ships.Len(h.View()); n != 4 {
 			t.Errorf("%d ships, want the three that waited and the one after", n)
@@ -244,7 +245,7 @@ func TestOutage_WhileReading(t *testing.T) {
 			t.Errorf("stalled for want of %v", err)
 		}
 		driver.back()
-		time.Sleep(6 * time.Second)
+		wait.Pass(6 * time.Second)
 		must[string](t)(h.put.Do(t.Context(), ship{ID: "d"}))
 		storetest.CheckReload(t, h.Store)
 		h.Close()
@@ -283,7 +284,7 @@ func TestOutage_Overtaken(t *testing.T) {
 				driver.unreachable()
 				driver.nextCommit(func(func() error) error { driver.unreachable(); return lost })
 				go func() {
-					time.Sleep(4 * time.Second)
+					wait.Pass(4 * time.Second)
 					other := openHarbour(t, store.Options{Driver: driver.Memory})
 					if n := other.ships.Len(other.View()); n != 0 {
 						t.Errorf("the next owner finds %d ships", n)

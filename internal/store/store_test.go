@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 type ship struct {
@@ -244,7 +245,7 @@ func TestOpen_AfterAWrongClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		if _, err := h.put.Do(t.Context(), ship{ID: "b"}); err != nil {
 			t.Fatal(err)
 		}

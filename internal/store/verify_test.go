@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
@@ -117,11 +118,11 @@ func TestPrune_RemovesExpiredRows(t *testing.T) {
 			entries := must[[]store.Entry[sighting]](t)(h.sightings.Read(t.Context(), store.LogQuery{Limit: 1000}))
 			return len(rows), len(entries)
 		}
-		time.Sleep(50 * time.Minute)
+		wait.Pass(50 * time.Minute)
 		if rows, entries := count(); rows != 1000 || entries != 1000 {
 			t.Errorf("before their time: %d rows, %d entries", rows, entries)
 		}
-		time.Sleep(12 * time.Minute)
+		wait.Pass(12 * time.Minute)
 		synctest.Wait()
 		if rows, entries := count(); rows != 0 || entries != 0 {
 			t.Errorf("after their time: %d rows, %d entries", rows, entries)
@@ -142,7 +143,7 @@ func TestNow_NeverRunsBackwards(t *testing.T) {
 	var last time.Time
 	synctest.Test(t, func(t *testing.T) { // a bubble's clock begins in the year 2000
 		h := openHarbour(t, store.Options{Driver: driver})
-		time.Sleep(20 * time.Second)
+		wait.Pass(20 * time.Second)
 		must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
 		last = time.Now()
 		h.Close()
@@ -160,7 +161,7 @@ func TestNow_NeverRunsBackwards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		h.Close()
 	})

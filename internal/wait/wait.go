@@ -34,7 +34,22 @@ var Patience = sync.OnceValue(func() time.Duration {
 // runs the test may call For.
 func For(t testing.TB, what string, condition func() error) {
 	t.Helper()
-	within(t, Patience(), what, condition)
+	Within(t, Patience(), what, condition)
+}
+
+// Within is For with a patience of its own, a multiple of Patience, for what takes longer than a
+// moment even on an idle machine.
+func Within(t testing.TB, patience time.Duration, what string, condition func() error) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(interval) {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("waited %v until %s; last: %v", patience, what, err)
+		}
+	}
 }
 
 // Until is For with a condition that has nothing to say about what it sees.
@@ -98,17 +113,4 @@ func Pass(d time.Duration) {
 		panic("wait.Pass outside of a synctest bubble")
 	}
 	time.Sleep(d)
-}
-
-func within(t testing.TB, patience time.Duration, what string, condition func() error) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(interval) {
-		err := condition()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("waited %v until %s; last: %v", patience, what, err)
-		}
-	}
 }

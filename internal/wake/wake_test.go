@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -53,7 +54,7 @@ func TestLoop_ServesDeadlinesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		b := &bench{start: now, due: []time.Time{now, now.Add(time.Minute), now.Add(time.Hour)}}
-		run(t, b, func(*wake.Loop) { time.Sleep(2 * time.Hour) })
+		run(t, b, func(*wake.Loop) { wait.Pass(2 * time.Hour) })
 		want := []time.Duration{0, time.Minute, time.Hour}
 		for i := range want {
 			if i >= len(b.served) || b.served[i] != want[i] {
@@ -70,7 +71,7 @@ func TestLoop_NudgeFindsAnEarlierDeadline(t *testing.T) {
 			synctest.Wait() // idle: nothing is due
 			b.due = append(b.due, b.start.Add(time.Minute))
 			l.Nudge()
-			time.Sleep(2 * time.Minute)
+			wait.Pass(2 * time.Minute)
 		})
 		if len(b.served) != 1 || b.served[0] != time.Minute {
 			t.Fatalf("served at %v, want [1m0s]", b.served)
@@ -81,7 +82,7 @@ func TestLoop_NudgeFindsAnEarlierDeadline(t *testing.T) {
 func TestLoop_TriesAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{start: time.Now(), due: []time.Time{time.Now()}, fail: 3}
-		run(t, b, func(*wake.Loop) { time.Sleep(time.Minute) })
+		run(t, b, func(*wake.Loop) { wait.Pass(time.Minute) })
 		if len(b.served) != 1 || b.served[0] != 3*time.Second {
 			t.Fatalf("served at %v, want [3s]", b.served)
 		}

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/kubernetes/internal/kubetest"
 	"github.com/musterhq/muster/kubernetes/pod"
 	"github.com/musterhq/muster/test/document"
@@ -121,15 +122,7 @@ func (g *guide) prints(out string, texts ...string) {
 // until tries until something is so.
 func (g *guide) until(what string, ok func() error) {
 	g.t.Helper()
-	for late := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		err := ok()
-		if err == nil {
-			return
-		}
-		if time.Now().After(late) {
-			g.t.Fatalf("waited in vain until %s: %v", what, err)
-		}
-	}
+	wait.Within(g.t, 3*wait.Patience(), what, ok)
 }
 
 // The guide is typed with kubectl and Helm's program: the chart is installed in a real cluster,

@@ -23,6 +23,7 @@ import (
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/kubernetes/cluster"
 	"github.com/musterhq/muster/kubernetes/internal/kubetest"
 	"github.com/musterhq/muster/kubernetes/pod"
@@ -46,21 +47,23 @@ func (k kubelet) pods(instance, group string) []corev1.Pod {
 }
 
 // patience is how long a test waits for what takes seconds on a machine that is not busy.
-const patience = 3 * time.Minute
+var patience = 3 * wait.Patience()
 
 // until waits until ok, which asks the API server.
 func (k kubelet) until(what string, ok func() bool) {
 	k.t.Helper()
-	for end := time.Now().Add(patience); !ok(); {
-		if time.Now().After(end) {
-			k.t.Fatalf("waited in vain until %s; %s", what, k.shown())
+	wait.Within(k.t, patience, what, func() error {
+		if ok() {
+			return nil
 		}
-		select {
-		case <-k.t.Context().Done():
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return seen(k.shown)
+	})
 }
+
+// seen is an error that is put into words when it is read, as the API server is asked for them.
+type seen func() string
+
+func (s seen) Error() string { return s() }
 
 // shown describes the pods that there are, some of many.
 func (k kubelet) shown() string {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/kubernetes/internal/kubetest"
 	"github.com/musterhq/muster/kubernetes/pod"
 )
@@ -192,18 +193,14 @@ func (f *large) list(namespace string, o metav1.ListOptions) int {
 // number has not changed for long: how long all takes depends on how many there are.
 func (f *large) rises(what string, to int, number func() int) {
 	f.caller.t.Helper()
-	last := -1
-	for end := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		n := number()
-		if n == to {
-			return
-		}
-		if n != last {
-			last, end = n, time.Now().Add(patience)
-		}
-		if time.Now().After(end) {
-			f.caller.t.Fatalf("waited in vain until %s: it is %d of %d; %s", what, n, to, f.shown())
-		}
+	for n := number(); n != to; {
+		wait.Within(f.caller.t, patience, what, func() error {
+			last := n
+			if n = number(); n != last {
+				return nil
+			}
+			return seen(func() string { return fmt.Sprintf("it is %d of %d; %s", n, to, f.shown()) })
+		})
 	}
 }
 

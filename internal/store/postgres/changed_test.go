@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // watched is a cell seen by a standby.
@@ -255,15 +256,7 @@ func (w *watched) loggedFollower(t *testing.T) (next *book, logs func(text strin
 	go next.Follow(t.Context())
 	return next, func(text string) {
 		t.Helper()
-		for {
-			select {
-			case line := <-found:
-				if strings.Contains(line, text) {
-					return
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("the log does not say %q", text)
-			}
+		for !strings.Contains(wait.Receive(t, fmt.Sprintf("%q in the log", text), found), text) {
 		}
 	}
 }
@@ -283,9 +276,7 @@ func TestFollow_Gap(t *testing.T) {
 			logs("the state is read again")
 			undo()
 			w.add(t, "third")
-			for next.CheckFollowed(t.Context()) != nil { // it is being read
-				time.Sleep(10 * time.Millisecond)
-			}
+			wait.For(t, "the state is read", func() error { return next.CheckFollowed(t.Context()) })
 			if b := next.Standby(); !b.Warm || b.Err != nil {
 				t.Errorf("the standby is %+v", b)
 			}
@@ -369,12 +360,13 @@ func TestFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for errors.Is(next.CheckFollowed(t.Context()), store.ErrCold) {
-			time.Sleep(10 * time.Millisecond) // it has no event for this
-		}
-		if err := next.CheckFollowed(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		wait.For(t, "the state is read", func() error { // nothing tells of this
+			err := next.CheckFollowed(t.Context())
+			if err != nil && !errors.Is(err, store.ErrCold) {
+				t.Fatal(err)
+			}
+			return err
+		})
 		if err := owner.addOnce(t, "last"); err != nil {
 			t.Fatal(err)
 		}

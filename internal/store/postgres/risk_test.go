@@ -2,18 +2,19 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // A connection to the database that others could read is reported, one that they cannot
@@ -64,11 +65,12 @@ func TestRisks_AsynchronousStandby(t *testing.T) {
 		t.Errorf("without standbys: %s", told)
 	}
 	receive(t, primary)
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(risks(), "1 standbys and none of them is synchronous"); {
-		if time.Now().After(end) {
-			t.Fatalf("with a standby: %q", risks())
+	wait.For(t, "the standby is reported", func() error {
+		if told := risks(); !strings.Contains(told, "1 standbys and none of them is synchronous") {
+			return fmt.Errorf("told is %q", told)
 		}
-	}
+		return nil
+	})
 	conn, err := pgx.Connect(t.Context(), primary.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +81,12 @@ func TestRisks_AsynchronousStandby(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(30 * time.Second); risks() != ""; {
-		if time.Now().After(end) {
-			t.Fatalf("with a synchronous standby: %q", risks())
+	wait.For(t, "the synchronous standby is not reported", func() error {
+		if told := risks(); told != "" {
+			return fmt.Errorf("told is %q", told)
 		}
-	}
+		return nil
+	})
 }
 
 // receive runs a program that streams the server's log, as a standby does, until the
