@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // office is a door with its own state, and the key that sends the requests.
@@ -139,7 +140,7 @@ func TestKeys(t *testing.T) {
 		if _, err := o.keys.Caller(next["id"].(string)); !fault.Is(err, fault.UnrecognizedClient) {
 			t.Errorf("a disabled key is taken: %v", err)
 		}
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		all := o.statuses()
 		if all["ci "+id] != "EXPIRED" || all["ci "+next["id"].(string)] != "DISABLED" || all["first "+o.sender] != "ENABLED" || len(all) != 3 {
 			t.Errorf("the keys are %v", all)

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 type thing struct{ ID string }
@@ -148,7 +149,7 @@ func TestRefusals(t *testing.T) {
 			q.SetRefused("DeleteFleet", fault.New(fault.InvalidSignature, "no"))
 			q.End("HTTP 403")
 		}
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		cancel()
 		want := []string{"1 DeleteFleet STOLEN InvalidSignatureException [] x0", "2 DeleteFleet STOLEN InvalidSignatureException [] x4999"}
 		if got := s.lines(t); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -207,7 +208,7 @@ func TestRun_Finishes(t *testing.T) {
 			s.log.Run(ctx)
 		}()
 		s.act(t, "DeleteFleet", "NotFoundException")
-		time.Sleep(time.Second) // Run has taken the record, and waits for the commit
+		wait.Pass(time.Second) // Run has taken the record, and waits for the commit
 		cancel()
 		synctest.Wait()
 		close(driver.gate)
@@ -225,7 +226,7 @@ func TestAnchor(t *testing.T) {
 		s := newSite(t, store.NewMemory(), audit.Options{Retention: time.Hour})
 		for i := range 5 {
 			s.act(t, "CreateFleet", audit.OK, fmt.Sprint(i))
-			time.Sleep(20 * time.Minute)
+			wait.Pass(20 * time.Minute)
 		}
 		if err := s.log.Anchor(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
@@ -233,7 +234,7 @@ func TestAnchor(t *testing.T) {
 		if v := s.whole(t); v.Problem != "" || v.From != 3 || v.Records != 3 {
 			t.Errorf("after an hour and 40 minutes the chain is %+v", v)
 		}
-		time.Sleep(48 * time.Hour) // the store prunes in this time
+		wait.Pass(48 * time.Hour) // the store prunes in this time
 		if err := s.log.Anchor(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // shelf is a sink in memory that a test controls.
@@ -82,7 +83,7 @@ func TestExport(t *testing.T) {
 		for i := range 1200 {
 			s.act(t, "CreateFleet", audit.OK, fmt.Sprint(i))
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		if v := exported(t, sink.text()); v.Problem != "" || v.Records != 1200 || v.From != 1 {
 			t.Errorf("the sink keeps %+v", v)
 		}
@@ -93,12 +94,12 @@ func TestExport(t *testing.T) {
 		for i := range 10 {
 			s.act(t, "CreateFleet", audit.OK, fmt.Sprint("more", i))
 		}
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		if n := strings.Count(sink.text(), "\n"); n != 1200 {
 			t.Errorf("a sink that is away keeps %d lines", n)
 		}
 		sink.set(nil)
-		time.Sleep(2 * time.Minute) // the longest pause, and some more
+		wait.Pass(2 * time.Minute) // the longest pause, and some more
 		v := exported(t, sink.text())
 		if own := s.whole(t); v.Problem != "" || v.Last != 1210 || v.Hash != own.Hash {
 			t.Errorf("after it came back the sink keeps %+v, the log %+v", v, own)

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 type house struct {
@@ -94,7 +95,7 @@ func TestCaller(t *testing.T) {
 		if _, err := h.Caller(id); err != nil {
 			t.Errorf("enabled again: %v", err)
 		}
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		_, err = h.Caller(id)
 		h.refused("expired", err, fault.UnrecognizedClient, "expired")
 		if err := h.Delete.Do(t.Context(), id); err != nil {
@@ -138,7 +139,7 @@ func TestRotate(t *testing.T) {
 		defer h.st.Close()
 		scope := auth.Scope{Resources: []string{"arn:aws:gamelift:*:*:fleet/*"}}
 		old := h.make(auth.Spec{Name: "ci", Role: auth.Operator, Scope: scope, Expires: time.Now().Add(48 * time.Hour)})
-		time.Sleep(24 * time.Hour)
+		wait.Pass(24 * time.Hour)
 		made, err := h.Rotate(t.Context(), auth.Rotation{ID: old, OldUntil: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +157,7 @@ func TestRotate(t *testing.T) {
 			}
 		}
 		good(true, true)
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		good(false, true)
 	})
 }
@@ -173,13 +174,13 @@ func TestLastUse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go h.Service.Run(ctx)
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.Used(id)
 		used, seq := time.Now(), h.st.View().Seq()
 		if last := h.LastUse(h.st.View(), id); !last.Equal(used) || h.st.View().Seq() != seq {
 			t.Errorf("last use is %s, want %s without a write", last, used)
 		}
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		synctest.Wait()
 		if writes := h.st.View().Seq() - seq; writes != 1 {
 			t.Errorf("one use made %d writes", writes)

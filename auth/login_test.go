@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // login logs in, and returns the token.
@@ -71,11 +72,11 @@ func TestLogin(t *testing.T) {
 		h.refused("a login of a key that was disabled meanwhile", err, fault.UnrecognizedClient, "log in again")
 
 		third := h.login(key.AccessKeyID, key.SecretAccessKey)
-		time.Sleep(auth.LoginLifetime - time.Second)
+		wait.Pass(auth.LoginLifetime - time.Second)
 		if _, _, err := h.Logins.Of(third); err != nil {
 			t.Errorf("a login ended early: %v", err)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		_, _, err = h.Logins.Of(third)
 		h.refused("a login that has expired", err, fault.UnrecognizedClient, "log in again")
 
@@ -99,7 +100,7 @@ func TestLogin_Bounded(t *testing.T) {
 		var tokens []string
 		for range 17 {
 			tokens = append(tokens, h.login(key.AccessKeyID, key.SecretAccessKey))
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		for i, token := range tokens {
 			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
@@ -123,13 +124,13 @@ func TestEndLogins(t *testing.T) {
 		tokens := map[string]string{}
 		for _, name := range []string{"key 1", "key 2", "key 3"} {
 			tokens[name] = h.login(key.AccessKeyID, key.SecretAccessKey)
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		for i, name := range []string{"ada 1", "ada 2"} {
 			if tokens[name], _, err = h.Logins.BeginPerson(t.Context(), ada(i), time.Hour, ""); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		names := map[string]string{} // of logins
 		for name, token := range tokens {
@@ -203,10 +204,10 @@ func TestLogin_LastUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		used := time.Now()
 		h.Logins.Used(&l)
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		for _, id := range []string{l.ID, key.AccessKeyID} {
 			if got := h.LastUse(h.st.View(), id); !got.Equal(used) {
 				t.Errorf("%s was last used at %v, want %v", id, got, used)
@@ -215,7 +216,7 @@ func TestLogin_LastUse(t *testing.T) {
 		if _, err := h.Logins.EndOf.Do(t.Context(), l.Name()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		if got := h.LastUse(h.st.View(), l.ID); !got.IsZero() {
 			t.Errorf("a login that has ended was last used at %v", got)
 		}

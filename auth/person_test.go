@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // ada returns a person, as confirmed by the n-th answer of the provider.
@@ -73,7 +74,7 @@ func TestLogInPerson(t *testing.T) {
 		if err != nil || l.Expires.Sub(l.Created) != auth.LoginLifetime {
 			t.Errorf("a long one: %+v, %v", l, err)
 		}
-		time.Sleep(auth.LoginLifetime)
+		wait.Pass(auth.LoginLifetime)
 		_, _, err = h.Logins.Of(token)
 		h.refused("one that has expired", err, fault.UnrecognizedClient, "ended")
 		_, err = h.Caller(p.ID())
@@ -99,7 +100,7 @@ func TestLogInPerson_Bounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			tokens = append(tokens, token)
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 		}
 		for i, token := range append(tokens, others) {
 			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {

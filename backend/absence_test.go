@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/lobby"
 )
 
@@ -18,14 +19,14 @@ func TestAbsence(t *testing.T) {
 		meanwhile func(h *house, ticket, token string) *socket // a connection that is there afterwards, or nil
 		want      lobby.State
 	}{
-		"gone": {func(*house, string, string) *socket { time.Sleep(absentFor - time.Second); return nil }, lobby.Cancelled},
+		"gone": {func(*house, string, string) *socket { wait.Pass(absentFor - time.Second); return nil }, lobby.Cancelled},
 		"comes back": {func(h *house, _, token string) *socket {
-			time.Sleep(absentFor - time.Second)
+			wait.Pass(absentFor - time.Second)
 			return h.arrive(token)
 		}, lobby.Searching},
 		"polls": {func(h *house, ticket, token string) *socket {
 			for range 3 {
-				time.Sleep(absentFor - time.Second)
+				wait.Pass(absentFor - time.Second)
 				if w := h.send("192.0.2.1", token, http.MethodGet, "/player/v1/matchmaking/tickets/"+ticket, ""); w.Code != http.StatusOK {
 					t.Errorf("a poll is answered %d %s", w.Code, w.Body)
 				}
@@ -45,7 +46,7 @@ func TestAbsence(t *testing.T) {
 				return now.Found.State
 			}
 			h.depart(phone)
-			time.Sleep(absentFor + time.Second)
+			wait.Pass(absentFor + time.Second)
 			if got := state(); got != lobby.Searching {
 				t.Errorf("%s: the ticket of a player who is there is %s", name, got)
 			}
@@ -55,9 +56,9 @@ func TestAbsence(t *testing.T) {
 				t.Errorf("%s: before its time, the ticket is %s", name, got)
 			}
 			if last == nil && c.want == lobby.Searching {
-				time.Sleep(absentFor - time.Second)
+				wait.Pass(absentFor - time.Second)
 			} else {
-				time.Sleep(absentFor + time.Second)
+				wait.Pass(absentFor + time.Second)
 			}
 			synctest.Wait()
 			if got := state(); got != c.want {

@@ -18,6 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -177,21 +178,21 @@ func TestSocket_Stays(t *testing.T) {
 		s := h.login()
 		l := h.connect(s.AccessToken)
 		for minute := 1; minute <= 14; minute++ {
-			time.Sleep(time.Minute)
+			wait.Pass(time.Minute)
 			if n := l.pinged(); n != 3*minute {
 				t.Fatalf("%d pings in %d minutes", n, minute)
 			}
 		}
-		time.Sleep(20 * time.Second)
+		wait.Pass(20 * time.Second)
 		l.wants("less than a minute is left", protocol.MessageExpiring)
 		s, err := h.ids.Tokens.Refresh(h.Ctx, s.RefreshToken)
 		h.Must(err)
 		l.auth(s.AccessToken)
 		l.wants("a new token", protocol.MessageReady)
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		l.wants("with the new token")
 		h.Must(h.ids.Tokens.Logout(h.Ctx, s.RefreshToken))
-		time.Sleep(pingEvery)
+		wait.Pass(pingEvery)
 		l.wants("logged out", code(protocol.CloseUnauthorized))
 	})
 }
@@ -223,14 +224,14 @@ func TestSocket_Ends(t *testing.T) {
 			l := h.connect(s.AccessToken)
 			c.do(h, s, l)
 			if c.within > 0 {
-				time.Sleep(c.within - time.Second)
+				wait.Pass(c.within - time.Second)
 				if n, _ := h.connections(); n != 1 {
 					t.Errorf("%s: ended too early", name)
 				}
-				time.Sleep(2 * time.Second)
+				wait.Pass(2 * time.Second)
 			}
 			l.wants(name, c.code...)
-			time.Sleep(time.Second) // the others hang up
+			wait.Pass(time.Second) // the others hang up
 			if n, players := h.connections(); n+players != 0 {
 				t.Errorf("%s: the door keeps %d connections of %d players", name, n, players)
 			}
@@ -251,10 +252,10 @@ func TestSocket_SilentForAWhile(t *testing.T) {
 		for range 3 {
 			speak()
 			mute(true)
-			time.Sleep(silentFor - time.Second)
+			wait.Pass(silentFor - time.Second)
 			speak()
 			mute(false)
-			time.Sleep(2 * silentFor)
+			wait.Pass(2 * silentFor)
 			l.wants("later")
 		}
 		l.ws.Close()
@@ -285,7 +286,7 @@ func TestSocket_Auth(t *testing.T) {
 		silent, known := h.connect(""), h.connect("")
 		known.auth(h.login().AccessToken)
 		known.wants("in time", protocol.MessageReady)
-		time.Sleep(authWithin)
+		wait.Pass(authWithin)
 		silent.wants("too late", code(protocol.CloseAuthTimeout))
 		known.wants("later")
 		known.ws.Close()
@@ -300,11 +301,11 @@ func TestSocket_Deaf(t *testing.T) {
 		_, _, err := deaf.ws.ReadMessage() // the greeting
 		h.Must(err)
 		l := h.connect(h.login().AccessToken)
-		time.Sleep(pingEvery)
+		wait.Pass(pingEvery)
 		if all, _ := h.connections(); all != 2 || l.pinged() != 1 {
 			t.Errorf("%d pings, %d connections", l.pinged(), all)
 		}
-		time.Sleep(writeWithin)
+		wait.Pass(writeWithin)
 		if all, _ := h.connections(); all != 1 {
 			t.Error("the client that does not read is still connected")
 		}
@@ -348,7 +349,7 @@ func TestSocket_DeafAmongMany(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("changes took %s because of clients that do not read", took)
 		}
-		time.Sleep(writeWithin)
+		wait.Pass(writeWithin)
 		if left, _ := h.connections(); left != len(all) {
 			t.Errorf("%d connections are left, want the %d that read", left, len(all))
 		}

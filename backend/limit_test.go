@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // A negative limit means no limit, for counts too.
@@ -54,7 +56,7 @@ func TestAwait_OfOnePlayer(t *testing.T) {
 		h := newHub(Limits{Waits: 100, WaitsPerPlayer: 3}, nil)
 		var mu sync.Mutex
 		var ended []string
-		wait := func(player, name string) {
+		poll := func(player, name string) {
 			go func() {
 				if err := h.await(t.Context(), player, maxWait, func() bool { return false }); err != nil {
 					t.Error(err)
@@ -73,16 +75,16 @@ func TestAwait_OfOnePlayer(t *testing.T) {
 				t.Errorf("ended: %q, want %q", ended, want)
 			}
 		}
-		wait("bert", "other")
+		poll("bert", "other")
 		for _, name := range []string{"1", "2", "3"} {
-			wait("anna", name)
+			poll("anna", name)
 		}
 		has()
-		wait("anna", "4")
+		poll("anna", "4")
 		has("1")
-		wait("anna", "5")
+		poll("anna", "5")
 		has("1", "2")
-		time.Sleep(maxWait)
+		wait.Pass(maxWait)
 		synctest.Wait()
 		if n := h.waiting.Load(); n != 0 || len(ended) != 6 || len(h.of) != 0 {
 			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(h.of))

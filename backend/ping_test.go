@@ -8,10 +8,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -122,7 +122,7 @@ func TestPing_Gone(t *testing.T) {
 	inHouse(t, func(h *house) {
 		l := h.connect(h.login().AccessToken)
 		h.Must(l.ws.NetConn().Close())
-		time.Sleep(pingEvery)
+		wait.Pass(pingEvery)
 		if all, players := h.connections(); all+players != 0 {
 			t.Errorf("%d connections of %d players", all, players)
 		}

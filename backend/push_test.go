@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
@@ -16,7 +17,7 @@ func TestParty_LeftIsTold(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*house, *lobby.Party){
 		"put out": func(h *house, p *lobby.Party) { h.Must(h.lobby.Parties.Leave(h.Ctx, "anna", p.ID, "bert")) },
-		"expired": func(*house, *lobby.Party) { time.Sleep(31 * time.Minute) },
+		"expired": func(*house, *lobby.Party) { wait.Pass(31 * time.Minute) },
 	} {
 		inHouse(t, func(h *house) {
 			p, err := h.lobby.Parties.Create(h.Ctx, "anna", "alone", 2)

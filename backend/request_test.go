@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -202,7 +203,7 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 		}
 		wants("the account, after five guesses", try(here, s.PlayerID, s.GuestSecret), 429)
 		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
-		time.Sleep(accountLock)
+		wait.Pass(accountLock)
 		wants("the account, a minute later", try(here, s.PlayerID, s.GuestSecret), 200)
 		for range failuresOfAddress - failuresOfAccount {
 			wants("a guess at another account", try(here, newID(), "guess"), 401)
@@ -210,7 +211,7 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 		wants("the network, after ten guesses", try(here, s.PlayerID, s.GuestSecret), 429)
 		wants("the network, at a provider", h.send(here, "", "POST", protocol.Base+"/auth/studio", `{"token":"anna"}`).Code, 429)
 		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
-		time.Sleep(addressLock)
+		wait.Pass(addressLock)
 		wants("the network, ten minutes later", try(here, s.PlayerID, s.GuestSecret), 200)
 	})
 }

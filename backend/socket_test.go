@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -55,7 +56,7 @@ func TestSocketTicket(t *testing.T) {
 					t.Errorf("%s: the door keeps %v", name, h.b.sockets.door.tickets)
 				}
 			}
-			time.Sleep(c.later)
+			wait.Pass(c.later)
 			if let := h.b.sockets.door.redeem(got.Ticket, networkOf(netip.MustParseAddr(c.from)), time.Now()); (let == access) != c.good {
 				t.Errorf("%s: gave %v", name, let)
 			}

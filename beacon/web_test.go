@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 var here = netip.MustParseAddr("192.0.2.1")
@@ -38,7 +40,7 @@ func TestWeb_Receipt(t *testing.T) {
 		if status != 200 || header.Get("Access-Control-Allow-Origin") != "*" || header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %q %v", status, stamp, header)
 		}
-		time.Sleep(30 * time.Millisecond)
+		wait.Pass(30 * time.Millisecond)
 		again := url.Values{"nonce": {nonce}, "stamp": {stamp}}
 		status, receipt, _ := ask(b, "GET", again.Encode())
 		got, err := NewReceipts(key).Check(receipt, here, time.Now())
@@ -71,7 +73,7 @@ func TestWeb_Receipt(t *testing.T) {
 			t.Errorf("another client: %d %q", status, text)
 		}
 		client = here
-		time.Sleep(maxRTT)
+		wait.Pass(maxRTT)
 		if status, text, _ := ask(b, "GET", again.Encode()); status != 400 {
 			t.Errorf("too late: %d %q", status, text)
 		}
@@ -114,14 +116,14 @@ func TestWeb_Limit(t *testing.T) {
 			}
 			return answered
 		}
-		time.Sleep(time.Second) // so that the buckets are full
+		wait.Pass(time.Second) // so that the buckets are full
 		if a := count("192.0.2.1"); a != 5 {
 			t.Errorf("%d are answered, want 5", a)
 		}
 		if a := count("192.0.2.200"); a != 0 {
 			t.Errorf("a neighbor in the network: %d are answered, want 0", a)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		if a := count("192.0.2.200"); a != 5 {
 			t.Errorf("a second later: %d are answered, want 5", a)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestBuild_ReadyByItself(t *testing.T) {
@@ -84,12 +85,12 @@ func TestBuild_FailedWithReason(t *testing.T) {
 func TestBuild_FailsWhenNothingComes(t *testing.T) {
 	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{})
-		time.Sleep(24*time.Hour - time.Second)
+		wait.Pass(24*time.Hour - time.Second)
 		s.settle()
 		if got := s.build(b.ID); got.Status != build.Initialized {
 			t.Fatalf("%s before its time", got.Status)
 		}
-		time.Sleep(2 * time.Second)
+		wait.Pass(2 * time.Second)
 		s.settle()
 		if got := s.build(b.ID); got.Status != build.Failed || !strings.Contains(got.Reason, "not received") {
 			t.Errorf("%s, %q", got.Status, got.Reason)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
@@ -19,6 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // shop is a cell with builds, in virtual time.
@@ -77,7 +77,7 @@ func open(t *testing.T, driver store.Driver, dir string) *shop {
 // settle waits until nothing changes any more.
 func (s *shop) settle() {
 	synctest.Wait()
-	time.Sleep(0)
+	wait.Pass(0)
 	synctest.Wait()
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Each deadline takes effect at its time, and not a millisecond before.
@@ -90,7 +91,7 @@ func TestRestart(t *testing.T) {
 		y.Must(y.Computes.End(y.Ctx, y.ref("over")))
 		before := y.Store.View().Digest()
 		y.close()
-		time.Sleep(time.Minute) // no node is running
+		wait.Pass(time.Minute) // no node is running
 
 		z := open(t, driver, compute.Options{})
 		z.fleet = y.fleet
@@ -134,7 +135,7 @@ func TestRestart_Many(t *testing.T) {
 		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("a-away")))
 		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("a-back")))
 		y.close()
-		time.Sleep(again + moment) // no node is running
+		wait.Pass(again + moment) // no node is running
 
 		z := assemble(t, celltest.Options{Driver: driver})
 		z.fleet = y.fleet

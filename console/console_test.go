@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // bundle is a console with its own event log.
@@ -258,7 +259,7 @@ func TestEvents_HeartbeatAndClose(t *testing.T) {
 			b.console.ServeHTTP(w, httptest.NewRequest("GET", "/console/api/events?follow=true", nil))
 			close(ended)
 		}()
-		time.Sleep(46 * time.Second)
+		wait.Pass(46 * time.Second)
 		synctest.Wait()
 		if got := w.Body.String(); got != "\n\n\n" {
 			t.Errorf("after 46 s without events: %q", got)

@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // follow follows a view until the test ends, and returns the frames as they come.
@@ -68,18 +69,18 @@ func TestViews_Live(t *testing.T) {
 		defer cancel()
 		first := b.follow(ctx, "/console/api/live/number?every=1000")
 		second := b.follow(ctx, "/console/api/live/number?every=1000")
-		time.Sleep(3500 * time.Millisecond)
+		wait.Pass(3500 * time.Millisecond)
 		if c := computed.Load(); c != 4 {
 			t.Errorf("computed %d times in 3.5 s for two followers, want 4", c)
 		}
 		n.Store(1)
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		n.Store(3)
-		time.Sleep(3 * time.Second)
+		wait.Pass(3 * time.Second)
 		n.Store(2)
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		refused.Store(true)
-		time.Sleep(10 * time.Second)
+		wait.Pass(10 * time.Second)
 		synctest.Wait()
 		for _, w := range []*recorder{first, second} {
 			if got := strings.Join(frames(t, w), ","); got != "0,1,3 does not exist,2,the key was deleted" {
@@ -97,14 +98,14 @@ func TestViews_Rest(t *testing.T) {
 		b.console.Views(map[string]console.View{"slow": {
 			Allow: func(*http.Request, url.Values) (auth.Caller, error) { return auth.Anybody(), nil },
 			Data: func(context.Context, auth.Caller, url.Values) (any, error) {
-				time.Sleep(40 * time.Millisecond)
+				wait.Pass(40 * time.Millisecond)
 				return computed.Add(1), nil
 			},
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		b.follow(ctx, "/console/api/live/slow?every=100")
-		time.Sleep(20 * time.Second)
+		wait.Pass(20 * time.Second)
 		if got := computed.Load(); got != 10 {
 			t.Errorf("computed %d times in 20 s, want once in 2.1 s", got)
 		}
@@ -167,7 +168,7 @@ func TestViews_ByRole(t *testing.T) {
 			go b.console.ServeHTTP(w, r)
 			followers[role] = w
 		}
-		time.Sleep(3 * time.Second)
+		wait.Pass(3 * time.Second)
 		synctest.Wait()
 		for role, w := range followers {
 			if got := strings.Join(frames(t, w), ","); got != `"`+string(role)+`"` {

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestCapacity_Update(t *testing.T) {
@@ -134,7 +135,7 @@ func TestCapacity_FromZero(t *testing.T) {
 		wake()
 		want("awake", 1, true, false)
 		since := x.now()
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		rest()
 		want("rested", 0, false, true)
 		rest()

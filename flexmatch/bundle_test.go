@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
@@ -157,7 +158,7 @@ func (s *server) StartGameSession(start compute.Start) {
 	s.session = start
 	s.mu.Unlock()
 	s.c.Go(func() {
-		time.Sleep(s.delay)
+		wait.Pass(s.delay)
 		if err := s.c.Sessions.Activate(s.c.Ctx, s.ref, start.GameSessionID); err != nil && s.c.Sessions.Live(s.c.Store.View(), start.GameSessionID).Status == session.Activating {
 			s.c.Errorf("activate: %v", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 )
 
@@ -62,7 +63,7 @@ func play(t *testing.T, c *cases.Case) {
 	r.Start(r.matches.deadlines.Run, r.places.Run, r.Sessions.Run)
 	defer r.Close()
 	for _, at := range r.seconds() {
-		time.Sleep(time.Until(r.begun.Add(time.Duration(at * float64(time.Second)))))
+		wait.Pass(time.Until(r.begun.Add(time.Duration(at * float64(time.Second)))))
 		synctest.Wait()
 		r.second(at)
 		synctest.Wait()

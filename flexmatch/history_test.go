@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -119,7 +120,7 @@ func (h *history) step() {
 	case n < 17:
 		h.restart()
 	default:
-		time.Sleep(time.Duration(h.rand.IntN(15000)) * time.Millisecond)
+		wait.Pass(time.Duration(h.rand.IntN(15000)) * time.Millisecond)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // A token that was verified before is refused as soon as it is revoked: by its text, and by
@@ -112,7 +113,7 @@ func TestVerified_Bounded(t *testing.T) {
 			}
 		}
 		for range 2 {
-			time.Sleep(15 * time.Minute)
+			wait.Pass(15 * time.Minute)
 			v.put(name(0), used, time.Now())
 		}
 		if len(v.young)+len(v.old) != 2 {

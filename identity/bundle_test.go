@@ -22,6 +22,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 const issuer = "https://play.example/player"
@@ -120,7 +121,7 @@ func inHouse(t *testing.T, opts Options, f func(*house)) {
 }
 
 func settle(d time.Duration) {
-	time.Sleep(d)
+	wait.Pass(d)
 	synctest.Wait()
 }
 

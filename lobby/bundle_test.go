@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 )
 
@@ -170,6 +171,6 @@ func (h *hall) slowly(commit time.Duration, during func()) {
 	h.committing = func() {
 		h.committing = nil
 		during()
-		time.Sleep(commit)
+		wait.Pass(commit)
 	}
 }

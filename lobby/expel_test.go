@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/refusal"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func (h *hall) guest() (player, token string) {
@@ -86,7 +87,7 @@ func TestExpel_LiftedBan(t *testing.T) {
 		player, _ := h.guest()
 		ticket := h.ask(player, "alone")
 		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "", time.Now().Add(-time.Hour)))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(ticket.ID, Searching)
 	})
 }
@@ -97,7 +98,7 @@ func TestExpel_MatchGoesOn(t *testing.T) {
 	inHall(t, func(h *hall) {
 		player, _ := h.guest()
 		one, two := h.ask(player, "placed"), h.ask("bert", "placed")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(one.ID, Placing)
 		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "", time.Now().Add(time.Hour)))
 		h.wants(one.ID, Placing)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestHistories performs random actions of players, parties, operators and time. After
@@ -97,7 +98,7 @@ func (h *history) arrive() {
 }
 
 func (h *history) wait(string) {
-	time.Sleep([]time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, 25 * time.Second, 2 * patient}[h.rand.IntN(5)])
+	wait.Pass([]time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, 25 * time.Second, 2 * patient}[h.rand.IntN(5)])
 }
 
 func (h *history) start(player string) {

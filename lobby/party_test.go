@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/refusal"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func (h *hall) party(a partyArgs) *Party {
@@ -68,11 +69,11 @@ func TestParty_Expires(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		p := h.readyParty("alone")
-		time.Sleep(partyKept - time.Second)
+		wait.Pass(partyKept - time.Second)
 		if h.Parties.rows.Get(h.st.View(), p.ID) == nil {
 			t.Error("the party is gone too early")
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if h.Parties.rows.Get(h.st.View(), p.ID) != nil {
 			t.Error("the party is still kept")

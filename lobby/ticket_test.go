@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Each end of a ticket is seen as soon as the matchmaker has it, no matter who caused it, and an
@@ -16,17 +17,17 @@ func TestTickets_End(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		timesOut, cancelled := h.ask("anna", "placed"), h.ask("bert", "alone")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(timesOut.ID, Searching)
 		h.Must(h.matches.Stop(h.Ctx, cancelled.ID)) // by an operator, without the lobby
 		h.wants(cancelled.ID, Cancelled)
 		one, two := h.ask("carl", "alone"), h.ask("dora", "alone")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(one.ID, Completed)
 		h.wants(two.ID, Completed)
-		time.Sleep(patient)
+		wait.Pass(patient)
 		h.wants(timesOut.ID, TimedOut)
-		time.Sleep(requestKept)
+		wait.Pass(requestKept)
 		for _, ticket := range []*Ticket{timesOut, cancelled, one, two} {
 			h.wants(ticket.ID, "")
 		}
@@ -38,9 +39,9 @@ func TestTickets_MatchWithoutAGameServer(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		one, two := h.ask("anna", "placed"), h.ask("bert", "placed")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(one.ID, Placing)
-		time.Sleep(patient)
+		wait.Pass(patient)
 		for _, ticket := range []*Ticket{one, two} {
 			h.wants(ticket.ID, Failed)
 		}
@@ -52,9 +53,9 @@ func TestTickets_OpenOnesAreKept(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		one := h.ask("anna", "slow") // and nobody else requests one
-		time.Sleep(2*requestKept - patient)
+		wait.Pass(2*requestKept - patient)
 		h.wants(one.ID, Searching)
-		time.Sleep(patient)
+		wait.Pass(patient)
 		h.wants(one.ID, TimedOut)
 	})
 }
@@ -66,13 +67,13 @@ func TestTickets_ClientHangsUp(t *testing.T) {
 		ctx, hangUp := context.WithCancel(h.Ctx)
 		h.slowly(time.Second, hangUp)
 		_, _ = h.Tickets.Start(ctx, "anna", "guest", MatchRequest{Matchmaker: "alone"})
-		time.Sleep(time.Minute / 2)
+		wait.Pass(time.Minute / 2)
 		one := h.Tickets.of.First(h.st.View(), "anna")
 		if one == nil {
 			h.Fatal("there is no ticket")
 		}
 		h.ask("bert", "alone")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.wants(one.ID, Completed)
 	})
 }
@@ -84,7 +85,7 @@ func TestPlacements_ClientHangsUp(t *testing.T) {
 		ctx, hangUp := context.WithCancel(h.Ctx)
 		h.slowly(time.Second, hangUp)
 		_, _ = h.Placements.Start(ctx, "anna", &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
-		time.Sleep(patient + 2*time.Second)
+		wait.Pass(patient + 2*time.Second)
 		if p := h.Placements.of.First(h.st.View(), "anna"); p == nil || p.Result.State != PlacementTimedOut {
 			t.Errorf("the placement is %+v, want it timed out", p)
 		}
@@ -138,11 +139,11 @@ func TestSweep_DeletesAll(t *testing.T) {
 			}
 			return nil
 		}))
-		time.Sleep(requestKept - time.Second)
+		wait.Pass(requestKept - time.Second)
 		if n := h.Tickets.rows.Len(h.st.View()); n != 2*store.DueAtOnce+1 {
 			t.Errorf("%d tickets are left before they expire", n)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if n := h.Tickets.rows.Len(h.st.View()); n != 0 {
 			t.Errorf("%d tickets are still kept", n)
@@ -164,12 +165,12 @@ func TestLatencies_Expire(t *testing.T) {
 			h.Must(err)
 			return found.Request.Players[0].Latency
 		}
-		time.Sleep(latencyLife - time.Second)
+		wait.Pass(latencyLife - time.Second)
 		if got := latency("anna"); got["custom-home"] != 13 {
 			t.Errorf("latency %v is used, want the reported one", got)
 		}
 		h.Latencies.Report("bert", []Sample{{Location: "custom-home", Millis: 20}})
-		time.Sleep(latencyLife)
+		wait.Pass(latencyLife)
 		if got := latency("bert"); len(got) != 0 {
 			t.Errorf("latency %v is used after it has expired", got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -19,7 +20,7 @@ func TestDeliver_InOrder(t *testing.T) {
 	box := &inbox{}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(350)...) // more than three batches
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if diff := cmp.Diff(names(350), ids(t, box.taken())); diff != "" {
 			t.Errorf("delivered (-want +got):\n%s", diff)
@@ -41,7 +42,7 @@ func TestDeliver_Topics(t *testing.T) {
 	}
 	in(t, mux, notify.Options{Sinks: sinks}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic+"-other"), placed("p-2", ""), placed("p-3", topic))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if got := ids(t, named.taken()); !cmp.Equal(got, []string{"p-0", "p-3"}) {
 			t.Errorf("sink of one topic got %v, want p-0 and p-3", got)
@@ -69,7 +70,7 @@ func TestDeliver_NewSinkBeginsNow(t *testing.T) {
 		second := newHouse(t, driver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Transport: inProcess{box}})
 		defer second.close()
 		second.say(placed("new", topic))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if got := ids(t, box.taken()); !cmp.Equal(got, []string{"new"}) {
 			t.Errorf("a new sink was told of %v, want only what came after it", got)
@@ -98,7 +99,7 @@ func TestDeliver_SlowSinkSlowsNobody(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("200 notices took %s to commit beside a sink that hangs, want no time", took)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if n := len(quick.taken()); n != 200 {
 			t.Errorf("the quick sink got %d of 200 notices while the other hung", n)
@@ -119,7 +120,7 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 		most = max(most, now)
 		mu.Unlock()
 		seq, _ := strconv.Atoi(r.header.Get("Muster-Sequence"))
-		time.Sleep(time.Duration(20-seq/10) * time.Millisecond) // the later, the faster
+		wait.Pass(time.Duration(20-seq/10) * time.Millisecond) // the later, the faster
 		mu.Lock()
 		now--
 		mu.Unlock()
@@ -131,7 +132,7 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 		for range 20 { // each placement has twenty notices
 			h.say(placements(10)...)
 		}
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		last := map[string]string{}
 		for _, r := range box.taken() {

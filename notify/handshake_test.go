@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -48,7 +49,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		return 0
 	}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {
-		time.Sleep(24 * time.Hour)
+		wait.Pass(24 * time.Hour)
 		synctest.Wait()
 		seen := box.seen()
 		var pauses []time.Duration
@@ -75,7 +76,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		if w := h.visit(http.MethodGet, field(t, seen[0], "SubscribeURL")); w.Code != http.StatusOK {
 			t.Fatalf("SubscribeURL answered %d %s", w.Code, w.Body)
 		}
-		time.Sleep(24 * time.Hour)
+		wait.Pass(24 * time.Hour)
 		synctest.Wait()
 		if n := len(box.seen()); n != asked {
 			t.Errorf("asked %d times more after it was confirmed", n-asked)
@@ -92,13 +93,13 @@ func TestHandshake_GoodbyeIsGivenUp(t *testing.T) {
 		return 0
 	}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.visit(http.MethodGet, field(t, box.seen()[0], "SubscribeURL"))
 		h.say(placed("p-0", topic))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		last := box.seen()[len(box.seen())-1]
 		h.visit(http.MethodGet, field(t, last, "UnsubscribeURL"))
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		synctest.Wait()
 		if st := h.svc.Status()[0].Subscriptions[0].Status; st != notify.Unsubscribed {
 			t.Errorf("status %s, want UNSUBSCRIBED although the endpoint did not want to hear it", st)
@@ -114,7 +115,7 @@ func TestHandshake_GoodbyeIsGivenUp(t *testing.T) {
 func TestHandshake_Refusals(t *testing.T) {
 	box := &inbox{}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		link := field(t, box.seen()[0], "SubscribeURL")
 		base, query, _ := strings.Cut(link, "?")
 		v, err := url.ParseQuery(query)

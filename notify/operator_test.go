@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -40,7 +41,7 @@ func TestOperator(t *testing.T) {
 	allow := func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil }
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		all, err := h.svc.Deliveries("a") // before one is delivered again
 		for _, c := range []struct {
@@ -96,11 +97,11 @@ func TestOperator(t *testing.T) {
 		if !cmp.Equal(got, names(3)) {
 			t.Errorf("recent notices %v, want all three, oldest first", got)
 		}
-		time.Sleep(time.Minute) // until the redelivered ones have been refused again
+		wait.Pass(time.Minute) // until the redelivered ones have been refused again
 		synctest.Wait()
 		before := len(box.taken())
 		h.ask("POST", "/notify/replay?sink=a&from=3")
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		if n := len(box.taken()) - before; n != 1 {
 			t.Errorf("a replay from the third of three delivered %d", n)
@@ -139,13 +140,13 @@ func TestMetrics(t *testing.T) {
 	box := &inbox{answer: gone}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Registerer: registry}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		time.Sleep(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
+		wait.Pass(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
 		synctest.Wait()
 		waiting := h.svc.Status()[0].LagSeconds
 		if waiting != 1 {
 			t.Errorf("lag of a notice that waits is %g s after a second", waiting)
 		}
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		want := `
 # HELP muster_notify_dead_letters Notices that were given up and are kept.

@@ -12,25 +12,26 @@ import (
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
 // A node that drains keeps its cursor, and the next one continues exactly there.
 func TestResume_AfterStop(t *testing.T) {
-	box := &inbox{answer: func(received) int { time.Sleep(100 * time.Millisecond); return 0 }}
+	box := &inbox{answer: func(received) int { wait.Pass(100 * time.Millisecond); return 0 }}
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
 		o := notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Transport: inProcess{box}}
 		first := newHouse(t, driver, o)
 		first.say(placements(50)...)
-		time.Sleep(1250 * time.Millisecond) // in the middle of a batch, and of a delivery
+		wait.Pass(1250 * time.Millisecond) // in the middle of a batch, and of a delivery
 		first.close()
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		before := len(box.taken())
 
 		second := newHouse(t, driver, o)
 		defer second.close()
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		got := ids(t, box.taken())
 		if before == 0 || before >= 50 {
@@ -64,7 +65,7 @@ func TestResume_CrashBeforeCursor(t *testing.T) {
 		o.Transport = inProcess{crash}
 		first := newHouse(t, driver, o)
 		first.say(placements(60)...)
-		time.Sleep(10 * time.Second)
+		wait.Pass(10 * time.Second)
 		synctest.Wait()
 		if !taken.Load() {
 			t.Fatal("the crash never happened")
@@ -85,15 +86,15 @@ func TestReplayFrom(t *testing.T) {
 	box := &inbox{}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(10)...)
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 8))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 1000)) // past the end: delivers nothing
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		h.say(placed("p-10", topic))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 0))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		want := append(append(append(names(10), "p-7", "p-8", "p-9"), "p-10"), names(11)...)
 		if diff := cmp.Diff(want, ids(t, box.taken())); diff != "" {
@@ -116,10 +117,10 @@ func TestReplayFrom_CutsOffABatch(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(8)...)
-		time.Sleep(2 * time.Minute) // p-5 fails; the next attempt is up to a minute away
+		wait.Pass(2 * time.Minute) // p-5 fails; the next attempt is up to a minute away
 		fixed.Store(true)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 3))
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		want := append(names(5), names(8)[2:]...)
 		if diff := cmp.Diff(want, ids(t, box.taken())); diff != "" {
@@ -139,7 +140,7 @@ func TestRedeliver(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(4)...)
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		_, err := h.svc.Redeliver(t.Context(), "a", 2, 99)
 		if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "99") {
 			t.Errorf("redelivery of what is not dead: %v, want NotFoundException naming 99", err)
@@ -149,7 +150,7 @@ func TestRedeliver(t *testing.T) {
 		if n != 2 {
 			t.Errorf("redelivers %d, want 2", n)
 		}
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		dead, err := h.svc.DeadLetters("a", 0, 10)
 		must(t, err)
 		if len(dead) != 2 || dead[0].Attempts != 4 || dead[0].Again || dead[1].Attempts != 4 {
@@ -159,7 +160,7 @@ func TestRedeliver(t *testing.T) {
 		if _, err = h.svc.Redeliver(t.Context(), "a", 4); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		dead, err = h.svc.DeadLetters("a", 0, 10)
 		must(t, err)
@@ -176,12 +177,12 @@ func TestDeadLetters_EndAfterTheirRetention(t *testing.T) {
 	box := &inbox{answer: func(received) int { return http.StatusGone }}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		time.Sleep(notify.DeadLetterRetention - time.Minute)
+		wait.Pass(notify.DeadLetterRetention - time.Minute)
 		synctest.Wait()
 		if n := h.svc.Status()[0].DeadLetters; n != 3 {
 			t.Errorf("%d dead letters before the end of their retention, want 3", n)
 		}
-		time.Sleep(2 * time.Hour)
+		wait.Pass(2 * time.Hour)
 		synctest.Wait()
 		if n := h.svc.Status()[0].DeadLetters; n != 0 {
 			t.Errorf("%d dead letters after their retention, want none", n)
@@ -198,7 +199,7 @@ func TestDeadLetters_Bounded(t *testing.T) {
 	sink.MaxAttempts, sink.InFlight = 1, 16
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
 		h.say(placements(notify.MaxDeadLetters + 25)...)
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		synctest.Wait()
 		if n := h.svc.Status()[0].DeadLetters; n != notify.MaxDeadLetters {
 			t.Errorf("%d dead letters, want the bound %d", n, notify.MaxDeadLetters)

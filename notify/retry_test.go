@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -23,7 +24,7 @@ func TestRetry_PausesGrow(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic))
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		synctest.Wait()
 		seen := box.seen()
 		if len(seen) != 11 {
@@ -57,7 +58,7 @@ func TestRetry_Poison(t *testing.T) {
 			}}
 			in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 				h.say(placements(4)...)
-				time.Sleep(15 * time.Minute)
+				wait.Pass(15 * time.Minute)
 				synctest.Wait()
 				if got := ids(t, box.taken()); !cmp.Equal(got, []string{"p-0", "p-2", "p-3"}) {
 					t.Errorf("delivered %v", got)
@@ -86,7 +87,7 @@ func TestRetry_Outage(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(500)...)
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		if n := len(box.seen()); n < 60 || n > 130 {
 			t.Errorf("asked %d times in an hour of outage, want about once in 30 to 60 s", n)
 		}
@@ -94,7 +95,7 @@ func TestRetry_Outage(t *testing.T) {
 			t.Errorf("status in an outage %+v, want an hour of lag", st)
 		}
 		up.Store(true)
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		synctest.Wait()
 		dead, err := h.svc.DeadLetters("a", 0, 100)
 		must(t, err)
@@ -111,14 +112,14 @@ func TestRetry_Timeout(t *testing.T) {
 	var n atomic.Int32
 	box := &inbox{answer: func(received) int {
 		if n.Add(1) == 1 {
-			time.Sleep(time.Hour)
+			wait.Pass(time.Hour)
 		}
 		return 0
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		begin := time.Now()
 		h.say(placed("p-0", topic))
-		time.Sleep(17 * time.Second)
+		wait.Pass(17 * time.Second)
 		synctest.Wait()
 		taken := box.taken()
 		if len(taken) != 1 {
@@ -127,7 +128,7 @@ func TestRetry_Timeout(t *testing.T) {
 		if after := taken[0].time.Sub(begin); after < 15*time.Second || after > 17*time.Second {
 			t.Errorf("the second attempt came after %s, want 15 s and a pause", after)
 		}
-		time.Sleep(time.Hour) // the hanging handler returns
+		wait.Pass(time.Hour) // the hanging handler returns
 	})
 }
 
@@ -146,7 +147,7 @@ func TestRetry_AfterAsAsked(t *testing.T) {
 	})
 	in(t, receiver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic))
-		time.Sleep(20 * time.Minute)
+		wait.Pass(20 * time.Minute)
 		synctest.Wait()
 		seen := box.seen()
 		if len(seen) != 5 {

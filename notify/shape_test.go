@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -72,9 +73,9 @@ func indented(t *testing.T, body []byte) []byte {
 func TestShape_EventBridge(t *testing.T) {
 	box := &inbox{}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
-		time.Sleep(1250 * time.Millisecond)
+		wait.Pass(1250 * time.Millisecond)
 		h.say(fulfilled(""), searching(""))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		taken := box.taken()
 		if len(taken) != 2 {
@@ -95,7 +96,7 @@ func TestShape_WebhookSignature(t *testing.T) {
 	sink.Secrets = []string{"new secret", "old secret"}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
 		h.say(fulfilled(""))
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		synctest.Wait()
 		r := box.taken()[0]
 		for _, secret := range sink.Secrets {

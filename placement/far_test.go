@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -90,17 +91,17 @@ func (f *far) call(ctx context.Context, what string, do func() error) error {
 		return do()
 	}
 	if lost && before == 0 {
-		time.Sleep(there)
+		wait.Pass(there)
 		return errLost
 	}
 	if lost && before == 1 && what == "Create" { // the sender gives up before the request arrives
-		f.late.Go(func() { time.Sleep(there + later); _ = carryOut() })
-		time.Sleep(there)
+		f.late.Go(func() { wait.Pass(there + later); _ = carryOut() })
+		wait.Pass(there)
 		return errLost
 	}
-	time.Sleep(there)
+	wait.Pass(there)
 	err := carryOut()
-	time.Sleep(back)
+	wait.Pass(back)
 	if lost || mute || ctx.Err() != nil {
 		return errLost
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
@@ -117,7 +118,7 @@ func (c *cell) obey(host string) {
 }
 
 func (c *cell) start(host string, a instance.Assignment) {
-	time.Sleep(boot)
+	wait.Pass(boot)
 	for _, phase := range []instance.Phase{instance.Downloading, instance.Validating, instance.Building, instance.Activating} {
 		c.report(host, instance.InstanceReport{InstanceID: a.ID, Phase: phase})
 	}

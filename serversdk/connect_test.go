@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/serversdk"
 )
 
@@ -239,7 +240,7 @@ func TestConnect_StoreTrouble(t *testing.T) {
 			t.Errorf("got %v, %v; want 503", r, err)
 		}
 		driver.failing.Store(false)
-		time.Sleep(time.Minute) // the store reads its state again
+		wait.Pass(time.Minute) // the store reads its state again
 		h.connect("p")
 	})
 }

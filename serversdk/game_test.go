@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 type waiter struct{ sync.WaitGroup }
@@ -280,7 +282,7 @@ func body(r *http.Response) string {
 
 // pass lets virtual time pass.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	wait.Pass(d)
 	synctest.Wait()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // The reasons of refused connections are in the fleet's events: the first immediately,
@@ -40,7 +41,7 @@ func TestRefusal_IsTold(t *testing.T) {
 		if got := told(); len(got) != 1 {
 			t.Errorf("told %d times within a minute: %q", len(got), got)
 		}
-		time.Sleep(70 * time.Second)
+		wait.Pass(70 * time.Second)
 		if got := told(); len(got) != 2 || !strings.Contains(got[1], "the auth token was not issued for compute") || !strings.Contains(got[1], "and 19 refusals before it") {
 			t.Errorf("told %q", got)
 		}
@@ -54,12 +55,12 @@ func TestReconnect_CountsAsHeard(t *testing.T) {
 		g := h.connect("p")
 		g.activate(7777)
 		g.lose()
-		time.Sleep(8 * time.Second)
+		wait.Pass(8 * time.Second)
 		if h.process("p").Hearing {
 			t.Error("the process counts as hearing though its connection was lost at once")
 		}
 		h.connect("p")
-		time.Sleep(2 * time.Second)
+		wait.Pass(2 * time.Second)
 		synctest.Wait()
 		if !h.process("p").Free() {
 			t.Errorf("two seconds after it came back the process is not free: %+v", *h.process("p"))

@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/gameframe"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -125,7 +126,7 @@ func TestTrap04_GamePropertiesAreAnObject(t *testing.T) {
 func TestTrap05_TimesAreWholeMilliseconds(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p1")
-		time.Sleep(1234567 * time.Nanosecond)
+		wait.Pass(1234567 * time.Nanosecond)
 		h.reserve(id, "ann")
 		raw := g.want(200, g.ask("DescribePlayerSessions", object{"GameSessionId": id}))["raw"].(string)
 		if !regexp.MustCompile(`"CreationTime":\d{12,13},"TerminationTime":0,`).MatchString(raw) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // What is worth knowing stays in sight however much happens after it, and after a restart.
@@ -41,7 +42,7 @@ func TestNotables_Busy(t *testing.T) {
 				}
 				all = append(all, event.Event{Code: code})
 			}
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 			s.happened(all...)
 		}
 		check(s)
@@ -55,7 +56,7 @@ func TestNotables_Lines(t *testing.T) {
 	inStudio(t, store.NewMemory(), func(s *studio) {
 		s.happened(event.Event{Code: event.HostLost, Resource: "host-1"})
 		for i := range 30 {
-			time.Sleep(time.Second)
+			wait.Pass(time.Second)
 			s.happened(event.Event{Code: event.GameSessionActivationTimeout, GameSessionID: fmt.Sprint("session-", i%10)})
 		}
 		lines := s.pages.Now(Hour).Notable

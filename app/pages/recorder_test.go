@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 )
 
@@ -59,7 +60,7 @@ func TestRecorder_Forget(t *testing.T) {
 		id := s.furnish()
 		s.place("one")
 		s.match("anna", "bert")
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		synctest.Wait()
 		r := s.pages.recorder
 		names := func() string {
@@ -77,7 +78,7 @@ func TestRecorder_Forget(t *testing.T) {
 			t.Fatalf("%s are remembered", got)
 		}
 		s.Must(s.matches.Configurations.Delete.Do(s.Ctx, "duel"))
-		time.Sleep(10 * time.Second)
+		wait.Pass(10 * time.Second)
 		synctest.Wait()
 		if got := names(); got != "1 0 1" {
 			t.Errorf("without the configuration %s are remembered", got)
@@ -85,7 +86,7 @@ func TestRecorder_Forget(t *testing.T) {
 		s.Must(s.queues.Queues.Delete.Do(s.Ctx, "q"))
 		err := s.Fleets.Delete.Do(s.Ctx, id)
 		s.Must(err)
-		time.Sleep(10 * time.Second)
+		wait.Pass(10 * time.Second)
 		synctest.Wait()
 		if got := names(); got != "0 0 0" {
 			t.Errorf("without queue and fleet %s are remembered", got)
@@ -153,15 +154,15 @@ func TestRecorder_Restart(t *testing.T) {
 			}
 			first.match("anna", "bert")
 			first.pages.crashes.add(Crash{At: time.Now(), Cause: event.ServerProcessCrashed, Compute: "c"})
-			time.Sleep(90 * time.Second)
+			wait.Pass(90 * time.Second)
 			first.place("cut-off")
-			time.Sleep(10 * time.Second)
+			wait.Pass(10 * time.Second)
 		})
 		begun := first.pages.begun
-		time.Sleep(4 * time.Minute)
+		wait.Pass(4 * time.Minute)
 		second := newStudio(t, driver)
 		run(second, func() {
-			time.Sleep(30 * time.Second)
+			wait.Pass(30 * time.Second)
 			synctest.Wait()
 			now := second.pages.Now(ranges["15m"])
 			if got := shape(now.Series.Values["starts"]); got != "-0-0" {

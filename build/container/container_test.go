@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 const (
@@ -138,7 +139,7 @@ func TestVersion_ReadyWhenResolved(t *testing.T) {
 		if got := y.find("arena", 0); got.Status != container.Copying || y.asked.Load() != 1 {
 			t.Errorf("after one failure: %s, asked %d times", got.Status, y.asked.Load())
 		}
-		time.Sleep(2*time.Second + 4*time.Second + 8*time.Second)
+		wait.Pass(2*time.Second + 4*time.Second + 8*time.Second)
 		synctest.Wait()
 		if got := y.find("arena", 0); got.Status != container.Ready || got.Game.Digest != other || y.asked.Load() != 4 || !got.Due.IsZero() {
 			t.Errorf("in the end: %+v, asked %d times", got, y.asked.Load())
@@ -169,18 +170,18 @@ func TestVersion_Failed(t *testing.T) {
 		}
 		y.answer = func(string) (string, error) { return "", errors.New(strings.Repeat("long ", 999)) }
 		y.create("away", spec)
-		time.Sleep(9 * time.Minute)
+		wait.Pass(9 * time.Minute)
 		synctest.Wait()
 		if got := y.find("away", 0).Status; got != container.Copying {
 			t.Errorf("%s before its time", got)
 		}
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		synctest.Wait()
 		if got := y.find("away", 0); got.Status != container.Failed || len(got.Reason) > 1024 {
 			t.Errorf("%s, with a reason of %d bytes", got.Status, len(got.Reason))
 		}
 		asked := y.asked.Load()
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		if synctest.Wait(); y.asked.Load() != asked {
 			t.Error("registries are asked for FAILED versions")
 		}
@@ -287,7 +288,7 @@ func TestVersion_DeletedMeanwhile(t *testing.T) {
 		if err := y.groups.Delete.Do(y.Context(), container.DeleteInput{Name: "arena"}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		wait.Pass(time.Second)
 		y.create("arena", spec)
 		let <- struct{}{}
 		synctest.Wait()

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // shelf is the service in virtual time, over files in a folder.
@@ -155,15 +156,15 @@ func TestObject_Expire(t *testing.T) {
 		u, err := s.objects.Begin.Do(s.Context(), object.Upload{Bucket: "games", Key: "large"})
 		s.must(err)
 		s.must(s.objects.AddPart(s.Context(), object.Part{UploadID: u.ID, Number: 1}, s.stage("part")))
-		time.Sleep(time.Hour - time.Second)
+		wait.Pass(time.Hour - time.Second)
 		if n := s.files(); n != 2 || s.get("log") == nil {
 			s.Errorf("%d files before their time", n)
 		}
-		time.Sleep(2 * time.Second)
+		wait.Pass(2 * time.Second)
 		if n := s.files(); n != 1 || s.get("log") != nil {
 			s.Errorf("%d files; the object's time is over", n)
 		}
-		time.Sleep(23 * time.Hour)
+		wait.Pass(23 * time.Hour)
 		_, err = s.objects.Upload(s.st.View(), u.ID, "games", "large")
 		s.refused("an upload past its end", err, fault.NotFound)
 		if n := s.files(); n != 0 {

@@ -26,6 +26,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/event/archive"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func must(t testing.TB, err error) {
@@ -182,23 +183,23 @@ func TestRun_Every(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at midnight
 		n := newNode(t, store.NewMemory(), 0, archive.Options{Target: archive.Folder(dir)})
 		defer n.stop()
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		n.say(numbered(1, 3)...)
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		n.say(numbered(4, 4)...)
-		time.Sleep(2*time.Minute + 50*time.Second)
+		wait.Pass(2*time.Minute + 50*time.Second)
 		if got := names(t, dir); got != nil {
 			t.Errorf("after 4:50 there are %v", got)
 		}
 		if lag := n.metric("lag_seconds"); lag != 290 {
 			t.Errorf("the lag is %v s, want 290", lag)
 		}
-		time.Sleep(20 * time.Second)
-		time.Sleep(53 * time.Minute) // to 59:10
+		wait.Pass(20 * time.Second)
+		wait.Pass(53 * time.Minute) // to 59:10
 		n.say(numbered(5, 5)...)
-		time.Sleep(2 * time.Minute)
+		wait.Pass(2 * time.Minute)
 		n.say(numbered(6, 6)...)
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		synctest.Wait()
 		want := []string{
 			"us-east-1/2000/01/01/00/0000000000000001-0000000000000004.ndjson.gz",
@@ -227,7 +228,7 @@ func TestRun_Size(t *testing.T) {
 		before.stop()
 		n := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Size: 20_000})
 		defer n.stop()
-		time.Sleep(6 * time.Minute)
+		wait.Pass(6 * time.Minute)
 		synctest.Wait()
 		same(t, dir, n.lines())
 		if got := len(names(t, dir)); got < 5 || got > 10 {
@@ -277,7 +278,7 @@ func TestTakeover(t *testing.T) {
 			return &step{to, func(string) error { take(); return gone }, nil}
 		}, false, 2},
 		{"in the write", func(to archive.Target, take func()) *step {
-			return &step{to, func(string) error { take(); time.Sleep(10 * time.Minute); return nil }, nil}
+			return &step{to, func(string) error { take(); wait.Pass(10 * time.Minute); return nil }, nil}
 		}, false, 2},
 		{"before the move", func(to archive.Target, take func()) *step {
 			return &step{to, nil, func(string) error { take(); return nil }}
@@ -285,7 +286,7 @@ func TestTakeover(t *testing.T) {
 		{"after the move", func(to archive.Target, take func()) *step {
 			return &step{to, nil, func(string) error {
 				go func() {
-					time.Sleep(time.Second)
+					wait.Pass(time.Second)
 					take()
 				}()
 				return nil
@@ -304,10 +305,10 @@ func TestTakeover(t *testing.T) {
 				defer first.stop()
 				first.say(numbered(1, 7)...)
 				if c.early {
-					time.Sleep(time.Minute)
+					wait.Pass(time.Minute)
 					take()
 				}
-				time.Sleep(20 * time.Minute)
+				wait.Pass(20 * time.Minute)
 				synctest.Wait()
 				if second == nil {
 					t.Fatal("nobody took the cell")
@@ -343,14 +344,14 @@ func TestTakeover_Often(t *testing.T) {
 			}
 			n := newNode(t, driver, 0, archive.Options{Target: to, Every: time.Minute}, numbered(10*i, 10*i+i%7)...)
 			if i%3 == 2 {
-				time.Sleep(time.Duration(i) * 3 * time.Second)
+				wait.Pass(time.Duration(i) * 3 * time.Second)
 			} else {
 				<-died
 			}
 			go n.stop() // what hangs does so until the end of the test
 		}
 		last := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Every: time.Minute})
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		synctest.Wait()
 		same(t, dir, last.lines())
 		last.stop()
@@ -372,9 +373,9 @@ func TestHold(t *testing.T) {
 		n := newNode(t, store.NewMemory(), 2*time.Hour, archive.Options{Target: to})
 		defer n.stop()
 		n.say(numbered(1, 5)...)
-		time.Sleep(time.Hour)
+		wait.Pass(time.Hour)
 		n.say(numbered(6, 9)...)
-		time.Sleep(2*time.Hour + 50*time.Minute) // 3:50
+		wait.Pass(2*time.Hour + 50*time.Minute) // 3:50
 		synctest.Wait()
 		if got := len(n.lines()); got != 9 {
 			t.Errorf("%d events are left after nearly twice their retention, want all 9", got)
@@ -385,7 +386,7 @@ func TestHold(t *testing.T) {
 		if lag := n.metric("lag_seconds"); lag != (3*time.Hour + 50*time.Minute).Seconds() {
 			t.Errorf("the lag is %v s", lag)
 		}
-		time.Sleep(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
+		wait.Pass(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
 		synctest.Wait()
 		if lost := n.metric("lost_total"); lost != 0 {
 			t.Errorf("%v events are lost, though their object may still be written", lost)
@@ -395,13 +396,13 @@ func TestHold(t *testing.T) {
 			t.Errorf("after twice the retention, there is\n%s", strings.Join(left, "\n"))
 		}
 		mended.Store(true)
-		time.Sleep(10 * time.Minute)
+		wait.Pass(10 * time.Minute)
 		synctest.Wait()
 		// The object was cut before, and is still in memory: nothing is lost.
 		if got := archived(t, dir); len(got) != 9 || n.metric("lost_total") != 0 {
 			t.Errorf("archived:\n%s", strings.Join(got, "\n"))
 		}
-		time.Sleep(3 * time.Hour)
+		wait.Pass(3 * time.Hour)
 		synctest.Wait()
 		if got := n.lines(); len(got) != 0 {
 			t.Errorf("archived events stay past their retention:\n%s", strings.Join(got, "\n"))
@@ -418,7 +419,7 @@ func TestLost(t *testing.T) {
 				driver, never := store.NewMemory(), &step{Target: archive.Folder(dir), before: func(string) error { return errors.New("no bucket") }}
 				n := newNode(t, driver, time.Hour, archive.Options{Target: archive.Folder(dir)})
 				n.say(numbered(1, 3)...)
-				time.Sleep(10 * time.Minute)
+				wait.Pass(10 * time.Minute)
 				n.stop()
 				archivedBefore := archived(t, dir)
 
@@ -428,14 +429,14 @@ func TestLost(t *testing.T) {
 				}
 				n = newNode(t, driver, time.Hour, o)
 				n.say(numbered(4, 6)...)
-				time.Sleep(90 * time.Minute)
+				wait.Pass(90 * time.Minute)
 				n.say(numbered(7, 8)...)
-				time.Sleep(32 * time.Minute) // 4 to 6 are two hours old
+				wait.Pass(32 * time.Minute) // 4 to 6 are two hours old
 				n.stop()
 
 				n = newNode(t, driver, time.Hour, archive.Options{Target: archive.Folder(dir)})
 				defer n.stop()
-				time.Sleep(10 * time.Minute)
+				wait.Pass(10 * time.Minute)
 				synctest.Wait()
 				if lost := n.metric("lost_total"); lost != 3 {
 					t.Errorf("%v events are lost, want 3", lost)
