@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Rows as an earlier version wrote them.
@@ -89,7 +90,7 @@ func TestUpgrade(t *testing.T) {
 		h.ask("carl", "alone") // nobody is held up by a row that was behind
 		h.ask("dora", "slow")
 		now := h.Tickets.rows.Get(h.st.View(), "lost")
-		time.Sleep(time.Minute)
+		wait.Pass(time.Minute)
 		if again := h.Tickets.rows.Get(h.st.View(), "lost"); again.Seq != now.Seq || now.Seq != 3 {
 			t.Errorf("the lost ticket has changed %d times, then %d", now.Seq, again.Seq)
 		}
