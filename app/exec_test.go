@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -71,22 +72,20 @@ func TestExec_SelfSigned(t *testing.T) {
 	// Once this machine has joined, the game server's has the name under which hosts are listed.
 	var hosts []client.Host
 	var processes []client.Process
-	named := func() bool {
+	wait.For(t, "the process is on the host of its name", func() error {
 		hosts, err = c.Hosts().List(t.Context())
 		if err == nil {
 			processes, err = c.Processes(t.Context(), "")
 		}
-		return err == nil && len(hosts) == 1 && len(processes) == 1 && processes[0].Host == hosts[0].Name && processes[0].Compute == host.ComputeName
-	}
-	for end := time.Now().Add(time.Minute); !named(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("processes %+v on hosts %+v: %v", processes, hosts, err)
+		if err != nil || len(hosts) != 1 || len(processes) != 1 || processes[0].Host != hosts[0].Name || processes[0].Compute != host.ComputeName {
+			return fmt.Errorf("processes %+v on hosts %+v: %v", processes, hosts, err)
 		}
-	}
+		return nil
+	})
 	var made struct {
 		GameSession struct{ GameSessionId string }
 	}
-	within(t, "the game server hears of game sessions", func() bool { // soon after it is ACTIVE
+	wait.Until(t, "the game server hears of game sessions", func() bool { // soon after it is ACTIVE
 		fleets, err := c.Fleets(t.Context())
 		return err == nil && len(fleets) == 1 && fleets[0].Free == 1
 	})

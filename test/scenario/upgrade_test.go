@@ -118,15 +118,12 @@ func metricOf(t *testing.T, url, name string) string {
 // becomes waits until a server tells of itself what is expected.
 func becomes(t *testing.T, url, what string, holds func(standing) bool) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s := standingOf(t, url)
-		if holds(s) {
-			return
+	wait.For(t, what, func() error {
+		if s := standingOf(t, url); !holds(s) {
+			return fmt.Errorf("%+v", s)
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%s: %+v", what, s)
-		}
-	}
+		return nil
+	})
 }
 
 func owns(level string) func(standing) bool {
