@@ -19,6 +19,14 @@ import (
 // brief is a lease after which nodes soon register again.
 const brief = time.Second
 
+// Levels that only tests know.
+const (
+	second = feature.First + 1
+	third  = feature.First + 2
+)
+
+func init() { feature.Extend("v9.1.0", "v9.2.0") }
+
 // agrees makes a node one of a release that knows a level.
 func agrees(level feature.Level) func(*cell.Options) {
 	return func(o *cell.Options) { o.Level, o.TTL = level, brief }
@@ -86,8 +94,8 @@ func (n *node) raised(level feature.Level) {
 // The owner may wait with a level that all nodes know: until it raises that, no node stands aside.
 func TestLevel_Raise(t *testing.T) {
 	url := pgtest.URL(t)
-	owner := join(t, url, "raise-owner", agrees(feature.Remotes))
-	owner.agreed(feature.Remotes)
+	owner := join(t, url, "raise-owner", agrees(second))
+	owner.agreed(second)
 	var level feature.Level
 	read := func() feature.Level {
 		t.Helper()
@@ -104,24 +112,24 @@ func TestLevel_Raise(t *testing.T) {
 	if read() != feature.First || owner.keeper.Level() != feature.First {
 		t.Errorf("the level was raised to %d before it was asked for", level)
 	}
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 3") {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 2") {
 		t.Errorf("raised to a level that not all nodes know: %v", err)
 	}
-	owner.raised(feature.Remotes)
-	if read() != feature.Remotes {
+	owner.raised(second)
+	if read() != second {
 		t.Errorf("the lease has level %d", level)
 	}
 	owner.raised(feature.First) // changes nothing
-	next := join(t, url, "raise-next", agrees(feature.Packed))
+	next := join(t, url, "raise-next", agrees(third))
 	run(t, url, `UPDATE "muster"."lease" SET "node" = 'raise-next', "epoch" = "epoch" + 1`)
-	run(t, url, `UPDATE "muster"."node" SET "level" = 4`)
+	run(t, url, `UPDATE "muster"."node" SET "level" = 3`)
 	<-owner.keeper.Lost()
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || read() != feature.Remotes {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil || read() != second {
 		t.Errorf("a former owner raised the level to %d: %v", level, err)
 	}
 	next.leave()
 	owner.leave()
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil {
 		t.Error("a node that has left raised the level")
 	}
 }
