@@ -42,16 +42,12 @@ func (r *replica) raiseLevel(ctx context.Context) {
 }
 
 // raise raises the cell's feature level, of the lease first: from then on, nodes that do not know
-// it stand aside. So it does not if the state cannot have that level yet.
+// it stand aside.
 func (r *replica) raise(ctx context.Context, level feature.Level) error {
-	state := r.domain.store
-	if err := state.Ready(ctx, level); err != nil {
-		return err
-	}
 	if err := r.member.keeper.Raise(ctx, level); err != nil {
 		return fmt.Errorf("raise the feature level of the lease to %d: %w", level, err)
 	}
-	return state.Raise(ctx, level)
+	return r.domain.store.Raise(ctx, level)
 }
 
 // keepRaising raises the feature level to each that is agreed. After an error it tries again.

@@ -21,7 +21,7 @@ func TestKeepRaising(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var log bytes.Buffer
-		level, changed := feature.Remotes, make(chan struct{})
+		level, changed := feature.Level(3), make(chan struct{})
 		agreed := func() (feature.Level, <-chan struct{}) { return level, changed }
 		tried, outcome := make(chan feature.Level), make(chan error)
 		raise := func(_ context.Context, to feature.Level) error {
@@ -48,13 +48,13 @@ func TestKeepRaising(t *testing.T) {
 		expect(0, nil)
 		rest()
 		before := changed
-		level, changed = feature.Packed, make(chan struct{})
+		level, changed = 4, make(chan struct{})
 		close(before)
-		expect(0, errors.New("run ALTER SCHEMA"))
-		expect(raiseAgain, errors.New("run ALTER SCHEMA"))
+		expect(0, errors.New("the disk is full"))
+		expect(raiseAgain, errors.New("the disk is full"))
 		expect(raiseAgain, nil)
 		rest()
-		if n := strings.Count(log.String(), "run ALTER SCHEMA"); n != 2 {
+		if n := strings.Count(log.String(), "the disk is full"); n != 2 {
 			t.Errorf("logged %d times, want 2: %s", n, log.String())
 		}
 	})

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"cmp"
-	"encoding/base64"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,17 +25,12 @@ func sessionName(arn string) string {
 }
 
 // sessionOf returns the id of the game session that the path names, or "" if it is malformed.
-// Clients may still hold names of earlier releases, which are the ARN in base64url.
 func sessionOf(rq *request) string {
-	name := rq.param("session")
-	if region, rest, ok := strings.Cut(name, ":"); ok {
-		return beforeRegion + region + beforeSession + strings.ReplaceAll(rest, ":", "/")
-	}
-	text, err := base64.RawURLEncoding.DecodeString(name)
-	if err != nil {
+	region, rest, ok := strings.Cut(rq.param("session"), ":")
+	if !ok {
 		return ""
 	}
-	return string(text)
+	return beforeRegion + region + beforeSession + strings.ReplaceAll(rest, ":", "/")
 }
 
 // games handles game sessions that players see and join.

@@ -1,15 +1,13 @@
 package backend
 
 import (
-	"encoding/base64"
 	"net/http"
 	"testing"
 
 	"github.com/musterhq/muster/internal/arn"
 )
 
-// The name of a game session leads back to its ARN and needs no escaping in a path; names of
-// earlier releases lead there too.
+// The name of a game session leads back to its ARN and needs no escaping in a path.
 func TestSessionName(t *testing.T) {
 	t.Parallel()
 	home := arn.Home{Region: "eu-central-1", Account: "123456789012"}
@@ -20,12 +18,10 @@ func TestSessionName(t *testing.T) {
 		if got := sessionName(c.arn); got != c.name {
 			t.Errorf("%s is named %s, want %s", c.arn, got, c.name)
 		}
-		for _, name := range []string{c.name, base64.RawURLEncoding.EncodeToString([]byte(c.arn))} {
-			r := &http.Request{}
-			r.SetPathValue("session", name)
-			if got := sessionOf(&request{http: r}); got != c.arn {
-				t.Errorf("%s leads to %q, want %s", name, got, c.arn)
-			}
+		r := &http.Request{}
+		r.SetPathValue("session", c.name)
+		if got := sessionOf(&request{http: r}); got != c.arn {
+			t.Errorf("%s leads to %q, want %s", c.name, got, c.arn)
 		}
 	}
 }

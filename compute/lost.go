@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -64,10 +63,6 @@ func (s *Service) lostCommits(tx *store.Tx, lost store.LostCommits) {
 	text := fmt.Sprintf("the database lost commits %d to %d, which it had confirmed", lost.Found+1, lost.Confirmed)
 	if lost.Restored {
 		s.processes.events.Append(tx, event.Event{Code: event.CommitsLost, Message: text + "; the owner has written them again, except events and what had been archived since"})
-		return
-	}
-	if s.st.Level() < feature.LostCommits {
-		s.processes.events.Append(tx, event.Event{Code: event.CommitsLost, Message: text + "; servers of an earlier release share the state, so game servers are not checked for what they host"})
 		return
 	}
 	s.losses.add(tx, lost)

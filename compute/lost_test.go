@@ -1,7 +1,6 @@
 package compute_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,16 +8,14 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/celltest"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
 // lose opens a yard on a database that lost commits, with the processes that it still knows.
-func lose(t *testing.T, level feature.Level, known func(*yard), f func(*yard)) {
+func lose(t *testing.T, known func(*yard), f func(*yard)) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
 		y := open(t, driver, compute.Options{})
-		y.Must(y.Store.Raise(y.Ctx, level))
 		y.furnish()
 		known(y)
 		confirmed := y.Store.Confirmed() + 7
@@ -43,7 +40,7 @@ func (y *yard) back(id, hosts string) {
 // After lost commits, a process gets a game session only once it is known to host none: its
 // agent says so, or it becomes ready. One that is known to host one is not in doubt.
 func TestLostCommits(t *testing.T) {
-	lose(t, feature.LostCommits, func(y *yard) {
+	lose(t, func(y *yard) {
 		y.free("busy")
 		if id, err := y.take(home, "known"); id != "busy" || err != nil {
 			t.Fatalf("%s, %v", id, err)
@@ -88,24 +85,6 @@ func TestLostCommits(t *testing.T) {
 		told := z.Recorded(event.CommitsLost)
 		if len(told) != 1 || !strings.Contains(told[0].Message, "5 game server processes") {
 			t.Errorf("the events are %v", told)
-		}
-	})
-}
-
-// While servers of an earlier release share the state, nothing is written that they would
-// drop.
-func TestLostCommits_EarlierLevel(t *testing.T) {
-	lose(t, feature.First, func(y *yard) { y.free("p") }, func(z *yard) {
-		z.connect("p")
-		p := z.process("p")
-		if n := z.Computes.Doubtful(z.Store.View()); n != 0 || !p.Free() {
-			t.Errorf("%d processes are in doubt", n)
-		}
-		for l := range z.Computes.Losses(z.Store.View()) {
-			t.Errorf("there is a row %v", l)
-		}
-		if told := fmt.Sprint(len(z.Recorded(event.CommitsLost))); told != "1" {
-			t.Errorf("%s events", told)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -13,7 +12,7 @@ import (
 // AVAILABLE, or registers it anew. Nothing is in doubt if the owner that had committed what was
 // lost has written it again.
 func (s *Service) lostCommits(tx *store.Tx, lost store.LostCommits) {
-	if lost.Restored || s.st.Level() < feature.LostCommits {
+	if lost.Restored {
 		return
 	}
 	n := 0

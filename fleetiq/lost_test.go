@@ -9,7 +9,6 @@ import (
 	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -21,7 +20,6 @@ func TestLostCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
 		c := open(t, driver, fleetiq.Options{})
-		c.Must(c.Store.Raise(c.Ctx, feature.LostCommits))
 		c.group("g")
 		host := c.instances(1)[0]
 		for _, id := range []string{"claimed", "free", "new", "quiet", "used"} {

@@ -2,6 +2,7 @@ package lobby
 
 import (
 	"context"
+	"github.com/go-json-experiment/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,4 +174,37 @@ func (h *hall) slowly(commit time.Duration, during func()) {
 		during()
 		wait.Pass(commit)
 	}
+}
+
+// anyRow is a row whose members the writer chose.
+type anyRow map[string]any
+
+// writeRows puts rows into a database as JSON, by table.
+func writeRows(t *testing.T, driver store.Driver, rows map[string][]string) {
+	t.Helper()
+	st := store.New(store.Options{Driver: driver})
+	tables := map[string]*store.Table[anyRow]{}
+	for name := range rows {
+		tables[name] = store.NewTable(st, store.TableSpec[anyRow]{Name: name, Key: func(r *anyRow) string { return (*r)["id"].(string) }})
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(st.Open(t.Context()))
+	must(st.Update(t.Context(), func(tx *store.Tx) error {
+		for table, rows := range rows {
+			for _, text := range rows {
+				var row anyRow
+				if err := json.Unmarshal([]byte(text), &row); err != nil {
+					return err
+				}
+				tables[table].Put(tx, &row)
+			}
+		}
+		return nil
+	}))
+	must(st.Close())
 }

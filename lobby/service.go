@@ -44,10 +44,8 @@ type Service struct {
 	Games      *Games
 
 	*core
-	loop     *wake.Loop
-	caughtUp bool // used only by the loop
-	sweep    *store.Action[struct{}]
-	repair   *store.Action[repairArgs]
+	loop  *wake.Loop
+	sweep *store.Action[struct{}]
 }
 
 // core is what parties, tickets, placements and game sessions share.
@@ -85,7 +83,6 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	s.Parties.register()
 	s.Placements.register()
 	s.sweep = store.NewAction(st, "play.sweep", s.runSweep)
-	s.repair = store.NewAction(st, "play.repair", s.runRepair)
 	s.loop = wake.NewLoop(s.nextDue, s.tidy).LogTo(s.log, "players' rows not tidied; will try again")
 	d.Identity.Accounts.OnOut(s.expel)
 	return s, nil
@@ -121,11 +118,8 @@ func (s *Service) expel(tx *store.Tx, player string) {
 // Run deletes rows when they expire, until ctx is done.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// tidy brings rows of an earlier version up to date, once, and deletes what has expired.
+// tidy deletes what has expired.
 func (s *Service) tidy(ctx context.Context) error {
-	if err := s.catchUp(ctx); err != nil {
-		return err
-	}
 	return s.sweep.Do(ctx, struct{}{})
 }
 
@@ -145,8 +139,5 @@ const lookEvery = time.Minute
 
 func (s *Service) nextDue() time.Time {
 	now, view := time.Now(), s.st.View()
-	if !s.caughtUp {
-		return now
-	}
 	return wake.Earliest(now.Add(lookEvery), s.Tickets.expires.NextDue(view), s.Placements.expires.NextDue(view), s.Parties.expires.NextDue(view))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/patch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -137,14 +136,13 @@ type Queues struct {
 	tags    *tag.Service
 	fleets  *fleet.Service
 	remotes Remotes
-	level   func() feature.Level
 	changed func()                  // after a commit
 	deleted func(*store.Tx, *Queue) // in the transaction
 }
 
 func newQueues(st *store.Store, table *store.Table[Queue], d Deps, opts Options, changed func(), deleted func(*store.Tx, *Queue)) *Queues {
 	qs := &Queues{
-		table: table, quota: opts.Queues, events: d.Events, tags: d.Tags, fleets: d.Fleets, remotes: opts.Remotes, level: st.Level, changed: changed, deleted: deleted,
+		table: table, quota: opts.Queues, events: d.Events, tags: d.Tags, fleets: d.Fleets, remotes: opts.Remotes, changed: changed, deleted: deleted,
 	}
 	qs.Create = store.NewCommand(st, "queue.create", qs.runCreate)
 	qs.Update = store.NewCommand(st, "queue.update", qs.runUpdate)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/arn"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/session"
 )
 
@@ -153,12 +152,8 @@ func (qs *Queues) remoteOf(destination string) Remote {
 }
 
 // AtRemotes returns the destinations that are of another deployment and belong to a remote:
-// what commands take as their word, since remotes are not part of the state. It returns none
-// while a server of the cell is too old to know such destinations.
+// what commands take as their word, since remotes are not part of the state.
 func (qs *Queues) AtRemotes(destinations []string) []string {
-	if qs.level() < feature.Remotes {
-		return nil
-	}
 	return slices.DeleteFunc(slices.Clone(destinations), func(d string) bool { return qs.remoteOf(d) == nil })
 }
 

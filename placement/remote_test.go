@@ -15,7 +15,6 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
@@ -60,7 +59,6 @@ func (c *cell) queueTo(remotes []*far) Queue {
 
 func (c *cell) create(q Queue) {
 	c.Helper()
-	c.Must(c.Store.Raise(c.Ctx, feature.Known()))
 	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
 	c.Must(err)
 }

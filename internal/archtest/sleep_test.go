@@ -14,7 +14,36 @@ import (
 var sleeps = map[string]struct {
 	calls int
 	why   string
-}{}
+}{
+	"agent/engine/outage_test.go":          {1, "the time between a line of dockerd's log and a kill is what varies"},
+	"agent/supervise/puppet_test.go":       {1, "TestMain looks for goroutines that are left, which end without a sign"},
+	"app/export_test.go":                   {1, "waits for a build without a test at hand"},
+	"test/console/size_test.go":            {2, "the length of a measurement"},
+	"test/containers/compose_test.go":      {1, "polls Prometheus by hand"},
+	"test/containers/image_test.go":        {1, "polls an engine by hand"},
+	"test/containers/local_test.go":        {6, "polls a server of another process by hand"},
+	"test/guides/browser_test.go":          {1, "polls a server of another process by hand"},
+	"test/guides/guide_test.go":            {1, "polls a command by hand"},
+	"test/guides/hosting_test.go":          {1, "polls a command by hand"},
+	"test/guides/migrating_test.go":        {1, "polls a command by hand"},
+	"test/guides/operations_test.go":       {1, "polls a command by hand"},
+	"test/guides/pictures_test.go":         {3, "what a picture shows takes that long"},
+	"test/guides/threemachines_test.go":    {1, "polls a command by hand"},
+	"test/load/matchmaking_test.go":        {2, "the length of a measurement"},
+	"test/load/placement_test.go":          {1, "requests have planned times"},
+	"test/load/stream_test.go":             {1, "polls a standby by hand"},
+	"test/load/workload_test.go":           {2, "requests have planned times"},
+	"test/placement/network_linux_test.go": {1, "a network has a delay"},
+	"test/placement/wire_test.go":          {1, "a network has a delay"},
+	"test/scenario/cluster_test.go":        {1, "supervises servers between two looks"},
+	"test/scenario/lab_test.go":            {1, "looks for processes that a fork may hide"},
+	"test/scenario/outage_test.go":         {4, "an outage has a length, and requests have planned times"},
+	"test/scenario/regions_test.go":        {4, "a disturbance has a length"},
+	"test/serversdk/matchmaking_test.go":   {1, "polls the API by hand; the module cannot import internal/wait"},
+	"test/serversdk/muster_test.go":        {2, "polls the API by hand; the module cannot import internal/wait"},
+	"test/serversdk/refresh_test.go":       {1, "polls connections by hand; the module cannot import internal/wait"},
+	"test/typescript/page_test.go":         {1, "polls the output of another process"},
+}
 
 func TestSleeps(t *testing.T) {
 	found := map[string]int{}

@@ -14,10 +14,19 @@ import (
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // brief is a lease after which nodes soon register again.
 const brief = time.Second
+
+// Levels that only tests know.
+const (
+	second = feature.First + 1
+	third  = feature.First + 2
+)
+
+func init() { feature.Extend("v9.1.0", "v9.2.0") }
 
 // agrees makes a node one of a release that knows a level.
 func agrees(level feature.Level) func(*cell.Options) {
@@ -86,8 +95,8 @@ func (n *node) raised(level feature.Level) {
 // The owner may wait with a level that all nodes know: until it raises that, no node stands aside.
 func TestLevel_Raise(t *testing.T) {
 	url := pgtest.URL(t)
-	owner := join(t, url, "raise-owner", agrees(feature.Remotes))
-	owner.agreed(feature.Remotes)
+	owner := join(t, url, "raise-owner", agrees(second))
+	owner.agreed(second)
 	var level feature.Level
 	read := func() feature.Level {
 		t.Helper()
@@ -104,24 +113,24 @@ func TestLevel_Raise(t *testing.T) {
 	if read() != feature.First || owner.keeper.Level() != feature.First {
 		t.Errorf("the level was raised to %d before it was asked for", level)
 	}
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 3") {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 2") {
 		t.Errorf("raised to a level that not all nodes know: %v", err)
 	}
-	owner.raised(feature.Remotes)
-	if read() != feature.Remotes {
+	owner.raised(second)
+	if read() != second {
 		t.Errorf("the lease has level %d", level)
 	}
 	owner.raised(feature.First) // changes nothing
-	next := join(t, url, "raise-next", agrees(feature.Packed))
+	next := join(t, url, "raise-next", agrees(third))
 	run(t, url, `UPDATE "muster"."lease" SET "node" = 'raise-next', "epoch" = "epoch" + 1`)
-	run(t, url, `UPDATE "muster"."node" SET "level" = 4`)
+	run(t, url, `UPDATE "muster"."node" SET "level" = 3`)
 	<-owner.keeper.Lost()
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil || read() != feature.Remotes {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil || read() != second {
 		t.Errorf("a former owner raised the level to %d: %v", level, err)
 	}
 	next.leave()
 	owner.leave()
-	if err := owner.keeper.Raise(t.Context(), feature.Packed); err == nil {
+	if err := owner.keeper.Raise(t.Context(), third); err == nil {
 		t.Error("a node that has left raised the level")
 	}
 }
@@ -223,11 +232,7 @@ func TestLevel_OlderStandsAside(t *testing.T) {
 	owner := join(t, url, "aside-owner", func(o *cell.Options) { o.TTL = brief })
 	older := join(t, url, "aside-older", func(o *cell.Options) { o.TTL = brief })
 	run(t, url, `UPDATE "muster"."lease" SET "level" = 99, "release" = 'v9.0.0'`)
-	for until := time.Now().Add(time.Minute); older.keeper.Aside() == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the node does not stand aside")
-		}
-	}
+	wait.Until(t, "the node stands aside", func() bool { return older.keeper.Aside() != nil })
 	if why := older.keeper.Aside().Error(); !strings.Contains(why, "use Muster v9.0.0") {
 		t.Errorf("it does not say which release is needed: %s", why)
 	}
@@ -254,12 +259,10 @@ func again(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for until, seen := time.Now().Add(time.Minute), false; !seen; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the node is not heard of any more")
-		}
+	wait.Until(t, "the older node has registered anew", func() (seen bool) {
 		if err := conn.QueryRow(t.Context(), `SELECT "seen" > '-infinity' FROM "muster"."node" WHERE "node" = 'aside-older'`).Scan(&seen); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return seen
+	})
 }

@@ -9,46 +9,34 @@ package feature
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 )
 
-// Level is a feature level.
+// Level is a feature level. Each but the first has a constant, which says what it allows.
 type Level int
 
-// The levels.
-const (
-	// First is the level of builds from before there were levels.
-	First Level = 1
-	// LostCommits allows marks of processes and game servers that may host an unknown game, and of
-	// what makes the ids of game sessions differ after the database lost commits.
-	LostCommits Level = 2
-	// Remotes allows destinations of queues at other deployments, and attempts there.
-	Remotes Level = 3
-	// Packed allows archived rows and log entries in fewer bytes, in tables of their own.
-	Packed Level = 4
-	// Commits allows PostgreSQL to keep what each commit changed, for standbys, in a shorter form
-	// and a table of its own.
-	Commits Level = 5
-)
+// First is the level of a new cell. It allows what the first release stores.
+const First Level = 1
 
-// releases are the first releases that know a level.
-var releases = map[Level]string{LostCommits: "v0.1.0", Remotes: "v0.1.0", Packed: "v0.1.0", Commits: "v0.1.0"}
+// releases are the first releases that know a level, from First on. The linker sets a longer
+// list in programs that tests use as a later release.
+var releases = "v0.1.0"
 
-// Release returns the first release that knows the level, or "" if there was none.
-func (l Level) Release() string { return releases[l] }
+// Extend adds levels that only tests know, each with its release. It is called before anything
+// else.
+func Extend(more ...string) { releases = strings.Join(append([]string{releases}, more...), ",") }
 
-// known is the highest level of this program. The linker sets a lower one in programs that
-// tests use as an earlier release.
-var known = "5"
+// Release returns the first release that knows the level, or "" if this program does not know it.
+func (l Level) Release() string {
+	known := strings.Split(releases, ",")
+	if l < First || int(l) > len(known) {
+		return ""
+	}
+	return known[l-First]
+}
 
 // Known returns the highest level that this program knows.
-func Known() Level {
-	n, err := strconv.Atoi(known)
-	if err != nil {
-		panic("feature: the program was linked with the level " + strconv.Quote(known))
-	}
-	return Level(n)
-}
+func Known() Level { return First + Level(strings.Count(releases, ",")) }
 
 // Newer is the error of a program that does not know the level of a cell.
 type Newer struct {

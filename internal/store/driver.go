@@ -61,10 +61,8 @@ type DB interface {
 
 	// Level returns the cell's feature level, and Raise raises it. If this program does not
 	// know the level, the error of Level, Take and Dump is a *feature.Newer, and Take takes
-	// nothing. Ready returns the error that Raise would return for what an operator has to
-	// mend, with the remedy, and changes nothing.
+	// nothing.
 	Level(ctx context.Context) (feature.Level, error)
-	Ready(ctx context.Context, level feature.Level) error
 	Raise(ctx context.Context, level feature.Level) error
 
 	// Renew advances to the next epoch if owner still has the cell; otherwise it
@@ -293,5 +291,4 @@ type Item struct {
 	Columns []string
 	Time    time.Time // when it was archived or appended
 	Expires time.Time // of archived rows
-	Packed  bool      // it is, or is to be, stored in fewer bytes: feature.Packed
 }

@@ -10,16 +10,6 @@ import (
 // Level returns the cell's feature level: what commands may write. It is 0 before Open.
 func (s *Store) Level() feature.Level { return feature.Level(s.level.Load()) }
 
-// Ready returns why the cell's feature level cannot be raised to a level, and what to do about it,
-// or nil. It changes nothing.
-func (s *Store) Ready(ctx context.Context, level feature.Level) error {
-	if level <= s.Level() {
-		return nil
-	}
-	_, err := ask(ctx, s, func(ctx context.Context, db DB) (struct{}, error) { return struct{}{}, db.Ready(ctx, level) })
-	return err
-}
-
 // Raise raises the cell's feature level. The caller has checked that every node of the cell
 // knows it. A level that is not higher changes nothing.
 func (s *Store) Raise(ctx context.Context, level feature.Level) error {

@@ -55,7 +55,6 @@ func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
 		retention: spec.Retention, watchers: map[wake.Nudge]struct{}{},
 	}
 	l.register()
-	s.catalog.register(l.label + "_packed")
 	s.catalog.logs = append(s.catalog.logs, l)
 	return &Log[V]{l}
 }

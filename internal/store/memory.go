@@ -106,8 +106,6 @@ func (db *memoryDB) Level(context.Context) (feature.Level, error) {
 	return db.cell.level, nil
 }
 
-func (db *memoryDB) Ready(context.Context, feature.Level) error { return nil }
-
 func (db *memoryDB) Raise(_ context.Context, level feature.Level) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -100,7 +100,6 @@ func (t *table) add() {
 	t.register()
 	if t.retention > 0 {
 		t.store.catalog.register(t.label + "_archive")
-		t.store.catalog.register(t.label + "_packed")
 	}
 	t.slot, t.head = t.store.catalog.addSlot(), newRowTree()
 	t.store.catalog.tables = append(t.store.catalog.tables, t)

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -27,14 +26,12 @@ import (
 // databaseSize measures what the whole life of a game session of ten players leaves in the
 // database: -n of them are created, joined, left and archived, each on a process of its own.
 func databaseSize(s settings) error {
-	for _, measure := range []func(context.Context, settings, feature.Level) (*size, error){sizeOnSQLite, sizeOnPostgres} {
-		for _, level := range []feature.Level{feature.Packed - 1, feature.Packed} {
-			z, err := measure(context.Background(), s, level)
-			if err != nil {
-				return err
-			}
-			z.print(s.n)
+	for _, measure := range []func(context.Context, settings) (*size, error){sizeOnSQLite, sizeOnPostgres} {
+		z, err := measure(context.Background(), s)
+		if err != nil {
+			return err
 		}
+		z.print(s.n)
 	}
 	return nil
 }
@@ -42,7 +39,6 @@ func databaseSize(s settings) error {
 // size is what game sessions left in a database.
 type size struct {
 	engine   string
-	level    feature.Level
 	written  int64 // to the write-ahead log
 	lasting  int64
 	of       map[string]int64 // lasting bytes of tables with their indexes
@@ -52,8 +48,8 @@ type size struct {
 
 func (z *size) print(n int) {
 	per := func(bytes int64) string { return fmt.Sprintf("%.2f KB", float64(bytes)/float64(n)/1000) }
-	fmt.Printf("%s, feature level %d, %d game sessions of ten players, %.0f/s: %s each, and %s of write-ahead log\n\n",
-		z.engine, z.level, n, z.commands, per(z.lasting), per(z.written))
+	fmt.Printf("%s, %d game sessions of ten players, %.0f/s: %s each, and %s of write-ahead log\n\n",
+		z.engine, n, z.commands, per(z.lasting), per(z.written))
 	fmt.Println("| table with its indexes | rows each | each |")
 	fmt.Println("|---|---|---|")
 	names := make([]string, 0, len(z.of))
@@ -125,13 +121,13 @@ func (h *house) life(ctx context.Context, i int, players []session.Joining) (id 
 	return g.ID, errors.Join(err, h.computes.End(ctx, ref))
 }
 
-func sizeOnSQLite(ctx context.Context, s settings, level feature.Level) (*size, error) {
+func sizeOnSQLite(ctx context.Context, s settings) (*size, error) {
 	dir, err := os.MkdirTemp("", "muster-load-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	z, err := sizeOf(ctx, s, level, "SQLite", sqlite.New(dir), written)
+	z, err := sizeOf(ctx, s, "SQLite", sqlite.New(dir), written)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +173,7 @@ func written() (int64, error) {
 	return 0, errors.New("/proc/self/io does not say what was written")
 }
 
-func sizeOnPostgres(ctx context.Context, s settings, level feature.Level) (*size, error) {
+func sizeOnPostgres(ctx context.Context, s settings) (*size, error) {
 	database, err := pgtest.Start("autovacuum=off", "full_page_writes=off")
 	if err != nil {
 		return nil, err
@@ -188,7 +184,7 @@ func sizeOnPostgres(ctx context.Context, s settings, level feature.Level) (*size
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	z, err := sizeOf(ctx, s, level, "PostgreSQL", postgres.New(database.URL), func() (n int64, err error) {
+	z, err := sizeOf(ctx, s, "PostgreSQL", postgres.New(database.URL), func() (n int64, err error) {
 		err = conn.QueryRow(ctx, `SELECT (pg_current_wal_lsn() - '0/0')::bigint`).Scan(&n)
 		return n, err
 	})
@@ -220,18 +216,15 @@ func sizeOnPostgres(ctx context.Context, s settings, level feature.Level) (*size
 // add adds a table. Only archives and events last.
 func (z *size) add(table string, bytes int64) {
 	z.of[table] = bytes
-	if table == "event" || strings.HasSuffix(table, "_archive") || strings.HasSuffix(table, "_packed") {
+	if table == "event" || strings.HasSuffix(table, "_archive") {
 		z.lasting += bytes
 	}
 }
 
 // sizeOf runs the game sessions. counted returns the bytes written so far.
-func sizeOf(ctx context.Context, s settings, level feature.Level, engine string, driver store.Driver, counted func() (int64, error)) (*size, error) {
+func sizeOf(ctx context.Context, s settings, engine string, driver store.Driver, counted func() (int64, error)) (*size, error) {
 	h, err := openWith(ctx, driver, 0, session.Options{Linger: time.Second})
 	if err != nil {
-		return nil, err
-	}
-	if err := h.store.Raise(ctx, level); err != nil {
 		return nil, err
 	}
 	before, err := counted()
@@ -243,6 +236,6 @@ func sizeOf(ctx context.Context, s settings, level feature.Level, engine string,
 		return nil, err
 	}
 	after, err := counted()
-	z := &size{engine: engine, level: level, written: after - before, commands: rate, of: map[string]int64{}, rows: map[string]int64{}}
+	z := &size{engine: engine, written: after - before, commands: rate, of: map[string]int64{}, rows: map[string]int64{}}
 	return z, errors.Join(err, h.close())
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
@@ -66,7 +65,6 @@ func measureStream(t *testing.T, silent bool, standbys int) (s streamed) {
 	url := pgtest.Database(t)
 	m := newMarket(t, postgres.New(url))
 	m.open(t)
-	check(t, m.store.Raise(ctx, feature.Known()))
 	m.configure(t, lonely)
 	if silent { // by a trigger: PostgreSQL allows no rule that does nothing instead of a statement in WITH
 		conn, err := pgx.Connect(ctx, url)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -84,9 +83,6 @@ func aWeek(ctx context.Context, n int, engine string, driver store.Driver, size 
 	defer db.Close()
 	e := &endings{db: db}
 	if e.fence, err = db.Take(ctx, "load"); err != nil {
-		return err
-	}
-	if err := db.Raise(ctx, feature.Packed); err != nil {
 		return err
 	}
 	fmt.Printf("%s: %d game sessions every %v, kept for %v\n\n| day | stored | commits and pruning |\n|---|---|---|\n", engine, n, weekStep, weekRetention)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -31,8 +29,12 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// newest is the highest feature level of this release.
-var newest = strconv.Itoa(int(feature.Known()))
+// newest is the highest feature level of this release, and above is the next one, which only the
+// later release of these tests knows.
+var (
+	newest = strconv.Itoa(int(feature.Known()))
+	above  = strconv.Itoa(int(feature.Known()) + 1)
+)
 
 // built are programs of other releases, each built once for all tests.
 var built struct {
@@ -48,9 +50,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programOf returns a muster that takes itself for another release, which knows feature
-// levels up to level.
-func programOf(t *testing.T, release string, level string) string {
+// programOf returns a muster that takes itself for another release, which knows as many feature
+// levels as releases has, separated by commas.
+func programOf(t *testing.T, release, releases string) string {
 	t.Helper()
 	node.Path(t) // skips the test where the others are skipped
 	built.Lock()
@@ -66,7 +68,7 @@ func programOf(t *testing.T, release string, level string) string {
 		return path
 	}
 	path, of := filepath.Join(built.dir, "muster-"+release), "github.com/musterhq/muster/internal/"
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X "+of+"feature.known="+level+" -X "+of+"release.number="+release, "-o", path, "./cmd/muster")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -X "+of+"feature.releases="+releases+" -X "+of+"release.number="+release, "-o", path, "./cmd/muster")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", release, err, out)
@@ -75,14 +77,24 @@ func programOf(t *testing.T, release string, level string) string {
 	return path
 }
 
-// The releases of these programs are too far apart to be supported together.
+// The releases of these programs are too far apart to be supported together. The later one knows a
+// level more than this release.
 const (
-	earlierRelease = "v0.0.9" // knows only the first feature level
+	earlierRelease = "v0.0.9"
 	laterRelease   = "v0.5.0"
 )
 
-func earlier(t *testing.T) string { return programOf(t, earlierRelease, "1") }
-func later(t *testing.T) string   { return programOf(t, laterRelease, newest) }
+func earlier(t *testing.T) string { return programOf(t, earlierRelease, knownReleases()) }
+func later(t *testing.T) string   { return programOf(t, laterRelease, knownReleases()+","+laterRelease) }
+
+// knownReleases lists the releases of the levels that this program knows.
+func knownReleases() string {
+	var all []string
+	for l := feature.First; l <= feature.Known(); l++ {
+		all = append(all, l.Release())
+	}
+	return strings.Join(all, ",")
+}
 
 // standing is what /readyz and /metrics tell about a server.
 type standing struct {
@@ -178,37 +190,37 @@ func TestUpgrade_Rolling(t *testing.T) {
 	first, second := start(0, old), start(1, old)
 	write(first)
 	stop(second)
-	second = start(1, node.Path(t))
+	second = start(1, later(t))
 	write(second)
 	stop(first)
-	becomes(t, second.URL, "the new release owns the cell", owns("1"))
-	shows(t, second.URL, "which server the level waits for", earlierRelease+" +1 +1 +.*the level of the state waits for it")
+	becomes(t, second.URL, "the new release owns the cell", owns(newest))
+	shows(t, second.URL, "which server the level waits for", earlierRelease+" +"+newest+" +"+newest+" +.*the level of the state waits for it")
 	write(second)
 	first = start(0, old) // back to the earlier release
 	stop(second)
-	becomes(t, first.URL, "the earlier release takes the cell back", owns("1"))
+	becomes(t, first.URL, "the earlier release takes the cell back", owns(newest))
 	write(first)
-	second = start(1, node.Path(t))
+	second = start(1, later(t))
 	stop(first)
-	first = start(0, node.Path(t))
-	becomes(t, second.URL, "no server of the earlier release is left", owns(newest))
+	first = start(0, later(t))
+	becomes(t, second.URL, "no server of the earlier release is left", owns(above))
 	write(first)
 
 	stop(first)
 	first = start(0, old)
 	becomes(t, first.URL, "a server of the earlier release stands aside", func(s standing) bool {
-		return s.Role == "standby" && s.aside == "1" && strings.Contains(s.Aside, "use Muster v0.1.0, or a newer release")
+		return s.Role == "standby" && s.aside == "1" && strings.Contains(s.Aside, "use Muster "+laterRelease+", or a newer release")
 	})
 	write(first) // it forwards
 	second.Kill()
 	becomes(t, first.URL, "it does not take the cell", func(s standing) bool {
-		return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell; the state has feature level "+newest)
+		return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell; the state has feature level "+above)
 	})
 	if log := first.Log(); !strings.Contains(log, "stands aside") {
 		t.Errorf("its log does not say so:\n%s", log)
 	}
-	second = start(1, node.Path(t))
-	becomes(t, second.URL, "the new release serves again", owns(newest))
+	second = start(1, later(t))
+	becomes(t, second.URL, "the new release serves again", owns(above))
 	write(first)
 	found, err := node.Client(second.URL).ListLocations(t.Context(), &gamelift.ListLocationsInput{})
 	if err != nil {
@@ -302,7 +314,11 @@ func TestUpgrade_Taken(t *testing.T) {
 	args := func(listen string) []string {
 		return []string{"local", "--demo=false", "--listen", listen, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell, "--lease", "1s", "--log-level", "warn"}
 	}
-	p := node.Start(t, args(node.FreeAddress(t))[2:]...)
+	p, err := node.Run(later(t), args(node.FreeAddress(t))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +326,7 @@ func TestUpgrade_Taken(t *testing.T) {
 	defer conn.Close(context.Background())
 	schema := sqltext.Quote("muster_" + cell)
 	wait.Until(t, "the owner has raised the level of the state", func() (raised bool) {
-		if err := conn.QueryRow(t.Context(), `SELECT "version"::text = $1 FROM `+schema+`."muster_schema"`, newest).Scan(&raised); err != nil {
+		if err := conn.QueryRow(t.Context(), `SELECT "version"::text = $1 FROM `+schema+`."muster_schema"`, above).Scan(&raised); err != nil {
 			t.Fatal(err)
 		}
 		return raised
@@ -327,10 +343,10 @@ func TestUpgrade_Taken(t *testing.T) {
 	}
 	before := fence()
 	// As after a restore into another database, whose leases know nothing of levels.
-	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "level" = 1 WHERE "cell" = $1`, cell); err != nil {
+	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "level" = "level" - 1 WHERE "cell" = $1`, cell); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Run(earlier(t), args(node.FreeAddress(t))...); err == nil || !strings.Contains(err.Error(), "use Muster v0.1.0, or a newer release") {
+	if _, err := node.Run(earlier(t), args(node.FreeAddress(t))...); err == nil || !strings.Contains(err.Error(), "use Muster "+laterRelease+", or a newer release") {
 		t.Errorf("an earlier release on a newer state: %v", err)
 	}
 	if after := fence(); after != before {
@@ -354,75 +370,16 @@ func TestUpgrade_SQLite(t *testing.T) {
 		more          []string
 	}{
 		{path: old},
-		{path: node.Path(t), more: []string{"--feature-level", "1"}},
+		{path: later(t), more: []string{"--feature-level", newest}},
 		{path: old},
-		{path: old, more: []string{"--feature-level", newest}, refused: "feature-level: " + newest + " is not one of 1 to 1"},
-		{path: node.Path(t)},
-		{path: old, refused: "feature level " + newest + ", and this program knows levels up to 1: use Muster v0.1.0, or a newer release"},
-		{path: node.Path(t)},
+		{path: old, more: []string{"--feature-level", above}, refused: "feature-level: " + above + " is not one of 1 to " + newest},
+		{path: later(t)},
+		{path: old, refused: "feature level " + above + ", and this program knows levels up to " + newest + ": use Muster " + laterRelease + ", or a newer release"},
+		{path: later(t)},
 	} {
 		err := run(step.path, step.more...)
 		if step.refused == "" && err != nil || step.refused != "" && (err == nil || !strings.Contains(err.Error(), step.refused)) {
 			t.Errorf("%s %v: %v, want %q", filepath.Base(step.path), step.more, err, step.refused)
 		}
-	}
-}
-
-// TestUpgrade_Role upgrades to a release whose level the role in PostgreSQL prevents: it may not
-// create partitions. While that is not mended, the earlier release can take the cell back.
-func TestUpgrade_Role(t *testing.T) {
-	node.Path(t)
-	database, listen, data := pgtest.Database(t), node.FreeAddress(t), t.TempDir()
-	role := fmt.Sprintf("upgrade_%x", time.Now().UnixNano())
-	sql(t, database, "CREATE ROLE "+role)
-	t.Cleanup(func() { sql(t, database, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
-	as, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := as.Query()
-	query.Set("role", role)
-	as.RawQuery = query.Encode()
-	serve := func(path, store string, then func(*node.Process)) {
-		t.Helper()
-		p, err := node.Run(path, "local", "--demo=false", "--listen", listen, "--data", data, "--store", store, "--cell", "c", "--lease", "1s", "--log-level", "warn")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Kill)
-		then(p)
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	}
-	old := earlier(t)
-	serve(old, database, func(*node.Process) {}) // it makes the tables, which then belong to another role
-	for _, schema := range []string{"muster", "muster_c"} {
-		sql(t, database, fmt.Sprintf("GRANT USAGE ON SCHEMA %[1]s TO %[2]s; GRANT ALL ON ALL TABLES IN SCHEMA %[1]s TO %[2]s", schema, role))
-	}
-	serve(node.Path(t), as.String(), func(p *node.Process) {
-		wait.Until(t, "what the role lacks is logged", func() bool { return strings.Contains(p.Log(), "OWNER TO "+role) })
-		if s := standingOf(t, p.URL); !owns("1")(s) {
-			t.Errorf("the level is raised: %+v", s)
-		}
-	})
-	serve(old, as.String(), func(p *node.Process) { becomes(t, p.URL, "the earlier release takes the cell back", owns("1")) })
-	sql(t, database, "ALTER SCHEMA muster_c OWNER TO "+role+`; DO $$ DECLARE r record; BEGIN
-		FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'muster_c'::regnamespace AND relkind IN ('r', 'p') LOOP
-			EXECUTE format('ALTER TABLE muster_c.%I OWNER TO `+role+`', r.relname);
-		END LOOP; END $$`)
-	serve(node.Path(t), as.String(), func(p *node.Process) { becomes(t, p.URL, "the level is raised", owns(newest)) })
-}
-
-// sql runs statements on a database.
-func sql(t *testing.T, database, text string) {
-	t.Helper()
-	conn, err := pgx.Connect(context.Background(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(context.Background(), text); err != nil {
-		t.Fatal(err)
 	}
 }

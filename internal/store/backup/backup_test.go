@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
 	"github.com/musterhq/muster/internal/store/postgres"
@@ -113,15 +112,12 @@ func TestBackup_AnyEngineToAnyEngine(t *testing.T) {
 	})
 }
 
-// TestBackup_BothForms backs up and restores what has ended before and after it was packed.
-func TestBackup_BothForms(t *testing.T) {
+// TestBackup_Ended backs up and restores what has ended, some of it again.
+func TestBackup_Ended(t *testing.T) {
 	betweenEngines(t, func(t *testing.T, from, to store.Driver, file string) {
 		s := newShop(from, false)
 		s.open(t)
 		s.end(t, 0, 40)
-		if err := s.Raise(t.Context(), feature.Packed); err != nil {
-			t.Fatal(err)
-		}
 		s.end(t, 30, 100) // some of them again
 		if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
 			t.Fatal(err)

@@ -14,10 +14,9 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// The tables muster_commit and, below the feature level Commits, muster_changed tell standbys
-// which rows each of the last commits has written or removed, so that they need not read all.
-// They have the keys only: a standby reads the documents where they are, so they are not written
-// twice.
+// The table muster_commit tells standbys which rows each of the last commits has written or removed,
+// so that they need not read all. It has the keys only: a standby reads the documents where they are,
+// so they are not written twice.
 //
 // What is stored of a commit is written out in one value, and up to 8 KB of it are stored as they
 // are: by default PostgreSQL would compress what is longer than 2 KB, which takes longer than to
@@ -28,9 +27,6 @@ const makeCommit = `CREATE TABLE IF NOT EXISTS "muster_commit" ("seq" bigint PRI
 // tellCommit is the part of a commit's first statement that records, as $8, what it changes.
 const tellCommit = `,
 		told AS (INSERT INTO "muster_commit" ("seq", "before", "mark", "at", "keys") SELECT $1, $6, $7, $2, $8 FROM moved)`
-
-const makeChanged = `CREATE TABLE IF NOT EXISTS "muster_changed" ("seq" bigint PRIMARY KEY, "before" bigint NOT NULL,
-	"mark" bigint NOT NULL, "at" bigint NOT NULL, "tables" text[] NOT NULL, "counts" bigint[] NOT NULL, "keys" text[] NOT NULL)`
 
 // changedFor is how long a standby may be away until it has to read everything again.
 const changedFor = 2 * time.Minute
@@ -53,36 +49,12 @@ func (db *db) changedKeys(b *store.Batch) []byte {
 	return out.out
 }
 
-// queueChanged records what a batch changes, in the form below the feature level Commits.
-func (db *db) queueChanged(p *statements, b *store.Batch) {
-	tables, counts, keys := []string{}, []int64{}, []string{}
-	for _, tb := range b.Tables {
-		for _, key := range tb.Deletes {
-			keys = append(keys, sqltext.Escape(key))
-		}
-		for _, row := range tb.Puts {
-			keys = append(keys, sqltext.Escape(row.Key))
-		}
-		tables = append(tables, db.Schema.Tables[tb.Table].Name)
-		counts = append(counts, int64(len(tb.Deletes)+len(tb.Puts)))
-	}
-	p.queue(`INSERT INTO "muster_changed" ("seq", "before", "mark", "at", "tables", "counts", "keys") VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		int64(b.Seq), int64(b.Fence.Seq), newMark(), sqltext.Millis(b.Now), tables, counts, keys)
-}
-
-// pruneChanged removes what no standby needs any more, the oldest first. The newest stays,
+// pruneCommits removes what no standby needs any more, the oldest first. The newest stays,
 // since its mark tells whether commits were lost.
-func (db *db) pruneChanged(ctx context.Context, now time.Time, limit int) (int, error) {
-	var most int64
-	for _, table := range []string{"muster_commit", "muster_changed"} {
-		n, err := db.exec(ctx)(fmt.Sprintf(`DELETE FROM %[1]s WHERE "seq" IN (SELECT "seq" FROM %[1]s
-			WHERE "at" <= $1 AND "seq" < (SELECT max("seq") FROM %[1]s) ORDER BY "seq" LIMIT $2)`, sqltext.Quote(table)), sqltext.Millis(now.Add(-changedFor)), limit)
-		if err != nil {
-			return int(most), err
-		}
-		most = max(most, n)
-	}
-	return int(most), nil
+func (db *db) pruneCommits(ctx context.Context, now time.Time, limit int) (int, error) {
+	n, err := db.exec(ctx)(`DELETE FROM "muster_commit" WHERE "seq" IN (SELECT "seq" FROM "muster_commit"
+		WHERE "at" <= $1 AND "seq" < (SELECT max("seq") FROM "muster_commit") ORDER BY "seq" LIMIT $2)`, sqltext.Millis(now.Add(-changedFor)), limit)
+	return int(n), err
 }
 
 // Changes reads what was changed after a state, in two round trips.
@@ -137,8 +109,7 @@ func (c *changes) readCommits(ctx context.Context) error {
 	batch := &pgconn.Batch{}
 	batch.ExecParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	c.db.askState(batch)
-	batch.ExecParams(`SELECT "seq", "before", "mark", "keys", NULL::text[], NULL::bigint[], NULL::text[] FROM "muster_commit" WHERE "seq" >= $1
-		UNION ALL SELECT "seq", "before", "mark", NULL, "tables", "counts", "keys" FROM "muster_changed" WHERE "seq" >= $1 ORDER BY 1`,
+	batch.ExecParams(`SELECT "seq", "before", "mark", "keys" FROM "muster_commit" WHERE "seq" >= $1 ORDER BY "seq"`,
 		[][]byte{fmt.Append(nil, c.since.Fence.Seq)}, []uint32{pgtype.Int8OID}, nil, []int16{pgtype.BinaryFormatCode})
 	results := c.conn.Conn().PgConn().ExecBatch(ctx, batch)
 	defer results.Close()
@@ -162,12 +133,10 @@ func (c *changes) readCommits(ctx context.Context) error {
 // takeCommit takes the keys of a commit, if it follows the last one.
 func (c *changes) takeCommit(values [][]byte) error {
 	var seq, before, mark int64
-	var brief []byte
-	var tables, keys []string
-	var counts []int64
+	var keys []byte
 	types := c.conn.Conn().TypeMap()
-	for i, to := range []any{&seq, &before, &mark, &brief, &tables, &counts, &keys} {
-		oid := []uint32{pgtype.Int8OID, pgtype.Int8OID, pgtype.Int8OID, pgtype.ByteaOID, pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.TextArrayOID}[i]
+	for i, to := range []any{&seq, &before, &mark, &keys} {
+		oid := []uint32{pgtype.Int8OID, pgtype.Int8OID, pgtype.Int8OID, pgtype.ByteaOID}[i]
 		if err := types.Scan(oid, pgtype.BinaryFormatCode, values[i], to); err != nil {
 			return fmt.Errorf("read a commit's changes: %w", err)
 		}
@@ -183,15 +152,13 @@ func (c *changes) takeCommit(values [][]byte) error {
 		return fmt.Errorf("%w: %d follows %d", store.ErrGap, seq, before)
 	}
 	c.begun, c.last = true, uint64(seq)
-	if brief != nil {
-		return c.takeBrief(brief)
-	}
-	return c.takeKeys(tables, counts, keys)
+	return c.takeKeys(keys)
 }
 
-// takeBrief is takeKeys for the form of muster_commit. Keys that cannot be read are a gap: a
-// standby that reads everything does not need them.
-func (c *changes) takeBrief(written []byte) error {
+// takeKeys notes the keys of changed rows. Tables that this release does not have are left
+// out, as a Load leaves them. Keys that cannot be read are a gap: a standby that reads everything
+// does not need them.
+func (c *changes) takeKeys(written []byte) error {
 	err := readKeys(written, func(name string, keys []string) {
 		if table := c.db.tableNamed(name); table >= 0 {
 			c.note(table, keys)
@@ -199,25 +166,6 @@ func (c *changes) takeBrief(written []byte) error {
 	})
 	if err != nil {
 		return fmt.Errorf("%w: commit %d: %w", store.ErrGap, c.last, err)
-	}
-	return nil
-}
-
-// takeKeys notes the keys of changed rows. Tables that this release does not have are left
-// out, as a Load leaves them.
-func (c *changes) takeKeys(tables []string, counts []int64, keys []string) error {
-	if len(tables) != len(counts) {
-		return fmt.Errorf("read a commit's changes: %d tables, %d counts", len(tables), len(counts))
-	}
-	for i, name := range tables {
-		n := int(counts[i])
-		if n < 0 || n > len(keys) {
-			return errors.New("read a commit's changes: keys are missing")
-		}
-		if table := c.db.tableNamed(name); table >= 0 {
-			c.note(table, keys[:n])
-		}
-		keys = keys[n:]
 	}
 	return nil
 }

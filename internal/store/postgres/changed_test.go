@@ -35,26 +35,11 @@ type watched struct {
 	since store.State
 }
 
-// inForms runs a test in cells whose owner writes commits in the form below the feature level
-// Commits, and in that of the level.
-func inForms(t *testing.T, test func(t *testing.T, w *watched)) {
-	t.Parallel()
-	for _, level := range []feature.Level{feature.Commits - 1, feature.Commits} {
-		t.Run(fmt.Sprint("level ", level), func(t *testing.T) {
-			t.Parallel()
-			test(t, watch(t, level))
-		})
-	}
-}
-
-func watch(t *testing.T, level feature.Level) *watched {
+func watch(t *testing.T) *watched {
 	t.Helper()
 	url := pgtest.URL(t)
 	w := &watched{url: url, cell: pgtest.Cell(t, url)}
 	w.owner = openBook(t, url, w.cell)
-	if err := w.owner.Raise(t.Context(), level); err != nil {
-		t.Fatal(err)
-	}
 	w.add(t, "first")
 	db, err := postgres.New(url).Connect(t.Context(), w.cell, store.Schema{Tables: []store.TableSchema{{Name: "word"}}})
 	if err != nil || db == nil {
@@ -121,9 +106,9 @@ func (w *watched) expect(t *testing.T, want ...string) {
 }
 
 // TestChanges: a standby learns of each commit what is there afterwards, once.
-func TestChanges(t *testing.T) { inForms(t, testChanges) }
-
-func testChanges(t *testing.T, w *watched) {
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
 	w.expect(t)
 	w.add(t, "second")
 	w.add(t, `th"ird \ with, {marks}`)
@@ -145,9 +130,9 @@ func testChanges(t *testing.T, w *watched) {
 }
 
 // TestChanges_Pruned: who was away for too long has to read everything.
-func TestChanges_Pruned(t *testing.T) { inForms(t, testChangesPruned) }
-
-func testChangesPruned(t *testing.T, w *watched) {
+func TestChanges_Pruned(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
 	w.add(t, "second")
 	w.add(t, "third")
 	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
@@ -168,16 +153,14 @@ func testChangesPruned(t *testing.T, w *watched) {
 }
 
 // TestChanges_Lost: a database that lost commits gives their sequences to others.
-func TestChanges_Lost(t *testing.T) { inForms(t, testChangesLost) }
-
-func testChangesLost(t *testing.T, w *watched) {
+func TestChanges_Lost(t *testing.T) {
+	t.Parallel()
+	w := watch(t)
 	before := w.since
 	w.add(t, "lost")
 	w.expect(t, `lost {"text":"lost"}`)
 	w.owner.Close()
-	for _, table := range []string{"muster_changed", "muster_commit"} {
-		w.sql(t, `DELETE FROM "`+table+`" WHERE "seq" > $1`, int64(before.Fence.Seq))
-	}
+	w.sql(t, `DELETE FROM "muster_commit" WHERE "seq" > $1`, int64(before.Fence.Seq))
 	w.sql(t, `DELETE FROM "word" WHERE "key" = 'lost'`)
 	w.sql(t, `UPDATE "muster_cell" SET "seq" = $1`, int64(before.Fence.Seq))
 	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
@@ -194,20 +177,13 @@ func testChangesLost(t *testing.T, w *watched) {
 	}
 }
 
-// TestChanges_Raised: a standby follows the owner from one form into the other, and misses nothing.
-func TestChanges_Raised(t *testing.T) {
+// TestChanges_Missing: who does not find a commit has to read everything.
+func TestChanges_Missing(t *testing.T) {
 	t.Parallel()
-	w := watch(t, feature.Commits-1)
+	w := watch(t)
 	w.add(t, "second")
-	if err := w.owner.Raise(t.Context(), feature.Commits); err != nil {
-		t.Fatal(err)
-	}
-	w.add(t, "third")
-	w.expect(t, `second {"text":"second"}`, `third {"text":"third"}`)
-	w.add(t, "fourth")
-	w.expect(t, `fourth {"text":"fourth"}`)
 	w.sql(t, `DELETE FROM "muster_commit"`)
-	w.add(t, "fifth")
+	w.add(t, "third")
 	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
 		t.Fatalf("changes after removed ones: %v", err)
 	}
@@ -216,7 +192,7 @@ func TestChanges_Raised(t *testing.T) {
 // TestChanges_Damaged: who finds keys that are not all there has to read everything.
 func TestChanges_Damaged(t *testing.T) {
 	t.Parallel()
-	w := watch(t, feature.Commits)
+	w := watch(t)
 	w.add(t, "second")
 	w.sql(t, `UPDATE "muster_commit" SET "keys" = substring("keys" FOR length("keys") - 1)`)
 	if rows, err := w.changes(t); !errors.Is(err, store.ErrGap) {
@@ -268,7 +244,7 @@ func TestFollow_Gap(t *testing.T) {
 	for name, statement := range map[string]string{"damaged": `NEW."keys" := substring(NEW."keys" FOR 3)`, "missing": `RETURN NULL`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := watch(t, feature.Commits)
+			w := watch(t)
 			next, logs := w.loggedFollower(t)
 			logs("ready to take over")
 			undo := w.spoil(t, statement)
@@ -295,7 +271,7 @@ func TestFollow_Gap(t *testing.T) {
 // understands what is written, and then reads no state that it could not own, and says why.
 func TestFollow_Newer(t *testing.T) {
 	t.Parallel()
-	w := watch(t, feature.Commits)
+	w := watch(t)
 	next, logs := w.loggedFollower(t)
 	logs("ready to take over")
 	w.sql(t, `UPDATE "muster_schema" SET "version" = $1`, int64(feature.Known())+1)
@@ -311,7 +287,7 @@ func TestFollow_Newer(t *testing.T) {
 // TestChanges_Refused: what a former owner would have committed is told to no standby.
 func TestChanges_Refused(t *testing.T) {
 	t.Parallel()
-	w := watch(t, feature.Commits)
+	w := watch(t)
 	next := openBook(t, w.url, w.cell)
 	if err := w.owner.addOnce(t, "ghost"); err == nil {
 		t.Error("the former owner writes")
@@ -323,20 +299,6 @@ func TestChanges_Refused(t *testing.T) {
 	w.expect(t, `second {"text":"second"}`)
 }
 
-// TestInspect_Earlier: a cell whose tables are from before muster_commit can be read.
-func TestInspect_Earlier(t *testing.T) {
-	t.Parallel()
-	w := watch(t, feature.Commits-1)
-	w.sql(t, `DROP TABLE "muster_commit"`)
-	b := newBook(t, w.url, w.cell)
-	if err := b.Inspect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.words.Len(b.View()); n != 1 {
-		t.Errorf("%d words, want 1", n)
-	}
-}
-
 // TestFollow: the standby has what the owner commits, takes over without reading it, and is
 // followed in turn.
 func TestFollow(t *testing.T) {
@@ -345,11 +307,6 @@ func TestFollow(t *testing.T) {
 	cell := pgtest.Cell(t, url)
 	owner := openBook(t, url, cell)
 	for round := range 4 {
-		if round == 2 { // the form of the changes is another one from here on
-			if err := owner.Raise(t.Context(), feature.Known()); err != nil {
-				t.Fatal(err)
-			}
-		}
 		next := newBook(t, url, cell)
 		if err := next.Prepare(t.Context()); err != nil {
 			t.Fatal(err)

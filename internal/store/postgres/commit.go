@@ -29,8 +29,6 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 		}
 		if err == nil {
 			db.settled = &settled
-			db.packs.Store(db.level >= feature.Packed)
-			db.brief.Store(db.level >= feature.Commits)
 			db.parted.hold(fence)
 		}
 		return fence, err
@@ -74,17 +72,14 @@ const mostTries = 10
 
 // commit tries to commit a batch. After an error it is not certain which partitions there are.
 func (db *db) commit(ctx context.Context, conn *pgx.Conn, b *store.Batch, try int) error {
-	var lacks partitions
-	if db.packs.Load() {
-		var err error
-		if lacks, err = db.need(query(ctx, conn), b); err != nil {
-			return beforeCommit(err)
-		}
-		if try > 1 {
-			lacks.rename(try)
-		}
+	lacks, err := db.need(query(ctx, conn), b)
+	if err != nil {
+		return beforeCommit(err)
 	}
-	err := classify(db.statements(b, lacks).run(ctx, conn))
+	if try > 1 {
+		lacks.rename(try)
+	}
+	err = classify(db.statements(b, lacks).run(ctx, conn))
 	if err != nil {
 		db.parted.forget()
 		return err
@@ -101,32 +96,23 @@ func beforeCommit(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrTransient, err)
 }
 
-// statements returns what a commit runs. lacks are the partitions that it creates; if it is nil,
-// nothing is packed.
+// statements returns what a commit runs. lacks are the partitions that it creates.
 func (db *db) statements(b *store.Batch, lacks partitions) *statements {
 	p := &statements{}
-	packs := lacks != nil
-	brief := db.brief.Load()
-	told, args := "", []any{int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq)}
-	if brief {
-		told, args = tellCommit, append(args, newMark(), db.changedKeys(b))
-	}
 	p.queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
-		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1)`+told+` SELECT 1 / count(*) FROM moved`, args...)
+		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1)`+tellCommit+` SELECT 1 / count(*) FROM moved`,
+		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq), newMark(), db.changedKeys(b))
 	lacks.queueMissing(p)
 	for _, tb := range b.Tables {
-		db.queueTable(p, tb, b.Seq, packs)
+		db.queueTable(p, tb, b.Seq)
 	}
 	for _, lb := range b.Logs {
-		db.queueLog(p, lb, packs)
-	}
-	if !brief {
-		db.queueChanged(p, b)
+		db.queueLog(p, lb)
 	}
 	return p
 }
 
-func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64, packs bool) {
+func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 	t := db.Schema.Tables[tb.Table]
 	if len(tb.Deletes) > 0 {
 		keys := make([]string, len(tb.Deletes))
@@ -136,27 +122,16 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64, packs b
 		p.queue(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ANY($1::text[])`, keys)
 	}
 	if len(tb.Puts) > 0 {
-		in := insert{table: t.Name, fixed: []string{`"seq"`}, values: []string{"$1"}, columns: t.Columns, live: true}
-		p.queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
+		p.queue(putText(t), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
 	}
 	if len(tb.Archives) > 0 {
-		if packs {
-			queuePacked(p, t, tb.Archives)
-			return
-		}
-		at := make([]int64, len(tb.Archives))
-		for i, row := range tb.Archives {
-			at[i] = sqltext.Millis(row.Time)
-		}
-		in := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{`"archived_at"`, `"expires_at"`},
-			values: []string{"r.at", "r.at + $2"}, more: "$1::bigint[]", columns: t.Columns}
-		p.queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
+		queueArchives(p, t, tb.Archives)
 	}
 }
 
-// queuePacked archives rows in fewer bytes. Rows with the same keys may have been archived
-// before, in either form and any partition.
-func queuePacked(p *statements, t store.TableSchema, rows []store.StoredRow) {
+// queueArchives archives rows. Rows with the same keys may have been archived before, in any
+// partition.
+func queueArchives(p *statements, t store.TableSchema, rows []store.StoredRow) {
 	keys, again := make([]string, len(rows)), []string(nil)
 	docs, at := make([][]byte, len(rows)), make([]int64, len(rows))
 	for i, row := range rows {
@@ -166,11 +141,9 @@ func queuePacked(p *statements, t store.TableSchema, rows []store.StoredRow) {
 		}
 	}
 	if len(again) > 0 {
-		for _, table := range []string{sqltext.ArchiveOf(t.Name), sqltext.PackedOf(t.Name)} {
-			p.queue(`DELETE FROM `+sqltext.Quote(table)+` WHERE "key" = ANY($1::text[])`, again)
-		}
+		p.queue(`DELETE FROM `+sqltext.Quote(sqltext.ArchiveOf(t.Name))+` WHERE "key" = ANY($1::text[])`, again)
 	}
-	p.queue(packedText(sqltext.PackedOf(t.Name), `"key", "doc", "archived_at"`, []string{"text", "bytea", "bigint"}, t.Columns),
+	p.queue(packedText(sqltext.ArchiveOf(t.Name), `"key", "doc", "archived_at"`, []string{"text", "bytea", "bigint"}, t.Columns),
 		append([]any{keys, docs, at}, briefArrays(len(rows), t.Columns, func(i int) []string { return rows[i].Columns })...)...)
 }
 
@@ -222,35 +195,13 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 	return args
 }
 
-func (db *db) queueLog(p *statements, lb store.LogBatch, packs bool) {
+func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	l := db.Schema.Logs[lb.Log]
 	p.queue(sqltext.SetLast, l.Name, int64(lb.Last()))
-	if packs {
-		queuePackedLog(p, l, lb.Entries)
-		return
-	}
-	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
-	rows := make([]store.StoredRow, len(lb.Entries))
+	seqs, times, docs := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries)), make([][]byte, len(lb.Entries))
 	for i, e := range lb.Entries {
-		seqs[i], times[i] = int64(e.Seq), sqltext.Millis(e.Time)
-		rows[i] = store.StoredRow{Doc: e.Doc, Columns: e.Columns}
-	}
-	names, aliases, marks := `"seq", "time", "doc"`+sqltext.Names(l.Columns), "seq, at, doc", "$1::bigint[], $2::bigint[], $3::text[]"
-	picked := "r.seq, r.at, r.doc::json"
-	for i := range l.Columns {
-		aliases += fmt.Sprintf(", c%d", i)
-		picked += fmt.Sprintf(", r.c%d", i)
-		marks += fmt.Sprintf(", $%d::text[]", i+4)
-	}
-	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
-		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
-}
-
-func queuePackedLog(p *statements, l store.LogSchema, entries []store.StoredEntry) {
-	seqs, times, docs := make([]int64, len(entries)), make([]int64, len(entries)), make([][]byte, len(entries))
-	for i, e := range entries {
 		seqs[i], times[i], docs[i] = int64(e.Seq), sqltext.Millis(e.Time), sqltext.Pack("", e.Doc)
 	}
-	p.queue(packedText(sqltext.PackedOf(l.Name), `"seq", "time", "doc"`, []string{"bigint", "bigint", "bytea"}, l.Columns),
-		append([]any{seqs, times, docs}, briefArrays(len(entries), l.Columns, func(i int) []string { return entries[i].Columns })...)...)
+	p.queue(packedText(l.Name, `"seq", "time", "doc"`, []string{"bigint", "bigint", "bytea"}, l.Columns),
+		append([]any{seqs, times, docs}, briefArrays(len(lb.Entries), l.Columns, func(i int) []string { return lb.Entries[i].Columns })...)...)
 }

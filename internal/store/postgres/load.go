@@ -89,12 +89,8 @@ func (l *loading) questions() *pgconn.Batch {
 
 // askState adds the queries that readState reads.
 func (db *db) askState(batch *pgconn.Batch) {
-	mark := `coalesce((SELECT "mark" FROM "muster_commit" AS m WHERE m."seq" = c."seq"),
-		(SELECT "mark" FROM "muster_changed" AS m WHERE m."seq" = c."seq"), 0)`
-	if db.inspects {
-		mark = "0"
-	}
-	batch.ExecParams(`SELECT "owner", "epoch", "seq", "now", `+mark+` FROM "muster_cell" AS c WHERE "name" = $1`,
+	batch.ExecParams(`SELECT "owner", "epoch", "seq", "now", coalesce((SELECT "mark" FROM "muster_commit" AS m WHERE m."seq" = c."seq"), 0)
+		FROM "muster_cell" AS c WHERE "name" = $1`,
 		[][]byte{[]byte(db.Name)}, nil, nil, nil)
 	batch.ExecParams(`SELECT "name", "last" FROM "muster_log"`, nil, nil, nil, nil)
 }

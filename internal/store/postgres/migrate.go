@@ -28,15 +28,23 @@ func (db *db) migrate(ctx context.Context) error {
 }
 
 // made reports whether the schema's comment says that all its tables are those of this
-// program: one query instead of hundreds of statements without effect.
+// program: one query instead of hundreds of statements without effect. It returns an error if
+// this program's role may not create the partitions that its commits need.
 func (db *db) made(ctx context.Context) (bool, error) {
-	found, err := again(func() (found string, err error) {
-		err = db.writer.QueryRow(ctx, `SELECT coalesce(obj_description(to_regnamespace($1), 'pg_namespace'), '')`,
-			pgx.QueryExecModeExec, db.space).Scan(&found)
-		return found, err
+	var found, role string
+	var may bool
+	_, err := again(func() (struct{}, error) {
+		return struct{}{}, db.writer.QueryRow(ctx, `SELECT coalesce(obj_description(to_regnamespace($1), 'pg_namespace'), ''), quote_ident(current_user),
+			coalesce(has_schema_privilege(to_regnamespace($1), 'CREATE'), true) AND NOT EXISTS (
+				SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))`,
+			pgx.QueryExecModeExec, db.space).Scan(&found, &role, &may)
 	})
 	if err != nil {
 		return false, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	if !may {
+		return false, fmt.Errorf("commits create partitions: the role %[1]s must be allowed to create tables in the schema %[2]s and own those in it; "+
+			"run ALTER SCHEMA %[2]s OWNER TO %[1]s, and ALTER TABLE … OWNER TO %[1]s for each table, or connect as their owner", role, db.space)
 	}
 	return found == db.layout(), nil
 }
@@ -45,7 +53,7 @@ func (db *db) made(ctx context.Context) (bool, error) {
 const layoutVersion = 1
 
 // system returns statements that create the driver's own tables.
-func system() []string { return append(dialect().System(), makeChanged, makeCommit) }
+func system() []string { return append(dialect().System(), makeCommit) }
 
 // layout returns a hash of everything that migrate creates.
 func (db *db) layout() string {
@@ -168,27 +176,9 @@ func (db *db) Level(ctx context.Context) (feature.Level, error) {
 	return db.Cell.Level(query(ctx, db.reader))
 }
 
-// Ready returns the error of checkRole if commits could not create partitions.
-func (db *db) Ready(ctx context.Context, level feature.Level) error {
-	if level < feature.Packed {
-		return nil
-	}
-	return db.checkRole(ctx)
-}
-
 // Raise raises the feature level. It need not be one transaction: the release is stored first.
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
-	if err := db.Ready(ctx, level); err != nil {
-		return err
-	}
-	err := db.Cell.Raise(db.exec(ctx), level)
-	if err == nil && level >= feature.Packed {
-		db.packs.Store(true)
-	}
-	if err == nil && level >= feature.Commits {
-		db.brief.Store(true)
-	}
-	return err
+	return db.Cell.Raise(db.exec(ctx), level)
 }
 
 func (db *db) Settle(ctx context.Context) error {

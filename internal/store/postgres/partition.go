@@ -15,12 +15,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// The tables of packed documents are partitioned by time, so that what has expired is
+// Archives and logs are partitioned by time, so that what has expired is
 // dropped: deleting it row by row would cost about as much as writing it, and leave holes.
 //
 // The commit that stores the first row of a time creates its partition, in the same
@@ -139,24 +138,6 @@ func sortByTime(list []partition) {
 	slices.SortFunc(list, func(a, b partition) int { return a.from.Compare(b.from) })
 }
 
-// checkRole returns an error if this program's role may not create partitions, or write
-// muster_commit.
-func (db *db) checkRole(ctx context.Context) error {
-	var role string
-	var may bool
-	_, err := again(func() (struct{}, error) {
-		return struct{}{}, db.reader.QueryRow(ctx, `SELECT quote_ident(current_user), has_schema_privilege(to_regnamespace($1), 'CREATE') AND NOT EXISTS (
-			SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))
-			AND has_table_privilege('muster_commit', 'INSERT') AND has_table_privilege('muster_commit', 'DELETE')`,
-			db.space).Scan(&role, &may)
-	})
-	if err != nil || may {
-		return err
-	}
-	return fmt.Errorf("from feature level %d on, commits create partitions: the role %[2]s must be allowed to create tables in the schema %[3]s and own those in it; "+
-		"run ALTER SCHEMA %[3]s OWNER TO %[2]s, and ALTER TABLE … OWNER TO %[2]s for each table, or connect as their owner", feature.Packed, role, db.space)
-}
-
 // catalog is what this owner knows of the partitions, and under which fence it writes.
 type catalog struct {
 	mu     sync.Mutex
@@ -198,7 +179,7 @@ func (c *catalog) read(ask sqltext.Query) (partitions, error) {
 	return known, err
 }
 
-// need returns the partitions that a batch lacks, by table, or nil. It reads which there are
+// need returns the partitions that a batch lacks, by table. It reads which there are
 // if that is not known.
 func (db *db) need(ask sqltext.Query, b *store.Batch) (partitions, error) {
 	known, err := db.parted.read(ask)
@@ -219,13 +200,13 @@ func (db *db) need(ask sqltext.Query, b *store.Batch) (partitions, error) {
 	for _, tb := range b.Tables {
 		t := db.Schema.Tables[tb.Table]
 		for _, row := range tb.Archives {
-			note(sqltext.PackedOf(t.Name), t.Retention, row.Time)
+			note(sqltext.ArchiveOf(t.Name), t.Retention, row.Time)
 		}
 	}
 	for _, lb := range b.Logs {
 		l := db.Schema.Logs[lb.Log]
 		for _, e := range lb.Entries {
-			note(sqltext.PackedOf(l.Name), l.Retention, e.Time)
+			note(l.Name, l.Retention, e.Time)
 		}
 	}
 	return lacks, nil
@@ -311,14 +292,11 @@ func (db *db) guarded(ctx context.Context, texts ...string) error {
 // keepPartitions drops the partitions whose rows have all expired, and creates those that
 // will soon be needed, so that commits seldom do.
 func (db *db) keepPartitions(ctx context.Context, p store.Pruning) error {
-	if !db.packs.Load() {
-		return nil
-	}
 	all, err := readPartitions(query(ctx, db.reader))
 	if err != nil {
 		return err
 	}
-	for _, t := range db.packed(p) {
+	for _, t := range db.expiring(p) {
 		err := db.keepTable(ctx, t, all[t.name], p.Now)
 		if busy(err) {
 			return nil // something reads these tables for long: later
@@ -330,22 +308,22 @@ func (db *db) keepPartitions(ctx context.Context, p store.Pruning) error {
 	return nil
 }
 
-// expiring is a table of packed documents, and what expires in it.
+// expiring is an archive or a log, and what expires in it.
 type expiring struct {
 	name      string
 	retention time.Duration
 	before    time.Time // rows of this time or earlier have expired; zero: none have
 }
 
-func (db *db) packed(p store.Pruning) []expiring {
+func (db *db) expiring(p store.Pruning) []expiring {
 	var all []expiring
 	for _, t := range db.Schema.Tables {
 		if t.Retention > 0 {
-			all = append(all, expiring{sqltext.PackedOf(t.Name), t.Retention, p.Now.Add(-t.Retention)})
+			all = append(all, expiring{sqltext.ArchiveOf(t.Name), t.Retention, p.Now.Add(-t.Retention)})
 		}
 	}
 	for i, l := range db.Schema.Logs {
-		all = append(all, expiring{sqltext.PackedOf(l.Name), l.Retention, p.Before[i]})
+		all = append(all, expiring{l.Name, l.Retention, p.Before[i]})
 	}
 	return all
 }

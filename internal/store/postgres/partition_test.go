@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -42,9 +41,6 @@ func newLedgerAt(t *testing.T, url string) *ledger {
 	l := &ledger{url: url, retention: 24 * time.Hour}
 	l.cell = pgtest.Cell(t, l.url)
 	l.open(t, "first")
-	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
-		t.Fatal(err)
-	}
 	l.admin = l.connect(t)
 	return l
 }
@@ -200,7 +196,7 @@ func TestPartitions_BesideReader(t *testing.T) {
 	l.end(t, "old", midnight)
 	later := midnight.Add(48 * time.Hour)
 	l.run(t, l.admin, "BEGIN")
-	l.run(t, l.admin, `LOCK TABLE "account_packed", "booking_packed", "account_archive", "booking" IN ACCESS SHARE MODE`)
+	l.run(t, l.admin, `LOCK TABLE "account_archive", "booking" IN ACCESS SHARE MODE`)
 	l.prune(t, later)
 	l.end(t, "new", later) // a new partition waits for no reader
 	l.expect(t, 2)
@@ -235,7 +231,7 @@ func TestPartitions_OthersChange(t *testing.T) {
 		l.run(t, l.admin, "DROP TABLE "+name)
 	}
 	l.end(t, "b", midnight.Add(time.Minute))
-	l.run(t, l.admin, `CREATE TABLE "booking_packed_202603010400" PARTITION OF "booking_packed" FOR VALUES FROM ('1772337600000') TO ('1772344800000')`)
+	l.run(t, l.admin, `CREATE TABLE "booking_202603010400" PARTITION OF "booking" FOR VALUES FROM ('1772337600000') TO ('1772344800000')`)
 	l.end(t, "c", midnight.Add(5*time.Hour))
 	l.expect(t, 2)
 }
@@ -249,43 +245,23 @@ func TestPartitions_Again(t *testing.T) {
 	l.expectArchived(t, 1)
 }
 
-// The database of an earlier release, which has no tables of packed documents, can be
-// inspected as it is, and opened while a backup reads all of its tables.
-func TestPartitions_EarlierDatabase(t *testing.T) {
+// A database whose layout is another one is opened while a backup reads all of its tables.
+func TestPartitions_OpenBesideReader(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
-	l.run(t, l.admin, `UPDATE "muster_schema" SET "version" = 1`)
-	l.open(t, "earlier")
 	l.end(t, "a", midnight)
-	l.run(t, l.admin, `DROP TABLE "account_packed", "booking_packed"`)
 	l.run(t, l.admin, fmt.Sprintf(`COMMENT ON SCHEMA "muster_%s" IS 'another layout'`, l.cell))
-
-	seen, err := postgres.New(l.url).Inspect(t.Context(), l.cell, l.schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer seen.Close()
-	items := 0
-	if _, err := seen.Dump(t.Context(), func(store.Item) error { items++; return nil }); err != nil || items != 2 {
-		t.Errorf("the dump has %d items, %v; want 2", items, err)
-	}
-	if docs, err := seen.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9}); err != nil || len(docs) != 1 {
-		t.Errorf("%d archived rows, %v", len(docs), err)
-	}
-
 	l.run(t, l.admin, "BEGIN")
 	l.run(t, l.admin, `LOCK TABLE "account", "account_archive", "booking", "muster_cell", "muster_log", "muster_schema" IN ACCESS SHARE MODE`)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	var err error
 	l.db, err = postgres.New(l.url).Open(ctx, l.cell, l.schema())
 	if err != nil {
 		t.Fatalf("open beside a reader: %v", err)
 	}
 	defer l.db.Close()
 	if l.fence, err = l.db.Take(ctx, "next"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.db.Raise(ctx, feature.Packed); err != nil {
 		t.Fatal(err)
 	}
 	l.end(t, "b", midnight)
@@ -308,7 +284,7 @@ func TestPartitions_ConnectionsCut(t *testing.T) {
 	running.Go(func() {
 		for ctx.Err() == nil {
 			killer.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'muster'
-				AND pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%' || $1 || '%'`, "_packed")
+				AND pid <> pg_backend_pid() AND datname = current_database() AND query LIKE '%' || $1 || '%'`, "booking")
 			killer.Exec(ctx, `SELECT pg_sleep(0.1)`)
 		}
 	})
@@ -378,19 +354,19 @@ func (l *ledger) settle(t *testing.T, key string, at time.Time) (failed int) {
 	}
 }
 
-// Long values that are only compared are stored as digests beside packed documents.
+// Long values that are only compared are stored as digests beside documents.
 func TestPartitions_Digests(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
 	l.end(t, "a", midnight)
 	var account, booking string
-	err := l.admin.QueryRow(t.Context(), `SELECT (SELECT "of" FROM "account_packed"), (SELECT "of" FROM "booking_packed")`).Scan(&account, &booking)
+	err := l.admin.QueryRow(t.Context(), `SELECT (SELECT "of" FROM "account_archive"), (SELECT "of" FROM "booking")`).Scan(&account, &booking)
 	if err != nil || account != booking || len(account) != 17 || !strings.HasPrefix(account, "#") {
 		t.Errorf("%q and %q, %v", account, booking, err)
 	}
 }
 
-// A database that is replicated logically takes commits: the tables of packed documents
+// A database that is replicated logically takes commits: archives and logs
 // have no key that is unique, and their rows can be deleted all the same.
 func TestPartitions_Published(t *testing.T) {
 	t.Parallel()
@@ -412,11 +388,10 @@ func TestPartitions_Published(t *testing.T) {
 	l.expectArchived(t, 1)
 }
 
-// The level is not raised if commits could not create partitions afterwards.
+// A cell is not opened if commits could not create partitions.
 func TestPartitions_RoleOwnsNothing(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
-	l.run(t, l.admin, `UPDATE "muster_schema" SET "version" = 3`)
 	role := "writer_" + l.cell
 	l.run(t, l.admin, "CREATE ROLE "+role)
 	t.Cleanup(func() {
@@ -433,30 +408,21 @@ func TestPartitions_RoleOwnsNothing(t *testing.T) {
 	as.Set("role", role)
 	at.RawQuery = as.Encode()
 	l.url = at.String()
-	l.open(t, "second")
 	for _, lacking := range []string{
 		`GRANT SELECT ON "account" TO ` + role, // changes nothing
 		fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role),
-		`ALTER TABLE "account_packed" OWNER TO ` + role,
-		fmt.Sprintf(`ALTER TABLE "booking_packed" OWNER TO %[2]s; REVOKE CREATE ON SCHEMA "muster_%[1]s" FROM %[2]s`, l.cell, role),
-		fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%[1]s" TO %[2]s; REVOKE INSERT ON "muster_commit" FROM %[2]s`, l.cell, role),
+		`ALTER TABLE "account_archive" OWNER TO ` + role,
+		fmt.Sprintf(`ALTER TABLE "booking" OWNER TO %[2]s; REVOKE CREATE ON SCHEMA "muster_%[1]s" FROM %[2]s`, l.cell, role),
 	} {
 		l.run(t, l.admin, lacking)
-		if err := l.db.Raise(t.Context(), feature.Packed); err == nil || !strings.Contains(err.Error(), "OWNER TO "+role) {
-			t.Errorf("raised after %s: %v", lacking, err)
+		if _, err := postgres.New(l.url).Open(t.Context(), l.cell, l.schema()); err == nil || !strings.Contains(err.Error(), "OWNER TO "+role) {
+			t.Errorf("opened after %s: %v", lacking, err)
 		}
 	}
-	var level feature.Level
-	if err := l.admin.QueryRow(t.Context(), `SELECT "version" FROM "muster_schema"`).Scan(&level); err != nil || level != 3 {
-		t.Errorf("the level is %d, %v; want 3", level, err)
-	}
-	l.end(t, "a", midnight)
-	l.run(t, l.admin, `GRANT INSERT ON "muster_commit" TO `+role)
-	if err := l.db.Raise(t.Context(), feature.Packed); err != nil {
-		t.Fatal(err)
-	}
+	l.run(t, l.admin, fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role))
+	l.open(t, "second")
 	l.end(t, "b", midnight)
-	l.expect(t, 2)
+	l.expect(t, 1)
 }
 
 // A partition that somebody detached keeps its name, and is in the way of no commit.
@@ -483,7 +449,7 @@ func TestPartitions_FillEmpty(t *testing.T) {
 	}
 	err := l.db.Fill(t.Context(), func(add func(store.Item) error) (store.State, error) {
 		for i, at := range []time.Time{midnight.Add(time.Minute), {}} { // 1970 is read as the zero time
-			it := store.Item{Place: store.Archive, Key: fmt.Sprint(i), Doc: []byte(`{}`), Columns: []string{"x"}, Time: at, Packed: true}
+			it := store.Item{Place: store.Archive, Key: fmt.Sprint(i), Doc: []byte(`{}`), Columns: []string{"x"}, Time: at}
 			if err := add(it); err != nil {
 				return store.State{}, err
 			}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,16 +52,11 @@ type db struct {
 	level   feature.Level // as Take read it, until Level returns it; otherwise 0
 	settled *string       // the columns that all rows have, as last read; nil if unknown
 
-	packs  atomic.Bool // the cell's level allows packed documents
-	brief  atomic.Bool // the cell's level allows muster_commit
 	parted catalog
-
-	inspects bool // the tables may be those of an earlier release
 }
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint", Bytes: "bytea", Parted: true,
-		Plain: `convert_to("doc"::text, 'UTF8')`}
+	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint", Bytes: "bytea", Parted: true}
 }
 
 var cellForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
@@ -99,15 +93,9 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if err != nil {
 		return nil, err
 	}
-	db.inspects = true
 	if err := db.reader.Ping(ctx); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
-	}
-	const partitioned = `SELECT "relname"::text FROM pg_class WHERE "relkind" = 'p' AND "relnamespace" = to_regnamespace($1)`
-	if err := db.NoteMissing(query(ctx, db.reader), partitioned, db.space); err != nil {
-		db.Close()
-		return nil, err
 	}
 	return db, nil
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
@@ -22,15 +21,10 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	return again(func() ([]store.StoredEntry, error) { return db.Cell.Entries(query(ctx, db.reader), log, q) })
 }
 
-// Prune deletes what has expired and is not in partitions, and drops partitions. Rows in
-// partitions are not counted.
+// Prune deletes what no standby needs any more, and drops partitions, whose rows are not counted.
 func (db *db) Prune(ctx context.Context, p store.Pruning) (int, error) {
-	n, err := db.Cell.Prune(db.exec(ctx), p)
-	if err != nil {
-		return n, err
-	}
-	changed, err := db.pruneChanged(ctx, p.Now, p.Rows)
-	if n = max(n, changed); err != nil || n >= p.Rows {
+	n, err := db.pruneCommits(ctx, p.Now, p.Rows)
+	if err != nil || n >= p.Rows {
 		return n, err
 	}
 	return n, db.keepPartitions(ctx, p)
@@ -44,11 +38,10 @@ func (db *db) SetBack(ctx context.Context, now time.Time) error {
 	}
 	defer db.parted.forget()
 	for _, l := range db.Schema.Logs {
-		name := sqltext.PackedOf(l.Name)
-		if _, ok := covering(all[name], now); ok || len(all[name]) == 0 {
+		if _, ok := covering(all[l.Name], now); ok || len(all[l.Name]) == 0 {
 			continue
 		}
-		if err := db.guarded(ctx, missing(name, all[name], now, l.Retention).create(name)...); err != nil {
+		if err := db.guarded(ctx, missing(l.Name, all[l.Name], now, l.Retention).create(l.Name)...); err != nil {
 			return err
 		}
 	}

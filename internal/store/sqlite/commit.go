@@ -147,15 +147,7 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	if err := db.put(t, tb.Puts, seq); err != nil {
 		return err
 	}
-	if db.packs.Load() {
-		return db.pack(t, tb.Archives)
-	}
-	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: len(t.Columns) + 3}
-	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
-		row := tb.Archives[i]
-		args = append(args, sqltext.Escape(row.Key), sqltext.Doc(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
-		return sqltext.AppendColumns(args, row.Columns, false)
-	})
+	return db.archive(t, tb.Archives)
 }
 
 // remove removes the row with a key from a table.
@@ -163,17 +155,9 @@ func (db *db) remove(table, key string) error {
 	return db.exec(`DELETE FROM `+sqltext.Quote(table)+` WHERE "key" = ?1`, sqltext.Escape(key))
 }
 
-// pack archives rows in fewer bytes. One with the same key may have been archived unpacked.
-func (db *db) pack(t store.TableSchema, rows []store.StoredRow) error {
-	for i := range rows {
-		if rows[i].New {
-			continue
-		}
-		if err := db.remove(sqltext.ArchiveOf(t.Name), rows[i].Key); err != nil {
-			return err
-		}
-	}
-	ended := insert{table: sqltext.PackedOf(t.Name), fixed: []string{"key", "doc", "archived_at"}, columns: t.Columns, upsert: len(t.Columns) + 2}
+// archive writes archived rows.
+func (db *db) archive(t store.TableSchema, rows []store.StoredRow) error {
+	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at"}, columns: t.Columns, upsert: len(t.Columns) + 2}
 	return db.insert(ended, len(rows), func(i int, args []any) []any {
 		row := rows[i]
 		args = append(args, sqltext.Escape(row.Key), sqltext.Pack(row.Key, row.Doc), sqltext.Millis(row.Time))
@@ -222,16 +206,9 @@ func replacedBy(t store.TableSchema, row *store.StoredRow) int {
 func (db *db) writeLog(lb store.LogBatch) error {
 	l := db.Schema.Logs[lb.Log]
 	into := insert{table: l.Name, fixed: []string{"seq", "time", "doc"}, columns: l.Columns}
-	packs := db.packs.Load()
-	if packs {
-		into.table = sqltext.PackedOf(l.Name)
-	}
 	err := db.insert(into, len(lb.Entries), func(i int, args []any) []any {
 		e := lb.Entries[i]
-		if packs {
-			return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), sqltext.Pack("", e.Doc)), sqltext.Brief(e.Columns, l.Columns), false)
-		}
-		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), sqltext.Doc(e.Doc)), e.Columns, false)
+		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), sqltext.Pack("", e.Doc)), sqltext.Brief(e.Columns, l.Columns), false)
 	})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 	return db.write(ctx, func() error { return db.Cell.Fill(query(ctx, db.conn), db.run, anywhere, items) })
 }
 
-// anywhere is what Fill does before it stores a packed item: tables of SQLite have no
+// anywhere is what Fill does before it stores what has ended: tables of SQLite have no
 // partitions.
 func anywhere(string, time.Duration, time.Time) error { return nil }
 

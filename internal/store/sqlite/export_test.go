@@ -24,13 +24,6 @@ func SetLevel(t *testing.T, opened store.DB, level int, release string) {
 	}
 }
 
-// Drop drops a table.
-func Drop(t *testing.T, opened store.DB, table string) {
-	if err := opened.(*db).exec(`DROP TABLE "` + table + `"`); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Pragma returns a setting of the writer's connection.
 func Pragma(t *testing.T, opened store.DB, name string) string {
 	var value string

@@ -17,11 +17,9 @@ func (db *db) migrate(ctx context.Context) error {
 				return err
 			}
 		}
-		level, err := db.Cell.Level(query(ctx, db.conn))
-		if err != nil {
+		if _, err := db.Cell.Level(query(ctx, db.conn)); err != nil {
 			return err
 		}
-		db.packs.Store(level >= feature.Packed)
 		for _, table := range dialect().Tables(db.Schema) {
 			if err := db.grow(ctx, table); err != nil {
 				return fmt.Errorf("table %s: %w", table.Name, err)
@@ -79,14 +77,8 @@ func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 
 func (db *db) Level(ctx context.Context) (feature.Level, error) { return db.Cell.Level(db.ask(ctx)) }
 
-func (db *db) Ready(context.Context, feature.Level) error { return nil }
-
 func (db *db) Raise(ctx context.Context, level feature.Level) error {
-	err := db.write(ctx, func() error { return db.Cell.Raise(db.run, level) })
-	if err == nil && level >= feature.Packed {
-		db.packs.Store(true)
-	}
-	return err
+	return db.write(ctx, func() error { return db.Cell.Raise(db.run, level) })
 }
 
 func (db *db) Settle(ctx context.Context) error {

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -55,8 +54,6 @@ type db struct {
 	checkpoints *checkpointer // nil if only inspecting
 
 	inserts map[shape]string // texts of inserts
-
-	packs atomic.Bool // the cell's level allows packed documents
 
 	reads chan struct{} // one value for each use of reader
 	asked sync.Map      // *sql.Stmt prepared on reader, by text
@@ -144,9 +141,6 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	conn, err := db.reader.Conn(ctx)
 	if err == nil {
 		err = check(ctx, conn, d.file)
-		if err == nil {
-			err = db.NoteMissing(query(ctx, conn), `SELECT "name" FROM sqlite_master WHERE "type" = 'table'`)
-		}
 		conn.Close()
 	}
 	if err != nil {

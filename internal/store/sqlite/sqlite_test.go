@@ -146,46 +146,6 @@ func TestOpen_NewerLevel(t *testing.T) {
 	}
 }
 
-// The database of an earlier release has no tables of packed documents, and can be read as it is.
-func TestInspect_EarlierLayout(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	schema := store.Schema{
-		Tables: []store.TableSchema{{Name: "account", Retention: time.Hour}},
-		Logs:   []store.LogSchema{{Name: "booking", Retention: time.Hour}},
-	}
-	db, err := sqlite.New(dir).Open(t.Context(), "default", schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	fence, err := db.Take(t.Context(), "owner")
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	err = db.Commit(t.Context(), &store.Batch{Fence: fence, Seq: 1, Now: now,
-		Tables: []store.TableBatch{{Archives: []store.StoredRow{{Key: "a", Doc: []byte(`{}`), Time: now}}}},
-		Logs:   []store.LogBatch{{Entries: []store.StoredEntry{{Seq: 1, Doc: []byte(`{}`), Time: now}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sqlite.Drop(t, db, "account_packed")
-	sqlite.Drop(t, db, "booking_packed")
-	seen, err := sqlite.New(dir).Inspect(t.Context(), "default", schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer seen.Close()
-	items := 0
-	if _, err := seen.Dump(t.Context(), func(store.Item) error { items++; return nil }); err != nil || items != 2 {
-		t.Errorf("%d items, %v; want 2", items, err)
-	}
-	if docs, err := seen.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: 9}); err != nil || len(docs) != 1 {
-		t.Errorf("%d archived rows, %v", len(docs), err)
-	}
-}
-
 // Only their owner can read the database, the files next to it, and a backup, whatever
 // the umask and their previous modes.
 func TestFiles_Private(t *testing.T) {

@@ -38,31 +38,6 @@ type Cell struct {
 	Name    string
 	Schema  store.Schema
 	Dialect Dialect
-
-	// Missing has tables of packed documents that do not exist, as in a database that an
-	// earlier release has made and that is only inspected.
-	Missing map[string]bool
-}
-
-// NoteMissing notes which tables of packed documents do not exist. names lists the tables that do.
-func (c *Cell) NoteMissing(query Query, names string, args ...any) error {
-	there := map[string]bool{}
-	err := query(func(row Row) error {
-		var name string
-		err := row.Scan(&name)
-		there[name] = true
-		return err
-	}, names, args...)
-	if err != nil {
-		return fmt.Errorf("list tables: %w", err)
-	}
-	c.Missing = map[string]bool{}
-	for _, p := range c.parts() {
-		if p.packed && !there[p.name] {
-			c.Missing[p.name] = true
-		}
-	}
-	return nil
 }
 
 // Begin returns the statement that stores the feature level of a new database and the
@@ -77,12 +52,8 @@ func (c Cell) Begin() string {
 const AskLevel = `SELECT "version", coalesce((SELECT "release" FROM "muster_release" WHERE "level" = "version"), '') FROM "muster_schema"`
 
 // Level returns the cell's feature level; the error is a *feature.Newer if this program does
-// not know it. Databases of earlier builds have no table of releases.
+// not know it.
 func (c Cell) Level(query Query) (level feature.Level, err error) {
-	err = query(func(row Row) error { return row.Scan(&level) }, `SELECT "version" FROM "muster_schema"`)
-	if err != nil || level <= feature.Known() {
-		return level, err
-	}
 	var release string
 	err = query(func(row Row) error { return row.Scan(&level, &release) }, AskLevel)
 	if err == nil {
@@ -139,44 +110,25 @@ func (c Cell) State(query Query) (store.State, error) {
 // Archived reads archived documents.
 func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, err error) {
 	text, args := c.archived(table, q)
-	var key, order string
-	into := []any{&key, nil, &order, nil}
-	if q.OrderBy == "key" {
-		into = []any{&key, nil, nil}
-	}
 	err = query(func(row Row) error {
-		var d document
-		into[1], into[len(into)-1] = &d.stored, &d.packed
-		if err := row.Scan(into...); err != nil {
+		var key string
+		var stored []byte
+		if err := row.Scan(&key, &stored); err != nil {
 			return err
 		}
-		doc, err := d.unpack(Unescape(key))
+		doc, err := pack.Unpack(stored, Unescape(key))
 		docs = append(docs, doc)
 		return err
 	}, text, args...)
 	return docs, err
 }
 
-// document is a document as it is stored.
-type document struct {
-	stored []byte
-	packed bool
-}
-
-func (d document) unpack(key string) ([]byte, error) {
-	if !d.packed {
-		return d.stored, nil
-	}
-	return pack.Unpack(d.stored, key)
-}
-
 // ArchivedKeys reads keys of archived rows, ascending.
 func (c Cell) ArchivedKeys(query Query, table int, after string, limit int) (keys []string, err error) {
 	text, args := c.archivedKeys(table, after, limit)
 	var key string
-	var packed bool
 	err = query(func(row Row) error {
-		err := row.Scan(&key, &packed)
+		err := row.Scan(&key)
 		keys = append(keys, Unescape(key))
 		return err
 	}, text, args...)
@@ -189,11 +141,11 @@ func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.Sto
 	var seq uint64
 	var ms int64
 	err = query(func(row Row) error {
-		var d document
-		if err := row.Scan(&seq, &ms, &d.stored, &d.packed); err != nil {
+		var stored []byte
+		if err := row.Scan(&seq, &ms, &stored); err != nil {
 			return err
 		}
-		doc, err := d.unpack("")
+		doc, err := pack.Unpack(stored, "")
 		found = append(found, store.StoredEntry{Seq: seq, Time: Moment(ms), Doc: doc})
 		return err
 	}, text, args...)
@@ -201,17 +153,15 @@ func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.Sto
 }
 
 // Prune removes expired rows, table by table, until as many as p says are removed. Of a log,
-// it looks only at the oldest entries. What is in partitions is left to the driver.
+// it looks only at the oldest entries. It is for tables without partitions.
 func (c Cell) Prune(exec Exec, p store.Pruning) (pruned int, err error) {
 	for _, from := range c.parts() {
-		before := p.Now
-		switch {
-		case from.place == store.Live, from.packed && c.Dialect.Parted, from.place == store.Archive && from.retention <= 0:
-			continue
-		case from.place == store.LogPart:
-			before = p.Before[from.number]
-		case from.packed:
+		var before time.Time
+		switch from.place {
+		case store.Archive:
 			before = p.Now.Add(-from.retention)
+		case store.LogPart:
+			before = p.Before[from.number]
 		}
 		if before.IsZero() || pruned >= p.Rows {
 			continue
@@ -225,18 +175,13 @@ func (c Cell) Prune(exec Exec, p store.Pruning) (pruned int, err error) {
 	return pruned, nil
 }
 
-// prune returns the statement that removes at most $2 rows that expired at $1 or before. For
-// entries and packed rows, $1 is their own time.
+// prune returns the statement that removes at most $2 rows of the time $1 or before.
 func (p part) prune() string {
-	switch {
-	case p.place == store.LogPart:
+	if p.place == store.LogPart {
 		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "seq" IN
 			(SELECT "seq" FROM (SELECT "seq", "time" FROM %[1]s ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1)`, Quote(p.name))
-	case p.packed:
-		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "archived_at" <= $1 LIMIT $2)`, Quote(p.name))
-	default:
-		return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "expires_at" <= $1 LIMIT $2)`, Quote(p.name))
 	}
+	return fmt.Sprintf(`DELETE FROM %[1]s WHERE "key" IN (SELECT "key" FROM %[1]s WHERE "archived_at" <= $1 LIMIT $2)`, Quote(p.name))
 }
 
 // SetBack sets the time of log entries later than now to now. It visits all entries: with
@@ -304,7 +249,7 @@ func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error
 }
 
 // Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already. before
-// is called before an item is stored in a table of packed documents, which has a retention.
+// is called before an item is stored in an archive or a log, which has a retention.
 func (c Cell) Fill(query Query, exec Exec, before func(table string, retention time.Duration, at time.Time) error, items func(add func(store.Item) error) (store.State, error)) error {
 	parts := c.parts()
 	for _, p := range parts {
@@ -315,7 +260,7 @@ func (c Cell) Fill(query Query, exec Exec, before func(table string, retention t
 	}
 	state, err := items(func(it store.Item) error {
 		p, err := partOf(parts, it)
-		if err == nil && p.packed {
+		if err == nil && p.packed() {
 			err = before(p.name, p.retention, it.Time)
 		}
 		if err == nil {

@@ -18,7 +18,6 @@ type part struct {
 	fixed   []string
 	columns []store.ColumnSchema
 
-	packed    bool          // documents and columns are stored in fewer bytes
 	retention time.Duration // of archives and logs
 }
 
@@ -28,45 +27,35 @@ func (c Cell) parts() []part {
 	for i, t := range c.Schema.Tables {
 		parts = append(parts, part{name: t.Name, place: store.Live, number: i, fixed: []string{"key", "doc", "seq"}, columns: t.Columns})
 		if t.Retention > 0 {
-			parts = append(parts, c.archives(i)...)
+			parts = append(parts, c.archive(i))
 		}
 	}
 	for i := range c.Schema.Logs {
-		parts = append(parts, c.logs(i)...)
+		parts = append(parts, c.log(i))
 	}
 	return parts
 }
 
-// archives returns the tables of what is archived of a table.
-func (c Cell) archives(table int) []part {
+// archive returns the table of what is archived of a table.
+func (c Cell) archive(table int) part {
 	t := c.Schema.Tables[table]
-	plain := part{name: ArchiveOf(t.Name), place: store.Archive, number: table, columns: t.Columns, retention: t.Retention,
-		fixed: []string{"key", "doc", "archived_at", "expires_at"}}
-	packed := plain
-	packed.name, packed.packed, packed.fixed = PackedOf(t.Name), true, []string{"key", "doc", "archived_at"}
-	return c.existing(plain, packed)
+	return part{name: ArchiveOf(t.Name), place: store.Archive, number: table, columns: t.Columns, retention: t.Retention,
+		fixed: []string{"key", "doc", "archived_at"}}
 }
 
-// logs returns the tables of a log: all entries of the first come before those of the second.
-func (c Cell) logs(log int) []part {
+// log returns the table of a log.
+func (c Cell) log(log int) part {
 	l := c.Schema.Logs[log]
-	plain := part{name: l.Name, place: store.LogPart, number: log, columns: l.Columns, retention: l.Retention, fixed: []string{"seq", "doc", "time"}}
-	packed := plain
-	packed.name, packed.packed = PackedOf(l.Name), true
-	return c.existing(plain, packed)
+	return part{name: l.Name, place: store.LogPart, number: log, columns: l.Columns, retention: l.Retention, fixed: []string{"seq", "doc", "time"}}
 }
 
-func (c Cell) existing(plain, packed part) []part {
-	if c.Missing[packed.name] {
-		return []part{plain}
-	}
-	return []part{plain, packed}
-}
+// packed reports whether documents and columns are stored in fewer bytes: those of what has ended.
+func (p part) packed() bool { return p.place != store.Live }
 
 // partOf returns the part that an item belongs to.
 func partOf(parts []part, it store.Item) (part, error) {
 	for _, p := range parts {
-		if p.place == it.Place && p.number == it.Number && p.packed == it.Packed {
+		if p.place == it.Place && p.number == it.Number {
 			return p, nil
 		}
 	}
@@ -113,27 +102,14 @@ func (p part) columnValues(it store.Item) []any {
 
 // values returns an item's values in the order of insert.
 func (p part) values(it store.Item) []any {
-	if p.packed {
-		return p.packedValues(it)
-	}
-	var values []any
 	switch p.place {
 	case store.Live:
-		values = []any{Escape(it.Key), Doc(it.Doc), int64(it.Seq)}
+		return AppendColumns([]any{Escape(it.Key), Doc(it.Doc), int64(it.Seq)}, it.Columns, true)
 	case store.Archive:
-		values = []any{Escape(it.Key), Doc(it.Doc), Millis(it.Time), Millis(it.Expires)}
-	case store.LogPart:
-		values = []any{int64(it.Seq), Doc(it.Doc), Millis(it.Time)}
+		return AppendColumns([]any{Escape(it.Key), Pack(it.Key, it.Doc), Millis(it.Time)}, Brief(it.Columns, p.columns), false)
+	default:
+		return AppendColumns([]any{int64(it.Seq), Pack("", it.Doc), Millis(it.Time)}, Brief(it.Columns, p.columns), false)
 	}
-	return AppendColumns(values, it.Columns, p.place == store.Live)
-}
-
-func (p part) packedValues(it store.Item) []any {
-	values := []any{int64(it.Seq), Pack("", it.Doc), Millis(it.Time)}
-	if p.place == store.Archive {
-		values = []any{Escape(it.Key), Pack(it.Key, it.Doc), Millis(it.Time)}
-	}
-	return AppendColumns(values, Brief(it.Columns, p.columns), false)
 }
 
 // AppendColumns appends the columns of a row to its values. In live rows NULL replaces "",
@@ -151,17 +127,12 @@ func AppendColumns(values []any, columns []string, live bool) []any {
 
 // scan reads an item from a row of selection.
 func (p part) scan(row Row) (store.Item, error) {
-	it := store.Item{Place: p.place, Number: p.number, Packed: p.packed}
+	it := store.Item{Place: p.place, Number: p.number}
 	var doc []byte
-	var first, second int64
-	var into []any
-	switch {
-	case p.place == store.Live, p.place == store.Archive && p.packed:
-		into = []any{&it.Key, &doc, &first}
-	case p.place == store.Archive:
-		into = []any{&it.Key, &doc, &first, &second}
-	case p.place == store.LogPart:
-		into = []any{&second, &doc, &first}
+	var third int64
+	into := []any{&it.Key, &doc, &third}
+	if p.place == store.LogPart {
+		into[0] = &it.Seq
 	}
 	values := make([]sql.NullString, len(p.columns))
 	for i := range values {
@@ -171,22 +142,20 @@ func (p part) scan(row Row) (store.Item, error) {
 		return it, err
 	}
 	it.Key, it.Doc = Unescape(it.Key), doc
-	if p.packed {
+	if p.packed() {
 		var err error
 		if it.Doc, err = pack.Unpack(doc, it.Key); err != nil {
-			return it, fmt.Errorf("%q %d: %w", it.Key, second, err)
+			return it, fmt.Errorf("%q %d: %w", it.Key, it.Seq, err)
 		}
 	}
 	switch p.place {
 	case store.Live:
-		it.Seq = uint64(first)
+		it.Seq = uint64(third)
 	case store.Archive:
-		it.Time, it.Expires = Moment(first), Moment(second)
-		if p.packed {
-			it.Expires = it.Time.Add(p.retention)
-		}
+		it.Time = Moment(third)
+		it.Expires = it.Time.Add(p.retention)
 	case store.LogPart:
-		it.Seq, it.Time = uint64(second), Moment(first)
+		it.Time = Moment(third)
 	}
 	for _, v := range values {
 		it.Columns = append(it.Columns, Unescape(v.String))

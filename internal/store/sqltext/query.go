@@ -1,17 +1,15 @@
 package sqltext
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/musterhq/muster/internal/store"
 )
 
-// question is a SELECT statement under construction. It asks one table, or two that have the
-// same columns.
+// question is a SELECT statement under construction.
 type question struct {
-	from  part // the table whose conditions are being added
+	from  part
 	conds []string
 	args  []any
 }
@@ -39,7 +37,7 @@ func (q *question) equal(where []store.Eq) {
 // stored returns the value of a condition as the table has it.
 func (p part) stored(eq store.Eq) string {
 	for _, c := range p.columns {
-		if p.packed && c.Name == eq.Column {
+		if p.packed() && c.Name == eq.Column {
 			return c.Brief(eq.Value)
 		}
 	}
@@ -61,60 +59,35 @@ func (q *question) among(column string, values []string) {
 	q.conds = append(q.conds, Quote(column)+" IN ("+strings.Join(marks, ", ")+")")
 }
 
-// ask returns the query for the first rows in an order: the columns of fixed and whether the
-// document is packed. where adds the conditions of a table. The limit is an argument, because
-// clients choose it and each text is prepared once and kept.
-func (d Dialect) ask(parts []part, fixed, order []string, desc bool, limit int, where func(*question)) (string, []any) {
-	q := &question{}
+// ask returns the query for the first rows in an order. where adds the conditions. The limit is an
+// argument, because clients choose it and each text is prepared once and kept.
+func (p part) ask(fixed, order []string, desc bool, limit int, where func(*question)) (string, []any) {
+	q := &question{from: p}
 	by := `"` + strings.Join(order, `", "`) + `"`
 	if desc {
 		by = `"` + strings.Join(order, `" DESC, "`) + `" DESC`
 	}
 	last := fmt.Sprintf(" ORDER BY %s LIMIT CAST(%s AS BIGINT)", by, q.arg(int64(limit)))
-	var texts []string
-	for _, p := range parts {
-		q.from, q.conds = p, nil
-		where(q)
-		text := "SELECT " + d.selected(p, fixed) + " FROM " + Quote(p.name)
-		if len(q.conds) > 0 {
-			text += " WHERE " + strings.Join(q.conds, " AND ")
-		}
-		texts = append(texts, text+last)
+	where(q)
+	text := `SELECT "` + strings.Join(fixed, `", "`) + `" FROM ` + Quote(p.name)
+	if len(q.conds) > 0 {
+		text += " WHERE " + strings.Join(q.conds, " AND ")
 	}
-	if len(texts) == 1 {
-		return texts[0], q.args
-	}
-	return "SELECT * FROM (SELECT * FROM (" + texts[0] + ") AS a UNION ALL SELECT * FROM (" + texts[1] + ") AS b) AS u" + last, q.args
-}
-
-// selected returns the columns of fixed, in the same types for all tables, and whether the
-// document is packed.
-func (d Dialect) selected(p part, fixed []string) string {
-	var b strings.Builder
-	for _, name := range fixed {
-		if name == "doc" && !p.packed {
-			b.WriteString(cmp.Or(d.Plain, Quote(name)) + " AS ")
-		}
-		b.WriteString(Quote(name) + ", ")
-	}
-	if p.packed {
-		return b.String() + "TRUE AS packed"
-	}
-	return b.String() + "FALSE AS packed"
+	return text + last, q.args
 }
 
 // archived returns the query of archived rows' keys and documents.
 func (c Cell) archived(table int, q store.Query) (string, []any) {
-	fixed, order := []string{"key", "doc"}, []string{"key"}
+	order := []string{"key"}
 	if q.OrderBy != "key" {
-		fixed, order = append(fixed, q.OrderBy), []string{q.OrderBy, "key"}
+		order = []string{q.OrderBy, "key"}
 	}
-	return c.Dialect.ask(c.archives(table), fixed, order, q.Desc, q.Limit, func(ask *question) { ask.query(q) })
+	return c.archive(table).ask([]string{"key", "doc"}, order, q.Desc, q.Limit, func(ask *question) { ask.query(q) })
 }
 
 // archivedKeys returns the query of the keys of archived rows after one.
 func (c Cell) archivedKeys(table int, after string, limit int) (string, []any) {
-	return c.Dialect.ask(c.archives(table), []string{"key"}, []string{"key"}, false, limit, func(ask *question) {
+	return c.archive(table).ask([]string{"key"}, []string{"key"}, false, limit, func(ask *question) {
 		ask.add(`"key" > %s`, Escape(after))
 	})
 }
@@ -148,7 +121,7 @@ func (ask *question) query(q store.Query) {
 
 // entries returns the query of log entries: number, time, document.
 func (c Cell) entries(log int, q store.LogQuery) (string, []any) {
-	return c.Dialect.ask(c.logs(log), []string{"seq", "time", "doc"}, []string{"seq"}, q.Desc, q.Limit, func(ask *question) { ask.logQuery(q) })
+	return c.log(log).ask([]string{"seq", "time", "doc"}, []string{"seq"}, q.Desc, q.Limit, func(ask *question) { ask.logQuery(q) })
 }
 
 // logQuery adds the conditions of a query of log entries.

@@ -18,10 +18,9 @@ import (
 // Dialect is what differs between the engines.
 type Dialect struct {
 	Text string // type of keys and columns; must compare byte by byte
-	Doc  string // type of documents
+	Doc  string // type of documents of live rows
 	Int  string // type of 64-bit integers
 
-	Plain  string // expression for a document in the type Bytes; "" means the column doc
 	Bytes  string // type of packed documents
 	Parted bool   // tables of packed documents are partitioned by time, and so have no primary key
 }
@@ -37,10 +36,6 @@ func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 
 // ArchiveOf returns the name of a table's archive.
 func ArchiveOf(table string) string { return table + "_archive" }
-
-// PackedOf returns the name of the table with what is packed of a table's archive or of a log.
-// What a program with a lower feature level wrote stays in the other table until it expires.
-func PackedOf(name string) string { return name + "_packed" }
 
 var escaper = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 var unescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")

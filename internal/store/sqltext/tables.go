@@ -13,7 +13,7 @@ type SQLTable struct {
 	Name    string
 	Create  string            // CREATE TABLE IF NOT EXISTS …
 	Columns map[string]string // name → type, for ALTER TABLE … ADD COLUMN
-	Indexes []string          // CREATE INDEX IF NOT EXISTS …, DROP INDEX IF EXISTS …
+	Indexes []string          // CREATE INDEX IF NOT EXISTS …
 }
 
 // System returns statements that create the tables of the drivers themselves.
@@ -33,11 +33,11 @@ func (d Dialect) Tables(schema store.Schema) []SQLTable {
 	for _, t := range schema.Tables {
 		tables = append(tables, d.live(t))
 		if t.Retention > 0 {
-			tables = append(tables, d.archive(t), d.packedArchive(t))
+			tables = append(tables, d.archive(t))
 		}
 	}
 	for _, l := range schema.Logs {
-		tables = append(tables, d.log(l), d.packedLog(l))
+		tables = append(tables, d.log(l))
 	}
 	return tables
 }
@@ -54,32 +54,9 @@ func (d Dialect) live(t store.TableSchema) SQLTable {
 	return table
 }
 
+// archive is the table of archived rows.
 func (d Dialect) archive(t store.TableSchema) SQLTable {
-	name := ArchiveOf(t.Name)
-	fixed := fmt.Sprintf(`"key" %s PRIMARY KEY, "doc" %s NOT NULL, "archived_at" %s NOT NULL, "expires_at" %s NOT NULL`,
-		d.Text, d.Doc, d.Int, d.Int)
-	table := newTable(name, fixed, t.Columns, d.Text+` NOT NULL DEFAULT ''`)
-	table.index("expires_at")
-	for _, c := range t.Columns {
-		table.index(c.Name, "key")
-	}
-	return table
-}
-
-func (d Dialect) log(l store.LogSchema) SQLTable {
-	fixed := fmt.Sprintf(`"seq" %s PRIMARY KEY, "time" %s NOT NULL, "doc" %s NOT NULL`, d.Int, d.Int, d.Doc)
-	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
-	table.drop("time") // entries are ordered by time as they are by number
-	for _, c := range l.Columns {
-		table.drop(c.Name) // earlier releases indexed all rows
-		table.indexSome(c.Name, "seq")
-	}
-	return table
-}
-
-// packedArchive is the table of archived rows whose documents are packed.
-func (d Dialect) packedArchive(t store.TableSchema) SQLTable {
-	table := d.packed(PackedOf(t.Name), "key", d.Text, "archived_at", t.Columns)
+	table := d.packed(ArchiveOf(t.Name), "key", d.Text, "archived_at", t.Columns)
 	if !d.Parted {
 		table.index("archived_at")
 	}
@@ -93,16 +70,15 @@ func (d Dialect) packedArchive(t store.TableSchema) SQLTable {
 	return table
 }
 
-// packedLog is the table of entries whose documents are packed.
-func (d Dialect) packedLog(l store.LogSchema) SQLTable {
-	table := d.packed(PackedOf(l.Name), "seq", d.Int, "time", l.Columns)
+func (d Dialect) log(l store.LogSchema) SQLTable {
+	table := d.packed(l.Name, "seq", d.Int, "time", l.Columns)
 	for _, c := range l.Columns {
 		table.indexSome(c.Name, "seq")
 	}
 	return table
 }
 
-// packed returns a table with a key and a time. Those with partitions cannot have a primary
+// packed returns a table of packed documents with a key and a time. Those with partitions cannot have a primary
 // key that lacks the time.
 func (d Dialect) packed(name, key, kind, at string, columns []store.ColumnSchema) SQLTable {
 	unique, parted := "PRIMARY KEY", ""
@@ -123,11 +99,6 @@ func (d Dialect) packed(name, key, kind, at string, columns []store.ColumnSchema
 func (t *SQLTable) indexSome(column, then string) {
 	t.Indexes = append(t.Indexes, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
 		Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
-}
-
-// drop removes an index that earlier releases had.
-func (t *SQLTable) drop(column string) {
-	t.Indexes = append(t.Indexes, fmt.Sprintf(`DROP INDEX IF EXISTS %s`, Quote(t.Name+"_by_"+column)))
 }
 
 func newTable(name, fixed string, columns []store.ColumnSchema, columnType string) SQLTable {

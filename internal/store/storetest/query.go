@@ -192,12 +192,6 @@ func testSetBack(t *testing.T, b *bench) {
 			t.Errorf("%+v = %v, %v, want %v", c.query, got, err, c.want)
 		}
 	}
-	if b.packed {
-		return
-	}
-	if n, err := b.db.Prune(t.Context(), pruning(noon.Add(retention+2*time.Second), 9)); err != nil || n != 4 {
-		t.Errorf("pruned %d, %v, want 4", n, err)
-	}
 }
 
 func numbers(entries []store.StoredEntry) []uint64 {
@@ -213,45 +207,8 @@ func pruning(now time.Time, rows int) store.Pruning {
 	return store.Pruning{Now: now, Before: []time.Time{now.Add(-retention)}, Rows: rows}
 }
 
+// testPrune prunes what may be removed later than it expires.
 func testPrune(t *testing.T, b *bench) {
-	if b.packed || b.packLater {
-		testPrunePacked(t, b)
-		return
-	}
-	late := row("late", "", "")
-	late.Time = noon.Add(time.Minute)
-	b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{row("a", "", ""), row("b", "", ""), late}}},
-		store.LogBatch{Entries: []store.StoredEntry{
-			{Seq: 1, Time: noon, Doc: []byte(`1`), Columns: []string{""}},
-			{Seq: 2, Time: late.Time, Doc: []byte(`2`), Columns: []string{""}}}})
-	for _, c := range []struct {
-		at          time.Time
-		limit, want int
-	}{
-		{noon.Add(retention - time.Second), 9, 0},
-		{noon.Add(retention), 2, 2},
-		{noon.Add(retention), 9, 1},
-		{noon.Add(retention), 9, 0},
-	} {
-		if n, err := b.db.Prune(t.Context(), pruning(c.at, c.limit)); err != nil || n != c.want {
-			t.Errorf("Prune at %v, limit %d = %d, %v, want %d", c.at, c.limit, n, err, c.want)
-		}
-	}
-	docs, err := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 9})
-	if err != nil || len(docs) != 1 {
-		t.Errorf("archived rows left: %d, %v", len(docs), err)
-	}
-	entries, err := b.db.Entries(t.Context(), 0, store.LogQuery{Limit: 9})
-	if err != nil || len(entries) != 1 || entries[0].Seq != 2 {
-		t.Errorf("entries left: %v, %v", entries, err)
-	}
-	if _, state := rows(t, b.db); state.Last[0] != 2 {
-		t.Errorf("last number after pruning = %d", state.Last[0])
-	}
-}
-
-// testPrunePacked prunes what may be removed later than it expires.
-func testPrunePacked(t *testing.T, b *bench) {
 	for i := range 4 {
 		at := noon.Add(time.Duration(i) * retention)
 		ended := row(fmt.Sprint("r", i), "g", "")

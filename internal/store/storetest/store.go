@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -53,9 +52,9 @@ func TestStore(t *testing.T, open Opened) {
 	for caller := range 8 {
 		wg.Go(func() { d.work(t, rand.New(rand.NewPCG(uint64(caller), 1)), 60) })
 	}
-	wg.Go(func() { // from some command on commits have the newest form
+	wg.Go(func() {
 		d.work(t, rand.New(rand.NewPCG(9, 1)), 30)
-		if err := d.Raise(context.Background(), feature.Known()); err != nil {
+		if err := d.Raise(context.Background(), newer); err != nil {
 			t.Error(err)
 		}
 	})
