@@ -2,10 +2,11 @@ package lobby
 
 import (
 	"context"
-	"github.com/go-json-experiment/json"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
