@@ -28,6 +28,7 @@ import (
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 const region = "us-east-1"
@@ -184,7 +185,7 @@ func (a *agent) send(m protocol.Message) {
 // skipped.
 func (a *agent) await(what string, is func(protocol.Message) bool) protocol.Message {
 	a.Helper()
-	a.Must(a.ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	a.Must(a.ws.SetReadDeadline(time.Now().Add(wait.Patience())))
 	for {
 		_, frame, err := a.ws.ReadMessage()
 		if err != nil {

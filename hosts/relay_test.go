@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/gameframe"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // wish is a request of a game server of these tests: an answer with a number of bytes.
@@ -92,16 +93,15 @@ func (r *relaying) game(id string) *websocket.Conn {
 	r.Helper()
 	r.Admit(id, "own", func() string { return "compute-token" })
 	q := url.Values{"pID": {id}, "ComputeId": {r.d.Compute}, "FleetId": {r.d.FleetID}, "Authorization": {"own"}}
-	for {
+	ws := wait.Value(r.t, "process "+id+" is connected", func() (*websocket.Conn, error) {
 		ws, answer, err := websocket.DefaultDialer.DialContext(r.Ctx, r.URL()+"?"+q.Encode(), nil)
-		if err == nil {
-			r.t.Cleanup(func() { ws.Close() })
-			return ws
-		}
-		if answer == nil || answer.StatusCode != http.StatusServiceUnavailable { // the link is there, but not yet in use
+		if err != nil && (answer == nil || answer.StatusCode != http.StatusServiceUnavailable) { // the link is there, but not yet in use
 			r.Fatalf("process %s: %v", id, err)
 		}
-	}
+		return ws, err
+	})
+	r.t.Cleanup(func() { ws.Close() })
+	return ws
 }
 
 // ask sends a wish with a number of bytes, and returns the answer.
@@ -120,7 +120,7 @@ func (r *relaying) ask(ws *websocket.Conn, id string, size, want int) (answer st
 	frame, err := json.Marshal(in)
 	r.Must(err)
 	r.Must(ws.WriteMessage(websocket.TextMessage, frame))
-	r.Must(ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	r.Must(ws.SetReadDeadline(time.Now().Add(wait.Patience())))
 	if err := ws.ReadJSON(&answer); err != nil || answer.RequestID != id {
 		r.Fatalf("%s: answered %d %s, %v", id, answer.StatusCode, answer.RequestID, err)
 	}
@@ -209,7 +209,7 @@ func (u unread) serve(socket door.Socket) { u <- socket }
 // dropped waits until a process's connection is dropped.
 func (r *relaying) dropped(ws *websocket.Conn) {
 	r.Helper()
-	r.Must(ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	r.Must(ws.SetReadDeadline(time.Now().Add(wait.Patience())))
 	if _, _, err := ws.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
 		r.Fatalf("the connection ended with %v", err)
 	}

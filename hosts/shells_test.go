@@ -3,6 +3,7 @@ package hosts_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // visitors is a yard whose server lets visitors open shells. They name themselves, the
@@ -97,7 +99,7 @@ func (v *visitors) arrive(a *agent) *websocket.Conn {
 // frame reads a frame.
 func (v *visitors) frame(ws *websocket.Conn) protocol.ShellFrame {
 	v.Helper()
-	v.Must(ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	v.Must(ws.SetReadDeadline(time.Now().Add(wait.Patience())))
 	_, message, err := ws.ReadMessage()
 	v.Must(err)
 	f, err := protocol.ParseShellFrame(message)
@@ -207,7 +209,7 @@ func TestShell_Ends(t *testing.T) {
 // disconnected waits for the end of a connection.
 func (v *visitors) disconnected(ws *websocket.Conn) {
 	v.Helper()
-	if ws.SetReadDeadline(time.Now().Add(time.Minute)) != nil {
+	if ws.SetReadDeadline(time.Now().Add(wait.Patience())) != nil {
 		return // it was closed here
 	}
 	for {
@@ -259,11 +261,13 @@ func TestShell_Limits(t *testing.T) {
 	v.open("eve", b, other)
 	refused("joe", other, "this server has 4")
 	first.Close()
-	for {
-		if ws, _, _ := v.dial("joe", other); ws != nil {
-			break // the place of the one that ended is free
+	wait.For(t, "the place of the one that ended is free", func() error {
+		ws, status, message := v.dial("joe", other)
+		if ws == nil {
+			return fmt.Errorf("%d %q", status, message)
 		}
-	}
+		return nil
+	})
 }
 
 // A shell needs an agent that offers it, and answers say what would help.
@@ -295,15 +299,17 @@ func TestShell_NotOffered(t *testing.T) {
 		v := openShells(t, nil)
 		a, d := v.instance()
 		a.ws.Close()
-		for {
-			ws, _, message := v.dial("ada", d)
-			if ws == nil && strings.Contains(message, "not connected") {
-				return
-			}
+		wait.For(t, "the agent counts as away", func() error {
+			ws, status, message := v.dial("ada", d)
 			if ws != nil {
 				ws.Close()
+				return errors.New("the shell is connected")
 			}
-		}
+			if !strings.Contains(message, "not connected") {
+				return fmt.Errorf("%d %q", status, message)
+			}
+			return nil
+		})
 	})
 	t.Run("not enabled", func(t *testing.T) {
 		v := &visitors{yard: open(t), facts: facts}

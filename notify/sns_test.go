@@ -14,7 +14,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -184,7 +184,7 @@ func TestSNS_Handshake(t *testing.T) {
 				t.Error("an endpoint that has not confirmed is told its subscription's ARN")
 			}
 			h.say(placed("early", topic)) // before it is confirmed: never sent
-			until(t, func() bool { return h.svc.Status()[0].Seq == 1 }, h)
+			passed(t, h, 1)
 			e.confirm(ask)
 			e.confirm(ask) // a second visit changes nothing
 			h.say(placed("p-0", topic), placed("p-1", topic+"-other"), placed("p-2", topic))
@@ -204,14 +204,15 @@ func TestSNS_Handshake(t *testing.T) {
 	}
 }
 
-// until waits for a change that is visible only in the state: it checks after each of the
-// commits that it makes itself. The deadline of the test run ends it.
-func until(t testing.TB, done func() bool, h *house) {
+// passed waits until the sink has dealt with the notices up to a number.
+func passed(t testing.TB, h *house, seq uint64) {
 	t.Helper()
-	for !done() {
-		must(t, h.st.Update(t.Context(), func(*store.Tx) error { return nil }))
-		runtime.Gosched()
-	}
+	wait.For(t, fmt.Sprint("the cursor is at ", seq), func() error {
+		if got := h.svc.Status()[0].Seq; got != seq {
+			return fmt.Errorf("it is at %d", got)
+		}
+		return nil
+	})
 }
 
 func TestSNS_ConfirmedSurvivesRestart(t *testing.T) {
@@ -250,9 +251,14 @@ func TestSNS_Unsubscribe(t *testing.T) {
 	if gone.fields["Type"] != "UnsubscribeConfirmation" || gone.fields["Token"] == "" {
 		t.Fatalf("after it unsubscribed the endpoint got %v", gone.fields)
 	}
-	until(t, func() bool { return h.svc.Status()[0].Subscriptions[0].Status == notify.Unsubscribed }, h)
+	wait.For(t, "the endpoint is unsubscribed", func() error {
+		if got := h.svc.Status()[0].Subscriptions[0].Status; got != notify.Unsubscribed {
+			return fmt.Errorf("its subscription is %s", got)
+		}
+		return nil
+	})
 	h.say(placed("p-1", topic)) // not sent
-	until(t, func() bool { return h.svc.Status()[0].Seq == 2 }, h)
+	passed(t, h, 2)
 
 	e.confirm(gone) // restores the subscription
 	h.say(placed("p-2", topic))

@@ -6,3 +6,11 @@ func (s *Server) Parked() int {
 	defer s.poller.mu.Unlock()
 	return len(s.poller.parked)
 }
+
+// Parking sets whether connections may give up their goroutines. Without it, a parked one that
+// is woken stays awake.
+func (s *Server) Parking(allowed bool) {
+	s.poller.mu.Lock()
+	defer s.poller.mu.Unlock()
+	s.poller.closed = !allowed
+}

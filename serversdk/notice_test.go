@@ -60,8 +60,7 @@ func TestReconnect_CountsAsHeard(t *testing.T) {
 			t.Error("the process counts as hearing though its connection was lost at once")
 		}
 		h.connect("p")
-		wait.Pass(2 * time.Second)
-		synctest.Wait()
+		pass(2 * time.Second)
 		if !h.process("p").Free() {
 			t.Errorf("two seconds after it came back the process is not free: %+v", *h.process("p"))
 		}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +14,8 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wait"
 )
-
-// quick is enough for the server to notice a byte, on most machines at most times; if it is
-// not, a test proves less.
-const quick = 100 * time.Millisecond
 
 // corked is a client's socket that can send several writes at once.
 type corked struct {
@@ -100,15 +96,12 @@ func (l *lot) hear(ws *websocket.Conn, text string) {
 // until waits for a number of something.
 func (l *lot) until(what string, of func() int, n int) {
 	l.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for of() != n {
-		select {
-		case <-tick.C:
-		case <-l.Context().Done():
-			l.Fatalf("%s: %d, want %d", what, of(), n)
+	wait.For(l, fmt.Sprint(what, ": ", n), func() error {
+		if got := of(); got != n {
+			return fmt.Errorf("%d", got)
 		}
-	}
+		return nil
+	})
 }
 
 func (l *lot) parked(n int) { l.Helper(); l.until("parked", l.server.Parked, n) }
@@ -143,10 +136,10 @@ func TestParked(t *testing.T) {
 			l.parked(1)
 			socket.cork = true
 			l.beat(ws, "four")
+			l.server.Parking(false)
 			socket.send(t, 1, func() { // in two pieces; over TLS the first is not even a record
-				for end := time.Now().Add(quick); l.server.Parked() > 0 && time.Now().Before(end); { // it may be parked again
-					runtime.Gosched()
-				}
+				l.parked(0)
+				l.server.Parking(true)
 			})
 			l.hear(ws, "four")
 
@@ -168,12 +161,7 @@ func TestParked(t *testing.T) {
 			l.parked(1)
 			socket.Conn.Close()
 			l.until("connections", l.server.Connections, 0)
-			l.until("connected", func() int {
-				if l.process("p").Connected {
-					return 1
-				}
-				return 0
-			}, 0)
+			wait.Until(t, "the process is not connected", func() bool { return !l.process("p").Connected })
 		})
 	}
 }

@@ -3,16 +3,17 @@ package shell
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // pair returns both ends of a connection.
@@ -64,12 +65,11 @@ func TestStream_HoldsUpDataOnly(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 3*protocol.ShellWindow/10)
 	copied := make(chan error, 1)
 	go func() { copied <- from.Copy(protocol.ShellInput, bytes.NewReader(data)) }()
-	for from.left() > 0 {
-		select {
-		case err := <-copied:
-			t.Fatalf("everything was sent although nothing was used: %v", err)
-		default:
-		}
+	from.spent(t)
+	select {
+	case err := <-copied:
+		t.Fatalf("everything was sent although nothing was used: %v", err)
+	default:
 	}
 	if err := from.Send(protocol.ShellFrame{Op: protocol.ShellSignal, Payload: []byte("INT")}); err != nil {
 		t.Fatal(err)
@@ -77,12 +77,16 @@ func TestStream_HoldsUpDataOnly(t *testing.T) {
 	if f := <-control; string(f.Payload) != "INT" {
 		t.Errorf("the signal is %v", f)
 	}
-	for to.held() < protocol.ShellWindow { // the last frame of the window may come after the signal
-		runtime.Gosched()
-	}
-	if held := to.held(); held != protocol.ShellWindow {
-		t.Errorf("%d bytes wait, want a window", held)
-	}
+	wait.For(t, "a window is held", func() error { // its last frame may come after the signal
+		held := to.held()
+		if held > protocol.ShellWindow {
+			t.Fatalf("%d bytes wait, want a window", held)
+		}
+		if held < protocol.ShellWindow {
+			return fmt.Errorf("%d bytes wait", held)
+		}
+		return nil
+	})
 	var got []byte
 	for len(got) < len(data) {
 		f, ok := to.Next()
@@ -97,10 +101,17 @@ func TestStream_HoldsUpDataOnly(t *testing.T) {
 	}
 }
 
-func (s *Stream) left() int {
-	s.credit.mu.Lock()
-	defer s.credit.mu.Unlock()
-	return s.credit.left
+// spent waits until the whole window of the other end is used.
+func (s *Stream) spent(t testing.TB) {
+	t.Helper()
+	wait.For(t, "the window is used", func() error {
+		s.credit.mu.Lock()
+		defer s.credit.mu.Unlock()
+		if s.credit.left > 0 {
+			return fmt.Errorf("%d bytes are left", s.credit.left)
+		}
+		return nil
+	})
 }
 
 func (s *Stream) held() int {
@@ -200,8 +211,7 @@ func TestStream_Close(t *testing.T) {
 	run(t, to)
 	copied := make(chan error, 1)
 	go func() { copied <- from.Copy(protocol.ShellInput, endless{}) }()
-	for from.left() > 0 {
-	}
+	from.spent(t)
 	from.Close()
 	if err := <-copied; err == nil {
 		t.Error("an endless copy ended as if everything was sent")
