@@ -196,7 +196,7 @@ kubelet: release ## run the Helm chart on a real node, in a virtual machine (IF_
 	{ cd kubernetes/charttest && GOWORK=off $(go_test) -count=1 -timeout 60m -run '^TestKubelet$$' . || true; } | $(call count,$(go_test))
 
 .PHONY: upgrade-test
-upgrade-test: build ## upgrade servers of an earlier commit to this one, and go back (FROM=COMMIT)
+upgrade-test: build ## upgrade servers of an earlier commit to this one, and go back (FROM=COMMIT, one that stores what this one does)
 	@[ -n "$(strip $(FROM))" ] || { echo "say from which commit: make upgrade-test FROM=COMMIT"; exit 1; }
 	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR" "$$TMPDIR.pid"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
 	(cd "$$TMPDIR/earlier" && go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \

@@ -86,6 +86,10 @@ func shopFor(t *testing.T, anyone bool) *shop {
 	return s
 }
 
+// client has connections of its own: each httptest.Server that closes, closes those of
+// http.DefaultClient, also of a request that another test is about to send.
+var client = &http.Client{Transport: &http.Transport{}}
+
 // ask sends one request and returns the response with its body.
 func ask(t *testing.T, method, url string, body []byte, header ...string) (*http.Response, string) {
 	t.Helper()
@@ -96,7 +100,7 @@ func ask(t *testing.T, method, url string, body []byte, header ...string) (*http
 	for n := 0; n < len(header); n += 2 {
 		req.Header.Set(header[n], header[n+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
