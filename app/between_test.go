@@ -22,6 +22,7 @@ import (
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // between is a man in the middle, which agents take for the server. It tries to have its
@@ -131,14 +132,14 @@ func TestHosting_ManInTheMiddle(t *testing.T) {
 			a := start(t, nil)
 			home := filepath.Join(t.TempDir(), "agent")
 			honest := join(t, a, home, tt.from, nil)
-			until(t, "the machine has joined", func() bool {
+			wait.Until(t, "the machine has joined", func() bool {
 				_, err := os.Stat(filepath.Join(home, "credential.json"))
 				return err == nil
 			})
 			honest.end()
 			b := standBetween(t, a, evil, tt.change)
 			join(t, a, home, tt.from, func(o *agent.Options) { o.Server, o.Token = b.server.URL, "" })
-			f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+			f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

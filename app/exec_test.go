@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestExec hosts a developer's own program: its output is shown, it gets game sessions,
@@ -70,22 +72,20 @@ func TestExec_SelfSigned(t *testing.T) {
 	// Once this machine has joined, the game server's has the name under which hosts are listed.
 	var hosts []client.Host
 	var processes []client.Process
-	named := func() bool {
+	wait.For(t, "the game server's process has the name of its host", func() error {
 		hosts, err = c.Hosts().List(t.Context())
 		if err == nil {
 			processes, err = c.Processes(t.Context(), "")
 		}
-		return err == nil && len(hosts) == 1 && len(processes) == 1 && processes[0].Host == hosts[0].Name && processes[0].Compute == host.ComputeName
-	}
-	for end := time.Now().Add(time.Minute); !named(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("processes %+v on hosts %+v: %v", processes, hosts, err)
+		if err != nil || len(hosts) != 1 || len(processes) != 1 || processes[0].Host != hosts[0].Name || processes[0].Compute != host.ComputeName {
+			return fmt.Errorf("processes %+v on hosts %+v: %v", processes, hosts, err)
 		}
-	}
+		return nil
+	})
 	var made struct {
 		GameSession struct{ GameSessionId string }
 	}
-	within(t, "the game server hears of game sessions", func() bool { // soon after it is ACTIVE
+	wait.Until(t, "the game server hears of game sessions", func() bool { // soon after it is ACTIVE
 		fleets, err := c.Fleets(t.Context())
 		return err == nil && len(fleets) == 1 && fleets[0].Free == 1
 	})
@@ -142,7 +142,7 @@ func TestExec_Host(t *testing.T) {
 	base, _, _ := run(t, o)
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	var seen []client.Host
-	until(t, "both processes are seen on the machine", func() bool {
+	wait.Until(t, "both processes are seen on the machine", func() bool {
 		var err error
 		seen, err = (&client.Client{Endpoint: base}).Hosts().List(t.Context())
 		return err == nil && len(seen) == 1 && seen[0].Processes == 2
@@ -230,7 +230,7 @@ func TestExec_Reload(t *testing.T) {
 		t.Fatal(err)
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, next.Seq)
-	until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
+	wait.Until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
 	err := c.Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
 		if e.Code == "SERVER_PROCESS_CRASHED" {
 			t.Errorf("%s crashed: %s", e.ProcessID, e.Message)

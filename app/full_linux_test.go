@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // smallDisk mounts a disk of a few MiB, or skips the test if that is not allowed.
@@ -73,15 +75,18 @@ func TestFullDisk(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("write %d on a full disk: %v", n, err)
 	}
-	eventually(t, func() bool {
+	wait.For(t, "/readyz says that the disk is full", func() error {
 		write(n) // like other callers
 		status, body := get(t, a.URL()+"/readyz")
-		return status == 503 && strings.Contains(body, "disk of the database is full")
+		if status != 503 || !strings.Contains(body, "disk of the database is full") {
+			return fmt.Errorf("it is %d %s", status, body)
+		}
+		return nil
 	})
 	free()
-	eventually(t, func() bool {
+	wait.For(t, "a write succeeds with room again", func() error {
 		n++
-		return write(n) == nil
+		return write(n)
 	})
 	if status, body := get(t, a.URL()+"/readyz"); status != 200 {
 		t.Errorf("/readyz with room again is %d %s", status, body)
@@ -97,15 +102,5 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "full") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a start on a full disk: %v", err)
-	}
-}
-
-// eventually waits until happened returns true.
-func eventually(t *testing.T, happened func() bool) {
-	t.Helper()
-	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("did not happen within a minute")
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // queueView is the part of the view that tests read.
@@ -51,7 +52,7 @@ func TestConsole_HistoryOutlivesRestart(t *testing.T) {
 	begun := canceled(t, before)["15m"].Series.Begun
 	stop(t, before)
 	after := start(t, func(c *app.Options) { *c = o })
-	until(t, "history is restored", func() bool { return canceled(t, after)["1h"].Counts["placement CANCELLED"] == 1 })
+	wait.Until(t, "history is restored", func() bool { return canceled(t, after)["1h"].Counts["placement CANCELLED"] == 1 })
 	for name, v := range canceled(t, after) {
 		if v.Counts["placement CANCELLED"] != 1 || v.Series.Begun.After(begun) && !begun.IsZero() {
 			t.Errorf("%s: %+v, recorded from %v", name, v.Counts, begun)
@@ -69,7 +70,7 @@ func TestPostgres_HistoryOutlivesTakeover(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(t, second, "ListLocations", map[string]any{}) // held until the second node serves
-	until(t, "history is restored", func() bool { return canceled(t, second)["7d"].Counts["placement CANCELLED"] == 1 })
+	wait.Until(t, "history is restored", func() bool { return canceled(t, second)["7d"].Counts["placement CANCELLED"] == 1 })
 }
 
 // A range that there is not is refused with the ranges that there are.

@@ -23,6 +23,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -90,7 +91,7 @@ func TestHosting(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21000, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t), "install.sh": "echo ok\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t), "install.sh": "echo ok\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestHosting(t *testing.T) {
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one replaces it
 	key := f.ID + "/" + active.ComputeName + "/" + made.GameSessionID[strings.LastIndex(made.GameSessionID, "/")+1:] + ".zip"
-	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
+	wait.Until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
 }
 
 // A machine joins a region by the region's URL and hosts game servers there alone.
@@ -143,11 +144,11 @@ func TestHosting_Region(t *testing.T) {
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 23000, func(o *agent.Options) {
 		o.Server, o.Token = a.URL()+"/regions/"+region, token.Token
 	})
-	f, err := a.MakeFleetIn(t.Context(), region, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+	f, err := a.MakeFleetIn(t, region, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a game session is in the region", func() bool {
+	wait.Until(t, "a game session is in the region", func() bool {
 		var made struct {
 			GameSession struct{ GameSessionID, Location string }
 		}
@@ -181,7 +182,7 @@ func TestHosting_NamesCauses(t *testing.T) {
 		"segfault": {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := a.MakeFleet(t.Context(), archiveOf(t, tt.files), nil)
+			f, err := a.MakeFleet(t, archiveOf(t, tt.files), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +247,7 @@ func TestHosting_NamesTheUnconnected(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Instances.InitTimeout = time.Second })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 22800, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestHosting_AgentGoes(t *testing.T) {
 	a := start(t, nil)
 	root := filepath.Join(t.TempDir(), "agent")
 	first := join(t, a, root, 21600, func(o *agent.Options) { o.KeepRunning = true })
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestHosting_Relayed(t *testing.T) {
 	dir, listen := t.TempDir(), node.FreeAddress(t)
 	a := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21900, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
 		in.Runtime.Processes[0].Concurrent = 1
 		in.Tags = map[string]string{"muster:relay": "true"}
 	})
@@ -347,7 +348,7 @@ func TestHosting_AgentKilled(t *testing.T) {
 	a := start(t, nil)
 	root := filepath.Join(t.TempDir(), "agent")
 	kill := agentProcess(t, a, root)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,14 +400,4 @@ func gamePIDs(t *testing.T, root string) []int {
 		pids = append(pids, record.PID)
 	}
 	return pids
-}
-
-// until waits until something holds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -15,6 +16,7 @@ import (
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/auth/oidc/oidctest"
 	"github.com/musterhq/muster/internal/limit"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -602,12 +604,12 @@ func TestOIDC_ProviderComesAndGoes(t *testing.T) {
 		t.Errorf("while it is away: %d %s", status, text)
 	}
 	p.Down(false)
-	for status != http.StatusOK { // it is asked once a second
-		if status, text = v.send(http.MethodPost, "/console/api/login/provider", `{}`, start); t.Context().Err() != nil {
-			t.Fatal(text)
+	wait.For(t, "the provider is asked again, once a second", func() error {
+		if status, text = v.send(http.MethodPost, "/console/api/login/provider", `{}`, start); status != http.StatusOK {
+			return fmt.Errorf("%d %s", status, text)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return nil
+	})
 	if problem := v.whole(); problem != "" {
 		t.Fatal(problem)
 	}

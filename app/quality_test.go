@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // qualityView is the part of the view that tests read.
@@ -50,7 +52,7 @@ func TestConsole_Quality(t *testing.T) {
 			}}})
 		}
 		played++
-		until(t, fmt.Sprintf("match %d is measured", played), func() bool {
+		wait.Until(t, fmt.Sprintf("match %d is measured", played), func() bool {
 			var v qualityView
 			viewOf(t, c, "quality?name=duel", &v)
 			return v.Matches+v.Earlier == played

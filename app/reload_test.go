@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 )
@@ -100,9 +101,8 @@ func TestReload_CertificateUnderLoad(t *testing.T) {
 		})
 	}
 	serves := func() {
-		for was := served.Load(); served.Load() < was+8 && !t.Failed(); {
-			time.Sleep(time.Millisecond)
-		}
+		was := served.Load()
+		wait.Until(t, "8 more requests are served", func() bool { return served.Load() >= was+8 || t.Failed() })
 	}
 	serves()
 	second := pair(t, cert, key)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // pause makes the database of an app wait for its lock; the returned function lets it
@@ -80,7 +81,7 @@ func TestShedding(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, waiting(room))
+	wait.Until(t, "as many changes wait as may", waiting(room))
 	w := create(room)
 	if text := w.Body.String(); !strings.Contains(text, "Try again") || !strings.Contains(text, "ThrottlingException") && !strings.Contains(text, "InternalServiceException") {
 		t.Errorf("one write of the API too many: %d %s", w.Code, text)
@@ -96,7 +97,7 @@ func TestShedding(t *testing.T) {
 		status, _ := askToJoin(t, a, token)
 		joined <- status
 	}()
-	eventually(t, waiting(room+1))
+	wait.Until(t, "the join waits beside them", waiting(room+1))
 	resume()
 	if status := <-joined; status != http.StatusOK {
 		t.Errorf("a machine that joined while they waited: %d", status)

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // owned returns the regions that a node owns, by its own account.
@@ -97,16 +98,16 @@ func TestRegions_Spread(t *testing.T) {
 		}
 		return true
 	}
-	within(t, "each node has its region", settled)
+	wait.Until(t, "each node has its region", settled)
 	check(made)
 
 	stop(t, nodes[2])
 	nodes = nodes[:2]
-	within(t, "another node has the region of the one that stopped", func() bool { return len(owned(t, nodes[0]))+len(owned(t, nodes[1])) == 3 })
+	wait.Until(t, "another node has the region of the one that stopped", func() bool { return len(owned(t, nodes[0]))+len(owned(t, nodes[1])) == 3 })
 	check(made)
 	again, _ := node(dirs[2], preferred[2])
 	nodes = append(nodes, again)
-	within(t, "the region is back with its node", settled)
+	wait.Until(t, "the region is back with its node", settled)
 	check(made)
 }
 
@@ -139,14 +140,14 @@ func TestRegions_LeaseRunsOutAtStart(t *testing.T) {
 		o.Store, o.Regions, o.LeaseTTL = url, threeRegions, time.Second
 		o.NodeAddress, o.Logger = listener.Addr().String(), jsonLog(log)
 	})
-	within(t, "a region gets another replica", func() bool {
+	wait.Until(t, "a region gets another replica", func() bool {
 		return strings.Contains(log.String(), `"the region gets another replica on this node","region":"us-east-1","error":"another node has taken the cell`)
 	})
 	close(lost)
 	if err := <-locked; err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the node owns each region", func() bool { return len(owned(t, a)) == len(threeRegions) })
+	wait.Until(t, "the node owns each region", func() bool { return len(owned(t, a)) == len(threeRegions) })
 }
 
 // holdLeases keeps leases from being renewed until a channel is closed.
@@ -163,16 +164,6 @@ func holdLeases(ctx context.Context, database *pgx.Conn, until <-chan struct{}) 
 		return tx.Commit(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// within waits until something is so.
-func within(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // speaking returns a game server that writes two lines before it plays.
@@ -36,7 +37,7 @@ func outputOf(t *testing.T, c *client.Client, gameSessionID, text string) (out c
 			t.Logf("the last log is %+v", out)
 		}
 	})
-	until(t, "the log has "+text, func() bool {
+	wait.Until(t, "the log has "+text, func() bool {
 		var err error
 		if out, _, err = c.SessionLogs().Get(t.Context(), gameSessionID); err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func TestSessionLog_Build(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.AcceptAny = false })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 26000, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": speaking(t), "install.sh": "echo ok\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": speaking(t), "install.sh": "echo ok\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestSessionLog_Build(t *testing.T) {
 			GameSessionID string `json:"GameSessionId"`
 		}
 	}
-	until(t, "a game session can be made", func() bool {
+	wait.Until(t, "a game session can be made", func() bool {
 		return admin.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}, &made) == nil
 	})
 	id := made.GameSession.GameSessionID
@@ -106,7 +107,7 @@ func TestSessionLog_Build(t *testing.T) {
 	if err := <-followed; err != context.Canceled || frames[0].Why != "" {
 		t.Errorf("following ended with %v after %+v", err, frames)
 	}
-	until(t, "the log is stored", func() bool {
+	wait.Until(t, "the log is stored", func() bool {
 		out.Reset()
 		return view.SessionLog(t.Context(), id, false) == nil
 	})
@@ -147,7 +148,7 @@ func storedAfterEnd(t *testing.T, c *client.Client, id, want string) {
 		t.Errorf("following ended with %v after %q, want %q once", err, first+string(rest), want)
 	}
 	var url struct{ PreSignedUrl string }
-	until(t, "the log is stored", func() bool {
+	wait.Until(t, "the log is stored", func() bool {
 		return c.Call(t.Context(), "GetGameSessionLogUrl", map[string]any{"GameSessionId": id}, &url) == nil
 	})
 	var out bytes.Buffer

@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -37,7 +38,7 @@ func TestClient_Webhooks(t *testing.T) {
 	}
 	dead := func(want int) (all []client.DeadLetter) {
 		t.Helper()
-		until(t, "the dead letters are as many as expected", func() bool {
+		wait.Until(t, "the dead letters are as many as expected", func() bool {
 			var err error
 			if all, err = c.Webhooks().DeadLetters(t.Context(), "backend"); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/gameserver"
 )
 
@@ -113,7 +114,7 @@ func TestConsole_World(t *testing.T) {
 		"PlacementId": "p", "GameSessionQueueName": "q", "MaximumPlayerSessionCount": 4, "DesiredPlayerSessions": players, "PlayerLatencies": latencies,
 	})
 	var v worldView
-	until(t, "the placement is on the map", func() bool {
+	wait.Until(t, "the placement is on the map", func() bool {
 		v = worldView{}
 		viewOf(t, c, "world?location=custom-far", &v)
 		return len(v.Locations) == 2 && v.Locations[0].Known+v.Locations[1].Known > 0

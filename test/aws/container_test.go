@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -122,13 +122,13 @@ func TestContainerGroup_Registry(t *testing.T) {
 // settled returns the newest version of a definition when it is not COPYING any more.
 func settled(t *testing.T, c *gamelift.Client, name string) *types.ContainerGroupDefinition {
 	t.Helper()
-	for {
+	return wait.Value(t, name+" is not COPYING", func() (*types.ContainerGroupDefinition, error) {
 		v := must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
-		if v.Status != types.ContainerGroupDefinitionStatusCopying {
-			return v
+		if v.Status == types.ContainerGroupDefinitionStatusCopying {
+			return nil, fmt.Errorf("version %d is COPYING", *v.VersionNumber)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return v, nil
+	})
 }
 
 // dockerRegistry starts Debian's docker-registry and returns its HOST:PORT.
@@ -153,14 +153,14 @@ func dockerRegistry(t *testing.T) string {
 		_ = registry.Process.Kill()
 		_ = registry.Wait()
 	})
-	for {
+	wait.For(t, "the registry answers", func() error {
 		resp, err := http.Get("http://" + host + "/v2/")
 		if err == nil {
 			resp.Body.Close()
-			return host
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err
+	})
+	return host
 }
 
 // push puts an image without layers into a registry and returns its digest.

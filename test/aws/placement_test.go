@@ -2,15 +2,17 @@ package aws
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // refusal is a call that must be refused, and a part of the error's message.
@@ -59,7 +61,7 @@ func (b bundle) queue(t *testing.T) {
 // last one if latency caps do not change, so from then on the state does not change.
 func (b bundle) explained(t *testing.T, id string) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "a round of placement "+id+" is written", func() error {
 		response := must(http.Get(b.app.URL() + "/console/api/placements/" + id + "/explain"))(t)
 		var told struct {
 			Rounds []json.RawMessage `json:"rounds"`
@@ -69,11 +71,11 @@ func (b bundle) explained(t *testing.T, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(told.Rounds) > 0 {
-			return
+		if len(told.Rounds) == 0 {
+			return errors.New("there is none")
 		}
-	}
-	t.Fatalf("no round of placement %s was written within a minute", id)
+		return nil
+	})
 }
 
 // An invalid queue is refused before anything is stored.

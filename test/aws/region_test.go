@@ -19,6 +19,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/test/node"
 )
@@ -47,16 +48,6 @@ func admin(t *testing.T, dir string) (c client.Credentials) {
 		}
 	}
 	return c
-}
-
-// until tries f until it is right, for what reaches another region a moment later.
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }
 
 // One server with several regions keeps them apart: each AWS client reaches the region that it
@@ -119,12 +110,12 @@ func TestRegions(t *testing.T) {
 		_, err := inRegion(a, scoped, region).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{FleetIds: []string{fleets[region].FleetID}})
 		return err
 	}
-	until(t, "the new key holds in Europe", func() bool { return describe(europe) == nil })
-	until(t, "the new key, which is for Europe, is known and denied at home", func() bool { return verdict(describe(home)) == denied })
+	wait.Until(t, "the new key holds in Europe", func() bool { return describe(europe) == nil })
+	wait.Until(t, "the new key, which is for Europe, is known and denied at home", func() bool { return verdict(describe(home)) == denied })
 	if err := through.Keys().Delete(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the deleted key is unknown in Europe", func() bool { return verdict(describe(europe)) == unknown })
+	wait.Until(t, "the deleted key is unknown in Europe", func() bool { return verdict(describe(europe)) == unknown })
 
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -169,7 +160,7 @@ func TestRegions_Players(t *testing.T) {
 	var made struct {
 		ID string `json:"ticket_id"`
 	}
-	until(t, "the token holds in Europe", func() bool {
+	wait.Until(t, "the token holds in Europe", func() bool {
 		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, "")
 		return status == 200
 	})
@@ -190,7 +181,7 @@ func TestRegions_Players(t *testing.T) {
 	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/ban", ban); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the ban ends the ticket in Europe", func() bool { return find(europe)[0].Status == types.MatchmakingConfigurationStatusCancelled })
+	wait.Until(t, "the ban ends the ticket in Europe", func() bool { return find(europe)[0].Status == types.MatchmakingConfigurationStatusCancelled })
 	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, ""); status != 403 || !strings.Contains(body, "banned") {
 		t.Errorf("a banned player in Europe: %d %s", status, body)
 	}
