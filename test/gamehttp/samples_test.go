@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -126,16 +127,7 @@ func (g *game) is(id string, want types.PlayerSessionStatus) {
 // until waits for a condition that no event announces.
 func (g *game) until(what string, is func() bool) {
 	g.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(time.Minute)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-late:
-			g.t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	wait.Until(g.t, what, is)
 }
 
 // player is a connection to a game session.

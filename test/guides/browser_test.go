@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -81,13 +81,12 @@ func (d *desk) serve(text string) string {
 	}
 	d.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); cmd.Wait() })
 	address := "http://127.0.0.1:" + port
-	for late := time.Now().Add(time.Minute); time.Now().Before(late); {
-		if answer, err := http.Get(address); err == nil {
+	wait.For(d, "the pages are served", func() error { // by another process, which says nothing when it listens
+		answer, err := http.Get(address)
+		if err == nil {
 			answer.Body.Close()
-			return address
 		}
-		time.Sleep(20 * time.Millisecond) // of another process, which says nothing when it listens
-	}
-	d.Fatalf("nothing listens on %s after a minute", address)
-	return ""
+		return err
+	})
+	return address
 }

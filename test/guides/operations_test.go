@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -27,6 +26,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -44,16 +44,14 @@ func (r *reader) certify() {
 // itself.
 func (r *reader) until(command string, texts ...string) string {
 	r.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	return wait.Value(r, fmt.Sprintf("%s prints all of %q", command, texts), func() (string, error) {
 		out, err := r.shell(command).CombinedOutput()
 		missing := slices.IndexFunc(texts, func(text string) bool { return !strings.Contains(string(out), text) })
-		if err == nil && missing < 0 {
-			return string(out)
+		if err != nil || missing >= 0 {
+			return "", fmt.Errorf("%v:\n%s", err, out)
 		}
-		if time.Now().After(end) {
-			r.Fatalf("%s does not print all of %q, but %v:\n%s", command, texts, err, out)
-		}
-	}
+		return string(out), nil
+	})
 }
 
 // stop ends a server as a supervisor does.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -71,11 +72,7 @@ func behind(t *testing.T, program string, command func(t *testing.T, config, add
 		end(c.servers[i])
 		c.await(i)
 		load.await(t, 50)
-		for until := time.Now().Add(time.Minute); game.Connections() == before; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatal("the game server is not connected to the next owner")
-			}
-		}
+		wait.Until(t, "the game server is connected to the next owner", func() bool { return game.Connections() != before })
 		c.servers[i] = c.launch(i)
 	}
 	for _, err := range load.end(t) {
@@ -123,15 +120,16 @@ func runFront(t *testing.T, cmd *exec.Cmd, address string) {
 			t.Logf("the load balancer said:\n%s", said[max(0, len(said)-3000):])
 		}
 	})
-	for {
-		if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			conn.Close()
-			return
-		}
+	wait.For(t, "the load balancer listens", func() error {
 		select {
 		case <-ended:
 			t.Fatalf("the load balancer ended:\n%s", &out)
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-	}
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -35,9 +36,9 @@ func TestDeploy_WatchesItsCanary(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the queue leads to the canary", func() bool { return canaryLeads(t, server.URL) })
+	wait.Until(t, "the queue leads to the canary", func() bool { return canaryLeads(t, server.URL) })
 	operator := &client.Client{Endpoint: server.URL}
-	until(t, "its process is seen and killed", func() bool { return killCanary(t, operator, server.URL) })
+	wait.Until(t, "its process is seen and killed", func() bool { return killCanary(t, operator, server.URL) })
 	if err := c.Wait(); err == nil || !strings.Contains(out.String(), "rolled back: the canary failed: SERVER_PROCESS_CRASHED") {
 		t.Errorf("a bad canary: %v\n%s", err, &out)
 	}

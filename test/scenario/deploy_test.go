@@ -15,6 +15,7 @@ import (
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -171,7 +172,7 @@ func TestDeploy_Capacities(t *testing.T) {
 	if low, now, high := desired(); low != 0 || now != 3 || high != 3 {
 		t.Errorf("a fleet that is to begin with 3 instances has %d to %d, and desires %d", low, high, now)
 	}
-	until(t, "all instances are there", func() bool {
+	wait.Until(t, "all instances are there", func() bool {
 		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
 		return err == nil && *out.FleetCapacity[0].InstanceCounts.ACTIVE == 3
 	})

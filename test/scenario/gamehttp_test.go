@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 )
 
@@ -135,7 +136,7 @@ func TestGameHTTP_FleetNoSDK(t *testing.T) {
 	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	ann := s.reserveOne(g, "ann")
 	var player *visitor
-	until(t, "the game listens", func() bool {
+	wait.Until(t, "the game listens", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port)))
 		if err != nil {
 			return false
@@ -189,7 +190,7 @@ func TestGameHTTP_FleetCurl(t *testing.T) {
 	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	ann := s.reserveOne(g, "ann")
 	var pipe string
-	until(t, "the pipe is there", func() bool {
+	wait.Until(t, "the pipe is there", func() bool {
 		_ = filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Name() == "players" && d.Type()&fs.ModeNamedPipe != 0 {
 				pipe = path

@@ -22,6 +22,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -98,7 +99,7 @@ func (g *guest) start(t *testing.T) {
 // credential returns the agent's credential.
 func (g *guest) credential(t *testing.T) (c struct{ HostID, Secret string }) {
 	t.Helper()
-	until(t, "the agent has joined", func() bool {
+	wait.Until(t, "the agent has joined", func() bool {
 		text, err := os.ReadFile(filepath.Join(g.root, "credential.json"))
 		return err == nil && json.Unmarshal(text, &c) == nil && c.Secret != ""
 	})
@@ -254,13 +255,13 @@ func TestHosts_ReplacedWithStop(t *testing.T) {
 		return pids
 	}
 	var before []int
-	until(t, "the agent has told of its game server", func() bool { before = running(); return len(before) == 1 })
+	wait.Until(t, "the agent has told of its game server", func() bool { before = running(); return len(before) == 1 })
 	here := s.seen.want(1, "the agent", code("HOST_CONNECTED", 0))
 	if err := g.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	s.seen.want(1, "the agent to be back", code("HOST_CONNECTED", here.Seq))
-	until(t, "the agent has told of its game server again", func() bool { return len(running()) == 1 })
+	wait.Until(t, "the agent has told of its game server again", func() bool { return len(running()) == 1 })
 	if after := running(); !slices.Equal(after, before) {
 		t.Errorf("game servers were %v and are %v", before, after)
 	}
@@ -281,7 +282,7 @@ func TestHosts_Orphans(t *testing.T) {
 	s.seen.want(2, "both game servers", code("SERVER_PROCESS_ACTIVE", 0))
 	id := g.credential(t).HostID
 	var h client.Host
-	until(t, "the agent has told of both", func() bool {
+	wait.Until(t, "the agent has told of both", func() bool {
 		h, err = s.console.Hosts().Get(t.Context(), id)
 		return err == nil && len(h.Instance) == 1 && len(h.Instance[0].Processes) == 2
 	})
@@ -292,7 +293,7 @@ func TestHosts_Orphans(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "an orphan has ended on SIGTERM", func() bool { return !lives(first) })
+	wait.Until(t, "an orphan has ended on SIGTERM", func() bool { return !lives(first) })
 	if !lives(second) {
 		t.Error("the other one ended with it")
 	}
@@ -300,7 +301,7 @@ func TestHosts_Orphans(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "1 instances") {
 		t.Errorf("cleanup: %v\n%s", err, out)
 	}
-	until(t, "the other orphan has ended", func() bool { return !lives(second) })
+	wait.Until(t, "the other orphan has ended", func() bool { return !lives(second) })
 }
 
 // lives reports whether a process exists and is not a zombie.
@@ -338,7 +339,7 @@ func TestServer_Hangup(t *testing.T) {
 	if err := syscall.Kill(server.PID(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the new certificate is shown", func() bool {
+	wait.Until(t, "the new certificate is shown", func() bool {
 		c, err := tls.Dial("tcp", strings.TrimPrefix(server.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatalf("the server does not answer any more: %v\n%s", err, server.Log())
@@ -352,13 +353,13 @@ func TestServer_Hangup(t *testing.T) {
 	if err := syscall.Kill(server.PID(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the log says what is wrong", func() bool {
+	wait.Until(t, "the log says what is wrong", func() bool {
 		return strings.Contains(server.Log(), "level=ERROR") && strings.Contains(server.Log(), "certificate")
 	})
 	if err := syscall.Kill(server.PID(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the log says that an owner has no state to compare", func() bool { return strings.Contains(server.Log(), "no state to compare") })
+	wait.Until(t, "the log says that an owner has no state to compare", func() bool { return strings.Contains(server.Log(), "no state to compare") })
 	select {
 	case <-server.Exited():
 		t.Errorf("the server ended:\n%s", server.Log())

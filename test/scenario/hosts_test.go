@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // The resources of a machine: room for one instance of c5.large, or for two.
@@ -134,7 +136,7 @@ func TestHosts_CutOffForLong(t *testing.T) {
 	}
 	first.plug()
 	s.seen.want(1, "the host to be back", s.host(first, code("HOST_CONNECTED", first.joined(s))))
-	until(t, "what was replaced is stopped", func() bool { return len(first.pids()) == 1 })
+	wait.Until(t, "what was replaced is stopped", func() bool { return len(first.pids()) == 1 })
 	if g := s.session(games[1].GameSessionId); g.Status != types.GameSessionStatusActive {
 		t.Errorf("the game session on the other host is %s", g.Status)
 	}
@@ -159,7 +161,7 @@ func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
 		t.Errorf("%d processes run without their agent, want 2", n)
 	}
 	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be created again
-	until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
+	wait.Until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
 }
 
 // joined returns the event of a machine's first connection.
@@ -247,7 +249,7 @@ func TestHosts_OutageBehindTheRelay(t *testing.T) {
 	s.server.Kill()
 	players.goesOn()
 	players.end()
-	until(t, "the game server has ended and another runs", func() bool {
+	wait.Until(t, "the game server has ended and another runs", func() bool {
 		now := m.games()
 		return len(now) == 1 && now[0] != game[0]
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -49,7 +50,7 @@ func TestSessionLogs_AgentRestart(t *testing.T) {
 			further := func(what string) {
 				t.Helper()
 				before := maps.Clone(seen)
-				until(t, "the log has further lines "+what, func() bool {
+				wait.Until(t, "the log has further lines "+what, func() bool {
 					out := s.must("sessions", "logs", id)
 					for _, kind := range []string{"said", "sighed"} {
 						var err error
@@ -70,7 +71,7 @@ func TestSessionLogs_AgentRestart(t *testing.T) {
 				mark = s.seen.want(1, "the agent to be back", s.host(m, code("HOST_CONNECTED", mark))).Seq
 				further("with the next agent")
 				further("and more")
-				until(t, "the log that is followed has them", func() bool {
+				wait.Until(t, "the log that is followed has them", func() bool {
 					last, err := spoken(following(), "said")
 					if err != nil {
 						t.Fatalf("followed: %v in\n%s", err, following())
@@ -120,7 +121,7 @@ func (s *site) followLog(id string) (shown func() string) {
 func (s *site) keptLog(id string) string {
 	s.t.Helper()
 	var at string
-	until(s.t, "the log is kept", func() bool {
+	wait.Until(s.t, "the log is kept", func() bool {
 		out, err := s.client.GetGameSessionLogUrl(s.t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: &id})
 		if err == nil && out.PreSignedUrl != nil {
 			at = *out.PreSignedUrl
@@ -195,7 +196,7 @@ func TestSessionLogs_LocalRestart(t *testing.T) {
 	}
 	speaks := func(p *node.Process, after int) (last int) {
 		t.Helper()
-		until(t, "its output is shown", func() bool {
+		wait.Until(t, "its output is shown", func() bool {
 			var err error
 			if last, err = spoken(p.Log(), "sighed"); err != nil {
 				t.Fatalf("%v in\n%s", err, p.Log())

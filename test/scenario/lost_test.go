@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -17,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
@@ -51,15 +51,13 @@ func (l *losing) server() *gameserver.Process {
 // session creates a game session with an idempotency token.
 func (l *losing) session(token string) string {
 	l.Helper()
-	for until := time.Now().Add(time.Minute); ; {
+	return wait.Value(l, "game session "+token+" is made", func() (string, error) {
 		g, err := l.place.Create(l.Context(), 4, func(in *gamelift.CreateGameSessionInput) { in.IdempotencyToken = aws.String(token) })
-		if err == nil {
-			return *g.GameSessionId
+		if err != nil {
+			return "", err
 		}
-		if time.Now().After(until) {
-			l.Fatal(err)
-		}
-	}
+		return *g.GameSessionId, nil
+	})
 }
 
 // seq returns the sequence of the last commit.
@@ -163,15 +161,13 @@ func TestLostCommits_Takeover(t *testing.T) {
 // standbyKnows waits until a standby has written down that a sequence was confirmed.
 func (l *losing) standbyKnows(i int, seq uint64) {
 	l.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	wait.For(l, fmt.Sprintf("the standby knows of %d", seq), func() error {
 		text, _ := os.ReadFile(filepath.Join(l.cluster.args[i][3], "confirmed.postgres.default"))
-		if known, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); known >= seq {
-			return
+		if known, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); known < seq {
+			return fmt.Errorf("it knows of %q", text)
 		}
-		if time.Now().After(until) {
-			l.Fatalf("the standby knows of %q, want %d", text, seq)
-		}
-	}
+		return nil
+	})
 }
 
 // TestLostCommits_OwnerStays promotes an asynchronous replica that is behind while the owner

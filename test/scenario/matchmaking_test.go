@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -90,7 +91,7 @@ func (q *queue) work(t *testing.T, server *node.Process) {
 		running.Go(func() { q.run(ctx) })
 	}
 	<-time.After(300 * time.Millisecond)
-	until(t, "ten tickets are acknowledged", func() bool { return q.acknowledged() >= enough })
+	wait.Until(t, "ten tickets are acknowledged", func() bool { return q.acknowledged() >= enough })
 	server.Kill()
 	cancel()
 	running.Wait()

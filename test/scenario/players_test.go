@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/bots"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // create creates a game session on a fleet or an alias, and waits until its server
@@ -35,7 +36,7 @@ func (s *site) create(where string) *types.GameSession {
 func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSessionInput) *types.GameSession {
 	t.Helper()
 	var made *gamelift.CreateGameSessionOutput
-	until(t, "a process is free", func() bool {
+	wait.Until(t, "a process is free", func() bool {
 		var err error
 		made, err = c.CreateGameSession(t.Context(), in)
 		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
@@ -136,7 +137,7 @@ func (p *party) goesOn() {
 	p.t.Helper()
 	for n := range p.seen {
 		from := p.seen[n].Load()
-		until(p.t, fmt.Sprintf("bot %d sees the game go on", n), func() bool { return p.seen[n].Load() > from+5 })
+		wait.Until(p.t, fmt.Sprintf("bot %d sees the game go on", n), func() bool { return p.seen[n].Load() > from+5 })
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -297,7 +298,7 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 func (s *site) recorded(compute string, visitor client.Credentials) {
 	s.t.Helper()
 	var count map[string]int
-	until(s.t, "the end of each shell is recorded, which is after its client was told", func() bool {
+	wait.Until(s.t, "the end of each shell is recorded, which is after its client was told", func() bool {
 		count = map[string]int{}
 		err := s.console.AuditLog().Read(s.t.Context(), client.AuditQuery{KeyID: visitor.AccessKeyID}, func(r client.AuditRecord) error {
 			if r.Source == "" || r.KeyID != visitor.AccessKeyID || !strings.Contains(fmt.Sprint(r.Resources), compute) {
@@ -345,7 +346,7 @@ func (s *site) begin(k client.Credentials, fleet, compute, script string) (ended
 // nothingIs waits until no process has a text in its command line.
 func nothingIs(t *testing.T, text string) {
 	t.Helper()
-	until(t, "nothing of the shell is left", func() bool {
+	wait.Until(t, "nothing of the shell is left", func() bool {
 		left, _ := exec.Command("pgrep", "-f", text).Output()
 		return len(left) == 0
 	})

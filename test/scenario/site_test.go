@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -206,7 +207,7 @@ func of(gameSessionID string, match func(client.Event) bool) func(client.Event) 
 func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event) bool {
 	s.t.Helper()
 	id := ""
-	until(s.t, m.name+" has joined", func() bool {
+	wait.Until(s.t, m.name+" has joined", func() bool {
 		all, err := s.console.Hosts().List(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
@@ -287,14 +288,4 @@ func arena(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return content
-}
-
-// until waits for a condition that no event reports.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(late); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
 }

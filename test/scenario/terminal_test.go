@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // screen is a person's terminal in which a program runs.
@@ -186,7 +188,7 @@ func TestShell_OnTerminal(t *testing.T) {
 	at.types("\x03\r~~a\r~.")
 	at.shows("~. has ended the connection")
 	at.ends(255)
-	until(t, "the program is ended with the connection", func() bool {
+	wait.Until(t, "the program is ended with the connection", func() bool {
 		left, _ := exec.Command("pgrep", "-f", "trap .. INT HUP; echo stub").Output()
 		return len(left) == 0
 	})

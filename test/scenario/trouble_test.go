@@ -19,6 +19,7 @@ import (
 
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // troubled builds the game server that misbehaves.
@@ -76,7 +77,7 @@ func TestTrouble_Hung(t *testing.T) {
 	if again.ProcessID == told.ProcessID {
 		t.Errorf("process %s is back from the dead", again.ProcessID)
 	}
-	until(t, "only the agent and one game server with the first process of its namespace are left", func() bool { return len(m.pids()) == withOneGame })
+	wait.Until(t, "only the agent and one game server with the first process of its namespace are left", func() bool { return len(m.pids()) == withOneGame })
 }
 
 // withOneGame is how many processes a machine with one game server has: the agent,
@@ -196,7 +197,7 @@ func TestTrouble_ForkBomb(t *testing.T) {
 	}
 	players.goesOn()
 	s.runtime(fleet, entry("server", server, 1))
-	until(t, "only the agent and the other game are left", func() bool { return len(m.pids()) == withOneGame })
+	wait.Until(t, "only the agent and the other game are left", func() bool { return len(m.pids()) == withOneGame })
 	players.goesOn()
 	players.end()
 }
@@ -246,12 +247,12 @@ func TestTrouble_DiskFull(t *testing.T) {
 
 	filler := filepath.Join(m.root, "filler")
 	fill(t, filler)
-	until(t, "the host tells that its disk is full", func() bool { return s.diskFull(m) })
+	wait.Until(t, "the host tells that its disk is full", func() bool { return s.diskFull(m) })
 	players.goesOn()
 	s.scale(fleet, 2) // not on this host, and there is no other
 	players.end()
 	ended := s.seen.want(1, "the game session's own end", of(*id, code("GAME_SESSION_TERMINATED", 0)))
-	until(t, "nothing runs but the agent", func() bool { return len(m.pids()) == 1 })
+	wait.Until(t, "nothing runs but the agent", func() bool { return len(m.pids()) == 1 })
 	if made := s.seen.all(code("INSTANCE_CREATED", 0)); len(made) != 1 {
 		t.Errorf("%d instances are made on a host with a full disk, want the first alone", len(made))
 	}

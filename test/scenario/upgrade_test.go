@@ -27,6 +27,7 @@ import (
 	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/store/sqltext"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -117,15 +118,12 @@ func metricOf(t *testing.T, url, name string) string {
 // becomes waits until a server tells of itself what is expected.
 func becomes(t *testing.T, url, what string, holds func(standing) bool) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s := standingOf(t, url)
-		if holds(s) {
-			return
+	wait.For(t, what, func() error {
+		if s := standingOf(t, url); !holds(s) {
+			return fmt.Errorf("it is %+v", s)
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%s: %+v", what, s)
-		}
-	}
+		return nil
+	})
 }
 
 func owns(level string) func(standing) bool {
@@ -135,7 +133,7 @@ func owns(level string) func(standing) bool {
 // shows waits until `muster admin servers` prints a line that matches.
 func shows(t *testing.T, url, what, line string) {
 	t.Helper()
-	until(t, what+" is shown", func() bool {
+	wait.Until(t, what+" is shown", func() bool {
 		out, err := exec.Command(node.Path(t), "admin", "servers", "--endpoint", url).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -311,7 +309,7 @@ func TestUpgrade_Taken(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	schema := sqltext.Quote("muster_" + cell)
-	until(t, "the owner has raised the level of the state", func() (raised bool) {
+	wait.Until(t, "the owner has raised the level of the state", func() (raised bool) {
 		if err := conn.QueryRow(t.Context(), `SELECT "version"::text = $1 FROM `+schema+`."muster_schema"`, newest).Scan(&raised); err != nil {
 			t.Fatal(err)
 		}
@@ -403,7 +401,7 @@ func TestUpgrade_Role(t *testing.T) {
 		sql(t, database, fmt.Sprintf("GRANT USAGE ON SCHEMA %[1]s TO %[2]s; GRANT ALL ON ALL TABLES IN SCHEMA %[1]s TO %[2]s", schema, role))
 	}
 	serve(node.Path(t), as.String(), func(p *node.Process) {
-		until(t, "what the role lacks is logged", func() bool { return strings.Contains(p.Log(), "OWNER TO "+role) })
+		wait.Until(t, "what the role lacks is logged", func() bool { return strings.Contains(p.Log(), "OWNER TO "+role) })
 		if s := standingOf(t, p.URL); !owns("1")(s) {
 			t.Errorf("the level is raised: %+v", s)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -113,7 +114,7 @@ func TestUpgradeFrom_PostgreSQL(t *testing.T) {
 		}
 	}
 	replace(0, node.Path(t))
-	until(t, "the level is raised", func() bool {
+	wait.Until(t, "the level is raised", func() bool {
 		return metricOf(t, servers[0].URL, "muster_cell_feature_level") == newest && metricOf(t, servers[1].URL, "muster_cell_feature_level") == newest
 	})
 	p.check(servers[0].URL, "both are upgraded")
