@@ -283,7 +283,7 @@ func TestHosting_AgentGoes(t *testing.T) {
 // stopped and started again.
 func TestHosting_Relayed(t *testing.T) {
 	t.Parallel()
-	dir, listen := t.TempDir(), node.FreeAddress(t)
+	dir, listen := t.TempDir(), node.Reserve(t)
 	a := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21900, nil)
 	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {

@@ -505,7 +505,7 @@ func TestOIDC_RulesChange(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
 	p.Account(ada, nil)
-	dir, address := t.TempDir(), node.FreeAddress(t)
+	dir, address := t.TempDir(), node.Reserve(t)
 	var last *app.App
 	restart := func(rules ...string) *app.App {
 		t.Helper()

@@ -138,7 +138,7 @@ func dockerRegistry(t *testing.T) string {
 	if err != nil {
 		t.Skip("docker-registry is not installed (Debian package docker-registry), so no image can be looked up in a real registry")
 	}
-	host := node.FreeAddress(t)
+	host := node.Reserve(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yml")
 	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + dir + "\nhttp:\n  addr: " + host + "\n"

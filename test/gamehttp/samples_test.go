@@ -67,7 +67,7 @@ func startWith(t *testing.T, flags []string, text, file string, interpreter ...s
 	if err := os.WriteFile(script, []byte(run), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.FreeAddress(t), "--exec", script, "--log-level", "warn"}, flags...)
+	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.Reserve(t), "--exec", script, "--log-level", "warn"}, flags...)
 	g.open()
 	t.Cleanup(func() { // its game servers would outlive a kill
 		if err := g.server.Stop(); err != nil {
@@ -256,7 +256,7 @@ func TestSample_WrapHTTP(t *testing.T) {
 	if err := os.WriteFile(path, []byte(sample(t, "python")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(node.FreeAddress(t))
+	_, port, err := net.SplitHostPort(node.Reserve(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -257,7 +257,7 @@ func (g *guide) upload() {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(node.FreeAddress(t))
+	_, port, err := net.SplitHostPort(node.Reserve(t))
 	if err != nil {
 		t.Fatal(err)
 	}

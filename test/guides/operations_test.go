@@ -107,7 +107,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.certify()
-	_, port, _ := net.SplitHostPort(node.FreeAddress(t))
+	_, port, _ := net.SplitHostPort(node.Reserve(t))
 	r.puts("/var/lib/muster", "data")
 	r.puts("0.0.0.0:9443", "0.0.0.0:"+port)
 	r.puts("https://muster.example:9443", "https://localhost:"+port)
@@ -500,7 +500,7 @@ func TestOperations_PostgreSQL(t *testing.T) {
 		step{"muster serve --store", func(text string) {
 			var servers []*node.Process
 			for _, data := range []string{"one", "two"} {
-				at := node.FreeAddress(t)
+				at := node.Reserve(t)
 				_, port, _ := net.SplitHostPort(at)
 				servers = append(servers, r.runs(strings.NewReplacer(
 					"0.0.0.0:9443", "0.0.0.0:"+port, "10.0.0.11:9443", at, "https://muster.example:9443", "https://localhost:"+port,
@@ -530,7 +530,7 @@ func oneAway(t *testing.T, database string) string {
 	if host := q.Get("host"); host != "" {
 		q.Set("host", t.TempDir()+","+host)
 	} else {
-		u.Host = node.FreeAddress(t) + "," + u.Host
+		u.Host = node.Reserve(t) + "," + u.Host
 	}
 	u.RawQuery = q.Encode()
 	return u.String()

@@ -38,7 +38,7 @@ func TestThreeMachines(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("run this as root, as the guide's agents are: they isolate game servers")
 	}
-	m := &machines{desk: newDesk(t), address: node.FreeAddress(t)}
+	m := &machines{desk: newDesk(t), address: node.Reserve(t)}
 	arena := os.Getenv("ARENA_BIN")
 	if arena == "" {
 		t.Skip("set ARENA_BIN to the demo game, which the guide hosts")

@@ -58,7 +58,7 @@ func TestFlood(t *testing.T) {
 // open starts the server and creates a queue and a place whose game sessions must
 // become active within five seconds.
 func (f *flood) open() {
-	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.FreeAddress(f)} // to which processes reconnect
+	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.Reserve(f)} // to which processes reconnect
 	f.run()
 	f.place = node.NewPlace(f, f.client)
 	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{

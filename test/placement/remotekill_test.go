@@ -28,7 +28,7 @@ type mortal struct {
 func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	t.Helper()
 	m := &mortal{realm: &realm{region: region, account: account}, args: append([]string{
-		"--listen", node.FreeAddress(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
+		"--listen", node.Reserve(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
 	}, args...)}
 	m.process = node.Start(t, m.args...)
 	m.url = m.process.URL

@@ -97,7 +97,7 @@ func newCluster(t *testing.T, front func(servers []string) string, n int, url, c
 	key := filepath.Join(t.TempDir(), "master.key")
 	addresses := make([]string, n)
 	for i := range n {
-		addresses[i] = node.FreeAddress(t)
+		addresses[i] = node.Reserve(t)
 	}
 	c.front = front(addresses)
 	for _, address := range addresses {

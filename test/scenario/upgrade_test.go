@@ -149,7 +149,7 @@ func TestUpgrade_Rolling(t *testing.T) {
 	node.Path(t)
 	url := pgtest.URL(t)
 	old, cell, key := earlier(t), pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
-	listen, data := [2]string{node.FreeAddress(t), node.FreeAddress(t)}, [2]string{t.TempDir(), t.TempDir()}
+	listen, data := [2]string{node.Reserve(t), node.Reserve(t)}, [2]string{t.TempDir(), t.TempDir()}
 	start := func(i int, path string) *node.Process {
 		t.Helper()
 		p, err := node.Run(path, "local", "--demo=false", "--listen", listen[i], "--data", data[i], "--master-key-file", key,
@@ -302,7 +302,7 @@ func TestUpgrade_Taken(t *testing.T) {
 	args := func(listen string) []string {
 		return []string{"local", "--demo=false", "--listen", listen, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell, "--lease", "1s", "--log-level", "warn"}
 	}
-	p := node.Start(t, args(node.FreeAddress(t))[2:]...)
+	p := node.Start(t, args("127.0.0.1:0")[2:]...)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func TestUpgrade_Taken(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "level" = 1 WHERE "cell" = $1`, cell); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Run(earlier(t), args(node.FreeAddress(t))...); err == nil || !strings.Contains(err.Error(), "use Muster v0.1.0, or a newer release") {
+	if _, err := node.Run(earlier(t), args("127.0.0.1:0")...); err == nil || !strings.Contains(err.Error(), "use Muster v0.1.0, or a newer release") {
 		t.Errorf("an earlier release on a newer state: %v", err)
 	}
 	if after := fence(); after != before {
@@ -372,7 +372,7 @@ func TestUpgrade_SQLite(t *testing.T) {
 // create partitions. While that is not mended, the earlier release can take the cell back.
 func TestUpgrade_Role(t *testing.T) {
 	node.Path(t)
-	database, listen, data := pgtest.Database(t), node.FreeAddress(t), t.TempDir()
+	database, listen, data := pgtest.Database(t), node.Reserve(t), t.TempDir()
 	role := fmt.Sprintf("upgrade_%x", time.Now().UnixNano())
 	sql(t, database, "CREATE ROLE "+role)
 	t.Cleanup(func() { sql(t, database, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
