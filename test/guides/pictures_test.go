@@ -191,7 +191,7 @@ func open(t *testing.T, ctx context.Context, url string) *chromium.Tab {
 	return tab
 }
 
-// settle waits until a page has drawn what it has just loaded.
+// settle waits until a page has drawn what it has just loaded, of which a page does not tell.
 func settle() { time.Sleep(2 * time.Second) }
 
 // keep writes a picture to docs.

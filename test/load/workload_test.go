@@ -138,7 +138,7 @@ func TestMatchmaking_Steady(t *testing.T) {
 	slots := make(chan struct{}, 64)
 	for i := range n {
 		planned := begin.Add(time.Duration(i) * time.Millisecond)
-		time.Sleep(time.Until(planned))
+		time.Sleep(time.Until(planned)) // the rate of the load
 		ticket := arrival(r, i, planned)
 		slots <- struct{}{}
 		sending.Go(func() {

@@ -377,7 +377,7 @@ func (l *link) carry(to, from net.Conn) {
 	go func() {
 		defer to.Close()
 		for p := range pieces {
-			time.Sleep(time.Until(p.due))
+			time.Sleep(time.Until(p.due)) // the distance
 			_, mended := l.state()
 			<-mended
 			if _, err := to.Write(p.bytes); err != nil {
