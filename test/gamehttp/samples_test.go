@@ -253,7 +253,8 @@ func TestSample_WrapHTTP(t *testing.T) {
 	g := &game{t: t, server: s, seen: node.Follow(t, s.URL), client: node.Client(s.URL)}
 	place := node.NewPlace(t, g.client)
 	path := filepath.Join(t.TempDir(), "game.py")
-	if err := os.WriteFile(path, []byte(sample(t, "python")), 0o600); err != nil {
+	const reuse = "import socketserver\nsocketserver.TCPServer.allow_reuse_address = True\n" // to listen where an address is reserved
+	if err := os.WriteFile(path, []byte(reuse+sample(t, "python")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, port, err := net.SplitHostPort(node.Reserve(t))
