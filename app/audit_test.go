@@ -18,6 +18,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -26,7 +27,7 @@ import (
 func audited(t *testing.T, c *client.Client, last string) []string {
 	t.Helper()
 	var lines []string
-	for {
+	wait.For(t, "there is a record that begins with "+last, func() error { // what changed nothing is recorded a little later
 		lines = nil
 		err := c.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
 			if r.Source != "127.0.0.1" || r.Time.IsZero() {
@@ -39,14 +40,11 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, last) }) {
-			return lines
+			return nil
 		}
-		select { // what changed nothing is recorded a little later
-		case <-t.Context().Done():
-			t.Fatalf("nothing begins with %q in %q", last, lines)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return fmt.Errorf("the records are %q", lines)
+	})
+	return lines
 }
 
 // TestAudit uses the doors and checks the records.

@@ -139,7 +139,7 @@ func TestHosting_ManInTheMiddle(t *testing.T) {
 			honest.end()
 			b := standBetween(t, a, evil, tt.change)
 			join(t, a, home, tt.from, func(o *agent.Options) { o.Server, o.Token = b.server.URL, "" })
-			f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+			f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

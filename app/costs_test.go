@@ -27,7 +27,7 @@ func TestCosts(t *testing.T) {
 	})
 	c := &client.Client{Endpoint: a.URL()}
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21400, func(o *agent.Options) { o.Facts.Name = "big-1" })
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -242,7 +242,7 @@ func TestPlay_AfterRestart(t *testing.T) {
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, node.FreeAddress(t), dir, program)
+	first, lines := musterProcess(t, node.Reserve(t), dir, program)
 	base := awaitLine(t, lines, "ready ")
 	id := sessionIn(awaitLine(t, lines, active))
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
@@ -284,7 +284,7 @@ func TestDemo_SurvivesKill(t *testing.T) {
 func TestDemo_EndsForExec(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, node.FreeAddress(t), dir, program)
+	first, lines := musterProcess(t, node.Reserve(t), dir, program)
 	base := awaitLine(t, lines, "ready ")
 	old := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	before := pids(t, dir)

@@ -72,7 +72,7 @@ func TestExec_SelfSigned(t *testing.T) {
 	// Once this machine has joined, the game server's has the name under which hosts are listed.
 	var hosts []client.Host
 	var processes []client.Process
-	wait.For(t, "the process is on the host of its name", func() error {
+	wait.For(t, "the game server's process has the name of its host", func() error {
 		hosts, err = c.Hosts().List(t.Context())
 		if err == nil {
 			processes, err = c.Processes(t.Context(), "")

@@ -3,11 +3,10 @@ package app
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"time"
+	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Handler serves requests as the listener does, without the outer door.
@@ -25,12 +25,15 @@ func (a *App) Handler() http.Handler { return a.front() }
 func (a *App) DataDir() string { return a.opts.DataDir }
 
 // MakeFleet creates a managed fleet of an archive, without the API.
-func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
-	return a.MakeFleetIn(ctx, a.regions[0].name, archive, change)
+func (a *App) MakeFleet(t testing.TB, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+	t.Helper()
+	return a.MakeFleetIn(t, a.regions[0].name, archive, change)
 }
 
 // MakeFleetIn is MakeFleet in a region.
-func (a *App) MakeFleetIn(ctx context.Context, region string, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+func (a *App) MakeFleetIn(t testing.TB, region string, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+	t.Helper()
+	ctx := t.Context()
 	r := a.regionOf(region).now.Load()
 	b, err := r.domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
 	if err != nil {
@@ -44,24 +47,24 @@ func (a *App) MakeFleetIn(ctx context.Context, region string, archive []byte, ch
 	if _, err := r.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		switch now := r.domain.builds.Get(r.domain.store.View(), b.ID); {
-		case now.Status == build.Ready:
-			in := fleet.CreateInput{
-				Name: "managed", ComputeType: fleet.EC2,
-				Managed: &fleet.Managed{BuildID: b.ID, InstanceType: "c5.large"},
-				Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Parameters: "server", Concurrent: 2}}},
-			}
-			if change != nil {
-				change(&in)
-			}
-			return r.domain.fleets.Create.Do(ctx, in)
-		case now.Status == build.Failed:
-			return nil, fmt.Errorf("the build is FAILED: %s", now.Reason)
-		case time.Now().After(end):
-			return nil, errors.New("the build is not READY")
+	if b = wait.Value(t, "the build is READY or FAILED", func() (*build.Build, error) {
+		now := r.domain.builds.Get(r.domain.store.View(), b.ID)
+		if now.Status != build.Ready && now.Status != build.Failed {
+			return nil, fmt.Errorf("it is %v", now.Status)
 		}
+		return now, nil
+	}); b.Status == build.Failed {
+		return nil, fmt.Errorf("the build is FAILED: %s", b.Reason)
 	}
+	in := fleet.CreateInput{
+		Name: "managed", ComputeType: fleet.EC2,
+		Managed: &fleet.Managed{BuildID: b.ID, InstanceType: "c5.large"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Parameters: "server", Concurrent: 2}}},
+	}
+	if change != nil {
+		change(&in)
+	}
+	return r.domain.fleets.Create.Do(ctx, in)
 }
 
 // JoinToken creates a join token for the home region.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,15 +75,18 @@ func TestFullDisk(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("write %d on a full disk: %v", n, err)
 	}
-	wait.Until(t, "the server says that the disk is full", func() bool {
+	wait.For(t, "/readyz says that the disk is full", func() error {
 		write(n) // like other callers
 		status, body := get(t, a.URL()+"/readyz")
-		return status == 503 && strings.Contains(body, "disk of the database is full")
+		if status != 503 || !strings.Contains(body, "disk of the database is full") {
+			return fmt.Errorf("it is %d %s", status, body)
+		}
+		return nil
 	})
 	free()
-	wait.Until(t, "a write succeeds", func() bool {
+	wait.For(t, "a write succeeds with room again", func() error {
 		n++
-		return write(n) == nil
+		return write(n)
 	})
 	if status, body := get(t, a.URL()+"/readyz"); status != 200 {
 		t.Errorf("/readyz with room again is %d %s", status, body)

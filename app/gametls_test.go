@@ -25,7 +25,7 @@ func TestGameTLS(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 24000, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
 		in.Managed.CertificateType = "GENERATED"
 	})
 	if err != nil {

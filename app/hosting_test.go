@@ -91,7 +91,7 @@ func TestHosting(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21000, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t), "install.sh": "echo ok\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t), "install.sh": "echo ok\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestHosting_Region(t *testing.T) {
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 23000, func(o *agent.Options) {
 		o.Server, o.Token = a.URL()+"/regions/"+region, token.Token
 	})
-	f, err := a.MakeFleetIn(t.Context(), region, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
+	f, err := a.MakeFleetIn(t, region, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestHosting_NamesCauses(t *testing.T) {
 		"segfault": {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := a.MakeFleet(t.Context(), archiveOf(t, tt.files), nil)
+			f, err := a.MakeFleet(t, archiveOf(t, tt.files), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +247,7 @@ func TestHosting_NamesTheUnconnected(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Instances.InitTimeout = time.Second })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 22800, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestHosting_AgentGoes(t *testing.T) {
 	a := start(t, nil)
 	root := filepath.Join(t.TempDir(), "agent")
 	first := join(t, a, root, 21600, func(o *agent.Options) { o.KeepRunning = true })
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,10 +283,10 @@ func TestHosting_AgentGoes(t *testing.T) {
 // stopped and started again.
 func TestHosting_Relayed(t *testing.T) {
 	t.Parallel()
-	dir, listen := t.TempDir(), node.FreeAddress(t)
+	dir, listen := t.TempDir(), node.Reserve(t)
 	a := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21900, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
 		in.Runtime.Processes[0].Concurrent = 1
 		in.Tags = map[string]string{"muster:relay": "true"}
 	})
@@ -348,7 +348,7 @@ func TestHosting_AgentKilled(t *testing.T) {
 	a := start(t, nil)
 	root := filepath.Join(t.TempDir(), "agent")
 	kill := agentProcess(t, a, root)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
 	if err != nil {
 		t.Fatal(err)
 	}

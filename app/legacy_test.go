@@ -217,7 +217,7 @@ func TestLegacy_NextAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": string(text)}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": string(text)}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -505,7 +505,7 @@ func TestOIDC_RulesChange(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
 	p.Account(ada, nil)
-	dir, address := t.TempDir(), node.FreeAddress(t)
+	dir, address := t.TempDir(), node.Reserve(t)
 	var last *app.App
 	restart := func(rules ...string) *app.App {
 		t.Helper()
@@ -604,8 +604,8 @@ func TestOIDC_ProviderComesAndGoes(t *testing.T) {
 		t.Errorf("while it is away: %d %s", status, text)
 	}
 	p.Down(false)
-	wait.For(t, "the provider is asked again", func() error { // once a second
-		if status, text := v.send(http.MethodPost, "/console/api/login/provider", `{}`, start); status != http.StatusOK {
+	wait.For(t, "the provider is asked again, once a second", func() error {
+		if status, text = v.send(http.MethodPost, "/console/api/login/provider", `{}`, start); status != http.StatusOK {
 			return fmt.Errorf("%d %s", status, text)
 		}
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 )
@@ -262,9 +263,5 @@ func TestPostgres_ReloadStandby(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	select {
-	case <-told:
-	case <-time.After(time.Minute):
-		t.Error("the sink is told of nothing")
-	}
+	wait.Done(t, "the sink to be told", told)
 }

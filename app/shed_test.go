@@ -81,7 +81,7 @@ func TestShedding(t *testing.T) {
 			}
 		})
 	}
-	wait.Until(t, "the room is full", waiting(room))
+	wait.Until(t, "as many changes wait as may", waiting(room))
 	w := create(room)
 	if text := w.Body.String(); !strings.Contains(text, "Try again") || !strings.Contains(text, "ThrottlingException") && !strings.Contains(text, "InternalServiceException") {
 		t.Errorf("one write of the API too many: %d %s", w.Code, text)
@@ -97,7 +97,7 @@ func TestShedding(t *testing.T) {
 		status, _ := askToJoin(t, a, token)
 		joined <- status
 	}()
-	wait.Until(t, "the agent waits too", waiting(room+1))
+	wait.Until(t, "the join waits beside them", waiting(room+1))
 	resume()
 	if status := <-joined; status != http.StatusOK {
 		t.Errorf("a machine that joined while they waited: %d", status)

@@ -53,7 +53,7 @@ func TestSessionLog_Build(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.AcceptAny = false })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 26000, nil)
-	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": speaking(t), "install.sh": "echo ok\n"}), nil)
+	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": speaking(t), "install.sh": "echo ok\n"}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

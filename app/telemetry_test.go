@@ -1,19 +1,20 @@
 package app_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/collector"
 )
 
@@ -140,11 +141,12 @@ func TestTelemetry_Full(t *testing.T) {
 		call(t, a, "ListLocations", map[string]any{})
 	}
 	defer close(release)
-	for text, patience := "", time.Now().Add(time.Minute); !strings.Contains(text, "muster_otlp_dropped_spans_total 7\n"); _, text = get(t, a.URL()+"/metrics") {
-		if time.Now().After(patience) { // a span ends after its answer
-			t.Fatal("of 12 spans, with room for 5, not 7 are counted as dropped")
+	wait.For(t, "of 12 spans, with room for 5, 7 are counted as dropped", func() error { // a span ends after its answer
+		if _, text := get(t, a.URL()+"/metrics"); !strings.Contains(text, "muster_otlp_dropped_spans_total 7\n") {
+			return fmt.Errorf("the metrics are\n%s", text)
 		}
-	}
+		return nil
+	})
 }
 
 func TestTelemetry_Refused(t *testing.T) {

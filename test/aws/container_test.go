@@ -122,10 +122,10 @@ func TestContainerGroup_Registry(t *testing.T) {
 // settled returns the newest version of a definition when it is not COPYING any more.
 func settled(t *testing.T, c *gamelift.Client, name string) *types.ContainerGroupDefinition {
 	t.Helper()
-	return wait.Value(t, "the definition is settled", func() (*types.ContainerGroupDefinition, error) {
+	return wait.Value(t, name+" is not COPYING", func() (*types.ContainerGroupDefinition, error) {
 		v := must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
 		if v.Status == types.ContainerGroupDefinitionStatusCopying {
-			return nil, fmt.Errorf("it is %s", v.Status)
+			return nil, fmt.Errorf("version %d is COPYING", *v.VersionNumber)
 		}
 		return v, nil
 	})
@@ -138,7 +138,7 @@ func dockerRegistry(t *testing.T) string {
 	if err != nil {
 		t.Skip("docker-registry is not installed (Debian package docker-registry), so no image can be looked up in a real registry")
 	}
-	host := node.FreeAddress(t)
+	host := node.Reserve(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yml")
 	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + dir + "\nhttp:\n  addr: " + host + "\n"

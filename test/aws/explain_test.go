@@ -3,6 +3,7 @@ package aws
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -136,12 +137,15 @@ func TestTickets_ExplainTimedOut(t *testing.T) {
 		Players: []types.Player{{PlayerId: aws.String("p-late"), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(1000)}}}}}))(t)
 	var out bytes.Buffer
 	view := &terminal.Terminal{Client: look, Out: &out}
-	wait.Until(t, "the ticket is TIMED_OUT", func() bool {
+	wait.For(t, "the ticket is TIMED_OUT", func() error {
 		out.Reset()
 		if err := view.ExplainTicket(t.Context(), "late"); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Contains(out.String(), "TIMED_OUT")
+		if !strings.Contains(out.String(), "TIMED_OUT") {
+			return fmt.Errorf("the explanation is\n%s", &out)
+		}
+		return nil
 	})
 	for _, want := range []string{"is TIMED_OUT: Removed from matchmaking due to timing out; it took 1", "\n\nAt that age, among the tickets that wait now:\nTicket late of 1 player", "Window"} {
 		if !strings.Contains(out.String(), want) {

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -60,7 +61,7 @@ func (b bundle) queue(t *testing.T) {
 // last one if latency caps do not change, so from then on the state does not change.
 func (b bundle) explained(t *testing.T, id string) {
 	t.Helper()
-	wait.Until(t, "the placement has had a round", func() bool {
+	wait.For(t, "a round of placement "+id+" is written", func() error {
 		response := must(http.Get(b.app.URL() + "/console/api/placements/" + id + "/explain"))(t)
 		var told struct {
 			Rounds []json.RawMessage `json:"rounds"`
@@ -70,7 +71,10 @@ func (b bundle) explained(t *testing.T, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(told.Rounds) > 0
+		if len(told.Rounds) == 0 {
+			return errors.New("there is none")
+		}
+		return nil
 	})
 }
 

@@ -52,7 +52,7 @@ func newServer(t *testing.T, players map[string]any) *server {
 		json.NewEncoder(w).Encode(map[string]string{"subject": in.Token})
 	}))
 	t.Cleanup(s.hook.Close)
-	if err := s.start(node.FreeAddress(t), players); err != nil {
+	if err := s.start(node.Reserve(t), players); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,13 +1,14 @@
 package conformance
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Running sessions are counted over all locations, pending ones have a reason with
@@ -16,20 +17,16 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	c := &client.Client{Endpoint: w.app.URL()}
-	fleets, err := c.Fleets(t.Context())
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for err == nil && fleets[0].Sessions < 2 { // the placement's becomes ACTIVE without a request
-		select {
-		case <-again.C:
-			fleets, err = c.Fleets(t.Context())
-		case <-t.Context().Done():
-			t.Fatal("the placement's game session did not become ACTIVE")
+	fleets := wait.Value(t, "the placement's game session is ACTIVE", func() ([]client.Fleet, error) { // it becomes so without a request
+		fleets, err := c.Fleets(t.Context())
+		if err != nil || len(fleets) != 2 {
+			t.Fatalf("%d fleets, %v", len(fleets), err)
 		}
-	}
-	if err != nil || len(fleets) != 2 {
-		t.Fatalf("%d fleets, %v", len(fleets), err)
-	}
+		if n := fleets[0].Sessions; n < 2 {
+			return nil, fmt.Errorf("%d game sessions are", n)
+		}
+		return fleets, nil
+	})
 	anywhere, managed := fleets[0], fleets[1]
 	want := client.FleetLoad{Processes: 2, Sessions: 2, Players: 1, MaxPlayers: 6}
 	if anywhere.FleetLoad != want || len(anywhere.Locations) != 1 || anywhere.Locations[0].FleetLoad != want {

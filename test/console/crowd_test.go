@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
@@ -85,12 +86,7 @@ func (c *crowd) open(t *testing.T, ctx context.Context) {
 	})
 	hosts := map[string]*gameserver.Process{}
 	for i, s := range c.servers {
-		select {
-		case id := <-s.Activated():
-			hosts[id] = s
-		case <-time.After(time.Minute):
-			t.Fatalf("process %d hosts nothing", i)
-		}
+		hosts[wait.Receive(t, fmt.Sprintf("a game session on process %d", i), s.Activated())] = s
 	}
 	age := func(id string) time.Time { at, _ := created.Load(id); return at.(time.Time) }
 	c.games = slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return age(a).Compare(age(b)) })

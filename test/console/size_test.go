@@ -117,7 +117,7 @@ func (c *crowd) cost(t *testing.T, open int, views []string) (out cost) {
 	}
 	time.Sleep(2 * time.Second) // what the first frames cost is not measured
 	before, from, began := c.used(t), received.Load(), time.Now()
-	time.Sleep(window)
+	time.Sleep(window) // in which the cost is measured
 	after, took := c.used(t), time.Since(began).Seconds()
 	return cost{100 * (after.processor - before.processor).Seconds() / took, float64(received.Load()-from) / took, float64(after.memory) / 1e6}
 }

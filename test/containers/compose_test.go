@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -139,12 +140,13 @@ func prometheus(t *testing.T) {
 		t.Error("Prometheus has no alerts")
 	}
 	var up struct{ Data struct{ Result []any } }
-	for deadline := time.Now().Add(2 * time.Minute); len(up.Data.Result) < 2; time.Sleep(250 * time.Millisecond) { // it reads them every 15 seconds
-		if time.Now().After(deadline) {
-			t.Fatalf("Prometheus reads %d servers, want 2", len(up.Data.Result))
-		}
+	wait.For(t, "Prometheus reads 2 servers", func() error { // it does so every 15 seconds
 		ask("query?query="+url.QueryEscape(`up{job="muster"} == 1 and on(instance) muster_build_info`), &up)
-	}
+		if n := len(up.Data.Result); n < 2 {
+			return fmt.Errorf("it reads %d", n)
+		}
+		return nil
+	})
 }
 
 // standIn makes an image without files, for folders of this machine.

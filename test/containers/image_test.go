@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -140,19 +141,15 @@ func names(list *gamelift.ListLocationsOutput) (all []string) {
 // does, and as a command in the container.
 func (d daemon) healthy(name string, checks bool) {
 	d.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
+	wait.For(d.t, name+" is healthy", func() error { // an engine reports its health checks only when asked
 		status, err := d.try("inspect", "--format", "{{with .State.Health}}{{.Status}}{{end}}", name)
 		if err == nil && (status == "healthy" || !checks) {
 			if _, err = d.try("exec", name, "/muster", "health"); err == nil {
-				return
+				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			d.t.Fatalf("the container is %q, %v\n%s", status, err, d.said(name))
-		}
-		time.Sleep(100 * time.Millisecond) // an engine reports its health checks only when asked
-	}
+		return fmt.Errorf("the container is %q, %v\n%s", status, err, d.said(name))
+	})
 }
 
 // said returns what a container has written.

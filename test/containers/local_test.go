@@ -15,22 +15,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
 // join has a bot play for a while in a game session. The returned function waits for its end,
 // and fails the test unless the bot was let in and heard the game to the last.
-func join(t testing.TB, program string, c *gamelift.Client, g *types.GameSession, lasts time.Duration) (wait func()) {
+func join(t testing.TB, program string, c *gamelift.Client, g *types.GameSession, lasts time.Duration) (end func()) {
 	t.Helper()
 	in := &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String(fmt.Sprint("player-", time.Now().UnixNano()))}
-	made, err := c.CreatePlayerSession(t.Context(), in)
-	for err != nil && strings.Contains(err.Error(), "is away") { // its connection is made again
-		time.Sleep(100 * time.Millisecond)
-		made, err = c.CreatePlayerSession(t.Context(), in)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := wait.Value(t, "the process is back", func() (*gamelift.CreatePlayerSessionOutput, error) {
+		made, err := c.CreatePlayerSession(t.Context(), in)
+		if err != nil && !strings.Contains(err.Error(), "is away") { // its connection is made again
+			t.Fatal(err)
+		}
+		return made, err
+	})
 	address := net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port))
 	bot := exec.Command(program, "bot", "--addr", address, "--player-session", *made.PlayerSession.PlayerSessionId, "--for", lasts.String(), "--json")
 	var out bytes.Buffer
@@ -59,25 +59,19 @@ func play(t testing.TB, program string, c *gamelift.Client, g *types.GameSession
 // session creates a game session, when a process is free, and returns it when it is ACTIVE.
 func session(t testing.TB, c *gamelift.Client, in gamelift.CreateGameSessionInput) *types.GameSession {
 	t.Helper()
-	for {
+	made := wait.Value(t, "a process is free", func() (*gamelift.CreateGameSessionOutput, error) {
 		made, err := c.CreateGameSession(t.Context(), &in)
-		if err == nil {
-			return active(t, c, *made.GameSession.GameSessionId)
-		}
-		if !strings.Contains(err.Error(), "FleetCapacityExceeded") && !strings.Contains(err.Error(), "InvalidFleetStatus") {
+		if err != nil && !strings.Contains(err.Error(), "FleetCapacityExceeded") && !strings.Contains(err.Error(), "InvalidFleetStatus") {
 			t.Fatal(err)
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("no process became free")
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return made, err
+	})
+	return active(t, c, *made.GameSession.GameSessionId)
 }
 
 func active(t testing.TB, c *gamelift.Client, id string) *types.GameSession {
 	t.Helper()
-	for {
+	return wait.Value(t, "the game session is ACTIVE", func() (*types.GameSession, error) {
 		found, err := c.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: &id})
 		if err != nil {
 			t.Fatal(err)
@@ -85,13 +79,13 @@ func active(t testing.TB, c *gamelift.Client, id string) *types.GameSession {
 		g := found.GameSessions[0]
 		switch g.Status {
 		case types.GameSessionStatusActive:
-			return &g
+			return &g, nil
 		case types.GameSessionStatusActivating:
-			time.Sleep(50 * time.Millisecond)
-		default:
-			t.Fatalf("the game session is %s", g.Status)
+			return nil, errors.New("it is ACTIVATING")
 		}
-	}
+		t.Fatalf("the game session is %s", g.Status)
+		return nil, nil
+	})
 }
 
 // An image of this machine is hosted by `muster local --image`: a player plays in it, its
@@ -109,24 +103,19 @@ func TestLocal_Image(t *testing.T) {
 
 	seen.Code(t, "SERVER_PROCESS_ENDED") // after its game
 	var missing *types.NotFoundException
-	for {
+	wait.For(t, "the log of its process is stored", func() error {
 		_, err := c.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: played.GameSessionId})
-		if err == nil {
-			break
-		}
-		if !errors.As(err, &missing) {
+		if err != nil && !errors.As(err, &missing) {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond) // until the log of its process is stored
-	}
+		return err
+	})
 	out, err := exec.Command(node.Path(t), "sessions", "logs", *played.GameSessionId, "--endpoint", s.URL).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "the game server ends") {
 		t.Errorf("the log that is stored: %v\n%s", err, out)
 	}
 	ready = seen.Code(t, "SERVER_PROCESS_ACTIVE")
-	for len(d.running()) != 1 { // the engine says so after the game server has
-		time.Sleep(50 * time.Millisecond)
-	}
+	wait.Until(t, "one container runs", func() bool { return len(d.running()) == 1 }) // the engine says so after the game server has
 	d.run("kill", d.running()[0])
 	if e := seen.Code(t, "SERVER_PROCESS_CRASHED"); !strings.Contains(e.Message, "SIGKILL") && !strings.Contains(e.Message, "137") {
 		t.Errorf("of the crash is told %q", e.Message)
@@ -152,18 +141,19 @@ func TestLocal_Neighbors(t *testing.T) {
 	d.image("neighbors:dev", static(t, "test/serversdk/neighbors"), "/neighbors")
 	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "warn", "--engine", d.Host, "--image", "neighbors:dev")
 	node.Follow(t, s.URL).Code(t, "SERVER_PROCESS_ACTIVE")
-	for len(d.running()) == 0 { // the engine says so after the game server has
-		time.Sleep(50 * time.Millisecond)
-	}
+	wait.Until(t, "a container runs", func() bool { return len(d.running()) > 0 }) // the engine says so after the game server has
 	id := d.running()[0]
 	address := d.run("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id)
 	want := fmt.Sprintf("neighbor game GAME_SERVER %s %s", address, id)
-	for late := time.Now().Add(2 * time.Minute); address == "" || !strings.Contains(s.Log(), want); {
-		if time.Now().After(late) {
-			t.Fatalf("the SDK should have said %q:\n%s", want, s.Log())
-		}
-		time.Sleep(50 * time.Millisecond)
+	if address == "" {
+		t.Fatalf("container %s has no address", id)
 	}
+	wait.For(t, fmt.Sprintf("the SDK says %q", want), func() error {
+		if log := s.Log(); !strings.Contains(log, want) {
+			return fmt.Errorf("the log is\n%s", log)
+		}
+		return nil
+	})
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}

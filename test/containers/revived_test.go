@@ -16,7 +16,7 @@ type revived struct {
 // startRevived starts it until the test ends.
 func startRevived(t *testing.T, d daemon, args ...string) *revived {
 	t.Helper()
-	r := &revived{t: t, args: append([]string{"local", "--data", t.TempDir(), "--listen", node.FreeAddress(t), "--log-level", "warn", "--engine", d.Host}, args...)}
+	r := &revived{t: t, args: append([]string{"local", "--data", t.TempDir(), "--listen", node.Reserve(t), "--log-level", "warn", "--engine", d.Host}, args...)}
 	r.start()
 	t.Cleanup(func() {
 		if err := r.Stop(); err != nil {

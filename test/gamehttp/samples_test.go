@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -66,7 +67,7 @@ func startWith(t *testing.T, flags []string, text, file string, interpreter ...s
 	if err := os.WriteFile(script, []byte(run), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.FreeAddress(t), "--exec", script, "--log-level", "warn"}, flags...)
+	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.Reserve(t), "--exec", script, "--log-level", "warn"}, flags...)
 	g.open()
 	t.Cleanup(func() { // its game servers would outlive a kill
 		if err := g.server.Stop(); err != nil {
@@ -126,16 +127,7 @@ func (g *game) is(id string, want types.PlayerSessionStatus) {
 // until waits for a condition that no event announces.
 func (g *game) until(what string, is func() bool) {
 	g.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(time.Minute)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-late:
-			g.t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	wait.Until(g.t, what, is)
 }
 
 // player is a connection to a game session.
@@ -261,10 +253,11 @@ func TestSample_WrapHTTP(t *testing.T) {
 	g := &game{t: t, server: s, seen: node.Follow(t, s.URL), client: node.Client(s.URL)}
 	place := node.NewPlace(t, g.client)
 	path := filepath.Join(t.TempDir(), "game.py")
-	if err := os.WriteFile(path, []byte(sample(t, "python")), 0o600); err != nil {
+	const reuse = "import socketserver\nsocketserver.TCPServer.allow_reuse_address = True\n" // to listen where an address is reserved
+	if err := os.WriteFile(path, []byte(reuse+sample(t, "python")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(node.FreeAddress(t))
+	_, port, err := net.SplitHostPort(node.Reserve(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 func TestConsole_Accounts(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, "console")
-	provider, address := oidctest.New(t), node.FreeAddress(t)
+	provider, address := oidctest.New(t), node.Reserve(t)
 	v := visitor{T: t, url: "http://" + address}
 	provider.Register(oidctest.Client{ID: "muster", Secret: "s3cret", Redirect: v.url + "/console/api/login/callback"})
 	r.run("umask 077; echo s3cret > oidc.secret")

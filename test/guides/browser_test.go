@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -74,20 +74,19 @@ func TestTenMinutes_Browser(t *testing.T) {
 // once it answers.
 func (d *desk) serve(text string) string {
 	d.Helper()
-	_, port, _ := net.SplitHostPort(node.FreeAddress(d))
+	_, port, _ := net.SplitHostPort(node.Reserve(d))
 	cmd := d.shell(strings.Replace(text, " 8000 ", " "+port+" ", 1))
 	if err := cmd.Start(); err != nil {
 		d.Fatal(err)
 	}
 	d.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); cmd.Wait() })
 	address := "http://127.0.0.1:" + port
-	for late := time.Now().Add(time.Minute); time.Now().Before(late); {
-		if answer, err := http.Get(address); err == nil {
+	wait.For(d, "the pages are served", func() error { // by another process, which says nothing when it listens
+		answer, err := http.Get(address)
+		if err == nil {
 			answer.Body.Close()
-			return address
 		}
-		time.Sleep(20 * time.Millisecond) // of another process, which says nothing when it listens
-	}
-	d.Fatalf("nothing listens on %s after a minute", address)
-	return ""
+		return err
+	})
+	return address
 }

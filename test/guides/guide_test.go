@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -197,15 +198,13 @@ func (g *guide) follow(command string, texts ...string) {
 // until types a command again until it prints a text: what it shows happens by itself.
 func (g *guide) until(command, text string) string {
 	g.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+	return wait.Value(g, fmt.Sprintf("%s prints %q", command, text), func() (string, error) {
 		out := g.enter(command)
-		if strings.Contains(out, text) {
-			return out
+		if !strings.Contains(out, text) {
+			return "", fmt.Errorf("it prints\n%s", out)
 		}
-		if time.Now().After(end) {
-			g.Fatalf("%s prints no %q:\n%s", command, text, out)
-		}
-	}
+		return out, nil
+	})
 }
 
 // prints fails the test if a text does not have the others.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -178,13 +178,13 @@ func TestHosting_Shell(t *testing.T) {
 	g.with("fleet-1f…", fleet)
 	found := regexp.MustCompile(`(i-[0-9a-f]+) +RUNNING +([0-9a-f-]{36})`)
 	g.until("muster fleets", "ACTIVE")
-	var on []string
-	for end := time.Now().Add(patience); on == nil; time.Sleep(100 * time.Millisecond) { // the agent reports it after the game server is ready
+	on := wait.Value(t, "muster hosts show has a process", func() ([]string, error) { // the agent reports it after the game server is ready
 		shown := g.enter("muster hosts show $(hostname)")
-		if on = found.FindStringSubmatch(shown); on == nil && time.Now().After(end) {
-			t.Fatalf("muster hosts show has no process:\n%s", shown)
+		if on := found.FindStringSubmatch(shown); on != nil {
+			return on, nil
 		}
-	}
+		return nil, fmt.Errorf("it prints\n%s", shown)
+	})
 	g.with("i-0123456789abcdef0", on[1])
 	g.with("8f1c…", on[2])
 	g.enter(strings.ReplaceAll(consent[2], "fleet-1f…", fleet) + " > oncall; set -a; source ./oncall; set +a") // from here on with this key
@@ -257,7 +257,7 @@ func (g *guide) upload() {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(node.FreeAddress(t))
+	_, port, err := net.SplitHostPort(node.Reserve(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestInstall(t *testing.T) {
 			}
 		}},
 		step{"MUSTER_ENDPOINT=", func(text string) {
-			_, port, _ := net.SplitHostPort(node.FreeAddress(t))
+			_, port, _ := net.SplitHostPort(node.Reserve(t))
 			p := r.runs("muster serve --log-level warn --data data --tls-cert cert.pem --tls-key key.pem --listen 127.0.0.1:" + port + " --public-url https://localhost:" + port)
 			r.env = append(r.env, "MUSTER_ENDPOINT="+p.URL, "MUSTER_CREDENTIALS=data/admin-credentials")
 			r.write("muster.yaml", "Locations:\n  custom-lab: {}\n")
@@ -54,7 +54,7 @@ func TestConfiguration(t *testing.T) {
 	r := newReader(t, "configuration")
 	r.certify()
 	r.run("umask 077; echo sqlite > store")
-	file, variable, flag := node.FreeAddress(t), node.FreeAddress(t), node.FreeAddress(t)
+	file, variable, flag := node.Reserve(t), node.Reserve(t), node.Reserve(t)
 	r.puts("/etc/muster/", "")
 	r.puts("0.0.0.0:9080", file)
 	text := r.said(document.Find(t, r.guide, "yaml", "tls-cert:").Text)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -63,17 +64,13 @@ func TestMigrating(t *testing.T) {
 			r.puts("http://127.0.0.1:9080", local.URL)
 		}},
 		step{"gl() {", func(text string) {
-			var out string
-			for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-				cmd := r.shell(r.said(text)) // a process is free a moment after it is ready
-				text, err := cmd.CombinedOutput()
-				if out = string(text); err == nil {
-					break
-				}
-				if !strings.Contains(out, "FleetCapacityExceeded") || time.Now().After(end) {
+			out := wait.Value(t, "a process is free", func() (string, error) { // a moment after it is ready
+				out, err := r.shell(r.said(text)).CombinedOutput()
+				if err != nil && !strings.Contains(string(out), "FleetCapacityExceeded") {
 					t.Fatalf("%v\n%s", err, out)
 				}
-			}
+				return string(out), err
+			})
 			made, at := session.FindStringSubmatch(out), port.FindStringSubmatch(out)
 			if made == nil || at == nil {
 				t.Fatalf("no game session is made:\n%s", out)
@@ -92,15 +89,12 @@ func say(t *testing.T, port string) {
 	}
 	defer c.Close()
 	answer := make([]byte, 200)
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	n := wait.Value(t, "the game answers", func() (int, error) {
 		c.Write([]byte("hello")) // a datagram may be too early
 		c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		if n, err := c.Read(answer); err == nil {
-			if got := string(answer[:n]); !strings.HasSuffix(got, "in winter") {
-				t.Errorf("the game says %q", got)
-			}
-			return
-		}
+		return c.Read(answer)
+	})
+	if got := string(answer[:n]); !strings.HasSuffix(got, "in winter") {
+		t.Errorf("the game says %q", got)
 	}
-	t.Error("the game does not answer")
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/test/document"
-	"github.com/musterhq/muster/test/node"
 )
 
 // TestMonitoring types the commands of the guide: Prometheus reads a server, a receiver of
@@ -21,7 +20,7 @@ func TestMonitoring(t *testing.T) {
 			needs(t, "promtool prometheus")
 			lines := commands(text)
 			r.prints(lines[0], "SUCCESS")
-			r.puts("prometheus --config", "prometheus --storage.tsdb.path=tsdb --web.listen-address="+node.FreeAddress(t)+" --config")
+			r.puts("prometheus --config", "prometheus --storage.tsdb.path=tsdb --web.listen-address=127.0.0.1:0 --config")
 			r.watches(lines[1], "Server is ready to receive web requests")
 		}},
 		step{"OTEL_TRACES_SAMPLER", func(text string) {

@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -27,6 +26,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -44,16 +44,14 @@ func (r *reader) certify() {
 // itself.
 func (r *reader) until(command string, texts ...string) string {
 	r.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	return wait.Value(r, fmt.Sprintf("%s prints all of %q", command, texts), func() (string, error) {
 		out, err := r.shell(command).CombinedOutput()
 		missing := slices.IndexFunc(texts, func(text string) bool { return !strings.Contains(string(out), text) })
-		if err == nil && missing < 0 {
-			return string(out)
+		if err != nil || missing >= 0 {
+			return "", fmt.Errorf("%v:\n%s", err, out)
 		}
-		if time.Now().After(end) {
-			r.Fatalf("%s does not print all of %q, but %v:\n%s", command, texts, err, out)
-		}
-	}
+		return string(out), nil
+	})
 }
 
 // stop ends a server as a supervisor does.
@@ -109,7 +107,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.certify()
-	_, port, _ := net.SplitHostPort(node.FreeAddress(t))
+	_, port, _ := net.SplitHostPort(node.Reserve(t))
 	r.puts("/var/lib/muster", "data")
 	r.puts("0.0.0.0:9443", "0.0.0.0:"+port)
 	r.puts("https://muster.example:9443", "https://localhost:"+port)
@@ -502,7 +500,7 @@ func TestOperations_PostgreSQL(t *testing.T) {
 		step{"muster serve --store", func(text string) {
 			var servers []*node.Process
 			for _, data := range []string{"one", "two"} {
-				at := node.FreeAddress(t)
+				at := node.Reserve(t)
 				_, port, _ := net.SplitHostPort(at)
 				servers = append(servers, r.runs(strings.NewReplacer(
 					"0.0.0.0:9443", "0.0.0.0:"+port, "10.0.0.11:9443", at, "https://muster.example:9443", "https://localhost:"+port,
@@ -532,7 +530,7 @@ func oneAway(t *testing.T, database string) string {
 	if host := q.Get("host"); host != "" {
 		q.Set("host", t.TempDir()+","+host)
 	} else {
-		u.Host = node.FreeAddress(t) + "," + u.Host
+		u.Host = node.Reserve(t) + "," + u.Host
 	}
 	u.RawQuery = q.Encode()
 	return u.String()

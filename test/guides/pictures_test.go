@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -83,14 +84,13 @@ func TestPictures_Demo(t *testing.T) {
 	t.Cleanup(func() { bots.Process.Kill(); bots.Wait() })
 	var frames []frame
 
-	var link []string
-	for link == nil && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond) // of another process's output
-		link = gamePage.FindStringSubmatch(server.Log())
-	}
-	if link == nil {
-		t.Fatalf("the server names no page:\n%s", server.Log())
-	}
+	link := wait.Value(t, "the server names a page", func() ([]string, error) {
+		log := server.Log()
+		if link := gamePage.FindStringSubmatch(log); link != nil {
+			return link, nil
+		}
+		return nil, fmt.Errorf("the log is\n%s", log)
+	})
 	game := open(t, ctx, link[1]+"?auto=20")
 	game.Until(ctx, `document.querySelectorAll('#scores li').length > 1`)
 	for range 5 {
@@ -191,7 +191,7 @@ func open(t *testing.T, ctx context.Context, url string) *chromium.Tab {
 	return tab
 }
 
-// settle waits until a page has drawn what it has just loaded.
+// settle waits until a page has drawn what it has just loaded, of which a page does not tell.
 func settle() { time.Sleep(2 * time.Second) }
 
 // keep writes a picture to docs.

@@ -1,6 +1,7 @@
 package guides
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
@@ -37,7 +38,7 @@ func TestThreeMachines(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("run this as root, as the guide's agents are: they isolate game servers")
 	}
-	m := &machines{desk: newDesk(t), address: node.FreeAddress(t)}
+	m := &machines{desk: newDesk(t), address: node.Reserve(t)}
 	arena := os.Getenv("ARENA_BIN")
 	if arena == "" {
 		t.Skip("set ARENA_BIN to the demo game, which the guide hosts")
@@ -132,9 +133,13 @@ func (m *machines) types(text string) {
 		m.token = made[1]
 	}
 	if strings.Contains(text, "muster hosts\n") && m.host == "" {
-		for end := time.Now().Add(patience); strings.Count(out, "connected") < 2 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			out = m.run(m.said(text)) // the agents join at their own pace
-		}
+		wait.For(m, "both agents are connected", func() error { // they join at their own pace
+			if strings.Count(out, "connected") >= 2 {
+				return nil
+			}
+			out = m.run(m.said(text))
+			return fmt.Errorf("muster hosts prints\n%s", out)
+		})
 		m.host = shownHost.FindString(out)
 	}
 	for command, want := range map[string]string{"muster fleets": "ACTIVE", "muster sessions": "TERMINATED", "muster hosts drain": "drain"} {

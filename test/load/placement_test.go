@@ -269,7 +269,7 @@ func (m *market) steady(t *testing.T, rate float64, requests [][]byte) []time.Du
 	begin := time.Now()
 	for i := range requests {
 		planned[i] = begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
-		time.Sleep(time.Until(planned[i]))
+		time.Sleep(time.Until(planned[i])) // the rate of the load
 		sending.Go(func() {
 			if _, err := conns.send(requests[i]); err != nil {
 				t.Error(err)

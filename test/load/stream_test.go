@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 var streams = flag.Int("streams", 0, "how often the cost of standbys is measured; 0 skips it")
@@ -82,9 +82,7 @@ func measureStream(t *testing.T, silent bool, standbys int) (s streamed) {
 	for range standbys {
 		standby := newMarket(t, postgres.New(url)).store
 		following.Go(func() { standby.Follow(follow); check(t, standby.Close()) })
-		for !standby.Standby().Warm {
-			time.Sleep(10 * time.Millisecond) // it says nothing when it is
-		}
+		wait.Until(t, "the standby is warm", func() bool { return standby.Standby().Warm })
 	}
 	const games, alone, placed = 4000, 200, 3000
 	m.host(t, games+alone+placed)

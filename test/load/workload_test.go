@@ -83,7 +83,9 @@ func TestMatchmaking_Workloads(t *testing.T) {
 
 // settle waits until no ticket has been matched for two seconds.
 func (m *market) settle() {
-	for before, since := -1, time.Now(); time.Since(since) < 2*time.Second; time.Sleep(20 * time.Millisecond) {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for before, since := -1, time.Now(); time.Since(since) < 2*time.Second; <-look.C {
 		if now := m.matches.Active(m.store.View(), "load"); now != before {
 			before, since = now, time.Now()
 		}
@@ -136,7 +138,7 @@ func TestMatchmaking_Steady(t *testing.T) {
 	slots := make(chan struct{}, 64)
 	for i := range n {
 		planned := begin.Add(time.Duration(i) * time.Millisecond)
-		time.Sleep(time.Until(planned))
+		time.Sleep(time.Until(planned)) // the rate of the load
 		ticket := arrival(r, i, planned)
 		slots <- struct{}{}
 		sending.Go(func() {

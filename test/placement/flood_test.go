@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
@@ -58,7 +59,7 @@ func TestFlood(t *testing.T) {
 // open starts the server and creates a queue and a place whose game sessions must
 // become active within five seconds.
 func (f *flood) open() {
-	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.FreeAddress(f)} // to which processes reconnect
+	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.Reserve(f)} // to which processes reconnect
 	f.run()
 	f.place = node.NewPlace(f, f.client)
 	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{
@@ -150,7 +151,7 @@ func (f *flood) serve(ctx context.Context) {
 	o := f.place.Options()
 	p, err := gameserver.Start(ctx, o)
 	if err != nil {
-		wait(ctx, 100*time.Millisecond) // the server is being killed
+		wake.Sleep(ctx, 100*time.Millisecond) // the server is being killed
 		return
 	}
 	defer p.Kill()
@@ -185,12 +186,6 @@ func (f *flood) note(gameSession, process string) {
 	}
 }
 
-func wait(ctx context.Context, d time.Duration) {
-	pause, end := context.WithTimeout(ctx, d)
-	defer end()
-	<-pause.Done()
-}
-
 // happening is an event of the log.
 type happening struct {
 	Seq         uint64 `json:"seq"`
@@ -218,7 +213,7 @@ func (f *flood) untilFulfilled(n int) map[string]bool {
 			}
 			return nil
 		})
-		wait(f.Context(), 20*time.Millisecond)
+		wake.Sleep(f.Context(), 20*time.Millisecond)
 	}
 	return fulfilled
 }

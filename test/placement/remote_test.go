@@ -14,7 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/test/node"
 )
@@ -260,14 +260,14 @@ func (h *homeOf) placed(queue, id string, latency map[string]float32) *types.Gam
 // until waits for a status of a placement.
 func (h *homeOf) until(id string, want types.GameSessionPlacementState) *types.GameSessionPlacement {
 	h.Helper()
-	for begun := time.Now(); time.Since(begun) < time.Minute; {
-		if p := h.describe(id); p.Status == want {
-			return p
+	// The server that is asked may be a new one, so there is no stream to wait for.
+	return wait.Value(h, fmt.Sprintf("placement %s is %s", id, want), func() (*types.GameSessionPlacement, error) {
+		p := h.describe(id)
+		if p.Status != want {
+			return nil, fmt.Errorf("it is %+v", p)
 		}
-		wake.Sleep(h.Context(), 10*time.Millisecond) // the server that is asked may be a new one, so there is no stream to wait for
-	}
-	h.Fatalf("%s is %+v", id, h.describe(id))
-	return nil
+		return p, nil
+	})
 }
 
 func (h *homeOf) describe(id string) *types.GameSessionPlacement {

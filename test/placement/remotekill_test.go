@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -28,7 +27,7 @@ type mortal struct {
 func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	t.Helper()
 	m := &mortal{realm: &realm{region: region, account: account}, args: append([]string{
-		"--listen", node.FreeAddress(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
+		"--listen", node.Reserve(t), "--data", t.TempDir(), "--region", region, "--account", account, "--log-level", "warn",
 	}, args...)}
 	m.process = node.Start(t, m.args...)
 	m.url = m.process.URL
@@ -173,11 +172,7 @@ func (s *siege) stopped(victim *mortal, carried bool) {
 
 func (s *siege) sprung(sprung <-chan struct{}) {
 	s.Helper()
-	select {
-	case <-sprung:
-	case <-time.After(time.Minute):
-		s.Fatalf("%s: there was no such request\n%s", s.at, s.home.process.Log())
-	}
+	wait.Done(s, s.at+": such a request", sprung)
 }
 
 func (s *siege) fulfilled(id string) {
@@ -194,17 +189,15 @@ func (s *siege) fulfilled(id string) {
 func (s *siege) check() {
 	s.Helper()
 	slices.Sort(s.placed)
-	var live []string
-	for begun := time.Now(); time.Since(begun) < time.Minute; {
-		live = append(s.home.live(s.T), s.there.live(s.T)...)
+	wait.For(s, s.at+": the live game sessions are those that are placed", func() error {
+		live := append(s.home.live(s.T), s.there.live(s.T)...)
 		if s.far != nil {
 			live = append(live, s.far.live(s.T)...)
 		}
 		if slices.Sort(live); slices.Equal(live, s.placed) {
-			return
+			return nil
 		}
-		wake.Sleep(s.Context(), 50*time.Millisecond)
-	}
-	live = slices.DeleteFunc(live, func(id string) bool { return slices.Contains(s.placed, id) })
-	s.Fatalf("%s: %d game sessions are placed; live besides are %q", s.at, len(s.placed), live)
+		live = slices.DeleteFunc(live, func(id string) bool { return slices.Contains(s.placed, id) })
+		return fmt.Errorf("%d are placed; live besides are %q", len(s.placed), live)
+	})
 }

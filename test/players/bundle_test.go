@@ -87,7 +87,7 @@ func (s *stage) restart() {
 // onDisk makes a server store its state in a directory, and have an address that it can have
 // again.
 func onDisk(t *testing.T, dir string) func(*app.Options) {
-	listen := node.FreeAddress(t)
+	listen := node.Reserve(t)
 	return func(o *app.Options) { o.Store, o.DataDir, o.Listen = "sqlite", dir, listen }
 }
 

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -74,15 +75,7 @@ func TestClusterAuditSink(t *testing.T) {
 	}
 	await := func(word string) {
 		t.Helper()
-		for patience := time.After(time.Minute); ; {
-			select {
-			case body := <-came:
-				if strings.Contains(body, word) {
-					return
-				}
-			case <-patience:
-				t.Fatalf("%q does not come to the sink", word)
-			}
+		for !strings.Contains(wait.Receive(t, fmt.Sprintf("%q to come to the sink", word), came), word) {
 		}
 	}
 	if err := locate(1, "custom-first"); err != nil {

@@ -58,7 +58,7 @@ func behind(t *testing.T, program string, command func(t *testing.T, config, add
 	c := openClusterBehind(t, func(servers []string) string {
 		config := replaced(t, string(block[1]), "10.0.0.11:9080", servers[0])
 		config = replaced(t, config, "10.0.0.12:9080", servers[1])
-		address := node.FreeAddress(t)
+		address := node.Reserve(t)
 		runFront(t, command(t, config, address), address)
 		return address
 	}, 2, url, pgtest.Cell(t, url), lease, "--trusted-proxies", "127.0.0.1")
@@ -120,15 +120,16 @@ func runFront(t *testing.T, cmd *exec.Cmd, address string) {
 			t.Logf("the load balancer said:\n%s", said[max(0, len(said)-3000):])
 		}
 	})
-	for {
-		if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			conn.Close()
-			return
-		}
+	wait.For(t, "the load balancer listens", func() error {
 		select {
 		case <-ended:
 			t.Fatalf("the load balancer ended:\n%s", &out)
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-	}
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -96,7 +97,7 @@ func newCluster(t *testing.T, front func(servers []string) string, n int, url, c
 	key := filepath.Join(t.TempDir(), "master.key")
 	addresses := make([]string, n)
 	for i := range n {
-		addresses[i] = node.FreeAddress(t)
+		addresses[i] = node.Reserve(t)
 	}
 	c.front = front(addresses)
 	for _, address := range addresses {
@@ -154,19 +155,19 @@ func (c *cluster) owner() int {
 // await waits for a server other than other to be the owner, and returns it.
 func (c *cluster) await(other int) int {
 	c.t.Helper()
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	return wait.Value(c.t, "a server is the owner", func() (int, error) {
+		roles := make([]string, len(c.servers))
 		for i := range c.servers {
 			if i == other {
 				continue
 			}
 			c.supervise(i)
-			if c.role(i) == "owner" {
-				return i
+			if roles[i] = c.role(i); roles[i] == "owner" {
+				return i, nil
 			}
 		}
-	}
-	c.t.Fatal("no server became the owner within a minute")
-	return -1
+		return -1, fmt.Errorf("the servers are %q", roles)
+	})
 }
 
 // supervise restarts a server that has ended, as one that lost its lease does: on a

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -104,13 +105,9 @@ func TestEventsArchive(t *testing.T) {
 		}
 		return p
 	}
-	reach := func(what string, p *node.Process) {
+	reach := func(what string) {
 		t.Helper()
-		select {
-		case <-door.reached:
-		case <-time.After(time.Minute):
-			t.Fatalf("the server does not come to %s:\n%s", what, p.Log())
-		}
+		wait.Done(t, "the server to come to "+what, door.reached)
 	}
 
 	p := run() // there is no bucket yet
@@ -127,7 +124,7 @@ func TestEventsArchive(t *testing.T) {
 	for _, step := range []archiveStep{beforeWrite, afterWrite, beforeWrite, afterWrite} {
 		door.plan(step)
 		p := run()
-		reach(fmt.Sprintf("step %d", step), p)
+		reach(fmt.Sprintf("step %d", step))
 		p.Kill()
 		door.killed <- struct{}{}
 		run().Kill() // before anything is cut, mostly
@@ -158,11 +155,7 @@ func TestClusterEventsArchive(t *testing.T) {
 		}
 	}
 	locate(servers[0], "custom-first")
-	select {
-	case <-door.reached:
-	case <-time.After(time.Minute):
-		t.Fatal("the owner stores nothing")
-	}
+	wait.Done(t, "the owner to store something", door.reached)
 	locate(servers[0], "custom-second")
 	servers[0].Kill()
 	door.killed <- struct{}{}

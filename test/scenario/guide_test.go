@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -41,11 +41,13 @@ func TestGuide_Players(t *testing.T) {
 		}
 	}
 	for _, player := range []*typist{first, second} { // the last command waits for changes
-		for patience := time.Now().Add(time.Minute); player.answer["state"] != "completed"; player.types(player.last, "") {
-			if time.Now().After(patience) {
-				t.Fatalf("a minute after both have asked, a ticket is %v", player.answer)
+		wait.For(t, "the ticket is completed, since both have asked", func() error {
+			if player.answer["state"] == "completed" {
+				return nil
 			}
-		}
+			player.types(player.last, "")
+			return fmt.Errorf("it is %v", player.answer)
+		})
 		connection, _ := player.answer["connection"].(map[string]any)
 		if want, got := members(t, document.Find(t, "docs/players.md", "json", `"player_session_id"`)), slices.Sorted(maps.Keys(connection)); !slices.Equal(got, want) {
 			t.Errorf("the connection has %v, and in docs/players.md %v", got, want)

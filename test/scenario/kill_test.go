@@ -96,7 +96,7 @@ func (tl *timeline) verify() {
 func newTimeline(t *testing.T, args []string) *timeline {
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
 	tl.state = append([]string{"--data", t.TempDir()}, args...)
-	tl.args = append([]string{"--listen", node.FreeAddress(t), "--log-level", "warn"}, tl.state...)
+	tl.args = append([]string{"--listen", node.Reserve(t), "--log-level", "warn"}, tl.state...)
 	tl.server = node.Start(t, tl.args...)
 	tl.people(tl.server.URL)
 	return tl

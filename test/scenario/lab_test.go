@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // lab is a network of machines: network namespaces on one bridge, whose own address
@@ -115,21 +116,17 @@ func (m *machine) plug() { m.lab.ip("link", "set", m.name, "up") }
 
 // die kills every process on the machine.
 func (m *machine) die() {
-	for until := time.Now().Add(20 * time.Second); ; {
+	defer m.reap()
+	wait.For(m.lab.t, "no process is on "+m.name, func() error {
 		left := m.pids()
-		if len(left) == 0 {
-			break
-		}
-		if time.Now().After(until) {
-			m.lab.t.Errorf("%d processes on %s do not die", len(left), m.name)
-			break
-		}
 		for _, pid := range left {
 			syscall.Kill(pid, syscall.SIGKILL) // a process that is gone already is fine
 		}
-		time.Sleep(5 * time.Millisecond) // a fork may have happened in between
-	}
-	m.reap()
+		if len(left) > 0 { // or more: a fork may have happened in between
+			return fmt.Errorf("there are %d", len(left))
+		}
+		return nil
+	})
 }
 
 // pids returns the processes on the machine.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -52,15 +51,13 @@ func (l *losing) server() *gameserver.Process {
 // session creates a game session with an idempotency token.
 func (l *losing) session(token string) string {
 	l.Helper()
-	for until := time.Now().Add(time.Minute); ; {
+	return wait.Value(l, "game session "+token+" is made", func() (string, error) {
 		g, err := l.place.Create(l.Context(), 4, func(in *gamelift.CreateGameSessionInput) { in.IdempotencyToken = aws.String(token) })
-		if err == nil {
-			return *g.GameSessionId
+		if err != nil {
+			return "", err
 		}
-		if time.Now().After(until) {
-			l.Fatal(err)
-		}
-	}
+		return *g.GameSessionId, nil
+	})
 }
 
 // seq returns the sequence of the last commit.

@@ -30,7 +30,7 @@ const trio = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "trio", "minPlay
 // although the server is repeatedly killed while players wait.
 func TestKill_Matchmaking(t *testing.T) {
 	node.Path(t)
-	args := []string{"--listen", node.FreeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}
+	args := []string{"--listen", node.Reserve(t), "--data", t.TempDir(), "--log-level", "warn"}
 	server := node.Start(t, args...)
 	client := node.Client(server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	q := newQueue(t, client)

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -100,13 +101,12 @@ func TestOutage_FarDatabase(t *testing.T) {
 	var took []time.Duration
 	for range *outages {
 		i := c.owner()
-		other := c.role(1 - i)
-		for until := time.Now().Add(time.Minute); other != "standby"; other = c.role(1 - i) {
-			if time.Now().After(until) {
-				t.Fatalf("server %d is %q", 1-i, other)
+		wait.For(t, fmt.Sprintf("server %d is a standby", 1-i), func() error {
+			if other := c.role(1 - i); other != "standby" {
+				return fmt.Errorf("it is %q", other)
 			}
-			time.Sleep(20 * time.Millisecond)
-		}
+			return nil
+		})
 		client := node.Client("http://" + c.args[1-i][1])
 		if _, err := client.ListAliases(t.Context(), &gamelift.ListAliasesInput{}); err != nil {
 			t.Fatal(err)
@@ -229,11 +229,12 @@ func (l *aliases) await(t *testing.T, n int) {
 		return len(l.made)
 	}
 	enough := count() + n
-	for until := time.Now().Add(late); count() < enough; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d of %d aliases within %s", count(), enough, late)
+	wait.For(t, fmt.Sprintf("there are %d aliases", enough), func() error {
+		if made := count(); made < enough {
+			return fmt.Errorf("there are %d", made)
 		}
-	}
+		return nil
+	})
 }
 
 // end stops the load, checks that nothing acknowledged is lost, and returns the calls
@@ -376,7 +377,7 @@ func (l *link) carry(to, from net.Conn) {
 	go func() {
 		defer to.Close()
 		for p := range pieces {
-			time.Sleep(time.Until(p.due))
+			time.Sleep(time.Until(p.due)) // the distance
 			_, mended := l.state()
 			<-mended
 			if _, err := to.Write(p.bytes); err != nil {

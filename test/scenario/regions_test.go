@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -144,7 +145,7 @@ func (r *regions) disturb(what string, victim int) {
 		r.servers[victim] = r.launch(victim)
 	case "hang":
 		must(syscall.Kill(r.servers[victim].PID(), syscall.SIGSTOP))
-		time.Sleep(during)
+		last(during)
 		must(syscall.Kill(r.servers[victim].PID(), syscall.SIGCONT))
 	case "cut":
 		cut(during, r.links[victim])
@@ -154,7 +155,7 @@ func (r *regions) disturb(what string, victim int) {
 		cut(during, r.links[victim], r.doors[victim])
 	case "slow":
 		r.links[victim].set(50*time.Millisecond, false)
-		time.Sleep(during)
+		last(during)
 		r.links[victim].set(0, false)
 	case "restart", "crash":
 		if what == "crash" {
@@ -162,7 +163,7 @@ func (r *regions) disturb(what string, victim int) {
 		} else {
 			must(r.database.Halt())
 		}
-		time.Sleep(during / 2)
+		last(during / 2)
 		must(r.database.Resume())
 	case "promote":
 		must(r.database.Crash())
@@ -180,11 +181,14 @@ func cut(during time.Duration, links ...*link) {
 	for _, l := range links {
 		l.set(0, true)
 	}
-	time.Sleep(during)
+	last(during)
 	for _, l := range links {
 		l.set(0, false)
 	}
 }
+
+// last lets a disturbance last: it takes real time in other processes.
+func last(during time.Duration) { time.Sleep(during) }
 
 // noServer is none of the servers.
 const noServer = -1
@@ -226,23 +230,17 @@ type owned struct {
 
 func (r *regions) leases() []owned {
 	r.t.Helper()
-	for until := time.Now().Add(time.Minute); ; pause(r.t.Context()) {
+	return wait.Value(r.t, "PostgreSQL tells the leases", func() ([]owned, error) {
 		conn, err := pgx.Connect(r.t.Context(), r.database.URL)
-		if err == nil {
-			rows, _ := conn.Query(r.t.Context(), `SELECT cell, node, epoch FROM muster.lease`)
-			var all []owned
-			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (o owned, err error) {
-				return o, row.Scan(&o.cell, &o.node, &o.epoch)
-			})
-			conn.Close(r.t.Context())
-			if err == nil {
-				return all
-			}
+		if err != nil {
+			return nil, err
 		}
-		if time.Now().After(until) {
-			r.t.Fatal(err)
-		}
-	}
+		defer conn.Close(r.t.Context())
+		rows, _ := conn.Query(r.t.Context(), `SELECT cell, node, epoch FROM muster.lease`)
+		return pgx.CollectRows(rows, func(row pgx.CollectableRow) (o owned, err error) {
+			return o, row.Scan(&o.cell, &o.node, &o.epoch)
+		})
+	})
 }
 
 // epochs returns how often each cell was taken.

@@ -76,7 +76,7 @@ func (p *passage) check(url, when string) {
 // back, and forward again. Afterwards a server of that commit does not take the cell.
 func TestUpgradeFrom_PostgreSQL(t *testing.T) {
 	old, database, key := builtEarlier(t), pgtest.Database(t), filepath.Join(t.TempDir(), "master.key")
-	listen, data := [2]string{node.FreeAddress(t), node.FreeAddress(t)}, [2]string{t.TempDir(), t.TempDir()}
+	listen, data := [2]string{node.Reserve(t), node.Reserve(t)}, [2]string{t.TempDir(), t.TempDir()}
 	run := func(i int, path string) (*node.Process, error) {
 		return node.Run(path, "local", "--demo=false", "--listen", listen[i], "--data", data[i], "--master-key-file", key,
 			"--store", database, "--cell", "c", "--lease", "1s", "--log-level", "warn")

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/uuid"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/filter"
 	"github.com/musterhq/muster/sdk/session/gamelift"
@@ -49,20 +50,16 @@ func newBench(t *testing.T) *bench {
 // create creates a session with the library, as soon as a process is free.
 func (b *bench) create(t *testing.T, r session.CreateRequest) session.Info {
 	t.Helper()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	return wait.Value(t, "a process is free", func() (session.Info, error) {
 		created, err := b.client.Create(t.Context(), r)
-		if err == nil {
-			return *created.Session
-		}
-		if !errors.Is(err, session.ErrNoCapacity) {
+		switch {
+		case errors.Is(err, session.ErrNoCapacity):
+			return session.Info{}, err
+		case err != nil:
 			t.Fatal(err)
 		}
-		<-again.C
-	}
-	t.Fatal("no process became free")
-	return session.Info{}
+		return *created.Session, nil
+	})
 }
 
 func TestSession_CreateSearchJoin(t *testing.T) {

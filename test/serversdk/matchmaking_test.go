@@ -2,9 +2,11 @@ package serversdk_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // matchmakerData is the part of a game session's matchmaker data that users of the SDK
@@ -63,15 +65,14 @@ func (m *muster) enter(configuration, ticket string, players ...string) {
 // becomes polls a ticket until it has the given status.
 func (m *muster) becomes(ticket, status string) {
 	m.t.Helper()
-	var last string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	wait.For(m.t, "ticket "+ticket+" is "+status, func() error {
 		var out struct{ TicketList []struct{ Status string } }
 		m.call("DescribeMatchmaking", object{"TicketIds": []string{ticket}}, &out)
-		if last = out.TicketList[0].Status; last == status {
-			return
+		if now := out.TicketList[0].Status; now != status {
+			return fmt.Errorf("it is %s", now)
 		}
-	}
-	m.t.Fatalf("ticket %s is %s, want %s", ticket, last, status)
+		return nil
+	})
 }
 
 // matchedSession is the SDK's model of a game session created for a match.

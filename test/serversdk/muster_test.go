@@ -13,7 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // muster is a running binary.
@@ -152,34 +153,30 @@ type session struct{ GameSessionId, Status string }
 // create creates a game session as soon as a process is free for it.
 func (m *muster) create(fleetID string) session {
 	m.t.Helper()
-	var out struct{ GameSession session }
-	for deadline := time.Now().Add(patience); ; {
+	return wait.Value(m.t, "a process is free", func() (session, error) { // the API has no call that waits for one
+		var out struct{ GameSession session }
 		_, err := m.try("CreateGameSession", object{
 			"FleetId": fleetID, "Location": location, "MaximumPlayerSessionCount": 4, "Name": "demo",
 			"GameProperties": []object{{"Key": "map", "Value": "winter"}}, "GameSessionData": `{"seed":1}`,
 		}, &out)
-		if err == nil {
-			return out.GameSession
-		}
-		if !strings.Contains(err.Error(), "FleetCapacityExceeded") || time.Now().After(deadline) {
+		if err != nil && !strings.Contains(err.Error(), "FleetCapacityExceeded") {
 			m.t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // the API has no call that waits for a free process
-	}
+		return out.GameSession, err
+	})
 }
 
 // until polls a game session until it has the given status.
 func (m *muster) until(id, status string) {
 	m.t.Helper()
-	var last string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	wait.For(m.t, "the game session is "+status, func() error {
 		var out struct{ GameSessions []session }
 		m.call("DescribeGameSessions", object{"GameSessionId": id}, &out)
-		if last = out.GameSessions[0].Status; last == status {
-			return
+		if now := out.GameSessions[0].Status; now != status {
+			return fmt.Errorf("it is %s", now)
 		}
-	}
-	m.t.Fatalf("game session is %s, want %s", last, status)
+		return nil
+	})
 }
 
 // reserve reserves a slot for each player.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // patience bounds how long a test waits for an event: the Go SDK waits 8 s before it
@@ -106,20 +108,11 @@ func startProbe(t *testing.T, env map[string]string) *probe {
 // next returns the next line of the probe.
 func (p *probe) next() line {
 	p.t.Helper()
-	select {
-	case text, ok := <-p.out:
-		if !ok {
-			p.t.Fatal("the probe has ended")
-		}
-		parts := strings.SplitN(text, " ", 3)
-		for len(parts) < 3 {
-			parts = append(parts, "")
-		}
-		return line{parts[0], parts[1], json.RawMessage(parts[2])}
-	case <-time.After(patience):
-		p.t.Fatal("the probe says nothing")
+	parts := strings.SplitN(wait.Receive(p.t, "a line of the probe", p.out), " ", 3)
+	for len(parts) < 3 {
+		parts = append(parts, "")
 	}
-	return line{}
+	return line{parts[0], parts[1], json.RawMessage(parts[2])}
 }
 
 // tell sends a command without waiting for its response.

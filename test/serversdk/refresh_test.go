@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wait"
 	door "github.com/musterhq/muster/serversdk"
 	gaming "github.com/musterhq/muster/session"
 )
@@ -76,11 +77,7 @@ func TestRefresh(t *testing.T) {
 	if r.URL.Path != "/new" || r.URL.Query().Get("Authorization") != newer {
 		t.Errorf("the SDK came to %s", r.URL)
 	}
-	for deadline := time.Now().Add(patience); server.Connections() != 1; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the SDK keeps its old connection")
-		}
-	}
+	wait.Until(t, "the SDK has closed its old connection", func() bool { return server.Connections() == 1 })
 	g, err := sessions.Create(ctx, gaming.CreateInput{FleetID: f.ID, Location: location, MaxPlayers: 1})
 	ok(err)
 	var told gameSession

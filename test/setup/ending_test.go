@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/setup"
 )
 
@@ -29,7 +30,7 @@ func TestPlan_EndingGameSessions(t *testing.T) {
 		}
 		return int(aws.ToInt32(out.FleetUtilization[0].ActiveServerProcessCount))
 	}
-	g.within("three game servers are ready", func() bool { return ready() == 3 })
+	wait.Until(g, "three game servers are ready", func() bool { return ready() == 3 })
 	var sessions []string
 	for range 2 {
 		out, err := g.API.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{FleetId: &id, MaximumPlayerSessionCount: aws.Int32(2)})

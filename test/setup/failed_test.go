@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/setup/live"
 )
 
@@ -80,18 +81,14 @@ func TestDeploy_FailureNamesCommands(t *testing.T) {
 	// While the former fleet is emptied.
 	g.writes(3, home)
 	g.file += queue
-	var made *gamelift.CreateGameSessionOutput
-	free := time.NewTicker(20 * time.Millisecond)
-	defer free.Stop()
-	for until := time.Now().Add(time.Minute); ; <-free.C {
-		var err error
-		made, err = g.API.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{FleetId: &second, MaximumPlayerSessionCount: aws.Int32(2)})
+	made := wait.Value(t, "a process is free", func() (*gamelift.CreateGameSessionOutput, error) {
+		made, err := g.API.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{FleetId: &second, MaximumPlayerSessionCount: aws.Int32(2)})
 		var full *types.FleetCapacityExceededException
-		if !errors.As(err, &full) || time.Now().After(until) {
+		if !errors.As(err, &full) {
 			must(err)
-			break
 		}
-	}
+		return made, err
+	})
 	g.says(g.stopped("waiting for the end of 1 game session", deploy(live.Canary{})), "State: fleet game is the new one, and serves; game (previous) is still being emptied", "'muster deploy --drain --fleet game' goes on with that; 'muster deploy --rollback --fleet game' exchanges")
 	_, err := g.API.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{GameSessionId: made.GameSession.GameSessionId, TerminationMode: types.TerminationModeForceTerminate})
 	must(err)

@@ -3,19 +3,20 @@ package setup
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // shows returns what a command shows.
@@ -28,41 +29,18 @@ func (g *game) shows(command func(*terminal.Terminal, context.Context) error) st
 	return out.String()
 }
 
-// within waits until something is so.
-func (g *game) within(what string, so func() bool) {
-	g.Helper()
-	limit := time.After(time.Minute)
-	for look := time.Tick(20 * time.Millisecond); !so(); {
-		select {
-		case <-look:
-		case <-limit:
-			g.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 // until waits until a command shows each of the parts, and returns what it shows.
 func (g *game) until(command func(*terminal.Terminal, context.Context) error, parts ...string) string {
 	g.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	limit := time.After(time.Minute)
-	for {
-		said, missing := g.shows(command), ""
+	return wait.Value(g, fmt.Sprintf("the command shows %q", parts), func() (string, error) {
+		said := g.shows(command)
 		for _, part := range parts {
 			if !strings.Contains(said, part) {
-				missing = part
+				return "", fmt.Errorf("it does not show %q:\n%s", part, said)
 			}
 		}
-		if missing == "" {
-			return said
-		}
-		select {
-		case <-again.C:
-		case <-limit:
-			g.Fatalf("it does not show %q:\n%s", missing, said)
-		}
-	}
+		return said, nil
+	})
 }
 
 func fleets(t *terminal.Terminal, ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/agent/wrap"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // TestMain makes the test binary also the wrapper with which its agent runs programs
@@ -69,13 +70,14 @@ func machine(t *testing.T, url, location string) {
 		stop()
 		<-ended
 	})
-	for look := time.Tick(10 * time.Millisecond); connected(t, c) == before; {
+	wait.Until(t, "the machine has joined", func() bool {
 		select {
-		case <-look:
 		case <-ended:
 			t.Fatal("the machine did not join")
+		default:
 		}
-	}
+		return connected(t, c) != before
+	})
 }
 
 // connected returns how many machines are connected.

@@ -2,13 +2,14 @@ package setup
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/setup/live"
 )
 
@@ -53,18 +54,14 @@ func TestDeploy_SaysThatThereIsNoRoom(t *testing.T) {
 // instances waits until there are so many instances of c5.4xlarge in custom-lab.
 func (g *game) instances(n int32) {
 	g.Helper()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for until := time.Now().Add(time.Minute); ; <-look.C {
+	wait.For(g, fmt.Sprintf("there are %d instances", n), func() error {
 		out, err := g.API.DescribeEC2InstanceLimits(g.Context(), &gamelift.DescribeEC2InstanceLimitsInput{EC2InstanceType: "c5.4xlarge", Location: aws.String("custom-lab")})
 		if err != nil {
 			g.Fatal(err)
 		}
-		if *out.EC2InstanceLimits[0].CurrentInstances == n {
-			return
+		if now := *out.EC2InstanceLimits[0].CurrentInstances; now != n {
+			return fmt.Errorf("there are %d", now)
 		}
-		if time.Now().After(until) {
-			g.Fatalf("there are %d instances, want %d", *out.EC2InstanceLimits[0].CurrentInstances, n)
-		}
-	}
+		return nil
+	})
 }

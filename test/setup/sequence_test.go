@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/setup/live"
 	"github.com/musterhq/muster/test/node"
 )
@@ -118,7 +119,7 @@ func TestDeploy_Sequences(t *testing.T) {
 	}
 	file()
 	g.apply()
-	g.within("the new fleet serves", func() bool { return g.serving(t.Context()) == nil }) // its instances start after it is ACTIVE
+	wait.Until(g, "the new fleet serves", func() bool { return g.serving(t.Context()) == nil }) // its instances start after it is ACTIVE
 
 	watching, stop := context.WithCancel(t.Context())
 	watched := make(chan error, 1)

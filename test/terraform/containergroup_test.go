@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -93,17 +94,19 @@ func TestContainerGroupDefinition(t *testing.T) {
 // awaitDefinition waits as the provider does, which knows the statuses COPYING and READY.
 func awaitDefinition(t *testing.T, c *gamelift.Client, d *types.ContainerGroupDefinition) *types.ContainerGroupDefinition {
 	t.Helper()
-	for {
+	return wait.Value(t, "the definition is READY", func() (*types.ContainerGroupDefinition, error) {
 		read, err := c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: d.Name, VersionNumber: d.VersionNumber})
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch d := read.ContainerGroupDefinition; d.Status {
+		d := read.ContainerGroupDefinition
+		switch d.Status {
 		case types.ContainerGroupDefinitionStatusReady:
-			return d
+			return d, nil
 		case types.ContainerGroupDefinitionStatusCopying:
-		default:
-			t.Fatalf("version %d is %s: %s", *d.VersionNumber, d.Status, aws.ToString(d.StatusReason))
+			return nil, errors.New("it is COPYING")
 		}
-	}
+		t.Fatalf("version %d is %s: %s", *d.VersionNumber, d.Status, aws.ToString(d.StatusReason))
+		return nil, nil
+	})
 }

@@ -2,12 +2,14 @@ package typescript
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/chromium"
 	"github.com/musterhq/muster/test/node"
 )
@@ -23,7 +25,7 @@ func TestPage_GameIsPlayed(t *testing.T) {
 	t.Cleanup(func() { stop(t, server) })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	link := pageLink(t, ctx, server)
+	link := pageLink(t, server)
 	for _, size := range []string{"1280,860", "412,915"} { // a desk and a phone
 		t.Run(size, func(t *testing.T) {
 			tab := chromium.Open(t, ctx, link+"?auto=6", size)
@@ -67,14 +69,13 @@ func shows(tab *chromium.Tab, list string, want ...string) {
 var playLink = regexp.MustCompile(`(?m)^Play in a browser: (\S+)$`)
 
 // pageLink returns the link that the server prints once the page is served.
-func pageLink(t *testing.T, ctx context.Context, server *node.Process) string {
+func pageLink(t *testing.T, server *node.Process) string {
 	t.Helper()
-	for ctx.Err() == nil {
-		if m := playLink.FindStringSubmatch(server.Log()); m != nil {
-			return m[1]
+	return wait.Value(t, "the server names a page", func() (string, error) {
+		log := server.Log()
+		if m := playLink.FindStringSubmatch(log); m != nil {
+			return m[1], nil
 		}
-		time.Sleep(20 * time.Millisecond) // of another process's output
-	}
-	t.Fatalf("the server named no page:\n%s", server.Log())
-	return ""
+		return "", fmt.Errorf("the log is\n%s", log)
+	})
 }

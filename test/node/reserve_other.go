@@ -1,3 +1,5 @@
+//go:build !linux
+
 package node
 
 import (
@@ -11,12 +13,11 @@ import (
 // Ports that systems give to nobody who does not ask for them, and that nothing else here uses.
 const firstPort, ports = 10000, 9000
 
-var given sync.Map // ports that FreeAddress has returned
+var given sync.Map // ports that Reserve has returned
 
-// FreeAddress returns an address of this machine that nobody listens on, for a server that is
-// to have it again after a restart. A port of net.Listen with port 0 does not do: while the
-// server is away, the system may give it to somebody else.
-func FreeAddress(t testing.TB) string {
+// Reserve returns an address of this machine that nobody listens on, for a server that is to
+// have it again after a restart, or whose address others must know before it starts.
+func Reserve(t testing.TB) string {
 	t.Helper()
 	for range 1000 {
 		port := firstPort + rand.IntN(ports)
