@@ -71,8 +71,8 @@ func isReadOnly(err error) bool {
 	return ok && reported.Code == readOnly
 }
 
-// again repeats a read that failed because the server had closed the connection, at
-// most until all the pool's connections are new. If it still fails for that reason, the
+// again repeats a read, or what changes nothing the second time, that failed because the server
+// had closed the connection, at most until all the pool's connections are new. If it still fails for that reason, the
 // error wraps ErrTransient.
 func again[T any](read func() (T, error)) (T, error) {
 	for try := 0; ; try++ {
@@ -89,7 +89,7 @@ func again[T any](read func() (T, error)) (T, error) {
 // cut reports whether a read failed because of its connection, not because of the
 // query.
 func cut(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrFenced) {
 		return false
 	}
 	reported, ok := errors.AsType[*pgconn.PgError](err)

@@ -22,12 +22,14 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 }
 
 // Prune deletes what no standby needs any more, and drops partitions, whose rows are not counted.
+// All of it may be repeated, so a connection that was cut does not end it.
 func (db *db) Prune(ctx context.Context, p store.Pruning) (int, error) {
-	n, err := db.pruneCommits(ctx, p.Now, p.Rows)
+	n, err := again(func() (int, error) { return db.pruneCommits(ctx, p.Now, p.Rows) })
 	if err != nil || n >= p.Rows {
 		return n, err
 	}
-	return n, db.keepPartitions(ctx, p)
+	_, err = again(func() (struct{}, error) { return struct{}{}, db.keepPartitions(ctx, p) })
+	return n, err
 }
 
 // SetBack also moves entries to the partition of now.
