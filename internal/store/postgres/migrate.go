@@ -29,14 +29,16 @@ func (db *db) migrate(ctx context.Context) error {
 
 // made reports whether the schema's comment says that all its tables are those of this
 // program: one query instead of hundreds of statements without effect. It returns an error if
-// this program's role may not create the partitions that its commits need.
+// this program's role may not create the partitions that its commits need, or write
+// muster_commit.
 func (db *db) made(ctx context.Context) (bool, error) {
 	var found, role string
 	var may bool
 	_, err := again(func() (struct{}, error) {
 		return struct{}{}, db.writer.QueryRow(ctx, `SELECT coalesce(obj_description(to_regnamespace($1), 'pg_namespace'), ''), quote_ident(current_user),
 			coalesce(has_schema_privilege(to_regnamespace($1), 'CREATE'), true) AND NOT EXISTS (
-				SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE'))`,
+				SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND (relkind = 'p' AND NOT pg_has_role(relowner, 'USAGE')
+					OR relname = 'muster_commit' AND NOT (has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'DELETE'))))`,
 			pgx.QueryExecModeExec, db.space).Scan(&found, &role, &may)
 	})
 	if err != nil {

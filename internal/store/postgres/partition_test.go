@@ -420,6 +420,13 @@ func TestPartitions_RoleOwnsNothing(t *testing.T) {
 		}
 	}
 	l.run(t, l.admin, fmt.Sprintf(`GRANT CREATE ON SCHEMA "muster_%s" TO %s`, l.cell, role))
+	for _, right := range []string{"INSERT", "DELETE"} {
+		l.run(t, l.admin, fmt.Sprintf(`REVOKE %s ON "muster_commit" FROM %s`, right, role))
+		if _, err := postgres.New(l.url).Open(t.Context(), l.cell, l.schema()); err == nil || !strings.Contains(err.Error(), "OWNER TO "+role) {
+			t.Errorf("opened without the right to %s: %v", right, err)
+		}
+		l.run(t, l.admin, fmt.Sprintf(`GRANT %s ON "muster_commit" TO %s`, right, role))
+	}
 	l.open(t, "second")
 	l.end(t, "b", midnight)
 	l.expect(t, 1)

@@ -20,6 +20,55 @@ func TestDriver(t *testing.T) {
 	storetest.TestDriver(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
 }
 
+// Tables without partitions lose exactly what has expired, and no more at once than they are told.
+func TestPrune_Counts(t *testing.T) {
+	t.Parallel()
+	const retention = time.Hour
+	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", store.Schema{
+		Tables: []store.TableSchema{{Name: "order", Retention: retention}},
+		Logs:   []store.LogSchema{{Name: "note", Retention: retention}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	fence, err := db.Take(t.Context(), "owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	row := func(key string, at time.Time) store.StoredRow {
+		return store.StoredRow{Key: key, Doc: []byte(`{}`), Time: at}
+	}
+	late := noon.Add(time.Minute)
+	if err := db.Commit(t.Context(), &store.Batch{Fence: fence, Seq: fence.Seq + 1, Now: noon,
+		Tables: []store.TableBatch{{Archives: []store.StoredRow{row("a", noon), row("b", noon), row("late", late)}}},
+		Logs:   []store.LogBatch{{Entries: []store.StoredEntry{{Seq: 1, Time: noon, Doc: []byte(`1`)}, {Seq: 2, Time: late, Doc: []byte(`2`)}}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		at          time.Time
+		limit, want int
+	}{
+		{noon.Add(retention - time.Second), 9, 0},
+		{noon.Add(retention), 2, 2},
+		{noon.Add(retention), 9, 1},
+		{noon.Add(retention), 9, 0},
+	} {
+		n, err := db.Prune(t.Context(), store.Pruning{Now: c.at, Before: []time.Time{c.at.Add(-retention)}, Rows: c.limit})
+		if err != nil || n != c.want {
+			t.Errorf("Prune at %v, limit %d = %d, %v, want %d", c.at, c.limit, n, err, c.want)
+		}
+	}
+	if keys, err := db.ArchivedKeys(t.Context(), 0, "", 9); err != nil || len(keys) != 1 || keys[0] != "late" {
+		t.Errorf("archived rows left: %q, %v", keys, err)
+	}
+	if left, err := db.Entries(t.Context(), 0, store.LogQuery{Limit: 9}); err != nil || len(left) != 1 || left[0].Seq != 2 {
+		t.Errorf("entries left: %v, %v", left, err)
+	}
+}
+
 func TestOpen_DirectoryInUse(t *testing.T) {
 	t.Parallel()
 	driver := sqlite.New(t.TempDir())
