@@ -119,6 +119,34 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// A data race stays a failure, though the test passes another time.
+func TestRepeat_DataRace(t *testing.T) {
+	for _, stream := range []string{
+		`{"Action":"output","Package":"p","Test":"TestA","Output":"WARNING: DATA RACE\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    testing.go:1: race detected during execution of test\n"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"FAIL\n"}
+{"Action":"fail","Package":"p"}`,
+		`{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"WARNING: DATA RACE\n"}
+{"Action":"fail","Package":"p"}`,
+	} {
+		r := newReport(io.Discard)
+		if err := r.read(strings.NewReader(stream)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.repeat(func(string, string) (io.Reader, error) {
+			t.Error("it is run again")
+			return nil, exec.ErrNotFound
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if r.counts.failed != 1 || r.counts.flaky != 0 {
+			t.Errorf("got %+v, want one failure", r.counts)
+		}
+	}
+}
+
 // Many failures at once are no chance, and are not run again.
 func TestRepeat_TooMany(t *testing.T) {
 	var stream bytes.Buffer

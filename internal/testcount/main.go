@@ -12,7 +12,7 @@
 // With -again COMMAND, the command line of `go test` that wrote the output, each failed test is
 // run again alone, up to two more times, once all others have ended. If it passes both times,
 // it counts as passed, and a block FLAKY lists it with the output of its failure. If it fails
-// again, it has failed. More than three flaky tests fail the run, as do more than ten failures,
+// again, it has failed; so it has if the race detector has found something. More than three flaky tests fail the run, as do more than ten failures,
 // none of which is run again.
 //
 // With -left DIR, where DIR is the folder for temporary files (TMPDIR) of this run

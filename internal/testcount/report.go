@@ -36,7 +36,7 @@ type failure struct {
 	test   string // the name before the first slash; "" for a whole package
 	counts counts // what of report.counts the failure stands for
 	output string
-	final  bool // the package did not build: running it again changes nothing
+	final  bool // it did not build, or has a data race: passing another time changes nothing
 }
 
 // seconds is how long the tests of a package took.
@@ -141,7 +141,7 @@ func (r *report) finish(e event, p *results) {
 	if e.Action == "fail" && c.failed == 0 {
 		c.failed++
 		output := r.builds[e.FailedBuild] + p.loose.output.String()
-		all = append(all, failure{pkg: e.Package, output: output, final: e.FailedBuild != ""})
+		all = append(all, failure{pkg: e.Package, output: output, final: e.FailedBuild != "" || hasRace(output)})
 		fmt.Fprintf(r.out, "--- FAIL: %s\n%s", e.Package, output)
 	}
 	if len(all) > 0 && p.isCut() { // tests that come later have not run
@@ -169,7 +169,14 @@ func addFailure(all []failure, pkg, name, output string) []failure {
 	}
 	all[i].counts.failed++
 	all[i].output += output
+	all[i].final = all[i].final || hasRace(output)
 	return all
+}
+
+// hasRace reports whether the race detector has found something, which is a fault however seldom
+// it is seen.
+func hasRace(output string) bool {
+	return strings.Contains(output, "WARNING: DATA RACE") || strings.Contains(output, "race detected during execution of test")
 }
 
 // wholePackage returns the failures of a package as one.
