@@ -147,11 +147,11 @@ func TestServer_Life(t *testing.T) {
 		if err := errors.Join(w.join("anna"), w.join("ben"), w.PlayerLeft(t.Context(), "anna"), w.PlayerLeft(t.Context(), "ben")); err != nil {
 			t.Error(err)
 		}
-		<-time.After(900 * time.Millisecond)
+		pass(900 * time.Millisecond)
 		if err := w.join("cleo"); err != nil || len(w.Connected()) != 1 {
 			t.Errorf("just in time: %v", err)
 		}
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		w.PlayerLeft(t.Context(), "cleo")
 		w.ended(nil, "Init, Ready, Activate, Accept psess-anna, Accept psess-ben, Remove psess-anna, Remove psess-ben, "+
 			"Accept psess-cleo, Remove psess-cleo, Ending, Destroy", "create gsess-1, created, destroy empty, destroyed")
@@ -170,7 +170,7 @@ func TestServer_EndsEarly(t *testing.T) {
 	}{
 		{"cannot connect", func(w *world) { w.sdk.Fail("Init", broken) }, nil, broken, "Init", ""},
 		{"connecting takes too long", func(w *world) { w.t.Cleanup(func() {}); r := w.sdk.Block("Init"); time.AfterFunc(2*time.Minute, r) },
-			func(w *world) { <-time.After(3 * time.Minute) }, context.DeadlineExceeded, "Init, Destroy", ""},
+			func(w *world) { pass(3 * time.Minute) }, context.DeadlineExceeded, "Init, Destroy", ""},
 		{"not taken", func(w *world) { w.sdk.Fail("Ready", broken) }, nil, broken, "Init, Ready, Ending, Destroy", ""},
 		{"level missing", func(w *world) { w.game.create = func(context.Context) error { return broken } }, (*world).start, broken,
 			"Init, Ready, Ending, Destroy", "create gsess-1, destroy create_failed, destroyed"},
@@ -319,7 +319,7 @@ func TestServer_UpdateAndBackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, gameserver.Options{Backfill: gameserver.BackfillPolicy{Enabled: true, OnLeave: true, OnTimeout: true}}, nil)
 		w.start()
-		<-time.After(10 * time.Second) // the policy's delay: nobody is connected to backfill around
+		pass(10 * time.Second) // the policy's delay: nobody is connected to backfill around
 		if _, err := w.StartBackfill(t.Context(), gameserver.BackfillRequest{}); !errors.Is(err, gameserver.ErrNoPlayers) {
 			t.Errorf("got %v", err)
 		}
@@ -388,3 +388,6 @@ func TestNew_Refuses(t *testing.T) {
 		t.Errorf("no handler: got %v", err)
 	}
 }
+
+// pass lets d of a bubble's time pass.
+func pass(d time.Duration) { <-time.After(d) }

@@ -176,7 +176,7 @@ func TestPoller_EndsWithItsTrackers(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		asked := len(s.asked)
-		<-time.After(time.Hour) // in the bubble: the loop must have ended, or it keeps polling
+		pass(time.Hour) // in the bubble: the loop must have ended, or it keeps polling
 		if len(s.asked) != asked {
 			t.Errorf("%d requests were made with nobody tracking", len(s.asked)-asked)
 		}
@@ -195,7 +195,7 @@ func TestPoller_SlowTracker(t *testing.T) {
 		both.Go(func() {
 			for e := range p.Track(t.Context(), "slow") {
 				slow = append(slow, e.Ticket.State)
-				<-time.After(time.Hour)
+				pass(time.Hour)
 			}
 		})
 		begin := time.Now()
@@ -209,3 +209,6 @@ func TestPoller_SlowTracker(t *testing.T) {
 		}
 	})
 }
+
+// pass lets d of a bubble's time pass.
+func pass(d time.Duration) { <-time.After(d) }

@@ -116,7 +116,7 @@ func TestAdapter_CompletesEachCallOnce(t *testing.T) {
 		a.Subscribe(async.Listener{}) // all its functions are nil
 		a.Subscribe(gone.listener())()
 		callAll(a)
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		synctest.Wait()
 		slices.Sort(d.got)
 		want := []string{"accept", "create", "create", "join p", "leave", "search1", "start", "stop"}
@@ -162,7 +162,7 @@ func TestAdapter_Polling(t *testing.T) {
 		a.Subscribe(d.listener())
 		a.StartPolling("t")
 		a.StartPolling("t") // already followed
-		<-time.After(150 * time.Second)
+		pass(150 * time.Second)
 		synctest.Wait()
 		a.StopPolling("t")
 		a.StopPolling("t")
@@ -170,7 +170,7 @@ func TestAdapter_Polling(t *testing.T) {
 			t.Errorf("got %q on another goroutine, %d dispatched", d.got, len(queue))
 		}
 		a.StartPolling("t")
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		synctest.Wait()
 		a.Close()
 		for _, f := range queue {
@@ -182,3 +182,6 @@ func TestAdapter_Polling(t *testing.T) {
 		}
 	})
 }
+
+// pass lets d of a bubble's time pass.
+func pass(d time.Duration) { <-time.After(d) }
