@@ -27,6 +27,7 @@ import (
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/uploads"
 )
 
@@ -87,8 +88,10 @@ func shopFor(t *testing.T, anyone bool) *shop {
 }
 
 // client has connections of its own: each httptest.Server that closes, closes those of
-// http.DefaultClient, also of a request that another test is about to send.
-var client = &http.Client{Transport: &http.Transport{}}
+// http.DefaultClient, also of a request that another test is about to send. A body announced by
+// "Expect: 100-continue" is sent once the server asks for it: if it were sent at once, a server
+// that refuses it may close the connection while the client writes, and the refusal is lost.
+var client = &http.Client{Transport: &http.Transport{ExpectContinueTimeout: wait.Patience()}}
 
 // ask sends one request and returns the response with its body.
 func ask(t *testing.T, method, url string, body []byte, header ...string) (*http.Response, string) {
