@@ -7,11 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // house is a door and the services behind it. On an open server, players can use the
@@ -78,4 +81,10 @@ func (h *house) send(from, token, method, path, body string) *httptest.ResponseR
 	w := httptest.NewRecorder()
 	h.b.ServeHTTP(w, r)
 	return w
+}
+
+// start requests a match.
+func (h *house) start(token string) (t protocol.Ticket) {
+	h.Must(json.Unmarshal(h.send("192.0.2.1", token, "POST", protocol.Base+"/matchmaking/tickets", `{"matchmaker":"alone"}`).Body.Bytes(), &t))
+	return t
 }

@@ -216,6 +216,16 @@ func TestSocket_Ends(t *testing.T) {
 				defer h.connect(s.AccessToken).ws.Close()
 			}
 		}, 0, []string{code(protocol.CloseReplaced)}},
+		"chatty": {func(h *house, _ *identity.Session, l *line) {
+			for range 21 {
+				h.Must(l.ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"ping"}`)))
+			}
+		}, 0, append(slices.Repeat([]string{protocol.MessagePong}, 20), code(protocol.CloseRate))},
+		"noisy": {func(h *house, _ *identity.Session, l *line) {
+			for range mostStrikes {
+				h.Must(l.ws.WriteMessage(websocket.TextMessage, []byte("noise")))
+			}
+		}, 0, []string{code(protocol.CloseBadMessage)}},
 		"silent": {func(_ *house, _ *identity.Session, l *line) { l.mu.Lock(); l.mute = true; l.mu.Unlock() }, silentFor, []string{code(websocket.CloseNormalClosure)}},
 		"gone":   {func(_ *house, _ *identity.Session, l *line) { l.ws.Close() }, 0, nil},
 	} {

@@ -92,27 +92,6 @@ func TestAwait_OfOnePlayer(t *testing.T) {
 	})
 }
 
-func TestLockout(t *testing.T) {
-	t.Parallel()
-	l, now := newLockout(), time.Unix(1000, 0)
-	for range 5 {
-		if l.locked("a", 5, now) != 0 {
-			t.Fatal("locked out too early")
-		}
-		l.failed("a", time.Minute, now)
-	}
-	if wait := l.locked("a", 5, now); wait != time.Minute {
-		t.Errorf("locked for %s, want a minute", wait)
-	}
-	if l.locked("a", 5, now.Add(time.Minute)) != 0 {
-		t.Error("still locked after the lock")
-	}
-	l.failed("a", time.Minute, now.Add(time.Minute))
-	if l.locked("a", 5, now.Add(time.Minute)) != 0 {
-		t.Error("failures of before the lock still count")
-	}
-}
-
 func TestLockout_IsBounded(t *testing.T) {
 	t.Parallel()
 	l, now := newLockout(), time.Unix(1000, 0)

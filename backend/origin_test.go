@@ -213,14 +213,3 @@ func TestCheckOrigins(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPreflight(b *testing.B) {
-	h := newHouse(b)
-	defer h.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		if w := h.asks("http://localhost:3000", protocol.Base+"/players/me"); w.Code != 204 {
-			b.Fatalf("got %d", w.Code)
-		}
-	}
-}

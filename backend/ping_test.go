@@ -11,7 +11,6 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -116,19 +115,6 @@ func TestPing_NoRoom(t *testing.T) {
 	}
 }
 
-// A ping to a client that has gone ends the connection.
-func TestPing_Gone(t *testing.T) {
-	t.Parallel()
-	inHouse(t, func(h *house) {
-		l := h.connect(h.login().AccessToken)
-		h.Must(l.ws.NetConn().Close())
-		wait.Pass(pingEvery)
-		if all, players := h.connections(); all+players != 0 {
-			t.Errorf("%d connections of %d players", all, players)
-		}
-	})
-}
-
 // recorder is a connection that records what is written.
 type recorder struct {
 	net.Conn
@@ -154,25 +140,5 @@ func TestJoined(t *testing.T) {
 	}
 	if want := []string{"onetwo", "six"}; !slices.Equal(r.writes, want) {
 		t.Errorf("wrote %q, want %q", r.writes, want)
-	}
-}
-
-// BenchmarkPing pings a client, and receives its pong.
-func BenchmarkPing(b *testing.B) {
-	h := newHouse(b)
-	defer h.Close()
-	s := httptest.NewServer(h.b)
-	defer s.Close()
-	w := h.wire(s)
-	h.Go(func() {
-		for err := error(nil); err == nil; {
-			_, _, err = w.client.NextReader()
-		}
-	})
-	defer w.client.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		w.server.ping(h.b.sockets.door.clock())
-		w.server.writer.Wait()
 	}
 }

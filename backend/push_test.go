@@ -59,29 +59,6 @@ func TestParty_LeftIsTold(t *testing.T) {
 	}
 }
 
-// Nothing is pushed to a connection whose login has ended: it is woken, and closed.
-func TestSocket_LoginHasEnded(t *testing.T) {
-	t.Parallel()
-	inHouse(t, func(h *house) {
-		player, token := h.guest()
-		access, err := h.ids.Tokens.Verify(token)
-		h.Must(err)
-		c := &socket{of: h.b.sockets, access: access, writing: true} // by this test
-		h.b.sockets.door.take(c, player, 1)
-		if !c.stillIn(access) {
-			t.Error("a good login has ended")
-		}
-		h.Must(h.ids.Accounts.Ban(h.Ctx, player, "cheats", time.Now().Add(time.Hour)))
-		_, due := c.take()
-		if due != changes {
-			t.Errorf("not woken: %b", due)
-		}
-		if h.Must(c.update(due)); c.code != protocol.CloseUnauthorized {
-			t.Errorf("a banned player's connection is not closed: %d", c.code)
-		}
-	})
-}
-
 // A change is never due before the greeting, nor missed if another goroutine writes that.
 func TestSocket_GreetsFirst(t *testing.T) {
 	t.Parallel()

@@ -204,8 +204,9 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 		wants("the account, after five guesses", try(here, s.PlayerID, s.GuestSecret), 429)
 		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
 		wait.Pass(accountLock)
-		wants("the account, a minute later", try(here, s.PlayerID, s.GuestSecret), 200)
-		for range failuresOfAddress - failuresOfAccount {
+		wants("a guess a minute later", try(here, s.PlayerID, "guess"), 401)
+		wants("the account, then", try(here, s.PlayerID, s.GuestSecret), 200)
+		for range failuresOfAddress - failuresOfAccount - 1 {
 			wants("a guess at another account", try(here, newID(), "guess"), 401)
 		}
 		wants("the network, after ten guesses", try(here, s.PlayerID, s.GuestSecret), 429)

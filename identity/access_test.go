@@ -31,11 +31,9 @@ func TestCheck_RevokedImmediately(t *testing.T) {
 			h.must(h.ids.Accounts.Ban(h.ctx, s.PlayerID, "cheats", time.Now().Add(time.Hour)))
 		}, TokenInvalid},
 		"theft": {func(h *house, s *Session) {
-			_, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
-			h.must(err)
+			h.must(h.refresh(s.RefreshToken))
 			settle(time.Minute)
-			_, err = h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
-			h.refused(err, RefreshReused)
+			h.refused(h.refresh(s.RefreshToken), RefreshReused)
 		}, TokenInvalid},
 		"deletion": {func(h *house, s *Session) {
 			h.must(h.ids.Accounts.Delete(h.ctx, Claims{PlayerID: s.PlayerID, Login: time.Now()}))
@@ -57,8 +55,7 @@ func TestCheck_RevokedImmediately(t *testing.T) {
 			s := h.guest()
 			a, err := h.ids.Tokens.Verify(s.AccessToken)
 			h.must(err)
-			_, err = h.ids.Tokens.Check(s.AccessToken)
-			h.must(err)
+			h.must(h.check(s.AccessToken))
 			c.revoke(h, s)
 			if _, err := h.ids.Tokens.Check(s.AccessToken); !refusal.Is(err, c.want) {
 				t.Errorf("%s: got %v, want %s", name, err, c.want)
@@ -120,37 +117,4 @@ func TestVerified_Bounded(t *testing.T) {
 			t.Errorf("%d and %d tokens are kept that nobody used for as long as they last", len(v.young), len(v.old))
 		}
 	})
-}
-
-// BenchmarkCheck checks a token that was verified before, and one that was not.
-func BenchmarkCheck(b *testing.B) {
-	for _, warm := range []bool{true, false} {
-		b.Run(map[bool]string{true: "again", false: "first"}[warm], func(b *testing.B) {
-			h := newHouse(b, Options{})
-			s := h.guest()
-			for b.Loop() {
-				if !warm {
-					h.ids.Tokens.verified.old, h.ids.Tokens.verified.young = nil, nil
-				}
-				if _, err := h.ids.Tokens.Check(s.AccessToken); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkSign signs an access token.
-func BenchmarkSign(b *testing.B) {
-	h := newHouse(b, Options{})
-	access, err := h.ids.Tokens.Verify(h.guest().AccessToken)
-	h.must(err)
-	view := h.ids.Tokens.st.View()
-	p, f := h.ids.Tokens.players.table.Get(view, access.PlayerID()), h.ids.Tokens.families.table.Get(view, access.claims.FamilyID)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := h.ids.Tokens.access(view, p, f, ScopeGuest, time.Now()); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -27,8 +27,7 @@ func TestGuest(t *testing.T) {
 		h.refused(err, GuestSecretInvalid)
 	}
 	h.reopen()
-	_, err = h.ids.Logins.LoginGuest(h.ctx, a.PlayerID, a.GuestSecret)
-	h.must(err)
+	h.must(h.loginGuest(a))
 }
 
 // What is stored contains no secret in plain text.
@@ -37,8 +36,11 @@ func TestSecrets_AreNotStored(t *testing.T) {
 	h := newHouse(t, withOIDC())
 	s := h.guest()
 	token := h.world.op.token(h.world.op.claims("anna"))
-	_, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
-	h.must(err)
+	h.must(h.login("id", Credential{Token: token, Nonce: "n-1"}, true))
+	conflict := strings.TrimPrefix(h.conflict(h.who(s), "anna"), "ct_")
+	if conflict == "" {
+		t.Fatal("there is no conflict")
+	}
 	var stored bytes.Buffer
 	view := h.st.View()
 	for p := range h.ids.Accounts.players.table.All(view) {
@@ -46,6 +48,9 @@ func TestSecrets_AreNotStored(t *testing.T) {
 	}
 	for f := range h.ids.Tokens.families.table.All(view) {
 		h.must(json.MarshalWrite(&stored, f))
+	}
+	for c := range h.ids.Merges.table.All(view) {
+		h.must(json.MarshalWrite(&stored, c))
 	}
 	for u := range h.ids.Merges.proofs.table.All(view) {
 		h.must(json.MarshalWrite(&stored, u))
@@ -57,7 +62,7 @@ func TestSecrets_AreNotStored(t *testing.T) {
 			t.Error("a private key is stored in the clear")
 		}
 	}
-	for name, secret := range map[string]string{"guest secret": s.GuestSecret, "refresh token": s.RefreshToken, "ID token": token} {
+	for name, secret := range map[string]string{"guest secret": s.GuestSecret, "refresh token": s.RefreshToken, "ID token": token, "conflict token": conflict} {
 		if strings.Contains(stored.String(), secret) {
 			t.Errorf("the %s is stored in the clear", name)
 		}
@@ -67,42 +72,30 @@ func TestSecrets_AreNotStored(t *testing.T) {
 func TestLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
-	credential := func(subject string) Credential {
-		return Credential{Token: h.world.op.token(h.world.op.claims(subject)), Nonce: "n-1"}
-	}
 	guest := h.guest()
-	who, err := h.ids.Tokens.Check(guest.AccessToken)
-	h.must(err)
-	linked, err := h.ids.Logins.Link(h.ctx, who, "id", credential("anna"))
+	who := h.who(guest)
+	linked, err := h.ids.Logins.Link(h.ctx, who, "id", h.credential("anna"))
 	h.must(err)
 	if linked.PlayerID != guest.PlayerID || linked.Scope != ScopeAuthenticated {
 		t.Errorf("got %+v", linked)
 	}
-	_, err = h.ids.Logins.Link(h.ctx, who, "id", credential("anna")) // repeated: unchanged
-	h.must(err)
-	_, err = h.ids.Logins.Link(h.ctx, who, "id", credential("second"))
-	h.refused(err, IdentityInUse)
-	in, err := h.ids.Logins.Login(h.ctx, "id", credential("anna"), false)
+	h.must(h.link(who, "id", h.credential("anna"))) // repeated: unchanged
+	h.refused(h.link(who, "id", h.credential("second")), IdentityInUse)
+	in, err := h.ids.Logins.Login(h.ctx, "id", h.credential("anna"), false)
 	h.must(err)
 	if in.PlayerID != guest.PlayerID {
 		t.Error("the linked account leads to another player")
 	}
-	other, err := h.ids.Tokens.Check(h.guest().AccessToken)
-	h.must(err)
-	_, err = h.ids.Logins.Link(h.ctx, other, "id", credential("anna"))
-	h.refused(err, IdentityInUse)
-	_, err = h.ids.Logins.Login(h.ctx, "id", credential("nobody"), false)
-	h.refused(err, NotFound)
-	_, err = h.ids.Logins.Login(h.ctx, "elsewhere", credential("anna"), true)
-	h.refused(err, ProviderDisabled)
+	other := h.who(h.guest())
+	h.refused(h.link(other, "id", h.credential("anna")), IdentityInUse)
+	h.refused(h.login("id", h.credential("nobody"), false), NotFound)
+	h.refused(h.login("elsewhere", h.credential("anna"), true), ProviderDisabled)
 
 	h.must(h.ids.Logins.Unlink(h.ctx, who, "id"))
-	_, err = h.ids.Tokens.Check(in.AccessToken) // its login was by an account that is not linked any more
-	h.refused(err, TokenInvalid)
-	only, err := h.ids.Logins.Login(h.ctx, "id", credential("carl"), true)
+	h.refused(h.check(in.AccessToken), TokenInvalid) // its login was by an account that is not linked any more
+	only, err := h.ids.Logins.Login(h.ctx, "id", h.credential("carl"), true)
 	h.must(err)
-	who, err = h.ids.Tokens.Check(only.AccessToken)
-	h.must(err)
+	who = h.who(only)
 	h.refused(h.ids.Logins.Unlink(h.ctx, who, "id"), LastCredential)
 	h.reopen()
 }
@@ -116,17 +109,14 @@ func TestLink_TokenOnce(t *testing.T) {
 	mine, thief := h.who(h.guest()), h.who(h.guest())
 	first, second := h.credential("anna"), h.credential("anna")
 	for _, c := range []Credential{first, first, second} {
-		_, err := h.ids.Logins.Link(h.ctx, mine, "id", c)
-		h.must(err)
+		h.must(h.link(mine, "id", c))
 	}
 	for _, c := range []Credential{first, second} {
-		_, err := h.ids.Logins.Login(h.ctx, "id", c, false)
-		h.refused(err, ProviderInvalid)
+		h.refused(h.login("id", c, false), ProviderInvalid)
 	}
 	h.must(h.ids.Logins.Unlink(h.ctx, mine, "id"))
 	for _, c := range []Credential{first, second} {
-		_, err := h.ids.Logins.Link(h.ctx, thief, "id", c)
-		h.refused(err, ProviderInvalid)
+		h.refused(h.link(thief, "id", c), ProviderInvalid)
 	}
 	h.reopen()
 }
@@ -137,13 +127,10 @@ func TestLink_NotByALoginThatEnded(t *testing.T) {
 	inHouse(t, withOIDC(), func(h *house) {
 		s := h.guest()
 		who := h.who(s)
-		_, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
-		h.must(err)
+		h.must(h.refresh(s.RefreshToken))
 		settle(time.Minute)
-		_, err = h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
-		h.refused(err, RefreshReused)
-		_, err = h.ids.Logins.Link(h.ctx, who, "id", h.credential("anna")) // the token was checked before that
-		h.refused(err, TokenInvalid)
+		h.refused(h.refresh(s.RefreshToken), RefreshReused)
+		h.refused(h.link(who, "id", h.credential("anna")), TokenInvalid) // the token was checked before that
 	})
 }
 
@@ -154,9 +141,8 @@ func TestLink_AtOnce(t *testing.T) {
 	var got [6]error
 	var all sync.WaitGroup
 	for i := range got {
-		who, err := h.ids.Tokens.Check(h.guest().AccessToken)
-		h.must(err)
-		c := Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"}
+		who := h.who(h.guest())
+		c := h.credential("anna")
 		all.Go(func() { _, got[i] = h.ids.Logins.Link(h.ctx, who, "id", c) })
 	}
 	all.Wait()
@@ -178,15 +164,12 @@ func TestCredentials_NeedAFreshLogin(t *testing.T) {
 	inHouse(t, withOIDC(), func(h *house) {
 		s := h.guest()
 		settle(11 * time.Minute)
-		who, err := h.ids.Tokens.Check(s.AccessToken)
-		h.must(err)
-		_, err = h.ids.Logins.Link(h.ctx, who, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"})
-		h.refused(err, ReauthRequired)
+		who := h.who(s)
+		h.refused(h.link(who, "id", h.credential("anna")), ReauthRequired)
 		h.refused(h.ids.Accounts.Delete(h.ctx, who), ReauthRequired)
 		refreshed, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken) // is not a login
 		h.must(err)
-		who, err = h.ids.Tokens.Check(refreshed.AccessToken)
-		h.must(err)
+		who = h.who(refreshed)
 		h.refused(h.ids.Logins.Unlink(h.ctx, who, "id"), ReauthRequired)
 	})
 }
@@ -196,16 +179,12 @@ func TestBan(t *testing.T) {
 	inHouse(t, Options{}, func(h *house) {
 		s := h.guest()
 		h.must(h.ids.Accounts.Ban(h.ctx, s.PlayerID, "cheated", time.Now().Add(time.Hour)))
-		_, err := h.ids.Tokens.Check(s.AccessToken)
-		h.refused(err, TokenInvalid)
-		_, err = h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
-		h.refused(err, RefreshInvalid)
-		_, err = h.ids.Logins.LoginGuest(h.ctx, s.PlayerID, s.GuestSecret)
-		h.refused(err, Banned)
+		h.refused(h.check(s.AccessToken), TokenInvalid)
+		h.refused(h.refresh(s.RefreshToken), RefreshInvalid)
+		h.refused(h.loginGuest(s), Banned)
 		h.reopen()
 		settle(time.Hour)
-		_, err = h.ids.Logins.LoginGuest(h.ctx, s.PlayerID, s.GuestSecret)
-		h.must(err)
+		h.must(h.loginGuest(s))
 	})
 }
 
@@ -213,15 +192,11 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
 	s := h.guest()
-	who, err := h.ids.Tokens.Check(s.AccessToken)
-	h.must(err)
-	_, err = h.ids.Data.Put(h.ctx, s.PlayerID, Private, "save", []byte(`1`), Expect{})
-	h.must(err)
-	_, err = h.ids.Logins.Link(h.ctx, who, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"})
-	h.must(err)
+	who := h.who(s)
+	h.must(h.put(s.PlayerID, Private, "save", `1`, Expect{}))
+	h.must(h.link(who, "id", h.credential("anna")))
 	h.must(h.ids.Accounts.Delete(h.ctx, who))
-	_, err = h.ids.Tokens.Check(s.AccessToken)
-	h.refused(err, TokenInvalid)
+	h.refused(h.check(s.AccessToken), TokenInvalid)
 	view := h.st.View()
 	if n := h.ids.Accounts.players.table.Len(view) + h.ids.Accounts.links.table.Len(view) + h.ids.Tokens.families.table.Len(view) + h.ids.Data.table.Len(view); n != 0 {
 		t.Errorf("%d rows of the account are left", n)
@@ -300,29 +275,23 @@ func TestData_VersionsComeOnce(t *testing.T) {
 		h.must(h.ids.Data.Delete(h.ctx, s.PlayerID, Private, "save", Expect{}))
 		h.reopen()
 	}
-	_, err := h.ids.Data.Put(h.ctx, s.PlayerID, Private, "save", []byte(`1`), Expect{Version: 1})
-	h.refused(err, VersionConflict)
+	h.refused(h.put(s.PlayerID, Private, "save", `1`, Expect{Version: 1}), VersionConflict)
 }
 
 func TestData_IsBounded(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})
 	s := h.guest()
-	big := []byte(`"` + strings.Repeat("x", MaxValue-2) + `"`)
+	big := `"` + strings.Repeat("x", MaxValue-2) + `"`
 	for i := range MaxNamespace / MaxValue {
-		_, err := h.ids.Data.Put(h.ctx, s.PlayerID, Public, fmt.Sprint("big", i), big, Expect{})
-		h.must(err)
+		h.must(h.put(s.PlayerID, Public, fmt.Sprint("big", i), big, Expect{}))
 	}
-	_, err := h.ids.Data.Put(h.ctx, s.PlayerID, Public, "more", big, Expect{})
-	h.refused(err, Invalid)
-	_, err = h.ids.Data.Put(h.ctx, s.PlayerID, Public, "big0", big, Expect{}) // replaces
-	h.must(err)
+	h.refused(h.put(s.PlayerID, Public, "more", big, Expect{}), Invalid)
+	h.must(h.put(s.PlayerID, Public, "big0", big, Expect{})) // replaces
 	for i := range MaxKeys {
-		_, err := h.ids.Data.Put(h.ctx, s.PlayerID, Private, fmt.Sprint("k", i), []byte("1"), Expect{})
-		h.must(err)
+		h.must(h.put(s.PlayerID, Private, fmt.Sprint("k", i), "1", Expect{}))
 	}
-	_, err = h.ids.Data.Put(h.ctx, s.PlayerID, Private, "more", []byte("1"), Expect{})
-	h.refused(err, Invalid)
+	h.refused(h.put(s.PlayerID, Private, "more", "1", Expect{}), Invalid)
 	all, err := h.ids.Data.All(s.PlayerID, Private)
 	h.must(err)
 	if len(all) != MaxKeys {

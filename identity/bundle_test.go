@@ -107,6 +107,41 @@ func (h *house) guest() *Session {
 	return s
 }
 
+func (h *house) check(accessToken string) error {
+	_, err := h.ids.Tokens.Check(accessToken)
+	return err
+}
+
+func (h *house) refresh(token string) error {
+	_, err := h.ids.Tokens.Refresh(h.ctx, token)
+	return err
+}
+
+func (h *house) loginGuest(s *Session) error {
+	_, err := h.ids.Logins.LoginGuest(h.ctx, s.PlayerID, s.GuestSecret)
+	return err
+}
+
+func (h *house) login(provider string, c Credential, create bool) error {
+	_, err := h.ids.Logins.Login(h.ctx, provider, c, create)
+	return err
+}
+
+func (h *house) link(who Claims, provider string, c Credential) error {
+	_, err := h.ids.Logins.Link(h.ctx, who, provider, c)
+	return err
+}
+
+func (h *house) merge(who Claims, conflict string, keepTheirs bool) error {
+	_, err := h.ids.Merges.Merge(h.ctx, who, conflict, keepTheirs)
+	return err
+}
+
+func (h *house) put(player string, in Namespace, key, value string, e Expect) error {
+	_, err := h.ids.Data.Put(h.ctx, player, in, key, []byte(value), e)
+	return err
+}
+
 // inHouse runs f in virtual time, with the loop running.
 func inHouse(t *testing.T, opts Options, f func(*house)) {
 	t.Helper()

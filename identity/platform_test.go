@@ -53,8 +53,7 @@ func TestLogin_Steam(t *testing.T) {
 func TestLogin_SteamTicketIsHex(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{Providers: []ProviderConfig{{Name: "steam", AppID: "480", Secret: "publisher"}}})
-	_, err := h.ids.Logins.Login(h.ctx, "steam", Credential{Token: "14ab&appid=1"}, true)
-	h.refused(err, ProviderInvalid)
+	h.refused(h.login("steam", Credential{Token: "14ab&appid=1"}, true), ProviderInvalid)
 }
 
 // The token's application is checked, since a token of another one proves nothing here.
@@ -74,8 +73,7 @@ func TestLogin_Facebook(t *testing.T) {
 		t.Errorf("the subject is %q", got)
 	}
 	app = "2"
-	_, err = h.ids.Logins.Login(h.ctx, "facebook", Credential{Token: "T&x"}, true)
-	h.refused(err, ProviderInvalid)
+	h.refused(h.login("facebook", Credential{Token: "T&x"}, true), ProviderInvalid)
 }
 
 func TestLogin_Custom(t *testing.T) {
@@ -95,10 +93,8 @@ func TestLogin_Custom(t *testing.T) {
 		}
 		io.WriteString(w, `{"subject":"anna","more":1}`)
 	})
-	_, err := h.ids.Logins.Login(h.ctx, "studio", Credential{Token: "good"}, true)
-	h.must(err)
-	_, err = h.ids.Logins.Login(h.ctx, "studio", Credential{Token: "bad"}, true)
-	h.refused(err, ProviderInvalid)
+	h.must(h.login("studio", Credential{Token: "good"}, true))
+	h.refused(h.login("studio", Credential{Token: "bad"}, true), ProviderInvalid)
 }
 
 // The kinds with a published issuer accept exactly that one.
