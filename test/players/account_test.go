@@ -177,11 +177,6 @@ func TestServe_LimitsHold(t *testing.T) {
 	if wait, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || wait < 60 || wait > 1200 {
 		t.Errorf("Retry-After is %q, want about 20 minutes", r.header.Get("Retry-After"))
 	}
-	wrong := protocol.GuestLogin{PlayerID: c.login.PlayerID, GuestSecret: "guess"}
-	for range 5 {
-		c.refused("POST", "/auth/guest/login", wrong, 401, "guest-secret-invalid")
-	}
-	c.refused("POST", "/auth/guest/login", protocol.GuestLogin{PlayerID: c.login.PlayerID, GuestSecret: c.login.GuestSecret}, 429, "locked-out")
 	c.refused("PUT", "/server/players/"+c.login.PlayerID+"/data/server/skill", `12`, 401, "signature-invalid")
 	c.refused("PUT", "/server/players/"+c.login.PlayerID+"/ban", protocol.BanRequest{}, 401, "signature-invalid")
 	var limited atomic.Int64

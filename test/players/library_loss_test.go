@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -132,5 +133,40 @@ func TestLibrary_ReplacedPush(t *testing.T) {
 	for i, push := range newer {
 		push.say(protocol.MessagePing, "p", i)
 		push.of(protocol.MessagePong, new(int))
+	}
+}
+
+// A read and a write in any case are repeated when the server is not reached; what could be
+// done twice is not, and neither is a write that depends on a version.
+func TestLibrary_Repeats(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	var fails atomic.Int64
+	c, _ := s.login(func(o *player.Config) {
+		o.HTTP = &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
+			if !strings.Contains(r.URL.Path, "/auth/") && fails.Add(-1) >= 0 {
+				return nil, errors.New("no way there")
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})}
+	})
+	for _, call := range []struct {
+		name    string
+		repeats bool
+		make    func() error
+	}{
+		{"read", true, func() error { _, err := c.Account(t.Context()); return err }},
+		{"read without login", true, func() error { _, err := c.World(t.Context()); return err }},
+		{"write", true, func() error { _, err := c.PutData(t.Context(), "private", "k", 1, player.AnyVersion); return err }},
+		{"write at a version", false, func() error { _, err := c.PutData(t.Context(), "private", "k", 2, 1); return err }},
+		{"party", false, func() error { _, err := c.CreateParty(t.Context(), "none", 2); return err }},
+	} {
+		fails.Store(2)
+		if err := call.make(); (err == nil) != call.repeats || err != nil && !errors.Is(err, session.ErrUnavailable) {
+			t.Errorf("%s: %v; want it repeated: %t", call.name, err, call.repeats)
+		}
+		if left := fails.Load() >= 0; left == call.repeats {
+			t.Errorf("%s: %d failures are left", call.name, fails.Load())
+		}
 	}
 }

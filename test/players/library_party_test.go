@@ -85,7 +85,7 @@ func TestLibrary_Party(t *testing.T) {
 			last = e
 		}
 		mine := last.Ticket.Connections[member.PlayerID]
-		if last.Kind != session.MatchComplete || mine.SessionID != place.SessionID || mine.PlayerSessionID == place.PlayerSessionID {
+		if last.Kind != session.MatchComplete || mine.SessionID != place.SessionID || s.playerOf(mine.PlayerSessionID) != member.PlayerID || s.playerOf(place.PlayerSessionID) != lead.PlayerID {
 			t.Errorf("noSocket %v: the member is sent to %+v, the leader to %+v", noSocket, mine, place)
 		}
 

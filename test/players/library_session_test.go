@@ -70,6 +70,12 @@ func TestLibrary_Sessions(t *testing.T) {
 	if _, err := bert.Join(t.Context(), join); !errors.Is(err, session.ErrAlreadyJoined) {
 		t.Errorf("joined twice: %v", err)
 	}
+	if again, err := bert.Reserve(t.Context(), join); err != nil || again.PlayerSessionID != place.PlayerSessionID {
+		t.Errorf("a second wish to join leads to %+v, %v", again, err)
+	}
+	if found, err := search(t.Context(), eve, session.SearchRequest{Target: pool}); err != nil || len(found) != 0 {
+		t.Errorf("a full game is listed: %+v, %v", found, err)
+	}
 	s.must(server.Accept(t.Context(), server.Hosted()[0], place.PlayerSessionID))
 	for _, c := range []*player.Client{anna, bert} {
 		if now, err := c.Describe(t.Context(), placed.SessionID); err != nil || now.Status != session.Active || now.Players != 2 || now.Open() {

@@ -154,29 +154,11 @@ func TestLibrary_ComesBack(t *testing.T) {
 	}
 }
 
-func TestLibrary_Data(t *testing.T) {
+// The library tells what there is, measures latency with it, and reports that.
+func TestLibrary_World(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	c, _ := s.login(nil)
-	put := func(v any, expected, want int64) {
-		t.Helper()
-		if got, err := c.PutData(t.Context(), "private", "save", v, expected); err != nil || got != want {
-			t.Errorf("put %v: version %d, %v; want %d", v, got, err, want)
-		}
-	}
-	var level int
-	if _, err := c.GetData(t.Context(), "private", "save", &level); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("what was never written: %v", err)
-	}
-	put(1, player.NoVersion, 1)
-	put(2, 1, 2)
-	if _, err := c.PutData(t.Context(), "private", "save", 9, 1); !errors.Is(err, session.ErrConflict) {
-		t.Errorf("an old version: %v", err)
-	}
-	put(3, player.AnyVersion, 3)
-	if version, err := c.GetData(t.Context(), "private", "save", &level); err != nil || version != 3 || level != 3 {
-		t.Errorf("got %d, version %d, %v", level, version, err)
-	}
 	took, err := c.ReportLatency(t.Context(), []player.Sample{{Location: s.place.Location, RTT: 12500 * time.Microsecond}, {Location: "nowhere", RTT: time.Second}})
 	if err != nil || len(took) != 1 || took[s.place.Location] != 13*time.Millisecond {
 		t.Errorf("the server took %v, %v", took, err)

@@ -1,7 +1,6 @@
 package players
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -11,14 +10,12 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/identity"
-	"github.com/musterhq/muster/sdk/session"
-	"github.com/musterhq/muster/sdk/session/player"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// withStudio configures the operator's own webhook as a provider: a token is the name
-// of its account.
-func withStudio(t *testing.T) func(*app.Options) {
+// hookOfStudio returns the URL of the operator's own webhook, a provider of logins: a token is
+// the name of its account.
+func hookOfStudio(t *testing.T) string {
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := map[string]string{}
 		if err := json.UnmarshalRead(r.Body, &in); err != nil {
@@ -27,8 +24,14 @@ func withStudio(t *testing.T) func(*app.Options) {
 		json.MarshalWrite(w, map[string]string{"subject": in["token"]})
 	}))
 	t.Cleanup(hook.Close)
+	return hook.URL
+}
+
+// withStudio configures that webhook as the provider studio.
+func withStudio(t *testing.T) func(*app.Options) {
+	url := hookOfStudio(t)
 	return func(o *app.Options) {
-		o.Players.Providers = []identity.ProviderConfig{{Name: "studio", Kind: identity.Custom, URL: hook.URL, Secret: "sixteen letters or more"}}
+		o.Players.Providers = []identity.ProviderConfig{{Name: "studio", Kind: identity.Custom, URL: url, Secret: "sixteen letters or more"}}
 	}
 }
 
@@ -132,38 +135,4 @@ func TestMerge_Refused(t *testing.T) {
 	mine.call("PUT", "/server/players/"+theirs.login.PlayerID+"/ban", ban, 204, nil)
 	mine.refused("GET", "/players/me", nil, 401, "token-invalid")
 	(&client{stage: s}).refused("POST", "/auth/studio", studio("anna"), 403, "banned")
-}
-
-// The library's refusal carries the token, and its client becomes the player kept.
-func TestLibrary_Merge(t *testing.T) {
-	t.Parallel()
-	s := bare(t, withStudio(t))
-	for _, keep := range []player.Keep{player.KeepMine, player.KeepTheirs} {
-		account := "account of " + string(keep)
-		theirs := s.owner(account)
-		kept := &pocket{}
-		c, me := s.login(func(o *player.Config) { o.Store = kept })
-		_, err := c.Link(t.Context(), "studio", player.Credential{Token: account})
-		p, is := errors.AsType[*player.Problem](err)
-		if !is || p.ConflictToken == "" || !errors.Is(err, session.ErrConflict) {
-			t.Fatalf("linking an account of somebody else: %v", err)
-		}
-		if _, err := c.Merge(t.Context(), "ct_guess", keep); !errors.Is(err, session.ErrConflict) {
-			t.Errorf("a token that was guessed: %v", err)
-		}
-		want := me.PlayerID
-		if keep == player.KeepTheirs {
-			want = theirs.login.PlayerID
-		}
-		now, err := c.Merge(t.Context(), p.ConflictToken, keep)
-		if err != nil || now.PlayerID != want || c.PlayerID() != want || kept.tokens.Refresh != now.Refresh {
-			t.Fatalf("%s: the client is %s, kept %+v, want %s; %v", keep, now.PlayerID, kept.tokens, want, err)
-		}
-		if (now.GuestSecret != "") != (keep == player.KeepMine) {
-			t.Errorf("%s: the guest's secret is %q", keep, now.GuestSecret)
-		}
-		if _, err := c.PutData(t.Context(), "private", "k", 1, player.NoVersion); err != nil {
-			t.Error(err)
-		}
-	}
 }

@@ -21,6 +21,12 @@ func TestOthers_AreNotFound(t *testing.T) {
 	var party protocol.Party
 	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair", Max: 2}, 201, &party)
 	bert.call("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 200, &party)
+	eve.refused("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 409, "party-full")
+	eve.refused("POST", "/parties/join", protocol.PartyJoin{Code: "AAAAAA"}, 404, "not-found")
+	together := protocol.TicketRequest{Matchmaker: "pair", PartyID: party.PartyID}
+	bert.refused("POST", "/matchmaking/tickets", together, 403, "not-leader")
+	bert.refused("DELETE", "/parties/"+party.PartyID+"/members/"+anna.login.PlayerID, nil, 403, "not-leader")
+	anna.refused("POST", "/matchmaking/tickets", together, 409, "party-not-ready")
 	ticket := anna.ask("asked")
 	bert.ask("asked")
 	ticket = anna.until(ticket, protocol.TicketStateRequiresAcceptance)
@@ -39,10 +45,17 @@ func TestOthers_AreNotFound(t *testing.T) {
 		{"PUT", inParty + "/members/me", protocol.MemberChange{Ready: true}},
 		{"DELETE", inParty + "/members/me", nil},
 		{"DELETE", inParty + "/members/" + bert.login.PlayerID, nil},
-		{"POST", "/matchmaking/tickets", protocol.TicketRequest{Matchmaker: "pair", PartyID: party.PartyID}},
+		{"POST", "/matchmaking/tickets", together},
 	} {
 		eve.refused(c.method, c.path, c.body, 404, "not-found")
-		nobody.refused(c.method, c.path, c.body, 401, "token-missing")
+		if r := nobody.refused(c.method, c.path, c.body, 401, "token-missing"); r.header.Get("WWW-Authenticate") != "Bearer" {
+			t.Error("the answer does not say how to log in")
+		}
+	}
+	eve.refused("GET", ticketAt+"?wait=1", nil, 404, "not-found")
+	var all protocol.Tickets
+	if eve.call("GET", "/matchmaking/tickets", nil, 200, &all); len(all.Items) != 0 {
+		t.Errorf("a player sees tickets of others: %+v", all.Items)
 	}
 	var now protocol.Ticket
 	anna.call("GET", ticketAt, nil, 200, &now)
@@ -59,8 +72,8 @@ func TestOthers_AreNotFound(t *testing.T) {
 	}
 }
 
-// A matched game belongs to its players, even if somebody else knows its id; the way
-// back into it is shown to nobody else.
+// A matched game belongs to its players, each with a player session that the game server accepts
+// once, even if somebody else knows its id; the way back into it is shown to nobody else.
 func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -68,7 +81,23 @@ func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 	anna, bert, eve := s.guest(), s.guest(), s.guest()
 	ta, tb := anna.ask("duel"), bert.ask("duel")
 	ta, tb = anna.until(ta, protocol.TicketStateCompleted), bert.until(tb, protocol.TicketStateCompleted)
+	if ta.MatchID == "" || ta.MatchID != tb.MatchID || ta.Connection.PlayerSessionID == tb.Connection.PlayerSessionID || ta.Connection.Host != "127.0.0.1" || ta.Connection.Port == 0 {
+		t.Errorf("matched as %+v and %+v", ta, tb)
+	}
+	if s.playerOf(ta.Connection.PlayerSessionID) != anna.login.PlayerID || s.playerOf(tb.Connection.PlayerSessionID) != bert.login.PlayerID {
+		t.Error("a player was given another player's session")
+	}
 	s.must(server.Accept(t.Context(), server.Hosted()[0], ta.Connection.PlayerSessionID))
+	for _, bad := range []string{ta.Connection.PlayerSessionID, "psess-forged"} {
+		if err := server.Accept(t.Context(), server.Hosted()[0], bad); err == nil {
+			t.Errorf("%s is accepted: twice, or forged", bad)
+		}
+	}
+	var active protocol.Reservations
+	anna.call("GET", "/players/me/reservations", nil, 200, &active)
+	if len(active.Items) != 1 || *active.Items[0].Connection != *ta.Connection || active.Items[0].Status != protocol.ReservationStatusActive {
+		t.Errorf("after a crash the way back is %+v", active.Items)
+	}
 	s.must(server.Remove(t.Context(), server.Hosted()[0], ta.Connection.PlayerSessionID)) // there is room
 	eve.refused("POST", "/sessions/"+ta.Connection.SessionID+"/players", nil, 404, "not-found")
 	var list protocol.GameSessions

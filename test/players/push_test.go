@@ -96,51 +96,6 @@ func (s *socket) closed() int {
 	}
 }
 
-// The whole way over the WebSocket, with an interruption in the middle: a client that
-// reconnects receives what happened in the meantime.
-func TestPush_ResumesAfterAnInterruption(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, nil)
-	s.server()
-	anna, bert := s.guest(), s.guest()
-	push := anna.connect("")
-	var ready protocol.SocketReady
-	push.of(protocol.MessageReady, &ready)
-	if ready.PlayerID != anna.login.PlayerID || ready.Resumed {
-		t.Errorf("got %+v", ready)
-	}
-	push.say(protocol.MessageStart, "c1", protocol.TicketRequest{Matchmaker: "duel"})
-	var started protocol.Ticket
-	cursor, answered := "", false
-	for cursor == "" || !answered { // the change may come before the answer to the request
-		started = protocol.Ticket{}
-		m := push.of(protocol.MessageTicket, &started)
-		answered = answered || m.Re == "c1"
-		if started.State == protocol.TicketStateSearching && m.Cursor != "" {
-			cursor = m.Cursor
-		}
-	}
-	push.ws.Close()
-
-	bert.ask("duel")
-	anna.until(&started, protocol.TicketStateCompleted)
-	push = anna.connect("?resume=" + cursor)
-	push.of(protocol.MessageReady, &ready)
-	if !ready.Resumed {
-		t.Error("the connection does not go on from its cursor")
-	}
-	ended, cursor := push.state(protocol.TicketStateCompleted)
-	if ended.TicketID != started.TicketID || s.playerOf(ended.Connection.PlayerSessionID) != anna.login.PlayerID {
-		t.Errorf("got %+v", ended)
-	}
-	push = anna.connect("?resume=" + cursor)
-	push.of(protocol.MessageReady, &ready)
-	push.say(protocol.MessagePing, "p", "still there")
-	if m := push.next(); m.Type != protocol.MessagePong || m.Re != "p" {
-		t.Errorf("what was told is told again: %+v", m)
-	}
-}
-
 // The server is restarted while a client is away: a client that returns with its
 // cursor receives what happened before that, each thing once, and continues.
 func TestPush_ResumesAfterARestart(t *testing.T) {
@@ -153,8 +108,16 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	push := anna.connect("")
 	var ready protocol.SocketReady
 	push.of(protocol.MessageReady, &ready)
-	ticket := anna.ask("duel")
-	_, cursor := push.state(protocol.TicketStateSearching)
+	push.say(protocol.MessageStart, "c1", protocol.TicketRequest{Matchmaker: "duel"})
+	ticket, cursor, answered := &protocol.Ticket{}, "", false
+	for cursor == "" || !answered { // the change may come before the answer to the request
+		*ticket = protocol.Ticket{}
+		m := push.of(protocol.MessageTicket, ticket)
+		answered = answered || m.Re == "c1"
+		if ticket.State == protocol.TicketStateSearching && m.Cursor != "" {
+			cursor = m.Cursor
+		}
+	}
 	push.ws.Close()
 
 	bert.call("DELETE", "/parties/"+party.PartyID+"/members/"+anna.login.PlayerID, nil, 204, nil)
@@ -172,7 +135,9 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	for len(kinds) == 0 || kinds[len(kinds)-1] != protocol.MessagePong {
 		m := push.next()
 		kinds = append(kinds, m.Type)
-		cursor = max(cursor, m.Cursor)
+		if m.Cursor != "" {
+			cursor = m.Cursor
+		}
 	}
 	if want := []string{protocol.MessageTicket, protocol.MessagePartyLeft, protocol.MessagePong}; !slices.Equal(kinds, want) {
 		t.Errorf("told %v, want %v", kinds, want)
@@ -185,8 +150,15 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	push.ws.Close()
 	s.restart()
 	push = anna.connect("?resume=" + cursor)
-	if again, _ := push.state(protocol.TicketStateCompleted); *again.Connection != *ended.Connection {
+	again, cursor := push.state(protocol.TicketStateCompleted)
+	if *again.Connection != *ended.Connection {
 		t.Errorf("after another restart the way to the game is %+v, was %+v", again.Connection, ended.Connection)
+	}
+	push = anna.connect("?resume=" + cursor)
+	push.of(protocol.MessageReady, &ready)
+	push.say(protocol.MessagePing, "p", "still there")
+	if m := push.next(); m.Type != protocol.MessagePong || m.Re != "p" {
+		t.Errorf("what was told is told again: %+v", m)
 	}
 }
 
@@ -247,7 +219,7 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 func TestPush_Authentication(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)
-	c, other := s.guest(), s.guest()
+	c := s.guest()
 	var ready protocol.SocketReady
 
 	var ticket protocol.SocketTicket
@@ -274,63 +246,4 @@ func TestPush_Authentication(t *testing.T) {
 	}
 	byMessage.say(protocol.MessageAuth, "b", protocol.SocketAuth{AccessToken: c.login.AccessToken})
 	byMessage.of(protocol.MessageReady, &ready)
-	byMessage.say(protocol.MessageAuth, "c", protocol.SocketAuth{AccessToken: other.login.AccessToken})
-	if code := byMessage.closed(); code != protocol.CloseUnauthorized {
-		t.Errorf("a connection changes its player: closed with %d", code)
-	}
-
-	silent, _, err := c.dial("", nil)
-	s.must(err)
-	if code := silent.closed(); code != protocol.CloseAuthTimeout {
-		t.Errorf("closed with %d, want %d", code, protocol.CloseAuthTimeout)
-	}
-	noise := c.connect("")
-	for range 3 {
-		s.must(noise.ws.WriteMessage(websocket.TextMessage, []byte("noise")))
-	}
-	if code := noise.closed(); code != protocol.CloseBadMessage {
-		t.Errorf("closed with %d, want %d", code, protocol.CloseBadMessage)
-	}
-}
-
-// A fourth connection of a player replaces the first.
-func TestPush_ConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := bare(t, nil)
-	c := s.guest()
-	var all []*socket
-	for range 4 {
-		push := c.connect("")
-		var ready protocol.SocketReady
-		push.of(protocol.MessageReady, &ready)
-		all = append(all, push)
-	}
-	if code := all[0].closed(); code != protocol.CloseReplaced {
-		t.Errorf("closed with %d, want %d", code, protocol.CloseReplaced)
-	}
-	all[3].say(protocol.MessagePing, "p", 1)
-	if m := all[3].next(); m.Type != protocol.MessagePong {
-		t.Errorf("got %+v", m)
-	}
-}
-
-// A client that keeps sending more than ten messages a second is disconnected.
-func TestPush_MessagesAreBounded(t *testing.T) {
-	t.Parallel()
-	s := bare(t, nil)
-	push := s.guest().connect("")
-	var ready protocol.SocketReady
-	push.of(protocol.MessageReady, &ready)
-	for n := range 1000 {
-		push.say(protocol.MessagePing, "p", n)
-		_, _, err := push.ws.ReadMessage()
-		if e, ok := errors.AsType[*websocket.CloseError](err); ok {
-			if e.Code != protocol.CloseRate || n < 20 {
-				t.Errorf("closed with %d after %d messages, want %d after 20", e.Code, n, protocol.CloseRate)
-			}
-			return
-		}
-		s.must(err)
-	}
-	t.Error("a thousand messages at once are all answered")
 }

@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,17 +48,9 @@ func (s *stage) succeeds(want string, args ...string) {
 // find what was theirs. What cannot move is named, and then nothing does.
 func TestBundle_TakesPlayersOver(t *testing.T) {
 	t.Parallel()
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in := map[string]string{}
-		if err := json.UnmarshalRead(r.Body, &in); err != nil {
-			t.Error(err)
-		}
-		json.MarshalWrite(w, map[string]string{"subject": in["token"]})
-	}))
-	t.Cleanup(hook.Close)
 	dir := t.TempDir()
 	config, bundle := filepath.Join(dir, "players.yaml"), filepath.Join(dir, "game.zip")
-	text := "providers:\n  - {name: studio, kind: custom, url: \"" + hook.URL + "\", secret: sixteen letters or more}\n"
+	text := "providers:\n  - {name: studio, kind: custom, url: \"" + hookOfStudio(t) + "\", secret: sixteen letters or more}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
