@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"net/http/httptest"
@@ -15,7 +16,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-func TestTickets(t *testing.T) {
+// Whoever may describe tickets, placements or queues is told why they wait, and nobody else.
+func TestExplanations(t *testing.T) {
 	t.Parallel()
 	allowed := map[auth.Action]bool{}
 	b := newBundle(t, func(action auth.Action) error {
@@ -25,11 +27,18 @@ func TestTickets(t *testing.T) {
 		return fault.New(fault.AccessDenied, "not %s", action)
 	})
 	missing := func(id string) error {
-		if id == "gone" {
-			return fault.Missing("TicketId: ticket gone does not exist")
+		switch id {
+		case "gone":
+			return fault.Missing("gone does not exist")
+		case "broken":
+			return errors.New("read disk: secret path")
 		}
 		return nil
 	}
+	b.console.Placements(console.Placements{
+		Explain: func(_ context.Context, id string) (any, error) { return map[string]string{"id": id}, missing(id) },
+		Queues:  func() any { return []string{"q"} },
+	})
 	b.console.Tickets(console.Tickets{
 		Explain:  func(_ context.Context, id string) (any, error) { return map[string]string{"id": id}, missing(id) },
 		Overview: func(_ context.Context, c string) (any, error) { return map[string]string{"name": c}, missing(c) },
@@ -52,13 +61,20 @@ func TestTickets(t *testing.T) {
 		{"/console/api/matchmaking/duels/trace?since=2026-01-02T15:04:05Z", "DescribeMatchmaking", 200, "{\"year\":2026}\n{\"name\":\"duels\"}\n"},
 		{"/console/api/matchmaking/duels/trace?since=yesterday", "DescribeMatchmaking", 400, "since: must be a time"},
 		{"/console/api/matchmaking/gone/trace", "DescribeMatchmaking", 404, "gone does not exist"},
+		{"/console/api/placements/p-1/explain", "", 403, "not DescribeGameSessionPlacement"},
+		{"/console/api/placements/p-1/explain", "DescribeGameSessionPlacement", 200, `{"id":"p-1"}`},
+		{"/console/api/placements/gone/explain", "DescribeGameSessionPlacement", 404, "gone does not exist"},
+		{"/console/api/placements/broken/explain", "DescribeGameSessionPlacement", 500, "internal failure"},
+		{"/console/api/placements/p-1", "DescribeGameSessionPlacement", 404, "nothing at"},
+		{"/console/api/queues", "DescribeGameSessionPlacement", 403, "not DescribeGameSessionQueues"},
+		{"/console/api/queues", "DescribeGameSessionQueues", 200, `["q"]`},
 	} {
 		clear(allowed)
 		allowed[auth.Action(c.action)] = true
 		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 		b.console.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
 		body, _ := io.ReadAll(w.Result().Body)
-		if w.Code != c.status || !strings.Contains(string(body), c.body) {
+		if w.Code != c.status || !strings.Contains(string(body), c.body) || strings.Contains(string(body), "secret") {
 			t.Errorf("%s as %q: %d %s, want %d %s", c.path, c.action, w.Code, body, c.status, c.body)
 		}
 	}

@@ -81,15 +81,6 @@ func TestTicket_WindowBlocks(t *testing.T) {
 	}
 }
 
-// The age of a match is that of its newest ticket: waits count from there.
-func TestTicket_YoungPartner(t *testing.T) {
-	rs := rules(t, duel, window, wider)
-	e := ask(rs, 25, solo("me", 0, 100), solo("young", 20, 170))
-	if e.Level != 1 || e.Would == nil || e.Would.In != 5000 || e.Would.Level != 1 {
-		t.Errorf("level %d, would %+v; want a match at step 1 in 5 s", e.Level, e.Would)
-	}
-}
-
 func TestTicket_Never(t *testing.T) {
 	near := window + `,{"name":"Near","type":"latency","maxLatency":50}`
 	blank := &search.Ticket{ID: "me", Created: epoch, Players: []search.Player{{ID: "p"}}}

@@ -137,12 +137,6 @@ func TestParse_Accepts(t *testing.T) {
 	}
 }
 
-func TestParse_RefusesUnknown(t *testing.T) {
-	if got := wrong(t, with(`"gameMode":"x"`)); len(got) != 1 {
-		t.Errorf("errors %v, want one", got)
-	}
-}
-
 func TestErrors_Fault(t *testing.T) {
 	_, err := ruleset.Parse(`{"ruleLanguageVersion":"2","teams":[]}`)
 	var errs ruleset.Errors

@@ -135,21 +135,6 @@ func TestRun_PlaysWithBotsAndEndsWhenTheyLeave(t *testing.T) {
 	}
 }
 
-func TestRun_TellsPlayersWhenTerminated(t *testing.T) {
-	t.Parallel()
-	conn := listen(t)
-	ctx, terminate := context.WithCancel(t.Context())
-	wait := start(ctx, conn, reserve("psess-1"))
-	result, err := bot.Play(t.Context(), bot.Options{Address: conn.LocalAddr().String(), PlayerSessionID: "psess-1",
-		Watch: func(wire.Snapshot) { terminate() }})
-	if err != nil || result.Ending != "terminating" {
-		t.Errorf("got %+v, %v", result, err)
-	}
-	if got := wait(); got.End != server.EndTerminating {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestRun_EndsWhenTheSocketFails(t *testing.T) {
 	t.Parallel()
 	conn := listen(t)

@@ -107,19 +107,3 @@ func TestPool_BoundedTimeOfOneSearch(t *testing.T) {
 		}
 	}
 }
-
-// NextExpansion returns the next wait time, so that no pass is needed before.
-func TestPool_NextExpansion(t *testing.T) {
-	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
-		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)
-	p := pool.New(rs, search.Options{}, pool.Limits{})
-	p.Add(solos(1)[0])
-	p.Pass(second(0))
-	if at, ok := p.NextExpansion(); !ok || !at.Equal(second(10)) || p.Pending(second(9)) || !p.Pending(second(10)) {
-		t.Errorf("the next expansion is at %v, %v", at, ok)
-	}
-	p.Pass(second(10))
-	if at, ok := p.NextExpansion(); ok {
-		t.Errorf("the last wait time is over, and %v is to come", at)
-	}
-}

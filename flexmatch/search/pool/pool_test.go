@@ -55,7 +55,8 @@ func TestPool_BoundedWork(t *testing.T) {
 	}
 }
 
-// A pass without any change searches around no ticket. Reaching a wait time is a change.
+// A pass without any change searches around no ticket. Reaching a wait time is a change, and
+// NextExpansion tells the next one, so that no pass is needed before.
 func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
 		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)
@@ -64,6 +65,9 @@ func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
 		p.Add(ticket)
 	}
 	for _, step := range []struct{ now, searches, matches int }{{0, 2, 0}, {9, 2, 0}, {10, 3, 1}, {11, 3, 0}} {
+		if at, ok := p.NextExpansion(); step.now == 9 && (!ok || !at.Equal(second(10)) || p.Pending(second(9)) || !p.Pending(second(10))) || step.now == 11 && ok {
+			t.Errorf("second %d: the next expansion is at %v, %v", step.now, at, ok)
+		}
 		if got := len(p.Pass(second(step.now))); got != step.matches || p.Searches != step.searches {
 			t.Errorf("second %d: %d matches after %d searches, want %+v", step.now, got, p.Searches, step)
 		}
@@ -103,22 +107,6 @@ func TestPool_SideBySide(t *testing.T) {
 	}
 	if formed[1] != formed[4] || len(formed[1]) < 1000 {
 		t.Errorf("one worker formed\n%s\nfour\n%s", formed[1], formed[4])
-	}
-}
-
-// Several latency rules, some with a column and some without, must share a location. The
-// search enforces it before the match is judged.
-func TestPool_LatencyRulesShareALocation(t *testing.T) {
-	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}],
-		"rules":[{"name":"Near","type":"latency","maxLatency":40},{"name":"Alike","type":"latency","maxDistance":10,"distanceReference":"min"}]}`)
-	p := pool.New(rs, search.Options{}, pool.Limits{})
-	for i, latency := range []map[string]float64{{"x": 10, "y": 90}, {"x": 35, "y": 95}, {"x": 15}} {
-		ticket := solos(3)[i]
-		ticket.Players[0].Latency = latency
-		p.Add(ticket)
-	}
-	if got := describe(p.Pass(second(1))); got != "s0 s2" || p.Rejected > 0 {
-		t.Errorf("formed %q, %d matches refused", got, p.Rejected)
 	}
 }
 
