@@ -10,7 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -30,31 +29,13 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-var godot = runtimeRow{source: "clients/godot", needs: "godot3-server", remedy: "install Godot 3 (Debian package godot3-server)"}
-
-// The tests of the GDScript library itself: its JSON, token stores, what is left of clients that
-// are closed or freed, and servers that do not speak HTTP well.
-func TestGodot(t *testing.T) {
-	godot.available(t)
-	text, err := runGodot(t, filepath.Join(top, "clients/godot"), "test/tests.gd")
-	if err != nil || strings.Count(text, "\nok - ") < 25 || scriptFailed(text) {
-		t.Errorf("%v:\n%s", err, text)
-	}
-}
+var godot = gdscript("")
 
 // A game that knows the authority of the server's certificate logs in and receives pushes by TLS;
 // one that does not is told why it cannot.
 func TestGodot_TLS(t *testing.T) {
 	godot.available(t)
-	server, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo-players", "0", "--log-level", "warn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := local(t)
 	to, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -82,21 +63,7 @@ func TestGodot_TLS(t *testing.T) {
 // What beacons sign for the library, by datagrams and by HTTP, is what the server accepts.
 func TestGodot_Receipts(t *testing.T) {
 	godot.available(t)
-	muster, folder, beacon := node.Path(t), t.TempDir(), node.StartBeacon(t)
-	players := filepath.Join(folder, "players.yaml")
-	text := fmt.Sprintf("beacon_key_file: %s\nlocations: [{name: %s, udp: %q, https: %q}]\n", beacon.Key, node.BeaconLocation, beacon.UDP, beacon.HTTPS)
-	if err := os.WriteFile(players, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	server, err := node.Run(muster, "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(folder, "data"), "--players-file", players, "--demo-players", "0", "--log-level", "warn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := localWithBeacon(t, "")
 	out, err := runGodot(t, filepath.Join(top, "clients/godot"), "test/latency.gd", server.URL)
 	if err != nil || scriptFailed(out) {
 		t.Fatalf("%v\n%s", err, out)

@@ -34,33 +34,52 @@ type runtimeRow struct {
 	page   string // instead of run: the script of the page, in source
 }
 
+// cpp is a program of the C++ library: its sources, built together with others, by which flags.
+func cpp(flags string, sources ...string) runtimeRow {
+	r := runtimeRow{name: "c++", source: "clients/cpp", needs: "g++", remedy: "install g++ and libcurl (Debian packages g++ and libcurl4-openssl-dev)"}
+	r.build = append(strings.Fields("g++ -std=c++17 "+flags+" -I{source}/include -o {out}/program {source}/src/*.cpp"), sources...)
+	r.build = append(r.build, "-lcurl", "-pthread")
+	r.run = []string{"{out}/program"}
+	return r
+}
+
+// csharp is a program of the C# library, as cpp is one of the C++ library's.
+func csharp(flags string, sources ...string) runtimeRow {
+	r := runtimeRow{name: "mono", source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)"}
+	r.build = strings.Fields("mcs -langversion:7.2 " + flags + " -out:{out}/program.exe -r:System.Net.Http.dll {source}/Runtime/*.cs {source}/Runtime/Generated/*.cs")
+	r.build = append(r.build, sources...)
+	r.run = []string{"mono", "{out}/program.exe"}
+	return r
+}
+
+// typescript and gdscript are scripts of these libraries.
+func typescript(script string) runtimeRow {
+	return runtimeRow{
+		name: "node", source: "clients/typescript", needs: "node", remedy: "install Node.js 20 or later (Debian package nodejs)",
+		run: []string{"node", "{source}/" + script},
+	}
+}
+
+func gdscript(script string) runtimeRow {
+	return runtimeRow{
+		name: "godot", source: "clients/godot", needs: "godot3-server", remedy: "install Godot 3 (Debian package godot3-server)",
+		run: []string{"godot3-server", "--path", "{source}", "--script", script},
+	}
+}
+
 var runtimes = []runtimeRow{
 	{
 		name: "go", source: "test/clients/godriver", needs: "go", remedy: "install Go",
 		build: []string{"go", "build", "-o", "{out}/driver", "./godriver"}, run: []string{"{out}/driver"},
 	},
-	{
-		name: "node", source: "clients/typescript", needs: "node", remedy: "install Node.js 20 or later (Debian package nodejs)",
-		run: []string{"node", "{source}/driver/node.mjs"},
-	},
+	typescript("driver/node.mjs"),
 	{
 		name: "chromium", source: "clients/typescript", needs: "chromium", remedy: "install Chromium (Debian package chromium)",
 		page: "driver/browser.mjs",
 	},
-	{
-		name: "mono", source: "clients/csharp", needs: "mcs mono", remedy: "install Mono (Debian packages mono-mcs and mono-runtime)",
-		build: []string{"mcs", "-langversion:7.2", "-out:{out}/driver.exe", "-r:System.Net.Http.dll", "{source}/Runtime/*.cs", "{source}/Runtime/Generated/*.cs", "{source}/driver/*.cs"},
-		run:   []string{"mono", "{out}/driver.exe"},
-	},
-	{
-		name: "c++", source: "clients/cpp", needs: "g++", remedy: "install g++ and libcurl (Debian packages g++ and libcurl4-openssl-dev)",
-		build: []string{"g++", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-I{source}/include", "-o", "{out}/driver", "{source}/src/*.cpp", "{source}/driver/*.cpp", "-lcurl", "-pthread"},
-		run:   []string{"{out}/driver"},
-	},
-	{
-		name: "godot", source: "clients/godot", needs: "godot3-server", remedy: "install Godot 3 (Debian package godot3-server)",
-		run: []string{"godot3-server", "--path", "{source}", "--script", "driver/driver.gd"},
-	},
+	csharp("", "{source}/driver/*.cs"),
+	cpp("-fno-exceptions -fno-rtti", "{source}/driver/*.cpp"),
+	gdscript("driver/driver.gd"),
 }
 
 const top = "../.."
@@ -118,6 +137,18 @@ func (r *runtimeRow) compile(t *testing.T, out string) {
 	if text, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, text)
 	}
+}
+
+// output runs what the runtime has built in the folder out, with further arguments, and returns
+// what it prints.
+func (r *runtimeRow) output(t *testing.T, out string, more ...string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	args := append(r.expand(t, r.run, out), more...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = programEnv(out)
+	return cmd.CombinedOutput()
 }
 
 // expand returns a command with the names of files.

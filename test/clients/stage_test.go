@@ -111,6 +111,22 @@ func (s *server) kill() {
 	s.process.Kill()
 }
 
+// local starts a server with the demo, which ends with the test; more are further arguments.
+func local(t *testing.T, more ...string) *node.Process {
+	t.Helper()
+	args := []string{"local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo-players", "0", "--log-level", "warn"}
+	server, err := node.Run(node.Path(t), append(args, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // the demo's game servers outlive a server that is killed
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
 // stage is what one story plays on: a server, perhaps with others, a way to it, and a fleet,
 // queue and matchmakers of its own, so that its players meet nobody else's.
 type stage struct {

@@ -84,21 +84,3 @@ func TestDiffers(t *testing.T) {
 		}
 	}
 }
-
-func TestFill(t *testing.T) {
-	t.Parallel()
-	variables := map[string]any{"n": 3.0, "id": "p-1", "list": []any{"x"}}
-	var in any
-	if err := json.Unmarshal([]byte(`{"a": "${n}", "b": "no ${n} of ${id}", "${id}": ["${list}"]}`), &in); err != nil {
-		t.Fatal(err)
-	}
-	got, err := fill(in, variables)
-	if err != nil || show(got) != `{"a":3,"b":"no 3 of p-1","p-1":[["x"]]}` {
-		t.Errorf("got %s, %v", show(got), err)
-	}
-	for _, text := range []any{"${none}", "x ${none}", map[string]any{"${none}": 1}, []any{"${none}"}} {
-		if got, err := fill(text, variables); err == nil {
-			t.Errorf("%v: got %v", text, got)
-		}
-	}
-}
