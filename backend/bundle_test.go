@@ -65,9 +65,7 @@ func newHouse(t testing.TB) *house {
 
 func (h *house) guest() (player, token string) {
 	h.Helper()
-	h.Must(h.ids.Open(h.Ctx))
-	s, err := h.ids.Logins.CreateGuest(h.Ctx)
-	h.Must(err)
+	s := h.login()
 	return s.PlayerID, s.AccessToken
 }
 

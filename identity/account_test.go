@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -138,16 +137,12 @@ func TestLink_NotByALoginThatEnded(t *testing.T) {
 func TestLink_AtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
-	var got [6]error
-	var all sync.WaitGroup
-	for i := range got {
-		who := h.who(h.guest())
-		c := h.credential("anna")
-		all.Go(func() { _, got[i] = h.ids.Logins.Link(h.ctx, who, "id", c) })
+	var who [6]Claims
+	for i := range who {
+		who[i] = h.who(h.guest())
 	}
-	all.Wait()
 	won := 0
-	for _, err := range got {
+	for _, err := range atOnce(len(who), func(i int) error { return h.link(who[i], "id", h.credential("anna")) }) {
 		if err == nil {
 			won++
 		} else if !refusal.Is(err, IdentityInUse) {

@@ -142,6 +142,17 @@ func (h *house) put(player string, in Namespace, key, value string, e Expect) er
 	return err
 }
 
+// atOnce returns the errors of n simultaneous calls of f.
+func atOnce(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	return errs
+}
+
 // inHouse runs f in virtual time, with the loop running.
 func inHouse(t *testing.T, opts Options, f func(*house)) {
 	t.Helper()

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
 // measured returns a batch in which one wait is known.
@@ -80,15 +78,9 @@ func TestOver_WithoutTail(t *testing.T) {
 		length         time.Duration
 		moments, drawn int
 	}{{10 * time.Second, 10, 10}, {10500 * time.Millisecond, 11, 10}, {1000 * time.Second, 120, 120}} {
-		spec, err := ReadSpec([]byte("populations: [{tickets_per_minute: 60}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","teams":[{"name":"duel","minPlayers":2,"maxPlayers":2}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Run(Options{RuleSet: rs, Spec: spec, For: c.length})
+		o := twos(t, 60)
+		o.For = c.length
+		r, err := Run(o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,19 +9,26 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
+// twos are options of matches of any two of so many tickets a minute.
+func twos(t *testing.T, perMinute int) Options {
+	t.Helper()
+	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := ReadSpec(fmt.Appendf(nil, "populations: [{tickets_per_minute: %d}]", perMinute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{RuleSet: rs, Spec: spec}
+}
+
 // The figures of several seeds are the means of the runs with each, and the report is that of
 // the first.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	rs, err := ruleset.Parse(`{"name":"two","ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := ReadSpec([]byte("populations: [{tickets_per_minute: 20}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options{RuleSet: rs, Label: "two", Spec: spec, For: 10 * time.Minute, Seed: 3}
+	o := twos(t, 20)
+	o.Label, o.For, o.Seed = "two", 10*time.Minute, 3
 	var calls []int
 	all, err := Repeat(o, 3, func(done, all int) { calls = append(calls, done, all) })
 	if err != nil {

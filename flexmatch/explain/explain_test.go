@@ -58,29 +58,6 @@ func ask(rs *ruleset.RuleSet, at float64, waiting ...*search.Ticket) *explain.Ex
 	return explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(at), explain.Limits{})
 }
 
-func TestTicket_WindowBlocks(t *testing.T) {
-	rs := rules(t, duel, window, wider)
-	e := ask(rs, 0, solo("me", 0, 100), solo("near", 0, 190), solo("far", 0, 400))
-	if len(e.Blocking) != 1 {
-		t.Fatalf("blocking %+v", e.Blocking)
-	}
-	nearest, limit := 90.0, 50.0
-	want := explain.Blocking{Rule: "Window", Type: "batchDistance", Tickets: 2, Only: 2, Nearest: &nearest, Limit: &limit}
-	if diff := cmp.Diff(want, e.Blocking[0]); diff != "" {
-		t.Error(diff)
-	}
-	if e.Compatible != 0 || e.Compared != 2 || e.Others != 2 {
-		t.Errorf("compatible %d of %d of %d", e.Compatible, e.Compared, e.Others)
-	}
-	wantWould := &explain.Future{At: second(30), In: 30_000, Level: 2, Players: 2, Tickets: []string{"me", "near"}}
-	if diff := cmp.Diff(wantWould, e.Would); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(&explain.Step{Level: 1, In: 10_000, Changes: []string{"rule Window"}}, e.NextStep); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestTicket_Never(t *testing.T) {
 	near := window + `,{"name":"Near","type":"latency","maxLatency":50}`
 	blank := &search.Ticket{ID: "me", Created: epoch, Players: []search.Player{{ID: "p"}}}

@@ -75,11 +75,8 @@ func TestPool_ManyWindows(t *testing.T) {
 				expansions = append(expansions, fmt.Sprintf(`{"target":"rules[n%d].maxDistance","steps":[{"waitTimeSeconds":%d,"value":%d}]}`, i, 5+r.IntN(10), 5+r.IntN(9)))
 			}
 		}
-		rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],"algorithm":{"expansionAgeSelection":"%s"},
+		rs := ruleSet(t, fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],"algorithm":{"expansionAgeSelection":"%s"},
 			"teams":[{"name":"t","minPlayers":1,"maxPlayers":2,"quantity":2}],"rules":[%s],"expansions":[%s]}`, strings.Join(attributes, ","), []string{"newest", "oldest"}[r.IntN(2)], strings.Join(rules, ","), strings.Join(expansions, ",")))
-		if err != nil {
-			t.Fatal(err)
-		}
 		tickets := randomTickets(r, rs, 12, 0)
 		for _, ticket := range tickets {
 			odd := r.IntN(8) == 0

@@ -58,15 +58,12 @@ func summing(t testing.TB, seed uint64) (*ruleset.RuleSet, []*search.Ticket) {
 		fmt.Sprintf(`"type":"distance","measurements":["%s"],"referenceValue":"sum(flatten(teams[red,blue].players.attributes[skill]))","maxDistance":%d`, all, r.IntN(5)),
 		fmt.Sprintf(`"type":"distance","measurements":["%s"],"referenceValue":4.5,"maxDistance":1.5,"partyAggregation":"min"`, red),
 	}[r.IntN(6)]
-	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
+	rs := ruleSet(t, fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
 "playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"a"},{"name":"modes","type":"string_list","default":[]},{"name":"rank","type":"number","default":2},{"name":"blocked","type":"string_list","default":[]},{"name":"likes","type":"string_number_map","default":{}}],
 "teams":[{"name":"red","minPlayers":%d,"maxPlayers":3},{"name":"blue","minPlayers":1,"maxPlayers":2},{"name":"rest","minPlayers":0,"maxPlayers":1}],
 "rules":[{"name":"Sum",%s}],
 "algorithm":{"strategy":"exhaustiveSearch","expansionAgeSelection":"%s"},
 "expansions":[{"target":"rules[Sum].partyAggregation","steps":[{"waitTimeSeconds":10,"value":"avg"}]}]}`, r.IntN(2), rule, []string{"newest", "oldest"}[r.IntN(2)]))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return rs, randomTickets(r, rs, 5, 0)
 }
 
@@ -104,14 +101,11 @@ func counting(t testing.TB, seed uint64, n int) (*ruleset.RuleSet, search.Option
 			expansions = append(expansions, fmt.Sprintf(`{"target":"rules[c%d].maxCount","steps":[{"waitTimeSeconds":%d,"value":%d}]}`, i, 5+r.IntN(15), low+r.IntN(2)))
 		}
 	}
-	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
+	rs := ruleSet(t, fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
 "playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"a"},{"name":"modes","type":"string_list","default":[]},{"name":"rank","type":"number","default":2},{"name":"blocked","type":"string_list","default":[]},{"name":"likes","type":"string_number_map","default":{}}],
 "teams":[{"name":"red","minPlayers":%d,"maxPlayers":3},{"name":"blue","minPlayers":1,"maxPlayers":%d},{"name":"rest","minPlayers":0,"maxPlayers":1}],
 "rules":[%s],"expansions":[%s],"algorithm":%s}`, r.IntN(2), 1+r.IntN(3), strings.Join(rules, ","), strings.Join(expansions, ","),
 		[]string{`{}`, `{"strategy":"balanced","balancedAttribute":"skill"}`}[r.IntN(2)]))
-	if err != nil {
-		t.Fatal(err)
-	}
 	return rs, search.Options{AdditionalPlayerCount: r.IntN(2)}, randomTickets(r, rs, n, 0)
 }
 

@@ -149,10 +149,7 @@ func randomPlayer(r *rand.Rand, rs *ruleset.RuleSet, id string) search.Player {
 func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*search.Ticket, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	body := randomBody(r)
-	rs, err := ruleset.Parse(body)
-	if err != nil {
-		t.Fatalf("seed %d: %s\n%v", seed, body, err)
-	}
+	rs := ruleSet(t, body)
 	return rs, search.Options{AdditionalPlayerCount: max(0, r.IntN(4)-2)}, randomTickets(r, rs, 3+r.IntN(7), 0), r
 }
 
@@ -170,4 +167,13 @@ func describe(matches []*search.Match) string {
 		out = append(out, strings.Join(ids, " "))
 	}
 	return strings.Join(out, "; ")
+}
+
+func ruleSet(t testing.TB, body string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		t.Fatalf("%s\n%v", body, err)
+	}
+	return rs
 }

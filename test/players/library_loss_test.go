@@ -113,8 +113,7 @@ func TestLibrary_ReplacedPush(t *testing.T) {
 	}
 	var newer []*socket
 	for range 3 {
-		push := anna.connect("")
-		push.of(protocol.MessageReady, &protocol.SocketReady{})
+		push, _ := anna.greeted("")
 		newer = append(newer, push)
 	}
 	for e, ok := watch(); ok; e, ok = watch() {

@@ -31,6 +31,16 @@ func (s *stage) follow(c *player.Client, partyID string) <-chan player.PartyEven
 	return events
 }
 
+// party makes a party of two.
+func (s *stage) party(leads, joins *player.Client) player.Party {
+	s.Helper()
+	p, err := leads.CreateParty(s.Context(), "pair", 2)
+	s.must(err)
+	p, err = joins.JoinParty(s.Context(), p.Code)
+	s.must(err)
+	return p
+}
+
 // until reads up to the wanted event.
 func until(t *testing.T, events <-chan player.PartyEvent, is func(player.PartyEvent) bool) player.PartyEvent {
 	t.Helper()
@@ -55,10 +65,7 @@ func TestLibrary_Party(t *testing.T) {
 	for _, noSocket := range []bool{false, true} {
 		leads, lead := s.login(nil)
 		joins, member := s.login(func(o *player.Config) { o.NoSocket = noSocket })
-		party, err := leads.CreateParty(t.Context(), "pair", 2)
-		s.must(err)
-		party, err = joins.JoinParty(t.Context(), party.Code)
-		s.must(err)
+		party := s.party(leads, joins)
 		if party.Leader != lead.PlayerID || len(party.Members) != 2 {
 			t.Errorf("the party is %+v", party)
 		}
@@ -66,7 +73,7 @@ func TestLibrary_Party(t *testing.T) {
 		until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
 
 		ask := session.MatchRequest{Configuration: "pair", Players: []session.Player{{ID: lead.PlayerID}}}
-		_, err = leads.ForParty(party.PartyID).StartMatchmaking(t.Context(), ask)
+		_, err := leads.ForParty(party.PartyID).StartMatchmaking(t.Context(), ask)
 		if p, ok := errors.AsType[*player.Problem](err); !ok || p.Code != "party-not-ready" || !errors.Is(err, session.ErrConflict) {
 			t.Errorf("nobody agreed: %v", err)
 		}
@@ -118,11 +125,8 @@ func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
 	s.server()
 	leads, lead := s.login(nil)
 	joins, member := s.login(nil)
-	party, err := leads.CreateParty(t.Context(), "pair", 2)
-	s.must(err)
-	_, err = joins.JoinParty(t.Context(), party.Code)
-	s.must(err)
-	_, err = joins.ChangeMembership(t.Context(), party.PartyID, player.Membership{Ready: true})
+	party := s.party(leads, joins)
+	_, err := joins.ChangeMembership(t.Context(), party.PartyID, player.Membership{Ready: true})
 	s.must(err)
 	ask := session.MatchRequest{Configuration: "pair", Players: []session.Player{{ID: lead.PlayerID}}}
 	_, err = session.FindMatch(t.Context(), leads.ForParty(party.PartyID), leads, nil, ask, session.MatchOptions{})
@@ -132,8 +136,7 @@ func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
 	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
 	others := &client{stage: s, login: protocol.Session{AccessToken: member.Access}}
 	for range 3 { // more than a player may have: the follower's is closed
-		var ready protocol.SocketReady
-		others.connect("").of(protocol.MessageReady, &ready)
+		others.greeted("")
 	}
 	noNews := func(is player.PartyEventKind) func(player.PartyEvent) bool {
 		return func(e player.PartyEvent) bool {
@@ -169,10 +172,7 @@ func TestLibrary_PartyLeftBeforeThePush(t *testing.T) {
 	t.Cleanup(between.Close)
 	leads, _ := s.login(nil)
 	joins, member := s.login(func(o *player.Config) { o.URL = between.URL })
-	party, err := leads.CreateParty(t.Context(), "pair", 2)
-	s.must(err)
-	_, err = joins.JoinParty(t.Context(), party.Code)
-	s.must(err)
+	party := s.party(leads, joins)
 	events := s.follow(joins, party.PartyID)
 	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
 	s.must(leads.PutOut(t.Context(), party.PartyID, member.PlayerID))

@@ -78,9 +78,7 @@ func TestMerge_LeavesWhatIsUnderWay(t *testing.T) {
 	bert.call("PUT", "/parties/"+party.PartyID+"/members/me", protocol.MemberChange{Ready: true}, 200, nil)
 	var ticket protocol.Ticket
 	mine.call("POST", "/matchmaking/tickets", protocol.TicketRequest{Matchmaker: "trio", PartyID: party.PartyID}, 201, &ticket)
-	push := mine.connect("")
-	var ready protocol.SocketReady
-	push.of(protocol.MessageReady, &ready)
+	push, _ := mine.greeted("")
 
 	now := mine.merge(mine.conflict("anna"), protocol.MergeRequestKeepTheirs)
 	if now.login.PlayerID != theirs.login.PlayerID || now.login.Scope != protocol.SessionScopeAuthenticated {

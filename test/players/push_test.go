@@ -40,6 +40,15 @@ func (c *client) connect(query string) *socket {
 	return s
 }
 
+// greeted connects, and returns the greeting too.
+func (c *client) greeted(query string) (*socket, protocol.SocketReady) {
+	c.Helper()
+	s := c.connect(query)
+	var ready protocol.SocketReady
+	s.of(protocol.MessageReady, &ready)
+	return s, ready
+}
+
 func (s *socket) next() protocol.Message {
 	s.Helper()
 	var m protocol.Message
@@ -105,9 +114,7 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	var party protocol.Party
 	bert.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair", Max: 2}, 201, &party)
 	anna.call("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 200, nil)
-	push := anna.connect("")
-	var ready protocol.SocketReady
-	push.of(protocol.MessageReady, &ready)
+	push, ready := anna.greeted("")
 	push.say(protocol.MessageStart, "c1", protocol.TicketRequest{Matchmaker: "duel"})
 	ticket, cursor, answered := &protocol.Ticket{}, "", false
 	for cursor == "" || !answered { // the change may come before the answer to the request
@@ -125,8 +132,7 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	anna.until(ticket, protocol.TicketStatePlacing) // no game server is there yet
 	s.restart()
 
-	push = anna.connect("?resume=" + cursor)
-	push.of(protocol.MessageReady, &ready)
+	push, ready = anna.greeted("?resume=" + cursor)
 	if !ready.Resumed || ready.PlayerID != anna.login.PlayerID {
 		t.Errorf("got %+v", ready)
 	}
@@ -154,8 +160,7 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	if *again.Connection != *ended.Connection {
 		t.Errorf("after another restart the way to the game is %+v, was %+v", again.Connection, ended.Connection)
 	}
-	push = anna.connect("?resume=" + cursor)
-	push.of(protocol.MessageReady, &ready)
+	push, ready = anna.greeted("?resume=" + cursor)
 	push.say(protocol.MessagePing, "p", "still there")
 	if m := push.next(); m.Type != protocol.MessagePong || m.Re != "p" {
 		t.Errorf("what was told is told again: %+v", m)
@@ -188,9 +193,7 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	anna, eve := s.guest(), s.guest()
-	spy := eve.connect("")
-	var ready protocol.SocketReady
-	spy.of(protocol.MessageReady, &ready)
+	spy, _ := eve.greeted("")
 	ticket := anna.ask("duel")
 	var p protocol.Problem
 	spy.say(protocol.MessageCancel, "x", protocol.SocketTicketID{TicketID: ticket.TicketID})
@@ -205,10 +208,9 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair"}, 201, nil)
 	anna.call("POST", "/sessions", protocol.SessionRequest{Pool: "duel"}, 202, nil)
 	// A cursor from before all of this shows another player nothing either.
-	for _, eavesdrops := range []*socket{spy, eve.connect("?resume=0"), eve.connect("")} {
-		if eavesdrops != spy {
-			eavesdrops.of(protocol.MessageReady, &ready)
-		}
+	earlier, _ := eve.greeted("?resume=0")
+	later, _ := eve.greeted("")
+	for _, eavesdrops := range []*socket{spy, earlier, later} {
 		eavesdrops.say(protocol.MessagePing, "z", 1)
 		if m := eavesdrops.next(); m.Type != protocol.MessagePong {
 			t.Errorf("a player is told of what is another's: %+v", m)

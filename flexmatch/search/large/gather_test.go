@@ -13,14 +13,11 @@ import (
 // A young ticket, to which smaller teams apply, does not end the gathering of older ones.
 func TestPass_YoungTicketNear(t *testing.T) {
 	t.Parallel()
-	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 		"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
 		"teams":[{"name":"A","minPlayers":20,"maxPlayers":25},{"name":"B","minPlayers":20,"maxPlayers":25}],
 		"expansions":[{"target":"teams[A].maxPlayers","steps":[{"waitTimeSeconds":10,"value":50}]},
 			{"target":"teams[B].maxPlayers","steps":[{"waitTimeSeconds":10,"value":50}]}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var tickets []*search.Ticket
 	add := func(n int, created int64, skill float64) {
 		for range n {

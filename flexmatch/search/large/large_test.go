@@ -15,12 +15,9 @@ import (
 // The developer guide says how teams fill: first 10 for each Hunters team, then two for
 // each team, then Monsters, then Hunters.
 func TestLarge_TeamsFillAsTheGuideTells(t *testing.T) {
-	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":5}],
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":5}],
 "algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
 "teams":[{"name":"Hunters","minPlayers":12,"maxPlayers":15,"quantity":10},{"name":"Monsters","minPlayers":5,"maxPlayers":5}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for n, want := range map[int][]int{124: nil, 125: {12, 5}, 135: {13, 5}, 155: {15, 5}} {
 		matches := large.Pass(rs, search.Options{}, solos(n), time.Unix(1, 0))
 		var got []int
@@ -35,6 +32,15 @@ func TestLarge_TeamsFillAsTheGuideTells(t *testing.T) {
 			t.Errorf("%d players: Hunters and Monsters %v, want %v", n, got, want)
 		}
 	}
+}
+
+func ruleSet(t *testing.T, body string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
 }
 
 // solos returns n tickets of one player each, in order of age.

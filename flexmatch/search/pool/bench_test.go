@@ -22,10 +22,7 @@ func BenchmarkPool(b *testing.B) {
 		name                 string
 		party, window, apart int
 	}{{"solos", 1, 50, 10}, {"parties3", 3, 50, 10}, {"parties5", 5, 10, 5}} {
-		rs, err := ruleset.Parse(fmt.Sprintf(fiveAgainstFive, c.window, c.apart))
-		if err != nil {
-			b.Fatal(err)
-		}
+		rs := ruleSet(b, fmt.Sprintf(fiveAgainstFive, c.window, c.apart))
 		r := rand.New(rand.NewPCG(1, 2))
 		waiting, more := crowd(r, 100_000, 0, c.party), crowd(r, 2_000, 100_000, c.party)
 		b.Run(c.name+"/insert", func(b *testing.B) {
@@ -88,11 +85,8 @@ func BenchmarkPool_Rules(b *testing.B) {
 			attributes = append(attributes, fmt.Sprintf(`{"name":"a%d","type":"number"}`, i))
 			windows = append(windows, fmt.Sprintf(`{"name":"r%d","type":"batchDistance","batchAttribute":"a%d","maxDistance":94}`, i, i))
 		}
-		rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],
+		rs := ruleSet(b, fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[%s],
 "teams":[{"name":"red","minPlayers":5,"maxPlayers":5},{"name":"blue","minPlayers":5,"maxPlayers":5}],"rules":[%s]}`, strings.Join(attributes, ","), strings.Join(windows, ",")))
-		if err != nil {
-			b.Fatal(err)
-		}
 		r, waiting := rand.New(rand.NewPCG(1, 2)), make([]*search.Ticket, 20_000)
 		for i := range waiting {
 			waiting[i] = duelist(fmt.Sprint("k", i), i, 0, "", nil)
@@ -152,14 +146,11 @@ func BenchmarkPool_Roles(b *testing.B) {
 
 // BenchmarkPool_Large measures matches of 2 teams of 50 from 20,000 tickets.
 func BenchmarkPool_Large(b *testing.B) {
-	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0",
+	rs := ruleSet(b, `{"ruleLanguageVersion":"1.0",
 "playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
 "algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
 "teams":[{"name":"t","minPlayers":40,"maxPlayers":50,"quantity":2}],
 "rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Near","type":"latency","maxLatency":100}]}`)
-	if err != nil {
-		b.Fatal(err)
-	}
 	waiting := crowd(rand.New(rand.NewPCG(1, 2)), 20_000, 0, 3)
 	for b.Loop() {
 		b.StopTimer()
@@ -178,10 +169,7 @@ func BenchmarkPool_Large(b *testing.B) {
 // valid: each pass is bounded and leaves the rest to the next.
 func BenchmarkPool_Adversarial(b *testing.B) {
 	body := strings.Replace(fmt.Sprintf(fiveAgainstFive, 50, 10), `"maxDistance":10}]`, `"minDistance":100000}]`, 1)
-	rs, err := ruleset.Parse(body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	rs := ruleSet(b, body)
 	p := fill(rs, crowd(rand.New(rand.NewPCG(1, 2)), 100_000, 0, 1))
 	for b.Loop() {
 		before := p.Searches

@@ -133,10 +133,7 @@ func TestPool_GreatNumbersDecideNothing(t *testing.T) {
 // never be matched, and no others.
 func TestPool_KeepsUnmatched(t *testing.T) {
 	t.Parallel()
-	rs, err := ruleset.Parse(fmt.Sprintf(fiveAgainstFive, 4000, 4000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rs := ruleSet(t, fmt.Sprintf(fiveAgainstFive, 4000, 4000))
 	tickets := crowd(rand.New(rand.NewPCG(1, 2)), 2000, 0, 1)
 	never := crowd(rand.New(rand.NewPCG(3, 4)), 1, 2000, 1)[0]
 	never.Players[0].Latency = map[string]float64{"region-0": 5000}
