@@ -303,28 +303,8 @@ func TestSocket_Auth(t *testing.T) {
 	})
 }
 
-// A client that reads nothing delays nobody, and is disconnected.
-func TestSocket_Deaf(t *testing.T) {
-	t.Parallel()
-	inHouse(t, func(h *house) {
-		deaf := h.dial(h.login().AccessToken)
-		_, _, err := deaf.ws.ReadMessage() // the greeting
-		h.Must(err)
-		l := h.connect(h.login().AccessToken)
-		wait.Pass(pingEvery)
-		if all, _ := h.connections(); all != 2 || l.pinged() != 1 {
-			t.Errorf("%d pings, %d connections", l.pinged(), all)
-		}
-		wait.Pass(writeWithin)
-		if all, _ := h.connections(); all != 1 {
-			t.Error("the client that does not read is still connected")
-		}
-		l.ws.Close()
-	})
-}
-
-// Clients that do not read delay neither the changes of others, nor the commits of these:
-// no time passes until all others have been sent theirs.
+// Clients that do not read delay neither the pings nor the changes of others, nor the commits of
+// these: no time passes until all others have been sent theirs. They are disconnected.
 func TestSocket_DeafAmongMany(t *testing.T) {
 	t.Parallel()
 	inHouse(t, func(h *house) {
@@ -340,6 +320,12 @@ func TestSocket_DeafAmongMany(t *testing.T) {
 			_, _, err := h.dial(token).ws.ReadMessage() // the greeting, and nothing after it
 			h.Must(err)
 		}
+		wait.Pass(pingEvery) // who does not read is being written to from then on
+		for _, l := range all {
+			if n := l.pinged(); n != 1 {
+				t.Errorf("a client that reads was pinged %d times", n)
+			}
+		}
 		begin := time.Now()
 		h.b.sockets.door.mu.Lock()
 		players := slices.Collect(maps.Keys(h.b.sockets.door.of))
@@ -347,7 +333,7 @@ func TestSocket_DeafAmongMany(t *testing.T) {
 		for _, token := range tokens {
 			h.start(token)
 		}
-		h.b.sockets.door.wake(players) // who does not read is being written to already
+		h.b.sockets.door.wake(players)
 		for _, l := range all {
 			synctest.Wait()
 			l.mu.Lock()
@@ -402,13 +388,4 @@ func TestSocket_SlowClose(t *testing.T) {
 		}
 		close(s.release)
 	})
-}
-
-// A change before the player is known is not due: the greeting includes it.
-func TestSocket_ChangeBeforeGreeting(t *testing.T) {
-	t.Parallel()
-	c := &socket{}
-	if c.notify(changes); c.due != 0 || c.writing {
-		t.Errorf("due %b, writing %v, want nothing", c.due, c.writing)
-	}
 }

@@ -59,13 +59,18 @@ func TestParty_LeftIsTold(t *testing.T) {
 	}
 }
 
-// A change is never due before the greeting, nor missed if another goroutine writes that.
+// A change is not due before the player is known, nor before the greeting, which includes it, nor
+// is it missed if another goroutine writes that.
 func TestSocket_GreetsFirst(t *testing.T) {
 	t.Parallel()
 	inHouse(t, func(h *house) {
 		player, token := h.guest()
 		access, err := h.ids.Tokens.Verify(token)
 		h.Must(err)
+		unknown := &socket{}
+		if unknown.notify(changes); unknown.due != 0 || unknown.writing {
+			t.Errorf("before the player is known: due %b, writing %v", unknown.due, unknown.writing)
+		}
 		c := &socket{of: h.b.sockets, writing: true} // by this test
 		c.become(access, "")
 		h.b.sockets.door.wake([]string{player})

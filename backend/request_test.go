@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,8 +174,10 @@ func TestServe_LookUpIsBounded(t *testing.T) {
 		if code := lookUp(append(most, most...)...); code != 200 {
 			t.Errorf("as much as may be, each asked for twice: got %d", code)
 		}
-		if code := lookUp(ids...); code != 422 {
-			t.Errorf("more than that: got %d", code)
+		for _, many := range [][]string{ids, slices.Repeat([]string{"x"}, 51), nil} {
+			if code := lookUp(many...); code != 422 {
+				t.Errorf("of %d players: got %d", len(many), code)
+			}
 		}
 	})
 }

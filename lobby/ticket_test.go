@@ -11,43 +11,6 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// Each end of a ticket is seen as soon as the matchmaker has it, no matter who caused it, and an
-// hour later the ticket is deleted.
-func TestTickets_End(t *testing.T) {
-	t.Parallel()
-	inHall(t, func(h *hall) {
-		timesOut, cancelled := h.ask("anna", "placed"), h.ask("bert", "alone")
-		wait.Pass(time.Second)
-		h.wants(timesOut.ID, Searching)
-		h.Must(h.matches.Stop(h.Ctx, cancelled.ID)) // by an operator, without the lobby
-		h.wants(cancelled.ID, Cancelled)
-		one, two := h.ask("carl", "alone"), h.ask("dora", "alone")
-		wait.Pass(time.Second)
-		h.wants(one.ID, Completed)
-		h.wants(two.ID, Completed)
-		wait.Pass(patient)
-		h.wants(timesOut.ID, TimedOut)
-		wait.Pass(requestKept)
-		for _, ticket := range []*Ticket{timesOut, cancelled, one, two} {
-			h.wants(ticket.ID, "")
-		}
-	})
-}
-
-// A match that never gets a game server ends too.
-func TestTickets_MatchWithoutAGameServer(t *testing.T) {
-	t.Parallel()
-	inHall(t, func(h *hall) {
-		one, two := h.ask("anna", "placed"), h.ask("bert", "placed")
-		wait.Pass(time.Second)
-		h.wants(one.ID, Placing)
-		wait.Pass(patient)
-		for _, ticket := range []*Ticket{one, two} {
-			h.wants(ticket.ID, Failed)
-		}
-	})
-}
-
 // A ticket is kept as long as it is open, however long that takes.
 func TestTickets_OpenOnesAreKept(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -303,20 +302,9 @@ func wellFormed(t *testing.T, text string) {
 // The documentation's examples run, in every format, and the HTML page needs no external
 // resources.
 func TestExamples(t *testing.T) {
-	read := func(name string) string {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
 	var reports []*sim.Report
 	for _, name := range []string{"five-against-five", "five-against-five-patient"} {
-		rs, err := ruleset.Parse(read(name + ".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := run(t, sim.Options{RuleSet: rs, Label: name, Spec: spec(t, read("evening.yaml")), Seed: 1, For: 5 * time.Minute})
+		r := run(t, sim.Options{RuleSet: ruleSetOf(t, name), Label: name, Spec: playersOf(t, "evening"), Seed: 1, For: 5 * time.Minute})
 		if r.Tickets.Matched < 500 {
 			t.Errorf("%s: %+v", name, r.Tickets)
 		}
@@ -349,12 +337,8 @@ func TestExamples(t *testing.T) {
 // the counts are 0.
 func TestReport_NothingMatched(t *testing.T) {
 	t.Parallel()
-	rs, err := ruleset.Parse(`{"name": "nobody", "ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
-		"teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
+	rs := rules(t, `"teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
 		"rules": [{"name": "Close", "type": "distance", "measurements": ["flatten(teams[*].players.attributes[skill])"], "referenceValue": 1, "maxDistance": 5}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := run(t, sim.Options{RuleSet: rs, Spec: spec(t, "populations: [{name: few, tickets_per_minute: 5, attributes: {skill: {number: {constant: 1}}}}]"), Seed: 1, For: time.Minute})
 	if r.Tickets.Arrived == 0 || r.Tickets.Matched != 0 {
 		t.Fatalf("tickets: %+v", r.Tickets)
