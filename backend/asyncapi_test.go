@@ -54,12 +54,12 @@ func named(all []reference) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-func pushDescription(t *testing.T) (d asyncDescription) {
+// read reads a description.
+func read(t *testing.T, description []byte, into any) {
 	t.Helper()
-	if err := yaml.Unmarshal(PushDescription, &d); err != nil {
+	if err := yaml.Unmarshal(description, into); err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 // dataOf has the Go type of each message's data; nil for any and for none.
@@ -75,7 +75,8 @@ var dataOf = map[string]any{
 // data that its Go type has and with examples that decode.
 func TestPushDescription_IsTheProtocol(t *testing.T) {
 	t.Parallel()
-	d := pushDescription(t)
+	var d asyncDescription
+	read(t, PushDescription, &d)
 	if got, want := slices.Sorted(maps.Keys(d.Components.Messages)), slices.Sorted(maps.Keys(dataOf)); !slices.Equal(got, want) {
 		t.Errorf("described are %q, want %q", got, want)
 	}
@@ -140,9 +141,7 @@ func TestDescription_Examples(t *testing.T) {
 			Schemas map[string]struct{ Examples []any }
 		}
 	}
-	if err := yaml.Unmarshal(Description, &d); err != nil {
-		t.Fatal(err)
-	}
+	read(t, Description, &d)
 	types := map[string]any{"TicketRequest": &protocol.TicketRequest{}, "Connection": &protocol.Connection{}}
 	seen := 0
 	for name, s := range d.Components.Schemas {

@@ -21,9 +21,7 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]yaml.Node `yaml:"paths"`
 	}
-	if err := yaml.Unmarshal(Description, &d); err != nil {
-		t.Fatal(err)
-	}
+	read(t, Description, &d)
 	var described, served []string
 	for path, operations := range d.Paths {
 		for method, operation := range operations {
@@ -71,9 +69,7 @@ func TestProblems_AreTheDescription(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(Description, &d); err != nil {
-		t.Fatal(err)
-	}
+	read(t, Description, &d)
 	if diff := cmp.Diff(d.Components.Schemas["Problem"].Properties["code"].Codes, statuses); diff != "" {
 		t.Errorf("(-described +refused):\n%s", diff)
 	}

@@ -107,6 +107,8 @@ func (h *house) guest() *Session {
 	return s
 }
 
+// Of the calls that follow, only the errors matter.
+
 func (h *house) check(accessToken string) error {
 	_, err := h.ids.Tokens.Check(accessToken)
 	return err

@@ -78,7 +78,7 @@ func TestOver_WithoutTail(t *testing.T) {
 		length         time.Duration
 		moments, drawn int
 	}{{10 * time.Second, 10, 10}, {10500 * time.Millisecond, 11, 10}, {1000 * time.Second, 120, 120}} {
-		o := twos(t, 60)
+		o := anyTwo(t, 60)
 		o.For = c.length
 		r, err := Run(o)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// twos are options of matches of any two of so many tickets a minute.
-func twos(t *testing.T, perMinute int) Options {
+// anyTwo returns options of a simulation in which any two of so many tickets a minute are matched.
+func anyTwo(t *testing.T, perMinute int) Options {
 	t.Helper()
 	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`)
 	if err != nil {
@@ -27,7 +27,7 @@ func twos(t *testing.T, perMinute int) Options {
 // the first.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	o := twos(t, 20)
+	o := anyTwo(t, 20)
 	o.Label, o.For, o.Seed = "two", 10*time.Minute, 3
 	var calls []int
 	all, err := Repeat(o, 3, func(done, all int) { calls = append(calls, done, all) })

@@ -36,50 +36,51 @@ type service struct {
 	placeErrors int
 }
 
-func (s *service) SearchGameSessions(in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
-	name := aws.ToString(in.FleetId) + aws.ToString(in.AliasId)
-	s.searched = append(s.searched, name+"/"+aws.ToString(in.NextToken))
-	page, _ := strconv.Atoi(aws.ToString(in.NextToken))
-	if page >= len(s.pages[name]) {
-		return nil, &types.NotFoundException{Message: aws.String("no " + name)}
+// answer answers a call of the SDK in place of the network.
+func (s *service) answer(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
+	switch in := in.Parameters.(type) {
+	case *gamelift.SearchGameSessionsInput:
+		name := aws.ToString(in.FleetId) + aws.ToString(in.AliasId)
+		s.searched = append(s.searched, name+"/"+aws.ToString(in.NextToken))
+		page, _ := strconv.Atoi(aws.ToString(in.NextToken))
+		if page >= len(s.pages[name]) {
+			return out, md, &types.NotFoundException{Message: aws.String("no " + name)}
+		}
+		out.Result = s.pages[name][page]
+	case *gamelift.DescribeGameSessionQueuesInput:
+		out.Result = &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: []types.GameSessionQueue{*s.queue}}
+	case *gamelift.DescribeGameSessionsInput:
+		status := s.status[min(s.described, len(s.status)-1)]
+		s.described++
+		out.Result = &gamelift.DescribeGameSessionsOutput{GameSessions: []types.GameSession{{GameSessionId: in.GameSessionId, Status: status}}}
+	case *gamelift.CreatePlayerSessionInput:
+		err = s.reserve
+		out.Result = &gamelift.CreatePlayerSessionOutput{PlayerSession: &types.PlayerSession{PlayerSessionId: aws.String("psess-1"), PlayerId: in.PlayerId,
+			GameSessionId: in.GameSessionId, IpAddress: aws.String("192.0.2.1"), Port: aws.Int32(7777), CreationTime: aws.Time(time.Unix(1000, 0))}}
+	case *gamelift.DescribeGameSessionPlacementInput:
+		if s.placeErrors > 0 {
+			s.placeErrors--
+			return out, md, &smithy.GenericAPIError{Code: "ThrottlingException"}
+		}
+		status := s.placement[min(s.described, len(s.placement)-1)]
+		s.described++
+		out.Result = &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: &types.GameSessionPlacement{PlacementId: in.PlacementId, Status: status,
+			PlacedPlayerSessions: []types.PlacedPlayerSession{{PlayerId: aws.String("p1"), PlayerSessionId: aws.String("psess-1")}}}}
+	case *gamelift.StopGameSessionPlacementInput:
+		out.Result, err = &gamelift.StopGameSessionPlacementOutput{}, s.stopErr
+	case *gamelift.DescribeMatchmakingInput:
+		found, err := s.describeTickets(in.TicketIds)
+		return middleware.InitializeOutput{Result: found}, md, err
+	default:
+		err = fmt.Errorf("%T is not answered", in)
 	}
-	return s.pages[name][page], nil
+	return out, md, err
 }
 
-func (s *service) DescribeGameSessionQueues(*gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
-	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: []types.GameSessionQueue{*s.queue}}, nil
-}
-
-func (s *service) DescribeGameSessions(in *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
-	status := s.status[min(s.described, len(s.status)-1)]
-	s.described++
-	return &gamelift.DescribeGameSessionsOutput{GameSessions: []types.GameSession{{GameSessionId: in.GameSessionId, Status: status}}}, nil
-}
-
-func (s *service) CreatePlayerSession(in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
-	return &gamelift.CreatePlayerSessionOutput{PlayerSession: &types.PlayerSession{PlayerSessionId: aws.String("psess-1"), PlayerId: in.PlayerId,
-		GameSessionId: in.GameSessionId, IpAddress: aws.String("192.0.2.1"), Port: aws.Int32(7777), CreationTime: aws.Time(time.Unix(1000, 0))}}, s.reserve
-}
-
-func (s *service) DescribeGameSessionPlacement(in *gamelift.DescribeGameSessionPlacementInput) (*gamelift.DescribeGameSessionPlacementOutput, error) {
-	if s.placeErrors > 0 {
-		s.placeErrors--
-		return nil, &smithy.GenericAPIError{Code: "ThrottlingException"}
-	}
-	status := s.placement[min(s.described, len(s.placement)-1)]
-	s.described++
-	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: &types.GameSessionPlacement{PlacementId: in.PlacementId, Status: status,
-		PlacedPlayerSessions: []types.PlacedPlayerSession{{PlayerId: aws.String("p1"), PlayerSessionId: aws.String("psess-1")}}}}, nil
-}
-
-func (s *service) StopGameSessionPlacement(*gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
-	return nil, s.stopErr
-}
-
-func (s *service) DescribeMatchmaking(in *gamelift.DescribeMatchmakingInput) (*gamelift.DescribeMatchmakingOutput, error) {
+func (s *service) describeTickets(ids []string) (*gamelift.DescribeMatchmakingOutput, error) {
 	s.described++
 	out := &gamelift.DescribeMatchmakingOutput{}
-	for _, id := range in.TicketIds {
+	for _, id := range ids {
 		status, ok := s.tickets[id]
 		if ok {
 			out.TicketList = append(out.TicketList, types.MatchmakingTicket{TicketId: aws.String(id), Status: status})
@@ -88,29 +89,6 @@ func (s *service) DescribeMatchmaking(in *gamelift.DescribeMatchmakingInput) (*g
 		}
 	}
 	return out, nil
-}
-
-// answer answers a call of the SDK in place of the network.
-func (s *service) answer(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
-	switch in := in.Parameters.(type) {
-	case *gamelift.SearchGameSessionsInput:
-		out.Result, err = s.SearchGameSessions(in)
-	case *gamelift.DescribeGameSessionQueuesInput:
-		out.Result, err = s.DescribeGameSessionQueues(in)
-	case *gamelift.DescribeGameSessionsInput:
-		out.Result, err = s.DescribeGameSessions(in)
-	case *gamelift.CreatePlayerSessionInput:
-		out.Result, err = s.CreatePlayerSession(in)
-	case *gamelift.DescribeGameSessionPlacementInput:
-		out.Result, err = s.DescribeGameSessionPlacement(in)
-	case *gamelift.StopGameSessionPlacementInput:
-		out.Result, err = s.StopGameSessionPlacement(in)
-	case *gamelift.DescribeMatchmakingInput:
-		out.Result, err = s.DescribeMatchmaking(in)
-	default:
-		err = fmt.Errorf("%T is not answered", in)
-	}
-	return out, md, err
 }
 
 func client(s *service, n session.Connector) *Client {
