@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // search collects the results of a search.
@@ -70,8 +71,10 @@ func TestLibrary_Sessions(t *testing.T) {
 	if _, err := bert.Join(t.Context(), join); !errors.Is(err, session.ErrAlreadyJoined) {
 		t.Errorf("joined twice: %v", err)
 	}
-	if again, err := bert.Reserve(t.Context(), join); err != nil || again.PlayerSessionID != place.PlayerSessionID {
-		t.Errorf("a second wish to join leads to %+v, %v", again, err)
+	var again protocol.Reservation
+	(&client{stage: s, login: protocol.Session{AccessToken: joiner.Access}}).call("POST", "/sessions/"+placed.SessionID+"/players", nil, 200, &again)
+	if again.Connection.PlayerSessionID != place.PlayerSessionID {
+		t.Error("a second wish to join takes a second place")
 	}
 	if found, err := search(t.Context(), eve, session.SearchRequest{Target: pool}); err != nil || len(found) != 0 {
 		t.Errorf("a full game is listed: %+v, %v", found, err)
