@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -76,7 +77,6 @@ func TestEnvelope(t *testing.T) {
 			code, text      string
 			modelled        bool
 		}{
-			{"not found", "DescribeAlias", map[string]any{"AliasId": "alias-1"}, 400, "NotFoundException", "alias-1", true},
 			{"constraint", "DescribeAlias", map[string]any{}, 400, "InvalidRequestException", "'aliasId'", true},
 			{"unknown operation", "DescribeNothing", map[string]any{}, 0, "UnknownOperationException", "DescribeNothing", false},
 			{"malformed", "DescribeAlias", []byte{0x7b, 0xff, 0x01}, 400, "SerializationException", "", false},
@@ -88,30 +88,34 @@ func TestEnvelope(t *testing.T) {
 				if c.status != 0 && a.status != c.status || a.status < 400 || a.status >= 500 {
 					t.Errorf("status %d", a.status)
 				}
-				p.checkEnvelope(t, a, c.code, c.text, c.modelled)
+				if err := p.envelope(a, c.code, c.text, c.modelled); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
 }
 
-func (p protocol) checkEnvelope(t *testing.T, a answer, code, text string, modelled bool) {
-	t.Helper()
+// envelope returns what is wrong with the answer of a refusal: its type is to be code, which the
+// operation may model, and text a part of what it says.
+func (p protocol) envelope(a answer, code, text string, modelled bool) error {
 	var body map[string]string
 	if err := p.decode(a.body, &body); err != nil {
-		t.Fatalf("body %q: %v", a.body, err)
+		return fmt.Errorf("body %q: %w", a.body, err)
 	}
 	if want := map[string]string{"json": "", "cbor": "rpc-v2-cbor"}[p.name]; a.header.Get("Smithy-Protocol") != want {
-		t.Errorf("smithy-protocol %q, want %q", a.header.Get("Smithy-Protocol"), want)
+		return fmt.Errorf("smithy-protocol %q, want %q", a.header.Get("Smithy-Protocol"), want)
 	}
 	if len(a.header.Get("X-Amzn-Requestid")) != 36 {
-		t.Errorf("request id %q", a.header.Get("X-Amzn-Requestid"))
+		return fmt.Errorf("request id %q", a.header.Get("X-Amzn-Requestid"))
 	}
 	if modelled && p.name == "cbor" {
 		code = "com.amazonaws.gamelift#" + code
 	}
 	if body["__type"] != code || body["message"] != body["Message"] || !strings.Contains(body["message"], text) || body["message"] == "" || len(body) != 3 {
-		t.Errorf("envelope %v, want the type %s and a text with %q, twice", body, code, text)
+		return fmt.Errorf("envelope %v, want the type %s and a text with %q, twice", body, code, text)
 	}
+	return nil
 }
 
 // Timestamps are numbers of seconds with at most three decimals in JSON, and tag 1
