@@ -16,12 +16,11 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// tryBuilds calls the operations of builds, scripts and logs.
-func tryBuilds(t *testing.T, url string, c *gamelift.Client) {
-	t.Helper()
-	ctx := t.Context()
+// Builds and scripts are described, changed and deleted.
+func TestBuilds(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), node.Client(node.InProcess(t, nil).URL())
 	b := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
-	must(c.RequestUploadCredentials(ctx, &gamelift.RequestUploadCredentialsInput{BuildId: b}))(t)
 	must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
 	must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
 	must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
@@ -32,21 +31,16 @@ func tryBuilds(t *testing.T, url string, c *gamelift.Client) {
 	must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
 	must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
 	must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
-
-	tryLog(t, url, c)
 }
 
-// tryLog stores the log of a game session as a host does, and downloads it.
-func tryLog(t *testing.T, url string, c *gamelift.Client) {
-	t.Helper()
-	p := node.NewPlace(t, c)
-	server := p.Server(t)
-	g := must(p.Create(t.Context(), 2))(t)
-	receive(t, server.Activated())
+// The log of a game session is stored as by a host, and downloaded.
+func TestLog(t *testing.T) {
+	b := setup(t)
+	g := b.active(t, b.Server(t), 2)
 	log := zipped(t, "stdout", "hello")
-	name := p.FleetID + "/" + p.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
-	send(t, http.MethodPut, url+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
-	out := must(c.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
+	name := b.FleetID + "/" + b.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
+	send(t, http.MethodPut, b.app.URL()+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
+	out := must(b.Client.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
 	if got := send(t, http.MethodGet, *out.PreSignedUrl, nil, http.StatusOK); !bytes.Equal(got, log) {
 		t.Errorf("the log comes back as %d bytes, want %d", len(got), len(log))
 	}

@@ -93,6 +93,9 @@ func must[T any](out T, err error) func(*testing.T) T {
 	}
 }
 
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
 // refused fails the test unless err is the typed exception E with what in its message.
 // As in AWS, members begin in lower case in a message about their own constraints,
 // otherwise in upper case.

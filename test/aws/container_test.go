@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,9 +37,10 @@ func containerGroup(name, image string) *gamelift.CreateContainerGroupDefinition
 	}
 }
 
-// tryContainerGroups calls the operations of container group definitions.
-func tryContainerGroups(t *testing.T, c *gamelift.Client) {
-	t.Helper()
+// Versions of a container group definition are made, listed and deleted.
+func TestContainerGroupDefinition(t *testing.T) {
+	t.Parallel()
+	c := node.Client(node.InProcess(t, nil).URL())
 	ctx, name := t.Context(), aws.String("arena")
 	in := containerGroup(*name, "registry.example/arena@"+imageDigest)
 	in.VersionDescription, in.Tags = aws.String("first"), []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}}
@@ -77,15 +79,10 @@ func tryContainerGroups(t *testing.T, c *gamelift.Client) {
 	if all := must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypePerInstance}))(t).ContainerGroupDefinitions; len(all) != 0 {
 		t.Errorf("of the other type are listed %+v", all)
 	}
-	var numbers []int32
-	pages := gamelift.NewListContainerGroupDefinitionVersionsPaginator(c, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name, Limit: aws.Int32(1)})
-	for pages.HasMorePages() {
-		for _, v := range must(pages.NextPage(ctx))(t).ContainerGroupDefinitions {
-			numbers = append(numbers, *v.VersionNumber)
-		}
-	}
-	if fmt.Sprint(numbers) != "[2 1]" {
-		t.Errorf("versions %v, want the newest first", numbers)
+	versions := pages(t, gamelift.NewListContainerGroupDefinitionVersionsPaginator(c, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name, Limit: aws.Int32(1)}),
+		"ContainerGroupDefinitions", "ContainerGroupDefinitionArn")
+	if !slices.Equal(versions.items, []string{*two.ContainerGroupDefinitionArn, *v.ContainerGroupDefinitionArn}) {
+		t.Errorf("versions %v, want the newest first", versions.items)
 	}
 	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name, VersionCountToRetain: aws.Int32(1)}))(t)
 	_, err = c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)})

@@ -25,11 +25,11 @@ func containerVersions(t *testing.T, c *gamelift.Client, name string) (one, two 
 	return first.ContainerGroupDefinition.ContainerGroupDefinitionArn, second.ContainerGroupDefinition.ContainerGroupDefinitionArn
 }
 
-// tryContainerFleets calls the operations of container fleets and their deployments. No
-// machine runs containers here, so the fleet does not become ACTIVE.
-func tryContainerFleets(t *testing.T, c *gamelift.Client) {
-	t.Helper()
-	ctx := t.Context()
+// A container fleet and its deployments. No machine runs containers here, so the fleet does not
+// become ACTIVE.
+func TestContainerFleet(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), node.Client(node.InProcess(t, nil).URL())
 	one, two := containerVersions(t, c, "rolling")
 	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: fleetRole, Description: aws.String("d"), InstanceType: aws.String("c5.xlarge"), Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}}, Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
@@ -69,15 +69,9 @@ func tryContainerFleets(t *testing.T, c *gamelift.Client) {
 	if d := must(c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId, DeploymentId: first}))(t); d.FleetDeployment.DeploymentStatus != types.DeploymentStatusCancelled {
 		t.Errorf("first deployment %+v", d.FleetDeployment)
 	}
-	var listed []string
-	pages := gamelift.NewListFleetDeploymentsPaginator(c, &gamelift.ListFleetDeploymentsInput{FleetId: f.FleetId, Limit: aws.Int32(1)})
-	for pages.HasMorePages() {
-		for _, d := range must(pages.NextPage(ctx))(t).FleetDeployments {
-			listed = append(listed, *d.DeploymentId)
-		}
-	}
-	if !slices.Equal(listed, []string{*f.DeploymentDetails.LatestDeploymentId, *first}) {
-		t.Errorf("deployments %v, want the newest first", listed)
+	listed := pages(t, gamelift.NewListFleetDeploymentsPaginator(c, &gamelift.ListFleetDeploymentsInput{FleetId: f.FleetId, Limit: aws.Int32(1)}), "FleetDeployments", "DeploymentId")
+	if !slices.Equal(listed.items, []string{*f.DeploymentDetails.LatestDeploymentId, *first}) {
+		t.Errorf("deployments %v, want the newest first", listed.items)
 	}
 	if all := must(c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(all) != 2 {
 		t.Errorf("deployments of all fleets: %v", all)
@@ -99,94 +93,19 @@ func tryContainerFleets(t *testing.T, c *gamelift.Client) {
 	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: aws.String("rolling")}))(t)
 }
 
-// The documented errors of the operations of container fleets.
-func TestContainerFleet_Errors(t *testing.T) {
-	b := setup(t)
-	ctx, c := t.Context(), b.Client
-	one, _ := containerVersions(t, c, "arena")
-	create := func(change func(*gamelift.CreateContainerFleetInput)) error {
-		in := &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: one, InstanceType: aws.String("c5.large")}
-		change(in)
-		_, err := c.CreateContainerFleet(ctx, in)
-		return err
-	}
-	for text, change := range map[string]func(*gamelift.CreateContainerFleetInput){
-		"none does not exist": func(in *gamelift.CreateContainerFleetInput) {
-			in.GameServerContainerGroupDefinitionName = aws.String("none")
-		},
-		"is of type GAME_SERVER": func(in *gamelift.CreateContainerFleetInput) { in.PerInstanceContainerGroupDefinitionName = one },
-		"at most 1 do":           func(in *gamelift.CreateContainerFleetInput) { in.GameServerContainerGroupsPerInstance = aws.Int32(2) },
-		"are reserved": func(in *gamelift.CreateContainerFleetInput) {
-			in.InstanceConnectionPortRange = &types.ConnectionPortRange{FromPort: aws.Int32(4090), ToPort: aws.Int32(5000)}
-		},
-		"S3BucketName": func(in *gamelift.CreateContainerFleetInput) {
-			in.LogConfiguration = &types.LogConfiguration{LogDestination: types.LogDestinationS3}
-		},
-		"Locations.1.Location": func(in *gamelift.CreateContainerFleetInput) {
-			in.Locations = []types.LocationConfiguration{{Location: aws.String("custom-none")}}
-		},
-		"PlayerGatewayMode": func(in *gamelift.CreateContainerFleetInput) { in.PlayerGatewayMode = types.PlayerGatewayModeRequired },
-	} {
-		refused[*types.InvalidRequestException](t, create(change), text)
-	}
-	refused[*types.TaggingFailedException](t, create(func(in *gamelift.CreateContainerFleetInput) {
-		in.Tags = []types.Tag{{Key: aws.String("a"), Value: aws.String("1")}, {Key: aws.String("a"), Value: aws.String("2")}}
-	}), "a")
-	if all := must(c.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{}))(t).ContainerFleets; len(all) != 0 {
-		t.Errorf("refusals created %v", all)
-	}
-	_, err := c.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{NextToken: aws.String("x")})
-	refused[*types.InvalidRequestException](t, err, "NextToken")
-
-	none := aws.String("containerfleet-none")
-	_, err = c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: none})
-	refused[*types.NotFoundException](t, err, *none)
-	_, err = c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: none})
-	refused[*types.NotFoundException](t, err, *none)
-	_, err = c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: none})
-	refused[*types.NotFoundException](t, err, *none)
-	_, err = c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: none})
-	refused[*types.NotFoundException](t, err, *none)
-	_, err = c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{FleetId: none})
-	refused[*types.NotFoundException](t, err, *none)
-
-	// A fleet of another kind.
-	_, err = c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: &b.FleetID})
-	refused[*types.InvalidRequestException](t, err, "not a container fleet")
-	_, err = c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &b.FleetARN})
-	refused[*types.InvalidRequestException](t, err, "not a container fleet")
-	_, err = c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: &b.FleetID})
-	refused[*types.InvalidRequestException](t, err, "not a container fleet")
-	_, err = c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{FleetId: &b.FleetID})
-	refused[*types.InvalidRequestException](t, err, "not a container fleet")
-
-	// A fleet whose instances are being created, for want of a machine.
-	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: aws.String("arena")}))(t).ContainerFleet
-	if *f.GameServerContainerGroupDefinitionArn != strings.TrimSuffix(*one, "1")+"2" || *f.InstanceType != "c5.large" {
-		t.Errorf("created %+v, want the newest version and the smallest instance", f)
-	}
-	_, err = c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: f.FleetId})
-	refused[*types.NotReadyException](t, err, "wait until")
-	_, err = c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId, DeploymentId: aws.String("deployment-none")})
-	refused[*types.NotFoundException](t, err, "deployment-none")
-	_, err = c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: f.FleetId})
-	refused[*types.InvalidRequestException](t, err, "DeleteContainerFleet")
-	wrong := strings.Replace(*f.FleetArn, ":containerfleet/", ":fleet/", 1)
-	_, err = c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &wrong})
-	refused[*types.NotFoundException](t, err, wrong)
-	must(c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: f.FleetArn}))(t)
-}
-
 // What the operations on fleets of all kinds do with a container fleet.
 func TestContainerFleet_AsFleet(t *testing.T) {
 	t.Parallel()
 	c := node.Client(node.InProcess(t, nil).URL())
 	ctx := t.Context()
-	one, _ := containerVersions(t, c, "arena")
+	_, two := containerVersions(t, c, "arena")
 	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
-		FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: one, Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}},
+		FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: aws.String("arena"), Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}},
 		InstanceInboundPermissions: []types.IpPermission{{FromPort: aws.Int32(4192), ToPort: aws.Int32(4300), IpRange: aws.String("0.0.0.0/0"), Protocol: types.IpProtocolUdp}},
 	}))(t).ContainerFleet
+	if *f.GameServerContainerGroupDefinitionArn != *two || *f.InstanceType != "c5.large" {
+		t.Errorf("created %+v, want the newest version and the smallest instance", f)
+	}
 	id := []string{*f.FleetId}
 	if got := must(c.ListFleets(ctx, &gamelift.ListFleetsInput{}))(t).FleetIds; len(got) != 0 {
 		t.Errorf("ListFleets lists container fleets: %v", got)
@@ -211,12 +130,18 @@ func TestContainerFleet_AsFleet(t *testing.T) {
 	refused[*types.InvalidFleetStatusException](t, err, "must be ACTIVE")
 	_, err = c.UpdateRuntimeConfiguration(ctx, &gamelift.UpdateRuntimeConfigurationInput{FleetId: f.FleetId, RuntimeConfiguration: &types.RuntimeConfiguration{}})
 	refused[*types.InvalidRequestException](t, err, "UpdateContainerFleet")
+	_, err = c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: f.FleetId})
+	refused[*types.NotReadyException](t, err, "wait until")
+	_, err = c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId, DeploymentId: aws.String("deployment-none")})
+	refused[*types.NotFoundException](t, err, "deployment-none")
+	_, err = c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: f.FleetId})
+	refused[*types.InvalidRequestException](t, err, "DeleteContainerFleet")
+	wrong := strings.Replace(*f.FleetArn, ":containerfleet/", ":fleet/", 1)
+	_, err = c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: &wrong})
+	refused[*types.NotFoundException](t, err, wrong)
 	_, err = c.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: f.FleetId, MaximumPlayerSessionCount: aws.Int32(2)})
 	refused[*types.InvalidFleetStatusException](t, err, "must be ACTIVE")
-	var codes []string
-	for _, e := range must(c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: f.FleetArn}))(t).Events {
-		codes = append(codes, string(e.EventCode))
-	}
+	codes := names(must(c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: f.FleetArn}))(t).Events, "EventCode")
 	for _, want := range []types.EventCode{types.EventCodeFleetCreated, types.EventCodeFleetStatePending, types.EventCodeLocationStatePending} {
 		if !slices.Contains(codes, string(want)) {
 			t.Errorf("no %s in %v", want, codes)
@@ -277,5 +202,3 @@ func TestScope_ContainerFleet(t *testing.T) {
 	}
 	must(scoped.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: mine.FleetId}))(t)
 }
-
-func second[T any](_ T, err error) error { return err }

@@ -144,11 +144,7 @@ func TestContainerGroups(t *testing.T) {
 	list := func(in gamelift.ListComputeInput) []string {
 		t.Helper()
 		in.FleetId = f.FleetId
-		var names []string
-		for _, one := range must(c.ListCompute(ctx, &in))(t).ComputeList {
-			names = append(names, *one.ComputeName)
-		}
-		return names
+		return names(must(c.ListCompute(ctx, &in))(t).ComputeList, "ComputeName")
 	}
 	if got := list(gamelift.ListComputeInput{ComputeStatus: types.ListComputeInputStatusActive}); got != nil {
 		t.Errorf("ACTIVE without a ready game server: %v", got)

@@ -88,18 +88,6 @@ func TestStatus_Terminating(t *testing.T) {
 	refused[*types.InvalidGameSessionStatusException](t, err, "over")
 }
 
-func TestStatus_ForceNeedsAHost(t *testing.T) {
-	b := setup(t)
-	g := b.active(t, b.Server(t), 1)
-	_, err := b.Client.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{
-		GameSessionId: g.GameSessionId, TerminationMode: types.TerminationModeForceTerminate,
-	})
-	refused[*types.InvalidRequestException](t, err, "TRIGGER_ON_PROCESS_TERMINATE")
-	if now := b.game(t, g.GameSessionId); now.Status != types.GameSessionStatusActive {
-		t.Errorf("the refused request left the game session %s", now.Status)
-	}
-}
-
 // A process that does not reconnect in time counts as ended, and its game session ends
 // with it.
 func TestStatus_ConnectionLostForGood(t *testing.T) {

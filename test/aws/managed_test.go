@@ -9,62 +9,42 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/musterhq/muster/test/node"
 )
 
-// tryMatchmaking calls the operations of matchmaking.
-func tryMatchmaking(t *testing.T, b bundle) {
-	t.Helper()
-	ctx, c := t.Context(), b.Client
-	must(c.ValidateMatchmakingRuleSet(ctx, &gamelift.ValidateMatchmakingRuleSetInput{RuleSetBody: aws.String(duel)}))(t)
-	b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
-		in.GameSessionQueueArns, in.FlexMatchMode = nil, types.FlexMatchModeStandalone
-		in.AcceptanceRequired, in.AcceptanceTimeoutSeconds = aws.Bool(true), aws.Int32(60)
-	})
-	must(c.DescribeMatchmakingRuleSets(ctx, &gamelift.DescribeMatchmakingRuleSetsInput{}))(t)
-	must(c.DescribeMatchmakingConfigurations(ctx, &gamelift.DescribeMatchmakingConfigurationsInput{}))(t)
-	must(c.UpdateMatchmakingConfiguration(ctx, &gamelift.UpdateMatchmakingConfigurationInput{Name: aws.String("mm"), RequestTimeoutSeconds: aws.Int32(90)}))(t)
-	b.enter(t, "a", 1)
-	b.enter(t, "b", 2)
-	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
-	must(c.AcceptMatch(ctx, &gamelift.AcceptMatchInput{TicketId: aws.String("a"), PlayerIds: []string{"player-a"}, AcceptanceType: types.AcceptanceTypeAccept}))(t)
-	fill := must(c.StartMatchBackfill(ctx, &gamelift.StartMatchBackfillInput{
-		ConfigurationName: aws.String("mm"), Players: []types.Player{{PlayerId: aws.String("p"), Team: aws.String("red")}},
-	}))(t)
-	for _, id := range []string{"a", "b", *fill.MatchmakingTicket.TicketId} {
-		must(c.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: &id}))(t)
-	}
-	must(c.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")}))(t)
-	must(c.DeleteMatchmakingRuleSet(ctx, &gamelift.DeleteMatchmakingRuleSetInput{Name: aws.String("duel")}))(t)
-}
-
-// tryManaged calls the operations of managed fleets.
-func tryManaged(t *testing.T, url string, b bundle) {
-	t.Helper()
+// A managed fleet whose capacity was never configured has the documented default. For a
+// deleted fleet some operations return an empty result.
+func TestManaged(t *testing.T) {
+	b := setup(t)
 	ctx, c := t.Context(), b.Client
 	build := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
 	to := must(c.RequestUploadCredentials(ctx, &gamelift.RequestUploadCredentialsInput{BuildId: build}))(t).StorageLocation
-	send(t, http.MethodPut, url+"/"+*to.Bucket+"/"+*to.Key, zipped(t, "server", "1"), http.StatusOK)
+	send(t, http.MethodPut, b.app.URL()+"/"+*to.Bucket+"/"+*to.Key, zipped(t, "server", "1"), http.StatusOK)
 	b.events.Code(t, "BUILD_READY")
 	f := must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
 		Name: aws.String("managed"), BuildId: build, EC2InstanceType: types.EC2InstanceTypeC5Large,
 		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{LaunchPath: aws.String("/local/game/server"), ConcurrentExecutions: aws.Int32(1)}}},
-	}))(t)
-	fleet := f.FleetAttributes.FleetId
-	must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*fleet}}))(t)
-	must(c.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: fleet, Location: aws.String("us-east-1")}))(t)
-	must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
+	}))(t).FleetAttributes
+	fleet := f.FleetId
+	all := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*fleet}}))(t).FleetCapacity
+	home := must(c.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: fleet, Location: aws.String("us-east-1")}))(t).FleetCapacity
+	for _, shown := range append(all, *home) {
+		if m := shown.ManagedCapacityConfiguration; m == nil || m.ZeroCapacityStrategy != types.ZeroCapacityStrategyManual || m.ScaleInAfterInactivityMinutes != nil {
+			t.Errorf("capacity that nobody configured is %+v", m)
+		}
+	}
 	must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: fleet}))(t)
 	must(c.DescribeEC2InstanceLimits(ctx, &gamelift.DescribeEC2InstanceLimitsInput{}))(t)
-	tryScaling(t, c, f.FleetAttributes)
+	must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
+	tryScaling(t, c, f)
 	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet}))(t)
-}
-
-// recorded returns a bundle for a client that records responses.
-func recorded(t *testing.T, url string, c *gamelift.Client) bundle {
-	t.Helper()
-	return bundle{Place: node.NewPlace(t, c), events: node.Follow(t, url)}
+	b.events.Code(t, "FLEET_DELETED")
+	ports := must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
+	if len(ports.InboundPermissions) != 0 || ports.FleetId != nil {
+		t.Errorf("a deleted fleet has the ports %+v", ports)
+	}
+	if r := must(c.DescribeRuntimeConfiguration(ctx, &gamelift.DescribeRuntimeConfigurationInput{FleetId: fleet}))(t); r.RuntimeConfiguration != nil {
+		t.Errorf("a deleted fleet runs %+v", r.RuntimeConfiguration)
+	}
 }
 
 // tryScaling calls the operations of scaling policies: a policy is described as it was
