@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,23 +49,28 @@ func TestLog(t *testing.T) {
 	send(t, http.MethodDelete, *out.PreSignedUrl, nil, http.StatusForbidden)
 }
 
-// send sends a request without signing it and returns the response's body.
+// fetch sends a request without signing it, with the token of a player or none, and returns the
+// response's status and body.
+func fetch(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	r := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	got := must(http.DefaultClient.Do(r))(t)
+	defer got.Body.Close()
+	return got.StatusCode, string(must(io.ReadAll(got.Body))(t))
+}
+
+// send is like fetch, and fails the test unless the response has a status.
 func send(t *testing.T, method, url string, body []byte, want int) []byte {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	status, text := fetch(t, method, url, "", string(body))
+	if status != want {
+		t.Fatalf("%s %s: %d %s; want %d", method, url, status, text, want)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != want {
-		t.Fatalf("%s %s: %d %s, %v; want %d", method, url, answer.StatusCode, text, err, want)
-	}
-	return text
+	return []byte(text)
 }
 
 func zipped(t *testing.T, name, content string) []byte {

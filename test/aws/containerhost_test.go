@@ -3,6 +3,7 @@ package aws
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
@@ -121,14 +123,18 @@ func TestContainerGroups(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, nil)
 	ctx, c := t.Context(), node.Client(a.URL())
-	one, _ := containerVersions(t, c, "arena")
+	metrics := types.SupportContainerDefinitionInput{
+		ContainerName: aws.String("metrics"), ImageUri: aws.String("registry.example/metrics@" + imageDigest), Essential: aws.Bool(true),
+		PortConfiguration: &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{{FromPort: aws.Int32(9000), ToPort: aws.Int32(9000), Protocol: types.IpProtocolTcp}}},
+	}
+	quiet := types.SupportContainerDefinitionInput{ContainerName: aws.String("quiet"), ImageUri: aws.String("registry.example/quiet@" + imageDigest)}
+	arena := containerGroup("arena", "registry.example/arena@"+imageDigest)
+	arena.SupportContainerDefinitions = []types.SupportContainerDefinitionInput{metrics, quiet}
+	one := must(c.CreateContainerGroupDefinition(ctx, arena))(t).ContainerGroupDefinition.ContainerGroupDefinitionArn
 	beside := must(c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
 		Name: aws.String("beside"), ContainerGroupType: types.ContainerGroupTypePerInstance, OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
 		TotalMemoryLimitMebibytes: aws.Int32(512), TotalVcpuLimit: aws.Float64(0.5),
-		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{{
-			ContainerName: aws.String("metrics"), ImageUri: aws.String("registry.example/metrics@" + imageDigest), Essential: aws.Bool(true),
-			PortConfiguration: &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{{FromPort: aws.Int32(9000), ToPort: aws.Int32(9000), Protocol: types.IpProtocolTcp}}},
-		}, {ContainerName: aws.String("quiet"), ImageUri: aws.String("registry.example/quiet@" + imageDigest)}},
+		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{metrics, quiet},
 	}))(t).ContainerGroupDefinition
 	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: fleetRole, InstanceType: aws.String("c5.xlarge"), GameServerContainerGroupDefinitionName: one, PerInstanceContainerGroupDefinitionName: beside.ContainerGroupDefinitionArn,
@@ -146,10 +152,22 @@ func TestContainerGroups(t *testing.T) {
 		in.FleetId = f.FleetId
 		return names(must(c.ListCompute(ctx, &in))(t).ComputeList, "ComputeName")
 	}
+	counted := func(pending, active, idle int32) {
+		t.Helper()
+		wait.For(t, "the groups are counted", func() error {
+			n := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].GameServerContainerGroupCounts
+			if *n.PENDING != pending || *n.ACTIVE != active || *n.IDLE != idle || *n.TERMINATING != 0 {
+				return fmt.Errorf("PENDING %d, ACTIVE %d, IDLE %d, TERMINATING %d; want %d, %d, %d and 0", *n.PENDING, *n.ACTIVE, *n.IDLE, *n.TERMINATING, pending, active, idle)
+			}
+			return nil
+		})
+	}
 	if got := list(gamelift.ListComputeInput{ComputeStatus: types.ListComputeInputStatusActive}); got != nil {
 		t.Errorf("ACTIVE without a ready game server: %v", got)
 	}
+	counted(2, 0, 0)
 	s := groupServer(t, d, g, 7003)
+	counted(1, 0, 1)
 	both := []string{d.InstanceID + "/0", d.InstanceID + "/1"}
 	for definition, want := range map[*string][]string{nil: both, aws.String("arena"): both, one: both, aws.String("none"): nil, beside.ContainerGroupDefinitionArn: nil} {
 		if got := list(gamelift.ListComputeInput{ContainerGroupDefinitionName: definition}); !slices.Equal(got, want) {
@@ -160,8 +178,8 @@ func TestContainerGroups(t *testing.T) {
 		t.Errorf("ACTIVE: %v", got)
 	}
 	described := must(c.DescribeCompute(ctx, &gamelift.DescribeComputeInput{FleetId: f.FleetId, ComputeName: &g.Compute}))(t).Compute
-	if *described.GameServerContainerGroupDefinitionArn != *one || *described.InstanceId != d.InstanceID || len(described.ContainerAttributes) != 1 ||
-		*described.ContainerAttributes[0].ContainerName != "game" || *described.ContainerAttributes[0].ContainerRuntimeId != "game1" || *described.IpAddress != "127.0.0.1" {
+	if *described.GameServerContainerGroupDefinitionArn != *one || *described.InstanceId != d.InstanceID || len(described.ContainerAttributes) != 3 ||
+		!strings.HasSuffix(*described.ComputeArn, ":compute/"+g.Compute) || *described.ContainerAttributes[0].ContainerName != "game" || *described.ContainerAttributes[0].ContainerRuntimeId != "game1" || *described.IpAddress != "127.0.0.1" {
 		t.Errorf("compute %+v", described)
 	}
 	if i := must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: f.FleetId}))(t).Instances; len(i) != 1 || *i[0].InstanceId != d.InstanceID || aws.ToString(i[0].IpAddress) != "127.0.0.1" {
@@ -169,21 +187,28 @@ func TestContainerGroups(t *testing.T) {
 	}
 
 	p := must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
-		FleetId: f.FleetArn, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: &g.Compute, InstanceId: &d.InstanceID, ContainerName: aws.String("game"),
+		FleetId: f.FleetArn, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: described.ComputeArn, InstanceId: &d.InstanceID,
 	}))(t)
-	if *p.ContainerGroupDefinitionArn != *one || *p.ComputeName != g.Compute || *p.Location != "us-east-1" || len(p.ContainerGroupPortMappings) != 1 ||
-		*p.ContainerGroupPortMappings[0].ContainerRuntimeId != "game1" || len(p.ContainerGroupPortMappings[0].ContainerPortMappings) != 11 {
+	m := p.ContainerGroupPortMappings
+	if *p.ContainerGroupDefinitionArn != *one || *p.ComputeName != g.Compute || *p.Location != "us-east-1" || !slices.Equal(names(m, "ContainerName"), []string{"game", "metrics", "quiet"}) ||
+		*m[0].ContainerRuntimeId != "game1" || len(m[0].ContainerPortMappings) != 11 || len(m[2].ContainerPortMappings) != 0 {
 		t.Fatalf("port mappings %+v", p)
 	}
-	port := p.ContainerGroupPortMappings[0].ContainerPortMappings[3]
+	port := m[0].ContainerPortMappings[3]
 	if want := g.Containers[0].Ports[3]; *port.ContainerPort != 7003 || int(*port.ConnectionPort) != want.Host || port.Protocol != types.IpProtocolUdp {
 		t.Errorf("port %+v, the host was sent %+v", port, want)
+	}
+	p = must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
+		FleetId: f.FleetId, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: &g.Compute, ContainerName: aws.String("metrics"),
+	}))(t)
+	if m := p.ContainerGroupPortMappings; len(m) != 1 || int(*m[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+23 {
+		t.Errorf("port mappings of a container %+v", p)
 	}
 	p = must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
 		FleetId: f.FleetId, ContainerGroupType: types.ContainerGroupTypePerInstance, InstanceId: &d.InstanceID,
 	}))(t)
 	if p.ComputeName != nil || *p.ContainerGroupDefinitionArn != *beside.ContainerGroupDefinitionArn || len(p.ContainerGroupPortMappings) != 2 ||
-		int(*p.ContainerGroupPortMappings[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+22 {
+		int(*p.ContainerGroupPortMappings[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+24 {
 		t.Errorf("port mappings of the instance %+v", p)
 	}
 
@@ -198,6 +223,12 @@ func TestContainerGroups(t *testing.T) {
 		t.Errorf("the player is sent to port %d", *player.Port)
 	}
 	portMappingErrors(t, c, f.FleetId, d, g)
+	counted(1, 1, 0)
+	other := slices.IndexFunc(d.Groups, func(g protocol.Group) bool { return g.Name == "0" })
+	idle := groupServer(t, d, d.Groups[other], 7003)
+	counted(0, 1, 1)
+	idle.Kill() // one that is away takes no game session
+	counted(1, 1, 0)
 }
 
 // portMappingErrors provokes the documented errors of DescribeContainerGroupPortMappings.

@@ -1,13 +1,10 @@
 package aws
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,25 +28,6 @@ func inRegion(a *app.App, c client.Credentials, region string) *gamelift.Client 
 	return node.ClientAs(a.URL(), c.AccessKeyID, c.SecretAccessKey, func(o *gamelift.Options) { o.Region, o.RetryMaxAttempts = region, 1 })
 }
 
-// admin returns the first key of a server.
-func admin(t *testing.T, dir string) (c client.Credentials) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "admin-credentials"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
-		switch name {
-		case "aws_access_key_id":
-			c.AccessKeyID = value
-		case "aws_secret_access_key":
-			c.SecretAccessKey = value
-		}
-	}
-	return c
-}
-
 // One server with several regions keeps them apart: each AWS client reaches the region that it
 // signs for, with the keys of all, and finds it again after a restart.
 func TestRegions(t *testing.T) {
@@ -59,7 +37,7 @@ func TestRegions(t *testing.T) {
 		a := node.InProcess(t, func(o *app.Options) {
 			o.DataDir, o.Store, o.AcceptAny, o.Regions = dir, "sqlite", false, []string{home, europe, asia}
 		})
-		return a, admin(t, dir)
+		return a, firstKey(t, dir)
 	}
 	a, key := begin()
 	fleets := map[string]*node.Place{}
@@ -141,30 +119,23 @@ func TestRegions_Players(t *testing.T) {
 		o.DataDir, o.AcceptAny, o.Regions = dir, false, []string{home, europe}
 		o.Players.Matchmakers = []lobby.Matchmaker{{Name: "duel", Configuration: "duel", Attributes: []lobby.Attribute{{Name: "skill", Type: "number", From: "server", Key: "skill"}}}}
 	})
-	key := admin(t, dir)
+	key := firstKey(t, dir)
 	for _, region := range []string{home, europe} {
 		makeDuel(t, inRegion(a, key, region))
 	}
 	base := a.URL() + "/regions/" + europe + "/player/v1"
-	_, body := fetch(t, "POST", base+"/auth/guest", "", "{}")
-	var guest struct {
-		Token  string `json:"access_token"`
-		Player string `json:"player_id"`
-	}
-	if err := json.Unmarshal([]byte(body), &guest); err != nil || guest.Token == "" {
-		t.Fatalf("a guest is %s, %v", body, err)
-	}
-	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/data/server/skill", `12`); err != nil {
+	player, token := guest(t, a.URL()+"/regions/"+europe)
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+player+"/data/server/skill", `12`); err != nil {
 		t.Fatal(err)
 	}
 	var made struct {
 		ID string `json:"ticket_id"`
 	}
 	wait.Until(t, "the token holds in Europe", func() bool {
-		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, "")
+		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", token, "")
 		return status == 200
 	})
-	status, body := fetch(t, "POST", base+"/matchmaking/tickets", guest.Token, `{"matchmaker": "duel"}`)
+	status, body := fetch(t, "POST", base+"/matchmaking/tickets", token, `{"matchmaker": "duel"}`)
 	if status != 201 || json.Unmarshal([]byte(body), &made) != nil {
 		t.Fatalf("a ticket in Europe: %d %s", status, body)
 	}
@@ -178,11 +149,11 @@ func TestRegions_Players(t *testing.T) {
 		t.Errorf("the ticket of Europe is at home: %+v", found)
 	}
 	ban := fmt.Sprintf(`{"until": %q, "reason": "test"}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
-	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/ban", ban); err != nil {
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+player+"/ban", ban); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "the ban ends the ticket in Europe", func() bool { return find(europe)[0].Status == types.MatchmakingConfigurationStatusCancelled })
-	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, ""); status != 403 || !strings.Contains(body, "banned") {
+	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", token, ""); status != 403 || !strings.Contains(body, "banned") {
 		t.Errorf("a banned player in Europe: %d %s", status, body)
 	}
 }
@@ -195,29 +166,6 @@ func makeDuel(t *testing.T, c *gamelift.Client) {
 	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
 		Name: aws.String("duel"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), FlexMatchMode: types.FlexMatchModeStandalone,
 	}))(t)
-}
-
-// fetch sends a request of a player, and returns status and body.
-func fetch(t *testing.T, method, url, token, body string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got.StatusCode, string(text)
 }
 
 // The address of a page of the console names its region, and so do the requests of the page,

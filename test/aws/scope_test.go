@@ -29,10 +29,10 @@ func setupKeyed(t *testing.T) keyed {
 	t.Parallel()
 	dir := t.TempDir()
 	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir, o.Audit.Level = false, dir, audit.Off })
-	id, secret := firstKey(t, dir)
+	key := firstKey(t, dir)
 	return keyed{
-		bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), id, secret)), app: a},
-		&client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}},
+		bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), key.AccessKeyID, key.SecretAccessKey)), app: a},
+		&client.Client{Endpoint: a.URL(), Credentials: key},
 	}
 }
 
