@@ -185,39 +185,6 @@ func hear(t *testing.T, ws *websocket.Conn, want string) {
 	}
 }
 
-// A process notices nothing of Muster's absence, and its requests are answered when
-// Muster is back.
-func TestRelay_OutageIsInvisible(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "compute-token" })
-	game := connected(t, r, "p1", "own")
-	open, err := url.ParseQuery(string(m.next(protocol.RelayOpen).Payload))
-	if err != nil || open.Get("Authorization") != "compute-token" || open.Get("pID") != "p1" || open.Has(protocol.RelayHosts) {
-		t.Fatalf("Muster is shown %v, %v", open, err)
-	}
-	say(t, game, "ActivateServerProcess", "r1")
-	m.answer(m.next(protocol.RelayFrame))
-	hear(t, game, `"RequestId":"r1"`)
-
-	m.leave(true)
-	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
-	say(t, game, heartbeat, "r2")
-	hear(t, game, `"RequestId":"r2"`)
-	say(t, game, "AcceptPlayerSession", "r3")
-	m.leave(false)
-	m.next(protocol.RelayOpen)
-	f := m.next(protocol.RelayFrame)
-	if !strings.Contains(string(f.Payload), "r3") {
-		t.Fatalf("Muster hears %s, want the request that waited", f.Payload)
-	}
-	m.answer(f)
-	hear(t, game, `"RequestId":"r3"`)
-	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(`{"Action":"CreateGameSession"}`)})
-	hear(t, game, "CreateGameSession")
-}
-
 // On each new link Muster is told what a process hosts, once this agent has seen it become
 // ready.
 func TestRelay_TellsWhatIsHosted(t *testing.T) {

@@ -80,7 +80,7 @@ func (f answers) Do(r *http.Request) (*http.Response, error) {
 // start.
 func firstKey(t *testing.T, dir string) client.Credentials {
 	t.Helper()
-	text := must(os.ReadFile(filepath.Join(dir, "admin-credentials")))(t)
+	text := node.Must(os.ReadFile(filepath.Join(dir, "admin-credentials")))(t)
 	m := regexp.MustCompile(`aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)`).FindSubmatch(text)
 	if m == nil {
 		t.Fatalf("no key in %q", text)

@@ -21,17 +21,17 @@ import (
 func TestBuilds(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), node.Client(node.InProcess(t, nil).URL())
-	b := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
-	must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
-	must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
-	must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
-	must(c.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: b}))(t)
+	b := node.Must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
+	node.Must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
+	node.Must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
+	node.Must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
+	node.Must(c.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: b}))(t)
 
-	s := must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1")}))(t).Script.ScriptId
-	must(c.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: s}))(t)
-	must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
-	must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
-	must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
+	s := node.Must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1")}))(t).Script.ScriptId
+	node.Must(c.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: s}))(t)
+	node.Must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
+	node.Must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
+	node.Must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
 }
 
 // The log of a game session is stored as by a host, and downloaded.
@@ -41,7 +41,7 @@ func TestLog(t *testing.T) {
 	log := zipped(t, "stdout", "hello")
 	name := b.FleetID + "/" + b.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
 	send(t, http.MethodPut, b.app.URL()+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
-	out := must(b.Client.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
+	out := node.Must(b.Client.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
 	if got := send(t, http.MethodGet, *out.PreSignedUrl, nil, http.StatusOK); !bytes.Equal(got, log) {
 		t.Errorf("the log comes back as %d bytes, want %d", len(got), len(log))
 	}
@@ -53,14 +53,14 @@ func TestLog(t *testing.T) {
 // response's status and body.
 func fetch(t *testing.T, method, url, token, body string) (int, string) {
 	t.Helper()
-	r := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+	r := node.Must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	got := must(http.DefaultClient.Do(r))(t)
+	got := node.Must(http.DefaultClient.Do(r))(t)
 	defer got.Body.Close()
-	return got.StatusCode, string(must(io.ReadAll(got.Body))(t))
+	return got.StatusCode, string(node.Must(io.ReadAll(got.Body))(t))
 }
 
 // send is like fetch, and fails the test unless the response has a status.

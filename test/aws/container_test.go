@@ -51,7 +51,7 @@ func TestContainerGroupDefinition(t *testing.T) {
 		MountPoints:         []types.ContainerMountPoint{{InstancePath: aws.String("/var/log"), AccessLevel: types.ContainerMountPointAccessLevelReadOnly}},
 		EnvironmentOverride: []types.ContainerEnvironment{{Name: aws.String("LEVEL"), Value: aws.String("info")}},
 	}}
-	v := must(c.CreateContainerGroupDefinition(ctx, in))(t).ContainerGroupDefinition
+	v := node.Must(c.CreateContainerGroupDefinition(ctx, in))(t).ContainerGroupDefinition
 	log := v.SupportContainerDefinitions[0]
 	if v.Status != types.ContainerGroupDefinitionStatusReady || *v.VersionNumber != 1 || *v.GameServerContainerDefinition.ResolvedImageDigest != imageDigest ||
 		!strings.HasSuffix(*v.ContainerGroupDefinitionArn, ":containergroupdefinition/arena:1") || v.ContainerGroupType != types.ContainerGroupTypeGameServer ||
@@ -59,24 +59,24 @@ func TestContainerGroupDefinition(t *testing.T) {
 		*log.EnvironmentOverride[0].Value != "info" || *log.Essential || *log.Vcpu != 0.25 {
 		t.Errorf("created %+v", v)
 	}
-	if tags := must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: v.ContainerGroupDefinitionArn}))(t).Tags; len(tags) != 1 {
+	if tags := node.Must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: v.ContainerGroupDefinitionArn}))(t).Tags; len(tags) != 1 {
 		t.Errorf("tags %v", tags)
 	}
 	_, err := c.CreateContainerGroupDefinition(ctx, in)
 	refused[*types.ConflictException](t, err, "arena")
-	two := must(c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
+	two := node.Must(c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
 		Name: v.ContainerGroupDefinitionArn, TotalVcpuLimit: aws.Float64(2), SupportContainerDefinitions: []types.SupportContainerDefinitionInput{},
 	}))(t).ContainerGroupDefinition
 	if *two.VersionNumber != 2 || *two.TotalVcpuLimit != 2 || len(two.SupportContainerDefinitions) != 0 || *two.VersionDescription != "first" {
 		t.Errorf("updated %+v", two)
 	}
-	if got := must(c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)}))(t); *got.ContainerGroupDefinition.VersionNumber != 1 {
+	if got := node.Must(c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)}))(t); *got.ContainerGroupDefinition.VersionNumber != 1 {
 		t.Errorf("described %+v", got.ContainerGroupDefinition)
 	}
-	if all := must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypeGameServer}))(t).ContainerGroupDefinitions; len(all) != 1 || *all[0].VersionNumber != 2 {
+	if all := node.Must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypeGameServer}))(t).ContainerGroupDefinitions; len(all) != 1 || *all[0].VersionNumber != 2 {
 		t.Errorf("listed %+v", all)
 	}
-	if all := must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypePerInstance}))(t).ContainerGroupDefinitions; len(all) != 0 {
+	if all := node.Must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypePerInstance}))(t).ContainerGroupDefinitions; len(all) != 0 {
 		t.Errorf("of the other type are listed %+v", all)
 	}
 	versions := pages(t, gamelift.NewListContainerGroupDefinitionVersionsPaginator(c, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name, Limit: aws.Int32(1)}),
@@ -84,10 +84,10 @@ func TestContainerGroupDefinition(t *testing.T) {
 	if !slices.Equal(versions.items, []string{*two.ContainerGroupDefinitionArn, *v.ContainerGroupDefinitionArn}) {
 		t.Errorf("versions %v, want the newest first", versions.items)
 	}
-	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name, VersionCountToRetain: aws.Int32(1)}))(t)
+	node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name, VersionCountToRetain: aws.Int32(1)}))(t)
 	_, err = c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)})
 	refused[*types.NotFoundException](t, err, "no version 1")
-	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name}))(t)
+	node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name}))(t)
 	_, err = c.ListContainerGroupDefinitionVersions(ctx, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name})
 	refused[*types.NotFoundException](t, err, "arena")
 }
@@ -99,18 +99,18 @@ func TestContainerGroup_Registry(t *testing.T) {
 	host := dockerRegistry(t)
 	c := node.Client(node.InProcess(t, nil).URL())
 	want := push(t, host, "arena", "1")
-	must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", host+"/arena:1")))(t)
+	node.Must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", host+"/arena:1")))(t)
 	if v := settled(t, c, "arena"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.GameServerContainerDefinition.ResolvedImageDigest != want {
 		t.Errorf("%s, %v; want READY with %s", v.Status, aws.ToString(v.StatusReason), want)
 	}
 	bad := containerGroup("bad", host+"/arena:none")
-	must(c.CreateContainerGroupDefinition(t.Context(), bad))(t)
+	node.Must(c.CreateContainerGroupDefinition(t.Context(), bad))(t)
 	v := settled(t, c, "bad")
 	if reason := aws.ToString(v.StatusReason); v.Status != types.ContainerGroupDefinitionStatusFailed || !strings.Contains(reason, host+"/arena:none") || !strings.Contains(reason, "no such repository or tag") {
 		t.Errorf("%s, %q", v.Status, reason)
 	}
 	bad.GameServerContainerDefinition.ImageUri = aws.String(host + "/arena:1")
-	must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: bad.Name, GameServerContainerDefinition: bad.GameServerContainerDefinition}))(t)
+	node.Must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: bad.Name, GameServerContainerDefinition: bad.GameServerContainerDefinition}))(t)
 	if v := settled(t, c, "bad"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.VersionNumber != 2 {
 		t.Errorf("after the update: version %d is %s", *v.VersionNumber, v.Status)
 	}
@@ -120,7 +120,7 @@ func TestContainerGroup_Registry(t *testing.T) {
 func settled(t *testing.T, c *gamelift.Client, name string) *types.ContainerGroupDefinition {
 	t.Helper()
 	return wait.Value(t, name+" is not COPYING", func() (*types.ContainerGroupDefinition, error) {
-		v := must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
+		v := node.Must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
 		if v.Status == types.ContainerGroupDefinitionStatusCopying {
 			return nil, fmt.Errorf("version %d is COPYING", *v.VersionNumber)
 		}
@@ -165,9 +165,9 @@ func push(t *testing.T, host, repository, tag string) string {
 	t.Helper()
 	config := []byte(`{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}`)
 	request := func(method, url, contentType string, body []byte) *http.Response {
-		r := must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
+		r := node.Must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
 		r.Header.Set("Content-Type", contentType)
-		resp := must(http.DefaultClient.Do(r))(t)
+		resp := node.Must(http.DefaultClient.Do(r))(t)
 		resp.Body.Close()
 		if resp.StatusCode/100 != 2 {
 			t.Fatalf("%s %s: %s", method, url, resp.Status)

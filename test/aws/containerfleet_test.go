@@ -20,8 +20,8 @@ var fleetRole = aws.String("arn:aws:iam::000000000000:role/r")
 // registry, and returns their ARNs.
 func containerVersions(t *testing.T, c *gamelift.Client, name string) (one, two *string) {
 	t.Helper()
-	first := must(c.CreateContainerGroupDefinition(t.Context(), containerGroup(name, "registry.example/arena@"+imageDigest)))(t)
-	second := must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: &name, TotalVcpuLimit: aws.Float64(1)}))(t)
+	first := node.Must(c.CreateContainerGroupDefinition(t.Context(), containerGroup(name, "registry.example/arena@"+imageDigest)))(t)
+	second := node.Must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: &name, TotalVcpuLimit: aws.Float64(1)}))(t)
 	return first.ContainerGroupDefinition.ContainerGroupDefinitionArn, second.ContainerGroupDefinition.ContainerGroupDefinitionArn
 }
 
@@ -31,7 +31,7 @@ func TestContainerFleet(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), node.Client(node.InProcess(t, nil).URL())
 	one, two := containerVersions(t, c, "rolling")
-	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
+	f := node.Must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: fleetRole, Description: aws.String("d"), InstanceType: aws.String("c5.xlarge"), Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}}, Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
 	}))(t).ContainerFleet
 	if f.Status != types.ContainerFleetStatusCreated || !strings.HasSuffix(*f.FleetArn, ":containerfleet/"+*f.FleetId) || f.DeploymentDetails != nil ||
@@ -39,58 +39,58 @@ func TestContainerFleet(t *testing.T) {
 		len(f.LocationAttributes) != 1 || *f.LocationAttributes[0].Location != "eu-west-1" || f.LocationAttributes[0].Status != types.ContainerFleetLocationStatusCreated || f.MaximumGameServerContainerGroupsPerInstance != nil {
 		t.Errorf("created %+v", f)
 	}
-	if tags := must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: f.FleetArn}))(t).Tags; len(tags) != 1 {
+	if tags := node.Must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: f.FleetArn}))(t).Tags; len(tags) != 1 {
 		t.Errorf("tags %v", tags)
 	}
 	_, err := c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId})
 	refused[*types.NotFoundException](t, err, "no deployment yet")
 
-	f = must(c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: f.FleetArn, GameServerContainerGroupDefinitionName: one}))(t).ContainerFleet
+	f = node.Must(c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{FleetId: f.FleetArn, GameServerContainerGroupDefinitionName: one}))(t).ContainerFleet
 	if f.Status != types.ContainerFleetStatusActivating || *f.GameServerContainerGroupDefinitionName != "rolling" || *f.GameServerContainerGroupDefinitionArn != *one ||
 		*f.GameServerContainerGroupsPerInstance != 2 || *f.MaximumGameServerContainerGroupsPerInstance != 2 || *f.InstanceConnectionPortRange.FromPort != 4192 {
 		t.Errorf("with a group: %+v", f)
 	}
 	first := f.DeploymentDetails.LatestDeploymentId
-	f = must(c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{
+	f = node.Must(c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{
 		FleetId: f.FleetId, GameServerContainerGroupDefinitionName: two, GameServerContainerGroupsPerInstance: aws.Int32(1),
 		DeploymentConfiguration: &types.DeploymentConfiguration{
 			ProtectionStrategy: types.DeploymentProtectionStrategyIgnoreProtection, MinimumHealthyPercentage: aws.Int32(50), ImpairmentStrategy: types.DeploymentImpairmentStrategyMaintain,
 		},
 	}))(t).ContainerFleet
-	if described := must(c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: f.FleetArn}))(t).ContainerFleet; *described.DeploymentDetails.LatestDeploymentId != *f.DeploymentDetails.LatestDeploymentId || *described.GameServerContainerGroupDefinitionArn != *two {
+	if described := node.Must(c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: f.FleetArn}))(t).ContainerFleet; *described.DeploymentDetails.LatestDeploymentId != *f.DeploymentDetails.LatestDeploymentId || *described.GameServerContainerGroupDefinitionArn != *two {
 		t.Errorf("described %+v", described)
 	}
-	d := must(c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId}))(t)
+	d := node.Must(c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId}))(t)
 	begun := []types.DeploymentStatus{types.DeploymentStatusPending, types.DeploymentStatusInProgress} // there is no machine
 	if !slices.Contains(begun, d.FleetDeployment.DeploymentStatus) || *d.FleetDeployment.GameServerBinaryArn != *two || d.FleetDeployment.RollbackGameServerBinaryArn != nil ||
 		*d.FleetDeployment.DeploymentConfiguration.MinimumHealthyPercentage != 50 || !slices.Contains(begun, d.LocationalDeployments["us-east-1"].DeploymentStatus) {
 		t.Errorf("latest deployment %+v", d)
 	}
-	if d := must(c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId, DeploymentId: first}))(t); d.FleetDeployment.DeploymentStatus != types.DeploymentStatusCancelled {
+	if d := node.Must(c.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: f.FleetId, DeploymentId: first}))(t); d.FleetDeployment.DeploymentStatus != types.DeploymentStatusCancelled {
 		t.Errorf("first deployment %+v", d.FleetDeployment)
 	}
 	listed := pages(t, gamelift.NewListFleetDeploymentsPaginator(c, &gamelift.ListFleetDeploymentsInput{FleetId: f.FleetId, Limit: aws.Int32(1)}), "FleetDeployments", "DeploymentId")
 	if !slices.Equal(listed.items, []string{*f.DeploymentDetails.LatestDeploymentId, *first}) {
 		t.Errorf("deployments %v, want the newest first", listed.items)
 	}
-	if all := must(c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(all) != 2 {
+	if all := node.Must(c.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(all) != 2 {
 		t.Errorf("deployments of all fleets: %v", all)
 	}
 	for definition, want := range map[*string]int{nil: 1, aws.String("rolling"): 1, two: 1, one: 0, aws.String("none"): 0} {
-		if got := must(c.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{ContainerGroupDefinitionName: definition}))(t).ContainerFleets; len(got) != want {
+		if got := node.Must(c.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{ContainerGroupDefinitionName: definition}))(t).ContainerFleets; len(got) != want {
 			t.Errorf("%d fleets of %s, want %d", len(got), aws.ToString(definition), want)
 		}
 	}
 	_, err = c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: aws.String("rolling")})
 	refused[*types.InvalidRequestException](t, err, *f.FleetId)
-	must(c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: f.FleetId}))(t)
+	node.Must(c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: f.FleetId}))(t)
 	for {
 		if _, err = c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: f.FleetId}); err != nil {
 			break
 		}
 	}
 	refused[*types.NotFoundException](t, err, *f.FleetId)
-	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: aws.String("rolling")}))(t)
+	node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: aws.String("rolling")}))(t)
 }
 
 // What the operations on fleets of all kinds do with a container fleet.
@@ -99,7 +99,7 @@ func TestContainerFleet_AsFleet(t *testing.T) {
 	c := node.Client(node.InProcess(t, nil).URL())
 	ctx := t.Context()
 	_, two := containerVersions(t, c, "arena")
-	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
+	f := node.Must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: aws.String("arena"), Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}},
 		InstanceInboundPermissions: []types.IpPermission{{FromPort: aws.Int32(4192), ToPort: aws.Int32(4300), IpRange: aws.String("0.0.0.0/0"), Protocol: types.IpProtocolUdp}},
 	}))(t).ContainerFleet
@@ -107,22 +107,22 @@ func TestContainerFleet_AsFleet(t *testing.T) {
 		t.Errorf("created %+v, want the newest version and the smallest instance", f)
 	}
 	id := []string{*f.FleetId}
-	if got := must(c.ListFleets(ctx, &gamelift.ListFleetsInput{}))(t).FleetIds; len(got) != 0 {
+	if got := node.Must(c.ListFleets(ctx, &gamelift.ListFleetsInput{}))(t).FleetIds; len(got) != 0 {
 		t.Errorf("ListFleets lists container fleets: %v", got)
 	}
-	if got := must(c.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: id}))(t).FleetAttributes; len(got) != 0 {
+	if got := node.Must(c.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: id}))(t).FleetAttributes; len(got) != 0 {
 		t.Errorf("attributes %v", got)
 	}
-	if got := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: id}))(t).FleetCapacity; len(got) != 1 || *got[0].FleetArn != *f.FleetArn || *got[0].InstanceCounts.DESIRED != 1 {
+	if got := node.Must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: id}))(t).FleetCapacity; len(got) != 1 || *got[0].FleetArn != *f.FleetArn || *got[0].InstanceCounts.DESIRED != 1 {
 		t.Errorf("capacity %v", got)
 	}
-	if got := must(c.DescribeFleetUtilization(ctx, &gamelift.DescribeFleetUtilizationInput{FleetIds: id}))(t).FleetUtilization; len(got) != 1 || *got[0].FleetArn != *f.FleetArn {
+	if got := node.Must(c.DescribeFleetUtilization(ctx, &gamelift.DescribeFleetUtilizationInput{FleetIds: id}))(t).FleetUtilization; len(got) != 1 || *got[0].FleetArn != *f.FleetArn {
 		t.Errorf("utilization %v", got)
 	}
-	if got := must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: f.FleetId}))(t).InboundPermissions; len(got) != 1 {
+	if got := node.Must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: f.FleetId}))(t).InboundPermissions; len(got) != 1 {
 		t.Errorf("permissions %v", got)
 	}
-	if got := must(c.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: f.FleetArn}))(t).LocationAttributes; len(got) != 1 ||
+	if got := node.Must(c.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: f.FleetArn}))(t).LocationAttributes; len(got) != 1 ||
 		!slices.Contains(types.FleetStatus("").Values(), got[0].LocationState.Status) {
 		t.Errorf("locations %v", got)
 	}
@@ -141,23 +141,23 @@ func TestContainerFleet_AsFleet(t *testing.T) {
 	refused[*types.NotFoundException](t, err, wrong)
 	_, err = c.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: f.FleetId, MaximumPlayerSessionCount: aws.Int32(2)})
 	refused[*types.InvalidFleetStatusException](t, err, "must be ACTIVE")
-	codes := names(must(c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: f.FleetArn}))(t).Events, "EventCode")
+	codes := names(node.Must(c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: f.FleetArn}))(t).Events, "EventCode")
 	for _, want := range []types.EventCode{types.EventCodeFleetCreated, types.EventCodeFleetStatePending, types.EventCodeLocationStatePending} {
 		if !slices.Contains(codes, string(want)) {
 			t.Errorf("no %s in %v", want, codes)
 		}
 	}
-	alias := must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: aws.String("a"), RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: f.FleetId}}))(t).Alias
-	if to := must(c.ResolveAlias(ctx, &gamelift.ResolveAliasInput{AliasId: alias.AliasId}))(t); *to.FleetArn != *f.FleetArn {
+	alias := node.Must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: aws.String("a"), RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: f.FleetId}}))(t).Alias
+	if to := node.Must(c.ResolveAlias(ctx, &gamelift.ResolveAliasInput{AliasId: alias.AliasId}))(t); *to.FleetArn != *f.FleetArn {
 		t.Errorf("the alias leads to %s", *to.FleetArn)
 	}
-	queue := must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{
+	queue := node.Must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("q"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: f.FleetArn}},
 	}))(t).GameSessionQueue
 	if *queue.Destinations[0].DestinationArn != *f.FleetArn {
 		t.Errorf("queue %+v", queue)
 	}
-	must(c.PutScalingPolicy(ctx, &gamelift.PutScalingPolicyInput{
+	node.Must(c.PutScalingPolicy(ctx, &gamelift.PutScalingPolicyInput{
 		FleetId: f.FleetId, Name: aws.String("p"), PolicyType: types.PolicyTypeTargetBased, MetricName: types.MetricNamePercentAvailableGameSessions,
 		TargetConfiguration: &types.TargetConfiguration{TargetValue: aws.Float64(10)},
 	}))(t)
@@ -171,18 +171,18 @@ func TestScope_ContainerFleet(t *testing.T) {
 	_, two := containerVersions(t, c, "arena")
 	var fleets []*types.ContainerFleet
 	for range 2 {
-		fleets = append(fleets, must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: two}))(t).ContainerFleet)
+		fleets = append(fleets, node.Must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, GameServerContainerGroupDefinitionName: two}))(t).ContainerFleet)
 	}
 	mine, other := fleets[0], fleets[1]
 	scoped := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{*mine.FleetArn}}}))
-	if got := must(scoped.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{}))(t).ContainerFleets; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
+	if got := node.Must(scoped.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{}))(t).ContainerFleets; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
 		t.Errorf("container fleets in scope: %v", got)
 	}
-	if got := must(scoped.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
+	if got := node.Must(scoped.ListFleetDeployments(ctx, &gamelift.ListFleetDeploymentsInput{}))(t).FleetDeployments; len(got) != 1 || *got[0].FleetId != *mine.FleetId {
 		t.Errorf("deployments in scope: %v", got)
 	}
-	must(scoped.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: mine.FleetId}))(t)
-	must(scoped.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: mine.FleetArn}))(t)
+	node.Must(scoped.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: mine.FleetId}))(t)
+	node.Must(scoped.DescribeFleetDeployment(ctx, &gamelift.DescribeFleetDeploymentInput{FleetId: mine.FleetArn}))(t)
 	all := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:fleet/*"}}}))
 	for who, key := range map[string]struct {
 		c    *gamelift.Client
@@ -200,5 +200,5 @@ func TestScope_ContainerFleet(t *testing.T) {
 			}
 		}
 	}
-	must(scoped.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: mine.FleetId}))(t)
+	node.Must(scoped.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: mine.FleetId}))(t)
 }

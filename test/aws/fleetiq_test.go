@@ -37,7 +37,7 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	url := node.InProcess(t, nil).URL()
 	ctx, c, host := t.Context(), node.Client(url), aws.String(node.Join(t, operatorOf(url), "machine", "us-east-1").InstanceID)
-	g := must(c.CreateGameServerGroup(ctx, groupInput("group", func(in *gamelift.CreateGameServerGroupInput) {
+	g := node.Must(c.CreateGameServerGroup(ctx, groupInput("group", func(in *gamelift.CreateGameServerGroupInput) {
 		in.AutoScalingPolicy = &types.GameServerGroupAutoScalingPolicy{
 			EstimatedInstanceWarmup: aws.Int32(60), TargetTrackingConfiguration: &types.TargetTrackingConfiguration{TargetValue: aws.Float64(66)},
 		}
@@ -48,71 +48,71 @@ func TestGroups(t *testing.T) {
 		g.BalancingStrategy != types.BalancingStrategySpotPreferred || !strings.Contains(*g.StatusReason, "no effect") || len(g.InstanceDefinitions) != 2 {
 		t.Errorf("created %+v", g)
 	}
-	g = must(c.UpdateGameServerGroup(ctx, &gamelift.UpdateGameServerGroupInput{GameServerGroupName: g.GameServerGroupArn, BalancingStrategy: types.BalancingStrategyOnDemandOnly}))(t).GameServerGroup
+	g = node.Must(c.UpdateGameServerGroup(ctx, &gamelift.UpdateGameServerGroupInput{GameServerGroupName: g.GameServerGroupArn, BalancingStrategy: types.BalancingStrategyOnDemandOnly}))(t).GameServerGroup
 	if g.BalancingStrategy != types.BalancingStrategyOnDemandOnly || g.StatusReason != nil {
 		t.Errorf("updated to %+v", g)
 	}
 	replace := []types.GameServerGroupAction{types.GameServerGroupActionReplaceInstanceTypes}
-	if got := must(c.SuspendGameServerGroup(ctx, &gamelift.SuspendGameServerGroupInput{GameServerGroupName: group, SuspendActions: replace}))(t).GameServerGroup.SuspendedActions; !slices.Equal(got, replace) {
+	if got := node.Must(c.SuspendGameServerGroup(ctx, &gamelift.SuspendGameServerGroupInput{GameServerGroupName: group, SuspendActions: replace}))(t).GameServerGroup.SuspendedActions; !slices.Equal(got, replace) {
 		t.Errorf("suspended %v", got)
 	}
-	if got := must(c.ResumeGameServerGroup(ctx, &gamelift.ResumeGameServerGroupInput{GameServerGroupName: group, ResumeActions: replace}))(t).GameServerGroup.SuspendedActions; len(got) != 0 {
+	if got := node.Must(c.ResumeGameServerGroup(ctx, &gamelift.ResumeGameServerGroupInput{GameServerGroupName: group, ResumeActions: replace}))(t).GameServerGroup.SuspendedActions; len(got) != 0 {
 		t.Errorf("suspended after it was resumed: %v", got)
 	}
-	if got := must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 1 || *got[0].GameServerGroupName != "group" {
+	if got := node.Must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 1 || *got[0].GameServerGroupName != "group" {
 		t.Errorf("listed %v", got)
 	}
-	instances := must(c.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, InstanceIds: []string{*host}}))(t).GameServerInstances
+	instances := node.Must(c.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, InstanceIds: []string{*host}}))(t).GameServerInstances
 	if len(instances) != 1 || *instances[0].InstanceId != *host || instances[0].InstanceStatus != types.GameServerInstanceStatusActive {
 		t.Errorf("instances %v", instances)
 	}
 
 	server := aws.String("server-1")
-	v := must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{
+	v := node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{
 		GameServerGroupName: group, GameServerId: server, InstanceId: host, ConnectionInfo: aws.String("127.0.0.1:7777"), GameServerData: aws.String("a"),
 	}))(t).GameServer
 	if v.UtilizationStatus != types.GameServerUtilizationStatusAvailable || v.ClaimStatus != "" || *v.InstanceId != *host || v.LastClaimTime != nil {
 		t.Errorf("registered %+v", v)
 	}
-	v = must(c.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{
+	v = node.Must(c.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{
 		GameServerGroupName: group, GameServerData: aws.String("b"), FilterOption: &types.ClaimFilterOption{InstanceStatuses: []types.FilterInstanceStatus{types.FilterInstanceStatusActive}},
 	}))(t).GameServer
 	if v.ClaimStatus != types.GameServerClaimStatusClaimed || *v.GameServerId != *server || *v.ConnectionInfo != "127.0.0.1:7777" || *v.GameServerData != "b" || v.LastClaimTime == nil {
 		t.Errorf("claimed %+v", v)
 	}
-	v = must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{
+	v = node.Must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{
 		GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized, HealthCheck: types.GameServerHealthCheckHealthy,
 	}))(t).GameServer
 	if v.ClaimStatus != "" || v.UtilizationStatus != types.GameServerUtilizationStatusUtilized {
 		t.Errorf("utilized %+v", v)
 	}
-	v = must(c.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: group, GameServerId: server}))(t).GameServer
+	v = node.Must(c.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: group, GameServerId: server}))(t).GameServer
 	if v.LastHealthCheckTime.Before(*v.RegistrationTime) || *v.GameServerData != "b" {
 		t.Errorf("described %+v", v)
 	}
-	if got := must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group}))(t).GameServers; len(got) != 1 {
+	if got := node.Must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group}))(t).GameServers; len(got) != 1 {
 		t.Errorf("listed %v", got)
 	}
-	deleted := must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup
+	deleted := node.Must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup
 	if deleted.Status != types.GameServerGroupStatusDeleteScheduled {
 		t.Errorf("deleted: %+v", deleted)
 	}
-	if g := must(c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup; g.Status != types.GameServerGroupStatusDeleteScheduled {
+	if g := node.Must(c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup; g.Status != types.GameServerGroupStatusDeleteScheduled {
 		t.Errorf("with a game: %+v", g)
 	}
-	must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
+	node.Must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
 }
 
 // The lists of game servers and instances come in pages, in order.
 func TestGroups_Pages(t *testing.T) {
 	b := setup(t)
 	ctx, c, group := t.Context(), b.Client, aws.String("group")
-	must(c.CreateGameServerGroup(ctx, groupInput("group")))(t)
+	node.Must(c.CreateGameServerGroup(ctx, groupInput("group")))(t)
 	var servers, hosts []string
 	for i := range 5 {
 		host := node.Join(t, operatorOf(b.app.URL()), fmt.Sprintf("i-%017d", i), "us-east-1").InstanceID
 		id := fmt.Sprint("server-", (i*3)%5)
-		must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: &id, InstanceId: &host}))(t)
+		node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: &id, InstanceId: &host}))(t)
 		servers, hosts = append(servers, id), append(hosts, host)
 	}
 	instances := pages(t, gamelift.NewDescribeGameServerInstancesPaginator(c, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, Limit: aws.Int32(2)}),
@@ -130,7 +130,7 @@ func TestGroups_Pages(t *testing.T) {
 			t.Errorf("%q: game servers %v in pages of %v", order, got.items, got.sizes)
 		}
 	}
-	first := must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, Limit: aws.Int32(1)}))(t)
+	first := node.Must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, Limit: aws.Int32(1)}))(t)
 	_, err := c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, SortOrder: types.SortOrderDescending, NextToken: first.NextToken})
 	refused[*types.InvalidRequestException](t, err, "NextToken")
 }
@@ -142,14 +142,14 @@ func TestGroups_Delete(t *testing.T) {
 	host := aws.String(node.Join(t, operatorOf(b.app.URL()), "machine", "us-east-1").InstanceID)
 	for _, how := range types.GameServerGroupDeleteOption("").Values() {
 		group, server := aws.String("group-"+string(how[:4])), aws.String("server-"+string(how[:4]))
-		must(c.CreateGameServerGroup(ctx, groupInput(*group)))(t)
-		must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: server, InstanceId: host}))(t)
-		must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized}))(t)
-		must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group, DeleteOption: how}))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(*group)))(t)
+		node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: server, InstanceId: host}))(t)
+		node.Must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized}))(t)
+		node.Must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group, DeleteOption: how}))(t)
 		if how != types.GameServerGroupDeleteOptionForceDelete {
 			_, err := c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group})
 			refused[*types.InvalidRequestException](t, err, "DELETE_SCHEDULED")
-			must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
+			node.Must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
 		}
 		b.events.Until(t, "the end of "+*group, func(e node.Event) bool {
 			return e.Code == "GAME_SERVER_GROUP_DELETED" && strings.HasSuffix(e.Resource, "/"+*group)
@@ -167,26 +167,26 @@ func TestGroups_Scope(t *testing.T) {
 	here := node.Join(t, k.admin, "here", "us-east-1").InstanceID
 	there := node.Join(t, k.admin, "there", k.Location).InstanceID
 	for _, name := range []string{"ours", "theirs"} {
-		must(c.CreateGameServerGroup(ctx, groupInput(name)))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(name)))(t)
 	}
 	ours, theirs, server := aws.String("ours"), aws.String("theirs"), aws.String("server-1")
 	mine := k.as(k.key(t, client.KeySpec{Role: "game-server", Scope: client.KeyScope{Resources: []string{
 		"arn:aws:gamelift:*:*:gameservergroup/ours", "arn:aws:gamelift:*:*:location/us-east-1",
 	}}}))
-	must(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: server, InstanceId: &here}))(t)
-	must(mine.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: server, HealthCheck: types.GameServerHealthCheckHealthy}))(t)
-	if got := must(mine.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: ours}))(t).GameServerInstances; len(got) != 1 || *got[0].InstanceId != here {
+	node.Must(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: server, InstanceId: &here}))(t)
+	node.Must(mine.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: server, HealthCheck: types.GameServerHealthCheckHealthy}))(t)
+	if got := node.Must(mine.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: ours}))(t).GameServerInstances; len(got) != 1 || *got[0].InstanceId != here {
 		t.Errorf("instances %v, want %s alone", got, here)
 	}
 	operator := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{
 		"arn:aws:gamelift:*:*:gameservergroup/ours", "arn:aws:gamelift:*:*:location/us-east-1",
 	}}}))
 	far := aws.String("far")
-	must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: far, InstanceId: &there}))(t)
-	if got := must(operator.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: ours}))(t).GameServers; len(got) != 1 || *got[0].GameServerId != *server {
+	node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: far, InstanceId: &there}))(t)
+	if got := node.Must(operator.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: ours}))(t).GameServers; len(got) != 1 || *got[0].GameServerId != *server {
 		t.Errorf("game servers %v, want %s alone", got, *server)
 	}
-	if got := must(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours}))(t).GameServer; *got.GameServerId != *server {
+	if got := node.Must(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours}))(t).GameServer; *got.GameServerId != *server {
 		t.Errorf("claimed %s, want %s", *got.GameServerId, *server)
 	}
 	_, err := operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours})
@@ -209,5 +209,5 @@ func TestGroups_Scope(t *testing.T) {
 	if k.app.Digest() != before {
 		t.Error("a refused call changed the state")
 	}
-	must(mine.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: server}))(t)
+	node.Must(mine.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: server}))(t)
 }

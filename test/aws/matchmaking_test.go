@@ -32,20 +32,20 @@ func (b bundle) matchmaker(t *testing.T, change func(*gamelift.CreateMatchmaking
 	t.Helper()
 	ctx := t.Context()
 	queue := b.queue(t)
-	must(b.Client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(duel)}))(t)
+	node.Must(b.Client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(duel)}))(t)
 	in := &gamelift.CreateMatchmakingConfigurationInput{
 		Name: aws.String("mm"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
 		GameSessionQueueArns: []string{*queue.GameSessionQueueArn},
 	}
 	change(in)
-	made := must(b.Client.CreateMatchmakingConfiguration(ctx, in))(t)
+	made := node.Must(b.Client.CreateMatchmakingConfiguration(ctx, in))(t)
 	return *made.Configuration.ConfigurationArn
 }
 
 // enter starts a ticket for a player with the given skill.
 func (b bundle) enter(t *testing.T, id string, skill float64) {
 	t.Helper()
-	out := must(b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
+	out := node.Must(b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
 		ConfigurationName: aws.String("mm"), TicketId: &id,
 		Players: []types.Player{{PlayerId: aws.String("player-" + id), PlayerAttributes: map[string]types.AttributeValue{
 			"skill": {N: &skill},
@@ -60,7 +60,7 @@ func (b bundle) enter(t *testing.T, id string, skill float64) {
 func (b bundle) become(t *testing.T, status types.MatchmakingConfigurationStatus, ids ...string) (tickets []types.MatchmakingTicket) {
 	t.Helper()
 	b.events.Until(t, fmt.Sprintf("%v being %s", ids, status), func(node.Event) bool {
-		tickets = must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: ids}))(t).TicketList
+		tickets = node.Must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: ids}))(t).TicketList
 		return len(tickets) == len(ids) && !slices.ContainsFunc(tickets, func(x types.MatchmakingTicket) bool { return x.Status != status })
 	})
 	return tickets
@@ -117,11 +117,11 @@ func TestMatchmaking_Rejected(t *testing.T) {
 	b.enter(t, "b", 15)
 	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
 	for id, answer := range map[string]types.AcceptanceType{"a": types.AcceptanceTypeAccept, "b": types.AcceptanceTypeReject} {
-		must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{"player-" + id}, AcceptanceType: answer}))(t)
+		node.Must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{"player-" + id}, AcceptanceType: answer}))(t)
 	}
 	b.become(t, types.MatchmakingConfigurationStatusSearching, "a")
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "b")
-	must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
+	node.Must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "a")
 }
 
@@ -147,25 +147,25 @@ func TestMatchmaking_Resources(t *testing.T) {
 	arn := b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
 		in.Tags = []types.Tag{{Key: aws.String("team"), Value: aws.String("red")}}
 	})
-	tags := must(b.Client.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: &arn}))(t)
+	tags := node.Must(b.Client.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: &arn}))(t)
 	if len(tags.Tags) != 1 {
 		t.Errorf("tags: %v", tags.Tags)
 	}
-	must(b.Client.ValidateMatchmakingRuleSet(ctx, &gamelift.ValidateMatchmakingRuleSetInput{RuleSetBody: aws.String(duel)}))(t)
+	node.Must(b.Client.ValidateMatchmakingRuleSet(ctx, &gamelift.ValidateMatchmakingRuleSetInput{RuleSetBody: aws.String(duel)}))(t)
 	b.enter(t, "a", 1)
 	_, err := b.Client.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")})
 	refused[*types.InvalidRequestException](t, err, "has active tickets")
-	must(b.Client.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
-	changed := must(b.Client.UpdateMatchmakingConfiguration(ctx, &gamelift.UpdateMatchmakingConfigurationInput{Name: &arn, RequestTimeoutSeconds: aws.Int32(9)}))(t)
+	node.Must(b.Client.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
+	changed := node.Must(b.Client.UpdateMatchmakingConfiguration(ctx, &gamelift.UpdateMatchmakingConfigurationInput{Name: &arn, RequestTimeoutSeconds: aws.Int32(9)}))(t)
 	if got := *changed.Configuration.RequestTimeoutSeconds; got != 9 {
 		t.Errorf("RequestTimeoutSeconds is %d", got)
 	}
-	of := must(b.Client.DescribeMatchmakingConfigurations(ctx, &gamelift.DescribeMatchmakingConfigurationsInput{RuleSetName: aws.String("duel")}))(t)
+	of := node.Must(b.Client.DescribeMatchmakingConfigurations(ctx, &gamelift.DescribeMatchmakingConfigurationsInput{RuleSetName: aws.String("duel")}))(t)
 	if len(of.Configurations) != 1 {
 		t.Errorf("%d configurations use the rule set", len(of.Configurations))
 	}
-	must(b.Client.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")}))(t)
-	must(b.Client.DeleteMatchmakingRuleSet(ctx, &gamelift.DeleteMatchmakingRuleSetInput{Name: aws.String("duel")}))(t)
+	node.Must(b.Client.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")}))(t)
+	node.Must(b.Client.DeleteMatchmakingRuleSet(ctx, &gamelift.DeleteMatchmakingRuleSetInput{Name: aws.String("duel")}))(t)
 	_, err = b.Client.DescribeMatchmakingRuleSets(ctx, &gamelift.DescribeMatchmakingRuleSetsInput{Names: []string{"duel"}})
 	refused[*types.NotFoundException](t, err, "does not exist")
 }
@@ -182,11 +182,11 @@ func TestBackfill_CSharp(t *testing.T) {
 	frame := `{"GameSessionArn":"` + *matched[0].GameSessionConnectionInfo.GameSessionArn + `","MatchmakingConfigurationArn":"` + arn + `","TicketId":"from-csharp",` +
 		`"Players":[{"PlayerId":"p","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}],` +
 		`"Action":"StartMatchBackfill","RequestId":"r-1"}`
-	answer := must(s.Frame(t.Context(), "r-1", []byte(frame)))(t)
+	answer := node.Must(s.Frame(t.Context(), "r-1", []byte(frame)))(t)
 	if !strings.Contains(string(answer), `"TicketId":"from-csharp"`) {
 		t.Errorf("the answer is %s", answer)
 	}
-	tickets := must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{"from-csharp"}}))(t).TicketList
+	tickets := node.Must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{"from-csharp"}}))(t).TicketList
 	if len(tickets) != 1 || len(tickets[0].Players) != 1 {
 		t.Fatalf("the ticket is %+v", tickets)
 	}

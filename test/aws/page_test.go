@@ -33,7 +33,7 @@ type paged struct {
 func pages[O any](t *testing.T, p pager[O], list, member string) (all paged) {
 	t.Helper()
 	for p.HasMorePages() {
-		page := names(reflect.ValueOf(must(p.NextPage(t.Context()))(t)).Elem().FieldByName(list).Interface(), member)
+		page := names(reflect.ValueOf(node.Must(p.NextPage(t.Context()))(t)).Elem().FieldByName(list).Interface(), member)
 		all.sizes, all.items = append(all.sizes, len(page)), append(all.items, page...)
 		if len(all.sizes) > 20 {
 			t.Fatal("the pages do not end")
@@ -95,10 +95,10 @@ func five(t *testing.T) world {
 	for i := range 4 {
 		p := node.NewPlace(t, c)
 		w.fleets, w.locations = append(w.fleets, p.FleetID), append(w.locations, p.Location)
-		must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &w.FleetID, Locations: []types.LocationConfiguration{{Location: &p.Location}}}))(t)
+		node.Must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &w.FleetID, Locations: []types.LocationConfiguration{{Location: &p.Location}}}))(t)
 		name := fmt.Sprint("host-", i+2)
-		must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, IpAddress: aws.String("127.0.0.1"), DnsName: aws.String("host.test")}))(t)
-		a := must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: &name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &w.FleetID}}))(t).Alias
+		node.Must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, IpAddress: aws.String("127.0.0.1"), DnsName: aws.String("host.test")}))(t)
+		a := node.Must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: &name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &w.FleetID}}))(t).Alias
 		w.computes, w.aliases = append(w.computes, name), append(w.aliases, *a.AliasId)
 		w.games = append(w.games, *w.active(t, w.Server(t), 5).GameSessionId)
 	}
@@ -153,9 +153,9 @@ func TestPages(t *testing.T) {
 func TestPages_Tokens(t *testing.T) {
 	w := five(t)
 	ctx, c := t.Context(), w.Client
-	first := must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(3)}))(t)
+	first := node.Must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(3)}))(t)
 	w.active(t, w.Server(t), 1)
-	rest := must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, NextToken: first.NextToken}))(t)
+	rest := node.Must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, NextToken: first.NextToken}))(t)
 	if len(first.GameSessions) != 3 || len(rest.GameSessions) != 3 || rest.NextToken != nil {
 		t.Errorf("pages of %d and %d, and the next token is %v; want 3, 3 and none", len(first.GameSessions), len(rest.GameSessions), rest.NextToken)
 	}
@@ -169,13 +169,13 @@ func TestPages_Tokens(t *testing.T) {
 	// A token of a search of an older version, which had another cursor, is refused: the search
 	// would begin anew unnoticed.
 	in := &gamelift.SearchGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(2)}
-	found := must(c.SearchGameSessions(ctx, in))(t)
+	found := node.Must(c.SearchGameSessions(ctx, in))(t)
 	var token map[string]any
-	if err := json.Unmarshal(must(base64.RawURLEncoding.DecodeString(*found.NextToken))(t), &token); err != nil {
+	if err := json.Unmarshal(node.Must(base64.RawURLEncoding.DecodeString(*found.NextToken))(t), &token); err != nil {
 		t.Fatal(err)
 	}
 	token["Cursor"] = map[string]any{"ID": *found.GameSessions[1].GameSessionId, "Seen": 2}
-	in.NextToken = aws.String(base64.RawURLEncoding.EncodeToString(must(json.Marshal(token))(t)))
+	in.NextToken = aws.String(base64.RawURLEncoding.EncodeToString(node.Must(json.Marshal(token))(t)))
 	_, err = c.SearchGameSessions(ctx, in)
 	refused[*types.InvalidRequestException](t, err, "older version")
 }

@@ -13,7 +13,7 @@ import (
 // queue creates a queue to the bundle's fleet.
 func (b bundle) queue(t *testing.T) *types.GameSessionQueue {
 	t.Helper()
-	return must(b.Client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
+	return node.Must(b.Client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("q"), TimeoutInSeconds: aws.Int32(600), Destinations: []types.GameSessionQueueDestination{{DestinationArn: &b.FleetARN}},
 	}))(t).GameSessionQueue
 }
@@ -25,13 +25,13 @@ func TestPlacement(t *testing.T) {
 	ctx, c := t.Context(), b.Client
 	b.queue(t)
 	start := func(id string) *types.GameSessionPlacement {
-		return must(c.StartGameSessionPlacement(ctx, &gamelift.StartGameSessionPlacementInput{
+		return node.Must(c.StartGameSessionPlacement(ctx, &gamelift.StartGameSessionPlacementInput{
 			PlacementId: &id, GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2),
 			DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ana")}},
 		}))(t).GameSessionPlacement
 	}
 	start("stopped")
-	stopped := must(c.StopGameSessionPlacement(ctx, &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("stopped")}))(t).GameSessionPlacement
+	stopped := node.Must(c.StopGameSessionPlacement(ctx, &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("stopped")}))(t).GameSessionPlacement
 	if stopped.Status != types.GameSessionPlacementStateCancelled {
 		t.Errorf("the stopped placement is %s", stopped.Status)
 	}
@@ -41,11 +41,11 @@ func TestPlacement(t *testing.T) {
 	}
 	b.Server(t)
 	b.events.Until(t, "the placement being fulfilled", func(node.Event) bool {
-		placed = must(c.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p")}))(t).GameSessionPlacement
+		placed = node.Must(c.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p")}))(t).GameSessionPlacement
 		return placed.Status == types.GameSessionPlacementStateFulfilled
 	})
 	if placed.PlayerGatewayStatus != types.PlayerGatewayStatusDisabled || aws.ToString(placed.DnsName) != "127.0.0.1" || len(placed.PlacedPlayerSessions) != 1 {
 		t.Errorf("fulfilled: %+v", placed)
 	}
-	must(c.DeleteGameSessionQueue(ctx, &gamelift.DeleteGameSessionQueueInput{Name: aws.String("q")}))(t)
+	node.Must(c.DeleteGameSessionQueue(ctx, &gamelift.DeleteGameSessionQueueInput{Name: aws.String("q")}))(t)
 }

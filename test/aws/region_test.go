@@ -53,13 +53,13 @@ func TestRegions(t *testing.T) {
 	}
 	p := fleets[europe]
 	p.Server(t)
-	g := must(p.Create(t.Context(), 2))(t)
+	g := node.Must(p.Create(t.Context(), 2))(t)
 	if !strings.HasPrefix(*g.GameSessionId, "arn:aws:gamelift:"+europe+"::gamesession/"+p.FleetID) {
 		t.Errorf("a game session in %s is %s", europe, *g.GameSessionId)
 	}
 	for region, own := range fleets {
 		c := inRegion(a, key, region)
-		listed := must(c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		listed := node.Must(c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
 		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
 			t.Errorf("the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
 		}
@@ -82,7 +82,7 @@ func TestRegions(t *testing.T) {
 	// A key that is made in the home region, or through another one, holds everywhere until it
 	// is deleted.
 	through := &client.Client{Endpoint: a.URL(), Region: asia, Credentials: key}
-	made := must(through.Keys().Create(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
+	made := node.Must(through.Keys().Create(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
 	scoped := client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 	describe := func(region string) error {
 		_, err := inRegion(a, scoped, region).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{FleetIds: []string{fleets[region].FleetID}})
@@ -100,7 +100,7 @@ func TestRegions(t *testing.T) {
 	}
 	a, _ = begin()
 	for region, own := range fleets {
-		listed := must(inRegion(a, key, region).ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		listed := node.Must(inRegion(a, key, region).ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
 		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
 			t.Errorf("after a restart the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
 		}
@@ -140,7 +140,7 @@ func TestRegions_Players(t *testing.T) {
 		t.Fatalf("a ticket in Europe: %d %s", status, body)
 	}
 	find := func(region string) []types.MatchmakingTicket {
-		return must(inRegion(a, key, region).DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{made.ID}}))(t).TicketList
+		return node.Must(inRegion(a, key, region).DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{made.ID}}))(t).TicketList
 	}
 	if found := find(europe); len(found) != 1 || *found[0].Players[0].PlayerAttributes["skill"].N != 12 {
 		t.Errorf("the ticket in Europe is %+v; its skill is of the home region's data", found)
@@ -161,9 +161,9 @@ func TestRegions_Players(t *testing.T) {
 // makeDuel creates the matchmaking configuration of the test.
 func makeDuel(t *testing.T, c *gamelift.Client) {
 	t.Helper()
-	must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
+	node.Must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
 		`{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}], "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}]}`)}))(t)
-	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+	node.Must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
 		Name: aws.String("duel"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), FlexMatchMode: types.FlexMatchModeStandalone,
 	}))(t)
 }
@@ -200,7 +200,7 @@ func TestRegions_OtherSignature(t *testing.T) {
 	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
 	locations := func(region string) (custom []string) {
 		c := inRegion(a, client.Credentials{AccessKeyID: "AKIDANY", SecretAccessKey: "secret"}, region)
-		for _, l := range must(c.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}}))(t).Locations {
+		for _, l := range node.Must(c.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}}))(t).Locations {
 			custom = append(custom, *l.LocationName)
 		}
 		return custom
@@ -224,11 +224,11 @@ func TestRegions_OtherSignature(t *testing.T) {
 	if status, body := fetch(t, "GET", a.URL()+"/regions/"+europe+"/player/v1/config"+signature, "", ""); status != 403 || !strings.Contains(body, "sign it for that one") {
 		t.Errorf("signed in its query: %d %s", status, body)
 	}
-	game := must(http.NewRequestWithContext(t.Context(), "GET", a.URL()+"/regions/"+europe+"/"+signature+"&pID=p&ComputeId=c&FleetId=fleet-none", nil))(t)
+	game := node.Must(http.NewRequestWithContext(t.Context(), "GET", a.URL()+"/regions/"+europe+"/"+signature+"&pID=p&ComputeId=c&FleetId=fleet-none", nil))(t)
 	game.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}
-	answer := must(http.DefaultClient.Do(game))(t)
+	answer := node.Must(http.DefaultClient.Do(game))(t)
 	defer answer.Body.Close()
-	if text := must(io.ReadAll(answer.Body))(t); strings.TrimSpace(string(text)) != `{"message":"Forbidden"}` { // the door of game servers, which have a token
+	if text := node.Must(io.ReadAll(answer.Body))(t); strings.TrimSpace(string(text)) != `{"message":"Forbidden"}` { // the door of game servers, which have a token
 		t.Errorf("a game server: %s %s", answer.Status, text)
 	}
 }
@@ -244,7 +244,7 @@ func TestRegions_Order(t *testing.T) {
 		}
 		return a, a.Start(t.Context())
 	}
-	a := must(begin())(t)
+	a := node.Must(begin())(t)
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestRegions_Order(t *testing.T) {
 		t.Errorf("with a name that is no region's: %v", err)
 	}
 	o.Regions = nil
-	a = must(begin())(t) // the home region alone
+	a = node.Must(begin())(t) // the home region alone
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

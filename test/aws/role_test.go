@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
 )
 
 // Outcomes of a request with an access key.
@@ -91,7 +92,7 @@ func TestRoles(t *testing.T) {
 	game := k.active(t, k.Server(t), 100)
 	session := k.reserve(t, game, "ada")
 	queue := aws.String("arena")
-	must(k.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: queue}))(t)
+	node.Must(k.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: queue}))(t)
 	player, _ := guest(t, k.app.URL())
 
 	keys := map[string]client.Credentials{}
@@ -103,7 +104,7 @@ func TestRoles(t *testing.T) {
 	keys["read-only elsewhere"] = k.key(t, client.KeySpec{Role: "read-only", Scope: elsewhere})
 	keys["read-only of the fleet"] = k.key(t, client.KeySpec{Role: "read-only", Scope: client.KeyScope{Resources: []string{k.FleetARN}}})
 	keys["disabled"] = k.key(t, client.KeySpec{Role: "admin"})
-	must(k.admin.Keys().Disable(ctx, keys["disabled"].AccessKeyID))(t)
+	node.Must(k.admin.Keys().Disable(ctx, keys["disabled"].AccessKeyID))(t)
 	keys["deleted"] = k.key(t, client.KeySpec{Role: "admin"})
 	if err := k.admin.Keys().Delete(ctx, keys["deleted"].AccessKeyID); err != nil {
 		t.Fatal(err)

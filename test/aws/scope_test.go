@@ -40,7 +40,7 @@ func setupKeyed(t *testing.T) keyed {
 func (k keyed) key(t *testing.T, spec client.KeySpec) client.Credentials {
 	t.Helper()
 	spec.Name = t.Name()
-	made := must(k.admin.Keys().Create(t.Context(), spec))(t)
+	made := node.Must(k.admin.Keys().Create(t.Context(), spec))(t)
 	return client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 }
 
@@ -67,23 +67,23 @@ func (k keyed) teams(t *testing.T) (want map[string][]string) {
 		team := []string{"red", "blue"}[i%2]
 		tags := []types.Tag{{Key: aws.String("team"), Value: &team}}
 		name := aws.String(fmt.Sprint("custom-", i))
-		location := must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: name, Tags: tags}))(t).Location
-		fleet := must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
+		location := node.Must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: name, Tags: tags}))(t).Location
+		fleet := node.Must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
 			Name: name, ComputeType: types.ComputeTypeAnywhere, AnywhereConfiguration: &types.AnywhereConfiguration{Cost: aws.String("1")},
 			Locations: []types.LocationConfiguration{{Location: name}}, Tags: tags,
 		}))(t).FleetAttributes
-		alias := must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{
+		alias := node.Must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{
 			Name: name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: fleet.FleetId}, Tags: tags,
 		}))(t).Alias
-		build := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023, Tags: tags}))(t).Build
-		script := must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1"), Tags: tags}))(t).Script
-		must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: name, Tags: tags}))(t)
-		must(c.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: name, RuleSetBody: aws.String(duel), Tags: tags}))(t)
-		must(c.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
+		build := node.Must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023, Tags: tags}))(t).Build
+		script := node.Must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1"), Tags: tags}))(t).Script
+		node.Must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: name, Tags: tags}))(t)
+		node.Must(c.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: name, RuleSetBody: aws.String(duel), Tags: tags}))(t)
+		node.Must(c.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
 			Name: name, RuleSetName: name, AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(60),
 			FlexMatchMode: types.FlexMatchModeStandalone, Tags: tags,
 		}))(t)
-		must(c.CreateGameServerGroup(ctx, groupInput(*name, func(in *gamelift.CreateGameServerGroupInput) { in.Tags = tags })))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(*name, func(in *gamelift.CreateGameServerGroupInput) { in.Tags = tags })))(t)
 		if team != "red" {
 			continue
 		}
@@ -112,7 +112,7 @@ func TestScope_Lists(t *testing.T) {
 			t.Errorf("%s answers with %v in pages of %v, want %v in pages of [2 1]", operation, got.items, got.sizes, want[operation])
 		}
 	}
-	tags := must(red.ListTagsForResource(t.Context(), &gamelift.ListTagsForResourceInput{
+	tags := node.Must(red.ListTagsForResource(t.Context(), &gamelift.ListTagsForResourceInput{
 		ResourceARN: aws.String("arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/custom-0"),
 	}))(t)
 	if len(tags.Tags) != 1 || *tags.Tags[0].Value != "red" {
@@ -166,9 +166,9 @@ func TestScope_LocationOfFleet(t *testing.T) {
 	ctx, here, c := t.Context(), *k.Place, k.Client
 	there := here
 	there.Location, there.ComputeName = "custom-there", "host-2"
-	must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &there.Location}))(t)
-	must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &k.FleetID, Locations: []types.LocationConfiguration{{Location: &there.Location}}}))(t)
-	other := must(there.Beside(ctx, "host-2"))(t)
+	node.Must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &there.Location}))(t)
+	node.Must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &k.FleetID, Locations: []types.LocationConfiguration{{Location: &there.Location}}}))(t)
+	other := node.Must(there.Beside(ctx, "host-2"))(t)
 	ours := k.active(t, here.Server(t), 4)
 	theirs := bundle{Place: other}.active(t, other.Server(t), 4)
 	our, their := k.reserve(t, ours, "ada"), k.reserve(t, theirs, "ada")
@@ -183,16 +183,16 @@ func TestScope_LocationOfFleet(t *testing.T) {
 			t.Errorf("%s answers with %v, want %s alone", operation, got, *want)
 		}
 	}
-	one("DescribeGameSessions", must(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
-	one("SearchGameSessions", must(mine.SearchGameSessions(ctx, &gamelift.SearchGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
-	one("DescribeGameSessionDetails", must(mine.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet}))(t).GameSessionDetails,
+	one("DescribeGameSessions", node.Must(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
+	one("SearchGameSessions", node.Must(mine.SearchGameSessions(ctx, &gamelift.SearchGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
+	one("DescribeGameSessionDetails", node.Must(mine.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet}))(t).GameSessionDetails,
 		"GameSession.GameSessionId", ours.GameSessionId)
-	one("ListCompute", must(mine.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: fleet}))(t).ComputeList, "ComputeName", &here.ComputeName)
-	one("DescribeFleetLocationAttributes", must(mine.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet}))(t).LocationAttributes,
+	one("ListCompute", node.Must(mine.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: fleet}))(t).ComputeList, "ComputeName", &here.ComputeName)
+	one("DescribeFleetLocationAttributes", node.Must(mine.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet}))(t).LocationAttributes,
 		"LocationState.Location", &here.Location)
-	one("ListLocations", must(mine.ListLocations(ctx, &gamelift.ListLocationsInput{}))(t).Locations, "LocationName", &here.Location)
+	one("ListLocations", node.Must(mine.ListLocations(ctx, &gamelift.ListLocationsInput{}))(t).Locations, "LocationName", &here.Location)
 	for what, in := range map[string]*gamelift.DescribePlayerSessionsInput{"DescribePlayerSessions": {PlayerId: aws.String("ada")}, "DescribePlayerSessions of ours": {PlayerSessionId: our.PlayerSessionId}} {
-		one(what, must(mine.DescribePlayerSessions(ctx, in))(t).PlayerSessions, "PlayerSessionId", our.PlayerSessionId)
+		one(what, node.Must(mine.DescribePlayerSessions(ctx, in))(t).PlayerSessions, "PlayerSessionId", our.PlayerSessionId)
 	}
 	_, err := mine.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: their.PlayerSessionId})
 	refused[*types.NotFoundException](t, err, "does not exist")
@@ -217,6 +217,6 @@ func TestScope_LocationOfFleet(t *testing.T) {
 	if k.app.Digest() != before {
 		t.Error("a refused call changed the state")
 	}
-	must(mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &here.ComputeName}))(t)
-	must(mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: ours.GameSessionId, PlayerId: aws.String("bob")}))(t)
+	node.Must(mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &here.ComputeName}))(t)
+	node.Must(mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: ours.GameSessionId, PlayerId: aws.String("bob")}))(t)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/test/node"
 )
 
 func TestCreate_Idempotent(t *testing.T) {
@@ -19,7 +21,7 @@ func TestCreate_Idempotent(t *testing.T) {
 	if !strings.HasSuffix(*g.GameSessionId, "/game-1") {
 		t.Errorf("the token is not the last part of %s", *g.GameSessionId)
 	}
-	again := must(b.Create(t.Context(), 2, token))(t)
+	again := node.Must(b.Create(t.Context(), 2, token))(t)
 	if *again.GameSessionId != *g.GameSessionId || again.Status != types.GameSessionStatusActive {
 		t.Errorf("the same request gives %s, %s", *again.GameSessionId, again.Status)
 	}
@@ -28,7 +30,7 @@ func TestCreate_Idempotent(t *testing.T) {
 	if err := s.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if over := must(b.Create(t.Context(), 2, token))(t); over.Status != types.GameSessionStatusTerminated {
+	if over := node.Must(b.Create(t.Context(), 2, token))(t); over.Status != types.GameSessionStatusTerminated {
 		t.Errorf("after its end the same request gives it %s", over.Status)
 	}
 }
@@ -36,7 +38,7 @@ func TestCreate_Idempotent(t *testing.T) {
 func TestCreate_CreatorLimit(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
-	must(b.Client.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{
+	node.Must(b.Client.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{
 		FleetId:                     &b.FleetID,
 		ResourceCreationLimitPolicy: &types.ResourceCreationLimitPolicy{NewGameSessionsPerCreator: aws.Int32(1), PolicyPeriodInMinutes: aws.Int32(10)},
 	}))(t)
@@ -45,12 +47,12 @@ func TestCreate_CreatorLimit(t *testing.T) {
 	by := func(who string) func(*gamelift.CreateGameSessionInput) {
 		return func(in *gamelift.CreateGameSessionInput) { in.CreatorId = &who }
 	}
-	must(b.Create(ctx, 1, by("ana")))(t)
+	node.Must(b.Create(ctx, 1, by("ana")))(t)
 	_, err := b.Create(ctx, 1, by("ana"))
 	refused[*types.LimitExceededException](t, err, "ana")
 	_, err = b.Create(ctx, 1)
 	refused[*types.InvalidRequestException](t, err, "CreatorId")
-	must(b.Create(ctx, 1, by("ben")))(t)
+	node.Must(b.Create(ctx, 1, by("ben")))(t)
 }
 
 func TestUpdateGameSession(t *testing.T) {
@@ -64,7 +66,7 @@ func TestUpdateGameSession(t *testing.T) {
 	b.reserve(t, g, "ben")
 	_, err := c.UpdateGameSession(ctx, &gamelift.UpdateGameSessionInput{GameSessionId: g.GameSessionId, MaximumPlayerSessionCount: aws.Int32(1)})
 	refused[*types.InvalidRequestException](t, err, "MaximumPlayerSessionCount")
-	out := must(c.UpdateGameSession(ctx, &gamelift.UpdateGameSessionInput{
+	out := node.Must(c.UpdateGameSession(ctx, &gamelift.UpdateGameSessionInput{
 		GameSessionId: g.GameSessionId, MaximumPlayerSessionCount: aws.Int32(4), Name: aws.String("renamed"),
 		PlayerSessionCreationPolicy: types.PlayerSessionCreationPolicyDenyAll, ProtectionPolicy: types.ProtectionPolicyFullProtection,
 		GameProperties: []types.GameProperty{{Key: aws.String("map"), Value: aws.String("summer")}, {Key: aws.String("laps"), Value: aws.String("3")}},
@@ -77,7 +79,7 @@ func TestUpdateGameSession(t *testing.T) {
 		len(properties) != 3 || properties["map"] != "summer" || properties["mode"] != "ctf" || properties["laps"] != "3" {
 		t.Errorf("updated %+v %v", *out, properties)
 	}
-	details := must(c.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{GameSessionId: g.GameSessionId}))(t).GameSessionDetails
+	details := node.Must(c.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{GameSessionId: g.GameSessionId}))(t).GameSessionDetails
 	if len(details) != 1 || details[0].ProtectionPolicy != types.ProtectionPolicyFullProtection {
 		t.Errorf("details %+v", details)
 	}
@@ -98,7 +100,7 @@ func TestPlayerSessions(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
 	g := b.active(t, b.Server(t), 3)
-	made := must(c.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{
+	made := node.Must(c.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{
 		GameSessionId: g.GameSessionId, PlayerIds: []string{"ana", "ben"}, PlayerDataMap: map[string]string{"ben": "blue", "nobody": "x"},
 	}))(t).PlayerSessions
 	if len(made) != 2 || *made[0].PlayerId != "ana" || made[0].PlayerData != nil || *made[1].PlayerData != "blue" {
@@ -116,7 +118,7 @@ func TestPlayerSessions(t *testing.T) {
 	refused[*types.GameSessionFullException](t, err, "0 free slots")
 
 	describe := func(in gamelift.DescribePlayerSessionsInput) []string {
-		return names(must(c.DescribePlayerSessions(ctx, &in))(t).PlayerSessions, "PlayerId")
+		return names(node.Must(c.DescribePlayerSessions(ctx, &in))(t).PlayerSessions, "PlayerId")
 	}
 	for _, q := range []struct {
 		in   gamelift.DescribePlayerSessionsInput
@@ -137,7 +139,7 @@ func TestPlayerSessions(t *testing.T) {
 		}
 	}
 
-	at := must(c.GetPlayerConnectionDetails(ctx, &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: g.GameSessionId, PlayerIds: []string{"ana"}}))(t)
+	at := node.Must(c.GetPlayerConnectionDetails(ctx, &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: g.GameSessionId, PlayerIds: []string{"ana"}}))(t)
 	if len(at.PlayerConnectionDetails) != 1 || *at.PlayerConnectionDetails[0].PlayerId != "ana" {
 		t.Errorf("connection details %+v", at.PlayerConnectionDetails)
 	}
@@ -158,7 +160,7 @@ func TestSearch(t *testing.T) {
 		b.reserve(t, g, "ana")
 	}
 	b.Server(t, manual)
-	must(b.Create(ctx, 1))(t) // ACTIVATING: never found
+	node.Must(b.Create(ctx, 1))(t) // ACTIVATING: never found
 	for _, q := range []struct{ filter, sort, want string }{
 		{"", "creationTimeMillis ASC", "alpha beta it's"},
 		{"hasAvailablePlayerSessions=true", "maximumSessions DESC", "it's beta"},
@@ -175,7 +177,7 @@ func TestSearch(t *testing.T) {
 		if q.sort != "" {
 			in.SortExpression = &q.sort
 		}
-		if got := strings.Join(names(must(c.SearchGameSessions(ctx, in))(t).GameSessions, "Name"), " "); got != q.want {
+		if got := strings.Join(names(node.Must(c.SearchGameSessions(ctx, in))(t).GameSessions, "Name"), " "); got != q.want {
 			t.Errorf("search %q sorted by %q gives %q, want %q", q.filter, q.sort, got, q.want)
 		}
 	}

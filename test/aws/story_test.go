@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
 )
 
 // The central story: a game server starts, a game session is placed on it, a player
@@ -21,7 +22,7 @@ func TestStory(t *testing.T) {
 	s := b.Server(t, func(o *gameserver.Options) { o.Port = 4321 })
 	asked := time.Now()
 
-	g := must(b.Create(ctx, 2, func(in *gamelift.CreateGameSessionInput) {
+	g := node.Must(b.Create(ctx, 2, func(in *gamelift.CreateGameSessionInput) {
 		in.Name, in.GameSessionData, in.CreatorId = aws.String("friday"), aws.String("{seed: 1}"), aws.String("me")
 		in.GameProperties = []types.GameProperty{{Key: aws.String("map"), Value: aws.String("winter")}}
 	}))(t)
@@ -68,7 +69,7 @@ func TestStory(t *testing.T) {
 		t.Errorf("after leaving: %s, %v", now.Status, now.TerminationTime)
 	}
 
-	stopped := must(b.Client.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{
+	stopped := node.Must(b.Client.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{
 		GameSessionId: g.GameSessionId, TerminationMode: types.TerminationModeTriggerOnProcessTerminate,
 	}))(t)
 	if stopped.GameSession.Status != types.GameSessionStatusTerminating {

@@ -20,15 +20,9 @@ func unaudited(o *app.Options) { o.Audit.Level = audit.Off }
 // the event log.
 func state(t *testing.T, a *app.App) string {
 	t.Helper()
-	response, err := http.Get(a.URL() + "/console/api/events?after=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := node.Must(http.Get(a.URL() + "/console/api/events?after=0"))(t)
 	defer response.Body.Close()
-	events, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := node.Must(io.ReadAll(response.Body))(t)
 	return a.Digest() + "\n" + string(events)
 }
 

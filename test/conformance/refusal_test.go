@@ -150,15 +150,9 @@ func sessionRefusals(t *testing.T, _ *world, p *node.Place) []refusal {
 func hosted(t *testing.T, p *node.Place) string {
 	t.Helper()
 	s := p.Server(t)
-	g, err := p.Create(t.Context(), 1, func(in *sdk.CreateGameSessionInput) { in.IdempotencyToken = aws.String("token") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := node.Must(p.Create(t.Context(), 1, func(in *sdk.CreateGameSessionInput) { in.IdempotencyToken = aws.String("token") }))(t)
 	<-s.Activated()
-	_, err = p.Client.CreatePlayerSession(t.Context(), &sdk.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("ana")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	node.Must(p.Client.CreatePlayerSession(t.Context(), &sdk.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("ana")}))(t)
 	return *g.GameSessionId
 }
 
