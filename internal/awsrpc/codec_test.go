@@ -83,10 +83,30 @@ func TestDecode_Lenient(t *testing.T) {
 	latency(s.cbor, head+"\xf9\x3e\x00")                         // half
 	latency(s.cbor, head+"\xfa\x3f\xc0\x00\x00")                 // single, as SDKs send it
 	latency(s.cbor, head+"\xfb\x3f\xf8\x00\x00\x00\x00\x00\x00") // double
+
+	for _, c := range []struct {
+		codec
+		body   string
+		millis int64
+	}{
+		{s.json, `1577836800`, 1577836800000}, {s.json, `1577836800.5`, 1577836800500}, {s.json, `0`, 0},
+		{s.cbor, "\xc1\x1a\x5e\x0b\xe1\x00", 1577836800000}, {s.cbor, "\xc1\xfb\x41\xd7\x82\xf8\x40\x20\x00\x00", 1577836800500}, {s.cbor, "\xc1\x00", 0},
+	} {
+		head := map[string]string{"json": `{"StartTime":`, "cbor": "\xa1iStartTime"}[c.name()]
+		var in gamelift.DescribeFleetEventsInput
+		if err := c.decode([]byte(head+c.body+map[string]string{"json": "}"}[c.name()]), &in); err != nil || in.StartTime.UnixMilli() != c.millis {
+			t.Errorf("%s time %q: %v, %v", c.name(), c.body, in.StartTime, err)
+		}
+	}
 }
 
 func TestDecode_Refusals(t *testing.T) {
 	s := newTestServer(t)
+	for _, bad := range []string{`"yesterday"`, `true`, `[1]`} {
+		if err := s.json.decode([]byte(`{"StartTime":`+bad+`}`), new(gamelift.DescribeFleetEventsInput)); !fault.Is(err, fault.Serialization) {
+			t.Errorf("time %s: got %v", bad, err)
+		}
+	}
 	many := strings.Repeat(`"",`, maxValues+1)
 	for _, c := range []struct {
 		codec

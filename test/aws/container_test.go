@@ -1,14 +1,7 @@
 package aws
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/agent/engine/enginetest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
@@ -96,20 +90,22 @@ func TestContainerGroupDefinition(t *testing.T) {
 // stands for, an image that does not exist fails the version, and an update mends it.
 func TestContainerGroup_Registry(t *testing.T) {
 	t.Parallel()
-	host := dockerRegistry(t)
+	registry := enginetest.RegistryAt(t, node.Reserve(t))
 	c := node.Client(node.InProcess(t, nil).URL())
-	want := push(t, host, "arena", "1")
-	node.Must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", host+"/arena:1")))(t)
+	image := registry.Push(t, "arena", enginetest.Image{})
+	tagged := registry.Tag(t, image, "1")
+	node.Must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", tagged)))(t)
+	_, want, _ := strings.Cut(image, "@")
 	if v := settled(t, c, "arena"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.GameServerContainerDefinition.ResolvedImageDigest != want {
 		t.Errorf("%s, %v; want READY with %s", v.Status, aws.ToString(v.StatusReason), want)
 	}
-	bad := containerGroup("bad", host+"/arena:none")
+	bad := containerGroup("bad", registry.Host+"/arena:none")
 	node.Must(c.CreateContainerGroupDefinition(t.Context(), bad))(t)
 	v := settled(t, c, "bad")
-	if reason := aws.ToString(v.StatusReason); v.Status != types.ContainerGroupDefinitionStatusFailed || !strings.Contains(reason, host+"/arena:none") || !strings.Contains(reason, "no such repository or tag") {
+	if reason := aws.ToString(v.StatusReason); v.Status != types.ContainerGroupDefinitionStatusFailed || !strings.Contains(reason, registry.Host+"/arena:none") || !strings.Contains(reason, "no such repository or tag") {
 		t.Errorf("%s, %q", v.Status, reason)
 	}
-	bad.GameServerContainerDefinition.ImageUri = aws.String(host + "/arena:1")
+	bad.GameServerContainerDefinition.ImageUri = &tagged
 	node.Must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: bad.Name, GameServerContainerDefinition: bad.GameServerContainerDefinition}))(t)
 	if v := settled(t, c, "bad"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.VersionNumber != 2 {
 		t.Errorf("after the update: version %d is %s", *v.VersionNumber, v.Status)
@@ -126,64 +122,4 @@ func settled(t *testing.T, c *gamelift.Client, name string) *types.ContainerGrou
 		}
 		return v, nil
 	})
-}
-
-// dockerRegistry starts Debian's docker-registry and returns its HOST:PORT.
-func dockerRegistry(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("docker-registry is not installed (Debian package docker-registry), so no image can be looked up in a real registry")
-	}
-	host := node.Reserve(t)
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.yml")
-	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + dir + "\nhttp:\n  addr: " + host + "\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	registry := exec.Command(program, "serve", config)
-	if err := registry.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = registry.Process.Kill()
-		_ = registry.Wait()
-	})
-	wait.For(t, "the registry answers", func() error {
-		resp, err := http.Get("http://" + host + "/v2/")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err
-	})
-	return host
-}
-
-// push puts an image without layers into a registry and returns its digest.
-func push(t *testing.T, host, repository, tag string) string {
-	t.Helper()
-	config := []byte(`{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}`)
-	request := func(method, url, contentType string, body []byte) *http.Response {
-		r := node.Must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
-		r.Header.Set("Content-Type", contentType)
-		resp := node.Must(http.DefaultClient.Do(r))(t)
-		resp.Body.Close()
-		if resp.StatusCode/100 != 2 {
-			t.Fatalf("%s %s: %s", method, url, resp.Status)
-		}
-		return resp
-	}
-	begun := request(http.MethodPost, "http://"+host+"/v2/"+repository+"/blobs/uploads/", "", nil)
-	request(http.MethodPut, begun.Header.Get("Location")+"&digest="+digestOf(config), "application/octet-stream", config)
-	const kind = "application/vnd.oci.image.manifest.v1+json"
-	manifest := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":%q,"size":%d},"layers":[]}`,
-		kind, digestOf(config), len(config))
-	request(http.MethodPut, "http://"+host+"/v2/"+repository+"/manifests/"+tag, kind, manifest)
-	return digestOf(manifest)
-}
-
-func digestOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -123,21 +122,6 @@ func TestMatchmaking_Rejected(t *testing.T) {
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "b")
 	node.Must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "a")
-}
-
-// An expansion matches players who were too far apart before.
-func TestMatchmaking_Expansion(t *testing.T) {
-	b := setup(t)
-	s := b.Server(t)
-	b.matchmaker(t, func(*gamelift.CreateMatchmakingConfigurationInput) {})
-	b.enter(t, "a", 10)
-	b.enter(t, "b", 500)
-	receive(t, s.Started())
-	for _, x := range b.become(t, types.MatchmakingConfigurationStatusCompleted, "a", "b") {
-		if wait := x.EndTime.Sub(*x.StartTime); wait < time.Second {
-			t.Errorf("%s was matched after %s", *x.TicketId, wait)
-		}
-	}
 }
 
 // Configurations and rule sets are described, changed and deleted.

@@ -86,29 +86,6 @@ func TestStory(t *testing.T) {
 	refused[*types.FleetCapacityExceededException](t, err, "no free process")
 }
 
-// When a process crashes, its game session and player sessions end with it.
-func TestStory_ServerEndsFirst(t *testing.T) {
-	b := setup(t)
-	s := b.Server(t)
-	g := b.active(t, s, 3)
-	playing, waiting := b.reserve(t, g, "ana"), b.reserve(t, g, "ben")
-	if err := s.Accept(t.Context(), *g.GameSessionId, *playing.PlayerSessionId); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.End(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if now := b.game(t, g.GameSessionId); now.Status != types.GameSessionStatusTerminated || now.StatusReason != "" || *now.CurrentPlayerSessionCount != 0 {
-		t.Errorf("the game session is %s (%s) with %d players", now.Status, now.StatusReason, *now.CurrentPlayerSessionCount)
-	}
-	if now := b.player(t, playing.PlayerSessionId); now.Status != types.PlayerSessionStatusCompleted {
-		t.Errorf("who played is %s", now.Status)
-	}
-	if now := b.player(t, waiting.PlayerSessionId); now.Status != types.PlayerSessionStatusTimedout {
-		t.Errorf("who had reserved is %s", now.Status)
-	}
-}
-
 // A server that loses its connection keeps its game session, and gets no message twice.
 func TestStory_Reconnect(t *testing.T) {
 	b := setup(t)

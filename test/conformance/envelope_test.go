@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -113,37 +112,4 @@ func (p protocol) envelope(a answer, code, text string, modelled bool) error {
 		return fmt.Errorf("envelope %v, want the type %s and a text with %q, twice", body, code, text)
 	}
 	return nil
-}
-
-// Timestamps are numbers of seconds with at most three decimals in JSON, and tag 1
-// around an integer or a float64 in CBOR; inputs may use either form.
-func TestTimestamps(t *testing.T) {
-	t.Parallel()
-	url := node.InProcess(t, nil).URL()
-	alias := map[string]any{"Name": "a", "RoutingStrategy": map[string]any{"Type": "TERMINAL", "Message": "closed"}}
-	out := string(protocols[0].call(t, url, "CreateAlias", alias).body)
-	if !regexp.MustCompile(`"CreationTime":\d{10}(\.\d{1,3})?[,}]`).MatchString(out) {
-		t.Errorf("JSON: %s", out)
-	}
-	raw := protocols[1].call(t, url, "CreateAlias", alias).body
-	_, after, ok := bytes.Cut(raw, []byte("CreationTime"))
-	if !ok || len(after) < 2 || after[0] != 0xc1 || (after[1] != 0xfb && after[1] != 0x1a && after[1] != 0x1b) {
-		t.Errorf("CBOR: % x", raw)
-	}
-	for name, start := range map[string]any{"integer": 1577836800, "fraction": 1577836800.5, "zero": 0} {
-		in := map[string]any{"FleetId": "fleet-1", "StartTime": start}
-		if a := protocols[0].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("NotFoundException")) {
-			t.Errorf("JSON, %s: %s", name, a.body)
-		}
-		in["StartTime"] = cbor.Tag{Number: 1, Content: start}
-		if a := protocols[1].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("NotFoundException")) {
-			t.Errorf("CBOR, %s: %q", name, a.body)
-		}
-	}
-	for _, bad := range []any{"yesterday", true, []int{1}} {
-		in := map[string]any{"FleetId": "fleet-1", "StartTime": bad}
-		if a := protocols[0].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("SerializationException")) {
-			t.Errorf("JSON, %v: %s", bad, a.body)
-		}
-	}
 }
