@@ -84,17 +84,6 @@ func words(op, between string) string {
 	return strings.ToLower(wordStart.ReplaceAllString(op, "${1}${3}"+between+"${2}${4}"))
 }
 
-func TestCallers_Words(t *testing.T) {
-	t.Parallel()
-	for op, want := range map[string]string{
-		"AcceptMatch": "accept-match", "DescribeEC2InstanceLimits": "describe-ec2-instance-limits", "GetPlayerConnectionDetails": "get-player-connection-details",
-	} {
-		if got := words(op, "-"); got != want || words(op, "_") != strings.ReplaceAll(want, "-", "_") {
-			t.Errorf("%s is spelled %s, want %s", op, got, want)
-		}
-	}
-}
-
 // callers returns for each operation the folders of tests, below root, whose files call it
 // through a client of others, each as a link from docs to one of these files: the one to which
 // the document links, as long as that is true, and else the first.

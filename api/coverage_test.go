@@ -57,25 +57,6 @@ func TestCoverage_DocumentIsTrue(t *testing.T) {
 	}
 }
 
-func TestCoverage_Markdown(t *testing.T) {
-	t.Parallel()
-	text := coverageMarkdown([]string{"CreateAlias", "AcceptMatch", "NoOperation"}, map[string][]string{"CreateAlias": {"test/aws", "test/boto3"}})
-	for _, want := range []string{
-		"\n2 of 120 operations are served.",
-		"\n## Aliases (1 of 6)\n",
-		"\n| CreateAlias | yes | Conflict, LimitExceeded, TaggingFailed, Unauthorized | test/aws, test/boto3 |\n",
-		"\n| DeleteAlias | no | NotFound, TaggingFailed, Unauthorized |  |\n",
-		"\n## Fleets (0 of 18)\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text[:600])
-		}
-	}
-	if rows := strings.Count(text, " | no | ") + strings.Count(text, " | yes | "); rows != 120 {
-		t.Errorf("%d rows, want 120", rows)
-	}
-}
-
 // coverageMarkdown returns docs/coverage.md: every operation of the API by
 // family, whether it is among the registered ones, and the tests that call it.
 func coverageMarkdown(registered []string, callers map[string][]string) string {

@@ -37,12 +37,19 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) make(spec auth.Spec) string {
+// create creates a key.
+func (h *house) create(spec auth.Spec) auth.Credentials {
 	h.Helper()
 	c, err := h.Create(h.Context(), spec)
 	if err != nil {
 		h.Fatal(err)
 	}
+	return c
+}
+
+func (h *house) make(spec auth.Spec) string {
+	h.Helper()
+	c := h.create(spec)
 	if secret, ok := h.Secret(c.AccessKeyID); !ok || secret != c.SecretAccessKey {
 		h.Fatalf("the secret of a new key is %q, %t", secret, ok)
 	}

@@ -33,19 +33,13 @@ func (h *house) login(id, secret string) string {
 func TestLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		admin, err := h.Create(t.Context(), auth.Spec{Name: "first", Role: auth.Admin})
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		admin := h.create(auth.Spec{Name: "first", Role: auth.Admin})
+		key := h.create(auth.Spec{Name: "support", Role: auth.ReadOnly})
 		for name, secret := range map[string]string{"no": "", "another key's": admin.SecretAccessKey, "a longer": key.SecretAccessKey + "x"} {
 			_, err := h.Prove(key.AccessKeyID, secret)
 			h.refused(name+" secret", err, fault.UnrecognizedClient, "wrong")
 		}
-		_, err = h.Prove("MSTRNOBODY", "")
+		_, err := h.Prove("MSTRNOBODY", "")
 		h.refused("an unknown key without a secret", err, fault.UnrecognizedClient, "wrong")
 
 		first, second := h.login(key.AccessKeyID, key.SecretAccessKey), h.login(key.AccessKeyID, key.SecretAccessKey)
@@ -89,27 +83,6 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// A key has 16 logins at most: another ends the oldest.
-func TestLogin_Bounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var tokens []string
-		for range 17 {
-			tokens = append(tokens, h.login(key.AccessKeyID, key.SecretAccessKey))
-			wait.Pass(time.Second)
-		}
-		for i, token := range tokens {
-			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
-				t.Errorf("login %d: %v", i, err)
-			}
-		}
-	})
-}
-
 // An administrator sees who is logged in, and ends a login, or all of a key or a person.
 func TestEndLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -117,19 +90,14 @@ func TestEndLogins(t *testing.T) {
 		h.Logins.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.Operator, auth.Scope{}, true })
 		var revoked []string
 		h.OnRevoked(func(id string) { revoked = append(revoked, id) })
-		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := h.create(auth.Spec{Name: "support", Role: auth.ReadOnly})
 		tokens := map[string]string{}
 		for _, name := range []string{"key 1", "key 2", "key 3"} {
 			tokens[name] = h.login(key.AccessKeyID, key.SecretAccessKey)
 			wait.Pass(time.Second)
 		}
 		for i, name := range []string{"ada 1", "ada 2"} {
-			if tokens[name], _, err = h.Logins.BeginPerson(t.Context(), ada(i), time.Hour, ""); err != nil {
-				t.Fatal(err)
-			}
+			tokens[name] = h.person(ada(i))
 			wait.Pass(time.Second)
 		}
 		names := map[string]string{} // of logins
@@ -175,7 +143,7 @@ func TestEndLogins(t *testing.T) {
 		expect("one of the person ended", "key 1", "key 3", "ada 2")
 		end(key.AccessKeyID, 2)
 		expect("those of the key ended", "ada 2")
-		_, err = h.Logins.EndOf.Do(t.Context(), key.AccessKeyID)
+		_, err := h.Logins.EndOf.Do(t.Context(), key.AccessKeyID)
 		h.refused("ending none", err, fault.NotFound, "muster admin logins list")
 		if c, err := h.Caller(key.AccessKeyID); err != nil || c.KeyID != key.AccessKeyID {
 			t.Errorf("the key itself: %+v, %v", c, err)
@@ -193,10 +161,7 @@ func TestEndLogins(t *testing.T) {
 func TestLogin_LastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
-		key, err := h.Create(t.Context(), auth.Spec{Name: "support", Role: auth.ReadOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := h.create(auth.Spec{Name: "support", Role: auth.ReadOnly})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go h.Service.Run(ctx)

@@ -10,12 +10,8 @@ import (
 // withKey returns a service with one key.
 func withKey(t testing.TB) (*Service, Credentials) {
 	t.Helper()
-	master, err := NewMaster(make([]byte, MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
 	st := store.New(store.Options{Driver: store.NewMemory()})
-	s := New(st, event.New(st, event.Options{}), master, nil)
+	s := New(st, event.New(st, event.Options{}), master(t), nil)
 	if err := st.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,16 @@ import (
 // ada returns a person, as confirmed by the n-th answer of the provider.
 func ada(n int) auth.Person {
 	return auth.Person{Issuer: "https://login.example.com", Subject: "1815", Name: "ada@example.com", Rule: "r1", Once: fmt.Sprint(n)}
+}
+
+// person logs a person in, and returns the token.
+func (h *house) person(p auth.Person) string {
+	h.Helper()
+	token, _, err := h.Logins.BeginPerson(context.Background(), p, time.Hour, "")
+	if err != nil {
+		h.Fatal(err)
+	}
+	return token
 }
 
 func TestLogInPerson(t *testing.T) {
@@ -82,29 +93,25 @@ func TestLogInPerson(t *testing.T) {
 	})
 }
 
-// A person has 16 logins at most, and others are not counted.
-func TestLogInPerson_Bounded(t *testing.T) {
+// A key or a person has 16 logins at most: another ends the oldest. Others are not counted.
+func TestLogins_Bounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.Logins.SetRules(func(string) (auth.Role, auth.Scope, bool) { return auth.ReadOnly, auth.Scope{}, true })
 		other := ada(0)
 		other.Subject = "1816"
-		others, _, err := h.Logins.BeginPerson(t.Context(), other, time.Hour, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var tokens []string
+		others, key := h.person(other), h.create(auth.Spec{Name: "support", Role: auth.ReadOnly})
+		var ofKey, ofPerson []string
 		for i := range 17 {
-			token, _, err := h.Logins.BeginPerson(t.Context(), ada(i+1), time.Hour, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			tokens = append(tokens, token)
+			ofKey = append(ofKey, h.login(key.AccessKeyID, key.SecretAccessKey))
+			ofPerson = append(ofPerson, h.person(ada(i+1)))
 			wait.Pass(time.Second)
 		}
-		for i, token := range append(tokens, others) {
-			if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
-				t.Errorf("login %d: %v", i, err)
+		for _, tokens := range [][]string{ofKey, append(ofPerson, others)} {
+			for i, token := range tokens {
+				if _, _, err := h.Logins.Of(token); (err == nil) != (i > 0) {
+					t.Errorf("login %d: %v", i, err)
+				}
 			}
 		}
 		if same := ada(1); other.ID() == same.ID() {

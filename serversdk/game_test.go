@@ -2,6 +2,7 @@ package serversdk_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -306,3 +307,6 @@ func (s *stalling) Close() error {
 	}
 	return s.Conn.Close()
 }
+
+// trusting returns the TLS configuration of the C++ SDK, which does not verify.
+func trusting() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }

@@ -47,22 +47,3 @@ func TestRefusal_IsTold(t *testing.T) {
 		}
 	})
 }
-
-// A process that was ready before its connection was lost is free a moment after it
-// comes back, not only after its next heartbeat.
-func TestReconnect_CountsAsHeard(t *testing.T) {
-	in(t, config{}, func(t *testing.T, h *house) {
-		g := h.connect("p")
-		g.activate(7777)
-		g.lose()
-		wait.Pass(8 * time.Second)
-		if h.process("p").Hearing {
-			t.Error("the process counts as hearing though its connection was lost at once")
-		}
-		h.connect("p")
-		pass(2 * time.Second)
-		if !h.process("p").Free() {
-			t.Errorf("two seconds after it came back the process is not free: %+v", *h.process("p"))
-		}
-	})
-}

@@ -214,7 +214,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Stop lets running requests finish and be answered.
+// Stop lets running requests finish and be answered, also if another one comes meanwhile, which is
+// not.
 func TestStop_FinishesRequests(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -227,31 +228,6 @@ func TestStop_FinishesRequests(t *testing.T) {
 		go func() { stopped <- h.server.Stop(h.Ctx) }()
 		synctest.Wait()
 		h.refused(t, "new process while stopping", visit{id: "new"}, 503)
-		driver.open()
-		g.want(200, g.answer(request))
-		must(t, <-stopped)
-		if g.ended() {
-			t.Error("a close frame was sent")
-		}
-		if !h.process("p").Connected {
-			t.Error("stopping marked the process as lost; that is for the next node to do")
-		}
-	})
-}
-
-// A request that comes while the server stops does not prevent the answers to earlier
-// ones.
-func TestStop_LateRequest(t *testing.T) {
-	driver := openGate()
-	in(t, config{driver: driver}, func(t *testing.T, h *house) {
-		g, id := h.hosting("p")
-		players := h.reserve(id, "ann")
-		driver.shut()
-		request := g.send("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]})
-		synctest.Wait()
-		stopped := make(chan error, 1)
-		go func() { stopped <- h.server.Stop(h.Ctx) }()
-		synctest.Wait()
 		late := g.send("HeartbeatServerProcess", object{"HealthStatus": true})
 		synctest.Wait()
 		driver.open()
@@ -259,6 +235,9 @@ func TestStop_LateRequest(t *testing.T) {
 		must(t, <-stopped)
 		if g.ended() || len(g.answerTo(late)) != 0 {
 			t.Error("the late request was answered, or a close frame sent")
+		}
+		if !h.process("p").Connected {
+			t.Error("stopping marked the process as lost; that is for the next node to do")
 		}
 	})
 }

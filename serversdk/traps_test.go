@@ -20,7 +20,8 @@ import (
 )
 
 // The traps are server behaviors that break AWS's own SDKs, in the order of the list
-// that was made while observing them.
+// that was made while observing them. Those that other tests show are not repeated: TLS and plain
+// connections on one port (TestParked), large frames (TestLargeRequests, TestLargePushes).
 
 // Text frames of one object each; no subprotocol and no extension is accepted.
 func TestTrap01_TextFrames(t *testing.T) {
@@ -367,24 +368,6 @@ func TestTrap14_IDsPassTheSDKsChecks(t *testing.T) {
 		g.want(200, g.ask("ActivateGameSession", object{"GameSessionId": id}))
 		if ps := h.reserve(id, "ann")[0]; !regexp.MustCompile(`^[a-zA-Z0-9.-]{1,256}$`).MatchString(ps) {
 			t.Errorf("player session id %s", ps)
-		}
-	})
-}
-
-// Frames may be large in both directions.
-func TestTrap15_LargeFrames(t *testing.T) {
-	in(t, config{}, func(t *testing.T, h *house) {
-		g := h.ready("p1")
-		data := strings.Repeat("d", 650_000)
-		s, err := h.Sessions.Create(h.Ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, Data: data, MaxPlayers: 1})
-		must(t, err)
-		if push := g.push("CreateGameSession"); push["GameSessionData"] != data {
-			t.Error("the push does not carry the data whole")
-		}
-		players := []object{{"PlayerId": "p", "PlayerAttributes": object{"s": object{"AttrType": "STRING", "S": data}}}}
-		o := g.ask("StartMatchBackfill", object{"GameSessionArn": s.ID, "Players": players})
-		if o["StatusCode"] == 500.0 || !g.alive() {
-			t.Errorf("large request: %v", o["raw"])
 		}
 	})
 }

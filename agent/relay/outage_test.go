@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -83,11 +84,14 @@ func (w *wire) dialer() *websocket.Dialer { return &websocket.Dialer{NetDialCont
 
 // TestRelay_TenMinutes makes Muster unreachable for ten minutes of virtual time. A process
 // that sends a heartbeat each minute is answered each time on its one connection; Muster
-// then receives the last heartbeat that it missed, and no more.
+// then receives the request that waited and the last heartbeat that it missed, and no more.
 func TestRelay_TenMinutes(t *testing.T) {
 	in(t, func(t *testing.T, m *muster, _ *Relay, visit func(string) *websocket.Conn, up *wire) {
 		game := visit("p1")
-		m.next(protocol.RelayOpen)
+		shown, err := url.ParseQuery(string(m.next(protocol.RelayOpen).Payload))
+		if err != nil || shown.Get("Authorization") != "compute-token" || shown.Get("pID") != "p1" || shown.Has(protocol.RelayHosts) {
+			t.Errorf("Muster is shown %v, %v", shown, err)
+		}
 		say(t, game, "ActivateServerProcess", "ready")
 		m.answer(m.next(protocol.RelayFrame))
 		hear(t, game, `"RequestId":"ready"`)
@@ -103,16 +107,20 @@ func TestRelay_TenMinutes(t *testing.T) {
 		if d := time.Since(away); d < 10*time.Minute {
 			t.Fatalf("Muster was away for %s only", d)
 		}
+		say(t, game, "AcceptPlayerSession", "waits")
 		up.set(false)
 		open := m.next(protocol.RelayOpen)
 		if !strings.Contains(string(open.Payload), "pID=p1") {
 			t.Errorf("the process comes back as %s", open.Payload)
 		}
-		again := m.next(protocol.RelayFrame)
-		if !strings.Contains(string(again.Payload), `"beat-9"`) {
-			t.Errorf("Muster hears %s, want the last heartbeat", again.Payload)
+		for _, want := range []string{"waits", "beat-9"} { // the request that waited, and the last heartbeat
+			again := m.next(protocol.RelayFrame)
+			if !strings.Contains(string(again.Payload), `"`+want+`"`) {
+				t.Errorf("Muster hears %s, want %s", again.Payload, want)
+			}
+			m.answer(again)
 		}
-		m.answer(again)
+		hear(t, game, `"RequestId":"waits"`)
 		say(t, game, heartbeat, "beat-10")
 		f := m.next(protocol.RelayFrame)
 		if !strings.Contains(string(f.Payload), `"beat-10"`) {
@@ -120,5 +128,7 @@ func TestRelay_TenMinutes(t *testing.T) {
 		}
 		m.answer(f)
 		hear(t, game, `"RequestId":"beat-10"`) // and not a second answer to the one before
+		m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(`{"Action":"CreateGameSession"}`)})
+		hear(t, game, "CreateGameSession")
 	})
 }

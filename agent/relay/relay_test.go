@@ -102,6 +102,13 @@ func (m *muster) leave(away bool) {
 	}
 }
 
+// cut makes Muster unreachable, and waits until the relay has noticed.
+func (m *muster) cut(r *Relay) {
+	m.t.Helper()
+	m.leave(true)
+	wait.Until(m.t, "the link has ended", func() bool { return r.uplink() == nil })
+}
+
 // next waits for a frame of a kind.
 func (m *muster) next(op protocol.RelayOp) protocol.Relayed {
 	m.t.Helper()
@@ -142,6 +149,15 @@ func start(t *testing.T, m *muster) *Relay {
 	go func() { defer close(ended); r.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	return r
+}
+
+// admitting starts a relay that lets the process p1 in, and what it connects to.
+func admitting(t *testing.T) (*muster, *Relay) {
+	t.Helper()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	return m, r
 }
 
 // dial connects as AWS's SDKs do.
@@ -185,46 +201,11 @@ func hear(t *testing.T, ws *websocket.Conn, want string) {
 	}
 }
 
-// A process notices nothing of Muster's absence, and its requests are answered when
-// Muster is back.
-func TestRelay_OutageIsInvisible(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "compute-token" })
-	game := connected(t, r, "p1", "own")
-	open, err := url.ParseQuery(string(m.next(protocol.RelayOpen).Payload))
-	if err != nil || open.Get("Authorization") != "compute-token" || open.Get("pID") != "p1" || open.Has(protocol.RelayHosts) {
-		t.Fatalf("Muster is shown %v, %v", open, err)
-	}
-	say(t, game, "ActivateServerProcess", "r1")
-	m.answer(m.next(protocol.RelayFrame))
-	hear(t, game, `"RequestId":"r1"`)
-
-	m.leave(true)
-	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
-	say(t, game, heartbeat, "r2")
-	hear(t, game, `"RequestId":"r2"`)
-	say(t, game, "AcceptPlayerSession", "r3")
-	m.leave(false)
-	m.next(protocol.RelayOpen)
-	f := m.next(protocol.RelayFrame)
-	if !strings.Contains(string(f.Payload), "r3") {
-		t.Fatalf("Muster hears %s, want the request that waited", f.Payload)
-	}
-	m.answer(f)
-	hear(t, game, `"RequestId":"r3"`)
-	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(`{"Action":"CreateGameSession"}`)})
-	hear(t, game, "CreateGameSession")
-}
-
 // On each new link Muster is told what a process hosts, once this agent has seen it become
 // ready.
 func TestRelay_TellsWhatIsHosted(t *testing.T) {
 	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "t" })
+	m, r := admitting(t)
 	game := connected(t, r, "p1", "own")
 	var stream uint32
 	told := func() (hosts string, known bool) {
@@ -239,8 +220,7 @@ func TestRelay_TellsWhatIsHosted(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		m.leave(true)
-		wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
+		m.cut(r)
 		m.leave(false)
 	}
 	if hosts, known := told(); known {
@@ -275,8 +255,7 @@ func TestRelay_ReconnectsAgain(t *testing.T) {
 	})
 	connected(t, r, "p1", "own")
 	m.next(protocol.RelayOpen)
-	m.leave(true)
-	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
+	m.cut(r)
 	m.leave(false)
 	m.next(protocol.RelayOpen)
 	if n := asked.Load(); n != 3 {
@@ -304,9 +283,7 @@ func TestRelay_PushAtArrival(t *testing.T) {
 // next one.
 func TestRelay_ArrivesBetweenLinks(t *testing.T) {
 	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "t" })
+	m, r := admitting(t)
 	connected(t, r, "p1", "own").Close()
 	first := m.next(protocol.RelayOpen)
 	if f := m.next(protocol.RelayClose); f.Stream != first.Stream {
@@ -329,8 +306,7 @@ func TestRelay_ArrivesBetweenLinks(t *testing.T) {
 		arrived <- ws
 	}()
 	wait.Done(t, "Muster to accept the process", accepted)
-	m.leave(true)
-	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
+	m.cut(r)
 	m.leave(false)
 	wait.Until(t, "there is a link", func() bool { return r.uplink() != nil })
 	r.processes["p1"].reconnect(r.uplink()) // finds nobody
@@ -344,13 +320,10 @@ func TestRelay_ArrivesBetweenLinks(t *testing.T) {
 // the process has closed its connection. Forget reports the call.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "t" })
+	m, r := admitting(t)
 	game := connected(t, r, "p1", "own")
 	m.next(protocol.RelayOpen)
-	m.leave(true)
-	wait.Until(t, "the link has ended", func() bool { return r.uplink() == nil })
+	m.cut(r)
 	say(t, game, goodbye, "bye")
 	hear(t, game, `"RequestId":"bye"`)
 	game.Close()
@@ -384,9 +357,7 @@ func TestRelay_KeepsTheGoodbye(t *testing.T) {
 
 func TestRelay_LetsNobodyElseIn(t *testing.T) {
 	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "t" })
+	m, r := admitting(t)
 	r.Admit("p2", "other", func() string { return "t" })
 	for _, try := range [][2]string{{"p1", "other"}, {"p1", ""}, {"p3", "own"}} {
 		if _, status, err := dial(r, try[0], try[1]); err == nil || status != http.StatusForbidden {
@@ -422,9 +393,7 @@ func TestRelay_AwaitsTheToken(t *testing.T) {
 // If Muster drops a process, the process sees a broken connection.
 func TestRelay_DropsAsMusterDoes(t *testing.T) {
 	t.Parallel()
-	m := play(t)
-	r := start(t, m)
-	r.Admit("p1", "own", func() string { return "t" })
+	m, r := admitting(t)
 	game := connected(t, r, "p1", "own")
 	open := m.next(protocol.RelayOpen) // the drop may overtake the relay's handling of the acceptance
 	m.send(protocol.Relayed{Op: protocol.RelayClose, Stream: open.Stream})

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
@@ -245,5 +246,24 @@ func TestSDK_Errors(t *testing.T) {
 	answer = nil
 	if err := call(); err != nil {
 		t.Errorf("nil output and nil error: got %v", err)
+	}
+}
+
+// Both protocols encode and decode every member of every operation.
+func TestCodecs_EveryOperation(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{})
+	for _, protocol := range []string{"json", "cbor"} {
+		for _, op := range gamelift.API().Operations {
+			for _, make := range []func() any{op.NewInput, op.NewOutput} {
+				in, out := make(), make()
+				fill(reflect.ValueOf(in).Elem(), `"<&>"`)
+				if err := srv.Again(protocol, in, out); err != nil {
+					t.Fatalf("%s %T: %v", protocol, in, err)
+				}
+				if d := cmp.Diff(in, out); d != "" {
+					t.Errorf("%s %T: %s", protocol, in, d)
+				}
+			}
+		}
 	}
 }

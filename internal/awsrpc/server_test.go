@@ -126,28 +126,6 @@ func TestServeHTTP_GoldenAnswers(t *testing.T) {
 	}
 }
 
-func TestServeHTTP_Headers(t *testing.T) {
-	srv := newServer(t, awsrpc.Options{})
-	echoAlias(srv)
-	for _, c := range []struct {
-		request       *http.Request
-		typ, protocol string
-		length        string
-	}{
-		{newJSON("DescribeAlias", `{"AliasId":"alias-1"}`), "application/x-amz-json-1.1", "", "61"},
-		{newCBOR("DescribeAlias", "\xa1gAliasIdgalias-1"), "application/cbor", "rpc-v2-cbor", "47"},
-		{newCBOR("NoSuch", ""), "application/cbor", "rpc-v2-cbor", ""},
-	} {
-		h := serve(srv, c.request).Header()
-		if h.Get("Content-Type") != c.typ || h.Get("Smithy-Protocol") != c.protocol || len(h.Get("x-amzn-RequestId")) != 36 {
-			t.Errorf("%s: headers %v", c.request.URL, h)
-		}
-		if c.length != "" && h.Get("Content-Length") != c.length {
-			t.Errorf("%s: Content-Length %q, want %q", c.request.URL, h.Get("Content-Length"), c.length)
-		}
-	}
-}
-
 func TestServeHTTP_Routing(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{})
 	echoAlias(srv)

@@ -6,14 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/test/node"
 )
@@ -21,29 +20,20 @@ import (
 // If keys are required, the first key works; every other request is refused with the
 // error code that AWS uses and changes nothing.
 func TestAccess(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir, o.Audit.Level = false, dir, audit.Off })
-	id, secret := firstKey(t, dir)
-	b := bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), id, secret)), app: a}
-	b.active(t, b.Server(t), 1)
-
-	before := a.Digest()
-	location := "custom-intruder"
-	for code, c := range map[string]*gamelift.Client{
-		"UnrecognizedClientException": node.ClientAs(a.URL(), "AKIDUNKNOWN", secret),
-		"InvalidSignatureException":   node.ClientAs(a.URL(), id, "wrong"),
+	k := setupKeyed(t)
+	k.active(t, k.Server(t), 1)
+	before, first := k.app.Digest(), k.admin.Credentials
+	for code, c := range map[string]client.Credentials{
+		"UnrecognizedClientException":         {AccessKeyID: "AKIDUNKNOWN", SecretAccessKey: first.SecretAccessKey},
+		"InvalidSignatureException":           {AccessKeyID: first.AccessKeyID, SecretAccessKey: "wrong"},
+		"MissingAuthenticationTokenException": {},
 	} {
-		_, err := c.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &location})
-		var api interface{ ErrorCode() string }
-		if !errors.As(err, &api) || api.ErrorCode() != code {
+		err := (&client.Client{Endpoint: k.app.URL(), Credentials: c}).Call(t.Context(), "CreateLocation", map[string]string{"LocationName": "custom-intruder"}, nil)
+		if refusal, ok := errors.AsType[*client.Error](err); !ok || refusal.Code != code {
 			t.Errorf("error %v, want the code %s", err, code)
 		}
 	}
-	if status, body := post(t, a.URL(), "CreateLocation", `{"LocationName":"custom-intruder"}`); status != 400 || !strings.Contains(body, "MissingAuthenticationTokenException") {
-		t.Errorf("unsigned: %d %s", status, body)
-	}
-	if after := a.Digest(); after != before {
+	if k.app.Digest() != before {
 		t.Error("a refused caller changed the state")
 	}
 }
@@ -56,9 +46,9 @@ func TestAccess_LimitsAreRetried(t *testing.T) {
 	a := node.InProcess(t, func(o *app.Options) {
 		o.AcceptAny, o.DataDir, o.Limits = false, dir, map[string]limit.Rate{"admin": {PerSecond: 10, Burst: 3}}
 	})
-	id, secret := firstKey(t, dir)
+	key := firstKey(t, dir)
 	var throttled atomic.Int64
-	c := node.ClientAs(a.URL(), id, secret, func(o *gamelift.Options) {
+	c := node.ClientAs(a.URL(), key.AccessKeyID, key.SecretAccessKey, func(o *gamelift.Options) {
 		o.HTTPClient = answers(func(r *http.Response) {
 			if r.StatusCode == http.StatusBadRequest && r.Header.Get("Retry-After") != "" {
 				throttled.Add(1)
@@ -88,12 +78,12 @@ func (f answers) Do(r *http.Request) (*http.Response, error) {
 
 // firstKey reads the access key that the server writes for the operator at its first
 // start.
-func firstKey(t *testing.T, dir string) (id, secret string) {
+func firstKey(t *testing.T, dir string) client.Credentials {
 	t.Helper()
-	text := must(os.ReadFile(filepath.Join(dir, "admin-credentials")))(t)
+	text := node.Must(os.ReadFile(filepath.Join(dir, "admin-credentials")))(t)
 	m := regexp.MustCompile(`aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)`).FindSubmatch(text)
 	if m == nil {
 		t.Fatalf("no key in %q", text)
 	}
-	return string(m[1]), string(m[2])
+	return client.Credentials{AccessKeyID: string(m[1]), SecretAccessKey: string(m[2])}
 }

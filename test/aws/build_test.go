@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,37 +17,31 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// tryBuilds calls the operations of builds, scripts and logs.
-func tryBuilds(t *testing.T, url string, c *gamelift.Client) {
-	t.Helper()
-	ctx := t.Context()
-	b := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
-	must(c.RequestUploadCredentials(ctx, &gamelift.RequestUploadCredentialsInput{BuildId: b}))(t)
-	must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
-	must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
-	must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
-	must(c.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: b}))(t)
+// Builds and scripts are described, changed and deleted.
+func TestBuilds(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), node.Client(node.InProcess(t, nil).URL())
+	b := node.Must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
+	node.Must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
+	node.Must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
+	node.Must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
+	node.Must(c.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: b}))(t)
 
-	s := must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1")}))(t).Script.ScriptId
-	must(c.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: s}))(t)
-	must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
-	must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
-	must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
-
-	tryLog(t, url, c)
+	s := node.Must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1")}))(t).Script.ScriptId
+	node.Must(c.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: s}))(t)
+	node.Must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
+	node.Must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
+	node.Must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
 }
 
-// tryLog stores the log of a game session as a host does, and downloads it.
-func tryLog(t *testing.T, url string, c *gamelift.Client) {
-	t.Helper()
-	p := node.NewPlace(t, c)
-	server := p.Server(t)
-	g := must(p.Create(t.Context(), 2))(t)
-	receive(t, server.Activated())
+// The log of a game session is stored as by a host, and downloaded.
+func TestLog(t *testing.T) {
+	b := setup(t)
+	g := b.active(t, b.Server(t), 2)
 	log := zipped(t, "stdout", "hello")
-	name := p.FleetID + "/" + p.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
-	send(t, http.MethodPut, url+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
-	out := must(c.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
+	name := b.FleetID + "/" + b.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
+	send(t, http.MethodPut, b.app.URL()+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
+	out := node.Must(b.Client.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
 	if got := send(t, http.MethodGet, *out.PreSignedUrl, nil, http.StatusOK); !bytes.Equal(got, log) {
 		t.Errorf("the log comes back as %d bytes, want %d", len(got), len(log))
 	}
@@ -54,23 +49,28 @@ func tryLog(t *testing.T, url string, c *gamelift.Client) {
 	send(t, http.MethodDelete, *out.PreSignedUrl, nil, http.StatusForbidden)
 }
 
-// send sends a request without signing it and returns the response's body.
+// fetch sends a request without signing it, with the token of a player or none, and returns the
+// response's status and body.
+func fetch(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	r := node.Must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	got := node.Must(http.DefaultClient.Do(r))(t)
+	defer got.Body.Close()
+	return got.StatusCode, string(node.Must(io.ReadAll(got.Body))(t))
+}
+
+// send is like fetch, and fails the test unless the response has a status.
 func send(t *testing.T, method, url string, body []byte, want int) []byte {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	status, text := fetch(t, method, url, "", string(body))
+	if status != want {
+		t.Fatalf("%s %s: %d %s; want %d", method, url, status, text, want)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != want {
-		t.Fatalf("%s %s: %d %s, %v; want %d", method, url, answer.StatusCode, text, err, want)
-	}
-	return text
+	return []byte(text)
 }
 
 func zipped(t *testing.T, name, content string) []byte {

@@ -56,7 +56,7 @@ func (b bundle) active(t *testing.T, s *gameserver.Process, players int32, chang
 // game returns the current state of a game session.
 func (b bundle) game(t *testing.T, id *string) types.GameSession {
 	t.Helper()
-	out := must(b.Client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id}))(t)
+	out := node.Must(b.Client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id}))(t)
 	if len(out.GameSessions) != 1 {
 		t.Fatalf("%d game sessions have the id %s", len(out.GameSessions), *id)
 	}
@@ -66,7 +66,7 @@ func (b bundle) game(t *testing.T, id *string) types.GameSession {
 // player returns the current state of a player session.
 func (b bundle) player(t *testing.T, id *string) types.PlayerSession {
 	t.Helper()
-	out := must(b.Client.DescribePlayerSessions(t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: id}))(t)
+	out := node.Must(b.Client.DescribePlayerSessions(t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: id}))(t)
 	if len(out.PlayerSessions) != 1 {
 		t.Fatalf("%d player sessions have the id %s", len(out.PlayerSessions), *id)
 	}
@@ -76,22 +76,13 @@ func (b bundle) player(t *testing.T, id *string) types.PlayerSession {
 // reserve creates a player session.
 func (b bundle) reserve(t *testing.T, g *types.GameSession, player string) *types.PlayerSession {
 	t.Helper()
-	return must(b.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{
+	return node.Must(b.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{
 		GameSessionId: g.GameSessionId, PlayerId: &player,
 	}))(t).PlayerSession
 }
 
-// must is for calls that have to succeed: must(c.Operation(…))(t) returns the result,
-// or ends the test if there is an error.
-func must[T any](out T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-}
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
 
 // refused fails the test unless err is the typed exception E with what in its message.
 // As in AWS, members begin in lower case in a message about their own constraints,

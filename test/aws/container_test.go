@@ -1,14 +1,8 @@
 package aws
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/agent/engine/enginetest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
@@ -36,9 +31,10 @@ func containerGroup(name, image string) *gamelift.CreateContainerGroupDefinition
 	}
 }
 
-// tryContainerGroups calls the operations of container group definitions.
-func tryContainerGroups(t *testing.T, c *gamelift.Client) {
-	t.Helper()
+// Versions of a container group definition are made, listed and deleted.
+func TestContainerGroupDefinition(t *testing.T) {
+	t.Parallel()
+	c := node.Client(node.InProcess(t, nil).URL())
 	ctx, name := t.Context(), aws.String("arena")
 	in := containerGroup(*name, "registry.example/arena@"+imageDigest)
 	in.VersionDescription, in.Tags = aws.String("first"), []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}}
@@ -49,7 +45,7 @@ func tryContainerGroups(t *testing.T, c *gamelift.Client) {
 		MountPoints:         []types.ContainerMountPoint{{InstancePath: aws.String("/var/log"), AccessLevel: types.ContainerMountPointAccessLevelReadOnly}},
 		EnvironmentOverride: []types.ContainerEnvironment{{Name: aws.String("LEVEL"), Value: aws.String("info")}},
 	}}
-	v := must(c.CreateContainerGroupDefinition(ctx, in))(t).ContainerGroupDefinition
+	v := node.Must(c.CreateContainerGroupDefinition(ctx, in))(t).ContainerGroupDefinition
 	log := v.SupportContainerDefinitions[0]
 	if v.Status != types.ContainerGroupDefinitionStatusReady || *v.VersionNumber != 1 || *v.GameServerContainerDefinition.ResolvedImageDigest != imageDigest ||
 		!strings.HasSuffix(*v.ContainerGroupDefinitionArn, ":containergroupdefinition/arena:1") || v.ContainerGroupType != types.ContainerGroupTypeGameServer ||
@@ -57,40 +53,35 @@ func tryContainerGroups(t *testing.T, c *gamelift.Client) {
 		*log.EnvironmentOverride[0].Value != "info" || *log.Essential || *log.Vcpu != 0.25 {
 		t.Errorf("created %+v", v)
 	}
-	if tags := must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: v.ContainerGroupDefinitionArn}))(t).Tags; len(tags) != 1 {
+	if tags := node.Must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: v.ContainerGroupDefinitionArn}))(t).Tags; len(tags) != 1 {
 		t.Errorf("tags %v", tags)
 	}
 	_, err := c.CreateContainerGroupDefinition(ctx, in)
 	refused[*types.ConflictException](t, err, "arena")
-	two := must(c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
+	two := node.Must(c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
 		Name: v.ContainerGroupDefinitionArn, TotalVcpuLimit: aws.Float64(2), SupportContainerDefinitions: []types.SupportContainerDefinitionInput{},
 	}))(t).ContainerGroupDefinition
 	if *two.VersionNumber != 2 || *two.TotalVcpuLimit != 2 || len(two.SupportContainerDefinitions) != 0 || *two.VersionDescription != "first" {
 		t.Errorf("updated %+v", two)
 	}
-	if got := must(c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)}))(t); *got.ContainerGroupDefinition.VersionNumber != 1 {
+	if got := node.Must(c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)}))(t); *got.ContainerGroupDefinition.VersionNumber != 1 {
 		t.Errorf("described %+v", got.ContainerGroupDefinition)
 	}
-	if all := must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypeGameServer}))(t).ContainerGroupDefinitions; len(all) != 1 || *all[0].VersionNumber != 2 {
+	if all := node.Must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypeGameServer}))(t).ContainerGroupDefinitions; len(all) != 1 || *all[0].VersionNumber != 2 {
 		t.Errorf("listed %+v", all)
 	}
-	if all := must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypePerInstance}))(t).ContainerGroupDefinitions; len(all) != 0 {
+	if all := node.Must(c.ListContainerGroupDefinitions(ctx, &gamelift.ListContainerGroupDefinitionsInput{ContainerGroupType: types.ContainerGroupTypePerInstance}))(t).ContainerGroupDefinitions; len(all) != 0 {
 		t.Errorf("of the other type are listed %+v", all)
 	}
-	var numbers []int32
-	pages := gamelift.NewListContainerGroupDefinitionVersionsPaginator(c, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name, Limit: aws.Int32(1)})
-	for pages.HasMorePages() {
-		for _, v := range must(pages.NextPage(ctx))(t).ContainerGroupDefinitions {
-			numbers = append(numbers, *v.VersionNumber)
-		}
+	versions := pages(t, gamelift.NewListContainerGroupDefinitionVersionsPaginator(c, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name, Limit: aws.Int32(1)}),
+		"ContainerGroupDefinitions", "ContainerGroupDefinitionArn")
+	if !slices.Equal(versions.items, []string{*two.ContainerGroupDefinitionArn, *v.ContainerGroupDefinitionArn}) {
+		t.Errorf("versions %v, want the newest first", versions.items)
 	}
-	if fmt.Sprint(numbers) != "[2 1]" {
-		t.Errorf("versions %v, want the newest first", numbers)
-	}
-	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name, VersionCountToRetain: aws.Int32(1)}))(t)
+	node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name, VersionCountToRetain: aws.Int32(1)}))(t)
 	_, err = c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: name, VersionNumber: aws.Int32(1)})
 	refused[*types.NotFoundException](t, err, "no version 1")
-	must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name}))(t)
+	node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: name}))(t)
 	_, err = c.ListContainerGroupDefinitionVersions(ctx, &gamelift.ListContainerGroupDefinitionVersionsInput{Name: name})
 	refused[*types.NotFoundException](t, err, "arena")
 }
@@ -99,21 +90,23 @@ func tryContainerGroups(t *testing.T, c *gamelift.Client) {
 // stands for, an image that does not exist fails the version, and an update mends it.
 func TestContainerGroup_Registry(t *testing.T) {
 	t.Parallel()
-	host := dockerRegistry(t)
+	registry := enginetest.RegistryAt(t, node.Reserve(t))
 	c := node.Client(node.InProcess(t, nil).URL())
-	want := push(t, host, "arena", "1")
-	must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", host+"/arena:1")))(t)
+	image := registry.Push(t, "arena", enginetest.Image{})
+	tagged := registry.Tag(t, image, "1")
+	node.Must(c.CreateContainerGroupDefinition(t.Context(), containerGroup("arena", tagged)))(t)
+	_, want, _ := strings.Cut(image, "@")
 	if v := settled(t, c, "arena"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.GameServerContainerDefinition.ResolvedImageDigest != want {
 		t.Errorf("%s, %v; want READY with %s", v.Status, aws.ToString(v.StatusReason), want)
 	}
-	bad := containerGroup("bad", host+"/arena:none")
-	must(c.CreateContainerGroupDefinition(t.Context(), bad))(t)
+	bad := containerGroup("bad", registry.Host+"/arena:none")
+	node.Must(c.CreateContainerGroupDefinition(t.Context(), bad))(t)
 	v := settled(t, c, "bad")
-	if reason := aws.ToString(v.StatusReason); v.Status != types.ContainerGroupDefinitionStatusFailed || !strings.Contains(reason, host+"/arena:none") || !strings.Contains(reason, "no such repository or tag") {
+	if reason := aws.ToString(v.StatusReason); v.Status != types.ContainerGroupDefinitionStatusFailed || !strings.Contains(reason, registry.Host+"/arena:none") || !strings.Contains(reason, "no such repository or tag") {
 		t.Errorf("%s, %q", v.Status, reason)
 	}
-	bad.GameServerContainerDefinition.ImageUri = aws.String(host + "/arena:1")
-	must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: bad.Name, GameServerContainerDefinition: bad.GameServerContainerDefinition}))(t)
+	bad.GameServerContainerDefinition.ImageUri = &tagged
+	node.Must(c.UpdateContainerGroupDefinition(t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: bad.Name, GameServerContainerDefinition: bad.GameServerContainerDefinition}))(t)
 	if v := settled(t, c, "bad"); v.Status != types.ContainerGroupDefinitionStatusReady || *v.VersionNumber != 2 {
 		t.Errorf("after the update: version %d is %s", *v.VersionNumber, v.Status)
 	}
@@ -123,70 +116,10 @@ func TestContainerGroup_Registry(t *testing.T) {
 func settled(t *testing.T, c *gamelift.Client, name string) *types.ContainerGroupDefinition {
 	t.Helper()
 	return wait.Value(t, name+" is not COPYING", func() (*types.ContainerGroupDefinition, error) {
-		v := must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
+		v := node.Must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: &name}))(t).ContainerGroupDefinition
 		if v.Status == types.ContainerGroupDefinitionStatusCopying {
 			return nil, fmt.Errorf("version %d is COPYING", *v.VersionNumber)
 		}
 		return v, nil
 	})
-}
-
-// dockerRegistry starts Debian's docker-registry and returns its HOST:PORT.
-func dockerRegistry(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("docker-registry is not installed (Debian package docker-registry), so no image can be looked up in a real registry")
-	}
-	host := node.Reserve(t)
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.yml")
-	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + dir + "\nhttp:\n  addr: " + host + "\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	registry := exec.Command(program, "serve", config)
-	if err := registry.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = registry.Process.Kill()
-		_ = registry.Wait()
-	})
-	wait.For(t, "the registry answers", func() error {
-		resp, err := http.Get("http://" + host + "/v2/")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err
-	})
-	return host
-}
-
-// push puts an image without layers into a registry and returns its digest.
-func push(t *testing.T, host, repository, tag string) string {
-	t.Helper()
-	config := []byte(`{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}`)
-	request := func(method, url, contentType string, body []byte) *http.Response {
-		r := must(http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body)))(t)
-		r.Header.Set("Content-Type", contentType)
-		resp := must(http.DefaultClient.Do(r))(t)
-		resp.Body.Close()
-		if resp.StatusCode/100 != 2 {
-			t.Fatalf("%s %s: %s", method, url, resp.Status)
-		}
-		return resp
-	}
-	begun := request(http.MethodPost, "http://"+host+"/v2/"+repository+"/blobs/uploads/", "", nil)
-	request(http.MethodPut, begun.Header.Get("Location")+"&digest="+digestOf(config), "application/octet-stream", config)
-	const kind = "application/vnd.oci.image.manifest.v1+json"
-	manifest := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":%q,"size":%d},"layers":[]}`,
-		kind, digestOf(config), len(config))
-	request(http.MethodPut, "http://"+host+"/v2/"+repository+"/manifests/"+tag, kind, manifest)
-	return digestOf(manifest)
-}
-
-func digestOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -3,6 +3,7 @@ package aws
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )
@@ -30,13 +32,13 @@ type engineHost struct {
 // joinEngine lets a machine with a container engine join the home Region.
 func joinEngine(t *testing.T, url string) *engineHost {
 	t.Helper()
-	token := must((&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"}))(t)
+	token := node.Must((&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"}))(t)
 	facts := protocol.Facts{
 		Name: "engine", IPAddress: "127.0.0.1", OS: "linux", Arch: "amd64", CPUMillis: 4000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 20099,
 		Engine: &protocol.Engine{Name: "docker", Version: "28"},
 	}
-	body := must(json.Marshal(protocol.JoinRequest{Token: token.Token, Facts: facts}))(t)
-	answer := must(http.Post(url+protocol.PathJoin, "application/json", bytes.NewReader(body)))(t)
+	body := node.Must(json.Marshal(protocol.JoinRequest{Token: token.Token, Facts: facts}))(t)
+	answer := node.Must(http.Post(url+protocol.PathJoin, "application/json", bytes.NewReader(body)))(t)
 	defer answer.Body.Close()
 	var j protocol.JoinResponse
 	if err := json.NewDecoder(answer.Body).Decode(&j); err != nil {
@@ -56,7 +58,7 @@ func joinEngine(t *testing.T, url string) *engineHost {
 
 func (h *engineHost) send(m protocol.Message) {
 	h.t.Helper()
-	frame := must(protocol.Encode(m))(h.t)
+	frame := node.Must(protocol.Encode(m))(h.t)
 	if err := h.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
 		h.t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func (h *engineHost) assigned() protocol.Desired {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if m := must(protocol.Decode(frame))(h.t); m.Assign != nil && len(m.Assign.Instances) > 0 {
+		if m := node.Must(protocol.Decode(frame))(h.t); m.Assign != nil && len(m.Assign.Instances) > 0 {
 			return m.Assign.Instances[0]
 		}
 	}
@@ -100,7 +102,7 @@ func (h *engineHost) runs(d protocol.Desired) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if m := must(protocol.Decode(frame))(h.t); m.Ack != nil {
+		if m := node.Must(protocol.Decode(frame))(h.t); m.Ack != nil {
 			return
 		}
 	}
@@ -109,7 +111,7 @@ func (h *engineHost) runs(d protocol.Desired) {
 // groupServer starts the game server of a group, which listens on a port of its container.
 func groupServer(t *testing.T, d protocol.Desired, g protocol.Group, port int) *gameserver.Process {
 	t.Helper()
-	s := must(gameserver.Start(t.Context(), gameserver.Options{
+	s := node.Must(gameserver.Start(t.Context(), gameserver.Options{
 		Endpoint: d.SDKURL, Token: g.AuthToken, FleetID: d.FleetID, ComputeName: g.Compute, ProcessID: "p" + g.Name, Port: port,
 	}))(t)
 	t.Cleanup(s.Kill)
@@ -121,16 +123,20 @@ func TestContainerGroups(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, nil)
 	ctx, c := t.Context(), node.Client(a.URL())
-	one, _ := containerVersions(t, c, "arena")
-	beside := must(c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
+	metrics := types.SupportContainerDefinitionInput{
+		ContainerName: aws.String("metrics"), ImageUri: aws.String("registry.example/metrics@" + imageDigest), Essential: aws.Bool(true),
+		PortConfiguration: &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{{FromPort: aws.Int32(9000), ToPort: aws.Int32(9000), Protocol: types.IpProtocolTcp}}},
+	}
+	quiet := types.SupportContainerDefinitionInput{ContainerName: aws.String("quiet"), ImageUri: aws.String("registry.example/quiet@" + imageDigest)}
+	arena := containerGroup("arena", "registry.example/arena@"+imageDigest)
+	arena.SupportContainerDefinitions = []types.SupportContainerDefinitionInput{metrics, quiet}
+	one := node.Must(c.CreateContainerGroupDefinition(ctx, arena))(t).ContainerGroupDefinition.ContainerGroupDefinitionArn
+	beside := node.Must(c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
 		Name: aws.String("beside"), ContainerGroupType: types.ContainerGroupTypePerInstance, OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
 		TotalMemoryLimitMebibytes: aws.Int32(512), TotalVcpuLimit: aws.Float64(0.5),
-		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{{
-			ContainerName: aws.String("metrics"), ImageUri: aws.String("registry.example/metrics@" + imageDigest), Essential: aws.Bool(true),
-			PortConfiguration: &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{{FromPort: aws.Int32(9000), ToPort: aws.Int32(9000), Protocol: types.IpProtocolTcp}}},
-		}, {ContainerName: aws.String("quiet"), ImageUri: aws.String("registry.example/quiet@" + imageDigest)}},
+		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{metrics, quiet},
 	}))(t).ContainerGroupDefinition
-	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
+	f := node.Must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{
 		FleetRoleArn: fleetRole, InstanceType: aws.String("c5.xlarge"), GameServerContainerGroupDefinitionName: one, PerInstanceContainerGroupDefinitionName: beside.ContainerGroupDefinitionArn,
 	}))(t).ContainerFleet
 	h := joinEngine(t, a.URL())
@@ -144,16 +150,24 @@ func TestContainerGroups(t *testing.T) {
 	list := func(in gamelift.ListComputeInput) []string {
 		t.Helper()
 		in.FleetId = f.FleetId
-		var names []string
-		for _, one := range must(c.ListCompute(ctx, &in))(t).ComputeList {
-			names = append(names, *one.ComputeName)
-		}
-		return names
+		return names(node.Must(c.ListCompute(ctx, &in))(t).ComputeList, "ComputeName")
+	}
+	counted := func(pending, active, idle int32) {
+		t.Helper()
+		wait.For(t, "the groups are counted", func() error {
+			n := node.Must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].GameServerContainerGroupCounts
+			if *n.PENDING != pending || *n.ACTIVE != active || *n.IDLE != idle || *n.TERMINATING != 0 {
+				return fmt.Errorf("PENDING %d, ACTIVE %d, IDLE %d, TERMINATING %d; want %d, %d, %d and 0", *n.PENDING, *n.ACTIVE, *n.IDLE, *n.TERMINATING, pending, active, idle)
+			}
+			return nil
+		})
 	}
 	if got := list(gamelift.ListComputeInput{ComputeStatus: types.ListComputeInputStatusActive}); got != nil {
 		t.Errorf("ACTIVE without a ready game server: %v", got)
 	}
+	counted(2, 0, 0)
 	s := groupServer(t, d, g, 7003)
+	counted(1, 0, 1)
 	both := []string{d.InstanceID + "/0", d.InstanceID + "/1"}
 	for definition, want := range map[*string][]string{nil: both, aws.String("arena"): both, one: both, aws.String("none"): nil, beside.ContainerGroupDefinitionArn: nil} {
 		if got := list(gamelift.ListComputeInput{ContainerGroupDefinitionName: definition}); !slices.Equal(got, want) {
@@ -163,45 +177,58 @@ func TestContainerGroups(t *testing.T) {
 	if got := list(gamelift.ListComputeInput{ComputeStatus: types.ListComputeInputStatusActive}); !slices.Equal(got, both[1:]) {
 		t.Errorf("ACTIVE: %v", got)
 	}
-	described := must(c.DescribeCompute(ctx, &gamelift.DescribeComputeInput{FleetId: f.FleetId, ComputeName: &g.Compute}))(t).Compute
-	if *described.GameServerContainerGroupDefinitionArn != *one || *described.InstanceId != d.InstanceID || len(described.ContainerAttributes) != 1 ||
-		*described.ContainerAttributes[0].ContainerName != "game" || *described.ContainerAttributes[0].ContainerRuntimeId != "game1" || *described.IpAddress != "127.0.0.1" {
+	described := node.Must(c.DescribeCompute(ctx, &gamelift.DescribeComputeInput{FleetId: f.FleetId, ComputeName: &g.Compute}))(t).Compute
+	if *described.GameServerContainerGroupDefinitionArn != *one || *described.InstanceId != d.InstanceID || len(described.ContainerAttributes) != 3 ||
+		!strings.HasSuffix(*described.ComputeArn, ":compute/"+g.Compute) || *described.ContainerAttributes[0].ContainerName != "game" || *described.ContainerAttributes[0].ContainerRuntimeId != "game1" || *described.IpAddress != "127.0.0.1" {
 		t.Errorf("compute %+v", described)
 	}
-	if i := must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: f.FleetId}))(t).Instances; len(i) != 1 || *i[0].InstanceId != d.InstanceID || aws.ToString(i[0].IpAddress) != "127.0.0.1" {
+	if i := node.Must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: f.FleetId}))(t).Instances; len(i) != 1 || *i[0].InstanceId != d.InstanceID || aws.ToString(i[0].IpAddress) != "127.0.0.1" {
 		t.Errorf("instances %+v", i)
 	}
 
-	p := must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
-		FleetId: f.FleetArn, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: &g.Compute, InstanceId: &d.InstanceID, ContainerName: aws.String("game"),
+	p := node.Must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
+		FleetId: f.FleetArn, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: described.ComputeArn, InstanceId: &d.InstanceID,
 	}))(t)
-	if *p.ContainerGroupDefinitionArn != *one || *p.ComputeName != g.Compute || *p.Location != "us-east-1" || len(p.ContainerGroupPortMappings) != 1 ||
-		*p.ContainerGroupPortMappings[0].ContainerRuntimeId != "game1" || len(p.ContainerGroupPortMappings[0].ContainerPortMappings) != 11 {
+	m := p.ContainerGroupPortMappings
+	if *p.ContainerGroupDefinitionArn != *one || *p.ComputeName != g.Compute || *p.Location != "us-east-1" || !slices.Equal(names(m, "ContainerName"), []string{"game", "metrics", "quiet"}) ||
+		*m[0].ContainerRuntimeId != "game1" || len(m[0].ContainerPortMappings) != 11 || len(m[2].ContainerPortMappings) != 0 {
 		t.Fatalf("port mappings %+v", p)
 	}
-	port := p.ContainerGroupPortMappings[0].ContainerPortMappings[3]
+	port := m[0].ContainerPortMappings[3]
 	if want := g.Containers[0].Ports[3]; *port.ContainerPort != 7003 || int(*port.ConnectionPort) != want.Host || port.Protocol != types.IpProtocolUdp {
 		t.Errorf("port %+v, the host was sent %+v", port, want)
 	}
-	p = must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
+	p = node.Must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
+		FleetId: f.FleetId, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: &g.Compute, ContainerName: aws.String("metrics"),
+	}))(t)
+	if m := p.ContainerGroupPortMappings; len(m) != 1 || int(*m[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+23 {
+		t.Errorf("port mappings of a container %+v", p)
+	}
+	p = node.Must(c.DescribeContainerGroupPortMappings(ctx, &gamelift.DescribeContainerGroupPortMappingsInput{
 		FleetId: f.FleetId, ContainerGroupType: types.ContainerGroupTypePerInstance, InstanceId: &d.InstanceID,
 	}))(t)
 	if p.ComputeName != nil || *p.ContainerGroupDefinitionArn != *beside.ContainerGroupDefinitionArn || len(p.ContainerGroupPortMappings) != 2 ||
-		int(*p.ContainerGroupPortMappings[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+22 {
+		int(*p.ContainerGroupPortMappings[0].ContainerPortMappings[0].ConnectionPort) != d.PortFrom+24 {
 		t.Errorf("port mappings of the instance %+v", p)
 	}
 
 	place := &node.Place{Client: c, FleetID: *f.FleetId, Location: "us-east-1"}
-	game := must(place.Create(ctx, 2))(t)
+	game := node.Must(place.Create(ctx, 2))(t)
 	receive(t, s.Activated())
 	if *game.Port != *port.ConnectionPort || *game.IpAddress != "127.0.0.1" {
 		t.Errorf("players are sent to %s:%d, want port %d", *game.IpAddress, *game.Port, *port.ConnectionPort)
 	}
-	player := must(c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: aws.String("p")}))(t).PlayerSession
+	player := node.Must(c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: aws.String("p")}))(t).PlayerSession
 	if *player.Port != *port.ConnectionPort {
 		t.Errorf("the player is sent to port %d", *player.Port)
 	}
 	portMappingErrors(t, c, f.FleetId, d, g)
+	counted(1, 1, 0)
+	other := slices.IndexFunc(d.Groups, func(g protocol.Group) bool { return g.Name == "0" })
+	idle := groupServer(t, d, d.Groups[other], 7003)
+	counted(0, 1, 1)
+	idle.Kill() // one that is away takes no game session
+	counted(1, 1, 0)
 }
 
 // portMappingErrors provokes the documented errors of DescribeContainerGroupPortMappings.
@@ -242,7 +269,7 @@ func TestContainerFleet_Scale(t *testing.T) {
 	a := node.InProcess(t, nil)
 	ctx, c := t.Context(), node.Client(a.URL())
 	one, _ := containerVersions(t, c, "arena")
-	f := must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, InstanceType: aws.String("c5.large"), GameServerContainerGroupDefinitionName: one}))(t).ContainerFleet
+	f := node.Must(c.CreateContainerFleet(ctx, &gamelift.CreateContainerFleetInput{FleetRoleArn: fleetRole, InstanceType: aws.String("c5.large"), GameServerContainerGroupDefinitionName: one}))(t).ContainerFleet
 	scale := func(s terminal.Scale) (string, error) {
 		var out bytes.Buffer
 		err := (&terminal.Terminal{Client: &client.Client{Endpoint: a.URL()}, Out: &out}).ScaleFleet(ctx, "arena:1", s)
@@ -259,7 +286,7 @@ func TestContainerFleet_Scale(t *testing.T) {
 	if said, err := scale(terminal.Scale{Desired: aws.Int(2), Max: aws.Int(3)}); err != nil || said != "arena:1 in us-east-1: MinSize 0, DesiredInstances from 1 to 2, MaxSize from 1 to 3.\n" {
 		t.Errorf("%q, %v", said, err)
 	}
-	n := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].InstanceCounts
+	n := node.Must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].InstanceCounts
 	if *n.DESIRED != 2 || *n.MAXIMUM != 3 || *n.PENDING != 1 {
 		t.Errorf("it has %+v", n)
 	}

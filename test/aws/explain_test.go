@@ -34,18 +34,24 @@ func waiting(t *testing.T) (*gamelift.Client, *client.Client) {
 	t.Parallel()
 	a := node.InProcess(t, nil)
 	c := node.Client(a.URL())
-	must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("windowed"), RuleSetBody: aws.String(windowed)}))(t)
-	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+	node.Must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("windowed"), RuleSetBody: aws.String(windowed)}))(t)
+	node.Must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
 		Name: aws.String("duels"), RuleSetName: aws.String("windowed"), FlexMatchMode: types.FlexMatchModeStandalone,
 		RequestTimeoutSeconds: aws.Int32(7200), AcceptanceRequired: aws.Bool(false),
 	}))(t)
 	for id, skill := range map[string]float64{"me": 100, "near": 190, "far": 400} {
-		must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
-			ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
-			Players: []types.Player{{PlayerId: aws.String("p-" + id), LatencyInMs: map[string]int32{"eu-west-1": 31}, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(skill)}}}},
-		}))(t)
+		startDuel(t, c, id, skill)
 	}
 	return c, &client.Client{Endpoint: a.URL()}
+}
+
+// startDuel starts a ticket of a player with a skill.
+func startDuel(t *testing.T, c *gamelift.Client, id string, skill float64) {
+	t.Helper()
+	node.Must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
+		ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
+		Players: []types.Player{{PlayerId: aws.String("p-" + id), LatencyInMs: map[string]int32{"eu-west-1": 31}, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(skill)}}}},
+	}))(t)
 }
 
 func TestTickets_Explain(t *testing.T) {
@@ -71,8 +77,31 @@ func TestTickets_Explain(t *testing.T) {
 		t.Errorf("blocking %+v", b)
 	}
 
-	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
 	out.Reset()
+	view.JSON = true
+	if err := view.ExplainMatchmaking(t.Context(), "duels"); err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Waiting, Pairs, Free, Left int
+		Rules                      []struct {
+			Rule  string
+			Pairs int
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.Waiting != 3 || told.Pairs != 6 || told.Free != 0 || told.Left != 1 || len(told.Rules) != 1 || told.Rules[0].Rule != "Window" || told.Rules[0].Pairs != 6 {
+		t.Errorf("overview %s", out.String())
+	}
+	if err := view.ExplainMatchmaking(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
+		t.Errorf("of no configuration: %v", err)
+	}
+
+	node.Must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
+	out.Reset()
+	view.JSON = false
 	if err := view.ExplainTicket(t.Context(), "far"); err != nil || !strings.Contains(out.String(), "is CANCELLED: Cancelled by request; it took") {
 		t.Errorf("of a cancelled ticket: %v %s", err, out.String())
 	}
@@ -92,19 +121,16 @@ func TestTickets_Explain(t *testing.T) {
 func TestExplain_ShortIDs(t *testing.T) {
 	c, look := waiting(t)
 	for n, id := range []string{"79fd1c00-aaaa", "79fd2c00-bbbb", "79fd"} { // too far apart to play together
-		must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
-			ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
-			Players: []types.Player{{PlayerId: aws.String("p-" + id), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(float64(5000 * (n + 1)))}}}},
-		}))(t)
+		startDuel(t, c, id, float64(5000*(n+1)))
 	}
-	must(c.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("full"), TimeoutInSeconds: aws.Int32(600)}))(t)
+	node.Must(c.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{Name: aws.String("full"), TimeoutInSeconds: aws.Int32(600)}))(t)
 	for _, id := range []string{"f538d200-cccc", "f538d211-dddd"} {
-		must(c.StartGameSessionPlacement(t.Context(), &gamelift.StartGameSessionPlacementInput{
+		node.Must(c.StartGameSessionPlacement(t.Context(), &gamelift.StartGameSessionPlacementInput{
 			PlacementId: aws.String(id), GameSessionQueueName: aws.String("full"), MaximumPlayerSessionCount: aws.Int32(2),
 		}))(t)
 	}
-	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("79fd2c00-bbbb")}))(t)
-	must(c.StopGameSessionPlacement(t.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("f538d211-dddd")}))(t)
+	node.Must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("79fd2c00-bbbb")}))(t)
+	node.Must(c.StopGameSessionPlacement(t.Context(), &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("f538d211-dddd")}))(t)
 	for text, want := range map[string]string{"79fd1": "79fd1c00-aaaa", "aaaa": "79fd1c00-aaaa", "bbbb": "79fd2c00-bbbb", "79fd": "79fd"} {
 		if e, _, err := look.Matchmaking().ExplainTicket(t.Context(), text); err != nil || e.Ticket.ID != want {
 			t.Errorf("%s is ticket %+v (%v), want %s", text, e, err, want)
@@ -132,9 +158,8 @@ func TestExplain_ShortIDs(t *testing.T) {
 // A ticket that has timed out is explained among those that wait now.
 func TestTickets_ExplainTimedOut(t *testing.T) {
 	c, look := waiting(t)
-	must(c.UpdateMatchmakingConfiguration(t.Context(), &gamelift.UpdateMatchmakingConfigurationInput{Name: aws.String("duels"), RequestTimeoutSeconds: aws.Int32(1)}))(t)
-	must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String("late"),
-		Players: []types.Player{{PlayerId: aws.String("p-late"), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(1000)}}}}}))(t)
+	node.Must(c.UpdateMatchmakingConfiguration(t.Context(), &gamelift.UpdateMatchmakingConfigurationInput{Name: aws.String("duels"), RequestTimeoutSeconds: aws.Int32(1)}))(t)
+	startDuel(t, c, "late", 1000)
 	var out bytes.Buffer
 	view := &terminal.Terminal{Client: look, Out: &out}
 	wait.For(t, "the ticket is TIMED_OUT", func() error {
@@ -154,35 +179,10 @@ func TestTickets_ExplainTimedOut(t *testing.T) {
 	}
 }
 
-func TestTickets_Overview(t *testing.T) {
-	_, look := waiting(t)
-	var out bytes.Buffer
-	view := &terminal.Terminal{Client: look, Out: &out, JSON: true}
-	if err := view.ExplainMatchmaking(t.Context(), "duels"); err != nil {
-		t.Fatal(err)
-	}
-	var told struct {
-		Waiting, Pairs, Free, Left int
-		Rules                      []struct {
-			Rule  string
-			Pairs int
-		}
-	}
-	if err := json.Unmarshal(out.Bytes(), &told); err != nil {
-		t.Fatal(err)
-	}
-	if told.Waiting != 3 || told.Pairs != 6 || told.Free != 0 || told.Left != 1 || len(told.Rules) != 1 || told.Rules[0].Rule != "Window" || told.Rules[0].Pairs != 6 {
-		t.Errorf("overview %s", out.String())
-	}
-	if err := view.ExplainMatchmaking(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
-		t.Errorf("of no configuration: %v", err)
-	}
-}
-
 // The simulation can replay a trace of the tickets of a server.
 func TestTickets_TraceIsPlayed(t *testing.T) {
 	c, look := waiting(t)
-	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
+	node.Must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
 	var out bytes.Buffer
 	if err := look.Matchmaking().Trace(t.Context(), "duels", time.Time{}, &out); err != nil {
 		t.Fatal(err)

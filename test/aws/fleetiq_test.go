@@ -32,14 +32,12 @@ func operatorOf(url string) *client.Client {
 	return &client.Client{Endpoint: url, Credentials: client.Credentials{AccessKeyID: "AKIDANY", SecretAccessKey: "secret"}}
 }
 
-// tryGroups calls the operations of game server groups and their game servers: what happens
-// to a game server from its registration to the deletion of its group.
-func tryGroups(t *testing.T, url string, c *gamelift.Client) {
-	t.Helper()
-	ctx, operator := t.Context(), operatorOf(url)
-	home := node.Join(t, operator, "machine", "us-east-1")
-	host := &home.InstanceID
-	g := must(c.CreateGameServerGroup(ctx, groupInput("group", func(in *gamelift.CreateGameServerGroupInput) {
+// What happens to a game server from its registration to the deletion of its group.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	url := node.InProcess(t, nil).URL()
+	ctx, c, host := t.Context(), node.Client(url), aws.String(node.Join(t, operatorOf(url), "machine", "us-east-1").InstanceID)
+	g := node.Must(c.CreateGameServerGroup(ctx, groupInput("group", func(in *gamelift.CreateGameServerGroupInput) {
 		in.AutoScalingPolicy = &types.GameServerGroupAutoScalingPolicy{
 			EstimatedInstanceWarmup: aws.Int32(60), TargetTrackingConfiguration: &types.TargetTrackingConfiguration{TargetValue: aws.Float64(66)},
 		}
@@ -50,180 +48,91 @@ func tryGroups(t *testing.T, url string, c *gamelift.Client) {
 		g.BalancingStrategy != types.BalancingStrategySpotPreferred || !strings.Contains(*g.StatusReason, "no effect") || len(g.InstanceDefinitions) != 2 {
 		t.Errorf("created %+v", g)
 	}
-	g = must(c.UpdateGameServerGroup(ctx, &gamelift.UpdateGameServerGroupInput{GameServerGroupName: g.GameServerGroupArn, BalancingStrategy: types.BalancingStrategyOnDemandOnly}))(t).GameServerGroup
+	g = node.Must(c.UpdateGameServerGroup(ctx, &gamelift.UpdateGameServerGroupInput{GameServerGroupName: g.GameServerGroupArn, BalancingStrategy: types.BalancingStrategyOnDemandOnly}))(t).GameServerGroup
 	if g.BalancingStrategy != types.BalancingStrategyOnDemandOnly || g.StatusReason != nil {
 		t.Errorf("updated to %+v", g)
 	}
 	replace := []types.GameServerGroupAction{types.GameServerGroupActionReplaceInstanceTypes}
-	if got := must(c.SuspendGameServerGroup(ctx, &gamelift.SuspendGameServerGroupInput{GameServerGroupName: group, SuspendActions: replace}))(t).GameServerGroup.SuspendedActions; !slices.Equal(got, replace) {
+	if got := node.Must(c.SuspendGameServerGroup(ctx, &gamelift.SuspendGameServerGroupInput{GameServerGroupName: group, SuspendActions: replace}))(t).GameServerGroup.SuspendedActions; !slices.Equal(got, replace) {
 		t.Errorf("suspended %v", got)
 	}
-	if got := must(c.ResumeGameServerGroup(ctx, &gamelift.ResumeGameServerGroupInput{GameServerGroupName: group, ResumeActions: replace}))(t).GameServerGroup.SuspendedActions; len(got) != 0 {
+	if got := node.Must(c.ResumeGameServerGroup(ctx, &gamelift.ResumeGameServerGroupInput{GameServerGroupName: group, ResumeActions: replace}))(t).GameServerGroup.SuspendedActions; len(got) != 0 {
 		t.Errorf("suspended after it was resumed: %v", got)
 	}
-	if got := must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 1 || *got[0].GameServerGroupName != "group" {
+	if got := node.Must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 1 || *got[0].GameServerGroupName != "group" {
 		t.Errorf("listed %v", got)
 	}
-	instances := must(c.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, InstanceIds: []string{*host}}))(t).GameServerInstances
+	instances := node.Must(c.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, InstanceIds: []string{*host}}))(t).GameServerInstances
 	if len(instances) != 1 || *instances[0].InstanceId != *host || instances[0].InstanceStatus != types.GameServerInstanceStatusActive {
 		t.Errorf("instances %v", instances)
 	}
 
 	server := aws.String("server-1")
-	v := must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{
+	v := node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{
 		GameServerGroupName: group, GameServerId: server, InstanceId: host, ConnectionInfo: aws.String("127.0.0.1:7777"), GameServerData: aws.String("a"),
 	}))(t).GameServer
 	if v.UtilizationStatus != types.GameServerUtilizationStatusAvailable || v.ClaimStatus != "" || *v.InstanceId != *host || v.LastClaimTime != nil {
 		t.Errorf("registered %+v", v)
 	}
-	v = must(c.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{
+	v = node.Must(c.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{
 		GameServerGroupName: group, GameServerData: aws.String("b"), FilterOption: &types.ClaimFilterOption{InstanceStatuses: []types.FilterInstanceStatus{types.FilterInstanceStatusActive}},
 	}))(t).GameServer
 	if v.ClaimStatus != types.GameServerClaimStatusClaimed || *v.GameServerId != *server || *v.ConnectionInfo != "127.0.0.1:7777" || *v.GameServerData != "b" || v.LastClaimTime == nil {
 		t.Errorf("claimed %+v", v)
 	}
-	v = must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{
+	v = node.Must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{
 		GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized, HealthCheck: types.GameServerHealthCheckHealthy,
 	}))(t).GameServer
 	if v.ClaimStatus != "" || v.UtilizationStatus != types.GameServerUtilizationStatusUtilized {
 		t.Errorf("utilized %+v", v)
 	}
-	v = must(c.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: group, GameServerId: server}))(t).GameServer
+	v = node.Must(c.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: group, GameServerId: server}))(t).GameServer
 	if v.LastHealthCheckTime.Before(*v.RegistrationTime) || *v.GameServerData != "b" {
 		t.Errorf("described %+v", v)
 	}
-	if got := must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group}))(t).GameServers; len(got) != 1 {
+	if got := node.Must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group}))(t).GameServers; len(got) != 1 {
 		t.Errorf("listed %v", got)
 	}
-	deleted := must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup
+	deleted := node.Must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup
 	if deleted.Status != types.GameServerGroupStatusDeleteScheduled {
 		t.Errorf("deleted: %+v", deleted)
 	}
-	if g := must(c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup; g.Status != types.GameServerGroupStatusDeleteScheduled {
+	if g := node.Must(c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: group}))(t).GameServerGroup; g.Status != types.GameServerGroupStatusDeleteScheduled {
 		t.Errorf("with a game: %+v", g)
 	}
-	must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
+	node.Must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
 }
 
 // The lists of game servers and instances come in pages, in order.
 func TestGroups_Pages(t *testing.T) {
 	b := setup(t)
 	ctx, c, group := t.Context(), b.Client, aws.String("group")
-	must(c.CreateGameServerGroup(ctx, groupInput("group")))(t)
+	node.Must(c.CreateGameServerGroup(ctx, groupInput("group")))(t)
 	var servers, hosts []string
 	for i := range 5 {
 		host := node.Join(t, operatorOf(b.app.URL()), fmt.Sprintf("i-%017d", i), "us-east-1").InstanceID
 		id := fmt.Sprint("server-", (i*3)%5)
-		must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: &id, InstanceId: &host}))(t)
+		node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: &id, InstanceId: &host}))(t)
 		servers, hosts = append(servers, id), append(hosts, host)
 	}
-	sizes, got := pages(t, gamelift.NewDescribeGameServerInstancesPaginator(c, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, Limit: aws.Int32(2)}),
-		func(o *gamelift.DescribeGameServerInstancesOutput) []string {
-			return names(o.GameServerInstances, func(i types.GameServerInstance) *string { return i.InstanceId })
-		})
-	if !slices.Equal(got, hosts) || !slices.Equal(sizes, []int{2, 2, 1}) {
-		t.Errorf("instances %v in pages of %v", got, sizes)
+	instances := pages(t, gamelift.NewDescribeGameServerInstancesPaginator(c, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: group, Limit: aws.Int32(2)}),
+		"GameServerInstances", "InstanceId")
+	if !slices.Equal(instances.items, hosts) || !slices.Equal(instances.sizes, []int{2, 2, 1}) {
+		t.Errorf("instances %v in pages of %v", instances.items, instances.sizes)
 	}
 	for _, order := range []types.SortOrder{"", types.SortOrderAscending, types.SortOrderDescending} {
 		if order == types.SortOrderDescending {
 			slices.Reverse(servers)
 		}
-		sizes, got := pages(t, gamelift.NewListGameServersPaginator(c, &gamelift.ListGameServersInput{GameServerGroupName: group, SortOrder: order, Limit: aws.Int32(3)}),
-			func(o *gamelift.ListGameServersOutput) []string {
-				return names(o.GameServers, func(v types.GameServer) *string { return v.GameServerId })
-			})
-		if !slices.Equal(got, servers) || !slices.Equal(sizes, []int{3, 2}) {
-			t.Errorf("%q: game servers %v in pages of %v", order, got, sizes)
+		got := pages(t, gamelift.NewListGameServersPaginator(c, &gamelift.ListGameServersInput{GameServerGroupName: group, SortOrder: order, Limit: aws.Int32(3)}),
+			"GameServers", "GameServerId")
+		if !slices.Equal(got.items, servers) || !slices.Equal(got.sizes, []int{3, 2}) {
+			t.Errorf("%q: game servers %v in pages of %v", order, got.items, got.sizes)
 		}
 	}
-	first := must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, Limit: aws.Int32(1)}))(t)
+	first := node.Must(c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, Limit: aws.Int32(1)}))(t)
 	_, err := c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: group, SortOrder: types.SortOrderDescending, NextToken: first.NextToken})
 	refused[*types.InvalidRequestException](t, err, "NextToken")
-}
-
-// Every documented exception, with the member in its message; a refused request changes
-// nothing.
-func TestGroups_Refusals(t *testing.T) {
-	b := setup(t)
-	ctx, c, group := t.Context(), b.Client, aws.String("group")
-	must(c.CreateGameServerGroup(ctx, groupInput("group")))(t)
-	host := aws.String(node.Join(t, operatorOf(b.app.URL()), "machine", "us-east-1").InstanceID)
-	server := aws.String("server-1")
-	register := func(group, id, instance *string) func() error {
-		return func() error {
-			_, err := c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: id, InstanceId: instance})
-			return err
-		}
-	}
-	claim := func(group, id *string, statuses ...types.FilterInstanceStatus) func() error {
-		in := &gamelift.ClaimGameServerInput{GameServerGroupName: group, GameServerId: id}
-		if statuses != nil {
-			in.FilterOption = &types.ClaimFilterOption{InstanceStatuses: statuses}
-		}
-		return func() error { _, err := c.ClaimGameServer(ctx, in); return err }
-	}
-	create := func(name string, change func(*gamelift.CreateGameServerGroupInput)) func() error {
-		return func() error { _, err := c.CreateGameServerGroup(ctx, groupInput(name, change)); return err }
-	}
-	refuse[*types.OutOfCapacityException](t, b, []refusal{{"no game server", claim(group, nil), "no game server that can be claimed"}})
-	if err := register(group, server, host)(); err != nil {
-		t.Fatal(err)
-	}
-	refuse[*types.ConflictException](t, b, []refusal{
-		{"a group twice", create("group", func(*gamelift.CreateGameServerGroupInput) {}), "GameServerGroupName"},
-		{"a game server twice", register(group, server, host), "GameServerId"},
-	})
-	if err := claim(group, server)(); err != nil {
-		t.Fatal(err)
-	}
-	refuse[*types.ConflictException](t, b, []refusal{{"claimed twice", claim(group, server), "is CLAIMED"}})
-	none := aws.String(none)
-	refuse[*types.InvalidRequestException](t, b, []refusal{
-		{"a size", create("new", func(in *gamelift.CreateGameServerGroupInput) { in.MinSize = aws.Int32(9) }), "MinSize"},
-		{"no template", create("new", func(in *gamelift.CreateGameServerGroupInput) {
-			in.LaunchTemplate = &types.LaunchTemplateSpecification{}
-		}), "LaunchTemplate"},
-		{"a type twice", create("new", func(in *gamelift.CreateGameServerGroupInput) { in.InstanceDefinitions[1].InstanceType = "c5.large" }), "InstanceDefinitions.2"},
-		{"one type", create("new", func(in *gamelift.CreateGameServerGroupInput) { in.InstanceDefinitions = in.InstanceDefinitions[:1] }), "instanceDefinitions"},
-		{"a reserved tag", create("new", func(in *gamelift.CreateGameServerGroupInput) {
-			in.Tags = []types.Tag{{Key: aws.String("aws:k"), Value: aws.String("v")}}
-		}), "Tags"},
-		{"register in no group", register(none, aws.String("server-2"), host), "GameServerGroupName"},
-		{"register on no host", register(group, aws.String("server-2"), aws.String("i-0123456789abcdef0")), "InstanceId"},
-		{"list of no group", func() error {
-			_, err := c.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: none})
-			return err
-		}, "GameServerGroupName"},
-		{"a filter without ACTIVE", claim(group, nil, types.FilterInstanceStatusDraining), "FilterOption.InstanceStatuses"},
-	})
-	refuse[*types.NotFoundException](t, b, []refusal{
-		{"claim in no group", claim(none, nil), "GameServerGroupName"},
-		{"claim an unknown one", claim(group, none), "GameServerId"},
-		{"describe no group", func() error {
-			_, err := c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: none})
-			return err
-		}, "GameServerGroupName"},
-		{"update no group", func() error {
-			_, err := c.UpdateGameServerGroup(ctx, &gamelift.UpdateGameServerGroupInput{GameServerGroupName: none})
-			return err
-		}, "GameServerGroupName"},
-		{"instances of no group", func() error {
-			_, err := c.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: none})
-			return err
-		}, "GameServerGroupName"},
-		{"describe an unknown game server", func() error {
-			_, err := c.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: group, GameServerId: none})
-			return err
-		}, "GameServerId"},
-		{"update an unknown game server", func() error {
-			_, err := c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: group, GameServerId: none})
-			return err
-		}, "GameServerId"},
-		{"deregister an unknown game server", func() error {
-			_, err := c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: none})
-			return err
-		}, "GameServerId"},
-	})
 }
 
 // SAFE_DELETE waits for games, FORCE_DELETE does not; the events say what happened.
@@ -233,14 +142,14 @@ func TestGroups_Delete(t *testing.T) {
 	host := aws.String(node.Join(t, operatorOf(b.app.URL()), "machine", "us-east-1").InstanceID)
 	for _, how := range types.GameServerGroupDeleteOption("").Values() {
 		group, server := aws.String("group-"+string(how[:4])), aws.String("server-"+string(how[:4]))
-		must(c.CreateGameServerGroup(ctx, groupInput(*group)))(t)
-		must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: server, InstanceId: host}))(t)
-		must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized}))(t)
-		must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group, DeleteOption: how}))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(*group)))(t)
+		node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: group, GameServerId: server, InstanceId: host}))(t)
+		node.Must(c.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: group, GameServerId: server, UtilizationStatus: types.GameServerUtilizationStatusUtilized}))(t)
+		node.Must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group, DeleteOption: how}))(t)
 		if how != types.GameServerGroupDeleteOptionForceDelete {
 			_, err := c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: group})
 			refused[*types.InvalidRequestException](t, err, "DELETE_SCHEDULED")
-			must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
+			node.Must(c.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: group, GameServerId: server}))(t)
 		}
 		b.events.Until(t, "the end of "+*group, func(e node.Event) bool {
 			return e.Code == "GAME_SERVER_GROUP_DELETED" && strings.HasSuffix(e.Resource, "/"+*group)
@@ -258,71 +167,47 @@ func TestGroups_Scope(t *testing.T) {
 	here := node.Join(t, k.admin, "here", "us-east-1").InstanceID
 	there := node.Join(t, k.admin, "there", k.Location).InstanceID
 	for _, name := range []string{"ours", "theirs"} {
-		must(c.CreateGameServerGroup(ctx, groupInput(name)))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(name)))(t)
 	}
 	ours, theirs, server := aws.String("ours"), aws.String("theirs"), aws.String("server-1")
 	mine := k.as(k.key(t, client.KeySpec{Role: "game-server", Scope: client.KeyScope{Resources: []string{
 		"arn:aws:gamelift:*:*:gameservergroup/ours", "arn:aws:gamelift:*:*:location/us-east-1",
 	}}}))
-	must(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: server, InstanceId: &here}))(t)
-	must(mine.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: server, HealthCheck: types.GameServerHealthCheckHealthy}))(t)
-	if got := must(mine.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: ours}))(t).GameServerInstances; len(got) != 1 || *got[0].InstanceId != here {
+	node.Must(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: server, InstanceId: &here}))(t)
+	node.Must(mine.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: server, HealthCheck: types.GameServerHealthCheckHealthy}))(t)
+	if got := node.Must(mine.DescribeGameServerInstances(ctx, &gamelift.DescribeGameServerInstancesInput{GameServerGroupName: ours}))(t).GameServerInstances; len(got) != 1 || *got[0].InstanceId != here {
 		t.Errorf("instances %v, want %s alone", got, here)
 	}
 	operator := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Resources: []string{
 		"arn:aws:gamelift:*:*:gameservergroup/ours", "arn:aws:gamelift:*:*:location/us-east-1",
 	}}}))
 	far := aws.String("far")
-	must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: far, InstanceId: &there}))(t)
-	if got := must(operator.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: ours}))(t).GameServers; len(got) != 1 || *got[0].GameServerId != *server {
+	node.Must(c.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: far, InstanceId: &there}))(t)
+	if got := node.Must(operator.ListGameServers(ctx, &gamelift.ListGameServersInput{GameServerGroupName: ours}))(t).GameServers; len(got) != 1 || *got[0].GameServerId != *server {
 		t.Errorf("game servers %v, want %s alone", got, *server)
 	}
-	if got := must(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours}))(t).GameServer; *got.GameServerId != *server {
+	if got := node.Must(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours}))(t).GameServer; *got.GameServerId != *server {
 		t.Errorf("claimed %s, want %s", *got.GameServerId, *server)
 	}
 	_, err := operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours})
 	refused[*types.OutOfCapacityException](t, err, "no game server that can be claimed")
 	before := k.app.Digest()
-	for what, call := range map[string]func() error{
-		"a claim in another location": func() error {
-			_, err := operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours, GameServerId: far})
-			return err
-		},
-		"an update in another location": func() error {
-			_, err := operator.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: far, UtilizationStatus: types.GameServerUtilizationStatusUtilized})
-			return err
-		},
-		"a deregistration in another location": func() error {
-			_, err := operator.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: far})
-			return err
-		},
-		"a description from another location": func() error {
-			_, err := operator.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: ours, GameServerId: far})
-			return err
-		},
-		"another group": func() error {
-			_, err := mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: theirs, GameServerId: aws.String("server-2"), InstanceId: &here})
-			return err
-		},
-		"another location": func() error {
-			_, err := mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: aws.String("server-2"), InstanceId: &there})
-			return err
-		},
-		"a claim": func() error {
-			_, err := mine.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours})
-			return err
-		},
-		"a deletion": func() error {
-			_, err := mine.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: ours})
-			return err
-		},
+	for what, err := range map[string]error{
+		"a claim in another location":          second(operator.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours, GameServerId: far})),
+		"an update in another location":        second(operator.UpdateGameServer(ctx, &gamelift.UpdateGameServerInput{GameServerGroupName: ours, GameServerId: far, UtilizationStatus: types.GameServerUtilizationStatusUtilized})),
+		"a deregistration in another location": second(operator.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: far})),
+		"a description from another location":  second(operator.DescribeGameServer(ctx, &gamelift.DescribeGameServerInput{GameServerGroupName: ours, GameServerId: far})),
+		"another group":                        second(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: theirs, GameServerId: aws.String("server-2"), InstanceId: &here})),
+		"another location":                     second(mine.RegisterGameServer(ctx, &gamelift.RegisterGameServerInput{GameServerGroupName: ours, GameServerId: aws.String("server-2"), InstanceId: &there})),
+		"a claim":                              second(mine.ClaimGameServer(ctx, &gamelift.ClaimGameServerInput{GameServerGroupName: ours})),
+		"a deletion":                           second(mine.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: ours})),
 	} {
-		if err := call(); errorCode(err) != "AccessDeniedException" && errorCode(err) != "UnauthorizedException" {
+		if errorCode(err) != "AccessDeniedException" && errorCode(err) != "UnauthorizedException" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if k.app.Digest() != before {
 		t.Error("a refused call changed the state")
 	}
-	must(mine.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: server}))(t)
+	node.Must(mine.DeregisterGameServer(ctx, &gamelift.DeregisterGameServerInput{GameServerGroupName: ours, GameServerId: server}))(t)
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,33 +23,63 @@ type pager[O any] interface {
 	NextPage(context.Context, ...func(*gamelift.Options)) (O, error)
 }
 
-// pages reads a paginator to its end and returns the sizes of its pages and all items.
-func pages[O any](t *testing.T, p pager[O], items func(O) []string) (sizes []int, all []string) {
+// paged are the sizes of the pages of a list, and its items.
+type paged struct {
+	sizes []int
+	items []string
+}
+
+// pages reads a paginator to its end. The items are the named members of a list of its pages.
+func pages[O any](t *testing.T, p pager[O], list, member string) (all paged) {
 	t.Helper()
 	for p.HasMorePages() {
-		page := must(p.NextPage(t.Context()))(t)
-		sizes = append(sizes, len(items(page)))
-		all = append(all, items(page)...)
-		if len(sizes) > 20 {
+		page := names(reflect.ValueOf(node.Must(p.NextPage(t.Context()))(t)).Elem().FieldByName(list).Interface(), member)
+		all.sizes, all.items = append(all.sizes, len(page)), append(all.items, page...)
+		if len(all.sizes) > 20 {
 			t.Fatal("the pages do not end")
 		}
 	}
-	return sizes, all
+	return all
 }
 
-// names returns the name of each item.
-func names[T any](items []T, name func(T) *string) []string {
-	var all []string
-	for _, item := range items {
-		all = append(all, *name(item))
+// names returns a member of each item of a list, by its path; "" is the item itself.
+func names(list any, path string) (all []string) {
+	items := reflect.ValueOf(list)
+	for i := range items.Len() {
+		item := items.Index(i)
+		for member := range strings.SplitSeq(path, ".") {
+			if member != "" {
+				item = reflect.Indirect(item).FieldByName(member)
+			}
+		}
+		all = append(all, reflect.Indirect(item).String())
 	}
 	return all
+}
+
+// lists returns what a client lists of all resources, by operation, in pages of two.
+func lists(t *testing.T, c *gamelift.Client) map[string]paged {
+	t.Helper()
+	two := aws.Int32(2)
+	return map[string]paged{
+		"ListLocations":                     pages(t, gamelift.NewListLocationsPaginator(c, &gamelift.ListLocationsInput{Limit: two}), "Locations", "LocationName"),
+		"ListFleets":                        pages(t, gamelift.NewListFleetsPaginator(c, &gamelift.ListFleetsInput{Limit: two}), "FleetIds", ""),
+		"DescribeFleetAttributes":           pages(t, gamelift.NewDescribeFleetAttributesPaginator(c, &gamelift.DescribeFleetAttributesInput{Limit: two}), "FleetAttributes", "FleetId"),
+		"DescribeFleetUtilization":          pages(t, gamelift.NewDescribeFleetUtilizationPaginator(c, &gamelift.DescribeFleetUtilizationInput{Limit: two}), "FleetUtilization", "FleetId"),
+		"ListAliases":                       pages(t, gamelift.NewListAliasesPaginator(c, &gamelift.ListAliasesInput{Limit: two}), "Aliases", "AliasId"),
+		"ListBuilds":                        pages(t, gamelift.NewListBuildsPaginator(c, &gamelift.ListBuildsInput{Limit: two}), "Builds", "BuildId"),
+		"ListScripts":                       pages(t, gamelift.NewListScriptsPaginator(c, &gamelift.ListScriptsInput{Limit: two}), "Scripts", "ScriptId"),
+		"DescribeGameSessionQueues":         pages(t, gamelift.NewDescribeGameSessionQueuesPaginator(c, &gamelift.DescribeGameSessionQueuesInput{Limit: two}), "GameSessionQueues", "Name"),
+		"ListGameServerGroups":              pages(t, gamelift.NewListGameServerGroupsPaginator(c, &gamelift.ListGameServerGroupsInput{Limit: two}), "GameServerGroups", "GameServerGroupName"),
+		"DescribeMatchmakingRuleSets":       pages(t, gamelift.NewDescribeMatchmakingRuleSetsPaginator(c, &gamelift.DescribeMatchmakingRuleSetsInput{Limit: two}), "RuleSets", "RuleSetName"),
+		"DescribeMatchmakingConfigurations": pages(t, gamelift.NewDescribeMatchmakingConfigurationsPaginator(c, &gamelift.DescribeMatchmakingConfigurationsInput{Limit: two}), "Configurations", "Name"),
+	}
 }
 
 // world has five of every resource that is listed in pages.
 type world struct {
 	bundle
-	fleets, locations, computes, games, players []string
+	fleets, locations, computes, aliases, games, players []string
 }
 
 func five(t *testing.T) world {
@@ -63,11 +95,11 @@ func five(t *testing.T) world {
 	for i := range 4 {
 		p := node.NewPlace(t, c)
 		w.fleets, w.locations = append(w.fleets, p.FleetID), append(w.locations, p.Location)
-		must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &w.FleetID, Locations: []types.LocationConfiguration{{Location: &p.Location}}}))(t)
+		node.Must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &w.FleetID, Locations: []types.LocationConfiguration{{Location: &p.Location}}}))(t)
 		name := fmt.Sprint("host-", i+2)
-		must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, IpAddress: aws.String("127.0.0.1"), DnsName: aws.String("host.test")}))(t)
-		must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: &name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &w.FleetID}}))(t)
-		w.computes = append(w.computes, name)
+		node.Must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, IpAddress: aws.String("127.0.0.1"), DnsName: aws.String("host.test")}))(t)
+		a := node.Must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: &name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &w.FleetID}}))(t).Alias
+		w.computes, w.aliases = append(w.computes, name), append(w.aliases, *a.AliasId)
 		w.games = append(w.games, *w.active(t, w.Server(t), 5).GameSessionId)
 	}
 	return w
@@ -75,91 +107,44 @@ func five(t *testing.T) world {
 
 func TestPages(t *testing.T) {
 	w := five(t)
-	two, fleet := aws.Int32(2), &w.FleetID
-	check := func(name string, want []string, sizes []int, got []string) {
+	c, two, fleet := w.Client, aws.Int32(2), &w.FleetID
+	custom := []types.LocationFilter{types.LocationFilterCustom}
+	check := func(operation string, got paged, want []string) {
 		t.Helper()
-		slices.Sort(want)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s gives\n%v, want\n%v", name, got, want)
+		slices.Sort(got.items)
+		if want = slices.Sorted(slices.Values(want)); !slices.Equal(got.items, want) {
+			t.Errorf("%s gives\n%v, want\n%v", operation, got.items, want)
 		}
-		if slices.Max(sizes) > 2 || len(sizes) != (len(want)+1)/2 {
-			t.Errorf("%s: pages of %v items for %d", name, sizes, len(want))
+		if slices.Max(got.sizes) > 2 || len(got.sizes) != (len(want)+1)/2 {
+			t.Errorf("%s: pages of %v items for %d", operation, got.sizes, len(want))
 		}
 	}
-
-	sizes, got := pages(t, gamelift.NewListFleetsPaginator(w.Client, &gamelift.ListFleetsInput{Limit: two}),
-		func(o *gamelift.ListFleetsOutput) []string { return o.FleetIds })
-	check("ListFleets", slices.Clone(w.fleets), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewDescribeFleetAttributesPaginator(w.Client, &gamelift.DescribeFleetAttributesInput{Limit: two}),
-		func(o *gamelift.DescribeFleetAttributesOutput) []string {
-			return names(o.FleetAttributes, func(f types.FleetAttributes) *string { return f.FleetId })
-		})
-	check("DescribeFleetAttributes", slices.Clone(w.fleets), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewDescribeFleetUtilizationPaginator(w.Client, &gamelift.DescribeFleetUtilizationInput{Limit: two}),
-		func(o *gamelift.DescribeFleetUtilizationOutput) []string {
-			return names(o.FleetUtilization, func(f types.FleetUtilization) *string { return f.FleetId })
-		})
-	check("DescribeFleetUtilization", slices.Clone(w.fleets), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewDescribeFleetLocationAttributesPaginator(w.Client, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet, Limit: two}),
-		func(o *gamelift.DescribeFleetLocationAttributesOutput) []string {
-			return names(o.LocationAttributes, func(l types.LocationAttributes) *string { return l.LocationState.Location })
-		})
-	check("DescribeFleetLocationAttributes", slices.Clone(w.locations), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewListLocationsPaginator(w.Client, &gamelift.ListLocationsInput{Limit: two, Filters: []types.LocationFilter{types.LocationFilterCustom}}),
-		func(o *gamelift.ListLocationsOutput) []string {
-			return names(o.Locations, func(l types.LocationModel) *string { return l.LocationName })
-		})
-	check("ListLocations", slices.Clone(w.locations), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewListAliasesPaginator(w.Client, &gamelift.ListAliasesInput{Limit: two}),
-		func(o *gamelift.ListAliasesOutput) []string {
-			return names(o.Aliases, func(a types.Alias) *string { return a.Name })
-		})
-	check("ListAliases", slices.Clone(w.computes[1:]), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewListComputePaginator(w.Client, &gamelift.ListComputeInput{FleetId: fleet, Limit: two}),
-		func(o *gamelift.ListComputeOutput) []string {
-			return names(o.ComputeList, func(c types.Compute) *string { return c.ComputeName })
-		})
-	check("ListCompute", slices.Clone(w.computes), sizes, got)
-
-	game := func(g types.GameSession) *string { return g.GameSessionId }
-	sizes, got = pages(t, gamelift.NewDescribeGameSessionsPaginator(w.Client, &gamelift.DescribeGameSessionsInput{FleetId: fleet, Limit: two}),
-		func(o *gamelift.DescribeGameSessionsOutput) []string { return names(o.GameSessions, game) })
-	check("DescribeGameSessions", slices.Clone(w.games), sizes, got)
-
-	sizes, got = pages(t, gamelift.NewDescribeGameSessionDetailsPaginator(w.Client, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet, Limit: two}),
-		func(o *gamelift.DescribeGameSessionDetailsOutput) []string {
-			return names(o.GameSessionDetails, func(d types.GameSessionDetail) *string { return d.GameSession.GameSessionId })
-		})
-	check("DescribeGameSessionDetails", slices.Clone(w.games), sizes, got)
-
+	all := lists(t, c)
+	check("ListFleets", all["ListFleets"], w.fleets)
+	check("DescribeFleetAttributes", all["DescribeFleetAttributes"], w.fleets)
+	check("DescribeFleetUtilization", all["DescribeFleetUtilization"], w.fleets)
+	check("ListAliases", all["ListAliases"], w.aliases)
+	check("ListLocations", pages(t, gamelift.NewListLocationsPaginator(c, &gamelift.ListLocationsInput{Limit: two, Filters: custom}), "Locations", "LocationName"), w.locations)
+	check("DescribeFleetLocationAttributes", pages(t, gamelift.NewDescribeFleetLocationAttributesPaginator(c, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet, Limit: two}),
+		"LocationAttributes", "LocationState.Location"), w.locations)
+	check("ListCompute", pages(t, gamelift.NewListComputePaginator(c, &gamelift.ListComputeInput{FleetId: fleet, Limit: two}), "ComputeList", "ComputeName"), w.computes)
+	check("DescribeGameSessions", pages(t, gamelift.NewDescribeGameSessionsPaginator(c, &gamelift.DescribeGameSessionsInput{FleetId: fleet, Limit: two}),
+		"GameSessions", "GameSessionId"), w.games)
+	check("DescribeGameSessionDetails", pages(t, gamelift.NewDescribeGameSessionDetailsPaginator(c, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet, Limit: two}),
+		"GameSessionDetails", "GameSession.GameSessionId"), w.games)
 	for _, sort := range []*string{nil, aws.String("gameSessionName ASC"), aws.String("creationTimeMillis DESC")} {
-		sizes, got = pages(t, gamelift.NewSearchGameSessionsPaginator(w.Client, &gamelift.SearchGameSessionsInput{FleetId: fleet, Limit: two, SortExpression: sort}),
-			func(o *gamelift.SearchGameSessionsOutput) []string { return names(o.GameSessions, game) })
-		check("SearchGameSessions", slices.Clone(w.games), sizes, got)
+		check("SearchGameSessions", pages(t, gamelift.NewSearchGameSessionsPaginator(c, &gamelift.SearchGameSessionsInput{FleetId: fleet, Limit: two, SortExpression: sort}),
+			"GameSessions", "GameSessionId"), w.games)
 	}
-
-	sizes, got = pages(t, gamelift.NewDescribePlayerSessionsPaginator(w.Client, &gamelift.DescribePlayerSessionsInput{GameSessionId: &w.games[0], Limit: two}),
-		func(o *gamelift.DescribePlayerSessionsOutput) []string {
-			return names(o.PlayerSessions, func(p types.PlayerSession) *string { return p.PlayerSessionId })
-		})
-	check("DescribePlayerSessions", slices.Clone(w.players), sizes, got)
+	check("DescribePlayerSessions", pages(t, gamelift.NewDescribePlayerSessionsPaginator(c, &gamelift.DescribePlayerSessionsInput{GameSessionId: &w.games[0], Limit: two}),
+		"PlayerSessions", "PlayerSessionId"), w.players)
 
 	// fleet created, fleet active, and an activation for each of the four added
 	// locations
-	sizes, got = pages(t, gamelift.NewDescribeFleetEventsPaginator(w.Client, &gamelift.DescribeFleetEventsInput{FleetId: fleet, Limit: two}),
-		func(o *gamelift.DescribeFleetEventsOutput) []string {
-			return names(o.Events, func(e types.Event) *string { return e.EventId })
-		})
-	slices.Sort(got)
-	if len(slices.Compact(got)) != 6 || slices.Max(sizes) != 2 {
-		t.Errorf("DescribeFleetEvents gives %d events in pages of %v, want 6", len(got), sizes)
+	events := pages(t, gamelift.NewDescribeFleetEventsPaginator(c, &gamelift.DescribeFleetEventsInput{FleetId: fleet, Limit: two}), "Events", "EventId")
+	slices.Sort(events.items)
+	if len(slices.Compact(events.items)) != 6 || slices.Max(events.sizes) != 2 {
+		t.Errorf("DescribeFleetEvents gives %d events in pages of %v, want 6", len(events.items), events.sizes)
 	}
 }
 
@@ -168,9 +153,9 @@ func TestPages(t *testing.T) {
 func TestPages_Tokens(t *testing.T) {
 	w := five(t)
 	ctx, c := t.Context(), w.Client
-	first := must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(3)}))(t)
+	first := node.Must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(3)}))(t)
 	w.active(t, w.Server(t), 1)
-	rest := must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, NextToken: first.NextToken}))(t)
+	rest := node.Must(c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &w.FleetID, NextToken: first.NextToken}))(t)
 	if len(first.GameSessions) != 3 || len(rest.GameSessions) != 3 || rest.NextToken != nil {
 		t.Errorf("pages of %d and %d, and the next token is %v; want 3, 3 and none", len(first.GameSessions), len(rest.GameSessions), rest.NextToken)
 	}
@@ -180,20 +165,17 @@ func TestPages_Tokens(t *testing.T) {
 	refused[*types.InvalidRequestException](t, err, "NextToken")
 	_, err = c.ListFleets(ctx, &gamelift.ListFleetsInput{NextToken: aws.String("made up")})
 	refused[*types.InvalidRequestException](t, err, "NextToken")
-}
 
-// A token of a search of an older version, which had another cursor, is refused: the search
-// would begin anew unnoticed.
-func TestPages_OldSearchToken(t *testing.T) {
-	w := five(t)
+	// A token of a search of an older version, which had another cursor, is refused: the search
+	// would begin anew unnoticed.
 	in := &gamelift.SearchGameSessionsInput{FleetId: &w.FleetID, Limit: aws.Int32(2)}
-	first := must(w.Client.SearchGameSessions(t.Context(), in))(t)
+	found := node.Must(c.SearchGameSessions(ctx, in))(t)
 	var token map[string]any
-	if err := json.Unmarshal(must(base64.RawURLEncoding.DecodeString(*first.NextToken))(t), &token); err != nil {
+	if err := json.Unmarshal(node.Must(base64.RawURLEncoding.DecodeString(*found.NextToken))(t), &token); err != nil {
 		t.Fatal(err)
 	}
-	token["Cursor"] = map[string]any{"ID": *first.GameSessions[1].GameSessionId, "Seen": 2}
-	in.NextToken = aws.String(base64.RawURLEncoding.EncodeToString(must(json.Marshal(token))(t)))
-	_, err := w.Client.SearchGameSessions(t.Context(), in)
+	token["Cursor"] = map[string]any{"ID": *found.GameSessions[1].GameSessionId, "Seen": 2}
+	in.NextToken = aws.String(base64.RawURLEncoding.EncodeToString(node.Must(json.Marshal(token))(t)))
+	_, err = c.SearchGameSessions(ctx, in)
 	refused[*types.InvalidRequestException](t, err, "older version")
 }

@@ -1,13 +1,10 @@
 package aws
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,25 +28,6 @@ func inRegion(a *app.App, c client.Credentials, region string) *gamelift.Client 
 	return node.ClientAs(a.URL(), c.AccessKeyID, c.SecretAccessKey, func(o *gamelift.Options) { o.Region, o.RetryMaxAttempts = region, 1 })
 }
 
-// admin returns the first key of a server.
-func admin(t *testing.T, dir string) (c client.Credentials) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "admin-credentials"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
-		switch name {
-		case "aws_access_key_id":
-			c.AccessKeyID = value
-		case "aws_secret_access_key":
-			c.SecretAccessKey = value
-		}
-	}
-	return c
-}
-
 // One server with several regions keeps them apart: each AWS client reaches the region that it
 // signs for, with the keys of all, and finds it again after a restart.
 func TestRegions(t *testing.T) {
@@ -59,7 +37,7 @@ func TestRegions(t *testing.T) {
 		a := node.InProcess(t, func(o *app.Options) {
 			o.DataDir, o.Store, o.AcceptAny, o.Regions = dir, "sqlite", false, []string{home, europe, asia}
 		})
-		return a, admin(t, dir)
+		return a, firstKey(t, dir)
 	}
 	a, key := begin()
 	fleets := map[string]*node.Place{}
@@ -75,13 +53,13 @@ func TestRegions(t *testing.T) {
 	}
 	p := fleets[europe]
 	p.Server(t)
-	g := must(p.Create(t.Context(), 2))(t)
+	g := node.Must(p.Create(t.Context(), 2))(t)
 	if !strings.HasPrefix(*g.GameSessionId, "arn:aws:gamelift:"+europe+"::gamesession/"+p.FleetID) {
 		t.Errorf("a game session in %s is %s", europe, *g.GameSessionId)
 	}
 	for region, own := range fleets {
 		c := inRegion(a, key, region)
-		listed := must(c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		listed := node.Must(c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
 		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
 			t.Errorf("the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
 		}
@@ -104,7 +82,7 @@ func TestRegions(t *testing.T) {
 	// A key that is made in the home region, or through another one, holds everywhere until it
 	// is deleted.
 	through := &client.Client{Endpoint: a.URL(), Region: asia, Credentials: key}
-	made := must(through.Keys().Create(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
+	made := node.Must(through.Keys().Create(t.Context(), client.KeySpec{Name: "europe", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:" + europe + ":*:fleet/*"}}}))(t)
 	scoped := client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 	describe := func(region string) error {
 		_, err := inRegion(a, scoped, region).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{FleetIds: []string{fleets[region].FleetID}})
@@ -122,7 +100,7 @@ func TestRegions(t *testing.T) {
 	}
 	a, _ = begin()
 	for region, own := range fleets {
-		listed := must(inRegion(a, key, region).ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
+		listed := node.Must(inRegion(a, key, region).ListFleets(t.Context(), &gamelift.ListFleetsInput{}))(t)
 		if len(listed.FleetIds) != 1 || listed.FleetIds[0] != own.FleetID {
 			t.Errorf("after a restart the fleets in %s are %v, want %s", region, listed.FleetIds, own.FleetID)
 		}
@@ -141,35 +119,28 @@ func TestRegions_Players(t *testing.T) {
 		o.DataDir, o.AcceptAny, o.Regions = dir, false, []string{home, europe}
 		o.Players.Matchmakers = []lobby.Matchmaker{{Name: "duel", Configuration: "duel", Attributes: []lobby.Attribute{{Name: "skill", Type: "number", From: "server", Key: "skill"}}}}
 	})
-	key := admin(t, dir)
+	key := firstKey(t, dir)
 	for _, region := range []string{home, europe} {
 		makeDuel(t, inRegion(a, key, region))
 	}
 	base := a.URL() + "/regions/" + europe + "/player/v1"
-	_, body := fetch(t, "POST", base+"/auth/guest", "", "{}")
-	var guest struct {
-		Token  string `json:"access_token"`
-		Player string `json:"player_id"`
-	}
-	if err := json.Unmarshal([]byte(body), &guest); err != nil || guest.Token == "" {
-		t.Fatalf("a guest is %s, %v", body, err)
-	}
-	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/data/server/skill", `12`); err != nil {
+	player, token := guest(t, a.URL()+"/regions/"+europe)
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+player+"/data/server/skill", `12`); err != nil {
 		t.Fatal(err)
 	}
 	var made struct {
 		ID string `json:"ticket_id"`
 	}
 	wait.Until(t, "the token holds in Europe", func() bool {
-		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, "")
+		status, _ := fetch(t, "GET", base+"/matchmaking/tickets", token, "")
 		return status == 200
 	})
-	status, body := fetch(t, "POST", base+"/matchmaking/tickets", guest.Token, `{"matchmaker": "duel"}`)
+	status, body := fetch(t, "POST", base+"/matchmaking/tickets", token, `{"matchmaker": "duel"}`)
 	if status != 201 || json.Unmarshal([]byte(body), &made) != nil {
 		t.Fatalf("a ticket in Europe: %d %s", status, body)
 	}
 	find := func(region string) []types.MatchmakingTicket {
-		return must(inRegion(a, key, region).DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{made.ID}}))(t).TicketList
+		return node.Must(inRegion(a, key, region).DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{made.ID}}))(t).TicketList
 	}
 	if found := find(europe); len(found) != 1 || *found[0].Players[0].PlayerAttributes["skill"].N != 12 {
 		t.Errorf("the ticket in Europe is %+v; its skill is of the home region's data", found)
@@ -178,11 +149,11 @@ func TestRegions_Players(t *testing.T) {
 		t.Errorf("the ticket of Europe is at home: %+v", found)
 	}
 	ban := fmt.Sprintf(`{"until": %q, "reason": "test"}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
-	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+guest.Player+"/ban", ban); err != nil {
+	if err := signed(t.Context(), key, "gamelift", "PUT", a.URL()+"/player/v1/server/players/"+player+"/ban", ban); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "the ban ends the ticket in Europe", func() bool { return find(europe)[0].Status == types.MatchmakingConfigurationStatusCancelled })
-	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", guest.Token, ""); status != 403 || !strings.Contains(body, "banned") {
+	if status, body := fetch(t, "GET", base+"/matchmaking/tickets", token, ""); status != 403 || !strings.Contains(body, "banned") {
 		t.Errorf("a banned player in Europe: %d %s", status, body)
 	}
 }
@@ -190,34 +161,11 @@ func TestRegions_Players(t *testing.T) {
 // makeDuel creates the matchmaking configuration of the test.
 func makeDuel(t *testing.T, c *gamelift.Client) {
 	t.Helper()
-	must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
+	node.Must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
 		`{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}], "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}]}`)}))(t)
-	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+	node.Must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
 		Name: aws.String("duel"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), FlexMatchMode: types.FlexMatchModeStandalone,
 	}))(t)
-}
-
-// fetch sends a request of a player, and returns status and body.
-func fetch(t *testing.T, method, url, token, body string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got.StatusCode, string(text)
 }
 
 // The address of a page of the console names its region, and so do the requests of the page,
@@ -252,7 +200,7 @@ func TestRegions_OtherSignature(t *testing.T) {
 	a := node.InProcess(t, func(o *app.Options) { o.Regions = []string{home, europe} })
 	locations := func(region string) (custom []string) {
 		c := inRegion(a, client.Credentials{AccessKeyID: "AKIDANY", SecretAccessKey: "secret"}, region)
-		for _, l := range must(c.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}}))(t).Locations {
+		for _, l := range node.Must(c.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}}))(t).Locations {
 			custom = append(custom, *l.LocationName)
 		}
 		return custom
@@ -276,11 +224,11 @@ func TestRegions_OtherSignature(t *testing.T) {
 	if status, body := fetch(t, "GET", a.URL()+"/regions/"+europe+"/player/v1/config"+signature, "", ""); status != 403 || !strings.Contains(body, "sign it for that one") {
 		t.Errorf("signed in its query: %d %s", status, body)
 	}
-	game := must(http.NewRequestWithContext(t.Context(), "GET", a.URL()+"/regions/"+europe+"/"+signature+"&pID=p&ComputeId=c&FleetId=fleet-none", nil))(t)
+	game := node.Must(http.NewRequestWithContext(t.Context(), "GET", a.URL()+"/regions/"+europe+"/"+signature+"&pID=p&ComputeId=c&FleetId=fleet-none", nil))(t)
 	game.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}
-	answer := must(http.DefaultClient.Do(game))(t)
+	answer := node.Must(http.DefaultClient.Do(game))(t)
 	defer answer.Body.Close()
-	if text := must(io.ReadAll(answer.Body))(t); strings.TrimSpace(string(text)) != `{"message":"Forbidden"}` { // the door of game servers, which have a token
+	if text := node.Must(io.ReadAll(answer.Body))(t); strings.TrimSpace(string(text)) != `{"message":"Forbidden"}` { // the door of game servers, which have a token
 		t.Errorf("a game server: %s %s", answer.Status, text)
 	}
 }
@@ -296,7 +244,7 @@ func TestRegions_Order(t *testing.T) {
 		}
 		return a, a.Start(t.Context())
 	}
-	a := must(begin())(t)
+	a := node.Must(begin())(t)
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +257,7 @@ func TestRegions_Order(t *testing.T) {
 		t.Errorf("with a name that is no region's: %v", err)
 	}
 	o.Regions = nil
-	a = must(begin())(t) // the home region alone
+	a = node.Must(begin())(t) // the home region alone
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/test/node"
 )
 
 // Outcomes of a request with an access key.
@@ -91,8 +92,8 @@ func TestRoles(t *testing.T) {
 	game := k.active(t, k.Server(t), 100)
 	session := k.reserve(t, game, "ada")
 	queue := aws.String("arena")
-	must(k.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: queue}))(t)
-	player := guest(t, k.app.URL())
+	node.Must(k.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: queue}))(t)
+	player, _ := guest(t, k.app.URL())
 
 	keys := map[string]client.Credentials{}
 	for _, role := range []string{"admin", "operator", "game-backend", "game-server", "player-data", "read-only"} {
@@ -103,7 +104,7 @@ func TestRoles(t *testing.T) {
 	keys["read-only elsewhere"] = k.key(t, client.KeySpec{Role: "read-only", Scope: elsewhere})
 	keys["read-only of the fleet"] = k.key(t, client.KeySpec{Role: "read-only", Scope: client.KeyScope{Resources: []string{k.FleetARN}}})
 	keys["disabled"] = k.key(t, client.KeySpec{Role: "admin"})
-	must(k.admin.Keys().Disable(ctx, keys["disabled"].AccessKeyID))(t)
+	node.Must(k.admin.Keys().Disable(ctx, keys["disabled"].AccessKeyID))(t)
 	keys["deleted"] = k.key(t, client.KeySpec{Role: "admin"})
 	if err := k.admin.Keys().Delete(ctx, keys["deleted"].AccessKeyID); err != nil {
 		t.Fatal(err)
@@ -128,42 +129,33 @@ func TestRoles(t *testing.T) {
 		do      func(c *gamelift.Client, at *client.Client) error
 	}{
 		{"lists", everybody + ", operator elsewhere, read-only elsewhere, read-only of the fleet", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.ListFleets(ctx, &gamelift.ListFleetsInput{})
-			return err
+			return second(c.ListFleets(ctx, &gamelift.ListFleetsInput{}))
 		}},
 		{"reads one", everybody + ", read-only of the fleet", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{k.FleetID}})
-			return err
+			return second(c.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{k.FleetID}}))
 		}},
 		{"reads a queue", everybody, "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.DescribeGameSessionQueues(ctx, &gamelift.DescribeGameSessionQueuesInput{Names: []string{*queue}})
-			return err
+			return second(c.DescribeGameSessionQueues(ctx, &gamelift.DescribeGameSessionQueuesInput{Names: []string{*queue}}))
 		}},
 		{"changes", "admin, operator", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{FleetId: &k.FleetID, Name: next("fleet")})
-			return err
+			return second(c.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{FleetId: &k.FleetID, Name: next("fleet")}))
 		}},
 		{"creates", "admin, operator", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: next("custom-new-")})
-			return err
+			return second(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: next("custom-new-")}))
 		}},
 		{"plays", "admin, operator, game-backend", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: next("player")})
-			return err
+			return second(c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: next("player")}))
 		}},
 		{"registers a compute", "admin, operator, game-server", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{
+			return second(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{
 				FleetId: &k.FleetID, ComputeName: next("compute"), Location: &k.Location, IpAddress: aws.String("127.0.0.1"),
-			})
-			return err
+			}))
 		}},
 		{"gives access", "admin, operator, game-server", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: &k.FleetID, ComputeName: &k.ComputeName})
-			return err
+			return second(c.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: &k.FleetID, ComputeName: &k.ComputeName}))
 		}},
 		{"connects players", "admin, operator, game-backend", "", func(c *gamelift.Client, _ *client.Client) error {
-			_, err := c.GetPlayerConnectionDetails(ctx, &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: game.GameSessionId, PlayerIds: []string{"ada"}})
-			return err
+			return second(c.GetPlayerConnectionDetails(ctx, &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: game.GameSessionId, PlayerIds: []string{"ada"}}))
 		}},
 		{"sees ids that seat players", "admin, operator, game-backend", "read-only, read-only of the fleet", func(c *gamelift.Client, _ *client.Client) error {
 			out, err := c.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{GameSessionId: game.GameSessionId, Limit: aws.Int32(1)})
@@ -176,16 +168,13 @@ func TestRoles(t *testing.T) {
 			return at.Events(ctx, client.EventQuery{Last: 1}, func(client.Event) error { return nil })
 		}},
 		{"reads all fleets at a glance", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Fleets(ctx)
-			return err
+			return second(at.Fleets(ctx))
 		}},
 		{"sees hosts", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Hosts().List(ctx)
-			return err
+			return second(at.Hosts().List(ctx))
 		}},
 		{"lets hosts join", "admin, operator", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.CreateJoinToken(ctx, client.JoinTokenInput{Location: k.Location})
-			return err
+			return second(at.CreateJoinToken(ctx, client.JoinTokenInput{Location: k.Location}))
 		}},
 		{"reads notices", "admin, operator, game-backend", "", func(_ *gamelift.Client, at *client.Client) error {
 			return signed(ctx, at.Credentials, "gamelift", http.MethodGet, at.Endpoint+"/notify/recent", "")
@@ -203,12 +192,10 @@ func TestRoles(t *testing.T) {
 			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/ban", `{"until":"2000-01-01T00:00:00Z","reason":"cheats"}`)
 		}},
 		{"sees keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Keys().List(ctx)
-			return err
+			return second(at.Keys().List(ctx))
 		}},
 		{"makes keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
-			_, err := at.Keys().Create(ctx, client.KeySpec{Name: *next("key"), Role: "admin"})
-			return err
+			return second(at.Keys().Create(ctx, client.KeySpec{Name: *next("key"), Role: "admin"}))
 		}},
 		{"reads the audit log", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
 			return at.AuditLog().Read(ctx, client.AuditQuery{}, func(client.AuditRecord) error { return nil })
@@ -236,16 +223,16 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// guest creates a player's account and returns its id.
-func guest(t *testing.T, url string) string {
+// guest creates a player's account and returns its id and token.
+func guest(t *testing.T, url string) (id, token string) {
 	t.Helper()
-	answer := must(http.Post(url+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`)))(t)
-	defer answer.Body.Close()
+	status, body := fetch(t, http.MethodPost, url+"/player/v1/auth/guest", "", `{}`)
 	var login struct {
-		PlayerID string `json:"player_id"`
+		ID    string `json:"player_id"`
+		Token string `json:"access_token"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&login); err != nil || login.PlayerID == "" {
-		t.Fatalf("a guest is answered with %d, %v", answer.StatusCode, err)
+	if err := json.Unmarshal([]byte(body), &login); err != nil || login.ID == "" {
+		t.Fatalf("a guest is answered with %d %s, %v", status, body, err)
 	}
-	return login.PlayerID
+	return login.ID, login.Token
 }

@@ -29,10 +29,10 @@ func setupKeyed(t *testing.T) keyed {
 	t.Parallel()
 	dir := t.TempDir()
 	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir, o.Audit.Level = false, dir, audit.Off })
-	id, secret := firstKey(t, dir)
+	key := firstKey(t, dir)
 	return keyed{
-		bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), id, secret)), app: a},
-		&client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: id, SecretAccessKey: secret}},
+		bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), key.AccessKeyID, key.SecretAccessKey)), app: a},
+		&client.Client{Endpoint: a.URL(), Credentials: key},
 	}
 }
 
@@ -40,7 +40,7 @@ func setupKeyed(t *testing.T) keyed {
 func (k keyed) key(t *testing.T, spec client.KeySpec) client.Credentials {
 	t.Helper()
 	spec.Name = t.Name()
-	made := must(k.admin.Keys().Create(t.Context(), spec))(t)
+	made := node.Must(k.admin.Keys().Create(t.Context(), spec))(t)
 	return client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 }
 
@@ -57,12 +57,9 @@ func errorCode(err error) string {
 	return ""
 }
 
-// listing calls a list operation and returns the sizes of its pages and all items.
-type listing func(t *testing.T, c *gamelift.Client) (sizes []int, all []string)
-
 // teams creates three of every resource that can be listed for each of two teams,
-// alternately, and returns the ids of team red and the listings, both by operation.
-func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]listing) {
+// alternately, and returns the ids of team red by the operation that lists them.
+func (k keyed) teams(t *testing.T) (want map[string][]string) {
 	t.Helper()
 	ctx, c := t.Context(), k.Client
 	want = map[string][]string{}
@@ -70,23 +67,23 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 		team := []string{"red", "blue"}[i%2]
 		tags := []types.Tag{{Key: aws.String("team"), Value: &team}}
 		name := aws.String(fmt.Sprint("custom-", i))
-		location := must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: name, Tags: tags}))(t).Location
-		fleet := must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
+		location := node.Must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: name, Tags: tags}))(t).Location
+		fleet := node.Must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
 			Name: name, ComputeType: types.ComputeTypeAnywhere, AnywhereConfiguration: &types.AnywhereConfiguration{Cost: aws.String("1")},
 			Locations: []types.LocationConfiguration{{Location: name}}, Tags: tags,
 		}))(t).FleetAttributes
-		alias := must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{
+		alias := node.Must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{
 			Name: name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: fleet.FleetId}, Tags: tags,
 		}))(t).Alias
-		build := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023, Tags: tags}))(t).Build
-		script := must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1"), Tags: tags}))(t).Script
-		must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: name, Tags: tags}))(t)
-		must(c.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: name, RuleSetBody: aws.String(duel), Tags: tags}))(t)
-		must(c.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
+		build := node.Must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023, Tags: tags}))(t).Build
+		script := node.Must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1"), Tags: tags}))(t).Script
+		node.Must(c.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: name, Tags: tags}))(t)
+		node.Must(c.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: name, RuleSetBody: aws.String(duel), Tags: tags}))(t)
+		node.Must(c.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
 			Name: name, RuleSetName: name, AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(60),
 			FlexMatchMode: types.FlexMatchModeStandalone, Tags: tags,
 		}))(t)
-		must(c.CreateGameServerGroup(ctx, groupInput(*name, func(in *gamelift.CreateGameServerGroupInput) { in.Tags = tags })))(t)
+		node.Must(c.CreateGameServerGroup(ctx, groupInput(*name, func(in *gamelift.CreateGameServerGroupInput) { in.Tags = tags })))(t)
 		if team != "red" {
 			continue
 		}
@@ -99,90 +96,23 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 			want[operation] = append(want[operation], *id)
 		}
 	}
-	two := aws.Int32(2)
-	return want, map[string]listing{
-		"ListLocations": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListLocationsPaginator(c, &gamelift.ListLocationsInput{Limit: two}),
-				func(o *gamelift.ListLocationsOutput) []string {
-					return names(o.Locations, func(l types.LocationModel) *string { return l.LocationName })
-				})
-		},
-		"ListFleets": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListFleetsPaginator(c, &gamelift.ListFleetsInput{Limit: two}),
-				func(o *gamelift.ListFleetsOutput) []string { return o.FleetIds })
-		},
-		"DescribeFleetAttributes": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewDescribeFleetAttributesPaginator(c, &gamelift.DescribeFleetAttributesInput{Limit: two}),
-				func(o *gamelift.DescribeFleetAttributesOutput) []string {
-					return names(o.FleetAttributes, func(f types.FleetAttributes) *string { return f.FleetId })
-				})
-		},
-		"DescribeFleetUtilization": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewDescribeFleetUtilizationPaginator(c, &gamelift.DescribeFleetUtilizationInput{Limit: two}),
-				func(o *gamelift.DescribeFleetUtilizationOutput) []string {
-					return names(o.FleetUtilization, func(f types.FleetUtilization) *string { return f.FleetId })
-				})
-		},
-		"ListAliases": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListAliasesPaginator(c, &gamelift.ListAliasesInput{Limit: two}),
-				func(o *gamelift.ListAliasesOutput) []string {
-					return names(o.Aliases, func(a types.Alias) *string { return a.AliasId })
-				})
-		},
-		"ListBuilds": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListBuildsPaginator(c, &gamelift.ListBuildsInput{Limit: two}),
-				func(o *gamelift.ListBuildsOutput) []string {
-					return names(o.Builds, func(b types.Build) *string { return b.BuildId })
-				})
-		},
-		"ListScripts": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListScriptsPaginator(c, &gamelift.ListScriptsInput{Limit: two}),
-				func(o *gamelift.ListScriptsOutput) []string {
-					return names(o.Scripts, func(s types.Script) *string { return s.ScriptId })
-				})
-		},
-		"DescribeGameSessionQueues": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewDescribeGameSessionQueuesPaginator(c, &gamelift.DescribeGameSessionQueuesInput{Limit: two}),
-				func(o *gamelift.DescribeGameSessionQueuesOutput) []string {
-					return names(o.GameSessionQueues, func(q types.GameSessionQueue) *string { return q.Name })
-				})
-		},
-		"ListGameServerGroups": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewListGameServerGroupsPaginator(c, &gamelift.ListGameServerGroupsInput{Limit: two}),
-				func(o *gamelift.ListGameServerGroupsOutput) []string {
-					return names(o.GameServerGroups, func(g types.GameServerGroup) *string { return g.GameServerGroupName })
-				})
-		},
-		"DescribeMatchmakingRuleSets": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewDescribeMatchmakingRuleSetsPaginator(c, &gamelift.DescribeMatchmakingRuleSetsInput{Limit: two}),
-				func(o *gamelift.DescribeMatchmakingRuleSetsOutput) []string {
-					return names(o.RuleSets, func(r types.MatchmakingRuleSet) *string { return r.RuleSetName })
-				})
-		},
-		"DescribeMatchmakingConfigurations": func(t *testing.T, c *gamelift.Client) ([]int, []string) {
-			return pages(t, gamelift.NewDescribeMatchmakingConfigurationsPaginator(c, &gamelift.DescribeMatchmakingConfigurationsInput{Limit: two}),
-				func(o *gamelift.DescribeMatchmakingConfigurationsOutput) []string {
-					return names(o.Configurations, func(c types.MatchmakingConfiguration) *string { return c.Name })
-				})
-		},
-	}
+	return want
 }
 
 // A key with a scope lists only the resources in it, in full pages. Neither the number
 // of pages nor the last NextToken reveals that there are others.
 func TestScope_Lists(t *testing.T) {
 	k := setupKeyed(t)
-	want, lists := k.teams(t)
+	want := k.teams(t)
 	red := k.as(k.key(t, client.KeySpec{Role: "operator", Scope: client.KeyScope{Tags: map[string]string{"team": "red"}}}))
-	for operation, read := range lists {
-		sizes, got := read(t, red)
-		slices.Sort(got)
+	for operation, got := range lists(t, red) {
+		slices.Sort(got.items)
 		slices.Sort(want[operation])
-		if !slices.Equal(got, want[operation]) || !slices.Equal(sizes, []int{2, 1}) {
-			t.Errorf("%s answers with %v in pages of %v, want %v in pages of [2 1]", operation, got, sizes, want[operation])
+		if !slices.Equal(got.items, want[operation]) || !slices.Equal(got.sizes, []int{2, 1}) {
+			t.Errorf("%s answers with %v in pages of %v, want %v in pages of [2 1]", operation, got.items, got.sizes, want[operation])
 		}
 	}
-	tags := must(red.ListTagsForResource(t.Context(), &gamelift.ListTagsForResourceInput{
+	tags := node.Must(red.ListTagsForResource(t.Context(), &gamelift.ListTagsForResourceInput{
 		ResourceARN: aws.String("arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/custom-0"),
 	}))(t)
 	if len(tags.Tags) != 1 || *tags.Tags[0].Value != "red" {
@@ -236,9 +166,9 @@ func TestScope_LocationOfFleet(t *testing.T) {
 	ctx, here, c := t.Context(), *k.Place, k.Client
 	there := here
 	there.Location, there.ComputeName = "custom-there", "host-2"
-	must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &there.Location}))(t)
-	must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &k.FleetID, Locations: []types.LocationConfiguration{{Location: &there.Location}}}))(t)
-	other := must(there.Beside(ctx, "host-2"))(t)
+	node.Must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &there.Location}))(t)
+	node.Must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &k.FleetID, Locations: []types.LocationConfiguration{{Location: &there.Location}}}))(t)
+	other := node.Must(there.Beside(ctx, "host-2"))(t)
 	ours := k.active(t, here.Server(t), 4)
 	theirs := bundle{Place: other}.active(t, other.Server(t), 4)
 	our, their := k.reserve(t, ours, "ada"), k.reserve(t, theirs, "ada")
@@ -247,76 +177,46 @@ func TestScope_LocationOfFleet(t *testing.T) {
 		Resources: []string{k.FleetARN, "arn:aws:gamelift:us-east-1:*:location/" + here.Location},
 	}}))
 	fleet := &k.FleetID
-	game := func(g types.GameSession) *string { return g.GameSessionId }
-	one := func(operation string, got []string, want *string) {
+	one := func(operation string, list any, member string, want *string) {
 		t.Helper()
-		if !slices.Equal(got, []string{*want}) {
+		if got := names(list, member); !slices.Equal(got, []string{*want}) {
 			t.Errorf("%s answers with %v, want %s alone", operation, got, *want)
 		}
 	}
-	one("DescribeGameSessions", names(must(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet}))(t).GameSessions, game), ours.GameSessionId)
-	one("SearchGameSessions", names(must(mine.SearchGameSessions(ctx, &gamelift.SearchGameSessionsInput{FleetId: fleet}))(t).GameSessions, game), ours.GameSessionId)
-	one("DescribeGameSessionDetails", names(must(mine.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet}))(t).GameSessionDetails,
-		func(d types.GameSessionDetail) *string { return d.GameSession.GameSessionId }), ours.GameSessionId)
-	one("ListCompute", names(must(mine.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: fleet}))(t).ComputeList,
-		func(c types.Compute) *string { return c.ComputeName }), &here.ComputeName)
-	one("DescribeFleetLocationAttributes", names(must(mine.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet}))(t).LocationAttributes,
-		func(l types.LocationAttributes) *string { return l.LocationState.Location }), &here.Location)
-	one("ListLocations", names(must(mine.ListLocations(ctx, &gamelift.ListLocationsInput{}))(t).Locations,
-		func(l types.LocationModel) *string { return l.LocationName }), &here.Location)
-	session := func(p types.PlayerSession) *string { return p.PlayerSessionId }
-	one("DescribePlayerSessions", names(must(mine.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{PlayerId: aws.String("ada")}))(t).PlayerSessions, session), our.PlayerSessionId)
-	one("DescribePlayerSessions of ours", names(must(mine.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: our.PlayerSessionId}))(t).PlayerSessions, session), our.PlayerSessionId)
+	one("DescribeGameSessions", node.Must(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
+	one("SearchGameSessions", node.Must(mine.SearchGameSessions(ctx, &gamelift.SearchGameSessionsInput{FleetId: fleet}))(t).GameSessions, "GameSessionId", ours.GameSessionId)
+	one("DescribeGameSessionDetails", node.Must(mine.DescribeGameSessionDetails(ctx, &gamelift.DescribeGameSessionDetailsInput{FleetId: fleet}))(t).GameSessionDetails,
+		"GameSession.GameSessionId", ours.GameSessionId)
+	one("ListCompute", node.Must(mine.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: fleet}))(t).ComputeList, "ComputeName", &here.ComputeName)
+	one("DescribeFleetLocationAttributes", node.Must(mine.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: fleet}))(t).LocationAttributes,
+		"LocationState.Location", &here.Location)
+	one("ListLocations", node.Must(mine.ListLocations(ctx, &gamelift.ListLocationsInput{}))(t).Locations, "LocationName", &here.Location)
+	for what, in := range map[string]*gamelift.DescribePlayerSessionsInput{"DescribePlayerSessions": {PlayerId: aws.String("ada")}, "DescribePlayerSessions of ours": {PlayerSessionId: our.PlayerSessionId}} {
+		one(what, node.Must(mine.DescribePlayerSessions(ctx, in))(t).PlayerSessions, "PlayerSessionId", our.PlayerSessionId)
+	}
 	_, err := mine.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: their.PlayerSessionId})
 	refused[*types.NotFoundException](t, err, "does not exist")
 
 	players := aws.Int32(2)
 	before := k.app.Digest()
-	for what, call := range map[string]func() error{
-		"DescribeGameSessions": func() error {
-			_, err := mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: theirs.GameSessionId})
-			return err
-		},
-		"DescribeGameSessions by location": func() error {
-			_, err := mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet, Location: &there.Location})
-			return err
-		},
-		"CreatePlayerSession": func() error {
-			_, err := mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: theirs.GameSessionId, PlayerId: aws.String("eve")})
-			return err
-		},
-		"UpdateGameSession": func() error {
-			_, err := mine.UpdateGameSession(ctx, &gamelift.UpdateGameSessionInput{GameSessionId: theirs.GameSessionId, Name: aws.String("ours")})
-			return err
-		},
-		"TerminateGameSession": func() error {
-			_, err := mine.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{GameSessionId: theirs.GameSessionId, TerminationMode: types.TerminationModeForceTerminate})
-			return err
-		},
-		"CreateGameSession there": func() error {
-			_, err := mine.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: fleet, Location: &there.Location, MaximumPlayerSessionCount: players})
-			return err
-		},
-		"CreateGameSession at home": func() error {
-			_, err := mine.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: fleet, MaximumPlayerSessionCount: players})
-			return err
-		},
-		"GetComputeAuthToken": func() error {
-			_, err := mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &other.ComputeName})
-			return err
-		},
-		"DeregisterCompute": func() error {
-			_, err := mine.DeregisterCompute(ctx, &gamelift.DeregisterComputeInput{FleetId: fleet, ComputeName: &other.ComputeName})
-			return err
-		},
+	for what, err := range map[string]error{
+		"DescribeGameSessions":             second(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: theirs.GameSessionId})),
+		"DescribeGameSessions by location": second(mine.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet, Location: &there.Location})),
+		"CreatePlayerSession":              second(mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: theirs.GameSessionId, PlayerId: aws.String("eve")})),
+		"UpdateGameSession":                second(mine.UpdateGameSession(ctx, &gamelift.UpdateGameSessionInput{GameSessionId: theirs.GameSessionId, Name: aws.String("ours")})),
+		"TerminateGameSession":             second(mine.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{GameSessionId: theirs.GameSessionId, TerminationMode: types.TerminationModeForceTerminate})),
+		"CreateGameSession there":          second(mine.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: fleet, Location: &there.Location, MaximumPlayerSessionCount: players})),
+		"CreateGameSession at home":        second(mine.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: fleet, MaximumPlayerSessionCount: players})),
+		"GetComputeAuthToken":              second(mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &other.ComputeName})),
+		"DeregisterCompute":                second(mine.DeregisterCompute(ctx, &gamelift.DeregisterComputeInput{FleetId: fleet, ComputeName: &other.ComputeName})),
 	} {
-		if err := call(); errorCode(err) != "AccessDeniedException" {
+		if errorCode(err) != "AccessDeniedException" {
 			t.Errorf("%s of the other location: %v, want AccessDeniedException", what, err)
 		}
 	}
 	if k.app.Digest() != before {
 		t.Error("a refused call changed the state")
 	}
-	must(mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &here.ComputeName}))(t)
-	must(mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: ours.GameSessionId, PlayerId: aws.String("bob")}))(t)
+	node.Must(mine.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: fleet, ComputeName: &here.ComputeName}))(t)
+	node.Must(mine.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: ours.GameSessionId, PlayerId: aws.String("bob")}))(t)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
 )
 
 func manual(o *gameserver.Options) { o.Manual = true }
@@ -19,11 +20,11 @@ func manual(o *gameserver.Options) { o.Manual = true }
 func TestStatus_ActivationTimeout(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
-	must(b.Client.UpdateRuntimeConfiguration(ctx, &gamelift.UpdateRuntimeConfigurationInput{
+	node.Must(b.Client.UpdateRuntimeConfiguration(ctx, &gamelift.UpdateRuntimeConfigurationInput{
 		FleetId: &b.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(1)},
 	}))(t)
 	s := b.Server(t, manual)
-	g := must(b.Create(ctx, 1))(t)
+	g := node.Must(b.Create(ctx, 1))(t)
 	_, err := b.Client.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("p")})
 	refused[*types.InvalidGameSessionStatusException](t, err, "ACTIVATING")
 	b.events.Code(t, "GAME_SESSION_TERMINATED")
@@ -33,7 +34,7 @@ func TestStatus_ActivationTimeout(t *testing.T) {
 	if err := s.Activate(ctx, *g.GameSessionId); err == nil {
 		t.Error("a session was activated after its end")
 	}
-	found := must(b.Client.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &b.FleetID}))(t)
+	found := node.Must(b.Client.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &b.FleetID}))(t)
 	if found.Events[0].EventCode != types.EventCodeGameSessionActivationTimeout {
 		t.Errorf("the newest fleet event is %s", found.Events[0].EventCode)
 	}
@@ -61,12 +62,12 @@ func TestStatus_Terminating(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	s := b.Server(t, manual)
-	g := must(b.Create(ctx, 2))(t)
+	g := node.Must(b.Create(ctx, 2))(t)
 	if err := s.Activate(ctx, *g.GameSessionId); err != nil {
 		t.Fatal(err)
 	}
 	stop := &gamelift.TerminateGameSessionInput{GameSessionId: g.GameSessionId, TerminationMode: types.TerminationModeTriggerOnProcessTerminate}
-	must(b.Client.TerminateGameSession(ctx, stop))(t)
+	node.Must(b.Client.TerminateGameSession(ctx, stop))(t)
 	push := receive(t, s.Terminated())
 	if left := time.Until(time.UnixMilli(push.TerminationTime)); left < time.Minute || left > 6*time.Minute {
 		t.Errorf("the server is given %s, want about 5 minutes", left)
@@ -86,18 +87,6 @@ func TestStatus_Terminating(t *testing.T) {
 	}
 	_, err = b.Client.TerminateGameSession(ctx, stop)
 	refused[*types.InvalidGameSessionStatusException](t, err, "over")
-}
-
-func TestStatus_ForceNeedsAHost(t *testing.T) {
-	b := setup(t)
-	g := b.active(t, b.Server(t), 1)
-	_, err := b.Client.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{
-		GameSessionId: g.GameSessionId, TerminationMode: types.TerminationModeForceTerminate,
-	})
-	refused[*types.InvalidRequestException](t, err, "TRIGGER_ON_PROCESS_TERMINATE")
-	if now := b.game(t, g.GameSessionId); now.Status != types.GameSessionStatusActive {
-		t.Errorf("the refused request left the game session %s", now.Status)
-	}
 }
 
 // A process that does not reconnect in time counts as ended, and its game session ends
@@ -145,13 +134,13 @@ func TestStatus_DeleteFleet(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	s := b.Server(t, manual)
-	g := must(b.Create(ctx, 1))(t)
+	g := node.Must(b.Create(ctx, 1))(t)
 	if err := s.Activate(ctx, *g.GameSessionId); err != nil {
 		t.Fatal(err)
 	}
-	must(b.Client.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &b.FleetID}))(t)
+	node.Must(b.Client.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &b.FleetID}))(t)
 	receive(t, s.Terminated())
-	attributes := must(b.Client.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{b.FleetID}}))(t)
+	attributes := node.Must(b.Client.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{b.FleetID}}))(t)
 	if got := attributes.FleetAttributes[0].Status; got != types.FleetStatusDeleting {
 		t.Errorf("the fleet is %s", got)
 	}
@@ -163,7 +152,7 @@ func TestStatus_DeleteFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.events.Code(t, "FLEET_DELETED")
-	attributes = must(b.Client.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{b.FleetID}}))(t)
+	attributes = node.Must(b.Client.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{b.FleetID}}))(t)
 	if len(attributes.FleetAttributes) != 0 {
 		t.Errorf("the deleted fleet is still shown: %v", attributes.FleetAttributes)
 	}
@@ -174,7 +163,7 @@ func TestStatus_DeleteFleet(t *testing.T) {
 
 func fleetEvents(t *testing.T, b bundle) []types.Event {
 	t.Helper()
-	out := must(b.Client.DescribeFleetEvents(t.Context(), &gamelift.DescribeFleetEventsInput{FleetId: &b.FleetID}))(t)
+	out := node.Must(b.Client.DescribeFleetEvents(t.Context(), &gamelift.DescribeFleetEventsInput{FleetId: &b.FleetID}))(t)
 	if len(out.Events) == 0 {
 		t.Fatal("the fleet has no events")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
 )
 
 // The central story: a game server starts, a game session is placed on it, a player
@@ -21,7 +22,7 @@ func TestStory(t *testing.T) {
 	s := b.Server(t, func(o *gameserver.Options) { o.Port = 4321 })
 	asked := time.Now()
 
-	g := must(b.Create(ctx, 2, func(in *gamelift.CreateGameSessionInput) {
+	g := node.Must(b.Create(ctx, 2, func(in *gamelift.CreateGameSessionInput) {
 		in.Name, in.GameSessionData, in.CreatorId = aws.String("friday"), aws.String("{seed: 1}"), aws.String("me")
 		in.GameProperties = []types.GameProperty{{Key: aws.String("map"), Value: aws.String("winter")}}
 	}))(t)
@@ -68,7 +69,7 @@ func TestStory(t *testing.T) {
 		t.Errorf("after leaving: %s, %v", now.Status, now.TerminationTime)
 	}
 
-	stopped := must(b.Client.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{
+	stopped := node.Must(b.Client.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{
 		GameSessionId: g.GameSessionId, TerminationMode: types.TerminationModeTriggerOnProcessTerminate,
 	}))(t)
 	if stopped.GameSession.Status != types.GameSessionStatusTerminating {
@@ -83,29 +84,6 @@ func TestStory(t *testing.T) {
 	}
 	_, err := b.TryCreate(ctx, 2)
 	refused[*types.FleetCapacityExceededException](t, err, "no free process")
-}
-
-// When a process crashes, its game session and player sessions end with it.
-func TestStory_ServerEndsFirst(t *testing.T) {
-	b := setup(t)
-	s := b.Server(t)
-	g := b.active(t, s, 3)
-	playing, waiting := b.reserve(t, g, "ana"), b.reserve(t, g, "ben")
-	if err := s.Accept(t.Context(), *g.GameSessionId, *playing.PlayerSessionId); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.End(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if now := b.game(t, g.GameSessionId); now.Status != types.GameSessionStatusTerminated || now.StatusReason != "" || *now.CurrentPlayerSessionCount != 0 {
-		t.Errorf("the game session is %s (%s) with %d players", now.Status, now.StatusReason, *now.CurrentPlayerSessionCount)
-	}
-	if now := b.player(t, playing.PlayerSessionId); now.Status != types.PlayerSessionStatusCompleted {
-		t.Errorf("who played is %s", now.Status)
-	}
-	if now := b.player(t, waiting.PlayerSessionId); now.Status != types.PlayerSessionStatusTimedout {
-		t.Errorf("who had reserved is %s", now.Status)
-	}
 }
 
 // A server that loses its connection keeps its game session, and gets no message twice.

@@ -3,6 +3,7 @@ package boto3
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/story"
@@ -17,32 +18,29 @@ func python(t *testing.T, expression, sentence string) {
 	}
 }
 
-func TestStory_JSON(t *testing.T) { playJSON(t, "story.py") }
-
-func TestStory_CBOR(t *testing.T) { playCBOR(t, "story.py") }
-
-func TestGroups_JSON(t *testing.T) { playJSON(t, "groups.py") }
-
-func TestGroups_CBOR(t *testing.T) { playCBOR(t, "groups.py") }
-
-func TestContainers_JSON(t *testing.T) {
-	needContainers(t)
-	playJSON(t, "containers.py")
+// Each story is played in both protocols, if the installed boto3 knows protocol and operations.
+func TestStories(t *testing.T) {
+	for _, script := range []string{"story", "groups", "containers", "containerfleets"} {
+		for protocol, need := range map[string]func(*testing.T){"json": needBoto3, "cbor": needCBOR} {
+			t.Run(script+"/"+protocol, func(t *testing.T) {
+				need(t)
+				if strings.HasPrefix(script, "container") {
+					needContainers(t)
+				}
+				story.New(t).Play(t, nil, "python3", script+".py", protocol)
+			})
+		}
+	}
 }
 
-func TestContainers_CBOR(t *testing.T) {
-	needContainers(t)
-	playCBOR(t, "containers.py")
+func needBoto3(t *testing.T) {
+	t.Helper()
+	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
 }
 
-func TestContainerFleets_JSON(t *testing.T) {
-	needContainers(t)
-	playJSON(t, "containerfleets.py")
-}
-
-func TestContainerFleets_CBOR(t *testing.T) {
-	needContainers(t)
-	playCBOR(t, "containerfleets.py")
+func needCBOR(t *testing.T) {
+	t.Helper()
+	python(t, "import boto3, botocore.serialize as s; s.SERIALIZERS['smithy-rpc-v2-cbor']", "this botocore does not know CBOR; a newer boto3 is needed")
 }
 
 // needContainers skips the test if boto3 is from before the operations on containers.
@@ -52,22 +50,8 @@ func needContainers(t *testing.T) {
 		"boto3 is missing or does not know container group definitions; a newer one is needed")
 }
 
-// playJSON plays a story in JSON.
-func playJSON(t *testing.T, script string) {
-	t.Helper()
-	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
-	story.New(t).Play(t, nil, "python3", script, "json")
-}
-
-// playCBOR plays a story in CBOR.
-func playCBOR(t *testing.T, script string) {
-	t.Helper()
-	python(t, "import boto3, botocore.serialize as s; s.SERIALIZERS['smithy-rpc-v2-cbor']", "this botocore does not know CBOR; a newer boto3 is needed")
-	story.New(t).Play(t, nil, "python3", script, "cbor")
-}
-
 func TestFleet(t *testing.T) {
-	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
+	needBoto3(t)
 	if os.Getenv("ARENA_BIN") == "" {
 		t.Skip("set ARENA_BIN to a built arena, as `make e2e` does, to run this")
 	}
@@ -75,6 +59,6 @@ func TestFleet(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
-	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
+	needBoto3(t)
 	story.New(t).Play(t, nil, "python3", "elsewhere.py")
 }

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	sdk "github.com/aws/aws-sdk-go-v2/service/gamelift"
-
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/gamelift"
@@ -23,15 +20,9 @@ func unaudited(o *app.Options) { o.Audit.Level = audit.Off }
 // the event log.
 func state(t *testing.T, a *app.App) string {
 	t.Helper()
-	response, err := http.Get(a.URL() + "/console/api/events?after=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := node.Must(http.Get(a.URL() + "/console/api/events?after=0"))(t)
 	defer response.Body.Close()
-	events, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := node.Must(io.ReadAll(response.Body))(t)
 	return a.Digest() + "\n" + string(events)
 }
 
@@ -110,94 +101,4 @@ func wrongType(t shape.Type) any {
 		return "text"
 	}
 	return "many"
-}
-
-// refusal is a request that the rules of the domain refuse.
-type refusal struct {
-	operation string
-	in        map[string]any
-	code      string
-}
-
-// Refusals of the domain change nothing either.
-func TestBadInput_Domain(t *testing.T) {
-	t.Parallel()
-	a := node.InProcess(t, unaudited)
-	p := node.NewPlace(t, node.Client(a.URL()))
-	game := hosted(t, p)
-	for i, r := range refusals(p, game) {
-		codec := protocols[i%len(protocols)]
-		before := state(t, a)
-		answer := codec.call(t, a.URL(), r.operation, r.in)
-		if answer.status != 400 || !strings.Contains(string(answer.body), r.code) {
-			t.Errorf("%s %v: %d %q, want %s", r.operation, r.in, answer.status, answer.body, r.code)
-		}
-		if state(t, a) != before {
-			t.Errorf("%s %v was refused and changed the state", r.operation, r.in)
-		}
-	}
-}
-
-// hosted returns the id of a game session that is ACTIVE and full.
-func hosted(t *testing.T, p *node.Place) string {
-	t.Helper()
-	s := p.Server(t)
-	g, err := p.Create(t.Context(), 1, func(in *sdk.CreateGameSessionInput) { in.IdempotencyToken = aws.String("token") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-s.Activated()
-	_, err = p.Client.CreatePlayerSession(t.Context(), &sdk.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("ana")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *g.GameSessionId
-}
-
-func refusals(p *node.Place, game string) []refusal {
-	const nowhere, nobody = "custom-nowhere", "fleet-00000000-0000-0000-0000-000000000000"
-	type in = map[string]any
-	fleet, here := p.FleetID, p.Location
-	at := func(location string) []any { return []any{in{"Location": location}} }
-	return []refusal{
-		{"CreateLocation", in{"LocationName": here}, "ConflictException"},
-		{"CreateLocation", in{"LocationName": nowhere, "Tags": []any{in{"Key": "a", "Value": "1"}, in{"Key": "a", "Value": "2"}}}, "TaggingFailedException"},
-		{"DeleteLocation", in{"LocationName": here}, "InvalidRequestException"},
-		{"DeleteLocation", in{"LocationName": nowhere}, "NotFoundException"},
-		{"CreateFleet", in{"Name": "f", "ComputeType": "ANYWHERE"}, "InvalidRequestException"},
-		{"CreateFleet", in{"Name": "f", "ComputeType": "ANYWHERE", "Locations": at(nowhere)}, "InvalidRequestException"},
-		{"CreateFleet", in{"Name": "f", "ComputeType": "ANYWHERE", "Locations": at("us-west-2")}, "InvalidRequestException"},
-		{"CreateFleet", in{"Name": "f", "ComputeType": "ANYWHERE", "Locations": append(at(here), at(here)...)}, "InvalidRequestException"},
-		{"CreateFleet", in{"Name": "f", "ComputeType": "ANYWHERE", "Locations": at(here), "EC2InstanceType": "c5.large"}, "InvalidRequestException"},
-		{"CreateFleetLocations", in{"FleetId": fleet, "Locations": at(nowhere)}, "InvalidRequestException"},
-		{"CreateFleetLocations", in{"FleetId": fleet, "Locations": at(here)}, "InvalidRequestException"},
-		{"DeleteFleetLocations", in{"FleetId": fleet, "Locations": []any{"us-east-1"}}, "InvalidRequestException"},
-		{"DeleteFleetLocations", in{"FleetId": fleet, "Locations": []any{nowhere}}, "InvalidRequestException"},
-		{"UpdateFleetAttributes", in{"FleetId": nobody, "Name": "n"}, "NotFoundException"},
-		{"DeleteFleet", in{"FleetId": nobody}, "NotFoundException"},
-		{"UpdateRuntimeConfiguration", in{"FleetId": fleet, "RuntimeConfiguration": in{"ServerProcesses": []any{in{"LaunchPath": "/local/game/s", "ConcurrentExecutions": 51}}}}, "InvalidRequestException"},
-		{"CreateAlias", in{"Name": "a", "RoutingStrategy": in{"Type": "SIMPLE", "FleetId": nobody}}, "InvalidRequestException"},
-		{"CreateAlias", in{"Name": "a", "RoutingStrategy": in{"Type": "SIMPLE"}}, "InvalidRequestException"},
-		{"CreateAlias", in{"Name": "a", "RoutingStrategy": in{"Type": "TERMINAL"}}, "InvalidRequestException"},
-		{"UpdateAlias", in{"AliasId": "alias-1", "Name": "b"}, "NotFoundException"},
-		{"DeleteAlias", in{"AliasId": "alias-1"}, "NotFoundException"},
-		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "host-1", "Location": here, "IpAddress": "127.0.0.1"}, "ConflictException"},
-		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "IpAddress": "127.0.0.1"}, "InvalidRequestException"},
-		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "Location": here}, "InvalidRequestException"},
-		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "Location": nowhere, "IpAddress": "127.0.0.1"}, "InvalidRequestException"},
-		{"DeregisterCompute", in{"FleetId": fleet, "ComputeName": "absent"}, "NotFoundException"},
-		{"CreateGameSession", in{"FleetId": fleet, "Location": here, "MaximumPlayerSessionCount": 1}, "FleetCapacityExceededException"},
-		{"CreateGameSession", in{"FleetId": fleet, "Location": here, "MaximumPlayerSessionCount": 2, "IdempotencyToken": "token"}, "IdempotentParameterMismatchException"},
-		{"CreateGameSession", in{"FleetId": nobody, "Location": here, "MaximumPlayerSessionCount": 1}, "NotFoundException"},
-		{"UpdateGameSession", in{"GameSessionId": game, "MaximumPlayerSessionCount": 0}, "InvalidRequestException"},
-		{"UpdateGameSession", in{"GameSessionId": game + "x", "Name": "n"}, "NotFoundException"},
-		{"TerminateGameSession", in{"GameSessionId": game, "TerminationMode": "FORCE_TERMINATE"}, "InvalidRequestException"},
-		{"TerminateGameSession", in{"GameSessionId": game + "x", "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}, "NotFoundException"},
-		{"CreatePlayerSession", in{"GameSessionId": game, "PlayerId": "ben"}, "GameSessionFullException"},
-		{"CreatePlayerSessions", in{"GameSessionId": game, "PlayerIds": []any{"ben", "eve"}}, "GameSessionFullException"},
-		{"CreatePlayerSession", in{"GameSessionId": game + "x", "PlayerId": "ben"}, "NotFoundException"},
-		{"TagResource", in{"ResourceARN": p.FleetARN, "Tags": []any{in{"Key": "a", "Value": "1"}, in{"Key": "a", "Value": "2"}}}, "TaggingFailedException"},
-		{"TagResource", in{"ResourceARN": strings.TrimSuffix(p.FleetARN, fleet) + nobody, "Tags": []any{in{"Key": "a", "Value": "1"}}}, "NotFoundException"},
-		{"UntagResource", in{"ResourceARN": strings.TrimSuffix(p.FleetARN, fleet) + nobody, "TagKeys": []any{"a"}}, "NotFoundException"},
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/test/node"
 )
 
 // Running sessions are counted over all locations, pending ones have a reason with
@@ -45,15 +46,9 @@ func TestOverview(t *testing.T) {
 		t.Errorf("processes %+v, %v", processes, err)
 	}
 
-	response, err := http.Get(w.app.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := node.Must(http.Get(w.app.URL() + "/metrics"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := node.Must(io.ReadAll(response.Body))(t)
 	here := `{fleet_id="` + anywhere.ID + `",fleet_name="` + anywhere.Name + `",location="` + anywhere.Locations[0].Location + `"} `
 	there := `{fleet_id="` + managed.ID + `",fleet_name="m",location="us-east-1"} `
 	for _, line := range []string{

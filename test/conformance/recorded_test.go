@@ -48,10 +48,7 @@ func TestRecorded(t *testing.T) {
 
 func replay(t *testing.T, url, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := node.Must(os.ReadFile(file))(t)
 	asked, want, _ := strings.Cut(string(text), separator)
 	got := send(t, url, asked)
 	if *update {
@@ -74,20 +71,12 @@ func send(t *testing.T, url, recorded string) string {
 		t.Fatalf("no body in %q", recorded)
 	}
 	line, fields, _ := strings.Cut(head, "\n")
-	header, err := textproto.NewReader(bufio.NewReader(strings.NewReader(fields + "\n\n"))).ReadMIMEHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := node.Must(textproto.NewReader(bufio.NewReader(strings.NewReader(fields + "\n\n"))).ReadMIMEHeader())(t)
 	payload := []byte(strings.TrimSpace(body))
 	if header.Get("Smithy-Protocol") != "" {
-		if payload, err = hex.DecodeString(string(payload)); err != nil {
-			t.Fatal(err)
-		}
+		payload = node.Must(hex.DecodeString(string(payload)))(t)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+strings.TrimPrefix(line, "POST "), bytes.NewReader(payload))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := node.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, url+strings.TrimPrefix(line, "POST "), bytes.NewReader(payload)))(t)
 	request.Header = http.Header(header)
 	return written(t, do(t, request))
 }
@@ -101,15 +90,9 @@ type answer struct {
 
 func do(t testing.TB, request *http.Request) answer {
 	t.Helper()
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := node.Must(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := node.Must(io.ReadAll(response.Body))(t)
 	return answer{response.StatusCode, response.Header, body}
 }
 

@@ -33,10 +33,7 @@ func newWorld(t testing.TB, change func(*app.Options)) *world {
 	w := &world{app: a}
 	p := node.NewPlace(t, node.Client(a.URL()))
 	server := p.Server(t)
-	game, err := p.Create(t.Context(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	game := node.Must(p.Create(t.Context(), 4))(t)
 	<-server.Activated()
 	p.Server(t)
 	player := w.must(t, "CreatePlayerSession", in{"GameSessionId": *game.GameSessionId, "PlayerId": "ana"}, "PlayerSession", "PlayerSessionId")
@@ -124,10 +121,7 @@ func (w *world) readyBuild(t testing.TB) any {
 // put sends an object as S3 clients do; the signature is not checked here.
 func put(t testing.TB, url string, body []byte) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := node.Must(http.NewRequestWithContext(t.Context(), http.MethodPut, url, bytes.NewReader(body)))(t)
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=ANY/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0")
 	if answer := do(t, r); answer.status != http.StatusOK {
 		t.Fatalf("PUT %s: %d %s", url, answer.status, answer.body)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/test/node"
 )
 
 const duelRules = `{"name":"duel","ruleLanguageVersion":"1.0",
@@ -25,23 +26,16 @@ const duelRules = `{"name":"duel","ruleLanguageVersion":"1.0",
 func (b *bench) matchmaker(t *testing.T) string {
 	t.Helper()
 	name := "duel-" + uuid.NewString()
-	queue, err := b.Client.CreateGameSessionQueue(t.Context(), &awsgamelift.CreateGameSessionQueueInput{
+	queue := node.Must(b.Client.CreateGameSessionQueue(t.Context(), &awsgamelift.CreateGameSessionQueueInput{
 		Name: &name, TimeoutInSeconds: aws.Int32(600),
 		Destinations: []types.GameSessionQueueDestination{{DestinationArn: &b.FleetARN}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Client.CreateMatchmakingRuleSet(t.Context(), &awsgamelift.CreateMatchmakingRuleSetInput{
-		Name: &name, RuleSetBody: aws.String(duelRules)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Client.CreateMatchmakingConfiguration(t.Context(), &awsgamelift.CreateMatchmakingConfigurationInput{
+	}))(t)
+	node.Must(b.Client.CreateMatchmakingRuleSet(t.Context(), &awsgamelift.CreateMatchmakingRuleSetInput{
+		Name: &name, RuleSetBody: aws.String(duelRules)}))(t)
+	node.Must(b.Client.CreateMatchmakingConfiguration(t.Context(), &awsgamelift.CreateMatchmakingConfigurationInput{
 		Name: &name, RuleSetName: &name, GameSessionQueueArns: []string{*queue.GameSessionQueue.GameSessionQueueArn},
 		RequestTimeoutSeconds: aws.Int32(120), AcceptanceRequired: aws.Bool(true), AcceptanceTimeoutSeconds: aws.Int32(60),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return name
 }
 
@@ -104,9 +98,7 @@ func (b *bench) reject(t *testing.T, configuration string, tracker session.Track
 	t.Helper()
 	willing := duelist(configuration, "cleo")
 	willing.TicketID = uuid.NewString()
-	if _, err := b.client.StartMatchmaking(t.Context(), willing); err != nil {
-		t.Fatal(err)
-	}
+	node.Must(b.client.StartMatchmaking(t.Context(), willing))(t)
 	accepted := make(chan struct{})
 	var players sync.WaitGroup
 	players.Go(func() {

@@ -34,14 +34,11 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	a := node.InProcess(t, nil)
 	b := &bench{Place: node.NewPlace(t, node.Client(a.URL())), sent: &recorder{}}
-	client, err := gamelift.New(t.Context(), gamelift.Config{
+	client := node.Must(gamelift.New(t.Context(), gamelift.Config{
 		Endpoint: a.URL(), Region: "us-east-1", AWS: &aws.Config{},
 		Credentials: credentials.NewStaticCredentialsProvider("AKIDANY", "secret", ""),
 		OnSDK:       []func(*awsgamelift.Options){b.sent.use},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	b.client = client
 	t.Cleanup(func() { b.sent.check(t) })
 	return b
@@ -98,10 +95,7 @@ func TestSession_CreateSearchJoin(t *testing.T) {
 // join reserves a place in a session that may still be ACTIVATING.
 func (b *bench) join(t *testing.T, g session.Info) {
 	t.Helper()
-	place, err := b.client.Reserve(t.Context(), session.JoinRequest{SessionID: g.ID, PlayerID: "anna", PlayerData: "hat", WaitActive: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := node.Must(b.client.Reserve(t.Context(), session.JoinRequest{SessionID: g.ID, PlayerID: "anna", PlayerData: "hat", WaitActive: time.Minute}))(t)
 	left := time.Until(place.ReservedUntil)
 	if place.Addr() != fmt.Sprintf("127.0.0.1:%d", g.Port) || place.PlayerSessionID == "" || left < 30*time.Second || left > 61*time.Second {
 		t.Errorf("got place %+v in %+v", place, g)
@@ -128,10 +122,7 @@ func (b *bench) search(t *testing.T, at session.Target, g, other session.Info, n
 		{"not", filter.Not(filter.Or(filter.Name(filter.Eq, nasty), filter.HasRoom(false))), []string{other.ID}},
 	}
 	for _, c := range cases {
-		text, err := filter.Write(c.e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := node.Must(filter.Write(c.e))(t)
 		r := session.SearchRequest{Target: at, Filter: text, Sort: filter.ByName(filter.Ascending), PageSize: 1}
 		var got []string
 		for info, err := range b.client.Search(t.Context(), r) {
@@ -150,12 +141,10 @@ func TestSession_PlaceOnQueue(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	queue := "queue-" + uuid.NewString()
-	if _, err := b.Client.CreateGameSessionQueue(t.Context(), &awsgamelift.CreateGameSessionQueueInput{
+	node.Must(b.Client.CreateGameSessionQueue(t.Context(), &awsgamelift.CreateGameSessionQueueInput{
 		Name: &queue, TimeoutInSeconds: aws.Int32(600),
 		Destinations: []types.GameSessionQueueDestination{{DestinationArn: &b.FleetARN}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r := session.CreateRequest{
 		Target: session.Target{QueueName: queue, FleetID: "fleet-not-looked-at"}, Name: "placed", MaxPlayers: 4, PlacementID: "place-1",
 		Players:    []session.NewPlayer{{PlayerID: "anna", Data: "hat"}, {PlayerID: "ben"}},
@@ -194,10 +183,7 @@ func TestSession_PlaceOnQueue(t *testing.T) {
 // cancel cancels a placement that finds no process.
 func (b *bench) cancel(t *testing.T, queue string) {
 	t.Helper()
-	created, err := b.client.Create(t.Context(), session.CreateRequest{Target: session.Target{QueueName: queue}, MaxPlayers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := node.Must(b.client.Create(t.Context(), session.CreateRequest{Target: session.Target{QueueName: queue}, MaxPlayers: 1}))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := b.client.WaitPlacement(ctx, created.PlacementID); !errors.Is(err, context.DeadlineExceeded) {
@@ -206,7 +192,7 @@ func (b *bench) cancel(t *testing.T, queue string) {
 	if err := b.client.CancelPlacement(t.Context(), created.PlacementID); err != nil {
 		t.Error(err)
 	}
-	_, err = b.client.WaitPlacement(t.Context(), created.PlacementID)
+	_, err := b.client.WaitPlacement(t.Context(), created.PlacementID)
 	ended, ok := errors.AsType[*session.PlacementError](err)
 	if !ok || ended.Placement.Status != session.PlacementCancelled {
 		t.Errorf("got %v, want the placement CANCELLED", err)
@@ -220,11 +206,8 @@ func TestSession_AliasAndItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Server(t)
-	alias, err := b.Client.CreateAlias(t.Context(), &awsgamelift.CreateAliasInput{Name: aws.String("live"),
-		RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &b.FleetID}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alias := node.Must(b.Client.CreateAlias(t.Context(), &awsgamelift.CreateAliasInput{Name: aws.String("live"),
+		RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &b.FleetID}}))(t)
 	at := session.Target{AliasID: *alias.Alias.AliasId, Location: b.Location}
 	g := b.create(t, session.CreateRequest{Target: at, MaxPlayers: 1})
 	if g.FleetID != b.FleetID {
@@ -236,11 +219,9 @@ func TestSession_AliasAndItsEnd(t *testing.T) {
 	if _, err := b.client.Reserve(t.Context(), session.JoinRequest{SessionID: g.ID, PlayerID: "ben"}); !errors.Is(err, session.ErrFull) {
 		t.Errorf("full: got %v", err)
 	}
-	if _, err := b.Client.UpdateAlias(t.Context(), &awsgamelift.UpdateAliasInput{AliasId: alias.Alias.AliasId,
-		RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeTerminal, Message: aws.String("the servers are closed")}}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.client.Create(t.Context(), session.CreateRequest{Target: at, MaxPlayers: 1})
+	node.Must(b.Client.UpdateAlias(t.Context(), &awsgamelift.UpdateAliasInput{AliasId: alias.Alias.AliasId,
+		RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeTerminal, Message: aws.String("the servers are closed")}}))(t)
+	_, err := b.client.Create(t.Context(), session.CreateRequest{Target: at, MaxPlayers: 1})
 	if closed, ok := errors.AsType[*session.TerminalAliasError](err); !ok || closed.Message != "the servers are closed" {
 		t.Errorf("closed alias: got %v", err)
 	}

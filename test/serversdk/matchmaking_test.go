@@ -99,9 +99,7 @@ func TestMatchmaking(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
 	configuration, _ := m.matchmaker(fleetID)
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 	m.enter("MANUAL", "first", "ann", "bob")
 	var told matchedSession
 	p.event("start", &told)
@@ -136,9 +134,7 @@ func TestMatchmaking_Automatic(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
 	_, configuration := m.matchmaker(fleetID)
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 	m.enter("AUTOMATIC", "first", "ann", "bob")
 	var told matchedSession
 	p.event("start", &told)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -203,15 +204,9 @@ func (m *muster) firstKey() key {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	var k key
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
-		switch name {
-		case "aws_access_key_id":
-			k.id = value
-		case "aws_secret_access_key":
-			k.secret = value
-		}
+	found := regexp.MustCompile(`aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)`).FindSubmatch(text)
+	if found == nil {
+		m.t.Fatalf("no key in %q", text)
 	}
-	return k
+	return key{string(found[1]), string(found[2])}
 }

@@ -105,6 +105,15 @@ func startProbe(t *testing.T, env map[string]string) *probe {
 	return p
 }
 
+// readyProbe starts a probe that has called InitSDK and ProcessReady.
+func readyProbe(t *testing.T, env map[string]string) *probe {
+	t.Helper()
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "ready", "7777")
+	return p
+}
+
 // next returns the next line of the probe.
 func (p *probe) next() line {
 	p.t.Helper()

@@ -19,9 +19,7 @@ type gameSession struct {
 func TestLife(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 	made := m.create(fleetID)
 	var told gameSession
 	p.event("start", &told)
@@ -64,22 +62,8 @@ func TestLife(t *testing.T) {
 	const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm"
 	p.refused("does not exist", "backfill", made.GameSessionId, configuration, "ann:red")
 	p.refused("has no backfill ticket", "stopbackfill", made.GameSessionId, configuration, "ticket-1")
-	p.do(nil, "end")
-	m.until(made.GameSessionId, "TERMINATED")
-}
-
-// TestTerminate: TerminateGameSession calls OnProcessTerminate in the game server.
-func TestTerminate(t *testing.T) {
-	m := startMuster(t)
-	fleetID, env := m.fleet()
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
-	made := m.create(fleetID)
-	p.event("start", nil)
-	p.do(nil, "activate")
 	m.call("TerminateGameSession", object{"GameSessionId": made.GameSessionId, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}, nil)
-	p.event("terminate", nil)
+	p.event("terminate", nil) // OnProcessTerminate was called
 	m.until(made.GameSessionId, "TERMINATING")
 	p.do(nil, "end")
 	m.until(made.GameSessionId, "TERMINATED")
@@ -107,9 +91,7 @@ func TestKill(t *testing.T) {
 			fleetID, env := m.fleet()
 			env["HEALTHCHECK_INTERVAL"], env["HEALTHCHECK_MAX_JITTER"], env["HEALTHCHECK_TIMEOUT"] = "1s", "1ms", "500ms"
 			env["RETRY_INTERVAL"] = "1s"
-			p := startProbe(t, env)
-			p.do(nil, "init")
-			p.do(nil, "ready", "7777")
+			p := readyProbe(t, env)
 			made := m.create(fleetID)
 			p.event("start", nil)
 			p.do(nil, "activate")
@@ -134,9 +116,7 @@ func TestTLS(t *testing.T) {
 	fleetID, env := m.fleet()
 	env["GAMELIFT_SDK_WEBSOCKET_URL"] = "wss" + strings.TrimPrefix(env["GAMELIFT_SDK_WEBSOCKET_URL"], "ws")
 	env["SSL_CERT_FILE"] = filepath.Join(m.data, "server-cert.pem")
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 	m.create(fleetID)
 	p.event("start", nil)
 	p.do(nil, "end")
@@ -150,10 +130,7 @@ func TestManyProcesses(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		own := maps.Clone(env)
 		own["GAMELIFT_SDK_PROCESS_ID"] = id
-		p := startProbe(t, own)
-		p.do(nil, "init")
-		p.do(nil, "ready", "7777")
-		probes = append(probes, p)
+		probes = append(probes, readyProbe(t, own))
 	}
 	told := map[string]bool{}
 	for range probes {
@@ -175,9 +152,7 @@ func TestManyProcesses(t *testing.T) {
 func TestEndedProcessID(t *testing.T) {
 	m := startMuster(t)
 	_, env := m.fleet()
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 	p.do(nil, "end")
 	again := startProbe(t, env)
 	again.tell("init")
@@ -197,9 +172,7 @@ func TestSigV4(t *testing.T) {
 	key := m.firstKey()
 	delete(env, "GAMELIFT_SDK_AUTH_TOKEN")
 	env["GAMELIFT_REGION"], env["GAMELIFT_ACCESS_KEY"], env["GAMELIFT_SECRET_KEY"] = "us-east-1", key.id, key.secret
-	p := startProbe(t, env)
-	p.do(nil, "init")
-	p.do(nil, "ready", "7777")
+	p := readyProbe(t, env)
 
 	wrong := maps.Clone(env)
 	wrong["GAMELIFT_SECRET_KEY"], wrong["GAMELIFT_SDK_PROCESS_ID"] = "wrong", "process-2"

@@ -29,15 +29,13 @@ func TestContainerFleet(t *testing.T) {
 	ports := &types.ContainerPortConfiguration{ContainerPortRanges: []types.ContainerPortRange{
 		{FromPort: aws.Int32(7000), ToPort: aws.Int32(7001), Protocol: types.IpProtocolUdp},
 	}}
-	if _, err := c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
+	node.Must(c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
 		Name: aws.String("arena"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
 		TotalMemoryLimitMebibytes: aws.Int32(512), TotalVcpuLimit: aws.Float64(1),
 		GameServerContainerDefinition: &types.GameServerContainerDefinitionInput{
 			ContainerName: aws.String("game"), ImageUri: aws.String("registry.example/arena@" + digest), ServerSdkVersion: aws.String("5.4.0"), PortConfiguration: ports,
 		},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 
 	// Create. The provider cuts the version off an ARN.
 	asked := &gamelift.CreateContainerFleetInput{
@@ -52,17 +50,11 @@ func TestContainerFleet(t *testing.T) {
 		LogConfiguration: &types.LogConfiguration{LogDestination: types.LogDestinationNone}, MetricGroups: []string{"m"},
 		NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection,
 	}
-	created, err := c.CreateContainerFleet(ctx, asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := node.Must(c.CreateContainerFleet(ctx, asked))(t)
 	id := created.ContainerFleet.FleetId
 
 	// Read: a plan right after it is empty if each argument is what was asked for.
-	read, err := c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := node.Must(c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: id}))(t)
 	f := read.ContainerFleet
 	members := *asked
 	members.Tags, members.Locations = nil, nil // which are read by other operations, and below
@@ -88,18 +80,14 @@ func TestContainerFleet(t *testing.T) {
 		FleetId: id, Name: aws.String(*id + "-target-based"), PolicyType: types.PolicyTypeTargetBased, MetricName: types.MetricNamePercentAvailableGameSessions,
 		TargetConfiguration: &types.TargetConfiguration{TargetValue: aws.Float64(20)},
 	}
-	if _, err := c.PutScalingPolicy(ctx, policy); err != nil {
-		t.Fatal(err)
-	}
+	node.Must(c.PutScalingPolicy(ctx, policy))(t)
 	policies, err := c.DescribeScalingPolicies(ctx, &gamelift.DescribeScalingPoliciesInput{FleetId: id})
 	if err != nil || len(policies.ScalingPolicies) != 1 || *policies.ScalingPolicies[0].TargetConfiguration.TargetValue != 20 {
 		t.Errorf("policies %v, %v", policies, err)
 	}
 
 	// Delete, again after an interruption, and wait until it is not found.
-	if _, err := c.DeleteScalingPolicy(ctx, &gamelift.DeleteScalingPolicyInput{FleetId: id, Name: policy.Name}); err != nil {
-		t.Fatal(err)
-	}
+	node.Must(c.DeleteScalingPolicy(ctx, &gamelift.DeleteScalingPolicyInput{FleetId: id, Name: policy.Name}))(t)
 	for {
 		_, err := c.DeleteContainerFleet(ctx, &gamelift.DeleteContainerFleetInput{FleetId: id})
 		var invalid *types.InvalidRequestException
@@ -127,10 +115,7 @@ func TestContainerFleet_Update(t *testing.T) {
 		InstanceInboundPermissions: []types.IpPermission{{FromPort: aws.Int32(5000), ToPort: aws.Int32(5010), IpRange: aws.String("0.0.0.0/0"), Protocol: types.IpProtocolUdp}},
 		LogConfiguration:           &types.LogConfiguration{LogDestination: types.LogDestinationNone}, NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection,
 	}
-	created, err := c.CreateContainerFleet(ctx, members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := node.Must(c.CreateContainerFleet(ctx, members))(t)
 	shows(t, members, created.ContainerFleet, fleetComputed...)
 
 	closed := members.InstanceInboundPermissions
@@ -140,17 +125,11 @@ func TestContainerFleet_Update(t *testing.T) {
 	members.LogConfiguration = &types.LogConfiguration{LogDestination: types.LogDestinationS3, S3BucketName: aws.String("b")}
 	members.InstanceInboundPermissions = []types.IpPermission{{FromPort: aws.Int32(5001), ToPort: aws.Int32(5010), IpRange: aws.String("10.0.0.0/8"), Protocol: types.IpProtocolUdp}}
 	id := created.ContainerFleet.FleetId
-	_, err = c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{
+	node.Must(c.UpdateContainerFleet(ctx, &gamelift.UpdateContainerFleetInput{
 		FleetId: id, Description: members.Description, MetricGroups: members.MetricGroups, NewGameSessionProtectionPolicy: members.NewGameSessionProtectionPolicy,
 		InstanceConnectionPortRange: members.InstanceConnectionPortRange, GameSessionCreationLimitPolicy: members.GameSessionCreationLimitPolicy,
 		LogConfiguration: members.LogConfiguration, InstanceInboundPermissionAuthorizations: members.InstanceInboundPermissions, InstanceInboundPermissionRevocations: closed,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	read := node.Must(c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: id}))(t)
 	shows(t, members, read.ContainerFleet, fleetComputed...)
 }

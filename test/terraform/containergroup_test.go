@@ -45,10 +45,7 @@ func TestContainerGroupDefinition(t *testing.T) {
 		Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
 	}
 	computed := []string{"ContainerGroupDefinitionArn", "CreationTime", "Status", "VersionNumber", "ResolvedImageDigest"}
-	created, err := c.CreateContainerGroupDefinition(ctx, asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := node.Must(c.CreateContainerGroupDefinition(ctx, asked))(t)
 	tags := asked.Tags
 	asked.Tags = nil // which are read by their own operation
 	first := awaitDefinition(t, c, created.ContainerGroupDefinition)
@@ -56,23 +53,17 @@ func TestContainerGroupDefinition(t *testing.T) {
 	if !strings.HasSuffix(*first.ContainerGroupDefinitionArn, ":containergroupdefinition/arena:1") {
 		t.Errorf("the provider reads the name and the version from %s", *first.ContainerGroupDefinitionArn)
 	}
-	listed, err := c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: first.ContainerGroupDefinitionArn})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := node.Must(c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: first.ContainerGroupDefinitionArn}))(t)
 	shows(t, tags, listed.Tags)
 
 	// Update. The provider names all arguments, and the version that it knows.
 	asked.VersionDescription, asked.TotalVcpuLimit = aws.String("two"), aws.Float64(2)
 	asked.GameServerContainerDefinition.DependsOn, asked.SupportContainerDefinitions = nil, asked.SupportContainerDefinitions[1:]
-	updated, err := c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
+	updated := node.Must(c.UpdateContainerGroupDefinition(ctx, &gamelift.UpdateContainerGroupDefinitionInput{
 		Name: asked.Name, OperatingSystem: asked.OperatingSystem, TotalMemoryLimitMebibytes: asked.TotalMemoryLimitMebibytes, TotalVcpuLimit: asked.TotalVcpuLimit,
 		VersionDescription: asked.VersionDescription, SourceVersionNumber: first.VersionNumber,
 		GameServerContainerDefinition: asked.GameServerContainerDefinition, SupportContainerDefinitions: asked.SupportContainerDefinitions,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	second := awaitDefinition(t, c, updated.ContainerGroupDefinition)
 	shows(t, asked, second, computed...)
 	if *second.VersionNumber != 2 {
@@ -81,9 +72,7 @@ func TestContainerGroupDefinition(t *testing.T) {
 
 	// Delete names the version that the state has.
 	for _, v := range []*types.ContainerGroupDefinition{second, first} {
-		if _, err := c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: v.Name, VersionNumber: v.VersionNumber}); err != nil {
-			t.Fatal(err)
-		}
+		node.Must(c.DeleteContainerGroupDefinition(ctx, &gamelift.DeleteContainerGroupDefinitionInput{Name: v.Name, VersionNumber: v.VersionNumber}))(t)
 		_, err := c.DescribeContainerGroupDefinition(ctx, &gamelift.DescribeContainerGroupDefinitionInput{Name: v.Name, VersionNumber: v.VersionNumber})
 		if gone := (*types.NotFoundException)(nil); !errors.As(err, &gone) {
 			t.Errorf("read after the deletion: %v", err)
@@ -95,10 +84,7 @@ func TestContainerGroupDefinition(t *testing.T) {
 func awaitDefinition(t *testing.T, c *gamelift.Client, d *types.ContainerGroupDefinition) *types.ContainerGroupDefinition {
 	t.Helper()
 	return wait.Value(t, "the definition is READY", func() (*types.ContainerGroupDefinition, error) {
-		read, err := c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: d.Name, VersionNumber: d.VersionNumber})
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := node.Must(c.DescribeContainerGroupDefinition(t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: d.Name, VersionNumber: d.VersionNumber}))(t)
 		d := read.ContainerGroupDefinition
 		switch d.Status {
 		case types.ContainerGroupDefinitionStatusReady:

@@ -22,7 +22,7 @@ func TestGameServerGroup(t *testing.T) {
 	t.Parallel()
 	server := node.InProcess(t, nil)
 	ctx, c := t.Context(), node.Client(server.URL())
-	created, err := c.CreateGameServerGroup(ctx, &gamelift.CreateGameServerGroupInput{
+	created := node.Must(c.CreateGameServerGroup(ctx, &gamelift.CreateGameServerGroupInput{
 		GameServerGroupName: aws.String("arena"), RoleArn: aws.String("arn:aws:iam::000000000000:role/r"), MinSize: aws.Int32(1), MaxSize: aws.Int32(4),
 		LaunchTemplate:      &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("machines"), Version: aws.String("3")},
 		InstanceDefinitions: []types.InstanceDefinition{{InstanceType: "c5.large"}, {InstanceType: "c5.xlarge", WeightedCapacity: aws.String("2")}},
@@ -30,10 +30,7 @@ func TestGameServerGroup(t *testing.T) {
 			EstimatedInstanceWarmup: aws.Int32(60), TargetTrackingConfiguration: &types.TargetTrackingConfiguration{TargetValue: aws.Float64(66.5)},
 		},
 		Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	read, err := c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: aws.String("arena")})
 	if err != nil || read.GameServerGroup.Status != types.GameServerGroupStatusActive {
 		t.Fatalf("%+v, %v", read, err)
@@ -71,9 +68,7 @@ func TestGameServerGroup(t *testing.T) {
 		t.Errorf("the provider would plan a change of %+v", policies)
 	}
 
-	if _, err := c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("arena")}); err != nil {
-		t.Fatal(err)
-	}
+	node.Must(c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("arena")}))(t)
 	for {
 		_, err := c.DescribeGameServerGroup(ctx, &gamelift.DescribeGameServerGroupInput{GameServerGroupName: aws.String("arena")})
 		if gone := (*types.NotFoundException)(nil); errors.As(err, &gone) {
@@ -122,16 +117,10 @@ func scaling(t *testing.T, to string, out any, status int, form ...string) {
 	for i := 0; i < len(form); i += 2 {
 		values.Set(form[i], form[i+1])
 	}
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to+"/", strings.NewReader(values.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := node.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, to+"/", strings.NewReader(values.Encode())))(t)
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	q.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=ANY/20260101/us-east-1/autoscaling/aws4_request, SignedHeaders=host, Signature=0")
-	back, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := node.Must(http.DefaultClient.Do(q))(t)
 	defer back.Body.Close()
 	text, err := io.ReadAll(back.Body)
 	if err == nil {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/musterhq/muster/test/node"
 )
 
 var recording = flag.Bool("record", false, "write the requests that the provider makes to testdata")
@@ -32,10 +34,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T, to string) *recorder {
 	t.Helper()
-	old, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := node.Must(filepath.Glob(filepath.Join("testdata", "*.jsonl")))(t)
 	for _, file := range old {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)

@@ -73,21 +73,12 @@ func stepFile(n int, name string) string { return fmt.Sprintf("%d-%s.jsonl", n, 
 // host runs an agent until the test ends.
 func host(t *testing.T, url string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := (&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	runner, err := agent.New(agent.Options{
+	self := node.Must(os.Executable())(t)
+	token := node.Must((&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{}))(t)
+	runner := node.Must(agent.New(agent.Options{
 		Server: url, Token: token.Token, Root: t.TempDir(), Launcher: self, Unconfined: true, StopGrace: time.Second, Log: slog.New(slog.DiscardHandler),
 		Facts: protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(ctx) }()
@@ -199,15 +190,9 @@ func (r *replay) send(e exchange) answer {
 // A recording contains no credentials and nothing about the machine where it was made.
 func TestRecordings_Clean(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := node.Must(filepath.Glob(filepath.Join("testdata", "*.jsonl")))(t)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := node.Must(os.ReadFile(file))(t)
 		for _, word := range []string{"Authorization", "Credential", "Signature", "127.0.0.1", "localhost", "User-Agent", os.TempDir()} {
 			if strings.Contains(string(text), word) {
 				t.Errorf("%s has %q", file, word)

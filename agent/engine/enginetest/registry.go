@@ -82,16 +82,22 @@ func (r *Registry) Locked(t testing.TB, name, password string) *Registry {
 // NewRegistry starts a registry that needs no login.
 func NewRegistry(t testing.TB) *Registry {
 	t.Helper()
-	if _, err := exec.LookPath("docker-registry"); err != nil {
-		t.Skip("docker-registry is not installed; apt-get install docker-registry")
-	}
-	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	host := listener.Addr().String()
 	_ = listener.Close()
+	return RegistryAt(t, host)
+}
+
+// RegistryAt is like NewRegistry, at an address that is free until the test ends.
+func RegistryAt(t testing.TB, host string) *Registry {
+	t.Helper()
+	if _, err := exec.LookPath("docker-registry"); err != nil {
+		t.Skip("docker-registry is not installed; apt-get install docker-registry")
+	}
+	dir := t.TempDir()
 	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: %q}\n", filepath.Join(dir, "data"), host)
 	file := filepath.Join(dir, "config.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -144,19 +150,20 @@ func (r *Registry) Push(t testing.TB, name string, image Image) string {
 	return r.manifest(t, name, manifestType, manifest)
 }
 
+// Tag gives an image that was pushed a tag, and returns its name with it.
+func (r *Registry) Tag(t testing.TB, image, tag string) string {
+	t.Helper()
+	name, digest, _ := strings.Cut(strings.TrimPrefix(image, r.Host+"/"), "@")
+	at := "http://" + r.Host + "/v2/" + name + "/manifests/"
+	r.send(t, http.MethodPut, at+tag, manifestType, r.read(t, at+digest))
+	return r.Host + "/" + name + ":" + tag
+}
+
 // PushIndex stores an index whose only image is for one architecture, and returns its name
 // with its digest.
 func (r *Registry) PushIndex(t testing.TB, name, architecture, image string) string {
 	t.Helper()
-	resp, err := http.Get("http://" + r.Host + "/v2/" + name + "/manifests/" + image[strings.Index(image, "sha256:"):])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	size, err := io.Copy(io.Discard, resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	size := len(r.read(t, "http://"+r.Host+"/v2/"+name+"/manifests/"+image[strings.Index(image, "sha256:"):]))
 	index := encode(t, map[string]any{
 		"schemaVersion": 2, "mediaType": indexType,
 		"manifests": []any{map[string]any{"mediaType": manifestType, "size": size, "digest": image[strings.Index(image, "sha256:"):],
@@ -184,6 +191,20 @@ func (r *Registry) manifest(t testing.TB, name, kind string, content []byte) str
 	t.Helper()
 	r.send(t, http.MethodPut, "http://"+r.Host+"/v2/"+name+"/manifests/"+digest(content), kind, content)
 	return r.Host + "/" + name + "@" + digest(content)
+}
+
+func (r *Registry) read(t testing.TB, at string) []byte {
+	t.Helper()
+	resp, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", at, resp.Status, err)
+	}
+	return content
 }
 
 func (r *Registry) send(t testing.TB, method, at, kind string, content []byte) *http.Response {
