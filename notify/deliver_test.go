@@ -2,7 +2,6 @@ package notify_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -15,21 +14,6 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
-
-func TestDeliver_InOrder(t *testing.T) {
-	box := &inbox{}
-	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
-		h.say(placements(350)...) // more than three batches
-		wait.Pass(time.Second)
-		synctest.Wait()
-		if diff := cmp.Diff(names(350), ids(t, box.taken())); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-		if st := h.svc.Status()[0]; st.Seq != 350 || st.LagSeconds != 0 || st.DeadLetters != 0 {
-			t.Errorf("status %+v, want seq 350, no lag, nothing dead", st)
-		}
-	})
-}
 
 func TestDeliver_Topics(t *testing.T) {
 	named, all := &inbox{}, &inbox{}
@@ -50,8 +34,8 @@ func TestDeliver_Topics(t *testing.T) {
 		if got := ids(t, all.taken()); !cmp.Equal(got, names(4)) {
 			t.Errorf("sink of everything got %v, want all four", got)
 		}
-		if got := named.taken()[0].header.Get("Authorization"); got != "Bearer 1" {
-			t.Errorf("configured header: %q, want Bearer 1", got)
+		if header := named.taken()[0].header; header.Get("Authorization") != "Bearer 1" || header.Get("Content-Type") != "application/json" {
+			t.Errorf("headers %v, want the configured one and the type of content", header)
 		}
 		if got := named.taken()[0].header.Get("Muster-Signature"); got != "" {
 			t.Errorf("eventbridge request has the signature %q, want none", got)
@@ -149,20 +133,4 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 			t.Errorf("at most %d deliveries went on at a time, want 2 to 8", most)
 		}
 	})
-}
-
-func TestDeliver_OverRealHTTP(t *testing.T) {
-	arrived := make(chan string, 10)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		arrived <- r.Header.Get("Content-Type") + " " + r.Method + " " + r.URL.Path
-	}))
-	defer receiver.Close()
-	sink := webhook("a")
-	sink.URL = receiver.URL + "/hook"
-	h := newHouse(t, store.NewMemory(), notify.Options{Sinks: []notify.SinkConfig{sink}})
-	defer h.close()
-	h.say(placed("p-0", ""))
-	if got := <-arrived; got != "application/json POST /hook" {
-		t.Errorf("request %q", got)
-	}
 }

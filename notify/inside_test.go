@@ -14,17 +14,6 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-func TestBackoff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 1, 2: 2, 3: 4, 6: 32, 7: 60, 1000: 60} {
-		if got := backoff(failures, 0); got != want*time.Second {
-			t.Errorf("backoff(%d, 0) = %s, want %d s", failures, got, want)
-		}
-		if got := backoff(failures, 0.999999); got < want*time.Second/2 || want > 0 && got > want*time.Second*51/100 {
-			t.Errorf("backoff(%d, almost 1) = %s, want half of %d s", failures, got, want)
-		}
-	}
-}
-
 func TestTransport_RefusesLinkLocal(t *testing.T) {
 	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "0.0.0.0", "224.0.0.1"} {
 		p := newPoster(&SinkConfig{URL: "http://user:password@" + host + "/latest?key=hidden", Timeout: time.Minute}, newTransport())
@@ -133,22 +122,4 @@ func FuzzQueries(f *testing.F) {
 			t.Errorf("unsubscribe %q: took %q", query, arn)
 		}
 	})
-}
-
-// The parsers read the URLs that links builds.
-func TestLinks_RoundTrip(t *testing.T) {
-	sub := &Subscription{Topic: "arn:aws:sns:us-east-1:000000000000:games.fifo", Token: newToken()}
-	sub.ARN = sub.Topic + ":00000000-0000-4000-8000-000000000000"
-	query := func(link string) string {
-		_, q, _ := strings.Cut(link, "?")
-		return q
-	}
-	c, err := parseConfirm(query(links("http://x").subscribe(sub)))
-	if err != nil || c.Topic != sub.Topic || c.Token != sub.Token {
-		t.Errorf("SubscribeURL reads as %+v, %v", c, err)
-	}
-	arn, err := parseUnsubscribe(query(links("http://x").unsubscribe(sub)))
-	if err != nil || arn != sub.ARN {
-		t.Errorf("UnsubscribeURL reads as %q, %v", arn, err)
-	}
 }

@@ -76,7 +76,8 @@ func TestRetry_Poison(t *testing.T) {
 	}
 }
 
-// A receiver that is gone is tried about once a minute, however many notices wait.
+// A receiver that is gone is tried about once a minute, however many notices wait. Once it is back it
+// gets them in order, batch after batch.
 func TestRetry_Outage(t *testing.T) {
 	var up atomic.Bool
 	box := &inbox{answer: func(received) int {
@@ -104,6 +105,9 @@ func TestRetry_Outage(t *testing.T) {
 		}
 		if diff := cmp.Diff(names(500)[len(dead):], ids(t, box.taken())); diff != "" {
 			t.Errorf("after the outage (-want +got):\n%s", diff)
+		}
+		if st := h.svc.Status()[0]; st.Seq != 500 || st.LagSeconds != 0 || st.DeadLetters != len(dead) {
+			t.Errorf("status %+v, want seq 500, no lag, %d dead", st, len(dead))
 		}
 	})
 }
