@@ -57,12 +57,6 @@ func (c *cell) queueTo(remotes []*far) Queue {
 	return q
 }
 
-func (c *cell) create(q Queue) {
-	c.Helper()
-	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
-	c.Must(err)
-}
-
 // outcomes returns the candidates of a placement's last decision, or of now, as text.
 func (c *cell) outcomes(id string) (all []string) {
 	c.Helper()
@@ -154,32 +148,6 @@ func TestRemote_Unknown(t *testing.T) {
 	}, newFar("r", 0, 3))
 }
 
-// A stop, and the end of the queue's timeout, end what was made at the remote, whatever the
-// attempt had come to.
-func TestRemote_Stop(t *testing.T) {
-	for _, after := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, time.Second, 2 * time.Second} {
-		r := newFar("r", 5, uint64(after))
-		r.survives, r.losses = true, 0
-		withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
-			q.Timeout = 10 * time.Second
-			c.create(q)
-			celltest.Pass(10 * time.Second)
-			_, err := c.start("q", Request{ID: "p", Players: []session.Joining{{PlayerID: "ann"}}})
-			c.Must(err)
-			celltest.Pass(after)
-			_, _, err = c.places.Stop(c.Ctx, "p")
-			celltest.Pass(lateness + time.Minute)
-			p := c.get("p")
-			if err == nil && (p.Status != Cancelled || len(r.live()) != 0) || err != nil && p.Status != Fulfilled {
-				t.Errorf("stopped after %s (%v), the placement is %s and %d game sessions are live", after, err, p.Status, len(r.live()))
-			}
-			if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
-				t.Errorf("stopped after %s, %d attempts are left", after, n)
-			}
-		}, r)
-	}
-}
-
 // A remote that answers nothing is asked to end a game session at intervals that double, up to a
 // minute, and so learns of it within a minute once it can be reached.
 func TestRemote_BackOff(t *testing.T) {
@@ -246,7 +214,7 @@ func remoteHistory(t *rapid.T) {
 	q.Destinations = append(q.Destinations, c.fleetARN(here))
 	c.create(q)
 	players := []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}
-	begun := 0
+	begun, stopped := 0, []string{}
 	for range rapid.IntRange(5, 30).Draw(t, "steps") {
 		switch rapid.IntRange(0, 6).Draw(t, "step") {
 		case 0, 1:
@@ -255,7 +223,10 @@ func remoteHistory(t *rapid.T) {
 			c.Must(err)
 		case 2:
 			if begun > 0 {
-				_, _, _ = c.places.Stop(c.Ctx, fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped")))
+				id := fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped"))
+				if _, _, err := c.places.Stop(c.Ctx, id); err == nil {
+					stopped = append(stopped, id)
+				}
 			}
 		case 3:
 			c.Stop()
@@ -292,6 +263,11 @@ func remoteHistory(t *rapid.T) {
 	}
 	celltest.Pass(2*lateness + time.Hour)
 	checkFar(t, c, remotes, true)
+	for _, id := range stopped {
+		if p := c.get(id); p.Status != Cancelled {
+			t.Fatalf("%s, which was stopped, is %s", id, p.Status)
+		}
+	}
 	if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
 		t.Fatalf("%d attempts are left", n)
 	}
