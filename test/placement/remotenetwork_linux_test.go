@@ -3,10 +3,7 @@ package placement
 import (
 	"context"
 	"flag"
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,16 +34,10 @@ func newWorld(t *testing.T) *world {
 	w.between(here, far, func(p *path) { p.delay, p.loss = 60*time.Millisecond, 0.005 })
 	w.near = w.mortal(near, "eu-west-1", "222222222222")
 	w.far = w.mortal(far, "ap-south-1", "333333333333")
-	file := filepath.Join(t.TempDir(), "remotes.yaml")
-	text := ""
-	for price, m := range map[int]*mortal{5: w.near, 2: w.far} {
-		text += fmt.Sprintf("- {name: %s, region: %[1]s, account: '%s', endpoint: %q, access_key_id: %s, secret_file: %q, price_per_hour: %d, poll: 1s, timeout: 3s}\n",
-			m.region, m.account, m.url, m.config.AccessKeyID, m.config.SecretFile, price)
+	for price, m := range map[float64]*mortal{5: w.near, 2: w.far} {
+		m.config.PricePerHour, m.config.Timeout = price, 3*time.Second
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.home = w.mortal(here, "us-east-1", "000000000000", "--remotes", file)
+	w.home = w.mortal(here, "us-east-1", "000000000000", "--remotes", remotesFile(t, w.near, w.far))
 	return w
 }
 
