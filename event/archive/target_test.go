@@ -85,9 +85,8 @@ func TestBucket(t *testing.T) {
 		}
 	}
 	environment(t, map[string]string{"AWS_ENDPOINT_URL_S3": server.URL})
-	if to, err = Open(t.Context(), "s3://events"); err != nil {
-		t.Fatal(err)
-	}
+	to, err = Open(t.Context(), "s3://events")
+	must(t, err)
 	if err := to.Put(t.Context(), "a", nil); !errors.Is(err, errNoCredentials) || !strings.Contains(err.Error(), "there are no credentials: give them") {
 		t.Errorf("without credentials: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -82,7 +83,7 @@ func killWriter(t *testing.T, dir string, after int, acknowledged map[string]boo
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
 	cmd.Stderr = os.Stderr
-	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +98,6 @@ func killWriter(t *testing.T, dir string, after int, acknowledged map[string]boo
 	}
 	cmd.Wait()
 }
-
-func pipe(cmd *exec.Cmd) (interface{ Read([]byte) (int, error) }, error) { return cmd.StdoutPipe() }
 
 func checkAcknowledged(t *testing.T, dir string, acknowledged map[string]bool) {
 	t.Helper()
@@ -129,7 +128,7 @@ func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 	dir, file := t.TempDir(), t.TempDir()+"/backup.db"
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
-	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 	for lines := bufio.NewScanner(out); len(before) < 200 && lines.Scan(); {
 		before = append(before, lines.Text())
 	}
-	go bufio.NewReader(out).WriteTo(discard{})
+	go io.Copy(io.Discard, out)
 	driver := sqlite.New(dir)
 	if err := backup.Write(t.Context(), newHarbour(store.Options{Driver: driver}).Store, driver, file); err != nil {
 		t.Fatal(err)
@@ -149,7 +148,3 @@ func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 		t.Errorf("backup: %+v, want at least %d ships", report, len(before))
 	}
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }

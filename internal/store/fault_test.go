@@ -65,26 +65,6 @@ func TestCommit_FailureVoidsWhatFollowed(t *testing.T) {
 	})
 }
 
-func TestCommit_UniqueRuleBroken(t *testing.T) {
-	t.Parallel()
-	h := openHarbour(t, store.Options{})
-	must[string](t)(h.put.Do(t.Context(), ship{ID: "a", Berth: "1"}))
-	if _, err := h.put.Do(t.Context(), ship{ID: "b", Berth: "1"}); !fault.Is(err, fault.InternalService) {
-		t.Errorf("a berth used twice: %v", err)
-	}
-	retry(t, func() error { _, err := h.put.Do(t.Context(), ship{ID: "b", Berth: "2"}); return err })
-	// Exchanging the berths in one command does not violate uniqueness.
-	err := h.Update(t.Context(), func(tx *store.Tx) error {
-		h.ships.Put(tx, &ship{ID: "a", Berth: "2"})
-		h.ships.Put(tx, &ship{ID: "b", Berth: "1"})
-		return nil
-	})
-	if err != nil {
-		t.Errorf("exchange of berths: %v", err)
-	}
-	storetest.CheckReload(t, h.Store)
-}
-
 // TestDo_Yields: commands that yield are refused while there is still room for others,
 // whether or not the database is available, and accepted again as soon as there is room
 // for them.

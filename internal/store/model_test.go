@@ -283,10 +283,16 @@ func compareShips(t *rapid.T, h *harbour, r store.Reader, want map[string]ship) 
 	}
 	for key, s := range h.byCrew.Prefix(r, "") {
 		gotMarks = append(gotMarks, key+s.ID)
+		if n := len(wantMarks) / 2; len(gotMarks) == n { // a page ends here
+			for key, s := range h.byCrew.PrefixAfter(r, "", key, s.ID) {
+				gotMarks = append(gotMarks, key+s.ID)
+			}
+			break
+		}
 	}
 	slices.Sort(wantMarks)
 	if diff := cmp.Diff(wantMarks, gotMarks); diff != "" {
-		t.Fatalf("crew index (-want +got):\n%s", diff)
+		t.Fatalf("crew index, in two pages (-want +got):\n%s", diff)
 	}
 	crews, inPort := map[string]int{"": 0, "x": 0, "y": 0}, map[string][]string{"x": nil, "y": nil}
 	for _, s := range want {
@@ -342,30 +348,4 @@ func TestScan_LongLoopSeesItsBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.CheckReload(t, h.Store)
-}
-
-func TestPrefixAfter_Pages(t *testing.T) {
-	t.Parallel()
-	h := openHarbour(t, store.Options{})
-	for _, id := range []string{"a", "b", "c", "d"} {
-		must[string](t)(h.put.Do(t.Context(), ship{ID: id, Crew: []string{"ann", "bo"}}))
-	}
-	var got []string
-	key, primary := "", ""
-	for {
-		n := 0
-		for k, s := range h.byCrew.PrefixAfter(h.View(), "", key, primary) {
-			got = append(got, k[:len(k)-1]+s.ID)
-			if key, primary = k, s.ID; n == 2 {
-				break
-			}
-			n++
-		}
-		if n == 0 {
-			break
-		}
-	}
-	if want := []string{"anna", "annb", "annc", "annd", "boa", "bob", "boc", "bod"}; cmp.Diff(want, got) != "" {
-		t.Errorf("pages (-want +got):\n%s", cmp.Diff(want, got))
-	}
 }

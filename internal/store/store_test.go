@@ -105,14 +105,6 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func names(ships func(func(*ship) bool)) []string {
-	var out []string
-	for s := range ships {
-		out = append(out, s.ID)
-	}
-	return out
-}
-
 // A table is the same in two snapshots if nothing between them changed it, whatever else they
 // changed.
 func TestTable_Same(t *testing.T) {
