@@ -30,19 +30,16 @@ func TestAnnounce(t *testing.T) {
 		}
 		begin := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		for _, id := range []string{"cancelled", "late"} {
-			_, err := c.start("told", Request{ID: id})
-			c.Must(err)
+			c.place("told", Request{ID: id})
 		}
 		_, _, err := c.places.Stop(c.Ctx, "cancelled")
 		c.Must(err)
 		celltest.Pass(10 * time.Second)
 		later := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		_, err = c.start("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
-		c.Must(err)
+		c.place("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
 		c.process(f.ID, "custom-a", activates)
 		celltest.Pass(0)
-		_, err = c.start("plain", Request{ID: "failed"})
-		c.Must(err)
+		c.place("plain", Request{ID: "failed"})
 		c.Must(c.places.Queues.Delete.Do(c.Ctx, "plain"))
 		p := c.get("placed")
 
@@ -132,8 +129,7 @@ func TestUniqueIDs(t *testing.T) {
 		c.create(Queue{Name: "q", Timeout: 15 * time.Second})
 		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
-			_, err := c.start("q", Request{ID: id})
-			c.Must(err)
+			c.place("q", Request{ID: id})
 			celltest.Pass(later)
 			if _, err := c.start("q", Request{ID: id}); err == nil || !strings.Contains(err.Error(), "was used before") {
 				t.Errorf("after %s: %v", later, err)
@@ -157,8 +153,7 @@ func TestSessionNames(t *testing.T) {
 			c.process(f.ID, "custom-a", crashes)
 		}
 		c.process(f.ID, "custom-a", activates)
-		_, err = c.start("q", Request{ID: long})
-		c.Must(err)
+		c.place("q", Request{ID: long})
 		celltest.Pass(0)
 		seen := map[string]bool{}
 		for _, e := range c.Recorded(event.GameSessionCreated) {
@@ -182,8 +177,7 @@ func TestSessionNames_LongAfter(t *testing.T) {
 		c.create(Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}})
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)
-			_, err := c.start("q", Request{ID: "p"})
-			c.Must(err)
+			c.place("q", Request{ID: "p"})
 			celltest.Pass(time.Hour)
 		}
 		made := c.Recorded(event.GameSessionCreated)

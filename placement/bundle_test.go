@@ -91,6 +91,13 @@ func (c *cell) start(queue string, r Request) (*Placement, error) {
 	return c.places.Start(c.Ctx, StartInput{Queue: queue, Request: r})
 }
 
+// place starts a placement.
+func (c *cell) place(queue string, r Request) {
+	c.Helper()
+	_, err := c.start(queue, r)
+	c.Must(err)
+}
+
 func (c *cell) get(id string) *Placement {
 	c.Helper()
 	p, _, err := c.places.Get(c.Ctx, id)

@@ -87,8 +87,7 @@ func TestRemote_Overflow(t *testing.T) {
 		celltest.Pass(10 * time.Second) // the remotes have been asked
 		for i, want := range []string{here.ID, "fleet-cheap", "fleet-dear"} {
 			id := fmt.Sprint("p-", i)
-			_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
-			c.Must(err)
+			c.place("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
 			celltest.Pass(10 * time.Second)
 			p := c.get(id)
 			if p.Status != Fulfilled || arn.SessionFleet(p.GameSessionID) != want || len(p.Placed) != 2 {
@@ -118,8 +117,7 @@ func TestRemote_Away(t *testing.T) {
 		c.create(q)
 		r.set(func() { r.cut = true })
 		celltest.Pass(20 * time.Second)
-		_, err := c.start("q", Request{ID: "p"})
-		c.Must(err)
+		c.place("q", Request{ID: "p"})
 		celltest.Pass(time.Second)
 		if diff := cmp.Diff([]string{"r REMOTE_UNAVAILABLE", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
@@ -156,8 +154,7 @@ func TestRemote_BackOff(t *testing.T) {
 	withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
 		c.create(q)
 		celltest.Pass(10 * time.Second)
-		_, err := c.start("q", Request{ID: "p"})
-		c.Must(err)
+		c.place("q", Request{ID: "p"})
 		for r.asked("Create") == 0 {
 			celltest.Pass(10 * time.Millisecond)
 		}
@@ -172,7 +169,7 @@ func TestRemote_BackOff(t *testing.T) {
 				return false
 			}
 		})
-		_, _, err = c.places.Stop(c.Ctx, "p")
+		_, _, err := c.places.Stop(c.Ctx, "p")
 		c.Must(err)
 		celltest.Pass(5 * time.Minute)
 		if len(asked) < 10 || asked[1].Sub(asked[0]) > time.Second {
@@ -219,8 +216,7 @@ func remoteHistory(t *rapid.T) {
 		switch rapid.IntRange(0, 6).Draw(t, "step") {
 		case 0, 1:
 			begun++
-			_, err := c.start("q", Request{ID: fmt.Sprint("p-", begun), Players: players})
-			c.Must(err)
+			c.place("q", Request{ID: fmt.Sprint("p-", begun), Players: players})
 		case 2:
 			if begun > 0 {
 				id := fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped"))

@@ -53,8 +53,7 @@ func withFaultOn(t *testing.T, driver store.Driver, r *far, f func(c *cell, here
 // begin starts a placement for ann.
 func (c *cell) begin(id string) {
 	c.Helper()
-	_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}}})
-	c.Must(err)
+	c.place("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}}})
 }
 
 // isAt checks that a placement is FULFILLED at a fleet.
@@ -136,8 +135,7 @@ func TestRemote_RefusedRequest(t *testing.T) {
 	}
 	withFault(t, r, func(c *cell, here *fleet.Fleet) {
 		for i := range 3 {
-			_, err := c.start("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
-			c.Must(err)
+			c.place("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
 			celltest.Pass(time.Second)
 			c.begin(fmt.Sprint("p-", i))
 			celltest.Pass(5 * time.Second)

@@ -58,10 +58,9 @@ func TestExplain_InTheTerminal(t *testing.T) {
 		})
 		c.process(far.ID, "custom-far", activates)
 		c.create(Queue{Name: "idle"})
-		_, err := c.start("arena", Request{ID: "match-7", Latencies: []Latency{
+		c.place("arena", Request{ID: "match-7", Latencies: []Latency{
 			{"ann", "custom-near", 30}, {"bob", "custom-near", 50}, {"ann", "custom-far", 110}, {"bob", "custom-far", 150},
 		}})
-		c.Must(err)
 		celltest.Pass(20 * time.Second)
 		view, out := c.told()
 		c.Must(view.Explain(c.Ctx, "match-7"))
@@ -115,8 +114,7 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		c.create(Queue{Name: "q", Timeout: 15 * time.Second})
-		_, err := c.start("q", Request{ID: "p", Name: "a game"})
-		c.Must(err)
+		c.place("q", Request{ID: "p", Name: "a game"})
 		view, out := c.told()
 		view.JSON = true
 		c.Must(view.Queues(c.Ctx))
