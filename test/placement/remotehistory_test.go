@@ -325,16 +325,6 @@ func (s *saga) settle() {
 // be reached is asked again after up to a minute.
 const settling = 3 * time.Minute
 
-// await waits until something is so.
-func (s *saga) await(what string, so func() bool) {
-	s.Helper()
-	for begun := time.Now(); !so(); wake.Sleep(s.Context(), 10*time.Millisecond) {
-		if time.Since(begun) > settling {
-			s.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 // givenUp returns, for each attempt of which home does not know whether it has a game session, an
 // operation at the moment when home let the placement go elsewhere.
 func (s *saga) givenUp() (lost []porcupine.Operation) {

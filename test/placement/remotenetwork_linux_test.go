@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/node"
 )
@@ -113,11 +114,11 @@ func TestRemotes_Late(t *testing.T) {
 	s.server(t.Context(), w.near.place)
 	requests := w.hold(w.at[w.home], w.at[w.near], "CreateGameSession")
 	s.begin(0, "p")
-	s.await("it is given up", func() bool { return len(s.givenUp()) > 0 })
+	wait.Until(t, "it is given up", func() bool { return len(s.givenUp()) > 0 })
 	s.server(t.Context(), w.home.place)
-	s.await("it is placed", func() bool { return s.describe(0, "p").status == types.GameSessionPlacementStateFulfilled })
+	wait.Until(t, "it is placed", func() bool { return s.describe(0, "p").status == types.GameSessionPlacementStateFulfilled })
 	w.release(requests)
-	s.await("a request arrives", func() bool {
+	wait.Until(t, "a request arrives", func() bool {
 		s.live(0, "p", "live")
 		found, err := w.near.client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{FleetId: &w.near.place.FleetID})
 		s.must(err)
