@@ -182,11 +182,6 @@ func TestTrust_Renewed(t *testing.T) {
 		}
 		return no.Kind
 	}
-	write := func(text []byte) {
-		if err := os.WriteFile(ca, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	renewed, err := os.ReadFile(secondFile)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +199,9 @@ func TestTrust_Renewed(t *testing.T) {
 		{nil, first, placement.Unreachable}, // it is trusted no longer
 	} {
 		if step.file != nil {
-			write(step.file)
+			if err := os.WriteFile(ca, step.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if got := create(step.shows); got != step.want {
 			t.Errorf("step %d: refused as %s, want %s", n, got, step.want)
