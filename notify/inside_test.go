@@ -14,6 +14,17 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
+func TestBackoff(t *testing.T) {
+	for failures, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 1, 2: 2, 3: 4, 6: 32, 7: 60, 1000: 60} {
+		if got := backoff(failures, 0); got != want*time.Second {
+			t.Errorf("backoff(%d, 0) = %s, want %d s", failures, got, want)
+		}
+		if got := backoff(failures, 0.999999); got < want*time.Second/2 || want > 0 && got > want*time.Second*51/100 {
+			t.Errorf("backoff(%d, almost 1) = %s, want half of %d s", failures, got, want)
+		}
+	}
+}
+
 func TestTransport_RefusesLinkLocal(t *testing.T) {
 	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "0.0.0.0", "224.0.0.1"} {
 		p := newPoster(&SinkConfig{URL: "http://user:password@" + host + "/latest?key=hidden", Timeout: time.Minute}, newTransport())
