@@ -2,7 +2,6 @@ package notify_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,25 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
-
-func TestDeliver_InOrder(t *testing.T) {
-	box := &inbox{}
-	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
-		h.say(placements(350)...) // more than three batches
-		wait.Pass(time.Second)
-		synctest.Wait()
-		if diff := cmp.Diff(names(350), ids(t, box.taken())); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-		if st := h.svc.Status()[0]; st.Seq != 350 || st.LagSeconds != 0 || st.DeadLetters != 0 {
-			t.Errorf("status %+v, want seq 350, no lag, nothing dead", st)
-		}
-	})
-}
 
 func TestDeliver_Topics(t *testing.T) {
 	named, all := &inbox{}, &inbox{}
@@ -42,8 +27,7 @@ func TestDeliver_Topics(t *testing.T) {
 	}
 	in(t, mux, notify.Options{Sinks: sinks}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic+"-other"), placed("p-2", ""), placed("p-3", topic))
-		wait.Pass(time.Second)
-		synctest.Wait()
+		celltest.Pass(time.Second)
 		if got := ids(t, named.taken()); !cmp.Equal(got, []string{"p-0", "p-3"}) {
 			t.Errorf("sink of one topic got %v, want p-0 and p-3", got)
 		}
@@ -52,6 +36,11 @@ func TestDeliver_Topics(t *testing.T) {
 		}
 		if got := named.taken()[0].header.Get("Authorization"); got != "Bearer 1" {
 			t.Errorf("configured header: %q, want Bearer 1", got)
+		}
+		for _, box := range []*inbox{named, all} {
+			if got := box.taken()[0].header.Get("Content-Type"); got != "application/json" {
+				t.Errorf("the content is said to be %q", got)
+			}
 		}
 		if got := named.taken()[0].header.Get("Muster-Signature"); got != "" {
 			t.Errorf("eventbridge request has the signature %q, want none", got)
@@ -70,8 +59,7 @@ func TestDeliver_NewSinkBeginsNow(t *testing.T) {
 		second := newHouse(t, driver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Transport: inProcess{box}})
 		defer second.close()
 		second.say(placed("new", topic))
-		wait.Pass(time.Second)
-		synctest.Wait()
+		celltest.Pass(time.Second)
 		if got := ids(t, box.taken()); !cmp.Equal(got, []string{"new"}) {
 			t.Errorf("a new sink was told of %v, want only what came after it", got)
 		}
@@ -99,8 +87,7 @@ func TestDeliver_SlowSinkSlowsNobody(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("200 notices took %s to commit beside a sink that hangs, want no time", took)
 		}
-		wait.Pass(time.Second)
-		synctest.Wait()
+		celltest.Pass(time.Second)
 		if n := len(quick.taken()); n != 200 {
 			t.Errorf("the quick sink got %d of 200 notices while the other hung", n)
 		}
@@ -132,8 +119,7 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 		for range 20 { // each placement has twenty notices
 			h.say(placements(10)...)
 		}
-		wait.Pass(time.Minute)
-		synctest.Wait()
+		celltest.Pass(time.Minute)
 		last := map[string]string{}
 		for _, r := range box.taken() {
 			id, seq := placementOf(t, r.body), r.header.Get("Muster-Sequence")
@@ -149,20 +135,4 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 			t.Errorf("at most %d deliveries went on at a time, want 2 to 8", most)
 		}
 	})
-}
-
-func TestDeliver_OverRealHTTP(t *testing.T) {
-	arrived := make(chan string, 10)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		arrived <- r.Header.Get("Content-Type") + " " + r.Method + " " + r.URL.Path
-	}))
-	defer receiver.Close()
-	sink := webhook("a")
-	sink.URL = receiver.URL + "/hook"
-	h := newHouse(t, store.NewMemory(), notify.Options{Sinks: []notify.SinkConfig{sink}})
-	defer h.close()
-	h.say(placed("p-0", ""))
-	if got := <-arrived; got != "application/json POST /hook" {
-		t.Errorf("request %q", got)
-	}
 }

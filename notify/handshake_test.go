@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
@@ -49,8 +49,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		return 0
 	}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {
-		wait.Pass(24 * time.Hour)
-		synctest.Wait()
+		celltest.Pass(24 * time.Hour)
 		seen := box.seen()
 		var pauses []time.Duration
 		for i := range seen[1:] {
@@ -76,8 +75,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		if w := h.visit(http.MethodGet, field(t, seen[0], "SubscribeURL")); w.Code != http.StatusOK {
 			t.Fatalf("SubscribeURL answered %d %s", w.Code, w.Body)
 		}
-		wait.Pass(24 * time.Hour)
-		synctest.Wait()
+		celltest.Pass(24 * time.Hour)
 		if n := len(box.seen()); n != asked {
 			t.Errorf("asked %d times more after it was confirmed", n-asked)
 		}
@@ -99,8 +97,7 @@ func TestHandshake_GoodbyeIsGivenUp(t *testing.T) {
 		wait.Pass(time.Second)
 		last := box.seen()[len(box.seen())-1]
 		h.visit(http.MethodGet, field(t, last, "UnsubscribeURL"))
-		wait.Pass(time.Hour)
-		synctest.Wait()
+		celltest.Pass(time.Hour)
 		if st := h.svc.Status()[0].Subscriptions[0].Status; st != notify.Unsubscribed {
 			t.Errorf("status %s, want UNSUBSCRIBED although the endpoint did not want to hear it", st)
 		}

@@ -134,21 +134,3 @@ func FuzzQueries(f *testing.F) {
 		}
 	})
 }
-
-// The parsers read the URLs that links builds.
-func TestLinks_RoundTrip(t *testing.T) {
-	sub := &Subscription{Topic: "arn:aws:sns:us-east-1:000000000000:games.fifo", Token: newToken()}
-	sub.ARN = sub.Topic + ":00000000-0000-4000-8000-000000000000"
-	query := func(link string) string {
-		_, q, _ := strings.Cut(link, "?")
-		return q
-	}
-	c, err := parseConfirm(query(links("http://x").subscribe(sub)))
-	if err != nil || c.Topic != sub.Topic || c.Token != sub.Token {
-		t.Errorf("SubscribeURL reads as %+v, %v", c, err)
-	}
-	arn, err := parseUnsubscribe(query(links("http://x").unsubscribe(sub)))
-	if err != nil || arn != sub.ARN {
-		t.Errorf("UnsubscribeURL reads as %q, %v", arn, err)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,8 +14,8 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -34,15 +33,37 @@ func gone(r received) int {
 	return 0
 }
 
+// metrics is what is exposed when p-1 of three has been refused for good.
+const metrics = `
+# HELP muster_notify_dead_letters Notices that were given up and are kept.
+# TYPE muster_notify_dead_letters gauge
+muster_notify_dead_letters{sink="a"} 1
+# HELP muster_notify_deliveries_total Attempts to deliver a notice to a sink, by result; dead counts notices given up.
+# TYPE muster_notify_deliveries_total counter
+muster_notify_deliveries_total{result="dead",sink="a"} 1
+muster_notify_deliveries_total{result="delivered",sink="a"} 2
+muster_notify_deliveries_total{result="failed",sink="a"} 0
+muster_notify_deliveries_total{result="refused",sink="a"} 3
+# HELP muster_notify_lag_seconds Age of the oldest notice that a sink has not been told; 0 when there is none.
+# TYPE muster_notify_lag_seconds gauge
+muster_notify_lag_seconds{sink="a"} 0
+`
+
 func TestOperator(t *testing.T) {
-	box := &inbox{answer: gone}
+	box, registry := &inbox{answer: gone}, prometheus.NewRegistry()
 	sink := webhook("a")
 	sink.URL, sink.Secrets = "https://user:password@receiver.example/hook?key=hidden", []string{"hidden"}
 	allow := func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil }
-	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow}, func(t *testing.T, h *house) {
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow, Registerer: registry}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		wait.Pass(time.Minute)
-		synctest.Wait()
+		celltest.Pass(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
+		if waiting := h.svc.Status()[0].LagSeconds; waiting != 1 {
+			t.Errorf("lag of a notice that waits is %g s after a second", waiting)
+		}
+		celltest.Pass(time.Minute)
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(metrics)); err != nil {
+			t.Error(err)
+		}
 		all, err := h.svc.Deliveries("a") // before one is delivered again
 		for _, c := range []struct {
 			method, target string
@@ -97,12 +118,10 @@ func TestOperator(t *testing.T) {
 		if !cmp.Equal(got, names(3)) {
 			t.Errorf("recent notices %v, want all three, oldest first", got)
 		}
-		wait.Pass(time.Minute) // until the redelivered ones have been refused again
-		synctest.Wait()
+		celltest.Pass(time.Minute) // until the redelivered ones have been refused again
 		before := len(box.taken())
 		h.ask("POST", "/notify/replay?sink=a&from=3")
-		wait.Pass(time.Second)
-		synctest.Wait()
+		celltest.Pass(time.Second)
 		if n := len(box.taken()) - before; n != 1 {
 			t.Errorf("a replay from the third of three delivered %d", n)
 		}
@@ -131,39 +150,6 @@ func TestOperator_Allow(t *testing.T) {
 	in(t, &inbox{}, notify.Options{}, func(t *testing.T, h *house) {
 		if status, _ := h.ask("GET", "/notify/recent"); status != http.StatusForbidden {
 			t.Errorf("without Allow: %d, want 403", status)
-		}
-	})
-}
-
-func TestMetrics(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	box := &inbox{answer: gone}
-	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Registerer: registry}, func(t *testing.T, h *house) {
-		h.say(placements(3)...)
-		wait.Pass(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
-		synctest.Wait()
-		waiting := h.svc.Status()[0].LagSeconds
-		if waiting != 1 {
-			t.Errorf("lag of a notice that waits is %g s after a second", waiting)
-		}
-		wait.Pass(time.Minute)
-		synctest.Wait()
-		want := `
-# HELP muster_notify_dead_letters Notices that were given up and are kept.
-# TYPE muster_notify_dead_letters gauge
-muster_notify_dead_letters{sink="a"} 1
-# HELP muster_notify_deliveries_total Attempts to deliver a notice to a sink, by result; dead counts notices given up.
-# TYPE muster_notify_deliveries_total counter
-muster_notify_deliveries_total{result="dead",sink="a"} 1
-muster_notify_deliveries_total{result="delivered",sink="a"} 2
-muster_notify_deliveries_total{result="failed",sink="a"} 0
-muster_notify_deliveries_total{result="refused",sink="a"} 3
-# HELP muster_notify_lag_seconds Age of the oldest notice that a sink has not been told; 0 when there is none.
-# TYPE muster_notify_lag_seconds gauge
-muster_notify_lag_seconds{sink="a"} 0
-`
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
@@ -24,8 +24,7 @@ func TestRetry_PausesGrow(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic))
-		wait.Pass(10 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(10 * time.Minute)
 		seen := box.seen()
 		if len(seen) != 11 {
 			t.Fatalf("%d requests, want 9 failures and 2 deliveries", len(seen))
@@ -58,8 +57,7 @@ func TestRetry_Poison(t *testing.T) {
 			}}
 			in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 				h.say(placements(4)...)
-				wait.Pass(15 * time.Minute)
-				synctest.Wait()
+				celltest.Pass(15 * time.Minute)
 				if got := ids(t, box.taken()); !cmp.Equal(got, []string{"p-0", "p-2", "p-3"}) {
 					t.Errorf("delivered %v", got)
 				}
@@ -76,7 +74,8 @@ func TestRetry_Poison(t *testing.T) {
 	}
 }
 
-// A receiver that is gone is tried about once a minute, however many notices wait.
+// A receiver that is gone is tried about once a minute, however many notices wait. Once it is back it
+// gets them in order, batch after batch.
 func TestRetry_Outage(t *testing.T) {
 	var up atomic.Bool
 	box := &inbox{answer: func(received) int {
@@ -95,8 +94,7 @@ func TestRetry_Outage(t *testing.T) {
 			t.Errorf("status in an outage %+v, want an hour of lag", st)
 		}
 		up.Store(true)
-		wait.Pass(2 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(2 * time.Minute)
 		dead, err := h.svc.DeadLetters("a", 0, 100)
 		must(t, err)
 		if len(dead) > 11 {
@@ -104,6 +102,9 @@ func TestRetry_Outage(t *testing.T) {
 		}
 		if diff := cmp.Diff(names(500)[len(dead):], ids(t, box.taken())); diff != "" {
 			t.Errorf("after the outage (-want +got):\n%s", diff)
+		}
+		if st := h.svc.Status()[0]; st.Seq != 500 || st.LagSeconds != 0 || st.DeadLetters != len(dead) {
+			t.Errorf("status %+v, want seq 500, no lag, %d dead", st, len(dead))
 		}
 	})
 }
@@ -119,8 +120,7 @@ func TestRetry_Timeout(t *testing.T) {
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		begin := time.Now()
 		h.say(placed("p-0", topic))
-		wait.Pass(17 * time.Second)
-		synctest.Wait()
+		celltest.Pass(17 * time.Second)
 		taken := box.taken()
 		if len(taken) != 1 {
 			t.Fatalf("%d deliveries, want one after the first attempt timed out", len(taken))
@@ -147,8 +147,7 @@ func TestRetry_AfterAsAsked(t *testing.T) {
 	})
 	in(t, receiver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic))
-		wait.Pass(20 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(20 * time.Minute)
 		seen := box.seen()
 		if len(seen) != 5 {
 			t.Fatalf("%d requests, want 5", len(seen))

@@ -1,7 +1,6 @@
 package notify_test
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha1"
@@ -183,6 +182,15 @@ func TestSNS_Handshake(t *testing.T) {
 			if ask.header.Get("x-amz-sns-subscription-arn") != "" {
 				t.Error("an endpoint that has not confirmed is told its subscription's ARN")
 			}
+			url := ask.fields["SigningCertURL"]
+			status, named := e.get(url)
+			_, plain := e.get(e.muster.URL + "/notify/cert.pem")
+			if status != http.StatusOK || named != plain || !strings.HasPrefix(named, "-----BEGIN CERTIFICATE") || strings.Contains(named, "PRIVATE") {
+				t.Errorf("%s answered %d %s", url, status, named)
+			}
+			if status, _ := e.get(e.muster.URL + "/notify/cert-00000000000000000000000000000000.pem"); status != http.StatusNotFound {
+				t.Errorf("a certificate of another name: %d, want 404", status)
+			}
 			h.say(placed("early", topic)) // before it is confirmed: never sent
 			passed(t, h, 1)
 			e.confirm(ask)
@@ -296,20 +304,5 @@ func TestSNS_RawAndFIFO(t *testing.T) {
 	h.say(placed("p-0", topic+".fifo"), placed("p-1", topic+".fifo"))
 	if a, b := f.next().fields["SequenceNumber"], f.next().fields["SequenceNumber"]; len(a) != 20 || a >= b {
 		t.Errorf("sequence numbers %q and %q of a FIFO topic do not rise in 20 digits", a, b)
-	}
-}
-
-func TestSNS_CertificateHasItsName(t *testing.T) {
-	e := newEndpoint(t)
-	h := e.house(notify.SinkConfig{})
-	defer h.close()
-	url := e.next().fields["SigningCertURL"]
-	status, named := e.get(url)
-	_, plain := e.get(e.muster.URL + "/notify/cert.pem")
-	if status != http.StatusOK || named != plain || !bytes.HasPrefix([]byte(named), []byte("-----BEGIN CERTIFICATE")) || strings.Contains(named, "PRIVATE") {
-		t.Errorf("%s answered %d %s", url, status, named)
-	}
-	if status, _ := e.get(e.muster.URL + "/notify/cert-00000000000000000000000000000000.pem"); status != http.StatusNotFound {
-		t.Errorf("a certificate of another name: %d, want 404", status)
 	}
 }

@@ -26,24 +26,20 @@ func TestAnnounce(t *testing.T) {
 			{Name: "plain"},
 		} {
 			q.Destinations = []string{c.fleetARN(f)}
-			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q})
-			c.Must(err)
+			c.create(q)
 		}
 		begin := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		for _, id := range []string{"cancelled", "late"} {
-			_, err := c.start("told", Request{ID: id})
-			c.Must(err)
+			c.place("told", Request{ID: id})
 		}
 		_, _, err := c.places.Stop(c.Ctx, "cancelled")
 		c.Must(err)
 		celltest.Pass(10 * time.Second)
 		later := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		_, err = c.start("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
-		c.Must(err)
+		c.place("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
 		c.process(f.ID, "custom-a", activates)
 		celltest.Pass(0)
-		_, err = c.start("plain", Request{ID: "failed"})
-		c.Must(err)
+		c.place("plain", Request{ID: "failed"})
 		c.Must(c.places.Queues.Delete.Do(c.Ctx, "plain"))
 		p := c.get("placed")
 
@@ -81,8 +77,8 @@ func TestMetrics(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		dear := c.fleet(fleet.CreateInput{Locations: []string{"custom-a", "custom-b"}, Cost: "2"})
 		cheap := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}, Cost: "1"})
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
-		c.Must(err)
+		c.create(Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}})
+		var err error
 		latencies := []Latency{{"ann", "custom-a", 20}, {"ann", "custom-b", 80}}
 		for _, step := range []func(){
 			func() { c.process(cheap.ID, "custom-a", activates) },
@@ -130,12 +126,10 @@ muster_queue_events_total{metric="PlacementsTimedOut",queue_name="q"} 0
 // TestUniqueIDs checks that no id can be used twice if so configured.
 func TestUniqueIDs(t *testing.T) {
 	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
-		c.Must(err)
+		c.create(Queue{Name: "q", Timeout: 15 * time.Second})
 		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
-			_, err = c.start("q", Request{ID: id})
-			c.Must(err)
+			c.place("q", Request{ID: id})
 			celltest.Pass(later)
 			if _, err := c.start("q", Request{ID: id}); err == nil || !strings.Contains(err.Error(), "was used before") {
 				t.Errorf("after %s: %v", later, err)
@@ -150,18 +144,16 @@ func TestUniqueIDs(t *testing.T) {
 func TestSessionNames(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
-		c.Must(err)
+		c.create(Queue{Name: "q", Destinations: []string{c.fleetARN(f)}})
 		long := strings.Repeat("x", MaxIDLength)
 		c.process(f.ID, "custom-a", activates)
-		_, err = c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: f.ID, Location: "custom-a", MaxPlayers: 2, Token: long})
+		_, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: f.ID, Location: "custom-a", MaxPlayers: 2, Token: long})
 		c.Must(err)
 		for range 3 {
 			c.process(f.ID, "custom-a", crashes)
 		}
 		c.process(f.ID, "custom-a", activates)
-		_, err = c.start("q", Request{ID: long})
-		c.Must(err)
+		c.place("q", Request{ID: long})
 		celltest.Pass(0)
 		seen := map[string]bool{}
 		for _, e := range c.Recorded(event.GameSessionCreated) {
@@ -182,12 +174,10 @@ func TestSessionNames(t *testing.T) {
 func TestSessionNames_LongAfter(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
-		c.Must(err)
+		c.create(Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}})
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)
-			_, err = c.start("q", Request{ID: "p"})
-			c.Must(err)
+			c.place("q", Request{ID: "p"})
 			celltest.Pass(time.Hour)
 		}
 		made := c.Recorded(event.GameSessionCreated)

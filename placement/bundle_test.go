@@ -68,6 +68,12 @@ func (c *cell) fleet(in fleet.CreateInput) *fleet.Fleet {
 
 func (c *cell) fleetARN(f *fleet.Fleet) string { return c.Fleets.Home().Of("fleet", f.ID) }
 
+func (c *cell) create(q Queue) {
+	c.Helper()
+	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
+	c.Must(err)
+}
+
 // process creates a free process. acts says what it does with a game session.
 func (c *cell) process(fleetID, location string, acts behaviour) *link {
 	c.Helper()
@@ -83,6 +89,13 @@ func (c *cell) start(queue string, r Request) (*Placement, error) {
 		r.MaxPlayers = 8
 	}
 	return c.places.Start(c.Ctx, StartInput{Queue: queue, Request: r})
+}
+
+// place starts a placement.
+func (c *cell) place(queue string, r Request) {
+	c.Helper()
+	_, err := c.start(queue, r)
+	c.Must(err)
 }
 
 func (c *cell) get(id string) *Placement {

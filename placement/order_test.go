@@ -32,7 +32,7 @@ func latency() *rapid.Generator[Latency] {
 	return rapid.Custom(func(t *rapid.T) Latency {
 		return Latency{
 			rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "player"), rapid.SampledFrom(names).Draw(t, "location"),
-			float32(rapid.IntRange(0, 5).Draw(t, "ms") * 50),
+			float32(rapid.IntRange(0, 5).Draw(t, "ms")*50) + rapid.SampledFrom([]float32{0, 0, 0.5}).Draw(t, "fraction"),
 		}
 	})
 }
@@ -98,34 +98,6 @@ func modelCaps(policies []LatencyPolicy) []int {
 		}
 	}
 	return caps
-}
-
-func TestJudge(t *testing.T) {
-	r := &Request{Latencies: []Latency{{"ann", "a", 100}, {"bob", "a", 130.5}, {"ann", "b", 10}}}
-	r.Summary = summarize(r.Latencies)
-	rules := newRules(&Queue{Policies: []LatencyPolicy{{300, 0}, {130, time.Minute}}})
-	begin := time.Unix(1_700_000_000, 0)
-	for _, c := range []struct {
-		name     string
-		after    time.Duration
-		at       candidate
-		override *Override
-		want     Outcome
-	}{
-		{"one player is over the cap", 59 * time.Second, candidate{Place: Place{FleetID: "f", Location: "a"}}, nil, OverLatencyCap},
-		{"the cap has been raised", time.Minute, candidate{Place: Place{FleetID: "f", Location: "a"}}, nil, ""},
-		{"below the cap", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, nil, ""},
-		{"not measured", 0, candidate{Place: Place{FleetID: "f", Location: "c"}}, nil, ""},
-		{"what cannot be used at all comes first", 0, candidate{Place: Place{FleetID: "f", Location: "a"}, usable: FleetNotActive}, nil, FleetNotActive},
-		{"only the override's", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, &Override{NoFallback, []string{"c"}}, NotInOverride},
-		{"the override's and others", 0, candidate{Place: Place{FleetID: "f", Location: "b"}}, &Override{AfterSinglePass, []string{"c"}}, ""},
-	} {
-		r.Override = c.override
-		x := newJudge(&rules, &Placement{Started: begin}, r, begin.Add(c.after))
-		if got := x.forbids(&c.at); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
 }
 
 // TestRound_Bounded checks that a round with very many candidates keeps the first ones

@@ -18,8 +18,7 @@ func TestWaiting_CountsEachQueueOnce(t *testing.T) {
 		c.Must(err)
 		byAlias := c.Fleets.Home().OfAlias(alias.ID)
 		for name, destinations := range map[string][]string{"both": {c.fleetARN(full), byAlias}, "alias": {byAlias}, "idle": {c.fleetARN(other)}} {
-			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: name, Destinations: destinations}})
-			c.Must(err)
+			c.create(Queue{Name: name, Destinations: destinations})
 		}
 		for id, queue := range map[string]string{"one": "both", "two": "both", "three": "alias"} {
 			_, err := c.places.Start(c.Ctx, StartInput{Queue: queue, Request: Request{ID: id, MaxPlayers: 2}})

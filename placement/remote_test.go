@@ -57,12 +57,6 @@ func (c *cell) queueTo(remotes []*far) Queue {
 	return q
 }
 
-func (c *cell) create(q Queue) {
-	c.Helper()
-	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
-	c.Must(err)
-}
-
 // outcomes returns the candidates of a placement's last decision, or of now, as text.
 func (c *cell) outcomes(id string) (all []string) {
 	c.Helper()
@@ -93,8 +87,7 @@ func TestRemote_Overflow(t *testing.T) {
 		celltest.Pass(10 * time.Second) // the remotes have been asked
 		for i, want := range []string{here.ID, "fleet-cheap", "fleet-dear"} {
 			id := fmt.Sprint("p-", i)
-			_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
-			c.Must(err)
+			c.place("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
 			celltest.Pass(10 * time.Second)
 			p := c.get(id)
 			if p.Status != Fulfilled || arn.SessionFleet(p.GameSessionID) != want || len(p.Placed) != 2 {
@@ -124,8 +117,7 @@ func TestRemote_Away(t *testing.T) {
 		c.create(q)
 		r.set(func() { r.cut = true })
 		celltest.Pass(20 * time.Second)
-		_, err := c.start("q", Request{ID: "p"})
-		c.Must(err)
+		c.place("q", Request{ID: "p"})
 		celltest.Pass(time.Second)
 		if diff := cmp.Diff([]string{"r REMOTE_UNAVAILABLE", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
@@ -154,32 +146,6 @@ func TestRemote_Unknown(t *testing.T) {
 	}, newFar("r", 0, 3))
 }
 
-// A stop, and the end of the queue's timeout, end what was made at the remote, whatever the
-// attempt had come to.
-func TestRemote_Stop(t *testing.T) {
-	for _, after := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, time.Second, 2 * time.Second} {
-		r := newFar("r", 5, uint64(after))
-		r.survives, r.losses = true, 0
-		withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
-			q.Timeout = 10 * time.Second
-			c.create(q)
-			celltest.Pass(10 * time.Second)
-			_, err := c.start("q", Request{ID: "p", Players: []session.Joining{{PlayerID: "ann"}}})
-			c.Must(err)
-			celltest.Pass(after)
-			_, _, err = c.places.Stop(c.Ctx, "p")
-			celltest.Pass(lateness + time.Minute)
-			p := c.get("p")
-			if err == nil && (p.Status != Cancelled || len(r.live()) != 0) || err != nil && p.Status != Fulfilled {
-				t.Errorf("stopped after %s (%v), the placement is %s and %d game sessions are live", after, err, p.Status, len(r.live()))
-			}
-			if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
-				t.Errorf("stopped after %s, %d attempts are left", after, n)
-			}
-		}, r)
-	}
-}
-
 // A remote that answers nothing is asked to end a game session at intervals that double, up to a
 // minute, and so learns of it within a minute once it can be reached.
 func TestRemote_BackOff(t *testing.T) {
@@ -188,8 +154,7 @@ func TestRemote_BackOff(t *testing.T) {
 	withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
 		c.create(q)
 		celltest.Pass(10 * time.Second)
-		_, err := c.start("q", Request{ID: "p"})
-		c.Must(err)
+		c.place("q", Request{ID: "p"})
 		for r.asked("Create") == 0 {
 			celltest.Pass(10 * time.Millisecond)
 		}
@@ -204,7 +169,7 @@ func TestRemote_BackOff(t *testing.T) {
 				return false
 			}
 		})
-		_, _, err = c.places.Stop(c.Ctx, "p")
+		_, _, err := c.places.Stop(c.Ctx, "p")
 		c.Must(err)
 		celltest.Pass(5 * time.Minute)
 		if len(asked) < 10 || asked[1].Sub(asked[0]) > time.Second {
@@ -246,16 +211,18 @@ func remoteHistory(t *rapid.T) {
 	q.Destinations = append(q.Destinations, c.fleetARN(here))
 	c.create(q)
 	players := []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}
-	begun := 0
+	begun, stopped := 0, []string{}
 	for range rapid.IntRange(5, 30).Draw(t, "steps") {
 		switch rapid.IntRange(0, 6).Draw(t, "step") {
 		case 0, 1:
 			begun++
-			_, err := c.start("q", Request{ID: fmt.Sprint("p-", begun), Players: players})
-			c.Must(err)
+			c.place("q", Request{ID: fmt.Sprint("p-", begun), Players: players})
 		case 2:
 			if begun > 0 {
-				_, _, _ = c.places.Stop(c.Ctx, fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped")))
+				id := fmt.Sprint("p-", rapid.IntRange(1, begun).Draw(t, "stopped"))
+				if _, _, err := c.places.Stop(c.Ctx, id); err == nil {
+					stopped = append(stopped, id)
+				}
 			}
 		case 3:
 			c.Stop()
@@ -292,6 +259,11 @@ func remoteHistory(t *rapid.T) {
 	}
 	celltest.Pass(2*lateness + time.Hour)
 	checkFar(t, c, remotes, true)
+	for _, id := range stopped {
+		if p := c.get(id); p.Status != Cancelled {
+			t.Fatalf("%s, which was stopped, is %s", id, p.Status)
+		}
+	}
 	if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
 		t.Fatalf("%d attempts are left", n)
 	}

@@ -53,8 +53,7 @@ func withFaultOn(t *testing.T, driver store.Driver, r *far, f func(c *cell, here
 // begin starts a placement for ann.
 func (c *cell) begin(id string) {
 	c.Helper()
-	_, err := c.start("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}}})
-	c.Must(err)
+	c.place("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}}})
 }
 
 // isAt checks that a placement is FULFILLED at a fleet.
@@ -79,6 +78,8 @@ func TestRemote_Silent(t *testing.T) {
 		"once it was created":  {[]string{"Describe", "Survey", "Reserve", "Reserved", "Terminate"}, false, longestSilence + 15*time.Second},
 		"the players' slots":   {[]string{"Reserve", "Reserved", "Survey"}, false, longestSilence + 15*time.Second},
 		"creations of nothing": {[]string{"Create", "Survey"}, true, 10 * time.Second},
+		// A game session that the remote does not know any more may be shown again.
+		"nothing, it vanishes": {nil, true, 30 * time.Second},
 	} {
 		r := newFar("r", 1, 1)
 		withFault(t, r, func(c *cell, here *fleet.Fleet) {
@@ -102,26 +103,6 @@ func TestRemote_Silent(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A game session that the remote does not know any more may be shown again: it is ended first,
-// or has been absent for as long as it may appear.
-func TestRemote_Vanished(t *testing.T) {
-	r := newFar("r", 1, 1)
-	withFault(t, r, func(c *cell, here *fleet.Fleet) {
-		r.set(func() { r.blind = func(what string) bool { return what != "Create" } })
-		c.begin("p")
-		celltest.Pass(30 * time.Second)
-		c.isAt("p", here.ID)
-		if n := len(r.live()); n != 1 {
-			t.Fatalf("%d game sessions are at the remote", n)
-		}
-		r.set(func() { r.blind = nil })
-		celltest.Pass(2 * time.Minute)
-		if n := len(r.live()); n != 0 {
-			t.Errorf("%d game sessions are left at the remote", n)
-		}
-	})
 }
 
 // A game session that was told to end is asked after until it has.
@@ -154,8 +135,7 @@ func TestRemote_RefusedRequest(t *testing.T) {
 	}
 	withFault(t, r, func(c *cell, here *fleet.Fleet) {
 		for i := range 3 {
-			_, err := c.start("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
-			c.Must(err)
+			c.place("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
 			celltest.Pass(time.Second)
 			c.begin(fmt.Sprint("p-", i))
 			celltest.Pass(5 * time.Second)

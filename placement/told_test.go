@@ -48,20 +48,19 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestExplain_InTheTerminal checks the output, as an operator reads it, for a placement
-// that waits, fails once and is placed.
+// that waits, fails once and is placed, and for its queue.
 func TestExplain_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		near := c.fleet(fleet.CreateInput{Locations: []string{"custom-near"}})
 		far := c.fleet(fleet.CreateInput{Locations: []string{"custom-far"}})
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{
+		c.create(Queue{
 			Name: "arena", Destinations: []string{c.fleetARN(near), c.fleetARN(far)}, Policies: []LatencyPolicy{{100, time.Minute}},
-		}})
-		c.Must(err)
+		})
 		c.process(far.ID, "custom-far", activates)
-		_, err = c.start("arena", Request{ID: "match-7", Latencies: []Latency{
+		c.create(Queue{Name: "idle"})
+		c.place("arena", Request{ID: "match-7", Latencies: []Latency{
 			{"ann", "custom-near", 30}, {"bob", "custom-near", 50}, {"ann", "custom-far", 110}, {"bob", "custom-far", 150},
 		}})
-		c.Must(err)
 		celltest.Pass(20 * time.Second)
 		view, out := c.told()
 		c.Must(view.Explain(c.Ctx, "match-7"))
@@ -82,6 +81,12 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 		deadline := c.get("match-7").Deadline.Local().Format(time.TimeOnly)
 		if diff := cmp.Diff(words(want), words(names.Replace(strings.ReplaceAll(out.String(), deadline, "DEADLINE")))); diff != "" {
 			t.Errorf("waiting (-want +got):\n%s", diff)
+		}
+		out.Reset()
+		c.Must(view.Queues(c.Ctx))
+		want = "QUEUE PENDING WAIT TIMEOUT DESTINATIONS\narena 1 20s 10m0s FLEET-NEAR,FLEET-FAR\nidle 0 0s 10m0s -\n"
+		if diff := cmp.Diff(words(want), words(names.Replace(out.String()))); diff != "" {
+			t.Errorf("queues (-want +got):\n%s", diff)
 		}
 
 		c.process(near.ID, "custom-near", crashes)
@@ -108,10 +113,8 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 // explained from the archive.
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
-		c.Must(err)
-		_, err = c.start("q", Request{ID: "p", Name: "a game"})
-		c.Must(err)
+		c.create(Queue{Name: "q", Timeout: 15 * time.Second})
+		c.place("q", Request{ID: "p", Name: "a game"})
 		view, out := c.told()
 		view.JSON = true
 		c.Must(view.Queues(c.Ctx))
@@ -135,26 +138,6 @@ func TestExplain_JSON(t *testing.T) {
 		}
 		if err := view.Explain(c.Ctx, "nosuch"); err == nil || !strings.Contains(err.Error(), "placement nosuch does not exist") {
 			t.Errorf("an unknown one: %v", err)
-		}
-	})
-}
-
-// TestQueues_InTheTerminal compares the table of queues.
-func TestQueues_InTheTerminal(t *testing.T) {
-	inCell(t, Options{}, func(c *cell) {
-		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		for name, to := range map[string][]string{"busy": {c.fleetARN(f)}, "idle": nil} {
-			_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: Queue{Name: name, Destinations: to}})
-			c.Must(err)
-		}
-		_, err := c.start("busy", Request{ID: "p"})
-		c.Must(err)
-		celltest.Pass(30 * time.Second)
-		view, out := c.told()
-		c.Must(view.Queues(c.Ctx))
-		want := "QUEUE PENDING WAIT TIMEOUT DESTINATIONS\nbusy 1 30s 10m0s " + f.ID + "\nidle 0 0s 10m0s -\n"
-		if diff := cmp.Diff(words(want), words(out.String())); diff != "" {
-			t.Error(diff)
 		}
 	})
 }

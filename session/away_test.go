@@ -44,17 +44,26 @@ func TestAway_NotOffered(t *testing.T) {
 	})
 }
 
+// wrapped returns an ACTIVE game session on a process p whose program has no SDK, and how that
+// became ready.
+func (a *arena) wrapped() (id string, ready compute.ReadyInput) {
+	a.Helper()
+	a.links["p"] = &link{}
+	_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
+	a.Must(err)
+	ready = compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}
+	a.Must(a.Computes.Ready(a.Ctx, ready))
+	a.Must(a.Computes.Hearing(a.Ctx, a.ref("p")))
+	id = a.create()
+	a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
+	return id, ready
+}
+
 // The players of a program without an SDK are ACTIVE immediately, until the game session
 // ends.
 func TestWrapped_KeepsItsPlayers(t *testing.T) {
 	in(t, func(a *arena) {
-		a.links["p"] = &link{}
-		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
-		a.Must(err)
-		a.Must(a.Computes.Ready(a.Ctx, compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}))
-		a.Must(a.Computes.Hearing(a.Ctx, a.ref("p")))
-		id := a.create()
-		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
+		id, _ := a.wrapped()
 		ana := a.reserve(id, "ana")[0]
 		a.wantPlayer(ana, session.Playing)
 		celltest.Pass(time.Hour)
@@ -75,14 +84,7 @@ func TestWrapped_KeepsItsPlayers(t *testing.T) {
 // are accepted by it, or time out; those before stay.
 func TestWrapped_ManagesItself(t *testing.T) {
 	in(t, func(a *arena) {
-		a.links["p"] = &link{}
-		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref("p")}, a.links["p"])
-		a.Must(err)
-		ready := compute.ReadyInput{Ref: a.ref("p"), Port: 7000, SDK: compute.SDK{ToolName: compute.WrapTool}}
-		a.Must(a.Computes.Ready(a.Ctx, ready))
-		a.Must(a.Computes.Hearing(a.Ctx, a.ref("p")))
-		id := a.create()
-		a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id))
+		id, ready := a.wrapped()
 		early := a.reserve(id, "early")[0]
 		a.Must(a.Computes.Ready(a.Ctx, ready)) // repeated, it changes nothing
 		ready.SDK.ToolName = "MusterHTTP"

@@ -77,10 +77,7 @@ func (a *arena) free(ids ...string) {
 	a.Helper()
 	for _, id := range ids {
 		a.links[id] = &link{}
-		_, err := a.Computes.Connect(a.Ctx, compute.ConnectInput{Ref: a.ref(id)}, a.links[id])
-		a.Must(err)
-		a.Must(a.Computes.Ready(a.Ctx, compute.ReadyInput{Ref: a.ref(id), Port: 7000}))
-		a.Must(a.Computes.Hearing(a.Ctx, a.ref(id)))
+		a.Ready(a.ref(id), a.links[id], 7000)
 	}
 }
 

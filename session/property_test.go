@@ -292,8 +292,8 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot, location string) {
 	}
 }
 
-// checkList compares the game sessions listed of a location, by status and all, with those
-// that there are.
+// checkList compares the game sessions listed of a location, by status and all, and those that are
+// offered there, with those that there are.
 func (s *saga) checkList(t *rapid.T, location string) {
 	var all []*session.GameSession
 	for _, id := range s.games {
@@ -322,6 +322,19 @@ func (s *saga) checkList(t *rapid.T, location string) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("%s at %q: listed %q, there are %q", status, location, got, want)
 		}
+	}
+	var want, got []string
+	view := s.Store.View()
+	for _, g := range all {
+		if (location == "" || g.Location == location) && g.Status == session.Active && !s.Computes.Process(view, g.ProcessKey).Unreachable() {
+			want = append(want, g.ID)
+		}
+	}
+	for g := range s.Sessions.Offered(view, s.fleet.ID, location) {
+		got = append(got, g.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("at %q: offered are %q, want %q", location, got, want)
 	}
 }
 

@@ -77,42 +77,6 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-func TestList_Filters(t *testing.T) {
-	in(t, func(a *arena) {
-		over := a.active("p")
-		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
-		celltest.Pass(6 * time.Minute)
-		ended := a.active("q")
-		a.Must(a.Computes.End(a.Ctx, a.ref("q")))
-		active := a.active("r")
-		list := func(q session.Query) string {
-			t.Helper()
-			q.FleetID, q.Limit = a.fleet.ID, 10
-			page, _, err := a.Sessions.List(a.Ctx, q)
-			a.Must(err)
-			var ids []string
-			for _, g := range page {
-				ids = append(ids, g.ID)
-			}
-			return fmt.Sprint(ids)
-		}
-		for _, c := range []struct {
-			q    session.Query
-			want []string
-		}{
-			{session.Query{}, []string{over, ended, active}},
-			{session.Query{Status: session.Active}, []string{active}},
-			{session.Query{Status: session.Terminated}, []string{over, ended}},
-			{session.Query{Location: home}, []string{over, ended, active}},
-			{session.Query{Location: "custom-x"}, nil},
-		} {
-			if got := list(c.q); got != fmt.Sprint(c.want) {
-				t.Errorf("%+v: got %s, want %v", c.q, got, c.want)
-			}
-		}
-	})
-}
-
 // TestListPlayers pages over player sessions in memory and in the archive.
 func TestListPlayers(t *testing.T) {
 	for _, limit := range []int{1, 2, 5, 100} {
@@ -163,19 +127,4 @@ func TestListPlayers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestActive checks that the sessions that can be played now are listed, oldest first.
-func TestActive(t *testing.T) {
-	in(t, func(a *arena) {
-		made := []string{a.active("p"), a.active("q"), a.active("r")}
-		a.Must(a.Computes.End(a.Ctx, a.ref("q")))
-		var got []string
-		for g := range a.Sessions.Offered(a.Store.View(), a.fleet.ID, "") {
-			got = append(got, g.ID)
-		}
-		if diff := cmp.Diff([]string{made[0], made[2]}, got); diff != "" {
-			t.Errorf("active (-want +got):\n%s", diff)
-		}
-	})
 }

@@ -106,8 +106,15 @@ func TestCause(t *testing.T) {
 		}
 	})
 	in(t, func(a *arena) {
+		_, err := a.Fleets.UpdateRuntime.Do(a.Ctx, fleet.RuntimeInput{FleetID: a.fleet.ID, Runtime: fleet.Runtime{ActivationTimeout: 10 * time.Second}})
+		a.Must(err)
 		id := a.lead(session.Activating)
-		celltest.Pass(300 * time.Second)
+		celltest.Pass(10*time.Second - moment)
+		a.want(id, session.Activating)
+		celltest.Pass(moment)
+		if a.links["p"].terminates != 1 {
+			t.Error("the process of a game session that was not activated was not told to end")
+		}
 		if g := a.game(id); g.Cause != event.GameSessionActivationTimeout || g.How == "" {
 			t.Errorf("not activated: the cause is %q, %q", g.Cause, g.How)
 		}
@@ -163,11 +170,21 @@ func TestPlayerMoves(t *testing.T) {
 		a.Must(a.Sessions.Players.Remove(a.Ctx, a.ref("p"), game, player))
 	}
 	end := func(a *arena, _, _ string) { a.Must(a.Computes.End(a.Ctx, a.ref("p"))) }
+	minute := func(a *arena, _, player string) {
+		celltest.Pass(time.Minute - moment)
+		a.wantPlayer(player, session.Reserved)
+		celltest.Pass(moment)
+	}
+	inTime := func(a *arena, game, player string) {
+		celltest.Pass(time.Minute - moment)
+		accept(a, game, player)
+		celltest.Pass(time.Hour)
+	}
 	type way func(a *arena, game, player string)
 	all := map[[2]session.PlayerStatus][]way{
 		{"", session.Reserved}:                {func(*arena, string, string) {}},
-		{session.Reserved, session.Playing}:   {accept},
-		{session.Reserved, session.TimedOut}:  {func(*arena, string, string) { celltest.Pass(time.Minute) }, end},
+		{session.Reserved, session.Playing}:   {accept, inTime},
+		{session.Reserved, session.TimedOut}:  {minute, end},
 		{session.Reserved, session.Completed}: {remove},
 		{session.Playing, session.Completed}:  {remove, end},
 	}
@@ -191,44 +208,10 @@ func TestPlayerMoves(t *testing.T) {
 				if got := a.Sessions.Players.Count(a.Store.View(), game); got != used {
 					t.Errorf("%v: %d slots in use, want %d", move, got, used)
 				}
+				if used == 0 && a.game(game).Status == session.Active {
+					a.reserve(game, "ann", "bob", "cid") // all slots, hers too
+				}
 			})
 		}
 	}
-}
-
-// A session that is not activated in time ends, and its process is told to end.
-func TestActivationTimeout(t *testing.T) {
-	in(t, func(a *arena) {
-		_, err := a.Fleets.UpdateRuntime.Do(a.Ctx, fleet.RuntimeInput{FleetID: a.fleet.ID, Runtime: fleet.Runtime{ActivationTimeout: 10 * time.Second}})
-		a.Must(err)
-		a.free("p")
-		id := a.create()
-		celltest.Pass(10*time.Second - moment)
-		a.want(id, session.Activating)
-		celltest.Pass(moment)
-		a.want(id, session.Terminated)
-		if a.links["p"].terminates != 1 {
-			t.Error("the process was not told to end")
-		}
-	})
-}
-
-// A reservation lasts a minute; then the slot is free again.
-func TestReservationTimeout(t *testing.T) {
-	in(t, func(a *arena) {
-		id := a.active("p")
-		players := a.reserve(id, "ann", "bob", "cid")
-		celltest.Pass(time.Minute - moment)
-		_, err := a.Sessions.Players.Accept(a.Ctx, a.ref("p"), id, players[0])
-		a.Must(err)
-		celltest.Pass(moment)
-		a.wantPlayer(players[0], session.Playing)
-		a.wantPlayer(players[1], session.TimedOut)
-		a.reserve(id, "bob", "dan")
-		if n := a.Sessions.Players.Count(a.Store.View(), id); n != 3 {
-			t.Errorf("%d slots in use, want 3", n)
-		}
-		celltest.Pass(time.Hour)
-		a.wantPlayer(players[0], session.Playing)
-	})
 }

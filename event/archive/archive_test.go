@@ -25,6 +25,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/event/archive"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 )
@@ -198,8 +199,7 @@ func TestRun_Every(t *testing.T) {
 		n.say(numbered(5, 5)...)
 		wait.Pass(2 * time.Minute)
 		n.say(numbered(6, 6)...)
-		wait.Pass(10 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(10 * time.Minute)
 		want := []string{
 			"us-east-1/2000/01/01/00/0000000000000001-0000000000000004.ndjson.gz",
 			"us-east-1/2000/01/01/00/0000000000000005-0000000000000005.ndjson.gz",
@@ -227,8 +227,7 @@ func TestRun_Size(t *testing.T) {
 		before.stop()
 		n := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Size: 20_000})
 		defer n.stop()
-		wait.Pass(6 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(6 * time.Minute)
 		same(t, dir, n.lines())
 		if got := len(names(t, dir)); got < 5 || got > 10 {
 			t.Errorf("900 events of 130 bytes are in %d objects", got)
@@ -307,8 +306,7 @@ func TestTakeover(t *testing.T) {
 					wait.Pass(time.Minute)
 					take()
 				}
-				wait.Pass(20 * time.Minute)
-				synctest.Wait()
+				celltest.Pass(20 * time.Minute)
 				if second == nil {
 					t.Fatal("nobody took the cell")
 				}
@@ -350,8 +348,7 @@ func TestTakeover_Often(t *testing.T) {
 			go n.stop() // what hangs does so until the end of the test
 		}
 		last := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Every: time.Minute})
-		wait.Pass(10 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(10 * time.Minute)
 		same(t, dir, last.lines())
 		last.stop()
 	})
@@ -374,8 +371,7 @@ func TestHold(t *testing.T) {
 		n.say(numbered(1, 5)...)
 		wait.Pass(time.Hour)
 		n.say(numbered(6, 9)...)
-		wait.Pass(2*time.Hour + 50*time.Minute) // 3:50
-		synctest.Wait()
+		celltest.Pass(2*time.Hour + 50*time.Minute) // 3:50
 		if got := len(n.lines()); got != 9 {
 			t.Errorf("%d events are left after nearly twice their retention, want all 9", got)
 		}
@@ -385,8 +381,7 @@ func TestHold(t *testing.T) {
 		if lag := n.metric("lag_seconds"); lag != (3*time.Hour + 50*time.Minute).Seconds() {
 			t.Errorf("the lag is %v s", lag)
 		}
-		wait.Pass(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
-		synctest.Wait()
+		celltest.Pass(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
 		if lost := n.metric("lost_total"); lost != 0 {
 			t.Errorf("%v events are lost, though their object may still be written", lost)
 		}
@@ -395,14 +390,12 @@ func TestHold(t *testing.T) {
 			t.Errorf("after twice the retention, there is\n%s", strings.Join(left, "\n"))
 		}
 		mended.Store(true)
-		wait.Pass(10 * time.Minute)
-		synctest.Wait()
+		celltest.Pass(10 * time.Minute)
 		// The object was cut before, and is still in memory: nothing is lost.
 		if got := archived(t, dir); len(got) != 9 || n.metric("lost_total") != 0 {
 			t.Errorf("archived:\n%s", strings.Join(got, "\n"))
 		}
-		wait.Pass(3 * time.Hour)
-		synctest.Wait()
+		celltest.Pass(3 * time.Hour)
 		if got := n.lines(); len(got) != 0 {
 			t.Errorf("archived events stay past their retention:\n%s", strings.Join(got, "\n"))
 		}
@@ -435,8 +428,7 @@ func TestLost(t *testing.T) {
 
 				n = newNode(t, driver, time.Hour, archive.Options{Target: archive.Folder(dir)})
 				defer n.stop()
-				wait.Pass(10 * time.Minute)
-				synctest.Wait()
+				celltest.Pass(10 * time.Minute)
 				if lost := n.metric("lost_total"); lost != 3 {
 					t.Errorf("%v events are lost, want 3", lost)
 				}

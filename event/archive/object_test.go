@@ -14,6 +14,17 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
+// must ends a test or a check of a property if err is not nil.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Objects have all events exactly once and in order, whatever their sizes, times and numbers.
 // Each object has events of one hour, without a gap, and ends only where it must.
 func TestObject(t *testing.T) {
@@ -30,25 +41,17 @@ func TestObject(t *testing.T) {
 		var all []byte
 		line := func(e event.Entry) []byte {
 			b, err := json.Marshal(event.Line{Seq: e.Seq, Event: *e.Value})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return append(b, '\n')
 		}
 		o := newObject(0)
 		close := func() {
 			data, err := o.bytes()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			zip, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text, err := io.ReadAll(zip)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if n := o.last - o.first + 1; bytes.Count(text, []byte("\n")) != int(n) || len(text) > limit && n > 1 || len(text) != o.size {
 				t.Fatalf("%s has %d bytes, of at most %d", o.name("r"), len(text), limit)
 			}
@@ -56,9 +59,7 @@ func TestObject(t *testing.T) {
 		}
 		for i, e := range entries {
 			added, err := o.add(e, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if added {
 				if o.begin.Format("2006010215") != e.Value.Time.Format("2006010215") {
 					t.Fatalf("an event of %s is in %s", e.Value.Time, o.name("r"))

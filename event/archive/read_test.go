@@ -30,9 +30,7 @@ func written(t testing.TB, dir, region string, entries []event.Entry, limit int)
 		if err == nil {
 			err = Folder(dir).Put(context.Background(), o.name(region), data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for _, e := range entries {
 		added, err := o.add(e, limit)
@@ -41,13 +39,9 @@ func written(t testing.TB, dir, region string, entries []event.Entry, limit int)
 			o = newObject(e.Seq - 1)
 			_, err = o.add(e, limit)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		line, err := json.Marshal(event.Line{Seq: e.Seq, Event: *e.Value})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines = append(lines, string(line))
 	}
 	if !o.empty() {
@@ -119,9 +113,7 @@ func TestRead(t *testing.T) {
 			}
 		}
 		got, err := readAll(t.Context(), Folder(dir), q)
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			r.Fatalf("%+v (-want +got):\n%s", q, diff)
 		}
@@ -144,9 +136,7 @@ func TestRead_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	lines := written(t, dir, "us-east-1", entries(1, 5), 1<<20)
 	good, err := os.ReadFile(filepath.Join(dir, name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrong := slices.Clone(good)
 	wrong[len(wrong)-6] ^= 1 // of the checksum
 	text := strings.Join(lines, "\n") + "\n"
@@ -172,9 +162,7 @@ func TestRead_Damaged(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := Folder(dir).Put(t.Context(), c.file, c.data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, Folder(dir).Put(t.Context(), c.file, c.data))
 			got, err := readAll(t.Context(), Folder(dir), Selection{})
 			begin := fmt.Sprintf("%s: line %d: ", filepath.Join(dir, filepath.FromSlash(c.file)), c.line)
 			if c.read < 0 { // how much is unpacked is gzip's affair
@@ -208,30 +196,20 @@ func TestRead_Region(t *testing.T) {
 	for name, text := range map[string]string{
 		"us-east-1/notes.txt": "?", "us-east-1/2026/11/25/01/.0000000000000001-0000000000000005.ndjson.gz.tmp": "?", "us-east-1/2026/11/25/01/0000000000000001-x.ndjson": "?",
 	} {
-		if err := Folder(dir).Put(t.Context(), name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Folder(dir).Put(t.Context(), name, []byte(text)))
 	}
 	for name := range Folder(dir).List(t.Context(), "us-east-1", "") {
 		if !strings.HasSuffix(name, ".gz") {
 			continue
 		}
 		packed, err := os.Open(Folder(dir).At(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		zip, err := gzip.NewReader(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := io.ReadAll(zip)
 		packed.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Folder(dir).Put(t.Context(), strings.TrimSuffix(name, ".gz"), text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, Folder(dir).Put(t.Context(), strings.TrimSuffix(name, ".gz"), text))
 	}
 	if got, err := readAll(t.Context(), Folder(dir), Selection{}); err != nil || !slices.Equal(got, east) {
 		t.Errorf("the only region has %v, %v", got, err)

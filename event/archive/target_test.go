@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -86,27 +85,9 @@ func TestBucket(t *testing.T) {
 		}
 	}
 	environment(t, map[string]string{"AWS_ENDPOINT_URL_S3": server.URL})
-	if to, err = Open(t.Context(), "s3://events"); err != nil {
-		t.Fatal(err)
-	}
+	to, err = Open(t.Context(), "s3://events")
+	must(t, err)
 	if err := to.Put(t.Context(), "a", nil); !errors.Is(err, errNoCredentials) || !strings.Contains(err.Error(), "there are no credentials: give them") {
 		t.Errorf("without credentials: %v", err)
-	}
-}
-
-func TestFolder(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "events")
-	to, err := Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"once", "again"} {
-		if err := to.Put(t.Context(), "us-east-1/2026/a.ndjson.gz", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(filepath.Join(dir, "us-east-1", "2026", "a.ndjson.gz")); err != nil || string(got) != text {
-			t.Errorf("the file has %q, %v", got, err)
-		}
 	}
 }

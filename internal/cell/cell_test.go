@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -205,6 +204,15 @@ func TestCell(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	// Nothing of a short answer is sent before the owner has sent it whole, so a client without an
+	// answer knows to ask again.
+	t.Run("an answer cut short", func(t *testing.T) {
+		response, err := second.server.Client().Get(second.server.URL + "/cut")
+		if err == nil {
+			response.Body.Close()
+			t.Errorf("the answer begins with %s", response.Status)
+		}
+	})
 	t.Run("given back", func(t *testing.T) {
 		ws := third.websocket()
 		echo(t, ws, "before")
@@ -267,16 +275,9 @@ func TestCell_Silence(t *testing.T) {
 // silence makes the lease look as if its owner had not renewed it for long.
 func silence(t *testing.T, url string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
 	// One statement, so that the owner cannot renew in between, like another node
 	// taking it.
-	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "until" = '-infinity', "epoch" = "epoch" + 1`); err != nil {
-		t.Fatal(err)
-	}
+	pgtest.Execute(t, url, `UPDATE "muster"."lease" SET "until" = '-infinity', "epoch" = "epoch" + 1`)
 }
 
 func (n *node) websocket() *websocket.Conn {
@@ -340,19 +341,6 @@ func TestCell_StandbyStops(t *testing.T) {
 	standby.leave()
 	if rest, err := io.ReadAll(response.Body); err == nil || len(rest) > 0 {
 		t.Errorf("the stream ended with %q as if it was whole", rest)
-	}
-}
-
-// TestCell_AnswerCutShort: nothing of a short answer is sent before the owner has sent it
-// whole, so a client without an answer knows to ask again.
-func TestCell_AnswerCutShort(t *testing.T) {
-	url := pgtest.URL(t)
-	join(t, url, "owner", lasting)
-	standby := join(t, url, "standby", lasting)
-	response, err := standby.server.Client().Get(standby.server.URL + "/cut")
-	if err == nil {
-		response.Body.Close()
-		t.Errorf("the answer begins with %s", response.Status)
 	}
 }
 

@@ -1,15 +1,12 @@
 package cell_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/feature"
@@ -50,19 +47,6 @@ func (n *node) agreed(want feature.Level) {
 	}
 }
 
-// run runs a statement on the nodes' database.
-func run(t *testing.T, url, text string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The level waits for the node that knows least, until that is replaced or has been gone
 // for long.
 func TestLevel_WaitsForAll(t *testing.T) {
@@ -80,7 +64,7 @@ func TestLevel_WaitsForAll(t *testing.T) {
 	owner.agreed(feature.Known())
 	join(t, url, "level-away", agrees(feature.First)).leave()
 	owner.agreed(feature.First)
-	run(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'level-away'`)
+	pgtest.Execute(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'level-away'`)
 	owner.agreed(feature.Known())
 }
 
@@ -97,36 +81,26 @@ func TestLevel_Raise(t *testing.T) {
 	url := pgtest.URL(t)
 	owner := join(t, url, "raise-owner", agrees(second))
 	owner.agreed(second)
-	var level feature.Level
-	read := func() feature.Level {
+	stored := func() string {
 		t.Helper()
-		conn, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(t.Context())
-		if err := conn.QueryRow(t.Context(), `SELECT "level" FROM "muster"."lease"`).Scan(&level); err != nil {
-			t.Fatal(err)
-		}
-		return level
+		return pgtest.Ask(t, url, `SELECT "level"::text FROM "muster"."lease"`)
 	}
-	if read() != feature.First || owner.keeper.Level() != feature.First {
-		t.Errorf("the level was raised to %d before it was asked for", level)
+	if stored() != "1" || owner.keeper.Level() != feature.First {
+		t.Errorf("the level was raised to %s before it was asked for", stored())
 	}
 	if err := owner.keeper.Raise(t.Context(), third); err == nil || !strings.Contains(err.Error(), "knows only feature levels up to 2") {
 		t.Errorf("raised to a level that not all nodes know: %v", err)
 	}
 	owner.raised(second)
-	if read() != second {
-		t.Errorf("the lease has level %d", level)
+	if stored() != "2" {
+		t.Errorf("the lease has level %s", stored())
 	}
 	owner.raised(feature.First) // changes nothing
 	next := join(t, url, "raise-next", agrees(third))
-	run(t, url, `UPDATE "muster"."lease" SET "node" = 'raise-next', "epoch" = "epoch" + 1`)
-	run(t, url, `UPDATE "muster"."node" SET "level" = 3`)
+	pgtest.Execute(t, url, `UPDATE "muster"."lease" SET "node" = 'raise-next', "epoch" = "epoch" + 1`, `UPDATE "muster"."node" SET "level" = 3`)
 	<-owner.keeper.Lost()
-	if err := owner.keeper.Raise(t.Context(), third); err == nil || read() != second {
-		t.Errorf("a former owner raised the level to %d: %v", level, err)
+	if err := owner.keeper.Raise(t.Context(), third); err == nil || stored() != "2" {
+		t.Errorf("a former owner raised the level to %s: %v", stored(), err)
 	}
 	next.leave()
 	owner.leave()
@@ -140,17 +114,8 @@ func TestLevel_Raise(t *testing.T) {
 func TestRole(t *testing.T) {
 	database := pgtest.Database(t)
 	const role = "cell_role"
-	run(t, database, "CREATE ROLE "+role)
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), database)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
-		if _, err := conn.Exec(context.Background(), "DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
-			t.Error(err)
-		}
-	})
+	pgtest.Execute(t, database, "CREATE ROLE "+role)
+	t.Cleanup(func() { pgtest.Execute(t, database, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	at, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
@@ -175,15 +140,15 @@ func TestRole(t *testing.T) {
 	owner := enter(t, database, "owner")
 	owner.leave()
 	refused("no right to use the tables", "GRANT USAGE ON SCHEMA muster TO "+role)
-	run(t, database, "GRANT USAGE ON SCHEMA muster TO "+role+"; GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA muster TO "+role)
+	pgtest.Execute(t, database, "GRANT USAGE ON SCHEMA muster TO "+role+"; GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA muster TO "+role)
 	refused("no right to write", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES")
-	run(t, database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA muster TO "+role)
+	pgtest.Execute(t, database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA muster TO "+role)
 	if err := open(); err != nil {
 		t.Error(err)
 	}
-	run(t, database, `ALTER TABLE "muster"."lease" DROP COLUMN "confirmed"`)
+	pgtest.Execute(t, database, `ALTER TABLE "muster"."lease" DROP COLUMN "confirmed"`)
 	refused("a column is missing", "ALTER SCHEMA muster OWNER TO "+role)
-	run(t, database, "GRANT CREATE ON DATABASE "+strings.TrimPrefix(at.Path, "/")+" TO "+role+"; ALTER SCHEMA muster OWNER TO "+role+
+	pgtest.Execute(t, database, "GRANT CREATE ON DATABASE "+strings.TrimPrefix(at.Path, "/")+" TO "+role+"; ALTER SCHEMA muster OWNER TO "+role+
 		"; ALTER TABLE muster.lease OWNER TO "+role+"; ALTER TABLE muster.node OWNER TO "+role+"; ALTER TABLE muster.presence OWNER TO "+role)
 	if err := open(); err != nil {
 		t.Error(err)
@@ -210,7 +175,7 @@ func TestMembers(t *testing.T) {
 	older.agreedNothing()
 	owner.agreed(feature.First) // it has registered after all of them
 	older.leave()
-	run(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'members-c'`)
+	pgtest.Execute(t, url, `UPDATE "muster"."node" SET "seen" = "seen" - interval '61 minutes' WHERE "node" = 'members-c'`)
 	owner.agreed(feature.Known())
 	text := ""
 	for _, m := range owner.keeper.Members() {
@@ -231,7 +196,7 @@ func TestLevel_OlderStandsAside(t *testing.T) {
 	url := pgtest.URL(t)
 	owner := join(t, url, "aside-owner", func(o *cell.Options) { o.TTL = brief })
 	older := join(t, url, "aside-older", func(o *cell.Options) { o.TTL = brief })
-	run(t, url, `UPDATE "muster"."lease" SET "level" = 99, "release" = 'v9.0.0'`)
+	pgtest.Execute(t, url, `UPDATE "muster"."lease" SET "level" = 99, "release" = 'v9.0.0'`)
 	wait.Until(t, "the node stands aside", func() bool { return older.keeper.Aside() != nil })
 	if why := older.keeper.Aside().Error(); !strings.Contains(why, "use Muster v9.0.0") {
 		t.Errorf("it does not say which release is needed: %s", why)
@@ -240,7 +205,7 @@ func TestLevel_OlderStandsAside(t *testing.T) {
 		t.Errorf("the node that stands aside does not forward: %s", body)
 	}
 	owner.leave()
-	run(t, url, `UPDATE "muster"."node" SET "seen" = '-infinity' WHERE "node" = 'aside-older'`)
+	pgtest.Execute(t, url, `UPDATE "muster"."node" SET "seen" = '-infinity' WHERE "node" = 'aside-older'`)
 	again(t, url) // several looks and an expired lease later
 	if older.owns() {
 		t.Error("a node that does not know the cell's level took it")
@@ -254,15 +219,7 @@ func TestLevel_OlderStandsAside(t *testing.T) {
 // lease many times.
 func again(t *testing.T, url string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	wait.Until(t, "the older node has registered anew", func() (seen bool) {
-		if err := conn.QueryRow(t.Context(), `SELECT "seen" > '-infinity' FROM "muster"."node" WHERE "node" = 'aside-older'`).Scan(&seen); err != nil {
-			t.Fatal(err)
-		}
-		return seen
+	wait.Until(t, "the older node has registered anew", func() bool {
+		return pgtest.Ask(t, url, `SELECT ("seen" > '-infinity')::text FROM "muster"."node" WHERE "node" = 'aside-older'`) == "true"
 	})
 }

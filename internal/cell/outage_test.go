@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/wait"
@@ -69,14 +67,7 @@ func TestCell_Outage(t *testing.T) {
 // endLease ends the lease now, as if the outage had lasted that long.
 func endLease(t *testing.T, url string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "until" = clock_timestamp()`); err != nil {
-		t.Fatal(err)
-	}
+	pgtest.Execute(t, url, `UPDATE "muster"."lease" SET "until" = clock_timestamp()`)
 }
 
 // warnings is a node's log on which tests wait. It receives a value for warnings

@@ -38,6 +38,8 @@ func TestPace(t *testing.T) {
 	expect("the heap has grown", 160, true)
 	after(2*time.Second, 128<<20)
 	expect("a large heap", normal, true)
+	after(2*time.Second, 0)
+	expect("the smallest heap", most, true)
 	after(2*time.Second, 32<<20)
 	expect("small again", 200, true)
 	for range idle - 1 {
@@ -118,15 +120,6 @@ func TestPace_Stacks(t *testing.T) {
 	runtime.KeepAlive(keep)
 }
 
-func TestPace_SmallestHeap(t *testing.T) {
-	t.Parallel()
-	p := pace{every: time.Second, headroom: 64 << 20, percent: normal, busy: true, last: time.Now()}
-	p.collected(time.Now(), 0, 0)
-	if p.percent != most {
-		t.Errorf("percent %d, want %d", p.percent, most)
-	}
-}
-
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
 	for memory, want := range map[uint64]uint64{64 << 20: 8 << 20, 256 << 20: 32 << 20, 1 << 30: 64 << 20, 64 << 30: 256 << 20} {
@@ -148,6 +141,8 @@ func TestMemory(t *testing.T) {
 		"no limit":          {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 2 << 30},
 		"a container":       {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "67108864\n"}, 64 << 20},
 		"a service":         {map[string]string{"proc/self/cgroup": "0::/system.slice/muster.service\n", "sys/fs/cgroup/system.slice/muster.service/memory.max": "268435456\n", "sys/fs/cgroup/system.slice/memory.max": "max\n"}, 256 << 20},
+		"no number":         {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "-1"}, 2 << 30},
+		"an empty file":     {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": ""}, 2 << 30},
 		"a slice above":     {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "134217728\n"}, 128 << 20},
 		"version 1":         {map[string]string{"proc/self/cgroup": "5:cpu,memory:/a\n4:pids:/b\n0::/c\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "134217728\n"}, 128 << 20},
 		"version 1, at all": {map[string]string{"proc/self/cgroup": "5:memory:/a\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 30},
@@ -157,21 +152,10 @@ func TestMemory(t *testing.T) {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
 		if c.files != nil {
-			root["proc/meminfo"] = &fstest.MapFile{Data: []byte("MemTotal:  2097152 kB\n")}
+			root["proc/meminfo"] = &fstest.MapFile{Data: []byte("MemTotal:  2097152 kB\nMemFree: 1 kB\n")}
 		}
 		if got := memory(root); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-}
-
-func TestAmount(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]uint64{
-		"": 0, "max\n": 0, "536870912\n": 512 << 20, "MemTotal:       16384 kB\nMemFree: 1 kB\n": 16 << 20, "-1": 0,
-	} {
-		if got := amount(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -76,17 +77,23 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d kills, %d acknowledged ships", crashes, total)
 }
 
-// killWriter kills a writer after it has acknowledged some ships.
-func killWriter(t *testing.T, dir string, after int, acknowledged map[string]bool) {
+// startWriter starts a writer, and returns it and the lines that it prints.
+func startWriter(t *testing.T, dir string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
 	cmd.Stderr = os.Stderr
-	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
+	out := must[io.ReadCloser](t)(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(out)
+	return cmd, bufio.NewScanner(out)
+}
+
+// killWriter kills a writer after it has acknowledged some ships.
+func killWriter(t *testing.T, dir string, after int, acknowledged map[string]bool) {
+	t.Helper()
+	cmd, lines := startWriter(t, dir)
 	for n := 0; lines.Scan(); n++ {
 		if n == after {
 			cmd.Process.Kill()
@@ -97,8 +104,6 @@ func killWriter(t *testing.T, dir string, after int, acknowledged map[string]boo
 	}
 	cmd.Wait()
 }
-
-func pipe(cmd *exec.Cmd) (interface{ Read([]byte) (int, error) }, error) { return cmd.StdoutPipe() }
 
 func checkAcknowledged(t *testing.T, dir string, acknowledged map[string]bool) {
 	t.Helper()
@@ -127,19 +132,17 @@ func checkAcknowledged(t *testing.T, dir string, acknowledged map[string]bool) {
 func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), t.TempDir()+"/backup.db"
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), crashDir+"="+dir)
-	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, lines := startWriter(t, dir)
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	var before []string
-	for lines := bufio.NewScanner(out); len(before) < 200 && lines.Scan(); {
+	for len(before) < 200 && lines.Scan() {
 		before = append(before, lines.Text())
 	}
-	go bufio.NewReader(out).WriteTo(discard{})
+	go func() {
+		for lines.Scan() { // so that it goes on writing
+		}
+	}()
 	driver := sqlite.New(dir)
 	if err := backup.Write(t.Context(), newHarbour(store.Options{Driver: driver}).Store, driver, file); err != nil {
 		t.Fatal(err)
@@ -149,7 +152,3 @@ func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 		t.Errorf("backup: %+v, want at least %d ships", report, len(before))
 	}
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -77,18 +77,3 @@ func TestFilter_Concurrent(t *testing.T) {
 	close(added)
 	looking.Wait()
 }
-
-func BenchmarkFilter_Has(b *testing.B) {
-	for _, n := range []int{0, 10_000, 5_000_000} {
-		f := newFilter()
-		for i := range n {
-			f.add(fmt.Sprint("ticket-", i))
-		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				f.has("01890a5d-ac96-774b-bcce-b302099a8057")
-			}
-		})
-	}
-}

@@ -27,14 +27,7 @@ func TestTimeKey(t *testing.T) {
 	}
 }
 
-func BenchmarkTimeKey(b *testing.B) {
-	at := time.Now()
-	for b.Loop() {
-		store.TimeKey(at)
-	}
-}
-
-// TestIndex_Due yields what is due to the millisecond, earliest first.
+// TestIndex_Due yields what is due to the millisecond, earliest first, and a batch at a time.
 func TestIndex_Due(t *testing.T) {
 	type row struct {
 		ID string
@@ -43,7 +36,19 @@ func TestIndex_Due(t *testing.T) {
 	st := store.New(store.Options{Driver: store.NewMemory()})
 	rows := store.NewTable(st, store.TableSpec[row]{Name: "row", Key: func(r *row) string { return r.ID }})
 	due := store.NewDueIndex(rows, "due", func(r *row) time.Time { return r.At })
-	put := store.NewAction(st, "put", func(tx *store.Tx, r row) error { rows.Put(tx, &r); return nil })
+	put := store.NewAction(st, "put", func(tx *store.Tx, all []row) error {
+		for _, r := range all {
+			rows.Put(tx, &r)
+		}
+		return nil
+	})
+	sweep := store.NewCommand(st, "sweep", func(tx *store.Tx, now time.Time) (n int, _ error) {
+		for r := range due.Due(tx, now) {
+			rows.Delete(tx, r.ID)
+			n++
+		}
+		return n, nil
+	})
 	if err := st.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +62,7 @@ func TestIndex_Due(t *testing.T) {
 		if id == "never" {
 			r.At = time.Time{}
 		}
-		if err := put.Do(t.Context(), r); err != nil {
+		if err := put.Do(t.Context(), []row{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,35 +79,15 @@ func TestIndex_Due(t *testing.T) {
 	if !due.AnyDue(st.View(), now.Add(-time.Hour)) || due.AnyDue(st.View(), now.Add(-time.Hour-time.Millisecond)) {
 		t.Error("AnyDue must hold from the earliest time on")
 	}
-}
-
-// TestIndex_DueIsBounded yields a batch at a time.
-func TestIndex_DueIsBounded(t *testing.T) {
-	st := store.New(store.Options{Driver: store.NewMemory()})
-	rows := store.NewTable(st, store.TableSpec[int]{Name: "row", Key: func(r *int) string { return strconv.Itoa(*r) }})
-	due := store.NewDueIndex(rows, "due", func(*int) time.Time { return time.Unix(0, 0) })
-	fill := store.NewAction(st, "fill", func(tx *store.Tx, n int) error {
-		for i := range n {
-			rows.Put(tx, &i)
-		}
-		return nil
-	})
-	sweep := store.NewCommand(st, "sweep", func(tx *store.Tx, _ struct{}) (n int, _ error) {
-		for r := range due.Due(tx, tx.Now()) {
-			rows.Delete(tx, strconv.Itoa(*r))
-			n++
-		}
-		return n, nil
-	})
-	if err := st.Open(t.Context()); err != nil {
+	var many []row
+	for i := range 2 * store.DueAtOnce {
+		many = append(many, row{strconv.Itoa(i), now})
+	}
+	if err := put.Do(t.Context(), many); err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
-	if err := fill.Do(t.Context(), 2*store.DueAtOnce+1); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []int{store.DueAtOnce, store.DueAtOnce, 1, 0} {
-		if n, err := sweep.Do(t.Context(), struct{}{}); n != want || err != nil {
+	for _, want := range []int{store.DueAtOnce, store.DueAtOnce, 3, 0} {
+		if n, err := sweep.Do(t.Context(), now); n != want || err != nil {
 			t.Fatalf("%d rows are handled (%v), want %d", n, err, want)
 		}
 	}

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,11 +58,7 @@ func partitionByKey(history []porcupine.Operation) [][]porcupine.Operation {
 		key := op.Input.(registerInput).key
 		byKey[key] = append(byKey[key], op)
 	}
-	var parts [][]porcupine.Operation
-	for _, part := range byKey {
-		parts = append(parts, part)
-	}
-	return parts
+	return slices.Collect(maps.Values(byKey))
 }
 
 // TestLinearizable checks that what clients see through Do and View is equivalent to

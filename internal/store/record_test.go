@@ -3,7 +3,6 @@ package store_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -226,30 +225,4 @@ func FuzzKey(f *testing.F) {
 			t.Errorf("Key(%q) as a prefix of Key(%q, %q)", b1, a1, a2)
 		}
 	})
-}
-
-func TestID_SortsInOrder(t *testing.T) {
-	t.Parallel()
-	d := newDicey(store.Options{Driver: store.NewMemory()}, 6)
-	if err := d.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	last := ""
-	for range 200 {
-		err := d.Update(t.Context(), func(tx *store.Tx) error {
-			for range 30 {
-				id := tx.ID("x-")
-				if id <= last || len(id) != 38 || id[16] != '7' {
-					return fmt.Errorf("%s after %s", id, last)
-				}
-				last = id
-			}
-			d.rolls.Put(tx, &roll{ID: last})
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,15 +1,11 @@
 package store_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 )
@@ -109,40 +105,6 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func names(ships func(func(*ship) bool)) []string {
-	var out []string
-	for s := range ships {
-		out = append(out, s.ID)
-	}
-	return out
-}
-
-func TestDo_ShowsWhatItCommitted(t *testing.T) {
-	t.Parallel()
-	h := openHarbour(t, store.Options{})
-	id := must[string](t)(h.put.Do(t.Context(), ship{Port: "Bergen", Crew: []string{"ann", "bo"}}))
-	view := h.View()
-	if got := h.ships.Get(view, id); got == nil || got.Port != "Bergen" {
-		t.Fatalf("Get(%q) = %v", id, got)
-	}
-	if got := names(h.byCrew.Equal(view, store.Key("bo"))); !slices.Equal(got, []string{id}) {
-		t.Errorf("ships of bo = %v, want %q", got, id)
-	}
-	must[string](t)(h.put.Do(t.Context(), ship{ID: id, Port: "Oslo", Crew: []string{"bo"}}))
-	if got := h.byPort.Count(h.View(), store.Key("Bergen")); got != 0 {
-		t.Errorf("ships in Bergen after moving = %d", got)
-	}
-	if got := h.byPort.First(h.View(), store.Key("Oslo")); got == nil || got.ID != id {
-		t.Errorf("First in Oslo = %v", got)
-	}
-	if got := h.ships.Get(view, id).Port; got != "Bergen" {
-		t.Errorf("an old snapshot shows %q", got)
-	}
-	if got := h.sightings.Last(h.View()); got != 2 {
-		t.Errorf("last sighting = %d, want 2", got)
-	}
-}
-
 // A table is the same in two snapshots if nothing between them changed it, whatever else they
 // changed.
 func TestTable_Same(t *testing.T) {
@@ -163,66 +125,6 @@ func TestTable_Same(t *testing.T) {
 	if !ships.Same(before, after) || boats.Same(before, after) || !boats.Same(after, after) {
 		t.Errorf("ships are the same: %t, boats: %t", ships.Same(before, after), boats.Same(before, after))
 	}
-}
-
-func TestDo_FailureLeavesNoTrace(t *testing.T) {
-	t.Parallel()
-	h := openHarbour(t, store.Options{})
-	must[string](t)(h.put.Do(t.Context(), ship{ID: "a", Port: "Oslo"}))
-	before := h.View().Digest()
-	if _, err := h.sail.Do(t.Context(), "b"); !errors.Is(err, errNoShip) {
-		t.Fatalf("sail of a missing ship: %v", err)
-	}
-	err := h.Update(t.Context(), func(tx *store.Tx) error {
-		h.ships.Put(tx, &ship{ID: "c", Port: "Kiel"})
-		h.ships.Put(tx, &ship{ID: "a", Port: "Kiel"})
-		h.ships.Delete(tx, "a")
-		panic("boom")
-	})
-	if p, ok := errors.AsType[*store.PanicError](err); !ok || p.Value != "boom" {
-		t.Fatalf("a panic gave %v", err)
-	}
-	must[string](t)(h.put.Do(t.Context(), ship{ID: "d"}))
-	must[bool](t)(h.sail.Do(t.Context(), "d"))
-	if got := h.View().Digest(); got != before {
-		t.Errorf("failed commands changed the state: %v", names(h.ships.All(h.View())))
-	}
-	if got := names(h.byPort.Equal(h.View(), store.Key("Oslo"))); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("ships in Oslo = %v", got)
-	}
-	entries := must[[]store.Entry[sighting]](t)(h.sightings.Read(t.Context(), store.LogQuery{Limit: 10}))
-	var got []string
-	for _, e := range entries {
-		got = append(got, fmt.Sprint(e.Seq, e.Value.Ship, e.Value.What))
-	}
-	if want := []string{"1aput", "2dput", "3dsailed"}; cmp.Diff(want, got) != "" {
-		t.Errorf("sightings: %s", cmp.Diff(want, got))
-	}
-}
-
-func TestOpen_FindsWhatWasCommitted(t *testing.T) {
-	t.Parallel()
-	driver := store.NewMemory()
-	h := openHarbour(t, store.Options{Driver: driver})
-	for i := range 50 {
-		must[string](t)(h.put.Do(t.Context(), ship{ID: fmt.Sprintf("s%02d", i), Port: "p", Trip: time.Second}))
-	}
-	must[bool](t)(h.sail.Do(t.Context(), "s07"))
-	want := h.View()
-	again := openHarbour(t, store.Options{Driver: driver})
-	got := again.View()
-	if got.Digest() != want.Digest() || got.Seq() != want.Seq() || again.sightings.Last(got) != 51 {
-		t.Errorf("reopened: seq %d digest %s, want %d %s", got.Seq(), got.Digest(), want.Seq(), want.Digest())
-	}
-	select {
-	case <-h.Lost():
-		t.Error("lost before it tried to commit")
-	default:
-	}
-	if _, err := h.put.Do(context.Background(), ship{ID: "x"}); err == nil {
-		t.Error("the first owner could still write")
-	}
-	<-h.Lost()
 }
 
 // A server whose clock is years ahead writes entries; the clock of the next one is

@@ -3,8 +3,6 @@ package remote
 import (
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,15 +19,11 @@ func answering(t *testing.T, status int, body any) *Remote {
 // at returns a remote at a URL.
 func at(t *testing.T, url string) *Remote {
 	t.Helper()
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret\n"), 0o600); err != nil {
+	config, err := checked(t, url, "")
+	if err != nil {
 		t.Fatal(err)
 	}
-	all := []Config{{Name: "there", Region: "eu-west-1", Account: "222222222222", Endpoint: url, AccessKeyID: "AKIDANY", SecretFile: secret}}
-	if err := Check(all, arn.Home{Region: "us-east-1", Account: "000000000000"}); err != nil {
-		t.Fatal(err)
-	}
-	return open(all[0], slog.New(slog.DiscardHandler))
+	return open(config, slog.New(slog.DiscardHandler))
 }
 
 // A game session that a remote returns is taken only if it is one of the fleet that it was asked

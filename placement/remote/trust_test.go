@@ -88,15 +88,8 @@ func TestCheck_CA(t *testing.T) {
 	}
 }
 
-// A remote is trusted by its ca. When its certificate is not trusted, the log says so once,
-// with the remedy, nothing is sent, and the refusal says the same; the log says when it is trusted
-// again.
-func TestTrust(t *testing.T) {
-	t.Parallel()
-	good, ca := signed(t, time.Now().Add(24*time.Hour))
-	other, _ := signed(t, time.Now().Add(24*time.Hour))
-	old, oldCA := signed(t, time.Now().Add(-time.Hour))
-	var shown atomic.Pointer[tls.Certificate]
+// showing starts a server that refuses each request, on a connection of its own, and counts them.
+func showing(t *testing.T, shown *atomic.Pointer[tls.Certificate]) (*httptest.Server, *atomic.Int32) {
 	var requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
@@ -109,7 +102,19 @@ func TestTrust(t *testing.T) {
 	}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
+	return server, &requests
+}
 
+// A remote is trusted by its ca. When its certificate is not trusted, the log says so once,
+// with the remedy, nothing is sent, and the refusal says the same; the log says when it is trusted
+// again.
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	good, ca := signed(t, time.Now().Add(24*time.Hour))
+	other, _ := signed(t, time.Now().Add(24*time.Hour))
+	old, oldCA := signed(t, time.Now().Add(-time.Hour))
+	var shown atomic.Pointer[tls.Certificate]
+	server, requests := showing(t, &shown)
 	for _, c := range []struct {
 		name, ca, endpoint string
 		shows              []*tls.Certificate
@@ -162,16 +167,7 @@ func TestTrust_Renewed(t *testing.T) {
 	first, ca := signed(t, time.Now().Add(24*time.Hour))
 	second, secondFile := signed(t, time.Now().Add(24*time.Hour))
 	var shown atomic.Pointer[tls.Certificate]
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Connection", "close")
-		in(w, 400, map[string]string{"__type": "com.amazonaws.gamelift#FleetCapacityExceededException", "Message": "no"})
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		return &tls.Config{Certificates: []tls.Certificate{*shown.Load()}}, nil
-	}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	server, _ := showing(t, &shown)
 	config, err := checked(t, server.URL, ca)
 	if err != nil {
 		t.Fatal(err)
@@ -185,11 +181,6 @@ func TestTrust_Renewed(t *testing.T) {
 			t.Fatal(err)
 		}
 		return no.Kind
-	}
-	write := func(text []byte) {
-		if err := os.WriteFile(ca, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	renewed, err := os.ReadFile(secondFile)
 	if err != nil {
@@ -208,7 +199,9 @@ func TestTrust_Renewed(t *testing.T) {
 		{nil, first, placement.Unreachable}, // it is trusted no longer
 	} {
 		if step.file != nil {
-			write(step.file)
+			if err := os.WriteFile(ca, step.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if got := create(step.shows); got != step.want {
 			t.Errorf("step %d: refused as %s, want %s", n, got, step.want)

@@ -1,13 +1,11 @@
 package placement
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
@@ -32,12 +31,13 @@ const kills = 4
 // clients.
 type flood struct {
 	*testing.T
-	path   string
-	args   []string
-	server *node.Process
-	client *gamelift.Client
-	place  *node.Place
-	kill   chan struct{} // requests a kill
+	path     string
+	args     []string
+	server   *node.Process
+	client   *gamelift.Client
+	operator client.Client
+	place    *node.Place
+	kill     chan struct{} // requests a kill
 
 	mu     sync.Mutex
 	hosted map[string]string // game session → process
@@ -61,6 +61,7 @@ func TestFlood(t *testing.T) {
 func (f *flood) open() {
 	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", node.Reserve(f)} // to which processes reconnect
 	f.run()
+	f.operator = client.Client{Endpoint: f.server.URL}
 	f.place = node.NewPlace(f, f.client)
 	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{
 		FleetId: &f.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
@@ -186,62 +187,27 @@ func (f *flood) note(gameSession, process string) {
 	}
 }
 
-// happening is an event of the log.
-type happening struct {
-	Seq         uint64 `json:"seq"`
-	Code        string `json:"code"`
-	Resource    string `json:"resource"`
-	GameSession string `json:"game_session_id"`
-}
-
 // untilFulfilled follows the event log, across kills, until n placements are fulfilled,
 // and returns their ids.
 func (f *flood) untilFulfilled(n int) map[string]bool {
-	fulfilled := map[string]bool{}
-	for after := uint64(0); len(fulfilled) < n && f.Context().Err() == nil; {
-		_ = f.read(true, after, func(e happening) error { // a broken stream is continued after its last event
-			after = e.Seq
-			switch e.Code {
-			case "PLACEMENT_FULFILLED":
-				fulfilled[e.Resource] = true
-			case "PLACEMENT_FAILED", "PLACEMENT_TIMED_OUT", "PLACEMENT_CANCELLED":
-				f.Errorf("%s: %s", e.Code, e.Resource)
-				fulfilled[e.Resource] = true
-			}
-			if len(fulfilled) == n {
-				return errors.New("enough")
-			}
-			return nil
-		})
-		wake.Sleep(f.Context(), 20*time.Millisecond)
+	fulfilled, enough := map[string]bool{}, errors.New("enough")
+	err := f.operator.Events(f.Context(), client.EventQuery{Last: math.MaxInt32, Follow: true}, func(e client.Event) error {
+		switch e.Code {
+		case "PLACEMENT_FULFILLED":
+			fulfilled[e.Resource] = true
+		case "PLACEMENT_FAILED", "PLACEMENT_TIMED_OUT", "PLACEMENT_CANCELLED":
+			f.Errorf("%s: %s", e.Code, e.Resource)
+			fulfilled[e.Resource] = true
+		}
+		if len(fulfilled) == n {
+			return enough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, enough) {
+		f.Error(err)
 	}
 	return fulfilled
-}
-
-// read calls take with the events after a sequence number, in order.
-func (f *flood) read(follow bool, after uint64, take func(happening) error) error {
-	url := fmt.Sprintf("http://%s/console/api/events?follow=%t&after=%d", f.args[len(f.args)-1], follow, after)
-	request, err := http.NewRequestWithContext(f.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var e happening
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue // a heartbeat
-		}
-		if err := take(e); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
 }
 
 // checkOrder checks that the first game sessions of the placements were created in the
@@ -249,12 +215,12 @@ func (f *flood) read(follow bool, after uint64, take func(happening) error) erro
 func (f *flood) checkOrder() {
 	var came, made []string
 	seen := map[string]bool{}
-	f.must(f.read(false, 0, func(e happening) error {
+	f.must(f.operator.Events(f.Context(), client.EventQuery{Last: math.MaxInt32}, func(e client.Event) error {
 		switch e.Code {
 		case "PLACEMENT_STARTED":
 			came = append(came, e.Resource)
 		case "GAME_SESSION_CREATED":
-			id := e.GameSession[strings.LastIndex(e.GameSession, "/")+1:]
+			id := e.GameSessionID[strings.LastIndex(e.GameSessionID, "/")+1:]
 			parts := strings.SplitN(id, "-", 3) // a later attempt has one more part
 			if id = parts[0] + "-" + parts[1]; !seen[id] {
 				seen[id] = true

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,13 +36,8 @@ var killsFor = flag.Duration("for", 0, "how long TestRemotes_History kills, and 
 func TestRemotes_History(t *testing.T) {
 	node.Path(t)
 	there := newMortal(t, "eu-west-1", "222222222222")
-	file := filepath.Join(t.TempDir(), "remotes.yaml")
-	text := fmt.Sprintf("- {name: there, region: eu-west-1, account: '222222222222', endpoint: %q, access_key_id: AKIDANY, secret_file: %q, poll: 1s, timeout: 3s}\n",
-		there.url, there.config.SecretFile)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	home := newMortal(t, "us-east-1", "000000000000", "--remotes", file)
+	there.config.Timeout = 3 * time.Second
+	home := newMortal(t, "us-east-1", "000000000000", "--remotes", remotesFile(t, there))
 	h := &homeOf{T: t, realm: home.realm}
 	h.queue("q", []string{there.place.FleetARN, there.other.FleetARN, home.place.FleetARN}, types.PriorityTypeDestination)
 	s := &saga{homeOf: h, home: home, there: there, begun: time.Now()}
@@ -331,16 +324,6 @@ func (s *saga) settle() {
 // settling bounds how long a placement takes to end, and what was given up: a remote that could not
 // be reached is asked again after up to a minute.
 const settling = 3 * time.Minute
-
-// await waits until something is so.
-func (s *saga) await(what string, so func() bool) {
-	s.Helper()
-	for begun := time.Now(); !so(); wake.Sleep(s.Context(), 10*time.Millisecond) {
-		if time.Since(begun) > settling {
-			s.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
 
 // givenUp returns, for each attempt of which home does not know whether it has a game session, an
 // operation at the moment when home let the placement go elsewhere.

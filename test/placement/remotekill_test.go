@@ -6,13 +6,16 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -35,6 +38,24 @@ func newMortal(t *testing.T, region, account string, args ...string) *mortal {
 	m.client = node.Client(m.url, func(o *gamelift.Options) { o.RetryMaxAttempts = 8 })
 	m.furnish(t)
 	return m
+}
+
+// remotesFile returns a file of a configuration that names other Musters.
+func remotesFile(t *testing.T, others ...*mortal) string {
+	t.Helper()
+	var all []remote.Config
+	for _, m := range others {
+		all = append(all, m.config)
+	}
+	file := filepath.Join(t.TempDir(), "remotes.yaml")
+	text, err := yaml.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // furnish creates two fleets.
@@ -78,13 +99,8 @@ func TestRemotes_Kill(t *testing.T) {
 	node.Path(t)
 	there := newMortal(t, "eu-west-1", "222222222222")
 	w := newWire(t, there.url, 0)
-	file := filepath.Join(t.TempDir(), "remotes.yaml")
-	text := fmt.Sprintf("- {name: there, region: eu-west-1, account: '222222222222', endpoint: %q, access_key_id: AKIDANY, secret_file: %q, poll: 1s, timeout: 10s}\n",
-		w.url, there.config.SecretFile)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	home := newMortal(t, "us-east-1", "000000000000", "--remotes", file)
+	there.config.Endpoint, there.config.Timeout = w.url, 10*time.Second
+	home := newMortal(t, "us-east-1", "000000000000", "--remotes", remotesFile(t, there))
 	s := &siege{homeOf: &homeOf{T: t, realm: home.realm}, home: home, there: there, wire: w}
 	s.queue("q", []string{there.place.FleetARN, there.other.FleetARN, home.place.FleetARN}, types.PriorityTypeDestination)
 	for range 18 { // none at home: what the remote has is not known at once after a restart

@@ -3,10 +3,7 @@ package placement
 import (
 	"context"
 	"flag"
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/test/node"
 )
@@ -37,16 +35,10 @@ func newWorld(t *testing.T) *world {
 	w.between(here, far, func(p *path) { p.delay, p.loss = 60*time.Millisecond, 0.005 })
 	w.near = w.mortal(near, "eu-west-1", "222222222222")
 	w.far = w.mortal(far, "ap-south-1", "333333333333")
-	file := filepath.Join(t.TempDir(), "remotes.yaml")
-	text := ""
-	for price, m := range map[int]*mortal{5: w.near, 2: w.far} {
-		text += fmt.Sprintf("- {name: %s, region: %[1]s, account: '%s', endpoint: %q, access_key_id: %s, secret_file: %q, price_per_hour: %d, poll: 1s, timeout: 3s}\n",
-			m.region, m.account, m.url, m.config.AccessKeyID, m.config.SecretFile, price)
+	for price, m := range map[float64]*mortal{5: w.near, 2: w.far} {
+		m.config.PricePerHour, m.config.Timeout = price, 3*time.Second
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.home = w.mortal(here, "us-east-1", "000000000000", "--remotes", file)
+	w.home = w.mortal(here, "us-east-1", "000000000000", "--remotes", remotesFile(t, w.near, w.far))
 	return w
 }
 
@@ -122,11 +114,11 @@ func TestRemotes_Late(t *testing.T) {
 	s.server(t.Context(), w.near.place)
 	requests := w.hold(w.at[w.home], w.at[w.near], "CreateGameSession")
 	s.begin(0, "p")
-	s.await("it is given up", func() bool { return len(s.givenUp()) > 0 })
+	wait.Until(t, "it is given up", func() bool { return len(s.givenUp()) > 0 })
 	s.server(t.Context(), w.home.place)
-	s.await("it is placed", func() bool { return s.describe(0, "p").status == types.GameSessionPlacementStateFulfilled })
+	wait.Until(t, "it is placed", func() bool { return s.describe(0, "p").status == types.GameSessionPlacementStateFulfilled })
 	w.release(requests)
-	s.await("a request arrives", func() bool {
+	wait.Until(t, "a request arrives", func() bool {
 		s.live(0, "p", "live")
 		found, err := w.near.client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{FleetId: &w.near.place.FleetID})
 		s.must(err)

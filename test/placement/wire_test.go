@@ -1,10 +1,12 @@
 package placement
 
 import (
-	"fmt"
 	"io"
+	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
@@ -15,9 +17,9 @@ import (
 // wire is a proxy before a deployment. It counts the requests of others, can delay them, and
 // calls a test at a stage of one of them.
 type wire struct {
-	url    string
-	target string
-	delay  time.Duration // of each round trip
+	url   string
+	proxy *httputil.ReverseProxy
+	delay time.Duration // of each round trip
 
 	mu    sync.Mutex
 	count map[string]int // by operation
@@ -34,7 +36,16 @@ type trap struct {
 }
 
 func newWire(t *testing.T, target string, delay time.Duration) *wire {
-	w := &wire{target: target, delay: delay, count: map[string]int{}}
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{delay: delay, count: map[string]int{}, proxy: &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { // Host stays, which is part of the signature
+			r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}}
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	w.url = server.URL
@@ -76,46 +87,21 @@ func (tr *trap) spring() {
 // ServeHTTP implements http.Handler.
 func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	tr := w.take(operation(in))
-	body, err := io.ReadAll(in.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
 	time.Sleep(w.delay) // the distance
 	if tr != nil && !tr.carried {
 		tr.spring()
 	}
-	status, header, answer, err := w.forward(in, body)
+	answer := httptest.NewRecorder()
+	w.proxy.ServeHTTP(answer, in)
 	if tr != nil && tr.carried {
 		tr.spring()
 	}
-	if err != nil { // as if there were no proxy
+	if answer.Code == http.StatusBadGateway { // as if there were no proxy
 		panic(http.ErrAbortHandler)
 	}
-	for name := range header {
-		out.Header().Set(name, header.Get(name))
-	}
-	out.WriteHeader(status)
-	_, _ = out.Write(answer)
-}
-
-// forward sends a request on, as its sender signed it.
-func (w *wire) forward(in *http.Request, body []byte) (status int, header http.Header, answer []byte, err error) {
-	target, err := url.Parse(w.target)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	r := in.Clone(in.Context())
-	r.URL.Scheme, r.URL.Host, r.RequestURI = target.Scheme, target.Host, "" // r.Host is part of the signature
-	r.Body = io.NopCloser(strings.NewReader(string(body)))
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer response.Body.Close()
-	if answer, err = io.ReadAll(response.Body); err != nil {
-		return 0, nil, nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return response.StatusCode, response.Header, answer, nil
+	maps.Copy(out.Header(), answer.Header())
+	out.WriteHeader(answer.Code)
+	_, _ = out.Write(answer.Body.Bytes())
 }
 
 // operation returns the operation of a request.

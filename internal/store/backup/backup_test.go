@@ -50,19 +50,33 @@ func (s *shop) open(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 }
 
+// stock stores 600 items, and 100 that have ended, of which some had before, with an entry each.
 func (s *shop) stock(t *testing.T) {
 	t.Helper()
-	err := s.Update(t.Context(), func(tx *store.Tx) error {
-		for i := range 700 {
-			s.items.Put(tx, &item{ID: fmt.Sprintf("i%03d", i), Kind: "cup", Code: fmt.Sprint("c", i)})
+	ended := func(from, to int) {
+		for i := from; i < to; i++ {
+			s.update(t, func(tx *store.Tx) {
+				s.items.Put(tx, &item{ID: fmt.Sprintf("i%03d", i), Kind: "cup", Code: code(i)})
+				s.sales.Append(tx, &item{ID: fmt.Sprint(i), Kind: "sold"})
+			})
+			s.update(t, func(tx *store.Tx) { s.items.Archive(tx, fmt.Sprintf("i%03d", i)) })
 		}
-		for i := range 100 {
-			s.items.Archive(tx, fmt.Sprintf("i%03d", i))
-			s.sales.Append(tx, &item{ID: fmt.Sprint(i), Kind: "sold"})
+	}
+	ended(0, 40)
+	ended(30, 100)
+	s.update(t, func(tx *store.Tx) {
+		for i := 100; i < 700; i++ {
+			s.items.Put(tx, &item{ID: fmt.Sprintf("i%03d", i), Kind: "cup", Code: code(i)})
 		}
-		return nil
 	})
-	if err != nil {
+}
+
+// code returns a long code.
+func code(i int) string { return fmt.Sprintf("a-long-code-that-is-only-compared-%04d", i) }
+
+func (s *shop) update(t *testing.T, f func(*store.Tx)) {
+	t.Helper()
+	if err := s.Update(t.Context(), func(tx *store.Tx) error { f(tx); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,93 +91,34 @@ func engines(t *testing.T) map[string]func(*testing.T) store.Driver {
 	return all
 }
 
-// betweenEngines runs a test from and to an empty database of each engine, with a name for a
-// backup.
-func betweenEngines(t *testing.T, test func(t *testing.T, from, to store.Driver, file string)) {
-	t.Parallel()
-	for from, source := range engines(t) {
-		for to, target := range engines(t) {
-			t.Run(from+" to "+to, func(t *testing.T) {
-				test(t, source(t), target(t), filepath.Join(t.TempDir(), "backup.db"))
-			})
-		}
-	}
-}
-
 func TestBackup_AnyEngineToAnyEngine(t *testing.T) {
-	betweenEngines(t, func(t *testing.T, from, to store.Driver, file string) {
-		s := newShop(from, false)
-		s.open(t)
-		s.stock(t)
-		if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
-			t.Fatal(err)
-		}
-		if err := backup.Write(t.Context(), s.Store, from, file); err == nil || !strings.Contains(err.Error(), "exists already") {
-			t.Errorf("a second backup to the same file: %v", err)
-		}
-		restored := newShop(to, true)
-		if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
-			t.Fatal(err)
-		}
-		if err := backup.Restore(t.Context(), restored.Store, file); !errors.Is(err, store.ErrNotEmpty) {
-			t.Errorf("a second restore: %v", err)
-		}
-		checkRestored(t, restored, s.View().Digest())
-	})
-}
-
-// TestBackup_Ended backs up and restores what has ended, some of it again.
-func TestBackup_Ended(t *testing.T) {
-	betweenEngines(t, func(t *testing.T, from, to store.Driver, file string) {
-		s := newShop(from, false)
-		s.open(t)
-		s.end(t, 0, 40)
-		s.end(t, 30, 100) // some of them again
-		if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
-			t.Fatal(err)
-		}
-		restored := newShop(to, true) // with a column more
-		if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
-			t.Fatal(err)
-		}
-		report, err := restored.Verify(t.Context())
-		if err != nil || len(report.Problems) > 0 || report.Tables[0].Archived != 100 || report.Logs[0].Entries != 110 {
-			t.Errorf("restored: %+v, %v", report, err)
-		}
-		restored.open(t)
-		for _, i := range []int{7, 35, 99} {
-			found, err := restored.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: code(i)}}, Limit: 10})
-			if err != nil || len(found) != 1 || found[0].ID != fmt.Sprintf("i%03d", i) {
-				t.Errorf("archived %d by a column of the later release: %v, %v", i, found, err)
-			}
-		}
-		sold, err := restored.sales.Read(t.Context(), store.LogQuery{Limit: 1000})
-		if err != nil || len(sold) != 110 || sold[0].Value.ID != "0" || sold[109].Value.ID != "99" {
-			t.Errorf("%d entries, %v", len(sold), err)
-		}
-	})
-}
-
-// code returns a long code.
-func code(i int) string { return fmt.Sprintf("a-long-code-that-is-only-compared-%04d", i) }
-
-// end archives items, and appends an entry for each.
-func (s *shop) end(t *testing.T, from, to int) {
-	t.Helper()
-	for i := from; i < to; i++ {
-		v := &item{ID: fmt.Sprintf("i%03d", i), Kind: "cup", Code: code(i)}
-		err := s.Update(t.Context(), func(tx *store.Tx) error {
-			s.items.Put(tx, v)
-			s.sales.Append(tx, &item{ID: fmt.Sprint(i), Kind: "sold"})
-			return nil
-		})
-		if err == nil {
-			err = s.Update(t.Context(), func(tx *store.Tx) error { s.items.Archive(tx, v.ID); return nil })
-		}
-		if err != nil {
-			t.Fatal(err)
+	t.Parallel()
+	for source, from := range engines(t) {
+		for target, to := range engines(t) {
+			t.Run(source+" to "+target, func(t *testing.T) { testBackup(t, from(t), to(t)) })
 		}
 	}
+}
+
+func testBackup(t *testing.T, from, to store.Driver) {
+	file := filepath.Join(t.TempDir(), "backup.db")
+	s := newShop(from, false)
+	s.open(t)
+	s.stock(t)
+	if err := backup.Write(t.Context(), newShop(from, false).Store, from, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.Write(t.Context(), s.Store, from, file); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("a second backup to the same file: %v", err)
+	}
+	restored := newShop(to, true)
+	if err := backup.Restore(t.Context(), restored.Store, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.Restore(t.Context(), restored.Store, file); !errors.Is(err, store.ErrNotEmpty) {
+		t.Errorf("a second restore: %v", err)
+	}
+	checkRestored(t, restored, s.View().Digest())
 }
 
 func checkRestored(t *testing.T, s *shop, digest string) {
@@ -173,15 +128,21 @@ func checkRestored(t *testing.T, s *shop, digest string) {
 		t.Fatal(err)
 	}
 	table, log := report.Tables[0], report.Logs[0]
-	if len(report.Problems) > 0 || report.Digest != digest || table.Live != 600 || table.Archived != 100 || log.Entries != 100 || log.Last != 100 {
+	if len(report.Problems) > 0 || report.Digest != digest || table.Live != 600 || table.Archived != 100 || log.Entries != 110 || log.Last != 110 {
 		t.Errorf("restored: %+v", report)
 	}
 	s.open(t)
-	archived, err := s.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: "c7"}}, Limit: 10})
-	if err != nil || len(archived) != 1 || archived[0].ID != "i007" {
-		t.Errorf("archived by a column of the later release: %v, %v", archived, err)
+	for _, i := range []int{7, 35, 99} {
+		found, err := s.items.Archived(t.Context(), store.Query{Where: []store.Eq{{Column: "code", Value: code(i)}}, Limit: 10})
+		if err != nil || len(found) != 1 || found[0].ID != fmt.Sprintf("i%03d", i) {
+			t.Errorf("archived %d by a column of the later release: %v, %v", i, found, err)
+		}
 	}
-	err = s.Update(context.Background(), func(tx *store.Tx) error { s.items.Put(tx, &item{ID: "thief", Code: "c200"}); return nil })
+	sold, err := s.sales.Read(t.Context(), store.LogQuery{Limit: 1000})
+	if err != nil || len(sold) != 110 || sold[0].Value.ID != "0" || sold[109].Value.ID != "99" {
+		t.Errorf("%d entries, %v", len(sold), err)
+	}
+	err = s.Update(context.Background(), func(tx *store.Tx) error { s.items.Put(tx, &item{ID: "thief", Code: code(200)}); return nil })
 	if err == nil {
 		t.Error("a unique value of an old row was given twice")
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/internal/feature"
 	"github.com/musterhq/muster/internal/store"
@@ -50,10 +49,17 @@ func watch(t *testing.T) *watched {
 		store.DB
 		Changes(ctx context.Context, since store.State) (store.Changes, error)
 	})
-	if w.since, err = db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
+	w.read(t)
+	return w
+}
+
+// read reads everything.
+func (w *watched) read(t *testing.T) {
+	t.Helper()
+	var err error
+	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return w
 }
 
 func (w *watched) add(t *testing.T, text string) {
@@ -63,20 +69,10 @@ func (w *watched) add(t *testing.T, text string) {
 	}
 }
 
-// sql runs a statement in the cell's schema.
-func (w *watched) sql(t *testing.T, text string, args ...any) {
+// sql runs statements in the cell's schema.
+func (w *watched) sql(t *testing.T, statements ...string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), w.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `SET search_path TO "muster_`+w.cell+`"`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), text, args...); err != nil {
-		t.Fatal(err)
-	}
+	pgtest.Execute(t, w.url, append([]string{`SET search_path TO "muster_` + w.cell + `"`}, statements...)...)
 }
 
 // changes returns the changed rows as text, and goes on from there.
@@ -125,102 +121,83 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.expect(t, "fourth ", "second ")
-	openBook(t, w.url, w.cell) // another owner changes nothing
+	next := openBook(t, w.url, w.cell) // another owner changes nothing, nor does what the former would have committed
+	if err := w.owner.addOnce(t, "ghost"); err == nil {
+		t.Error("the former owner writes")
+	}
 	w.expect(t)
+	if err := next.addOnce(t, "fifth"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, `fifth {"text":"fifth"}`)
 }
 
-// TestChanges_Pruned: who was away for too long has to read everything.
-func TestChanges_Pruned(t *testing.T) {
+// TestChanges_Gap: a standby that was away for too long, does not find a commit, or finds one that is
+// damaged or another than it knows has to read everything. It goes on from there.
+func TestChanges_Gap(t *testing.T) {
 	t.Parallel()
 	w := watch(t)
+	gap := func(what string) {
+		t.Helper()
+		if rows, err := w.changes(t); !errors.Is(err, store.ErrGap) {
+			t.Fatalf("%s are read as %v, %v", what, rows, err)
+		}
+	}
+	prune := func() {
+		t.Helper()
+		if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.add(t, "pruned")
 	w.add(t, "second")
-	w.add(t, "third")
-	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("changes that were removed: %v", err)
-	}
-	var err error
-	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.db.Prune(t.Context(), store.Pruning{Now: time.Now().Add(time.Hour), Before: make([]time.Time, 9), Rows: 10}); err != nil {
-		t.Fatal(err)
-	}
-	w.add(t, "fourth")
-	w.expect(t, `fourth {"text":"fourth"}`)
-}
-
-// TestChanges_Lost: a database that lost commits gives their sequences to others.
-func TestChanges_Lost(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
-	before := w.since
-	w.add(t, "lost")
-	w.expect(t, `lost {"text":"lost"}`)
-	w.owner.Close()
-	w.sql(t, `DELETE FROM "muster_commit" WHERE "seq" > $1`, int64(before.Fence.Seq))
-	w.sql(t, `DELETE FROM "word" WHERE "key" = 'lost'`)
-	w.sql(t, `UPDATE "muster_cell" SET "seq" = $1`, int64(before.Fence.Seq))
-	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("a state that the database does not have: %v", err)
-	}
-	w.owner = openBook(t, w.url, w.cell)
-	w.add(t, "other")
-	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("another commit with the sequence: %v", err)
-	}
-	w.add(t, "more")
-	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("commits after another one with the sequence: %v", err)
-	}
-}
-
-// TestChanges_Missing: who does not find a commit has to read everything.
-func TestChanges_Missing(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
-	w.add(t, "second")
-	w.sql(t, `DELETE FROM "muster_commit"`)
-	w.add(t, "third")
-	if _, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("changes after removed ones: %v", err)
-	}
-}
-
-// TestChanges_Damaged: who finds keys that are not all there has to read everything.
-func TestChanges_Damaged(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
-	w.add(t, "second")
-	w.sql(t, `UPDATE "muster_commit" SET "keys" = substring("keys" FOR length("keys") - 1)`)
-	if rows, err := w.changes(t); !errors.Is(err, store.ErrGap) {
-		t.Fatalf("keys without an end are read as %v, %v", rows, err)
-	}
-	var err error
-	if w.since, err = w.db.Load(t.Context(), func(int, string, []byte) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	prune()
+	gap("changes that were pruned")
+	w.read(t)
+	prune()
 	w.add(t, "third")
 	w.expect(t, `third {"text":"third"}`)
+
+	w.add(t, "missing")
+	w.sql(t, `DELETE FROM "muster_commit"`)
+	w.add(t, "fourth")
+	gap("changes after removed ones")
+	w.read(t)
+
+	w.add(t, "damaged")
+	w.sql(t, `UPDATE "muster_commit" SET "keys" = substring("keys" FOR length("keys") - 1)`)
+	gap("keys without an end")
+	w.read(t)
+	before := w.since.Fence.Seq
+	w.add(t, "lost")
+	w.expect(t, `lost {"text":"lost"}`)
+
+	w.owner.Close() // the database loses a commit, and gives its sequence to another
+	w.sql(t, fmt.Sprintf(`DELETE FROM "muster_commit" WHERE "seq" > %d`, before), `DELETE FROM "word" WHERE "key" = 'lost'`,
+		fmt.Sprintf(`UPDATE "muster_cell" SET "seq" = %d`, before))
+	gap("changes of a state that the database does not have")
+	w.owner = openBook(t, w.url, w.cell)
+	w.add(t, "other")
+	gap("another commit with the sequence")
+	w.add(t, "more")
+	gap("commits after another one with the sequence")
 }
 
 // spoil runs a statement of PL/pgSQL on each row of muster_commit before it is written, until the
 // returned function is called.
 func (w *watched) spoil(t *testing.T, statement string) (undo func()) {
 	t.Helper()
-	w.sql(t, `CREATE OR REPLACE FUNCTION "spoil"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN `+statement+`; RETURN NEW; END $$`)
-	w.sql(t, `CREATE TRIGGER "spoil" BEFORE INSERT ON "muster_commit" FOR EACH ROW EXECUTE FUNCTION "spoil"()`)
+	w.sql(t, `CREATE OR REPLACE FUNCTION "spoil"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN `+statement+`; RETURN NEW; END $$`,
+		`CREATE TRIGGER "spoil" BEFORE INSERT ON "muster_commit" FOR EACH ROW EXECUTE FUNCTION "spoil"()`)
 	return func() { t.Helper(); w.sql(t, `DROP TRIGGER "spoil" ON "muster_commit"`) }
 }
 
-// loggedFollower returns a standby of the cell, and a function that waits until its log has a
-// line with some text.
-func (w *watched) loggedFollower(t *testing.T) (next *book, logs func(text string)) {
+// loggedFollower returns a standby of a cell, and a function that returns what its log says from
+// then on until some text.
+func loggedFollower(t *testing.T, url, cell string) (next *book, logs func(text string) (said string)) {
 	t.Helper()
 	out, in := io.Pipe()
-	next = newLoggedBook(t, w.url, w.cell, slog.New(slog.NewTextHandler(in, nil)))
+	next = newLoggedBook(t, url, cell, slog.New(slog.NewTextHandler(in, nil)))
 	found := make(chan string, 1000)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -230,10 +207,12 @@ func (w *watched) loggedFollower(t *testing.T) (next *book, logs func(text strin
 	})
 	t.Cleanup(func() { next.Close(); in.Close(); reading.Wait() })
 	go next.Follow(t.Context())
-	return next, func(text string) {
+	return next, func(text string) (said string) {
 		t.Helper()
-		for !strings.Contains(wait.Receive(t, fmt.Sprintf("%q in the log", text), found), text) {
+		for !strings.Contains(said, text) {
+			said += wait.Receive(t, fmt.Sprintf("%q in the log", text), found) + "\n"
 		}
+		return said
 	}
 }
 
@@ -245,7 +224,7 @@ func TestFollow_Gap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := watch(t)
-			next, logs := w.loggedFollower(t)
+			next, logs := loggedFollower(t, w.url, w.cell)
 			logs("ready to take over")
 			undo := w.spoil(t, statement)
 			w.add(t, "second")
@@ -272,9 +251,9 @@ func TestFollow_Gap(t *testing.T) {
 func TestFollow_Newer(t *testing.T) {
 	t.Parallel()
 	w := watch(t)
-	next, logs := w.loggedFollower(t)
+	next, logs := loggedFollower(t, w.url, w.cell)
 	logs("ready to take over")
-	w.sql(t, `UPDATE "muster_schema" SET "version" = $1`, int64(feature.Known())+1)
+	w.sql(t, fmt.Sprintf(`UPDATE "muster_schema" SET "version" = %d`, feature.Known()+1))
 	w.spoil(t, `NEW."keys" := '\x02'`)
 	w.add(t, "second")
 	logs("does not follow")
@@ -282,21 +261,6 @@ func TestFollow_Newer(t *testing.T) {
 	if newer, ok := errors.AsType[*feature.Newer](b.Err); b.Warm || !ok || newer.Level != feature.Known()+1 {
 		t.Errorf("the standby is %+v", b)
 	}
-}
-
-// TestChanges_Refused: what a former owner would have committed is told to no standby.
-func TestChanges_Refused(t *testing.T) {
-	t.Parallel()
-	w := watch(t)
-	next := openBook(t, w.url, w.cell)
-	if err := w.owner.addOnce(t, "ghost"); err == nil {
-		t.Error("the former owner writes")
-	}
-	w.expect(t)
-	if err := next.addOnce(t, "second"); err != nil {
-		t.Fatal(err)
-	}
-	w.expect(t, `second {"text":"second"}`)
 }
 
 // TestFollow: the standby has what the owner commits, takes over without reading it, and is
@@ -349,17 +313,10 @@ func TestFollow_Unmade(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	cell := pgtest.Cell(t, url)
-	out, in := io.Pipe()
-	lines := bufio.NewScanner(out)
-	next := newLoggedBook(t, url, cell, slog.New(slog.NewTextHandler(in, nil)))
-	t.Cleanup(func() { out.Close() }) // before the store is closed
-	go next.Follow(t.Context())
-	for n, want := range []string{"when its owner has made them", "ready to take over"} {
-		if !lines.Scan() || !strings.Contains(lines.Text(), "level=INFO") || !strings.Contains(lines.Text(), want) {
-			t.Fatalf("the log says %q, want %q", lines.Text(), want)
-		}
-		if n == 0 {
-			openBook(t, url, cell)
-		}
+	_, logs := loggedFollower(t, url, cell)
+	said := logs("when its owner has made them")
+	openBook(t, url, cell)
+	if said += logs("ready to take over"); strings.Count(said, "level=INFO") != 2 || strings.Count(said, "\n") != 2 {
+		t.Errorf("the log says %s", said)
 	}
 }

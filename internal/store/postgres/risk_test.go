@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/wait"
@@ -71,16 +69,7 @@ func TestRisks_AsynchronousStandby(t *testing.T) {
 		}
 		return nil
 	})
-	conn, err := pgx.Connect(t.Context(), primary.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	for _, text := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		if _, err := conn.Exec(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	primary.Synchronous(t)
 	wait.For(t, "the synchronous standby is not reported", func() error {
 		if told := risks(); told != "" {
 			return fmt.Errorf("told is %q", told)

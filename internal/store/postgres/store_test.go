@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
@@ -61,33 +60,6 @@ func newLoggedBook(t *testing.T, url, cell string, log *slog.Logger) *book {
 func (b *book) addOnce(t *testing.T, text string) error {
 	_, err := b.add.Do(t.Context(), text)
 	return err
-}
-
-// TestTwoOwners: when a second owner takes the cell, the first notices at its next
-// commit, which has no effect.
-func TestTwoOwners(t *testing.T) {
-	t.Parallel()
-	url := pgtest.URL(t)
-	cell := pgtest.Cell(t, url)
-	first := openBook(t, url, cell)
-	if _, err := first.add.Do(t.Context(), "one"); err != nil {
-		t.Fatal(err)
-	}
-	second := openBook(t, url, cell)
-	if second.words.Get(second.View(), "one") == nil {
-		t.Error("the second owner does not see what the first committed")
-	}
-	if _, err := first.add.Do(t.Context(), "ghost"); !fault.Is(err, fault.InternalService) {
-		t.Errorf("commit of the replaced owner: %v", err)
-	}
-	<-first.Lost()
-	if _, err := second.add.Do(t.Context(), "two"); err != nil {
-		t.Fatal(err)
-	}
-	storetest.CheckReload(t, second.Store)
-	if n := second.words.Len(second.View()); n != 2 {
-		t.Errorf("%d words, want 2", n)
-	}
 }
 
 // TestTwoCells: the cells of one database are independent.

@@ -8,25 +8,15 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
 // A look-up by key ends with its context while all reading connections are in use, and
 // finds the row once one is free.
 func TestArchived_WaitsForAConnection(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "cell", store.Schema{Tables: []store.TableSchema{{Name: "thing", Retention: time.Hour}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	fence, err := db.Take(t.Context(), "owner")
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := store.StoredRow{Key: "a", Doc: []byte(`{}`), Time: time.Now()}
-	batch := &store.Batch{Fence: fence, Seq: 1, Now: time.Now(), Tables: []store.TableBatch{{Puts: []store.StoredRow{row}, Archives: []store.StoredRow{row}}}}
-	if err := db.Commit(t.Context(), batch); err != nil {
+	db, commit := owned(t, store.Schema{Tables: []store.TableSchema{{Name: "thing", Retention: time.Hour}}})
+	row := []store.StoredRow{{Key: "a", Doc: []byte(`{}`), Time: noon}}
+	if err := commit(&store.Batch{Tables: []store.TableBatch{{Puts: row, Archives: row}}}); err != nil {
 		t.Fatal(err)
 	}
 	const readers = 4

@@ -15,6 +15,38 @@ import (
 	"github.com/musterhq/muster/internal/store/storetest"
 )
 
+// open opens a database of the default cell in a directory, until the test ends.
+func open(t *testing.T, dir string, schema store.Schema) store.DB {
+	t.Helper()
+	db, err := sqlite.New(dir).Open(t.Context(), "default", schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// owned opens a database in a new directory, and takes the cell. A commit of the returned function
+// has the next sequence.
+func owned(t *testing.T, schema store.Schema) (store.DB, func(*store.Batch) error) {
+	t.Helper()
+	db := open(t, t.TempDir(), schema)
+	fence, err := db.Take(t.Context(), "owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, func(b *store.Batch) error {
+		b.Fence, b.Seq, b.Now = fence, fence.Seq+1, noon
+		err := db.Commit(t.Context(), b)
+		if err == nil {
+			fence.Seq++
+		}
+		return err
+	}
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	storetest.TestDriver(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
@@ -24,24 +56,15 @@ func TestDriver(t *testing.T) {
 func TestPrune_Counts(t *testing.T) {
 	t.Parallel()
 	const retention = time.Hour
-	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", store.Schema{
+	db, commit := owned(t, store.Schema{
 		Tables: []store.TableSchema{{Name: "order", Retention: retention}},
 		Logs:   []store.LogSchema{{Name: "note", Retention: retention}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	fence, err := db.Take(t.Context(), "owner")
-	if err != nil {
-		t.Fatal(err)
-	}
-	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	row := func(key string, at time.Time) store.StoredRow {
 		return store.StoredRow{Key: key, Doc: []byte(`{}`), Time: at}
 	}
 	late := noon.Add(time.Minute)
-	if err := db.Commit(t.Context(), &store.Batch{Fence: fence, Seq: fence.Seq + 1, Now: noon,
+	if err := commit(&store.Batch{
 		Tables: []store.TableBatch{{Archives: []store.StoredRow{row("a", noon), row("b", noon), row("late", late)}}},
 		Logs:   []store.LogBatch{{Entries: []store.StoredEntry{{Seq: 1, Time: noon, Doc: []byte(`1`)}, {Seq: 2, Time: late, Doc: []byte(`2`)}}}},
 	}); err != nil {
@@ -129,11 +152,7 @@ func TestOpen_DamagedFile(t *testing.T) {
 // the disk.
 func TestOpen_Settings(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", store.Schema{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := open(t, t.TempDir(), store.Schema{})
 	for name, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "64000"} {
 		if got := sqlite.Pragma(t, db, name); got != want {
 			t.Errorf("%s = %s, want %s", name, got, want)
@@ -149,15 +168,10 @@ func TestStore(t *testing.T) {
 // A query that clients repeat with many limits is prepared once.
 func TestAsk_LimitIsNoNewQuestion(t *testing.T) {
 	t.Parallel()
-	schema := store.Schema{
+	db := open(t, t.TempDir(), store.Schema{
 		Tables: []store.TableSchema{{Name: "order", Retention: time.Hour}},
 		Logs:   []store.LogSchema{{Name: "note", Retention: time.Hour}},
-	}
-	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	})
 	for limit := range 20 {
 		if _, err := db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: limit + 1}); err != nil {
 			t.Fatal(err)
@@ -176,10 +190,7 @@ func TestAsk_LimitIsNoNewQuestion(t *testing.T) {
 func TestOpen_NewerLevel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := open(t, dir, store.Schema{})
 	sqlite.SetLevel(t, db, 99, "v9.0.0")
 	db.Close()
 	if _, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{}); err == nil || !strings.Contains(err.Error(), "use Muster v9.0.0, or a newer release") {
@@ -238,26 +249,12 @@ func TestFiles_Private(t *testing.T) {
 func TestCommit_NewRow(t *testing.T) {
 	t.Parallel()
 	for _, columns := range [][]store.ColumnSchema{nil, {{Name: "place", Unique: true}}} {
-		schema := store.Schema{Tables: []store.TableSchema{{Name: "order", Columns: columns}}}
-		db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		fence, err := db.Take(t.Context(), "owner")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db, commitBatch := owned(t, store.Schema{Tables: []store.TableSchema{{Name: "order", Columns: columns}}})
 		row := func(key, doc string, fresh, same bool) store.StoredRow {
 			return store.StoredRow{Key: key, Doc: []byte(doc), Columns: make([]string, len(columns)), New: fresh, Same: same}
 		}
 		commit := func(rows ...store.StoredRow) error {
-			b := &store.Batch{Fence: fence, Seq: fence.Seq + 1, Now: time.Now(), Tables: []store.TableBatch{{Puts: rows}}}
-			err := db.Commit(t.Context(), b)
-			if err == nil {
-				fence.Seq++
-			}
-			return err
+			return commitBatch(&store.Batch{Tables: []store.TableBatch{{Puts: rows}}})
 		}
 		if err := commit(row("a", "1", true, false), row("b", "1", false, false), row("c", "1", false, true)); err != nil {
 			t.Fatal(err)

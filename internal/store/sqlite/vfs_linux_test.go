@@ -65,6 +65,26 @@ func (l *openedLog) write(offset int, written []byte) int32 {
 	return method[writeMethod](&l.methods().FxWrite)(l.tls, l.address, from, int32(len(written)), int64(offset))
 }
 
+// read returns the page at an offset.
+func (l *openedLog) read(offset int) []byte {
+	l.t.Helper()
+	into := libc.Xmalloc(l.tls, 4096)
+	defer libc.Xfree(l.tls, into)
+	l.expect(lib.SQLITE_OK, method[readMethod](&l.methods().FxRead)(l.tls, l.address, into, 4096, int64(offset)))
+	return bytes.Clone(unsafe.Slice(at[byte](into), 4096))
+}
+
+// expectSize checks how many bytes the log has.
+func (l *openedLog) expectSize(want int64) {
+	l.t.Helper()
+	into := libc.Xmalloc(l.tls, 8)
+	defer libc.Xfree(l.tls, into)
+	l.expect(lib.SQLITE_OK, method[sizeMethod](&l.methods().FxFileSize)(l.tls, l.address, into))
+	if got := *at[int64](into); got != want {
+		l.t.Errorf("the log has %d bytes, want %d", got, want)
+	}
+}
+
 func (l *openedLog) sync() int32 {
 	return method[syncMethod](&l.methods().FxSync)(l.tls, l.address, lib.SQLITE_SYNC_NORMAL)
 }
@@ -141,23 +161,14 @@ func TestVFS_ReadsBack(t *testing.T) {
 	l := openLog(t, t.TempDir())
 	page := bytes.Repeat([]byte("p"), 4096)
 	l.expect(lib.SQLITE_OK, l.frame(0, 0, page))
-	into := libc.Xmalloc(l.tls, 4096)
-	defer libc.Xfree(l.tls, into)
-	l.expect(lib.SQLITE_OK, method[readMethod](&l.methods().FxRead)(l.tls, l.address, into, 4096, frameHeader))
-	if !bytes.Equal(unsafe.Slice(at[byte](into), 4096), page) {
+	if !bytes.Equal(l.read(frameHeader), page) {
 		t.Error("a page that was written is read differently")
 	}
 	l.expect(lib.SQLITE_OK, l.frame(frameHeader+4096, 0, page))
-	l.expect(lib.SQLITE_OK, method[sizeMethod](&l.methods().FxFileSize)(l.tls, l.address, into))
-	if got := *at[int64](into); got != 2*(frameHeader+4096) {
-		t.Errorf("the log has %d bytes", got)
-	}
+	l.expectSize(2 * (frameHeader + 4096))
 	l.expect(lib.SQLITE_OK, l.frame(2*(frameHeader+4096), 0, page))
 	l.expect(lib.SQLITE_OK, method[cutMethod](&l.methods().FxTruncate)(l.tls, l.address, 100))
-	l.expect(lib.SQLITE_OK, method[sizeMethod](&l.methods().FxFileSize)(l.tls, l.address, into))
-	if got := *at[int64](into); got != 100 {
-		t.Errorf("the log has %d bytes after it was cut to 100", got)
-	}
+	l.expectSize(100)
 }
 
 // TestVFS_Full writes to a full disk: the commit fails, and nothing of it is written later.
@@ -190,8 +201,6 @@ func TestVFS_FullThenUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	into := libc.Xmalloc(l.tls, 4096)
-	defer libc.Xfree(l.tls, into)
 	other, committed := bytes.Repeat([]byte("o"), 4096), page
 	for _, start := range []int{size, 0} { // after the same commit, from the start
 		l.replaceBy("/dev/full")
@@ -210,8 +219,7 @@ func TestVFS_FullThenUndone(t *testing.T) {
 		if err := unix.Dup3(int(full.Fd()), l.fd(), unix.O_CLOEXEC); err != nil { // there is room again
 			t.Fatal(err)
 		}
-		l.expect(lib.SQLITE_OK, method[readMethod](&l.methods().FxRead)(l.tls, l.address, into, 4096, frameHeader))
-		if !bytes.Equal(unsafe.Slice(at[byte](into), 4096), committed) {
+		if !bytes.Equal(l.read(frameHeader), committed) {
 			t.Error("the page of the commit before is read differently")
 		}
 		if start == 0 {

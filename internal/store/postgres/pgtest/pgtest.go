@@ -47,8 +47,8 @@ func Database(t testing.TB) string {
 	t.Helper()
 	server := URL(t)
 	name := fmt.Sprintf("muster_test_%x", time.Now().UnixNano())
-	execute(t, server, "CREATE DATABASE "+name)
-	t.Cleanup(func() { execute(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
+	Execute(t, server, "CREATE DATABASE "+name)
+	t.Cleanup(func() { Execute(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
 	config, err := url.Parse(server)
 	if err != nil {
 		t.Fatalf("read %s: %v", Variable, err)
@@ -60,7 +60,7 @@ func Database(t testing.TB) string {
 // Cell returns a unique name for a cell, whose schema is dropped when the test ends.
 func Cell(t testing.TB, url string) string {
 	cell := fmt.Sprintf("t%x", time.Now().UnixNano())
-	t.Cleanup(func() { execute(t, url, "DROP SCHEMA IF EXISTS "+sqltext.Quote("muster_"+cell)+" CASCADE") })
+	t.Cleanup(func() { Execute(t, url, "DROP SCHEMA IF EXISTS "+sqltext.Quote("muster_"+cell)+" CASCADE") })
 	return cell
 }
 
@@ -82,26 +82,47 @@ func Own(t testing.TB) *Server {
 func started(t testing.TB) (*Server, error) {
 	server, err := Start()
 	if err == nil {
-		t.Cleanup(func() {
-			if err := server.Stop(); err != nil {
-				t.Errorf("stop PostgreSQL: %v", err)
-			}
-		})
+		server.stopAfter(t)
 	}
 	return server, err
 }
 
-// execute runs a statement on a new connection.
-func execute(t testing.TB, url, text string) {
+func (s *Server) stopAfter(t testing.TB) {
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+}
+
+// Execute runs statements on a new connection.
+func Execute(t testing.TB, url string, statements ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), url)
-	if err == nil {
-		defer conn.Close(context.Background())
-		_, err = conn.Exec(context.Background(), text)
-	}
 	if err != nil {
-		t.Errorf("%s: %v", text, err)
+		t.Errorf("%s: %v", url, err)
+		return
 	}
+	defer conn.Close(context.Background())
+	for _, text := range statements {
+		if _, err := conn.Exec(context.Background(), text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Ask returns the answer of a query, which is text, on a new connection.
+func Ask(t testing.TB, url, text string) (answer string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(t.Context(), text).Scan(&answer); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return answer
 }
 
 // Server is a temporary PostgreSQL server on a Unix socket.
@@ -123,66 +144,54 @@ func Start(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return cluster(filepath.Join(filepath.Dir(initdb), "postgres"), settings, func(dir, data string) *exec.Cmd {
+		return command(dir, initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	})
+}
+
+// cluster starts a server by its program in a new directory, whose data a command makes.
+func cluster(program string, settings []string, fill func(dir, data string) *exec.Cmd) (*Server, error) {
 	dir, err := os.MkdirTemp("", "muster-pg-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, URL: "postgres://postgres@/postgres?host=" + url.QueryEscape(dir)}
-	if err := s.start(initdb, settings); err != nil {
+	data := filepath.Join(dir, "data")
+	s := &Server{dir: dir, URL: "postgres://postgres@/postgres?host=" + url.QueryEscape(dir), program: program}
+	s.args = []string{"-D", data, "-k", dir, "-c", "listen_addresses="}
+	for _, setting := range settings {
+		s.args = append(s.args, "-c", setting)
+	}
+	if err = own(dir); err == nil {
+		filling := fill(dir, data)
+		if out, failed := filling.CombinedOutput(); failed != nil {
+			err = fmt.Errorf("%s: %w: %s", filepath.Base(filling.Path), failed, out)
+		} else {
+			err = s.Resume()
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
 }
 
-func (s *Server) start(initdb string, settings []string) error {
-	if err := own(s.dir); err != nil {
-		return err
-	}
-	data := filepath.Join(s.dir, "data")
-	if out, err := command(s.dir, initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	args := []string{"-D", data, "-k", s.dir, "-c", "listen_addresses="}
-	for _, setting := range settings {
-		args = append(args, "-c", setting)
-	}
-	s.program, s.args = filepath.Join(filepath.Dir(initdb), "postgres"), args
-	return s.Resume()
-}
-
 // Replica starts an asynchronous replica of the server for this test.
 func (s *Server) Replica(t testing.TB) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "muster-pg-")
+	r, err := cluster(s.program, nil, func(dir, data string) *exec.Cmd {
+		return command(dir, filepath.Join(filepath.Dir(s.program), "pg_basebackup"), "-h", s.dir, "-U", "postgres", "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := own(dir); err != nil {
-		t.Fatal(err)
-	}
-	data := filepath.Join(dir, "data")
-	copying := command(dir, filepath.Join(filepath.Dir(s.program), "pg_basebackup"), "-h", s.dir, "-U", "postgres", "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync")
-	if out, err := copying.CombinedOutput(); err != nil {
-		t.Fatalf("pg_basebackup: %v: %s", err, out)
-	}
-	r := &Server{dir: dir, URL: "postgres://postgres@/postgres?host=" + url.QueryEscape(dir), program: s.program, args: []string{"-D", data, "-k", dir, "-c", "listen_addresses="}}
-	if err := r.Resume(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Stop(); err != nil {
-			t.Errorf("stop PostgreSQL's replica: %v", err)
-		}
-	})
+	r.stopAfter(t)
 	return r
 }
 
 // Synchronous makes each commit wait until a replica has it. There must be one.
 func (s *Server) Synchronous(t testing.TB) {
 	t.Helper()
-	s.ask(t, s.URL, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-	s.ask(t, s.URL, "SELECT pg_reload_conf()::text")
+	Execute(t, s.URL, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
 	s.until(t, "SELECT (count(*) > 0)::text FROM pg_stat_replication WHERE sync_state = 'sync'")
 }
 
@@ -194,42 +203,27 @@ func (s *Server) With(other *Server) string {
 // Part makes a replica lack what its primary commits from now on. Before, it has everything.
 func (s *Server) Part(t testing.TB, primary *Server) {
 	t.Helper()
-	at := s.ask(t, primary.URL, "SELECT pg_current_wal_lsn()::text")
+	at := Ask(t, primary.URL, "SELECT pg_current_wal_lsn()::text")
 	s.until(t, "SELECT (pg_last_wal_replay_lsn() >= '"+at+"')::text")
-	s.ask(t, s.URL, "ALTER SYSTEM SET primary_conninfo = ''")
-	s.ask(t, s.URL, "SELECT pg_reload_conf()::text")
+	Execute(t, s.URL, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
 	s.until(t, "SELECT (count(*) = 0)::text FROM pg_stat_wal_receiver")
 }
 
 // Promote makes a replica a primary.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
-	s.ask(t, s.URL, "SELECT pg_promote(true, 60)::text")
+	Execute(t, s.URL, "SELECT pg_promote(true, 60)")
 	s.until(t, "SELECT (NOT pg_is_in_recovery())::text")
 }
 
 // until repeats a query until its answer is true.
 func (s *Server) until(t testing.TB, text string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); s.ask(t, s.URL, text) != "true"; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); Ask(t, s.URL, text) != "true"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not true for 30 s: %s", text)
 		}
 	}
-}
-
-// ask returns the answer of a query, if it has one.
-func (s *Server) ask(t testing.TB, url, text string) (answer string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if err := conn.QueryRow(t.Context(), text).Scan(&answer); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return answer
 }
 
 // Resume starts a server that was halted or crashed, and returns when it accepts
@@ -296,21 +290,11 @@ func (s *Server) await(ctx context.Context, ended <-chan struct{}) error {
 // server's URL for it with a wrong one.
 func (s *Server) Login(t testing.TB, role, password string) (url string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	var rules string
-	if err := conn.QueryRow(t.Context(), "SHOW hba_file").Scan(&rules); err != nil {
-		t.Fatal(err)
-	}
+	rules := Ask(t, s.URL, "SHOW hba_file")
 	if err := os.WriteFile(rules, []byte("local all "+role+" scram-sha-256\nlocal all all trust\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(t.Context(), "CREATE ROLE "+role+" SUPERUSER LOGIN PASSWORD '"+password+"'; SELECT pg_reload_conf()"); err != nil {
-		t.Fatal(err)
-	}
+	Execute(t, s.URL, "CREATE ROLE "+role+" SUPERUSER LOGIN PASSWORD '"+password+"'", "SELECT pg_reload_conf()")
 	url = strings.Replace(s.URL, "postgres@", role+":wrong@", 1)
 	for end := time.Now().Add(30 * time.Second); ; {
 		conn, err := pgx.Connect(t.Context(), url)
