@@ -70,16 +70,7 @@ func (h *demoHouse) muster(t *testing.T, url string, args ...string) string {
 // local starts a server with nothing on it, until the test ends.
 func (h *demoHouse) local(t *testing.T) *node.Process {
 	t.Helper()
-	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", t.TempDir(), "--demo=false")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	return p
+	return node.Serve(t, h.path, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo=false")
 }
 
 // write writes the file of a set-up, and beside it the folder dist with the demo game. It returns
@@ -194,24 +185,10 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	file, dist := house.write(t, arenaSetup)
 	house.muster(t, server.URL, "apply", "-f", file, "--yes")
 
-	type outcome struct {
-		report bots.Report
-		err    error
-	}
-	over := make(chan outcome, 1)
-	progress := &watcher{playing: make(chan struct{})}
-	go func() {
-		r, err := bots.Run(t.Context(), bots.Options{
-			Server: client.Client{Endpoint: server.URL}, Via: bots.Players, Matchmaker: "four", Fleet: "arena", Game: house.arena, Players: 24, MatchSize: 4, Games: 10, For: 2 * time.Second,
-			Over: 2 * time.Second, Patience: 3 * time.Minute, Out: progress, Every: 50 * time.Millisecond,
-		})
-		over <- outcome{r, err}
-	}()
-	select {
-	case <-progress.playing:
-	case o := <-over:
-		t.Fatalf("the bots were done before some were seen to play: %+v, %v", o.report, o.err)
-	}
+	over := playing(t, bots.Options{
+		Server: client.Client{Endpoint: server.URL}, Via: bots.Players, Matchmaker: "four", Fleet: "arena", Game: house.arena, Players: 24, MatchSize: 4, Games: 10, For: 2 * time.Second,
+		Over: 2 * time.Second, Patience: 3 * time.Minute,
+	})
 	deploy := func(version int, args ...string) {
 		t.Helper()
 		if version > 0 {
@@ -228,14 +205,9 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	runs(t, server.URL, "arena", "3")
 	deploy(0, "--rollback", "--fleet", "arena")
 	runs(t, server.URL, "arena", "2")
-	o := <-over
-	if o.err != nil {
-		t.Fatal(o.err)
+	if r := over(); r.Played != 24 || r.Failed != 0 || r.Lost != 0 {
+		t.Errorf("got %+v, want 24 bots that played", r)
 	}
-	if o.report.Played != 24 || o.report.Failed != 0 || o.report.Lost != 0 {
-		t.Errorf("got %+v, last seen: %s", o.report, progress.last)
-	}
-	t.Logf("%+v", o.report)
 	if events := house.muster(t, server.URL, "events", "--last", "2000"); strings.Contains(events, "SERVER_PROCESS_FORCE_TERMINATED") || strings.Contains(events, "SERVER_PROCESS_CRASHED") {
 		t.Errorf("a process did not end by itself:\n%s", events)
 	}

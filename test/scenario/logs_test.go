@@ -40,7 +40,7 @@ func TestSessionLogs_AgentRestart(t *testing.T) {
 			s := newSite(t, newLab(t))
 			m := s.lab.reachable()
 			s.run(m, flags...)
-			files := map[string][]byte{"server": arena(t), "talking": []byte(talking)}
+			files := map[string][]byte{"server": arena(t)["server"], "talking": []byte(talking)}
 			fleet := s.fleet(s.build(files), server, 1, func(in *gamelift.CreateFleetInput) {
 				in.RuntimeConfiguration.ServerProcesses = []types.ServerProcess{entry("talking", server, 1)}
 			})
@@ -173,7 +173,7 @@ func spoken(text, kind string) (last int, err error) {
 func TestSessionLogs_LocalRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"server": arena(t), "talking": []byte(strings.Replace(talking, "./server", filepath.Join(dir, "server"), 1))} {
+	for name, content := range map[string][]byte{"server": arena(t)["server"], "talking": []byte(strings.Replace(talking, "./server", filepath.Join(dir, "server"), 1))} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o755); err != nil {
 			t.Fatal(err)
 		}

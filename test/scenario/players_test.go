@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -18,15 +17,10 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// create creates a game session on a fleet or an alias, and waits until its server
-// has activated it.
-func (s *site) create(where string) *types.GameSession {
+// create creates a game session on a fleet, and waits until its server has activated it.
+func (s *site) create(fleet string) *types.GameSession {
 	s.t.Helper()
-	in := &gamelift.CreateGameSessionInput{FleetId: &where, MaximumPlayerSessionCount: aws.Int32(8)}
-	if strings.HasPrefix(where, "alias-") {
-		in.FleetId, in.AliasId = nil, &where
-	}
-	made := createWhenFree(s.t, s.client, in)
+	made := createWhenFree(s.t, s.client, &gamelift.CreateGameSessionInput{FleetId: &fleet, MaximumPlayerSessionCount: aws.Int32(8)})
 	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	return made
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -239,7 +240,8 @@ func TestUpgrade_Rolling(t *testing.T) {
 
 // TestUpgrade_Agents hosts a game with an agent and a server that are too many releases apart
 // to be supported, whichever of them is the newer one. Both say so, and nothing is refused.
-// Then the agent is replaced by one of the server's release, and the game goes on.
+// Then the agent is replaced by one of the server's release, and the game goes on in the same
+// process, though the agent is to stop its game servers.
 func TestUpgrade_Agents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -271,10 +273,10 @@ func TestUpgrade_Agents(t *testing.T) {
 			if n := metricOf(t, s.server.URL, "muster_hosts_unsupported"); n != "1" {
 				t.Errorf("%s agents are unsupported", n)
 			}
-			fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
+			fleet := s.fleet(s.build(arena(t)), server, 1, relayed)
 			s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
 			s.seen.want(1, "the fleet to be ACTIVE", code("FLEET_STATE_ACTIVE", 0))
-			game := s.create(fleet)
+			game, before := s.create(fleet), s.running(g, 1)
 
 			next := filepath.Join(t.TempDir(), "muster")
 			if err := os.Link(c.server, next); err != nil {
@@ -291,6 +293,9 @@ func TestUpgrade_Agents(t *testing.T) {
 			}
 			if list := s.must("hosts"); strings.Contains(list, "unsupported") {
 				t.Errorf("the list of hosts:\n%s", list)
+			}
+			if after := s.running(g, 1); !slices.Equal(after, before) {
+				t.Errorf("game servers were %v and are %v", before, after)
 			}
 			if now := s.session(game.GameSessionId); now.Status != types.GameSessionStatusActive {
 				t.Errorf("the game session is %s", now.Status)
