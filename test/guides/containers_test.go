@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -141,7 +139,7 @@ func TestHosting_Containers(t *testing.T) {
 	if install != "apt-get install docker.io" { // which has been done: Docker runs
 		t.Errorf("the engine is installed by %s", install)
 	}
-	g.agent(strings.ReplaceAll(strings.TrimSpace(agent), "…", g.muster) + " --ip " + enginetest.Address + " --root agent --allow-shells isolated --cpu 4 --memory 8192")
+	g.agent(g.dir, strings.ReplaceAll(strings.TrimSpace(agent), "…", g.muster)+" --ip "+enginetest.Address+" --root agent --allow-shells isolated --cpu 4 --memory 8192")
 	g.until("muster hosts", "connected")
 
 	g.types("aws gamelift create-container-group-definition")
@@ -196,12 +194,8 @@ func TestGameServers_OldSDK(t *testing.T) {
 	r := newReader(t, "game-servers")
 	r.docker()
 	r.puts("sudo ", "") // the reader is root
-	game := filepath.Join(r.dir, "oldgame")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", game, "github.com/musterhq/muster/test/containers/oldgame")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	game := node.Compiled(t, "test/containers/oldgame")
+	r.link(game, "oldgame")
 	r.write("my-server", "#!/bin/sh\n[ \"$*\" = \"--port $GAME_PORT\" ] && exec \"$(dirname \"$0\")/oldgame\"\n")
 	r.run("chmod +x my-server")
 	r.image("my-game:1", `["/game/server"]`, "/game/server="+game)

@@ -9,14 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -107,7 +105,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.certify()
-	_, port, _ := net.SplitHostPort(node.Reserve(t))
+	port := node.ReservePort(t)
 	r.puts("/var/lib/muster", "data")
 	r.puts("0.0.0.0:9443", "0.0.0.0:"+port)
 	r.puts("https://muster.example:9443", "https://localhost:"+port)
@@ -125,7 +123,7 @@ func TestOperations(t *testing.T) {
 			server, operator := r.serve("data")
 			gl := api(operator)
 			locate(t, operator, "custom-elsewhere")
-			r.agent("MUSTER_ENDPOINT="+server.URL, "MUSTER_TOKEN="+r.joinToken("custom-elsewhere"))
+			r.joins("MUSTER_ENDPOINT="+server.URL, "MUSTER_TOKEN="+r.joinToken("custom-elsewhere"))
 			id := managed(t, server.URL, gl, "custom-elsewhere")
 			r.until("muster fleets", " ACTIVE ")
 			desired := func() int32 {
@@ -160,25 +158,10 @@ func (r *reader) joinToken(location string) string {
 	return token[1]
 }
 
-// agent has this machine, with processors for one instance, join as these variables say. The agent
-// ends with the test, and its game servers do.
-func (r *reader) agent(variables ...string) {
+// joins has this machine, with processors for one instance, join as these variables say.
+func (r *reader) joins(variables ...string) {
 	r.Helper()
-	var log strings.Builder
-	// Not with the test's context, whose end would kill it: its game servers would go on.
-	cmd := exec.Command("bash", "-c", "exec muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &log, &log
-	cmd.Env = append(slices.Clone(r.env), variables...)
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait()
-		if r.Failed() {
-			r.Logf("the agent printed:\n%s", &log)
-		}
-	})
+	r.agent(r.dir, "muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199", variables...)
 }
 
 // managed makes a managed fleet of the demo game with a further location, and returns its id.
@@ -281,7 +264,7 @@ func TestOperations_Limits(t *testing.T) {
 	limited := func(command string) {
 		p := r.runs(command, "--listen 127.0.0.1:0 --log-level warn --data limits")
 		defer stop(t, p)
-		operator := &client.Client{Endpoint: p.URL, Credentials: r.credentials("limits/admin-credentials")}
+		operator := r.operator(p, "limits")
 		fleet := node.NewPlace(t, api(operator))
 		token, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: fleet.Location, Uses: 1000})
 		if err != nil {
@@ -362,7 +345,7 @@ func TestOperations_Regions(t *testing.T) {
 		step{"muster serve --regions", func(text string) {
 			lines := commands(text)
 			p := r.runs(lines[0], "--listen 127.0.0.1:0 --log-level warn")
-			operator := &client.Client{Endpoint: p.URL, Credentials: r.credentials("muster-data/admin-credentials")}
+			operator := r.operator(p, "muster-data")
 			place := node.NewPlace(t, api(operator))
 			r.env = append(r.env, as(operator.Credentials)...)
 			r.puts("http://127.0.0.1:9080", p.URL)
@@ -415,7 +398,7 @@ func TestOperations_Archive(t *testing.T) {
 			for i, line := range commands(text) {
 				data := fmt.Sprintf("data-%d", i)
 				p := r.runs(line, "--events-archive-every 1s --listen 127.0.0.1:0 --log-level warn --data "+data)
-				locate(t, &client.Client{Endpoint: p.URL, Credentials: r.credentials(data + "/admin-credentials")}, "custom-"+data)
+				locate(t, r.operator(p, data), "custom-"+data)
 				if i > 0 {
 					r.until("find muster-events -name '*.gz' -exec gunzip -c {} +", "custom-"+data)
 				}
@@ -472,7 +455,7 @@ func TestOperations_PostgreSQL(t *testing.T) {
 	r.follow(
 		step{"muster serve --store", func(text string) {
 			p := r.runs(text, alone)
-			placed(t, api(&client.Client{Endpoint: p.URL, Credentials: r.credentials("data/admin-credentials")}))
+			placed(t, api(r.operator(p, "data")))
 			if got := until(t, bodies, "PlacementCancelled"); !strings.HasPrefix(got, "/hook\n") {
 				t.Errorf("what is sent: %s", got)
 			}

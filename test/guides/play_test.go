@@ -18,7 +18,7 @@ func TestMatchmaking(t *testing.T) {
 		t.Fatal("the block does not end with muster events")
 	}
 	g.prints(g.enter(block), `"duel"`, `"TicketId": "a"`, `"TicketId": "b"`, `"a",`, `"b",`)
-	g.follow("bin/muster events"+follow, "MATCHMAKING_SUCCEEDED", "GAME_SESSION_ACTIVATED")
+	g.watches("bin/muster events"+follow, "MATCHMAKING_SUCCEEDED", "GAME_SESSION_ACTIVATED")
 	out := g.enter("gl describe-matchmaking --ticket-ids a b")
 	g.prints(out, `"Port"`, `"PlayerSessionId"`)
 	if strings.Count(out, `"COMPLETED"`) != 2 {
