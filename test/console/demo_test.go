@@ -62,24 +62,7 @@ func startDemo(t *testing.T) *demo {
 
 func (d *demo) start(t *testing.T, path, listen string) {
 	t.Helper()
-	p, err := node.Run(path, append(d.args, "--listen", listen)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.server = p
-	t.Cleanup(func() {
-		select {
-		case <-p.Exited(): // a test has killed it
-			return
-		default:
-		}
-		if err := p.Stop(); err != nil { // ends the demo's processes too
-			t.Errorf("stop: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", p.Log())
-		}
-	})
+	d.server = node.Serve(t, path, append(d.args, "--listen", listen)...)
 }
 
 // play lets bots play one game after the other until the test ends, through the player API
@@ -126,21 +109,15 @@ func (d *demo) waitInVain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := d.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duels"), RuleSetBody: aws.String(duels)})
-	must(err)
-	_, err = d.aws.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("duels"), RuleSetName: aws.String("duels"), FlexMatchMode: types.FlexMatchModeStandalone, RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false),
-	})
-	must(err)
+	node.Matchmaker(t, d.aws, "duels", duels)
 	for ticket, skill := range map[string]float64{"lonely": 20, "apart": 900, "close": 880} {
-		_, err = d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String(ticket), Players: []types.Player{
+		_, err := d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String(ticket), Players: []types.Player{
 			{PlayerId: aws.String("p-" + ticket), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(skill)}}},
 		}})
 		must(err)
 	}
-	if _, err = d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-crowded")}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-crowded")})
+	must(err)
 	fleet, err := d.aws.CreateFleet(ctx, &gamelift.CreateFleetInput{
 		Name: aws.String("crowded"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-crowded")}},
 	})
