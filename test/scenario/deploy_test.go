@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/cli/client"
@@ -103,28 +104,35 @@ func rebuilt(t *testing.T, dist string, version int) {
 	}
 }
 
-// runs checks which version of its build a fleet has.
-func runs(t *testing.T, url, name, version string) {
+// fleetNamed returns the fleet with a name, or nil.
+func fleetNamed(t *testing.T, url, name string) *types.FleetAttributes {
 	t.Helper()
-	c := node.Client(url)
-	fleets, err := c.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	fleets, err := node.Client(url).DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range fleets.FleetAttributes {
-		if *f.Name != name {
-			continue
+		if aws.ToString(f.Name) == name {
+			return &f
 		}
-		made, err := c.DescribeBuild(t.Context(), &gamelift.DescribeBuildInput{BuildId: f.BuildId})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := aws.ToString(made.Build.Version); got != version {
-			t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
-		}
-		return
 	}
-	t.Errorf("there is no fleet %s", name)
+	return nil
+}
+
+// runs checks which version of its build a fleet has.
+func runs(t *testing.T, url, name, version string) {
+	t.Helper()
+	f := fleetNamed(t, url, name)
+	if f == nil {
+		t.Fatalf("there is no fleet %s", name)
+	}
+	made, err := node.Client(url).DescribeBuild(t.Context(), &gamelift.DescribeBuildInput{BuildId: f.BuildId})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := aws.ToString(made.Build.Version); got != version {
+		t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
+	}
 }
 
 // A fleet begins with the instances of its file, though scaling policies decide on them later, and

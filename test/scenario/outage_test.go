@@ -155,19 +155,7 @@ const aliasClients = 8
 func newAliases(t *testing.T, url string) *aliases {
 	t.Helper()
 	l := &aliases{made: map[string]bool{}, client: node.Client(url), last: time.Now()}
-	location := &gamelift.CreateLocationInput{LocationName: aws.String("custom-here")}
-	if _, err := l.client.CreateLocation(t.Context(), location); err != nil {
-		t.Fatal(err)
-	}
-	fleet, err := l.client.CreateFleet(t.Context(), &gamelift.CreateFleetInput{
-		Name: aws.String("fleet"), ComputeType: types.ComputeTypeAnywhere,
-		AnywhereConfiguration: &types.AnywhereConfiguration{Cost: aws.String("1")},
-		Locations:             []types.LocationConfiguration{{Location: location.LocationName}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.fleet = *fleet.FleetAttributes.FleetId
+	l.fleet = node.NewPlace(t, l.client).FleetID
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	t.Cleanup(stop)

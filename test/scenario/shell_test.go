@@ -193,69 +193,10 @@ func (s *site) direct(fleet, compute string, visitor client.Credentials) {
 			s.t.Errorf("with %T in a file: %q, %q, %d", answer, out, errs, code)
 		}
 	}
-	s.awsCLI(fleet, compute, visitor)
-	s.boto3(fleet, compute, visitor)
 	forged := exported
 	forged.SessionToken = strings.Replace(forged.SessionToken, visitor.AccessKeyID, "MSTRAAAAAAAAAAAAAAAA", 1)
 	if _, errs, code := node.Output(s.t, s.command(forged, "shell", "--", "echo", "here")); code == 0 || !strings.Contains(errs, "InvalidSignature") && !strings.Contains(errs, "signature") && !strings.Contains(errs, "Unrecognized") {
 		s.t.Errorf("with a changed session token: %q, %d", errs, code)
-	}
-}
-
-// awsCLI has AWS's CLI, if it is there, ask for the credentials that muster shell uses.
-func (s *site) awsCLI(fleet, compute string, visitor client.Credentials) {
-	s.t.Helper()
-	aws, err := exec.LookPath("aws")
-	if err != nil {
-		s.t.Log("AWS's CLI is missing: its answers are not tried")
-		return
-	}
-	for _, ask := range [][]string{
-		{"get-compute-access", "--compute-name", compute}, {"get-instance-access", "--instance-id", compute},
-	} {
-		cmd := exec.Command(aws, append([]string{"gamelift", "--endpoint-url", s.server.URL, "--region", "us-east-1", "--output", "json"}, append(ask, "--fleet-id", fleet)...)...)
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+visitor.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+visitor.SecretAccessKey)
-		answer, errs, code := node.Output(s.t, cmd)
-		if code != 0 {
-			s.t.Errorf("%v: %s", ask, errs)
-			continue
-		}
-		shell := s.command(client.Credentials{}, "shell", "--access", "-", "--", "echo", "piped")
-		shell.Stdin = strings.NewReader(answer)
-		if out, errs, code := node.Output(s.t, shell); out != "piped\n" {
-			s.t.Errorf("with the answer of %s: %q, %q, %d", ask[0], out, errs, code)
-		}
-	}
-}
-
-// boto3 has AWS's library for Python, if it is there, ask for the credentials that muster
-// shell uses, and shows its errors.
-func (s *site) boto3(fleet, compute string, visitor client.Credentials) {
-	s.t.Helper()
-	if exec.Command("python3", "-c", "import boto3").Run() != nil {
-		s.t.Log("boto3 is missing: its answers are not tried")
-		return
-	}
-	const script = `
-import json, sys, boto3
-gl = boto3.client("gamelift", "us-east-1", endpoint_url=sys.argv[1])
-print(json.dumps(getattr(gl, sys.argv[2])(**dict(zip(sys.argv[3::2], sys.argv[4::2])))))
-`
-	ask := func(operation string, members ...string) (string, string, int) {
-		cmd := exec.Command("python3", append([]string{"-c", script, s.server.URL, operation}, members...)...)
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+visitor.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+visitor.SecretAccessKey)
-		return node.Output(s.t, cmd)
-	}
-	for operation, name := range map[string]string{"get_compute_access": "ComputeName", "get_instance_access": "InstanceId"} {
-		answer, errs, _ := ask(operation, "FleetId", fleet, name, compute)
-		shell := s.command(client.Credentials{}, "shell", "--access", "-", "--", "echo", "piped")
-		shell.Stdin = strings.NewReader(answer)
-		if out, problem, code := node.Output(s.t, shell); out != "piped\n" {
-			s.t.Errorf("with boto3's answer of %s: %q, %q, %d; %s", operation, out, problem, code, errs)
-		}
-		if _, errs, code := ask(operation, "FleetId", fleet, name, compute+"0"); code == 0 || !strings.Contains(errs, "NotFoundException") {
-			s.t.Errorf("%s of none: %s", operation, errs)
-		}
 	}
 }
 

@@ -214,17 +214,6 @@ func TestTrouble_OutOfMemory(t *testing.T) {
 	}
 }
 
-// Two programs need the same port. The second one ends, and the fleet's event says
-// why.
-func TestTrouble_PortClash(t *testing.T) {
-	t.Parallel()
-	s, _, fleet, _ := hosting(t, arena(t), "server -port 21777", 2)
-	text := s.told(fleet, types.EventCodeServerProcessCrashed)
-	if !strings.Contains(text, "a port that it wants is in use") || !strings.Contains(text, "it was given port 20") {
-		t.Errorf("the fleet's event says %q, want that its port is in use, and which was free", text)
-	}
-}
-
 // A host with a full disk launches nothing, and the game on it continues; once there
 // is space, everything works as before.
 func TestTrouble_DiskFull(t *testing.T) {
