@@ -28,9 +28,6 @@ type demo struct {
 	args   []string // to start it again
 }
 
-// arenaVariable names the environment variable with the path of the demo game.
-const arenaVariable = "ARENA_BIN"
-
 func newDemo(t *testing.T) *demo {
 	t.Helper()
 	d := startDemo(t)
@@ -47,14 +44,7 @@ const demoProcesses = 6
 func startDemo(t *testing.T) *demo {
 	t.Helper()
 	path := node.Path(t)
-	arena, err := filepath.Abs(os.Getenv(arenaVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv(arenaVariable) == "" {
-		t.Skipf("set %s to a built arena, as `make e2e` does, to run this", arenaVariable)
-	}
-	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", arena, "--demo-processes", fmt.Sprint(demoProcesses), "--demo-players", "0", "--log-level", "warn"}}
+	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", node.Arena(t), "--demo-processes", fmt.Sprint(demoProcesses), "--demo-players", "0", "--log-level", "warn"}}
 	d.start(t, path, "127.0.0.1:0")
 	d.aws = node.Client(d.server.URL)
 	return d
@@ -74,7 +64,7 @@ func (d *demo) play(t *testing.T) (end func()) {
 	over := make(chan error, 1)
 	go func() {
 		_, err := bots.Run(ctx, bots.Options{
-			Server: client.Client{Endpoint: d.server.URL}, Fleet: "demo", Game: os.Getenv(arenaVariable), Players: 16, MatchSize: 4, Games: 1000, For: 8 * time.Second, Over: 6 * time.Second,
+			Server: client.Client{Endpoint: d.server.URL}, Fleet: "demo", Game: node.Arena(t), Players: 16, MatchSize: 4, Games: 1000, For: 8 * time.Second, Over: 6 * time.Second,
 		})
 		over <- err
 	}()

@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -29,7 +28,7 @@ func TestLog(t *testing.T) {
 	id, address := made.GameSessionId, fmt.Sprintf("%s:%d", *made.IpAddress, *made.Port)
 	run(t, "log.mjs", task{Base: d.server.URL, About: map[string]any{"id": *id}}, map[string]func(string) any{
 		"join": func(player string) any { // is refused, since there is no such player session: the game server logs it
-			_ = exec.Command(os.Getenv(arenaVariable), "bot", "--addr", address, "--player-session", player, "--for", "1s", "--join-for", "1s").Run()
+			_ = exec.Command(node.Arena(t), "bot", "--addr", address, "--player-session", player, "--for", "1s", "--join-for", "1s").Run()
 			return nil
 		},
 		"end": func(string) any {

@@ -21,9 +21,7 @@ import (
 func (d *desk) docker() *enginetest.Registry {
 	d.Helper()
 	needs(d.T, "docker ldd tar install")
-	if os.Getenv("ARENA_BIN") == "" {
-		d.Skip("set ARENA_BIN to the demo game, which is put into images")
-	}
+	node.Arena(d) // which is put into images
 	engine, registry := enginetest.Docker(d.T, "--live-restore"), enginetest.NewRegistry(d.T)
 	d.env = append(d.env, "DOCKER_HOST="+engine.Host, "DOCKER_BUILDKIT=0", "MUSTER_LISTEN=127.0.0.1:0", "MUSTER_LOG_LEVEL=warn")
 	return registry

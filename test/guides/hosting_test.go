@@ -18,10 +18,7 @@ import (
 // in Python.
 func (g *guide) myServer() {
 	g.Helper()
-	arena := os.Getenv("ARENA_BIN")
-	if arena == "" {
-		g.Skip("set ARENA_BIN to the demo game, which is hosted")
-	}
+	arena := node.Arena(g)
 	g.link(filepath.Join(document.Top(g), "examples", "ten-minutes", "python", "server.py"), "my-server.py")
 	g.write("my-server", "#!/bin/sh\necho \"the game server begins with $*\"\nwhile [ \"$1\" = -map ]; do shift 2; done\necho a line in the log > \"${GAME_LOG_DIR:-.}/my-server.log\"\nexec \"$(dirname \"$0\")/arena\" server \"$@\"\n")
 	g.enter("cp '" + arena + "' arena; chmod +x my-server; zip -q build.zip my-server arena")

@@ -97,9 +97,7 @@ func locate(t *testing.T, c *client.Client, name string) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws curl openssl")
-	if os.Getenv("ARENA_BIN") == "" {
-		t.Skip("set ARENA_BIN to the demo game, which the fleet hosts")
-	}
+	node.Arena(t) // which the fleet hosts
 	r := newReader(t, "operations")
 	if err := os.Chmod(filepath.Dir(r.dir), 0o755); err != nil { // users of game servers come through it
 		t.Fatal(err)
@@ -167,7 +165,7 @@ func (r *reader) joins(variables ...string) {
 // managed makes a managed fleet of the demo game with a further location, and returns its id.
 func managed(t *testing.T, at string, gl *gamelift.Client, location string) string {
 	t.Helper()
-	program, err := os.ReadFile(os.Getenv("ARENA_BIN"))
+	program, err := os.ReadFile(node.Arena(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
 package guides
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/musterhq/muster/test/node"
 )
 
 // TestMatchmaking types the commands of the guide: two players are matched into a game session
@@ -59,9 +60,7 @@ func TestFleetIQ(t *testing.T) {
 func TestGameServers(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws")
-	if os.Getenv("ARENA_BIN") == "" {
-		t.Skip("set ARENA_BIN to the demo game, which the guide starts")
-	}
+	node.Arena(t) // which the guide starts
 	g := newGuide(t, "docs/game-servers.md")
 	g.serve("local", "--demo=false")
 	g.types("export AWS")

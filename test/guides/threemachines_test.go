@@ -16,9 +16,7 @@ func TestThreeMachines(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("run this as root, as the guide's agents are: they isolate game servers")
 	}
-	if os.Getenv("ARENA_BIN") == "" {
-		t.Skip("set ARENA_BIN to the demo game, which the guide hosts")
-	}
+	node.Arena(t) // which the guide hosts
 	g := newGuide(t, "docs/three-machines.md")
 	if err := os.Chmod(filepath.Dir(g.dir), 0o755); err != nil { // users of game servers come through it
 		t.Fatal(err)

@@ -22,16 +22,27 @@ const Variable = "MUSTER_BIN"
 // Path returns the path of the built binary, or skips the test if none is given.
 func Path(t testing.TB) string {
 	t.Helper()
-	path := os.Getenv(Variable)
+	return built(t, Variable)
+}
+
+// Arena returns the path of the built demo game, or skips the test if none is given.
+func Arena(t testing.TB) string {
+	t.Helper()
+	return built(t, "ARENA_BIN")
+}
+
+func built(t testing.TB, variable string) string {
+	t.Helper()
+	path := os.Getenv(variable)
 	if path == "" {
-		t.Skipf("set %s to a built muster, as `make e2e` does, to run this", Variable)
+		t.Skipf("set %s to a built program, as `make e2e` does, to run this", variable)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s: %v", Variable, err)
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return path
 }

@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,15 +19,7 @@ type demoHouse struct {
 
 func newDemoHouse(t *testing.T) *demoHouse {
 	t.Helper()
-	arena := os.Getenv("ARENA_BIN")
-	if arena == "" {
-		t.Skip("set ARENA_BIN to a built arena, as `make e2e` does, to run this")
-	}
-	arena, err := filepath.Abs(arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &demoHouse{path: node.Path(t), arena: arena, data: t.TempDir(), listen: node.Reserve(t)}
+	return &demoHouse{path: node.Path(t), arena: node.Arena(t), data: t.TempDir(), listen: node.Reserve(t)}
 }
 
 // demo runs a server with as many game servers of the demo and no bots. Later ones have the same

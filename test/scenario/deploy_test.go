@@ -16,7 +16,6 @@ import (
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -132,54 +131,6 @@ func runs(t *testing.T, url, name, version string) {
 	}
 	if got := aws.ToString(made.Build.Version); got != version {
 		t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
-	}
-}
-
-// A fleet begins with the instances of its file, though scaling policies decide on them later, and
-// may be one without any. A deployment that waits for room says so.
-func TestDeploy_Capacities(t *testing.T) {
-	t.Parallel()
-	house := newDemoHouse(t)
-	server := house.local(t)
-	const scaled = `    ScalingPolicies:
-      spare: {PolicyType: TargetBased, MetricName: PercentAvailableGameSessions, TargetConfiguration: {TargetValue: 20}}
-`
-	// The machine offers 64 processors, enough for four instances of c5.4xlarge.
-	home := func(capacity string) string {
-		return strings.NewReplacer("c5.large", "c5.4xlarge", "ConcurrentExecutions: 4", "ConcurrentExecutions: 1",
-			"    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}\n", "    HomeRegion: {"+capacity+", StoppedActions: [AUTO_SCALING]}\n"+scaled).Replace(arenaSetup)
-	}
-	desired := func() (low, now, high int32) {
-		t.Helper()
-		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
-		if err != nil || len(out.FleetCapacity) != 1 {
-			t.Fatalf("%+v, %v", out, err)
-		}
-		c := out.FleetCapacity[0].InstanceCounts
-		return *c.MINIMUM, *c.DESIRED, *c.MAXIMUM
-	}
-	file, _ := house.write(t, home("MinSize: 0, MaxSize: 0, DesiredInstances: 0"))
-	house.muster(t, server.URL, "apply", "-f", file, "--yes")
-	if low, now, high := desired(); low != 0 || now != 0 || high != 0 {
-		t.Errorf("a fleet without instances has %d to %d, and desires %d", low, high, now)
-	}
-	house.muster(t, server.URL, "apply", "-f", file, "--drift")
-
-	server = house.local(t)
-	again, dist := house.write(t, home("MinSize: 0, MaxSize: 3, DesiredInstances: 3"))
-	house.muster(t, server.URL, "apply", "-f", again, "--yes")
-	if low, now, high := desired(); low != 0 || now != 3 || high != 3 {
-		t.Errorf("a fleet that is to begin with 3 instances has %d to %d, and desires %d", low, high, now)
-	}
-	wait.Until(t, "all instances are there", func() bool {
-		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
-		return err == nil && *out.FleetCapacity[0].InstanceCounts.ACTIVE == 3
-	})
-	rebuilt(t, dist, 2)
-	c := exec.CommandContext(t.Context(), house.path, "deploy", "-f", again, "--build-version", "2", "--wait", "15s", "--endpoint", server.URL)
-	said, err := c.CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "ACTIVE instances: 1 of 3 (us-east-1: ") {
-		t.Errorf("a deployment without room for all of its instances: %v\n%s", err, said)
 	}
 }
 

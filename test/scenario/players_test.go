@@ -15,6 +15,7 @@ import (
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/test/node"
 )
 
 // create creates a game session on a fleet, and waits until its server has activated it.
@@ -90,7 +91,7 @@ type party struct {
 // play makes bots join a game session and play over UDP until stopped.
 func (s *site) play(id *string, players int) *party {
 	s.t.Helper()
-	program, err := bots.StartProgram(context.WithoutCancel(s.t.Context()), os.Getenv("ARENA_BIN"))
+	program, err := bots.StartProgram(context.WithoutCancel(s.t.Context()), node.Arena(s.t))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func (p *party) end() {
 func (s *site) playOn(m *machine, id *string) (leave func()) {
 	s.t.Helper()
 	p := s.reserve(id, "neighbour")
-	bot := m.command(os.Getenv("ARENA_BIN"), "bot", "-addr", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), "-player-session", *p.PlayerSessionId, "-for", "0")
+	bot := m.command(node.Arena(s.t), "bot", "-addr", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), "-player-session", *p.PlayerSessionId, "-for", "0")
 	if err := bot.Start(); err != nil {
 		s.t.Fatal(err)
 	}

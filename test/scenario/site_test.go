@@ -279,11 +279,7 @@ func (s *site) scale(fleetID string, desired int32) {
 // arena returns a build of the demo game, which uses AWS's own Server SDK.
 func arena(t *testing.T) map[string][]byte {
 	t.Helper()
-	path := os.Getenv("ARENA_BIN")
-	if path == "" {
-		t.Skip("set ARENA_BIN to the built demo game, as `make e2e` does, to run this")
-	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(node.Arena(t))
 	if err != nil {
 		t.Fatal(err)
 	}
