@@ -1,10 +1,7 @@
 package guides
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
@@ -273,7 +269,7 @@ func TestOperations_Limits(t *testing.T) {
 		for i := range 10 { // at once, so that they are faster than the limit on a busy machine
 			machines.Go(func() {
 				for n := 0; n < 50 && refused.Load() == 0; n++ {
-					switch status, said := join(t, p.URL, token.Token, fmt.Sprintf("machine-%d-%d", i, n)); {
+					switch status, said := join(p.URL, token.Token, fmt.Sprintf("machine-%d-%d", i, n)); {
 					case status == http.StatusOK:
 						joined.Add(1)
 					case status == http.StatusTooManyRequests && strings.Contains(said, "joins"):
@@ -292,7 +288,7 @@ func TestOperations_Limits(t *testing.T) {
 	r.follow(
 		step{"muster serve --trusted-proxies", func(text string) {
 			p := r.runs(text, "--listen 127.0.0.1:0 --log-level warn --data proxies")
-			if status, said := join(t, p.URL, "wrong", "machine"); status != http.StatusUnauthorized {
+			if status, said := join(p.URL, "wrong", "machine"); status != http.StatusUnauthorized {
 				t.Errorf("a machine with a wrong token is told %d %s", status, said)
 			}
 			stop(t, p) // its log is complete
@@ -307,30 +303,12 @@ func TestOperations_Limits(t *testing.T) {
 
 // join asks for a machine to join, as a proxy does that forwards it. The status is 0 if there is
 // no answer.
-func join(t *testing.T, at, token, name string) (status int, said string) {
-	t.Helper()
-	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
-		Name: name, IPAddress: "127.0.0.1", CPUMillis: 1000, MemoryMiB: 1024, PortFrom: 20000, PortTo: 20100,
-	}})
+func join(at, token, name string) (status int, said string) {
+	status, answer, err := node.TryJoin(at, token, name, "198.51.100.7")
 	if err != nil {
 		return 0, err.Error()
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+protocol.PathJoin, bytes.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Forwarded-For", "198.51.100.7")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return answer.StatusCode, string(text)
+	return status, string(answer)
 }
 
 // TestOperations_Regions starts the guide's three regions, asks one by AWS's tool, and backs up

@@ -33,13 +33,8 @@ func here(t *testing.T) *lab { return &lab{t: t, address: netip.MustParseAddr("1
 // muster runs a command of the binary against the server.
 func (s *site) muster(args ...string) (string, error) {
 	s.t.Helper()
-	cmd := exec.Command(node.Path(s.t), append(args, "--endpoint", s.server.URL)...)
-	k := s.console.Credentials
-	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+k.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+k.SecretAccessKey)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	out, err := s.command(s.console.Credentials, args...).CombinedOutput()
+	return string(out), err
 }
 
 func (s *site) must(args ...string) string {

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -135,28 +134,6 @@ func TestHosts_CutOffForLong(t *testing.T) {
 	if g := s.session(games[1].GameSessionId); g.Status != types.GameSessionStatusActive {
 		t.Errorf("the game session on the other host is %s", g.Status)
 	}
-}
-
-// An agent is killed after it was told to remove an instance and before it did. The
-// next agent removes it, although nobody names the instance any more.
-func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newLab(t), "--host-grace", "1s")
-	m := s.lab.machine()
-	s.run(m, small...)
-	s.fleet(s.build(arena(t)), server, 2, relayed)
-	instance := s.instance(m, 1, 0)
-	s.seen.want(2, "both processes to be ready", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
-	m.killAgent()
-	s.seen.want(1, "the loss of the host", s.host(m, code("HOST_LOST", 0)))
-	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // the file that it had stored
-		t.Fatal(err)
-	}
-	if n := len(m.games()); n != 2 {
-		t.Errorf("%d processes run without their agent, want 2", n)
-	}
-	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be created again
-	wait.Until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
 }
 
 // joined returns the event of a machine's first connection.

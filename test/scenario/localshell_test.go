@@ -46,15 +46,7 @@ func TestShell_Local(t *testing.T) {
 		args = append([]string{"--reuid", fmt.Sprint(uid), "--regid", fmt.Sprint(uid), "--clear-groups", own}, args...)
 		path = setpriv
 	}
-	server, err := node.Run(path, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil { // its game server ends with it
-			t.Error(err)
-		}
-	})
+	server := node.Serve(t, path, args...)
 	s := &site{t: t, server: server, client: node.ClientAs(server.URL, "any", "any"), console: &client.Client{Endpoint: server.URL}}
 	s.seen = follow(t, s.console)
 	fleet := s.fleet(s.build(arena(t)), "server -port {{.GamePort}} -wait 30m", 1)

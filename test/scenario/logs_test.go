@@ -180,19 +180,8 @@ func TestSessionLogs_LocalRestart(t *testing.T) {
 	}
 	start := func() *node.Process {
 		t.Helper()
-		p, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"),
+		return node.Serve(t, node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"),
 			"--exec", filepath.Join(dir, "talking"), "--", "server", "-port", "{port}", "-wait", "30m")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			select {
-			case <-p.Exited():
-			default:
-				p.Stop() // the test has failed already
-			}
-		})
-		return p
 	}
 	speaks := func(p *node.Process, after int) (last int) {
 		t.Helper()
@@ -212,8 +201,5 @@ func TestSessionLogs_LocalRestart(t *testing.T) {
 	speaks(p, before)
 	if !strings.Contains(p.Log(), "the game server went on without Muster; what it wrote until now is in its log files") {
 		t.Errorf("it does not say that the game server went on:\n%s", p.Log())
-	}
-	if err := p.Stop(); err != nil { // its game server ends with it
-		t.Error(err)
 	}
 }

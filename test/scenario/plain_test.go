@@ -22,20 +22,18 @@ import (
 // code and last output.
 func TestPlain_Local(t *testing.T) {
 	t.Parallel()
-	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", node.Compiled(t, "test/scenario/plain"), "--log-level", "warn",
-		"--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
-	t.Cleanup(func() { // its game servers would outlive a kill
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := node.Serve(t, node.Path(t), "local", "--demo=false", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--log-level", "warn",
+		"--exec", node.Compiled(t, "test/scenario/plain"), "--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
 	seen, client := node.Follow(t, s.URL), node.Client(s.URL)
 	next := func() *types.GameSession {
 		ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
-		made := createWhenFree(t, client, &gamelift.CreateGameSessionInput{
-			FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(2),
-			Name: aws.String("friday"), GameSessionData: aws.String("deep winter"),
+		place := node.Place{Client: client, FleetID: ready.FleetID, Location: "custom-local"}
+		made, err := place.Create(t.Context(), 2, func(in *gamelift.CreateGameSessionInput) {
+			in.Name, in.GameSessionData = aws.String("friday"), aws.String("deep winter")
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		seen.Code(t, "GAME_SESSION_ACTIVATED")
 		return made
 	}

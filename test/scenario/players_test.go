@@ -2,14 +2,12 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -21,25 +19,13 @@ import (
 // create creates a game session on a fleet, and waits until its server has activated it.
 func (s *site) create(fleet string) *types.GameSession {
 	s.t.Helper()
-	made := createWhenFree(s.t, s.client, &gamelift.CreateGameSessionInput{FleetId: &fleet, MaximumPlayerSessionCount: aws.Int32(8)})
+	place := node.Place{Client: s.client, FleetID: fleet}
+	made, err := place.Create(s.t.Context(), 8)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	return made
-}
-
-// createWhenFree creates a game session as soon as a process is free for it, which
-// may be a moment after it is ready.
-func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSessionInput) *types.GameSession {
-	t.Helper()
-	var made *gamelift.CreateGameSessionOutput
-	wait.Until(t, "a process is free", func() bool {
-		var err error
-		made, err = c.CreateGameSession(t.Context(), in)
-		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
-	return made.GameSession
 }
 
 // session returns a game session.
