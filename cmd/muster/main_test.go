@@ -235,19 +235,19 @@ func TestAdmin_Keys(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "AWS_ACCESS_KEY_ID=MSTR") || strings.Contains(out, made.AccessKeyId) {
 		t.Errorf("rotate: %d %q %q", code, out, stderr)
 	}
-	if code, _, stderr := ask("disable", made.AccessKeyId); code != 0 {
-		t.Errorf("disable: %d %q", code, stderr)
+	ok := func(what string) {
+		t.Helper()
+		if code, _, stderr := ask(what, made.AccessKeyId); code != 0 {
+			t.Errorf("%s: %d %q", what, code, stderr)
+		}
 	}
+	ok("disable")
 	_, out, _ = ask("list")
 	if strings.Count(out, "backend") != 4 || strings.Count(out, "DISABLED") != 1 || !strings.Contains(out, "team=red") || strings.Contains(out, made.SecretAccessKey) {
 		t.Errorf("list: %s", out)
 	}
-	if code, _, stderr := ask("enable", made.AccessKeyId); code != 0 {
-		t.Errorf("enable: %d %q", code, stderr)
-	}
-	if code, _, stderr := ask("delete", made.AccessKeyId); code != 0 {
-		t.Errorf("delete: %d %q", code, stderr)
-	}
+	ok("enable")
+	ok("delete")
 	if code, _, stderr := ask("delete", made.AccessKeyId); code != 1 || !strings.Contains(stderr, "does not exist") {
 		t.Errorf("delete again: %d %q", code, stderr)
 	}
