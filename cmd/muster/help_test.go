@@ -117,6 +117,7 @@ func TestHelp(t *testing.T) {
 		{"", overview}, {"help", overview}, {"--help", overview},
 		{"help sessions logs", []string{"Usage: muster sessions logs ID [flags]", "muster sessions logs --follow", "-f, --follow", "--endpoint URL"}},
 		{"sessions logs --help", []string{"Usage: muster sessions logs ID [flags]"}},
+		{"local --help", []string{"Usage: muster local [ARGS...] [flags]", "      --[no-]demo  ", "      --[no-]accept-any-credentials\n"}},
 		{"hosts --help", []string{"Usage: muster hosts [COMMAND] [flags]", "list (default)", "drain", "--endpoint URL"}},
 		{"admin keys", []string{"Usage: muster admin keys COMMAND [flags]", "rotate"}},
 		{"placements", []string{"Usage: muster placements COMMAND [flags]", "explain"}},

@@ -59,7 +59,7 @@ func (l *lab) reachable() *machine {
 }
 
 // A caller with the role opens shells: what is asked for runs as the instance's user in the
-// build's folder, sees no other instance, has its output and exit code, and is recorded.
+// build's folder, sees no other instance, has its streams and exit code, and is recorded.
 func TestShell(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--remote-access")
@@ -115,6 +115,33 @@ func TestShell(t *testing.T) {
 		t.Errorf("the logs: %q, %q, %d", out, errs, code)
 	}
 
+	input := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
+	cmd := s.command(visitor, "shell", fleet, one, "--", "cat")
+	cmd.Stdin = bytes.NewReader(input)
+	if out, errs, code := node.Output(t, cmd); out != string(input) || code != 0 {
+		t.Errorf("cat returned %d bytes of %d, %q, %d", len(out), len(input), errs, code)
+	}
+	cmd = s.command(visitor, "shell", fleet, one)
+	cmd.Stdin = strings.NewReader("echo from a script\nexit 3\n")
+	if out, errs, code := node.Output(t, cmd); out != "from a script\n" || code != 3 {
+		t.Errorf("a script said %q, %q, %d", out, errs, code)
+	}
+	cmd = s.command(visitor, "shell", fleet, one, "--", "sh", "-c", "trap 'exit 9' INT; echo ready; while :; do sleep 0.1; done")
+	ready, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(ready).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	cmd.Wait() // the exit code says it
+	if code := cmd.ProcessState.ExitCode(); code != 9 {
+		t.Errorf("the program's handler of the signal ends muster shell with %d", code)
+	}
 	if _, errs, code := run("no-such-program"); code != 127 || !strings.Contains(errs, "no-such-program") {
 		t.Errorf("a program that does not exist: %q, %d", errs, code)
 	}
