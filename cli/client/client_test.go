@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -54,16 +53,6 @@ func TestCall_Refused(t *testing.T) {
 		if !errors.As(err, &got) || *got != want {
 			t.Errorf("%q is %+v, want %+v", body, err, want)
 		}
-	}
-}
-
-func TestCall_NobodyListens(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	err := (&client.Client{Endpoint: server.URL}).Call(t.Context(), "ListFleets", struct{}{}, nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "no server answers at "+server.URL+": ") || !strings.Contains(err.Error(), "MUSTER_ENDPOINT") {
-		t.Errorf("the error is %v", err)
 	}
 }
 

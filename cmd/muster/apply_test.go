@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,22 +21,9 @@ func TestApply_Region(t *testing.T) {
 		t.Setenv("AWS_ACCESS_KEY_ID", key)
 		t.Setenv("AWS_SECRET_ACCESS_KEY", key)
 		server := node.InProcess(t, func(o *app.Options) { o.Region, o.Regions = "", []string{"us-east-1", "eu-central-1"} })
-		file := filepath.Join(t.TempDir(), "muster.yaml")
-		if err := os.WriteFile(file, []byte("Locations: {custom-lab: {}}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		command := func(args ...string) string {
-			t.Helper()
-			var out bytes.Buffer
-			args = append(args, "--endpoint", server.URL())
-			if code := run(args, &streams{ctx: context.WithoutCancel(t.Context()), out: &out, err: &out, screen: io.Discard}); code != 0 {
-				t.Fatalf("muster %s: exit code %d\n%s", strings.Join(args, " "), code, &out)
-			}
-			return out.String()
-		}
-		command("apply", "-f", file, "--yes", "--region", "eu-central-1")
+		done(t, "apply", "-f", write(t, "Locations: {custom-lab: {}}\n"), "--yes", "--region", "eu-central-1", "--endpoint", server.URL())
 		for region, want := range map[string]bool{"us-east-1": false, "eu-central-1": true} {
-			if out := command("export", "--region", region); strings.Contains(out, "custom-lab") != want {
+			if out, _ := done(t, "export", "--region", region, "--endpoint", server.URL()); strings.Contains(out, "custom-lab") != want {
 				t.Errorf("with the key %q, %s has\n%s", key, region, out)
 			}
 		}

@@ -34,6 +34,7 @@ func TestYAMLFiles_Mistakes(t *testing.T) {
 		{"configuration", "\n\nlisten: nonsense\n", `:3: listen: "nonsense" is no HOST:PORT`},
 		{"configuration", "- region\n", `:1: the file must have keys and values`},
 		{"configuration", "region: a\nregion: b\n", `:2: key "region" is there twice; it is in line 1 too`},
+		{"configuration", "oidc-rules: {ops: operator, a: read-only}\n", `:1: oidc-rules: must be a list`}, // their order counts
 		{"configuration of local", "demo-proceses: 3\n", `:1: unknown key "demo-proceses" (did you mean "demo-processes"?)`},
 		{"configuration of local", "demo-processes: many\n", `:1: demo-processes: `},
 		{"configuration of admin", "master-key: a\n", `:1: unknown key "master-key" (did you mean "master-key-file"?)`},
@@ -84,9 +85,9 @@ func TestYAMLFiles_Mistakes(t *testing.T) {
 
 // What is not wrong with a file is taken: numbers as they are written, null for the default, and anchors.
 func TestConfig_Values(t *testing.T) {
-	o := serverOptions(t, "--config", write(t, "account: 012345678901\nlog-level:\nhost-grace: &t 20s\ndrain-timeout: *t\nmax-streams: 0x10\n"))
-	if o.Account != "012345678901" || o.DrainTimeout.String() != "20s" || o.MaxStreams != 16 {
-		t.Errorf("account %s, drain timeout %v, %d streams", o.Account, o.DrainTimeout, o.MaxStreams)
+	o := serverOptions(t, "--config", write(t, "account: 012345678901\nlog-level:\nhost-grace: &t 20s\ndrain-timeout: *t\nmax-streams: 0x10\ninsecure-plain-http: true\ntls-min-version: \"1.3\"\n"))
+	if o.Account != "012345678901" || o.DrainTimeout.String() != "20s" || o.MaxStreams != 16 || !o.InsecurePlainHTTP || o.TLSMinVersion != "1.3" {
+		t.Errorf("the options are %+v", o)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/pem"
 	"net/http/httptest"
 	"os"
@@ -37,15 +36,8 @@ func twoContexts(t *testing.T) {
 // targetOf returns which server, key and certificates a command uses with these flags.
 func targetOf(t *testing.T, flags string) (*target, error) {
 	t.Helper()
-	var all commands
-	parser, err := newParser(&all, &streams{out: &bytes.Buffer{}}, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse(append([]string{"queues"}, strings.Fields(flags)...)); err != nil {
-		t.Fatal(err)
-	}
-	return all.Queues.target()
+	c, _, _ := parsed(t, append([]string{"queues"}, strings.Fields(flags)...)...)
+	return c.Queues.target()
 }
 
 // TestTarget_Precedence goes through docs/command-line.md: what is said in each place, and

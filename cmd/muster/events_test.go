@@ -44,11 +44,10 @@ func archived(t *testing.T, hours int) (dir string, lines []string) {
 	return dir, lines
 }
 
-// events runs `muster events`, and returns its output, errors and code.
-func events(args ...string) (out, errs string, code int) {
-	var o, e bytes.Buffer
-	code = run(append([]string{"events"}, args...), &streams{ctx: context.Background(), out: &o, err: &e})
-	return o.String(), e.String(), code
+// events runs `muster events`.
+func events(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	return typed(t, t.Context(), append([]string{"events"}, args...)...)
 }
 
 // An archive is read without a server, by the filters of the live log.
@@ -61,12 +60,12 @@ func TestEvents_Archive(t *testing.T) {
 		"--fleet arn:aws:gamelift:us-east-1::fleet/fleet-a --last 3": lines[11:], "--resource host-4": lines[3:4], "--code HOST_LOST,HOST_GONE": nil,
 		"--region us-east-1 --since 2026-11-25T01:00:00Z --until 2026-11-25T02:00:00Z": lines[3:6],
 	} {
-		out, errs, code := events(append(strings.Fields(args), "--archive", dir, "-o", "json")...)
+		code, out, errs := events(t, append(strings.Fields(args), "--archive", dir, "-o", "json")...)
 		if got := strings.ReplaceAll(strings.Join(want, "\n"), "\u202e", `\u202e`); code != 0 || errs != "" || strings.TrimSuffix(out, "\n") != got {
 			t.Errorf("%q: code %d %s, prints\n%swant\n%s", args, code, errs, out, got)
 		}
 	}
-	out, errs, code := events("--archive", dir, "--last", "1")
+	code, out, errs := events(t, "--archive", dir, "--last", "1")
 	local := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC).Local().Format("2006-01-02 15:04:05.000")
 	if want := fmt.Sprintf("    12  %s  FLEET_CREATED", local); code != 0 || errs != "" || !strings.HasPrefix(out, want) || strings.Contains(out, "\u202e") {
 		t.Errorf("code %d %s, prints %q; want %q", code, errs, out, want)
@@ -92,11 +91,11 @@ func TestEvents_ArchiveRefused(t *testing.T) {
 		"--archive s3://A":                `archive: "A" is not the name of a bucket`,
 		"--archive " + dir + "/us-east-1": "has no archive of events: name what --events-archive of the server names",
 	} {
-		if out, errs, code := events(append([]string{"--archive", dir}, strings.Fields(args)...)...); code != 1 || !strings.Contains(errs, want) {
+		if code, out, errs := events(t, append([]string{"--archive", dir}, strings.Fields(args)...)...); code != 1 || !strings.Contains(errs, want) {
 			t.Errorf("%q: code %d, prints %s%s; want %s", args, code, out, errs, want)
 		}
 	}
-	if out, errs, code := events("--archive", dir, "--after", "3"); code != 0 || strings.Count(out, "\n") != 3 {
+	if code, out, errs := events(t, "--archive", dir, "--after", "3"); code != 0 || strings.Count(out, "\n") != 3 {
 		t.Errorf("behind the damage: code %d %s, prints\n%s", code, errs, out)
 	}
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -29,18 +26,7 @@ import (
 func TestImportAWS(t *testing.T) {
 	data := ""
 	account := node.InProcess(t, func(o *app.Options) { o.AcceptAny, data = false, o.DataDir })
-	key := filepath.Join(t.TempDir(), "credentials")
-	secret, err := os.ReadFile(filepath.Join(data, "admin-credentials"))
-	if err == nil {
-		err = os.WriteFile(key, secret, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	credentials, err := readCredentials(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, credentials := filepath.Join(data, "admin-credentials"), node.FirstKey(t, data)
 	api := node.ClientAs(account.URL(), credentials.AccessKeyID, credentials.SecretAccessKey)
 	must := func(_ any, err error) {
 		t.Helper()
@@ -93,15 +79,7 @@ func TestImportAWS(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 
 	file := filepath.Join(t.TempDir(), "muster.yaml")
-	command := func(args ...string) string {
-		t.Helper()
-		var out, errs bytes.Buffer
-		if code := run(args, &streams{ctx: context.WithoutCancel(ctx), out: &out, err: &errs, screen: io.Discard}); code != 0 {
-			t.Fatalf("muster %s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &errs)
-		}
-		return errs.String()
-	}
-	notes := command("import", "aws", "--profile", "default", "--region", "us-east-1", "--out", file)
+	_, notes := done(t, "import", "aws", "--profile", "default", "--region", "us-east-1", "--out", file)
 	for _, want := range []string{"queue main: its NotificationTarget arn:aws:sns:us-east-1:000000000000:topic", "game server group group"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
@@ -124,13 +102,13 @@ func TestImportAWS(t *testing.T) {
 	if text, err := os.ReadFile(file); code != 1 || !strings.Contains(errs, file+" exists") || !strings.Contains(errs, "--overwrite") || err != nil || string(text) != edited || requests.Load() != before {
 		t.Errorf("exit code %d, %d requests, %v\n%s\nthe file is\n%s", code, requests.Load()-before, err, errs, text)
 	}
-	command(append(again, "--overwrite")...)
+	done(t, append(again, "--overwrite")...)
 	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "main:") {
 		t.Errorf("the file is\n%s\n%v", text, err)
 	}
 	own := node.InProcess(t, nil)
-	command("apply", "-f", file, "--yes", "--endpoint", own.URL())
-	command("apply", "-f", file, "--drift", "--endpoint", own.URL())
+	done(t, "apply", "-f", file, "--yes", "--endpoint", own.URL())
+	done(t, "apply", "-f", file, "--drift", "--endpoint", own.URL())
 	queue, err := node.Client(own.URL()).DescribeGameSessionQueues(ctx, &gamelift.DescribeGameSessionQueuesInput{Names: []string{"main"}})
 	if err != nil || aws.ToString(queue.GameSessionQueues[0].NotificationTarget) != "arn:aws:sns:us-east-1:000000000000:topic" {
 		t.Errorf("the queue that came over: %+v, %v", queue, err)

@@ -29,19 +29,20 @@ func typed(t *testing.T, ctx context.Context, args ...string) (code int, out, er
 	return code, o.String(), e.String()
 }
 
+// done runs a command line that has to succeed, and returns its output.
+func done(t *testing.T, args ...string) (out, err string) {
+	t.Helper()
+	code, out, err := typed(t, t.Context(), args...)
+	if code != 0 {
+		t.Fatalf("muster %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, err)
+	}
+	return out, err
+}
+
 // serverOptions returns the options for flags of `serve`.
 func serverOptions(t *testing.T, args ...string) app.Options {
 	t.Helper()
-	var c commands
-	s := &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	parser, err := newParser(&c, s, func(code int) { t.Fatalf("kong exits with %d", code) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse(append([]string{"serve"}, args...)); err != nil {
-		t.Fatal(err)
-	}
-	o, err := c.Serve.ProvideOptions(s)
+	o, _, err := served(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,21 +90,6 @@ func TestOptions_Defaults(t *testing.T) {
 	}
 }
 
-// TestOptions_EveryFieldIsAFlag sets each flag of the servers in the file.
-func TestOptions_EveryFieldIsAFlag(t *testing.T) {
-	for _, text := range []string{
-		"listen: 127.0.0.1:0", "data: x", "store: sqlite", "log-format: json", "log-level: debug", "region: us-east-1",
-		"account: \"000000000000\"", "public-url: http://a", "tls-min-version: \"1.3\"", "insecure-plain-http: true", "tls: self-signed", "tls-cert: a", "tls-key: a", "record: a", "cell: a",
-		"master-key-file: a", "demo: false", "demo-processes: 3",
-		"limits: {joins: 5, operator: \"100:200\"}", "limits: joins=off", "max-streams: 40", "metrics-listen: 127.0.0.1:0", "otlp-endpoint: http://a", "accept-any-credentials: false",
-	} {
-		code, _, stderr := typed(t, t.Context(), "local", "--config", write(t, text), "--listen", "nonsense")
-		if code != 1 || !strings.Contains(stderr, "HOST:PORT") {
-			t.Errorf("%s: %d %s", text, code, stderr)
-		}
-	}
-}
-
 func TestRun_Refuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -112,8 +98,6 @@ func TestRun_Refuses(t *testing.T) {
 	}{
 		"unknown flag":       {[]string{"local", "--nonsense"}, 2, "--nonsense"},
 		"unknown command":    {[]string{"nonsense"}, 2, "nonsense"},
-		"unknown field":      {[]string{"serve", "--config", write(t, "lisen: x")}, 2, "lisen"},
-		"broken file":        {[]string{"serve", "--config", write(t, "a: [")}, 2, "configuration"},
 		"no file":            {[]string{"serve", "--config", "/nowhere.yaml"}, 2, "nowhere"},
 		"open to everybody":  {[]string{"local", "--listen", "0.0.0.0:0"}, 1, "loopback"},
 		"plain, open":        {[]string{"serve", "--listen", "0.0.0.0:0"}, 1, "--insecure-plain-http"},
@@ -123,6 +107,7 @@ func TestRun_Refuses(t *testing.T) {
 		"metrics nowhere":    {[]string{"serve", "--metrics-listen", "9100"}, 1, "metrics-listen"},
 		"unknown format":     {[]string{"local", "--log-format", "xml"}, 2, "xml"},
 		"no such program":    {[]string{"local", "--exec", "no-such-game"}, 1, "neither a file here nor a program in PATH"},
+		"no such path":       {[]string{"local", "--no-sdk", "--exec", "./missing"}, 1, "./missing: no such file"},
 		"arguments quoted":   {[]string{"local", "--exec", "python3 server.py -v"}, 1, "--exec python3 -- server.py -v"},
 		"path with spaces":   {[]string{"local", "--exec", "/My Games/server"}, 1, "nor a program /My; a path with spaces is given in quotes"},
 		"not executable":     {[]string{"local", "--exec", write(t, "print(1)")}, 1, "--exec python3 -- /"},
@@ -171,38 +156,17 @@ func TestRun_Interrupted(t *testing.T) {
 	}
 }
 
-func TestRun_HelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"local", "--help"}, {"version"}} {
-		if code, out, _ := typed(t, t.Context(), args...); code != 0 || !strings.Contains(out, "muster") {
-			t.Errorf("%v: exit %d %q", args, code, out)
-		}
-	}
-}
-
 // TestLocal_StopsWell runs `muster local` until it is told to stop.
 func TestLocal_StopsWell(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	out := &readyWatch{ready: make(chan string, 1)}
-	ended := make(chan int, 1)
-	var log bytes.Buffer
-	go func() {
-		ended <- run([]string{"local", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "d"), "--demo=false", "--log-format", "json"},
-			&streams{ctx: ctx, out: out, err: &log})
-	}()
-	base := <-out.ready
-	code, text, stderr := typed(t, t.Context(), "sessions", "--endpoint", base, "-o", "json")
-	if code != 0 || strings.TrimSpace(text) != "[]" {
-		t.Errorf("sessions: %d %q %q", code, text, stderr)
+	base, stop := running(t, "local", "--data", filepath.Join(t.TempDir(), "d"), "--demo=false", "--log-format", "json")
+	if out, _ := done(t, "sessions", "--endpoint", base, "-o", "json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("sessions: %q", out)
 	}
 	if err := (&client.Client{Endpoint: base}).Call(t.Context(), "ListFleets", struct{}{}, nil); err != nil {
 		t.Error(err)
 	}
-	cancel()
-	if code := <-ended; code != 0 {
-		t.Errorf("exit %d after a stop: %s", code, log.String())
-	}
-	if !strings.Contains(log.String(), `"msg":"api request"`) {
-		t.Errorf("no JSON record of the request in %s", log.String())
+	if log := stop(); !strings.Contains(log, `"msg":"api request"`) {
+		t.Errorf("no JSON record of the request in %s", log)
 	}
 }
 
@@ -217,24 +181,29 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 }
 
 // serving runs `muster serve` on a data directory until the returned function is called.
-func serving(t *testing.T, data string) (base string, stop func()) {
+func serving(t *testing.T, data string) (base string, stop func() (log string)) {
+	t.Helper()
+	return running(t, "serve", "--data", data)
+}
+
+// running runs a server until the returned function is called, which returns its log.
+func running(t *testing.T, args ...string) (base string, stop func() (log string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, ended := &readyWatch{ready: make(chan string, 1)}, make(chan int, 1)
 	var log bytes.Buffer
-	go func() {
-		ended <- run([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, &streams{ctx: ctx, out: out, err: &log})
-	}()
+	go func() { ended <- run(append(args, "--listen", "127.0.0.1:0"), &streams{ctx: ctx, out: out, err: &log}) }()
 	select {
 	case base = <-out.ready:
 	case code := <-ended:
-		t.Fatalf("serve ended with %d: %s", code, log.String())
+		t.Fatalf("%s ended with %d: %s", args[0], code, log.String())
 	}
-	return base, func() {
+	return base, func() string {
 		cancel()
 		if code := <-ended; code != 0 {
-			t.Errorf("serve ended with %d: %s", code, log.String())
+			t.Errorf("%s ended with %d: %s", args[0], code, log.String())
 		}
+		return log.String()
 	}
 }
 
@@ -266,19 +235,19 @@ func TestAdmin_Keys(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "AWS_ACCESS_KEY_ID=MSTR") || strings.Contains(out, made.AccessKeyId) {
 		t.Errorf("rotate: %d %q %q", code, out, stderr)
 	}
-	if code, _, stderr := ask("disable", made.AccessKeyId); code != 0 {
-		t.Errorf("disable: %d %q", code, stderr)
+	ok := func(what string) {
+		t.Helper()
+		if code, _, stderr := ask(what, made.AccessKeyId); code != 0 {
+			t.Errorf("%s: %d %q", what, code, stderr)
+		}
 	}
+	ok("disable")
 	_, out, _ = ask("list")
 	if strings.Count(out, "backend") != 4 || strings.Count(out, "DISABLED") != 1 || !strings.Contains(out, "team=red") || strings.Contains(out, made.SecretAccessKey) {
 		t.Errorf("list: %s", out)
 	}
-	if code, _, stderr := ask("enable", made.AccessKeyId); code != 0 {
-		t.Errorf("enable: %d %q", code, stderr)
-	}
-	if code, _, stderr := ask("delete", made.AccessKeyId); code != 0 {
-		t.Errorf("delete: %d %q", code, stderr)
-	}
+	ok("enable")
+	ok("delete")
 	if code, _, stderr := ask("delete", made.AccessKeyId); code != 1 || !strings.Contains(stderr, "does not exist") {
 		t.Errorf("delete again: %d %q", code, stderr)
 	}
@@ -342,19 +311,13 @@ func TestAdmin_MissingBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := write(t, "Builds: {game: {OperatingSystem: AMAZON_LINUX_2023, Folder: "+folder+"}}\n")
-	if code, _, stderr := typed(t, t.Context(), "apply", "--yes", "-f", file, "--endpoint", base, "--credentials", filepath.Join(data, "admin-credentials")); code != 0 {
-		t.Fatal(stderr)
-	}
+	done(t, "apply", "--yes", "-f", file, "--endpoint", base, "--credentials", filepath.Join(data, "admin-credentials"))
 	stop()
-	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", data); code != 0 {
-		t.Errorf("verify of what is whole: %s", stderr)
-	}
+	done(t, "admin", "verify", "--data", data)
 	backup, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "other")
-	if code, _, stderr := typed(t, t.Context(), "admin", "backup", backup, "--data", data); code != 0 {
-		t.Fatal(stderr)
-	}
-	if code, out, stderr := typed(t, t.Context(), "admin", "restore", backup, "--data", other); code != 0 || !strings.Contains(out, "The server needs the files of game (build-") {
-		t.Errorf("restore: %d %s%s", code, out, stderr)
+	done(t, "admin", "backup", backup, "--data", data)
+	if out, _ := done(t, "admin", "restore", backup, "--data", other); !strings.Contains(out, "The server needs the files of game (build-") {
+		t.Errorf("restore: %s", out)
 	}
 	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", other); code != 1 || !strings.Contains(stderr, "the files of 1 build are not here: game (build-") {
 		t.Errorf("verify of what was restored: %d %s", code, stderr)
@@ -362,9 +325,7 @@ func TestAdmin_MissingBuilds(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(other, "blobs"), os.DirFS(filepath.Join(data, "blobs"))); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := typed(t, t.Context(), "admin", "verify", "--data", other); code != 0 {
-		t.Errorf("verify with the files: %s", stderr)
-	}
+	done(t, "admin", "verify", "--data", other)
 }
 
 func TestCompletion(t *testing.T) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,19 +46,5 @@ oidc-lifetime: 1h
 	}
 	if o := serverOptions(t); o.OIDC.Enabled() {
 		t.Error("there is a provider without options")
-	}
-}
-
-// The order of rules counts, and the fields of a map have none.
-func TestOIDC_RulesAreAList(t *testing.T) {
-	t.Parallel()
-	config := write(t, "oidc-rules: {ops: operator, a: read-only}")
-	var c commands
-	parser, err := newParser(&c, &streams{ctx: t.Context(), out: os.Stdout, err: os.Stderr}, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse([]string{"serve", "--config", config}); err == nil || !strings.Contains(err.Error(), "oidc-rules: must be a list") {
-		t.Errorf("%v", err)
 	}
 }

@@ -5,21 +5,17 @@ import (
 	"testing"
 )
 
-func TestRulesetCheck_AllErrors(t *testing.T) {
-	file := write(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
-	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
-	want := file + ":2:26: ruleLanguageVersion: E_VERSION: must be the string \"1.0\"\n" +
-		file + ":3:43: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
+func TestRulesetCheck(t *testing.T) {
+	wrong := write(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
+	code, out, stderr := typed(t, t.Context(), "ruleset", "check", wrong)
+	want := wrong + ":2:26: ruleLanguageVersion: E_VERSION: must be the string \"1.0\"\n" +
+		wrong + ":3:43: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
 	if code != 1 || out != want || !strings.Contains(stderr, "errors: 2") {
 		t.Errorf("exit %d, printed\n%s%s\nwant exit 1 and\n%s", code, out, stderr, want)
 	}
-}
-
-func TestRulesetCheck_Valid(t *testing.T) {
-	file := write(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
-	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
-	if want := file + " is valid: 3 teams, 3 to 6 players, 0 rules, no expansions\n"; code != 0 || out != want || stderr != "" {
-		t.Errorf("exit %d, printed %q %q, want 0 and %q", code, out, stderr, want)
+	right := write(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
+	if out, errs := done(t, "ruleset", "check", right); out != right+" is valid: 3 teams, 3 to 6 players, 0 rules, no expansions\n" || errs != "" {
+		t.Errorf("printed %q %q", out, errs)
 	}
 }
 

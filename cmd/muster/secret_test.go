@@ -10,22 +10,27 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// optionsOf parses a command line, calls f with its commands and streams, and returns what
-// was printed.
-func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (said string, err error) {
+// parsed parses a command line, and returns its commands, its streams and what is printed.
+func parsed(t *testing.T, args ...string) (c *commands, s *streams, said *bytes.Buffer) {
 	t.Helper()
-	var c commands
-	var out bytes.Buffer
-	s := &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: &out}
-	parser, err := newParser(&c, s, func(code int) { t.Fatalf("kong exits with %d", code) })
+	c, said = &commands{}, &bytes.Buffer{}
+	s = &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: said}
+	parser, err := newParser(c, s, func(code int) { t.Fatalf("kong exits with %d", code) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	err = f(&c, s)
-	return out.String(), err
+	return c, s, said
+}
+
+// served returns the options for flags of `serve`, and what is printed about them.
+func served(t *testing.T, args ...string) (o app.Options, said string, err error) {
+	t.Helper()
+	c, s, out := parsed(t, append([]string{"serve"}, args...)...)
+	o, err = c.Serve.ProvideOptions(s)
+	return o, out.String(), err
 }
 
 // Secrets are read from files as from flags and variables, without the end of the line.
@@ -60,8 +65,7 @@ func TestSecrets_Refused(t *testing.T) {
 		{[]string{"--store-password-file", empty}, "store-password-file: the first line"},
 		{[]string{"--oidc-client-secret-file", two}, "oidc-client-secret-file: "},
 	} {
-		args := append([]string{"serve", "--notify-url", "http://127.0.0.1:1/"}, tt.args...)
-		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Serve.ProvideOptions(s); return err })
+		_, _, err := served(t, append(tt.args, "--notify-url", "http://127.0.0.1:1/")...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v: %v, want %q", tt.args, err, tt.want)
 		}
@@ -79,12 +83,9 @@ func TestSecrets_ReadableByOthers(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		var token string
-		said, err := optionsOf(t, []string{"agent", "--server", "http://127.0.0.1:1", "--root", t.TempDir(), "--token-file", path}, func(c *commands, s *streams) error {
-			o, err := c.Agent.Run.ProvideOptions(s)
-			token = o.Token
-			return err
-		})
+		c, to, out := parsed(t, "agent", "--server", "http://127.0.0.1:1", "--root", t.TempDir(), "--token-file", path)
+		o, err := c.Agent.Run.ProvideOptions(to)
+		token, said := o.Token, out.String()
 		if err != nil || token != "join-1" || strings.Contains(said, "token-file") != warned || strings.Contains(said, "join-1") {
 			t.Errorf("mode %v: %q, %v, said %q; want a warning %v", mode, token, err, said, warned)
 		}
@@ -100,7 +101,7 @@ func TestSinks_ReadableByOthers(t *testing.T) {
 		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		said, err := optionsOf(t, []string{"serve", "--sinks", path}, func(c *commands, s *streams) error { _, err := c.Serve.ProvideOptions(s); return err })
+		_, said, err := served(t, "--sinks", path)
 		if err != nil || strings.Contains(said, "flag=sinks") != warned {
 			t.Errorf("%s: %v, said %q", text, err, said)
 		}
@@ -111,9 +112,9 @@ func TestSinks_ReadableByOthers(t *testing.T) {
 func TestAgent_TokenFileIsForTheFirstStart(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	args := []string{"agent", "--server", "http://127.0.0.1:1", "--root", root, "--token-file", filepath.Join(root, "none")}
 	ask := func() error {
-		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Agent.Run.ProvideOptions(s); return err })
+		c, s, _ := parsed(t, "agent", "--server", "http://127.0.0.1:1", "--root", root, "--token-file", filepath.Join(root, "none"))
+		_, err := c.Agent.Run.ProvideOptions(s)
 		return err
 	}
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "token-file") {

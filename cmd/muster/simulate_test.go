@@ -21,9 +21,7 @@ const (
 // simulate runs the command and returns what it wrote to stdout and stderr.
 func simulate(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(append([]string{"simulate"}, args...), &streams{ctx: t.Context(), out: &stdout, err: &stderr})
-	return code, stdout.String(), stderr.String()
+	return typed(t, t.Context(), append([]string{"simulate"}, args...)...)
 }
 
 func TestSimulate_JSON(t *testing.T) {

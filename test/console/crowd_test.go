@@ -108,15 +108,7 @@ func (c *crowd) open(t *testing.T, ctx context.Context) {
 func (c *crowd) wait(t *testing.T, tickets int) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := c.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duels"), RuleSetBody: aws.String(duels)})
-	if err == nil {
-		_, err = c.aws.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
-			Name: aws.String("duels"), RuleSetName: aws.String("duels"), FlexMatchMode: types.FlexMatchModeStandalone, RequestTimeoutSeconds: aws.Int32(43_200), AcceptanceRequired: aws.Bool(false),
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	node.Matchmaker(t, c.aws, "duels", duels, func(in *gamelift.CreateMatchmakingConfigurationInput) { in.RequestTimeoutSeconds = aws.Int32(43_200) })
 	c.together(t, tickets, func(i int) error { return c.look(ctx, fmt.Sprintf("waits-%05d", i), float64(1000*i)) })
 }
 

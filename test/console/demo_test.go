@@ -28,9 +28,6 @@ type demo struct {
 	args   []string // to start it again
 }
 
-// arenaVariable names the environment variable with the path of the demo game.
-const arenaVariable = "ARENA_BIN"
-
 func newDemo(t *testing.T) *demo {
 	t.Helper()
 	d := startDemo(t)
@@ -47,14 +44,7 @@ const demoProcesses = 6
 func startDemo(t *testing.T) *demo {
 	t.Helper()
 	path := node.Path(t)
-	arena, err := filepath.Abs(os.Getenv(arenaVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv(arenaVariable) == "" {
-		t.Skipf("set %s to a built arena, as `make e2e` does, to run this", arenaVariable)
-	}
-	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", arena, "--demo-processes", fmt.Sprint(demoProcesses), "--demo-players", "0", "--log-level", "warn"}}
+	d := &demo{args: []string{"local", "--data", t.TempDir(), "--demo-server", node.Arena(t), "--demo-processes", fmt.Sprint(demoProcesses), "--demo-players", "0", "--log-level", "warn"}}
 	d.start(t, path, "127.0.0.1:0")
 	d.aws = node.Client(d.server.URL)
 	return d
@@ -62,24 +52,7 @@ func startDemo(t *testing.T) *demo {
 
 func (d *demo) start(t *testing.T, path, listen string) {
 	t.Helper()
-	p, err := node.Run(path, append(d.args, "--listen", listen)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.server = p
-	t.Cleanup(func() {
-		select {
-		case <-p.Exited(): // a test has killed it
-			return
-		default:
-		}
-		if err := p.Stop(); err != nil { // ends the demo's processes too
-			t.Errorf("stop: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", p.Log())
-		}
-	})
+	d.server = node.Serve(t, path, append(d.args, "--listen", listen)...)
 }
 
 // play lets bots play one game after the other until the test ends, through the player API
@@ -91,7 +64,7 @@ func (d *demo) play(t *testing.T) (end func()) {
 	over := make(chan error, 1)
 	go func() {
 		_, err := bots.Run(ctx, bots.Options{
-			Server: client.Client{Endpoint: d.server.URL}, Fleet: "demo", Game: os.Getenv(arenaVariable), Players: 16, MatchSize: 4, Games: 1000, For: 8 * time.Second, Over: 6 * time.Second,
+			Server: client.Client{Endpoint: d.server.URL}, Fleet: "demo", Game: node.Arena(t), Players: 16, MatchSize: 4, Games: 1000, For: 8 * time.Second, Over: 6 * time.Second,
 		})
 		over <- err
 	}()
@@ -126,21 +99,15 @@ func (d *demo) waitInVain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := d.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duels"), RuleSetBody: aws.String(duels)})
-	must(err)
-	_, err = d.aws.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("duels"), RuleSetName: aws.String("duels"), FlexMatchMode: types.FlexMatchModeStandalone, RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false),
-	})
-	must(err)
+	node.Matchmaker(t, d.aws, "duels", duels)
 	for ticket, skill := range map[string]float64{"lonely": 20, "apart": 900, "close": 880} {
-		_, err = d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String(ticket), Players: []types.Player{
+		_, err := d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("duels"), TicketId: aws.String(ticket), Players: []types.Player{
 			{PlayerId: aws.String("p-" + ticket), PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(skill)}}},
 		}})
 		must(err)
 	}
-	if _, err = d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-crowded")}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := d.aws.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: aws.String("custom-crowded")})
+	must(err)
 	fleet, err := d.aws.CreateFleet(ctx, &gamelift.CreateFleetInput{
 		Name: aws.String("crowded"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: aws.String("custom-crowded")}},
 	})

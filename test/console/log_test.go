@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -20,32 +19,16 @@ func TestLog(t *testing.T) {
 	d := startDemo(t)
 	events := node.Follow(t, d.server.URL)
 	e := events.Code(t, "SERVER_PROCESS_ACTIVE")
-	ctx := t.Context()
-	fleet, err := d.aws.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{e.FleetID}})
+	place := node.Place{Client: d.aws, FleetID: e.FleetID, Location: "custom-local"}
+	made, err := place.Create(t.Context(), 8, func(in *gamelift.CreateGameSessionInput) { in.Name = aws.String("a game") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.aws.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{
-		Name: aws.String("games"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: fleet.FleetAttributes[0].FleetArn}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = d.aws.StartGameSessionPlacement(ctx, &gamelift.StartGameSessionPlacementInput{
-		GameSessionQueueName: aws.String("games"), PlacementId: aws.String("game"), MaximumPlayerSessionCount: aws.Int32(8), GameSessionName: aws.String("a game"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := aws.String(events.Code(t, "GAME_SESSION_ACTIVATED").GameSessionID)
-	found, err := d.aws.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: id})
-	if err != nil || len(found.GameSessions) != 1 {
-		t.Fatalf("the game session: %v", err)
-	}
-	address := fmt.Sprintf("%s:%d", *found.GameSessions[0].IpAddress, *found.GameSessions[0].Port)
+	events.Code(t, "GAME_SESSION_ACTIVATED")
+	id, address := made.GameSessionId, fmt.Sprintf("%s:%d", *made.IpAddress, *made.Port)
 	run(t, "log.mjs", task{Base: d.server.URL, About: map[string]any{"id": *id}}, map[string]func(string) any{
 		"join": func(player string) any { // is refused, since there is no such player session: the game server logs it
-			_ = exec.Command(os.Getenv(arenaVariable), "bot", "--addr", address, "--player-session", player, "--for", "1s", "--join-for", "1s").Run()
+			_ = exec.Command(node.Arena(t), "bot", "--addr", address, "--player-session", player, "--for", "1s", "--join-for", "1s").Run()
 			return nil
 		},
 		"end": func(string) any {

@@ -63,12 +63,9 @@ func TestNames(t *testing.T) {
 	long := strings.Repeat("a", 128)
 	_, err := d.aws.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: &long, CustomEventData: aws.String(hostile[0])})
 	must(err)
-	_, err = d.aws.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: &long, RuleSetBody: aws.String(duels)})
-	must(err)
-	_, err = d.aws.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
-		Name: &long, RuleSetName: &long, FlexMatchMode: types.FlexMatchModeStandalone, RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false), CustomEventData: aws.String(hostile[0][:36]),
+	node.Matchmaker(t, d.aws, long, duels, func(in *gamelift.CreateMatchmakingConfigurationInput) {
+		in.CustomEventData = aws.String(hostile[0][:36])
 	})
-	must(err)
 	ticket := strings.Repeat("t", 128)
 	_, err = d.aws.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: &long, TicketId: &ticket, Players: []types.Player{{PlayerId: &hostile[0]}}})
 	must(err)

@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +11,8 @@ import (
 	"github.com/musterhq/muster/auth/oidc"
 	"github.com/musterhq/muster/auth/oidc/oidctest"
 	"github.com/musterhq/muster/test/chromium"
+	"github.com/musterhq/muster/test/node"
 )
-
-// freePort returns a port that nobody has.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // A person logs in with an account, in a real browser: the provider is another site for it,
 // so it holds back the cookie of the login until a page of the console asks.
@@ -34,25 +22,12 @@ func TestOIDC_Browser(t *testing.T) {
 	p := oidctest.New(t) // at 127.0.0.1, which is another site than localhost
 	ada := map[string]any{"sub": "1815", "email": "ada@example.com", "email_verified": true, "groups": []string{"ops"}}
 	p.Account(ada, nil)
-	port := freePort(t)
-	base := fmt.Sprintf("http://localhost:%d", port)
+	port := node.ReservePort(t)
+	base := "http://localhost:" + port
 	p.Register(oidctest.Client{ID: "muster", Redirect: base + "/console/api/login/callback"})
-	a, err := app.New(app.Options{
-		Listen: fmt.Sprintf("127.0.0.1:%d", port), PublicURL: base, DataDir: t.TempDir(), Store: "memory",
-		OIDC: oidc.Config{Issuer: p.URL, ClientID: "muster", Name: "Example", Rules: []oidc.Rule{{Value: "ops", Role: auth.Operator}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := a.Stop(ctx); err != nil {
-			t.Error(err)
-		}
+	node.InProcess(t, func(o *app.Options) {
+		o.Listen, o.PublicURL, o.AcceptAny = "127.0.0.1:"+port, base, false
+		o.OIDC = oidc.Config{Issuer: p.URL, ClientID: "muster", Name: "Example", Rules: []oidc.Rule{{Value: "ops", Role: auth.Operator}}}
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

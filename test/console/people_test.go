@@ -3,9 +3,6 @@ package console
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -15,37 +12,23 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-var credentials = regexp.MustCompile(`(?s)aws_access_key_id\s*=\s*(\S+).*aws_secret_access_key\s*=\s*(\S+)`)
-
 // A person logs in with a key, and pages of other sites get nothing from that.
 func TestPeople(t *testing.T) {
 	needs(t)
 	data := t.TempDir()
-	server, err := node.Run(node.Path(t), "serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "error")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
-	text, err := os.ReadFile(filepath.Join(data, "admin-credentials"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := credentials.FindSubmatch(text)
-	if first == nil {
-		t.Fatal("admin-credentials has no key")
-	}
+	server := node.Serve(t, node.Path(t), "serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "error")
 	type key struct {
 		ID     string `json:"id"`
 		Secret string `json:"secret"`
 	}
-	admin := key{string(first[1]), string(first[2])}
-	d := demo{server: server, aws: node.ClientAs(server.URL, admin.ID, admin.Secret)}
+	admin := node.FirstKey(t, data)
+	d := demo{server: server, aws: node.ClientAs(server.URL, admin.AccessKeyID, admin.SecretAccessKey)}
 	d.waitInVain(t)
 	fleets, err := d.aws.ListFleets(t.Context(), &gamelift.ListFleetsInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator := &client.Client{Endpoint: server.URL, Credentials: client.Credentials{AccessKeyID: admin.ID, SecretAccessKey: admin.Secret}}
+	operator := &client.Client{Endpoint: server.URL, Credentials: admin}
 	made, err := operator.Keys().Create(t.Context(), client.KeySpec{Name: "support", Role: "read-only"})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +41,7 @@ func TestPeople(t *testing.T) {
 	run(t, "people.mjs", task{
 		Base: server.URL, Flags: []string{"--host-resolver-rules=MAP foreign.example 127.0.0.1"},
 		About: map[string]any{
-			"admin": admin, "reader": key{made.ID, made.Secret}, "fleet": fleets.FleetIds[0],
+			"admin": key{admin.AccessKeyID, admin.SecretAccessKey}, "reader": key{made.ID, made.Secret}, "fleet": fleets.FleetIds[0],
 			"foreign": []string{evil.URL, strings.Replace(evil.URL, "127.0.0.1", "foreign.example", 1)},
 		},
 	}, map[string]func(string) any{

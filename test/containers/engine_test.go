@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/engine/enginetest"
+	"github.com/musterhq/muster/test/node"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
@@ -125,11 +126,5 @@ func static(t testing.TB, name string) string {
 	if path := os.Getenv(built[name]); path != "" {
 		return path
 	}
-	path := filepath.Join(t.TempDir(), filepath.Base(name))
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/musterhq/muster/"+name)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, out)
-	}
-	return path
+	return node.Compiled(t, name)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/musterhq/muster/agent/engine/enginetest"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -112,36 +113,36 @@ func container(image string) *types.GameServerContainerDefinitionInput {
 }
 
 // define creates the definition, or a version of it, and waits until it is READY.
-func (w *world) define(image string) *types.ContainerGroupDefinition {
+func (w *world) define(image string, change ...func(*gamelift.CreateContainerGroupDefinitionInput)) *types.ContainerGroupDefinition {
 	w.t.Helper()
-	name := aws.String("arena")
-	memory, cpu := int32(128), 0.25
-	if w.small {
-		memory, cpu = 64, 0.125
+	in := &gamelift.CreateContainerGroupDefinitionInput{
+		Name: aws.String("arena"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
+		TotalMemoryLimitMebibytes: aws.Int32(128), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(image),
 	}
-	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
-		Name: name, OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
-		TotalMemoryLimitMebibytes: &memory, TotalVcpuLimit: &cpu, GameServerContainerDefinition: container(image),
-	})
+	if w.small {
+		in.TotalMemoryLimitMebibytes, in.TotalVcpuLimit = aws.Int32(64), aws.Float64(0.125)
+	}
+	for _, f := range change {
+		f(in)
+	}
+	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), in)
 	if err != nil {
-		_, err = w.c.UpdateContainerGroupDefinition(w.t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: name, GameServerContainerDefinition: container(image)})
+		_, err = w.c.UpdateContainerGroupDefinition(w.t.Context(), &gamelift.UpdateContainerGroupDefinitionInput{Name: in.Name, GameServerContainerDefinition: container(image)})
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for {
-		d, err := w.c.DescribeContainerGroupDefinition(w.t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: name})
+	return wait.Value(w.t, "the definition is READY", func() (*types.ContainerGroupDefinition, error) {
+		d, err := w.c.DescribeContainerGroupDefinition(w.t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: in.Name})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		switch v := d.ContainerGroupDefinition; v.Status {
-		case types.ContainerGroupDefinitionStatusReady:
-			return v
-		case types.ContainerGroupDefinitionStatusFailed:
-			w.t.Fatalf("version %d: %s", *v.VersionNumber, aws.ToString(v.StatusReason))
+		v := d.ContainerGroupDefinition
+		if v.Status == types.ContainerGroupDefinitionStatusReady {
+			return v, nil
 		}
-		w.pause("the definition")
-	}
+		return nil, fmt.Errorf("version %d is %s: %s", *v.VersionNumber, v.Status, aws.ToString(v.StatusReason))
+	})
 }
 
 // pause waits a little, and fails the test if it is over.

@@ -1,11 +1,8 @@
 package containers
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,28 +158,10 @@ func (d daemon) said(name string) []byte {
 // firstKey returns the key that a server has made at its first start.
 func (d daemon) firstKey(name string) (id, secret string) {
 	d.t.Helper()
-	content, err := exec.Command("docker", "--host", d.Host, "cp", name+":/data/muster/admin-credentials", "-").Output()
+	archive, err := exec.Command("docker", "--host", d.Host, "cp", name+":/data/muster/admin-credentials", "-").Output()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	r := tar.NewReader(bytes.NewReader(content))
-	if _, err := r.Next(); err != nil {
-		d.t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		switch what, value, _ := strings.Cut(line, "="); strings.TrimSpace(what) {
-		case "aws_access_key_id":
-			id = strings.TrimSpace(value)
-		case "aws_secret_access_key":
-			secret = strings.TrimSpace(value)
-		}
-	}
-	if id == "" || secret == "" {
-		d.t.Fatal("there is no key in the volume")
-	}
-	return id, secret
+	key := node.Credentials(d.t, string(archive)) // of one file, uncompressed
+	return key.AccessKeyID, key.SecretAccessKey
 }

@@ -17,26 +17,16 @@ type revived struct {
 func startRevived(t *testing.T, d daemon, args ...string) *revived {
 	t.Helper()
 	r := &revived{t: t, args: append([]string{"local", "--data", t.TempDir(), "--listen", node.Reserve(t), "--log-level", "warn", "--engine", d.Host}, args...)}
-	r.start()
 	t.Cleanup(func() {
-		if err := r.Stop(); err != nil {
-			t.Error(err)
-		}
 		if left := d.run("ps", "--all", "--quiet"); left != "" {
 			t.Errorf("containers are left: %s", left)
 		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", r.Log())
-		}
 	})
+	r.start()
 	return r
 }
 
 func (r *revived) start() {
 	r.t.Helper()
-	s, err := node.Run(node.Path(r.t), r.args...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.Process = s
+	r.Process = node.Serve(r.t, node.Path(r.t), r.args...)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/agent/engine/enginetest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -51,35 +53,21 @@ func (w *world) withShell() (image string) {
 func (w *world) pair() (fleetID, compute string) {
 	w.t.Helper()
 	tools := w.withShell()
-	_, err := w.c.CreateContainerGroupDefinition(w.t.Context(), &gamelift.CreateContainerGroupDefinitionInput{
-		Name: aws.String("arena"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023,
-		TotalMemoryLimitMebibytes: aws.Int32(256), TotalVcpuLimit: aws.Float64(0.25), GameServerContainerDefinition: container(w.push("/arena", "server", "--port", "7777")),
-		SupportContainerDefinitions: []types.SupportContainerDefinitionInput{{ContainerName: aws.String("tools"), ImageUri: &tools}},
+	w.define(w.push("/arena", "server", "--port", "7777"), func(in *gamelift.CreateContainerGroupDefinitionInput) {
+		in.TotalMemoryLimitMebibytes = aws.Int32(256)
+		in.SupportContainerDefinitions = []types.SupportContainerDefinitionInput{{ContainerName: aws.String("tools"), ImageUri: &tools}}
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for {
-		d, err := w.c.DescribeContainerGroupDefinition(w.t.Context(), &gamelift.DescribeContainerGroupDefinitionInput{Name: aws.String("arena")})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if d.ContainerGroupDefinition.Status == types.ContainerGroupDefinitionStatusReady {
-			break
-		}
-		w.pause("the definition, which is " + string(d.ContainerGroupDefinition.Status) + " " + aws.ToString(d.ContainerGroupDefinition.StatusReason))
-	}
 	fleetID = w.create(1)
-	for {
+	return fleetID, wait.Value(w.t, "the compute has both containers", func() (string, error) {
 		list, err := w.c.ListCompute(w.t.Context(), &gamelift.ListComputeInput{FleetId: &fleetID})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if len(list.ComputeList) == 1 && len(list.ComputeList[0].ContainerAttributes) == 2 {
-			return fleetID, *list.ComputeList[0].ComputeName
+		if len(list.ComputeList) != 1 || len(list.ComputeList[0].ContainerAttributes) != 2 {
+			return "", fmt.Errorf("the computes are %+v", list.ComputeList)
 		}
-		w.pause("the compute")
-	}
+		return *list.ComputeList[0].ComputeName, nil
+	})
 }
 
 // shell returns a command of muster shell.
@@ -87,18 +75,6 @@ func (w *world) shell(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.t.Context(), node.Path(w.t), append([]string{"shell"}, args...)...)
 	cmd.Env = append(os.Environ(), "MUSTER_ENDPOINT="+w.server.URL, "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
 	return cmd
-}
-
-func said(t testing.TB, cmd *exec.Cmd) (out, errs string, code int) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatalf("%v: %v", cmd.Args, err)
-	}
-	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
 // Programs run in the containers of a compute, with their streams, signals and exit codes, and
@@ -110,45 +86,45 @@ func TestShell(t *testing.T) {
 		return w.shell(append([]string{"--container", container, fleetID, compute, "--"}, words...)...)
 	}
 
-	if out, errs, code := said(t, in("tools", "sh", "-c", "echo out; echo bad >&2; exit 7")); out != "out\n" || errs != "bad\n" || code != 7 {
+	if out, errs, code := node.Output(t, in("tools", "sh", "-c", "echo out; echo bad >&2; exit 7")); out != "out\n" || errs != "bad\n" || code != 7 {
 		t.Errorf("%q, %q, %d", out, errs, code)
 	}
-	if out, errs, code := said(t, in("tools", "sh", "-c", "echo token=$GAMELIFT_SDK_AUTH_TOKEN=; test -e /arena")); out != "token==\n" || code != 1 {
+	if out, errs, code := node.Output(t, in("tools", "sh", "-c", "echo token=$GAMELIFT_SDK_AUTH_TOKEN=; test -e /arena")); out != "token==\n" || code != 1 {
 		t.Errorf("it has the token, or is in another container: %q, %q, %d", out, errs, code)
 	}
 	input := strings.Repeat("0123456789abcde\n", 1<<16)
 	cmd := in("tools", "cat")
 	cmd.Stdin = strings.NewReader(input)
-	if out, errs, code := said(t, cmd); out != input || code != 0 {
+	if out, errs, code := node.Output(t, cmd); out != input || code != 0 {
 		t.Errorf("cat returned %d bytes of %d, %q, %d", len(out), len(input), errs, code)
 	}
 	cmd = w.shell("--container", "tools", fleetID, compute)
 	cmd.Stdin = strings.NewReader("echo from a script\nexit 3\n")
-	if out, errs, code := said(t, cmd); out != "from a script\n" || code != 3 {
+	if out, errs, code := node.Output(t, cmd); out != "from a script\n" || code != 3 {
 		t.Errorf("a shell: %q, %q, %d", out, errs, code)
 	}
 	cmd = w.shell("-t", "--container", "tools", fleetID, compute, "--", "sh", "-c", "while [ \"$(stty size)\" != '24 80' ]; do sleep 0.01; done; echo sized; read line; echo got $line; exit 4")
 	cmd.Stdin = strings.NewReader("a line\n")
-	if out, errs, code := said(t, cmd); !strings.Contains(out, "sized\r\n") || !strings.Contains(out, "got a line\r\n") || code != 4 {
+	if out, errs, code := node.Output(t, cmd); !strings.Contains(out, "sized\r\n") || !strings.Contains(out, "got a line\r\n") || code != 4 {
 		t.Errorf("on a terminal: %q, %q, %d", out, errs, code)
 	}
 
 	// The image of the game server.
-	if out, errs, code := said(t, w.shell(fleetID, compute)); out != "" || code != 255 || !strings.Contains(errs, "has no shell") || !strings.Contains(errs, "--container") {
+	if out, errs, code := node.Output(t, w.shell(fleetID, compute)); out != "" || code != 255 || !strings.Contains(errs, "has no shell") || !strings.Contains(errs, "--container") {
 		t.Errorf("a shell where there is none: %q, %q, %d", out, errs, code)
 	}
-	if out, errs, code := said(t, w.shell(fleetID, compute, "--", "/arena", "help")); !strings.Contains(out+errs, "arena") || code == 255 {
+	if out, errs, code := node.Output(t, w.shell(fleetID, compute, "--", "/arena", "help")); !strings.Contains(out+errs, "arena") || code == 255 {
 		t.Errorf("a program of the image: %q, %q, %d", out, errs, code)
 	}
-	if _, errs, code := said(t, in("tools", "/no-such-program")); code == 0 || code == 255 {
+	if _, errs, code := node.Output(t, in("tools", "/no-such-program")); code == 0 || code == 255 {
 		t.Errorf("a program that is not there: %q, %d", errs, code)
 	}
 	for name, want := range map[string]string{"none": "those that run are: ", ".network": "does not run"} {
-		if out, errs, code := said(t, in(name, "sh")); out != "" || code != 255 || !strings.Contains(errs, want) {
+		if out, errs, code := node.Output(t, in(name, "sh")); out != "" || code != 255 || !strings.Contains(errs, want) {
 			t.Errorf("container %s: %q, %q, %d", name, out, errs, code)
 		}
 	}
-	if _, errs, code := said(t, w.shell("--process", "p", fleetID, compute, "--", "sh")); code != 255 || !strings.Contains(errs, "--container") {
+	if _, errs, code := node.Output(t, w.shell("--process", "p", fleetID, compute, "--", "sh")); code != 255 || !strings.Contains(errs, "--container") {
 		t.Errorf("among the processes of a game server: %q, %d", errs, code)
 	}
 
@@ -196,8 +172,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// access asks for access and ports with AWS's SDKs and its CLI; muster shell uses the
-// credentials.
+// access asks for access and ports, as AWS's tools do; muster shell uses the credentials.
 func (w *world) access(fleetID, compute string) {
 	t := w.t
 	t.Helper()
@@ -217,80 +192,28 @@ func (w *world) access(fleetID, compute string) {
 	if invalid := (*types.InvalidRequestException)(nil); !errors.As(err, &invalid) || !strings.Contains(*invalid.Message, "GetComputeAccess") || !strings.Contains(*invalid.Message, compute) {
 		t.Errorf("GetInstanceAccess: %v, want InvalidRequestException that leads to %s", err, compute)
 	}
-	const boto = `
-import json, sys, boto3
-gl = boto3.client("gamelift", "us-east-1", endpoint_url=sys.argv[1])
-which = dict(zip(sys.argv[3::2], sys.argv[4::2]))
-answer = getattr(gl, sys.argv[2])(**which)
-answer.pop("ResponseMetadata")
-print(json.dumps(answer, default=str))
-`
-	env := append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret", "AWS_DEFAULT_REGION=us-east-1")
-	for client, ask := range map[string]func(operation string, members ...string) *exec.Cmd{
-		"boto3": func(operation string, members ...string) *exec.Cmd {
-			return exec.Command("python3", append([]string{"-c", boto, w.server.URL, strings.ReplaceAll(operation, "-", "_")}, members...)...)
-		},
-		"aws": func(operation string, members ...string) *exec.Cmd {
-			args := []string{"gamelift", operation, "--endpoint-url", w.server.URL, "--output", "json"}
-			flags := map[string]string{"FleetId": "--fleet-id", "ComputeName": "--compute-name", "InstanceId": "--instance-id", "ContainerGroupType": "--container-group-type", "ContainerName": "--container-name"}
-			for n := 0; n < len(members); n += 2 {
-				args = append(args, flags[members[n]], members[n+1])
-			}
-			return exec.Command("aws", args...)
-		},
-	} {
-		probe := exec.Command("aws", "--version")
-		if client == "boto3" {
-			probe = exec.Command("python3", "-c", "import boto3; boto3.client('gamelift', 'us-east-1').describe_container_group_port_mappings")
-		}
-		if probe.Env = env; probe.Run() != nil {
-			t.Logf("%s is missing, or too old: it is not tried", client)
-			continue
-		}
-		run := func(operation string, members ...string) (string, string, int) {
-			cmd := ask(operation, members...)
-			cmd.Env = env
-			return said(t, cmd)
-		}
-		for operation, members := range map[string][]string{
-			"get-compute-access": {"FleetId", fleetID, "ComputeName", compute},
-		} {
-			answer, errs, _ := run(operation, members...)
-			shell := w.shell("--access", "-", "--container", "tools", "--", "sh", "-c", "echo piped")
-			shell.Stdin = strings.NewReader(answer)
-			if out, problem, _ := said(t, shell); out != "piped\n" {
-				t.Errorf("%s, with the answer of %s: %q, %q; %s", client, operation, out, problem, errs)
-			}
-			if !strings.Contains(answer, names["tools"]) {
-				t.Errorf("%s does not show the containers: %s", client, answer)
-			}
-		}
-		answer, errs, _ := run("describe-container-group-port-mappings", "FleetId", fleetID, "ContainerGroupType", "GAME_SERVER", "ComputeName", compute, "ContainerName", "game")
-		var ports struct {
-			InstanceId                 string
-			ContainerGroupPortMappings []struct {
-				ContainerName, ContainerRuntimeId string
-				ContainerPortMappings             []struct {
-					ContainerPort, ConnectionPort int32
-					Protocol                      string
-				}
-			}
-		}
-		if err := json.Unmarshal([]byte(answer), &ports); err != nil || len(ports.ContainerGroupPortMappings) != 1 || len(ports.ContainerGroupPortMappings[0].ContainerPortMappings) != 1 {
-			t.Errorf("%s: port mappings %s, %v, %s", client, answer, err, errs)
-			continue
-		}
-		m := ports.ContainerGroupPortMappings[0]
-		if p := m.ContainerPortMappings[0]; ports.InstanceId != instanceID || m.ContainerRuntimeId != names["game"] || p.ContainerPort != 7777 || p.Protocol != "UDP" || !listens(p.ConnectionPort) {
-			t.Errorf("%s: port mappings %s", client, answer)
-		}
-		for want, members := range map[string][]string{
-			"NotFoundException":       {"FleetId", fleetID, "ContainerGroupType", "GAME_SERVER", "ComputeName", compute, "ContainerName", "none"},
-			"InvalidRequestException": {"FleetId", fleetID, "ContainerGroupType", "GAME_SERVER"},
-		} {
-			if _, errs, code := run("describe-container-group-port-mappings", members...); code == 0 || !strings.Contains(errs, want) {
-				t.Errorf("%s: %v: %s, want %s", client, members, errs, want)
-			}
-		}
+	answer, err := json.Marshal(map[string]any{"FleetId": fleetID, "ComputeName": compute, "Credentials": access.Credentials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := w.shell("--access", "-", "--container", "tools", "--", "sh", "-c", "echo piped")
+	shell.Stdin = bytes.NewReader(answer)
+	if out, problem, _ := node.Output(t, shell); out != "piped\n" {
+		t.Errorf("with the answer of GetComputeAccess: %q, %q", out, problem)
+	}
+	in := &gamelift.DescribeContainerGroupPortMappingsInput{
+		FleetId: &fleetID, ContainerGroupType: types.ContainerGroupTypeGameServer, ComputeName: &compute, ContainerName: aws.String("none"),
+	}
+	if _, err := w.c.DescribeContainerGroupPortMappings(t.Context(), in); !strings.Contains(fmt.Sprint(err), "NotFoundException") {
+		t.Errorf("port mappings of a container that is not there: %v", err)
+	}
+	in.ContainerName = aws.String("game")
+	ports, err := w.c.DescribeContainerGroupPortMappings(t.Context(), in)
+	if err != nil || len(ports.ContainerGroupPortMappings) != 1 || len(ports.ContainerGroupPortMappings[0].ContainerPortMappings) != 1 {
+		t.Fatalf("port mappings %+v, %v", ports, err)
+	}
+	m := ports.ContainerGroupPortMappings[0]
+	if p := m.ContainerPortMappings[0]; *ports.InstanceId != instanceID || *m.ContainerRuntimeId != names["game"] || *p.ContainerPort != 7777 || p.Protocol != types.IpProtocolUdp || !listens(*p.ConnectionPort) {
+		t.Errorf("port mappings %+v", ports)
 	}
 }

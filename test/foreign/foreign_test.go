@@ -44,19 +44,8 @@ func TestARM64(t *testing.T) {
 	emulator(t, "qemu-aarch64-static", "qemu-user-static")
 	emulator(t, "python3", "python3")
 	game := filepath.Join(document.Top(t), "examples", "ten-minutes", "python")
-	server, err := node.Run("qemu-aarch64-static", muster, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn",
+	server := node.Serve(t, "qemu-aarch64-static", muster, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn",
 		"--exec", "python3", "--", filepath.Join(game, "server.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", server.Log())
-		}
-	})
 	list, err := node.Client(server.URL).ListFleets(t.Context(), &gamelift.ListFleetsInput{})
 	if err != nil || len(list.FleetIds) != 1 {
 		t.Errorf("the fleets are %v, %v, want the one of the game server", list, err)

@@ -159,7 +159,7 @@ func hosted(t *testing.T, url string, c *gamelift.Client, program string) (fleet
 // play has a player play for a second, on a game session of its own.
 func play(t *testing.T, c *gamelift.Client, fleetID string) {
 	t.Helper()
-	player, err := bots.StartProgram(t.Context(), program(t, "ARENA_BIN"))
+	player, err := bots.StartProgram(t.Context(), node.Arena(t))
 	if err != nil {
 		t.Fatal(err)
 	}

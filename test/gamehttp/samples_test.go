@@ -69,24 +69,13 @@ func startWith(t *testing.T, flags []string, text, file string, interpreter ...s
 	}
 	g.args = append([]string{"local", "--demo=false", "--data", t.TempDir(), "--listen", node.Reserve(t), "--exec", script, "--log-level", "warn"}, flags...)
 	g.open()
-	t.Cleanup(func() { // its game servers would outlive a kill
-		if err := g.server.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", g.server.Log())
-		}
-	})
 	g.seen, g.client = node.Follow(t, g.server.URL), node.Client(g.server.URL)
 	return g
 }
 
 func (g *game) open() {
 	g.t.Helper()
-	var err error
-	if g.server, err = node.Run(node.Path(g.t), g.args...); err != nil {
-		g.t.Fatal(err)
-	}
+	g.server = node.Serve(g.t, node.Path(g.t), g.args...)
 }
 
 // host waits for a process that is ready, and has it host a game session.

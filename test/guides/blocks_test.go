@@ -112,7 +112,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestPlacement_Remotes", "- name: frankfurt", "gl create-game-session-queue"),
 	},
 	"docs/players.md": {
-		by("test/scenario/TestGuide_Players", "api=", "token=", "ticket=", `{"session_id"`, `{"iss"`),
+		by("test/guides/TestPlayers_Matched", "api=", "token=", "ticket=", `{"session_id"`, `{"iss"`),
 		by("test/guides/TestPlayers"),
 		by("test/guides/TestPlayers_File", "issuer:"),
 	},
@@ -124,7 +124,6 @@ var claims = map[string][]claim{
 	"docs/ten-minutes.md": {
 		by("test/guides/TestTenMinutes"),
 		by("test/guides/TestTenMinutes_Build", "make build"),
-		by("test/guides/TestTenMinutes_Afterwards", "bin/muster sessions"),
 	},
 	"docs/three-machines.md":  {by("test/guides/TestThreeMachines")},
 	"docs/troubleshooting.md": {by("test/guides/TestTroubleshooting")},

@@ -2,7 +2,6 @@ package guides
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,7 +73,7 @@ func TestTenMinutes_Browser(t *testing.T) {
 // once it answers.
 func (d *desk) serve(text string) string {
 	d.Helper()
-	_, port, _ := net.SplitHostPort(node.Reserve(d))
+	port := node.ReservePort(d)
 	cmd := d.shell(strings.Replace(text, " 8000 ", " "+port+" ", 1))
 	if err := cmd.Start(); err != nil {
 		d.Fatal(err)

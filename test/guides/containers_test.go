@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,9 +21,7 @@ import (
 func (d *desk) docker() *enginetest.Registry {
 	d.Helper()
 	needs(d.T, "docker ldd tar install")
-	if os.Getenv("ARENA_BIN") == "" {
-		d.Skip("set ARENA_BIN to the demo game, which is put into images")
-	}
+	node.Arena(d) // which is put into images
 	engine, registry := enginetest.Docker(d.T, "--live-restore"), enginetest.NewRegistry(d.T)
 	d.env = append(d.env, "DOCKER_HOST="+engine.Host, "DOCKER_BUILDKIT=0", "MUSTER_LISTEN=127.0.0.1:0", "MUSTER_LOG_LEVEL=warn")
 	return registry
@@ -141,7 +137,7 @@ func TestHosting_Containers(t *testing.T) {
 	if install != "apt-get install docker.io" { // which has been done: Docker runs
 		t.Errorf("the engine is installed by %s", install)
 	}
-	g.agent(strings.ReplaceAll(strings.TrimSpace(agent), "…", g.muster) + " --ip " + enginetest.Address + " --root agent --allow-shells isolated --cpu 4 --memory 8192")
+	g.agent(g.dir, strings.ReplaceAll(strings.TrimSpace(agent), "…", g.muster)+" --ip "+enginetest.Address+" --root agent --allow-shells isolated --cpu 4 --memory 8192")
 	g.until("muster hosts", "connected")
 
 	g.types("aws gamelift create-container-group-definition")
@@ -196,12 +192,8 @@ func TestGameServers_OldSDK(t *testing.T) {
 	r := newReader(t, "game-servers")
 	r.docker()
 	r.puts("sudo ", "") // the reader is root
-	game := filepath.Join(r.dir, "oldgame")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", game, "github.com/musterhq/muster/test/containers/oldgame")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	game := node.Compiled(t, "test/containers/oldgame")
+	r.link(game, "oldgame")
 	r.write("my-server", "#!/bin/sh\n[ \"$*\" = \"--port $GAME_PORT\" ] && exec \"$(dirname \"$0\")/oldgame\"\n")
 	r.run("chmod +x my-server")
 	r.image("my-game:1", `["/game/server"]`, "/game/server="+game)

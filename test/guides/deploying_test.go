@@ -2,21 +2,18 @@ package guides
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/setup/live"
+	"github.com/musterhq/muster/test/node"
 )
 
 // TestDeploying types the commands of the guide: its file is applied, builds are deployed, taken
 // back and tried as a canary, and another server becomes the same by the bundle.
 func TestDeploying(t *testing.T) {
 	t.Parallel()
-	arena := os.Getenv("ARENA_BIN")
-	if arena == "" {
-		t.Skip("set ARENA_BIN to the demo game, which is deployed")
-	}
+	arena := node.Arena(t)
 	const same = "The server is as the file describes it."
 	g := newGuide(t, "docs/deploying.md")
 	g.serve("local", "--demo=false")

@@ -1,11 +1,11 @@
 package guides
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/test/document"
+	"github.com/musterhq/muster/test/node"
 )
 
 // TestBuilds types the commands of the guide: AWS's tool uploads the demo game, and a build is
@@ -13,10 +13,7 @@ import (
 func TestBuilds(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws zip")
-	arena := os.Getenv("ARENA_BIN")
-	if arena == "" {
-		t.Skip("set ARENA_BIN to the demo game, which is uploaded")
-	}
+	arena := node.Arena(t)
 	g := newGuide(t, "docs/builds.md")
 	g.serve("local", "--demo=false")
 	g.enter("mkdir dist && cp '" + arena + "' dist/arena && (cd dist && zip -q ../arena.zip arena)")

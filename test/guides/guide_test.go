@@ -81,19 +81,7 @@ func (g *guide) serve(args ...string) *node.Process {
 	if !slices.Contains(args, "--data") {
 		args = append(args, "--data", g.TempDir())
 	}
-	script := fmt.Sprintf(`cd '%s' && exec muster "$@"`, g.dir)
-	p, err := node.Run("env", append(append(slices.Clone(g.env[len(os.Environ()):]), "bash", "-c", script, "bash"), args...)...)
-	if err != nil {
-		g.Fatal(err)
-	}
-	g.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			g.Error(err)
-		}
-		if g.Failed() {
-			g.Logf("muster %s printed:\n%s", strings.Join(args, " "), p.Log())
-		}
-	})
+	p := g.serves("muster " + strings.Join(args, " "))
 	g.muster, g.env = p.URL, append(g.env, "MUSTER_ENDPOINT="+p.URL)
 	g.with("http://127.0.0.1:9080", p.URL)
 	return p
@@ -165,34 +153,6 @@ func (g *guide) start() {
 		g.log.Write(rest)
 		read.Close()
 	})
-}
-
-// follow types a command that does not end by itself at another terminal, waits until it has
-// printed each of the texts, and ends it with Ctrl+C.
-func (g *guide) follow(command string, texts ...string) {
-	g.Helper()
-	cmd := g.desk.shell("exec " + strings.TrimSpace(command))
-	screen, err := cmd.StdoutPipe()
-	if err != nil {
-		g.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		g.Fatal(err)
-	}
-	watchdog := time.AfterFunc(patience, func() { cmd.Cancel() })
-	defer watchdog.Stop()
-	var printed strings.Builder
-	missing := func(text string) bool { return !strings.Contains(printed.String(), text) }
-	lines := bufio.NewScanner(screen)
-	for slices.ContainsFunc(texts, missing) && lines.Scan() {
-		printed.WriteString(lines.Text() + "\n")
-	}
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
-	io.Copy(io.Discard, screen)
-	cmd.Wait()
-	if i := slices.IndexFunc(texts, missing); i >= 0 {
-		g.Errorf("%s prints no %q:\n%s", command, texts[i], &printed)
-	}
 }
 
 // until types a command again until it prints a text: what it shows happens by itself.

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/musterhq/muster/internal/wait"
@@ -20,10 +18,7 @@ import (
 // in Python.
 func (g *guide) myServer() {
 	g.Helper()
-	arena := os.Getenv("ARENA_BIN")
-	if arena == "" {
-		g.Skip("set ARENA_BIN to the demo game, which is hosted")
-	}
+	arena := node.Arena(g)
 	g.link(filepath.Join(document.Top(g), "examples", "ten-minutes", "python", "server.py"), "my-server.py")
 	g.write("my-server", "#!/bin/sh\necho \"the game server begins with $*\"\nwhile [ \"$1\" = -map ]; do shift 2; done\necho a line in the log > \"${GAME_LOG_DIR:-.}/my-server.log\"\nexec \"$(dirname \"$0\")/arena\" server \"$@\"\n")
 	g.enter("cp '" + arena + "' arena; chmod +x my-server; zip -q build.zip my-server arena")
@@ -36,10 +31,10 @@ func TestHosting(t *testing.T) {
 	needs(t, "aws zip unzip python3 openssl")
 	g := newGuide(t, "docs/hosting.md")
 	g.myServer()
-	g.with("7777", freePort(t))
+	g.with("7777", node.ReservePort(t))
 	lines := strings.Split(strings.TrimSpace(g.next("muster local --exec")), "\n")
 	for i, want := range []string{"begins with -map winter", "begins with -port", "process started"} {
-		g.follow(fmt.Sprintf("env MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA=local%d %s 2>&1", i, lines[i]), want)
+		g.watches(fmt.Sprintf("env MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA=local%d %s", i, lines[i]), want)
 	}
 	g.prints(g.types("muster preflight build.zip"), "ok ")
 
@@ -51,7 +46,7 @@ func TestHosting(t *testing.T) {
 		t.Fatal("the block does not end with muster fleets --watch")
 	}
 	g.enter(block)
-	g.follow("muster fleets --watch", "ACTIVE", "2")
+	g.watches("muster fleets --watch", "ACTIVE", "2")
 	game := regexp.MustCompile(`arn:aws:gamelift:[^"]*`).FindString(g.types("aws gamelift create-game-session"))
 	g.until("aws gamelift describe-game-sessions --game-session-id "+game, `"ACTIVE"`)
 
@@ -63,7 +58,7 @@ func TestHosting(t *testing.T) {
 	g.with("arn:aws:gamelift:us-east-1::gamesession/fleet-7c0ffee0/"+game[strings.LastIndex(game, "gsess-"):], game)
 	logs := strings.Split(strings.TrimSpace(g.next("muster sessions logs")), "\n")
 	g.prints(g.enter(logs[0]), "the game server begins")
-	g.follow(logs[1], "the game server begins")
+	g.watches(logs[1], "the game server begins")
 
 	g.with("arn:aws:gamelift:…:gamesession/fleet-…/gsess-…", game)
 	g.with("arn:…", game)
@@ -82,7 +77,7 @@ func TestHosting_Others(t *testing.T) {
 	needs(t, "curl python3 zip")
 	g := newGuide(t, "docs/hosting.md")
 	g.myServer()
-	port, ip := freePort(t), "127.0.0.1"
+	port, ip := node.ReservePort(t), "127.0.0.1"
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -151,8 +146,8 @@ func TestHosting_Machines(t *testing.T) {
 	g.prints(g.types("muster agent cleanup"), "0 instances")
 
 	g.env = append(g.env, "MUSTER_TOKEN="+g.joins(g.enter("muster admin join-tokens create --location custom-lab")))
-	g.follow(strings.TrimSpace(g.next("muster agent --endpoint"))+" 2>&1", "joined", "linked to Muster")
-	g.follow(strings.TrimSpace(g.next("muster agent --endpoint"))+" 2>&1", "linked to Muster")
+	g.watches(strings.TrimSpace(g.next("muster agent --endpoint")), "joined", "linked to Muster")
+	g.watches(strings.TrimSpace(g.next("muster agent --endpoint")), "linked to Muster")
 }
 
 // TestHosting_Shell types the commands of the guide for shells in an instance: an operator with a
@@ -171,7 +166,7 @@ func TestHosting_Shell(t *testing.T) {
 	g.myServer()
 	consent := strings.Split(strings.TrimSpace(g.next("muster serve --remote-access …\n")), "\n")
 	g.env = append(g.env, "MUSTER_TOKEN="+g.joins(g.enter("muster admin join-tokens create --location us-east-1")))
-	g.agent(strings.ReplaceAll(consent[1], "https://muster.example:9080", g.muster) + " --root agent --stop --cpu 2")
+	g.agent(g.dir, strings.ReplaceAll(consent[1], "https://muster.example:9080", g.muster)+" --root agent --stop --cpu 2")
 	g.upload()
 	fleet := strings.TrimSpace(g.enter("aws gamelift create-fleet --name shells --build-id $BUILD --ec2-instance-type c5.large " +
 		`--runtime-configuration 'ServerProcesses=[{LaunchPath=/local/game/my-server,Parameters="-port {{.GamePort}}",ConcurrentExecutions=1}]' --query FleetAttributes.FleetId --output text`))
@@ -206,30 +201,18 @@ func (g *guide) starts(args ...string) (admin string) {
 	g.Helper()
 	data := g.TempDir()
 	g.serve(append(args, "--data", data)...)
-	key := (&reader{desk: &desk{T: g.T, dir: data}}).credentials("admin-credentials")
+	key := node.FirstKey(g, data)
 	g.env = append(g.env, "AWS_ACCESS_KEY_ID="+key.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+key.SecretAccessKey,
 		"AWS_ENDPOINT_URL="+g.muster, "MUSTER_PORTS=21200-21299")
 	g.with("https://muster.example:9080", g.muster)
 	return filepath.Join(data, "admin-credentials")
 }
 
-// agent runs an agent until the test ends, and its game servers no longer.
-func (g *guide) agent(command string) {
-	g.Helper()
-	var log strings.Builder
-	agent := exec.Command("bash", "-c", "exec "+command)
-	agent.Dir, agent.Env, agent.Stdout, agent.Stderr = g.dir, g.env, &log, &log
-	if err := agent.Start(); err != nil {
-		g.Fatal(err)
-	}
-	g.Cleanup(func() {
-		agent.Process.Signal(syscall.SIGTERM)
-		agent.Wait()
-		if g.Failed() {
-			g.Logf("the agent printed:\n%s", &log)
-		}
-	})
-}
+// madeToken is what join-tokens create prints, and shownHost the id of a machine.
+var (
+	madeToken = regexp.MustCompile(`MUSTER_TOKEN=(join-[a-z0-9]+)`)
+	shownHost = regexp.MustCompile(`host-[0-9a-f]{8}-[0-9a-f-]+`)
+)
 
 // joins returns the token in what join-tokens create prints.
 func (g *guide) joins(out string) string {
@@ -253,13 +236,4 @@ func (g *guide) upload() {
 	g.enter("BUILD=" + strings.TrimSpace(id))
 	g.with("build-1f…", strings.TrimSpace(id))
 	g.with("build-…", strings.TrimSpace(id))
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(node.Reserve(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

@@ -2,7 +2,6 @@ package guides
 
 import (
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
 
@@ -32,7 +31,7 @@ func TestInstall(t *testing.T) {
 			}
 		}},
 		step{"MUSTER_ENDPOINT=", func(text string) {
-			_, port, _ := net.SplitHostPort(node.Reserve(t))
+			port := node.ReservePort(t)
 			p := r.runs("muster serve --log-level warn --data data --tls-cert cert.pem --tls-key key.pem --listen 127.0.0.1:" + port + " --public-url https://localhost:" + port)
 			r.env = append(r.env, "MUSTER_ENDPOINT="+p.URL, "MUSTER_CREDENTIALS=data/admin-credentials")
 			r.write("muster.yaml", "Locations:\n  custom-lab: {}\n")
@@ -40,7 +39,7 @@ func TestInstall(t *testing.T) {
 			r.run("umask 077; echo " + r.joinToken("custom-lab") + " > join-token")
 			r.puts("https://muster.example:9443", p.URL)
 			r.puts("/etc/muster/join-token", "join-token")
-			r.agent(strings.Fields(r.said(text))...)
+			r.joins(strings.Fields(r.said(text))...)
 			r.until("muster hosts", "connected")
 		}},
 	)

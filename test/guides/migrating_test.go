@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/internal/wait"
@@ -24,14 +23,11 @@ func TestMigrating(t *testing.T) {
 	source := node.Start(t, "--listen", "127.0.0.1:0", "--data", filepath.Join(r.dir, "source"), "--log-level", "warn", "--region", "eu-west-1")
 	account := node.Client(source.URL, func(o *gamelift.Options) { o.Region = "eu-west-1" })
 	place := node.NewPlace(t, account)
-	if _, err := account.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
-		Name: aws.String("five-v-five"), RuleSetBody: aws.String(`{"name": "five", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 1, "maxPlayers": 5}]}`),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	node.Matchmaker(t, account, "five-v-five", `{"name": "five", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 1, "maxPlayers": 5}]}`)
 	server, operator := r.serve("data")
 	session := regexp.MustCompile(`"GameSessionId": "([^"]+)"`)
 	port := regexp.MustCompile(`"Port": (\d+)`)
+	var seen *node.Events // of the game that Muster starts
 	r.follow(
 		step{"export AWS_ENDPOINT_URL_GAMELIFT", func(text string) {
 			r.puts("https://muster.example:9443", server.URL)
@@ -60,7 +56,8 @@ func TestMigrating(t *testing.T) {
 		}},
 		step{"bin/muster local --no-sdk", func(text string) {
 			local := r.runs(text, "--listen 127.0.0.1:0 --log-level warn --data game")
-			node.Follow(t, local.URL).Code(t, "SERVER_PROCESS_ACTIVE")
+			seen = node.Follow(t, local.URL)
+			seen.Code(t, "SERVER_PROCESS_ACTIVE")
 			r.puts("http://127.0.0.1:9080", local.URL)
 		}},
 		step{"gl() {", func(text string) {
@@ -76,11 +73,14 @@ func TestMigrating(t *testing.T) {
 				t.Fatalf("no game session is made:\n%s", out)
 			}
 			say(t, at[1])
+			if e := seen.Code(t, "SERVER_PROCESS_ENDED"); !strings.HasSuffix(made[1], e.GameSessionID) {
+				t.Errorf("what ended is %+v, want the game session's process", e)
+			}
 		}},
 	)
 }
 
-// say sends the game of the guide a datagram, and expects it to answer.
+// say sends the game of the guide a datagram, which it answers, and another one, with which it ends.
 func say(t *testing.T, port string) {
 	t.Helper()
 	c, err := net.Dial("udp", "127.0.0.1:"+port)
@@ -96,5 +96,8 @@ func say(t *testing.T, port string) {
 	})
 	if got := string(answer[:n]); !strings.HasSuffix(got, "in winter") {
 		t.Errorf("the game says %q", got)
+	}
+	if _, err := c.Write([]byte("end")); err != nil {
+		t.Fatal(err)
 	}
 }

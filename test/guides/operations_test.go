@@ -1,22 +1,17 @@
 package guides
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
@@ -99,15 +93,13 @@ func locate(t *testing.T, c *client.Client, name string) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws curl openssl")
-	if os.Getenv("ARENA_BIN") == "" {
-		t.Skip("set ARENA_BIN to the demo game, which the fleet hosts")
-	}
+	node.Arena(t) // which the fleet hosts
 	r := newReader(t, "operations")
 	if err := os.Chmod(filepath.Dir(r.dir), 0o755); err != nil { // users of game servers come through it
 		t.Fatal(err)
 	}
 	r.certify()
-	_, port, _ := net.SplitHostPort(node.Reserve(t))
+	port := node.ReservePort(t)
 	r.puts("/var/lib/muster", "data")
 	r.puts("0.0.0.0:9443", "0.0.0.0:"+port)
 	r.puts("https://muster.example:9443", "https://localhost:"+port)
@@ -125,7 +117,7 @@ func TestOperations(t *testing.T) {
 			server, operator := r.serve("data")
 			gl := api(operator)
 			locate(t, operator, "custom-elsewhere")
-			r.agent("MUSTER_ENDPOINT="+server.URL, "MUSTER_TOKEN="+r.joinToken("custom-elsewhere"))
+			r.joins("MUSTER_ENDPOINT="+server.URL, "MUSTER_TOKEN="+r.joinToken("custom-elsewhere"))
 			id := managed(t, server.URL, gl, "custom-elsewhere")
 			r.until("muster fleets", " ACTIVE ")
 			desired := func() int32 {
@@ -160,31 +152,16 @@ func (r *reader) joinToken(location string) string {
 	return token[1]
 }
 
-// agent has this machine, with processors for one instance, join as these variables say. The agent
-// ends with the test, and its game servers do.
-func (r *reader) agent(variables ...string) {
+// joins has this machine, with processors for one instance, join as these variables say.
+func (r *reader) joins(variables ...string) {
 	r.Helper()
-	var log strings.Builder
-	// Not with the test's context, whose end would kill it: its game servers would go on.
-	cmd := exec.Command("bash", "-c", "exec muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &log, &log
-	cmd.Env = append(slices.Clone(r.env), variables...)
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait()
-		if r.Failed() {
-			r.Logf("the agent printed:\n%s", &log)
-		}
-	})
+	r.agent(r.dir, "muster agent --root agent --name machine --stop --no-legacy-sdk --engine none --cpu 2 --ports 26000-26199", variables...)
 }
 
 // managed makes a managed fleet of the demo game with a further location, and returns its id.
 func managed(t *testing.T, at string, gl *gamelift.Client, location string) string {
 	t.Helper()
-	program, err := os.ReadFile(os.Getenv("ARENA_BIN"))
+	program, err := os.ReadFile(node.Arena(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +258,7 @@ func TestOperations_Limits(t *testing.T) {
 	limited := func(command string) {
 		p := r.runs(command, "--listen 127.0.0.1:0 --log-level warn --data limits")
 		defer stop(t, p)
-		operator := &client.Client{Endpoint: p.URL, Credentials: r.credentials("limits/admin-credentials")}
+		operator := r.operator(p, "limits")
 		fleet := node.NewPlace(t, api(operator))
 		token, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: fleet.Location, Uses: 1000})
 		if err != nil {
@@ -292,7 +269,7 @@ func TestOperations_Limits(t *testing.T) {
 		for i := range 10 { // at once, so that they are faster than the limit on a busy machine
 			machines.Go(func() {
 				for n := 0; n < 50 && refused.Load() == 0; n++ {
-					switch status, said := join(t, p.URL, token.Token, fmt.Sprintf("machine-%d-%d", i, n)); {
+					switch status, said := join(p.URL, token.Token, fmt.Sprintf("machine-%d-%d", i, n)); {
 					case status == http.StatusOK:
 						joined.Add(1)
 					case status == http.StatusTooManyRequests && strings.Contains(said, "joins"):
@@ -311,7 +288,7 @@ func TestOperations_Limits(t *testing.T) {
 	r.follow(
 		step{"muster serve --trusted-proxies", func(text string) {
 			p := r.runs(text, "--listen 127.0.0.1:0 --log-level warn --data proxies")
-			if status, said := join(t, p.URL, "wrong", "machine"); status != http.StatusUnauthorized {
+			if status, said := join(p.URL, "wrong", "machine"); status != http.StatusUnauthorized {
 				t.Errorf("a machine with a wrong token is told %d %s", status, said)
 			}
 			stop(t, p) // its log is complete
@@ -326,30 +303,12 @@ func TestOperations_Limits(t *testing.T) {
 
 // join asks for a machine to join, as a proxy does that forwards it. The status is 0 if there is
 // no answer.
-func join(t *testing.T, at, token, name string) (status int, said string) {
-	t.Helper()
-	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
-		Name: name, IPAddress: "127.0.0.1", CPUMillis: 1000, MemoryMiB: 1024, PortFrom: 20000, PortTo: 20100,
-	}})
+func join(at, token, name string) (status int, said string) {
+	status, answer, err := node.TryJoin(at, token, name, "198.51.100.7")
 	if err != nil {
 		return 0, err.Error()
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+protocol.PathJoin, bytes.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Forwarded-For", "198.51.100.7")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return answer.StatusCode, string(text)
+	return status, string(answer)
 }
 
 // TestOperations_Regions starts the guide's three regions, asks one by AWS's tool, and backs up
@@ -362,7 +321,7 @@ func TestOperations_Regions(t *testing.T) {
 		step{"muster serve --regions", func(text string) {
 			lines := commands(text)
 			p := r.runs(lines[0], "--listen 127.0.0.1:0 --log-level warn")
-			operator := &client.Client{Endpoint: p.URL, Credentials: r.credentials("muster-data/admin-credentials")}
+			operator := r.operator(p, "muster-data")
 			place := node.NewPlace(t, api(operator))
 			r.env = append(r.env, as(operator.Credentials)...)
 			r.puts("http://127.0.0.1:9080", p.URL)
@@ -415,7 +374,7 @@ func TestOperations_Archive(t *testing.T) {
 			for i, line := range commands(text) {
 				data := fmt.Sprintf("data-%d", i)
 				p := r.runs(line, "--events-archive-every 1s --listen 127.0.0.1:0 --log-level warn --data "+data)
-				locate(t, &client.Client{Endpoint: p.URL, Credentials: r.credentials(data + "/admin-credentials")}, "custom-"+data)
+				locate(t, r.operator(p, data), "custom-"+data)
 				if i > 0 {
 					r.until("find muster-events -name '*.gz' -exec gunzip -c {} +", "custom-"+data)
 				}
@@ -472,7 +431,7 @@ func TestOperations_PostgreSQL(t *testing.T) {
 	r.follow(
 		step{"muster serve --store", func(text string) {
 			p := r.runs(text, alone)
-			placed(t, api(&client.Client{Endpoint: p.URL, Credentials: r.credentials("data/admin-credentials")}))
+			placed(t, api(r.operator(p, "data")))
 			if got := until(t, bodies, "PlacementCancelled"); !strings.HasPrefix(got, "/hook\n") {
 				t.Errorf("what is sent: %s", got)
 			}

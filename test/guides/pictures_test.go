@@ -66,15 +66,7 @@ func TestPictures_Tutorial(t *testing.T) {
 // the console shows while bots play.
 func TestPictures_Demo(t *testing.T) {
 	needsPictures(t, "chromium")
-	server, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn", "--demo-processes", "12")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := node.Serve(t, node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn", "--demo-processes", "12")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	bots := exec.CommandContext(ctx, node.Path(t), "bots", "--endpoint", server.URL, "--players", "36", "--match-size", "4", "--games", "6", "--for", "14s", "--over", "20s")

@@ -1,9 +1,10 @@
 package guides
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/musterhq/muster/test/node"
 )
 
 // TestMatchmaking types the commands of the guide: two players are matched into a game session
@@ -18,7 +19,7 @@ func TestMatchmaking(t *testing.T) {
 		t.Fatal("the block does not end with muster events")
 	}
 	g.prints(g.enter(block), `"duel"`, `"TicketId": "a"`, `"TicketId": "b"`, `"a",`, `"b",`)
-	g.follow("bin/muster events"+follow, "MATCHMAKING_SUCCEEDED", "GAME_SESSION_ACTIVATED")
+	g.watches("bin/muster events"+follow, "MATCHMAKING_SUCCEEDED", "GAME_SESSION_ACTIVATED")
 	out := g.enter("gl describe-matchmaking --ticket-ids a b")
 	g.prints(out, `"Port"`, `"PlayerSessionId"`)
 	if strings.Count(out, `"COMPLETED"`) != 2 {
@@ -59,9 +60,7 @@ func TestFleetIQ(t *testing.T) {
 func TestGameServers(t *testing.T) {
 	t.Parallel()
 	needs(t, "aws")
-	if os.Getenv("ARENA_BIN") == "" {
-		t.Skip("set ARENA_BIN to the demo game, which the guide starts")
-	}
+	node.Arena(t) // which the guide starts
 	g := newGuide(t, "docs/game-servers.md")
 	g.serve("local", "--demo=false")
 	g.types("export AWS")

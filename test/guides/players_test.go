@@ -3,13 +3,13 @@ package guides
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
@@ -25,10 +25,7 @@ func TestPlayers(t *testing.T) {
 	r.env = append(r.env, "MUSTER_ENDPOINT="+local.URL, "AWS_ENDPOINT_URL_GAMELIFT="+local.URL,
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_DEFAULT_REGION=us-east-1")
 	player := r.run("curl -s --fail -X POST " + local.URL + "/player/v1/auth/guest")
-	id := regexp.MustCompile(`"player_id": ?"([^"]+)"`).FindStringSubmatch(player)
-	if id == nil {
-		t.Fatalf("no player: %s", player)
-	}
+	id := member(t, player, "player_id")
 	place := node.NewPlace(t, node.Client(local.URL))
 	place.Server(t)
 	game, err := place.Create(t.Context(), 2)
@@ -36,11 +33,11 @@ func TestPlayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	node.Follow(t, local.URL).Code(t, "GAME_SESSION_ACTIVATED")
-	if _, err := place.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: &id[1]}); err != nil {
+	if _, err := place.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: &id}); err != nil {
 		t.Fatal(err)
 	}
 	r.puts("arn:aws:gamelift:us-east-1::gamesession/fleet-7c0ffee0/gsess-1", *game.GameSessionId)
-	r.puts("01a2092a-ca50-7000-bd0f-be570d9e4c46", id[1])
+	r.puts("01a2092a-ca50-7000-bd0f-be570d9e4c46", id)
 	r.puts("http://127.0.0.1:9080", local.URL)
 	r.puts("/etc/muster/beacon-key", "beacon-key")
 	r.puts(":7770", "127.0.0.1:0")
@@ -49,15 +46,15 @@ func TestPlayers(t *testing.T) {
 		step{"aws gamelift describe-game-sessions", func(text string) {
 			lines := commands(text)
 			r.prints(lines[0], *game.GameSessionId, `"ACTIVE"`)
-			r.prints(lines[1], *game.GameSessionId, id[1])
+			r.prints(lines[1], *game.GameSessionId, id)
 			r.prints(lines[2], "GAME_SESSION_ACTIVATED")
 		}},
 		step{"muster players ban", func(text string) {
 			lines := commands(text)
 			r.prints(lines[0])
-			r.prints("muster players show "+id[1], "aim bot, ticket 512")
+			r.prints("muster players show "+id, "aim bot, ticket 512")
 			r.prints(lines[1])
-			if out := r.prints("muster players show " + id[1]); strings.Contains(out, "aim bot") {
+			if out := r.prints("muster players show " + id); strings.Contains(out, "aim bot") {
 				t.Errorf("the player is banned still:\n%s", out)
 			}
 		}},
@@ -103,17 +100,7 @@ func TestPlayers_File(t *testing.T) {
 	r.write("players.yaml", r.said(document.Find(t, r.guide, "yaml", "issuer:").Text))
 	r.run("umask 077; openssl rand -hex 32 > beacon-key; openssl rand -hex 16 > steam-key")
 	_, operator := r.serve("data", "--players-file players.yaml")
-	if _, err := api(operator).CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
-		Name: aws.String("five"), RuleSetBody: aws.String(`{"name": "five", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 1, "maxPlayers": 5}]}`),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := api(operator).CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("ranked-5v5"), RuleSetName: aws.String("five"), FlexMatchMode: types.FlexMatchModeStandalone,
-		RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	node.Matchmaker(t, api(operator), "ranked-5v5", `{"name": "five", "ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 1, "maxPlayers": 5}]}`)
 	var guest struct {
 		Token string `json:"access_token"`
 	}
@@ -124,21 +111,76 @@ func TestPlayers_File(t *testing.T) {
 	r.prints(get+"config", `"steam"`, `"apple"`, `"studio"`, `"ranked"`, `"max_party":5`, `"custom-games"`)
 	r.prints(get+"locations", "custom-frankfurt", "ping.fra.example.com:7770")
 	r.prints(get+`matchmaking/tickets --json '{"matchmaker":"ranked"}'`, `"status":403`)
-	parts := strings.Split(guest.Token, ".")
-	if len(parts) != 3 {
-		t.Fatalf("the token is %q", guest.Token)
-	}
-	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"iss":"https://play.example.com/player"`, `"aud":"muster"`} {
-		if !strings.Contains(string(claims), want) {
-			t.Errorf("no %s in the token's claims %s", want, claims)
-		}
+	if _, claims := tokenOf(t, guest.Token); claims["iss"] != "https://play.example.com/player" || claims["aud"] != "muster" {
+		t.Errorf("the token's claims are %v", claims)
 	}
 	more := strings.TrimSpace(r.run("for n in $(seq 2 11); do curl -s -o answer -w '%{http_code} ' -X POST " + operator.Endpoint + "/player/v1/auth/guest; done"))
 	if want := strings.Repeat("201 ", 9) + "429"; more != want {
 		t.Errorf("after the first guest, ten more are told %s; the file allows ten an hour", more)
 	}
+}
+
+// TestPlayers_Matched types the commands of the guide for two players, who are matched into the demo
+// game. What they are told, and the token of a player, have the members that the guide shows.
+func TestPlayers_Matched(t *testing.T) {
+	t.Parallel()
+	needs(t, "curl")
+	g := newGuide(t, "docs/players.md")
+	g.serve("local", "--demo-players", "0")
+	g.until("muster fleets", "ACTIVE")
+	login, search, poll := g.next("api="), g.next("token="), g.next("ticket=")
+	connection, claims := object(t, g.next(`{"session_id"`)), object(t, g.next(`{"iss"`))
+	var token string
+	var polls []string
+	for range 2 {
+		token = member(t, g.enter(login), "access_token")
+		ticket := member(t, g.enter(strings.Replace(search, "token=…", "token="+token, 1)), "ticket_id")
+		polls = append(polls, "token="+token+"\n"+strings.Replace(poll, "ticket=…", "ticket="+ticket, 1))
+	}
+	for _, poll := range polls {
+		ticket := object(t, g.until(poll, `"completed"`))
+		if got, ok := ticket["connection"].(map[string]any); !ok || !sameMembers(got, connection) {
+			t.Errorf("the connection is %v, and in the guide %v", got, connection)
+		}
+	}
+	head, got := tokenOf(t, token)
+	if !sameMembers(got, claims) || head["typ"] != "at+jwt" || head["alg"] != "ES256" || got["aud"] != "muster" || got["scope"] != "guest" {
+		t.Errorf("the token is %v %v, and in the guide %v", head, got, claims)
+	}
+}
+
+// member returns a member of one of the objects that a command has printed.
+func member(t *testing.T, out, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`"` + name + `": ?"([^"]+)"`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("no %s in %s", name, out)
+	}
+	return found[1]
+}
+
+func object(t *testing.T, text string) (members map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return members
+}
+
+func sameMembers(a, b map[string]any) bool {
+	return slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+}
+
+// tokenOf returns what is in a player's access token.
+func tokenOf(t *testing.T, token string) (head, claims map[string]any) {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	for i, into := range []*map[string]any{&head, &claims} {
+		text, err := base64.RawURLEncoding.DecodeString(parts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = object(t, string(text))
+	}
+	return head, claims
 }

@@ -2,11 +2,9 @@ package guides
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,43 +93,13 @@ func commands(text string) []string {
 func (r *reader) runs(command string, more ...string) *node.Process {
 	r.Helper()
 	command = strings.TrimSpace(strings.ReplaceAll(r.said(strings.TrimSpace(command)), "…", ""))
-	script := fmt.Sprintf("cd '%s' && exec %s %s", r.dir, command, strings.Join(more, " "))
-	p, err := node.Run("env", append(slices.Clone(r.env[len(os.Environ()):]), "bash", "-c", script)...)
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { // its game servers would outlive a kill
-		select {
-		case <-p.Exited():
-		default:
-			if err := p.Stop(); err != nil {
-				r.Error(err)
-			}
-		}
-		if r.Failed() {
-			r.Logf("%s printed:\n%s", command, p.Log())
-		}
-	})
-	return p
+	return r.serves(command + " " + strings.Join(more, " "))
 }
 
-// key matches the parts of a file with an access key.
-var key = regexp.MustCompile(`(?m)^aws_(access_key_id|secret_access_key) *= *(\S+)$`)
-
-// credentials reads a file with an access key.
-func (r *reader) credentials(file string) (c client.Credentials) {
+// operator returns a client of a server with its first key, which is in its data folder.
+func (r *reader) operator(p *node.Process, data string) *client.Client {
 	r.Helper()
-	for _, m := range key.FindAllStringSubmatch(r.read(file), -1) {
-		if m[1] == "access_key_id" {
-			c.AccessKeyID = m[2]
-		} else {
-			c.SecretAccessKey = m[2]
-		}
-	}
-	if c.AccessKeyID == "" || c.SecretAccessKey == "" {
-		r.Fatalf("%s has no access key: %s", file, r.read(file))
-	}
-	return c
+	return &client.Client{Endpoint: p.URL, Credentials: node.FirstKey(r, filepath.Join(r.dir, data))}
 }
 
 // serve starts `muster serve` with a data folder of the reader's, whose admin key further
@@ -140,7 +108,7 @@ func (r *reader) serve(data string, more ...string) (*node.Process, *client.Clie
 	r.Helper()
 	p := r.runs("muster serve --listen 127.0.0.1:0 --log-level warn --data "+data, more...)
 	r.env = append(r.env, "MUSTER_ENDPOINT="+p.URL, "MUSTER_CREDENTIALS="+filepath.Join(r.dir, data, "admin-credentials"))
-	return p, &client.Client{Endpoint: p.URL, Credentials: r.credentials(data + "/admin-credentials")}
+	return p, r.operator(p, data)
 }
 
 // api returns AWS's client with a key.
@@ -192,41 +160,13 @@ var question = regexp.MustCompile(`(?i)\[y/n\] ?|\(none: press Enter\): |\(not s
 // watches types a command that does not end by itself, and ends it once it has printed these words.
 func (r *reader) watches(command string, words ...string) {
 	r.Helper()
-	_, end := r.begins(command, words...)
-	end()
+	r.desk.watches(r.said(command), words...)
 }
 
 // starts is like watches, but the command runs on until the test ends. It returns what was printed.
 func (r *reader) starts(command string, words ...string) string {
 	r.Helper()
-	printed, end := r.begins(command, words...)
+	printed, end := r.begins(r.said(command), words...)
 	r.Cleanup(end)
 	return printed
-}
-
-// begins types a command that does not end by itself, and returns once it has printed these words.
-func (r *reader) begins(command string, words ...string) (printed string, end func()) {
-	r.Helper()
-	cmd := r.shell("exec " + r.said(command) + " 2>&1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		r.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	watchdog := time.AfterFunc(patience, func() { cmd.Cancel() })
-	defer watchdog.Stop()
-	for part := make([]byte, 4096); len(words) > 0; {
-		n, err := out.Read(part)
-		printed += string(part[:n])
-		words = slices.DeleteFunc(words, func(word string) bool { return strings.Contains(printed, word) })
-		if err != nil {
-			break
-		}
-	}
-	if len(words) > 0 {
-		r.Errorf("%s: %s does not print %q, but\n%s", r.guide, command, words, printed)
-	}
-	return printed, func() { cmd.Cancel(); cmd.Wait() }
 }

@@ -16,15 +16,7 @@ import (
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	needs(t, "make aws")
-	server, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := node.Serve(t, node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
 	node.Follow(t, server.URL).Code(t, "SERVER_PROCESS_ACTIVE")
 	d := newDesk(t)
 	d.env = append(d.env, "MUSTER_ENDPOINT="+server.URL)

@@ -71,20 +71,9 @@ type elsewhere struct {
 func (g *guide) elsewhere(region, account string) (e elsewhere) {
 	g.Helper()
 	data := g.TempDir()
-	p, err := node.Run(node.Path(g), "serve", "--region", region, "--account", account, "--data", data, "--listen", "127.0.0.1:0", "--log-level", "warn")
-	if err != nil {
-		g.Fatal(err)
-	}
-	g.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			g.Error(err)
-		}
-		if g.Failed() {
-			g.Logf("the server of %s printed:\n%s", region, p.Log())
-		}
-	})
+	p := node.Serve(g, node.Path(g), "serve", "--region", region, "--account", account, "--data", data, "--listen", "127.0.0.1:0", "--log-level", "warn")
 	e.url = p.URL
-	admin := (&reader{desk: &desk{T: g.T, dir: data}}).credentials("admin-credentials")
+	admin := node.FirstKey(g, data)
 	e.place = node.NewPlace(g, node.ClientAs(p.URL, admin.AccessKeyID, admin.SecretAccessKey, func(o *gamelift.Options) { o.Region = region }))
 	create := exec.Command(node.Path(g), "admin", "keys", "create", "overflow", "--role", "game-backend")
 	create.Env = append(os.Environ(), "MUSTER_ENDPOINT="+p.URL, "MUSTER_CREDENTIALS="+filepath.Join(data, "admin-credentials"))

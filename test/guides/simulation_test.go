@@ -138,15 +138,7 @@ func waitForFive(t *testing.T, api *gamelift.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("five-v-five"), RuleSetBody: aws.String(string(body))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := api.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("five-v-five"), RuleSetName: aws.String("five-v-five"), FlexMatchMode: types.FlexMatchModeStandalone,
-		AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(600),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	node.Matchmaker(t, api, "five-v-five", string(body))
 	if _, err := api.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
 		ConfigurationName: aws.String("five-v-five"), TicketId: aws.String("exported"), Players: []types.Player{{PlayerId: aws.String("p")}},
 	}); err != nil {

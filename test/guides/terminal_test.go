@@ -126,23 +126,76 @@ func (d *desk) server(text string) *node.Events {
 	if !strings.HasPrefix(command, "bin/muster local ") || strings.Contains(command, "\n") {
 		d.Fatalf("no command that starts Muster: %q", command)
 	}
-	script := fmt.Sprintf("cd '%s' && export MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA='%s' && exec %s", d.dir, d.TempDir(), command)
-	p, err := node.Run("env", append(slices.Clone(d.env[len(os.Environ()):]), "bash", "-c", script)...)
-	if err != nil {
-		d.Fatal(err)
-	}
-	d.Cleanup(func() { // its game servers would outlive a kill
-		if err := p.Stop(); err != nil {
-			d.Error(err)
-		}
-		if d.Failed() {
-			d.Logf("Muster and the game server printed:\n%s", p.Log())
-		}
-	})
+	p := d.serves("env MUSTER_LISTEN=127.0.0.1:0 MUSTER_DATA='" + d.TempDir() + "' " + command)
 	d.muster, d.env = p.URL, append(d.env, "MUSTER_ENDPOINT="+p.URL)
 	seen := node.Follow(d.T, p.URL)
 	seen.Code(d.T, "SERVER_PROCESS_ACTIVE")
 	return seen
+}
+
+// serves runs a server by a command until the test ends.
+func (d *desk) serves(command string) *node.Process {
+	d.Helper()
+	script := fmt.Sprintf("cd '%s' && exec %s", d.dir, strings.TrimSpace(command))
+	return node.Serve(d, "env", append(slices.Clone(d.env[len(os.Environ()):]), "bash", "-c", script)...)
+}
+
+// agent runs an agent by a command in a folder until the test ends, and its game servers no longer.
+func (d *desk) agent(dir, command string, variables ...string) {
+	d.Helper()
+	var log strings.Builder
+	// Not with the test's context, whose end would kill it: its game servers would go on.
+	cmd := exec.Command("bash", "-c", "exec env "+strings.TrimSpace(command))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(slices.Clone(d.env), variables...), &log, &log
+	if err := cmd.Start(); err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if d.Failed() {
+			d.Logf("the agent in %s printed:\n%s", dir, &log)
+		}
+	})
+}
+
+// begins types a command that does not end by itself at another terminal, and returns once it has
+// printed these words. end ends it with Ctrl+C.
+func (d *desk) begins(command string, words ...string) (printed string, end func()) {
+	d.Helper()
+	cmd := d.shell("exec " + strings.TrimSpace(command) + " 2>&1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		d.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		d.Fatal(err)
+	}
+	watchdog := time.AfterFunc(patience, func() { cmd.Cancel() })
+	for part := make([]byte, 4096); len(words) > 0; {
+		n, err := out.Read(part)
+		printed += string(part[:n])
+		words = slices.DeleteFunc(words, func(word string) bool { return strings.Contains(printed, word) })
+		if err != nil {
+			break
+		}
+	}
+	if len(words) > 0 {
+		d.Errorf("%s does not print %q, but\n%s", command, words, printed)
+	}
+	return printed, func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+		io.Copy(io.Discard, out)
+		cmd.Wait()
+		watchdog.Stop()
+	}
+}
+
+// watches types a command that does not end by itself, and ends it once it has printed these words.
+func (d *desk) watches(command string, words ...string) {
+	d.Helper()
+	_, end := d.begins(command, words...)
+	end()
 }
 
 func (d *desk) shell(text string) *exec.Cmd {

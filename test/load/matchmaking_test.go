@@ -23,21 +23,29 @@ const lonely = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "sk
 const duels = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
 	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}]}`
 
+// measured skips the test unless a flag says how much is to be measured.
+func measured(t *testing.T, flag int, run string) {
+	t.Helper()
+	if flag == 0 {
+		t.Skip("a measurement: run it with " + run + " -v")
+	}
+}
+
 // lobby returns a market with a standalone configuration of a rule set.
 func lobby(t *testing.T, body string) *market {
 	t.Helper()
 	m := openMarket(t)
-	m.configure(t, body)
+	m.configure(t, "load", body)
 	return m
 }
 
 // configure makes a standalone configuration of a rule set.
-func (m *market) configure(t *testing.T, body string) {
+func (m *market) configure(t *testing.T, name, body string) {
 	t.Helper()
-	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: "load", Body: body})
+	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: name, Body: body})
 	check(t, err)
 	_, err = m.matches.Configurations.Create(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
-		Name: "load", RuleSet: "load", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
+		Name: name, RuleSet: name, Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
 	}})
 	check(t, err)
 }
@@ -66,24 +74,36 @@ func ticket(i int) any {
 	}
 }
 
-// signedTickets signs n requests of StartMatchmaking for one player each.
-func (m *market) signedTickets(t *testing.T, n int) [][]byte {
+// signed signs n requests of an operation.
+func (m *market) signed(t *testing.T, operation string, n int, in func(i int) any) [][]byte {
 	t.Helper()
 	requests := make([][]byte, n)
 	for i := range requests {
 		var err error
-		requests[i], err = jsonCodec.signed(context.Background(), m.house, "StartMatchmaking", ticket(i))
+		requests[i], err = jsonCodec.signed(context.Background(), m.house, operation, in(i))
 		check(t, err)
 	}
 	return requests
 }
 
+// send sends requests from many callers, and returns how many are answered a second.
+func (m *market) send(t *testing.T, callers int, requests [][]byte) (rate float64) {
+	t.Helper()
+	conns, err := dial(m.address, callers)
+	check(t, err)
+	defer conns.close()
+	rate, err = together(callers, len(requests), func(i int) error {
+		_, err := conns.send(requests[i])
+		return err
+	})
+	check(t, err)
+	return rate
+}
+
 // TestMatchmaking measures durable StartMatchmaking over HTTP and SigV4 next to the
 // same command called directly, which is the store's rate for the same rows.
 func TestMatchmaking(t *testing.T) {
-	if *tickets == 0 {
-		t.Skip("a measurement: run it with -tickets 20000 -v")
-	}
+	measured(t, *tickets, "-tickets 20000")
 	fmt.Printf("\n| callers | StartMatchmaking a second, called directly | over HTTP and SigV4 | ratio |\n|---|---|---|---|\n")
 	for _, callers := range []int{1, 16, 128} {
 		n := *tickets
@@ -91,20 +111,10 @@ func TestMatchmaking(t *testing.T) {
 			n = min(n, 2000)
 		}
 		direct := lobby(t, lonely)
-		limit, err := together(callers, n, func(i int) error {
-			return direct.search(i)
-		})
+		limit, err := together(callers, n, direct.search)
 		check(t, err)
 		wire := lobby(t, lonely)
-		requests := wire.signedTickets(t, n)
-		conns, err := dial(wire.address, callers)
-		check(t, err)
-		rate, err := together(callers, n, func(i int) error {
-			_, err := conns.send(requests[i])
-			return err
-		})
-		check(t, err)
-		conns.close()
+		rate := wire.send(t, callers, wire.signed(t, "StartMatchmaking", n, ticket))
 		fmt.Printf("| %d | %.0f | %.0f | %.2f |\n", callers, limit, rate, rate/limit)
 	}
 }
@@ -112,20 +122,11 @@ func TestMatchmaking(t *testing.T) {
 // TestMatchmaking_Flow measures tickets from StartMatchmaking over HTTP to COMPLETED,
 // in matches of two, with 128 callers.
 func TestMatchmaking_Flow(t *testing.T) {
-	if *tickets == 0 {
-		t.Skip("a measurement: run it with -tickets 20000 -v")
-	}
+	measured(t, *tickets, "-tickets 20000")
 	m, n := lobby(t, duels), *tickets&^1
-	requests := m.signedTickets(t, n)
-	conns, err := dial(m.address, 128)
-	check(t, err)
-	defer conns.close()
+	requests := m.signed(t, "StartMatchmaking", n, ticket)
 	begin := time.Now()
-	started, err := together(128, n, func(i int) error {
-		_, err := conns.send(requests[i])
-		return err
-	})
-	check(t, err)
+	started := m.send(t, 128, requests)
 	wait.For(t, "all tickets are matched", func() error {
 		if left := m.matches.Active(m.store.View(), "load"); left > 0 {
 			return fmt.Errorf("%d are not", left)
@@ -146,9 +147,7 @@ const hopeless = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "
 // TestMatchmaking_Adversary measures matches of two next to a configuration in which
 // ten times -tickets tickets wait under a rule set that cannot be satisfied.
 func TestMatchmaking_Adversary(t *testing.T) {
-	if *tickets == 0 {
-		t.Skip("a measurement: run it with -tickets 10000 -v")
-	}
+	measured(t, *tickets, "-tickets 10000")
 	fmt.Printf("\n| beside it wait | start to COMPLETED, p50 | p99 | slowest | DescribeMatchmaking of all, slowest |\n|---|---|---|---|---|\n")
 	for _, waiting := range []int{0, 10 * *tickets} {
 		m := lobby(t, duels)
@@ -190,12 +189,7 @@ func (m *market) enter(configuration, id string, skill float64) error {
 // enterHopeless fills a separate configuration with tickets that wait forever.
 func (m *market) enterHopeless(t *testing.T, n int) {
 	t.Helper()
-	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: "hopeless", Body: hopeless})
-	check(t, err)
-	_, err = m.matches.Configurations.Create(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
-		Name: "hopeless", RuleSet: "hopeless", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
-	}})
-	check(t, err)
-	_, err = together(256, n, func(i int) error { return m.enter("hopeless", fmt.Sprint("hopeless-", i), float64(i%3000)) })
+	m.configure(t, "hopeless", hopeless)
+	_, err := together(256, n, func(i int) error { return m.enter("hopeless", fmt.Sprint("hopeless-", i), float64(i%3000)) })
 	check(t, err)
 }

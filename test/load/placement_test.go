@@ -219,28 +219,15 @@ func placementID(i int) string { return fmt.Sprintf("placement-%07d", i) }
 // signedStarts signs n requests.
 func (m *market) signedStarts(t *testing.T, n int, c crowd) [][]byte {
 	t.Helper()
-	requests := make([][]byte, n)
-	for i := range requests {
-		var err error
-		requests[i], err = jsonCodec.signed(context.Background(), m.house, "StartGameSessionPlacement", c.asking(i))
-		check(t, err)
-	}
-	return requests
+	return m.signed(t, "StartGameSessionPlacement", n, c.asking)
 }
 
 // flat starts n placements as fast as the callers can, and returns how many per
 // second are FULFILLED, from the first start to the last.
 func (m *market) flat(t *testing.T, callers int, requests [][]byte) float64 {
 	t.Helper()
-	conns, err := dial(m.address, callers)
-	check(t, err)
-	defer conns.close()
 	begin := time.Now()
-	_, err = together(callers, len(requests), func(i int) error {
-		_, err := conns.send(requests[i])
-		return err
-	})
-	check(t, err)
+	m.send(t, callers, requests)
 	m.await(t, len(requests))
 	return float64(len(requests)) / time.Since(begin).Seconds()
 }
@@ -294,9 +281,7 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 // next to the store's limit for the same writes in the same run, and the times at
 // half load.
 func TestPlacement(t *testing.T) {
-	if *placements == 0 {
-		t.Skip("a measurement: run it with -placements 4000 -v")
-	}
+	measured(t, *placements, "-placements 4000")
 	n, c := *placements, crowd{players: 2, locations: 1}
 	m := openMarket(t)
 	m.connect(t, n)
@@ -314,9 +299,7 @@ func TestPlacement(t *testing.T) {
 // TestPlacement_Sustained is workload W8: 1,000 starts a second with latencies of 20
 // players to 5 locations, for a minute.
 func TestPlacement_Sustained(t *testing.T) {
-	if *placements == 0 {
-		t.Skip("a measurement: run it with -placements 4000 -v")
-	}
+	measured(t, *placements, "-placements 4000")
 	n := int(1000 * sustained.Seconds())
 	m := openMarket(t)
 	m.host(t, n)
@@ -330,9 +313,7 @@ func TestPlacement_Sustained(t *testing.T) {
 // TestPlacement_Sessions runs workloads W1 and W2: game sessions on 4,000 idle
 // processes that activate immediately, by 40 callers and by one, 100 each.
 func TestPlacement_Sessions(t *testing.T) {
-	if *placements == 0 {
-		t.Skip("a measurement: run it with -placements 4000 -v")
-	}
+	measured(t, *placements, "-placements 4000")
 	fmt.Printf("\n| W1, W2: 4,000 idle processes | callers × calls | game sessions a second | p50 | p99 |\n|---|---|---|---|---|\n")
 	for _, w := range []struct{ callers, each int }{{40, 100}, {1, 100}} {
 		n := w.callers * w.each
@@ -353,14 +334,9 @@ func (m *market) sessionsBy(t *testing.T, way string, callers, n int) (float64, 
 		return err
 	}
 	if way != "in process" {
-		requests := make([][]byte, n)
-		for i := range requests {
-			var err error
-			requests[i], err = jsonCodec.signed(context.Background(), m.house, "CreateGameSession", map[string]any{
-				"FleetId": m.fleet.ID, "Location": location, "MaximumPlayerSessionCount": 10,
-			})
-			check(t, err)
-		}
+		requests := m.signed(t, "CreateGameSession", n, func(int) any {
+			return map[string]any{"FleetId": m.fleet.ID, "Location": location, "MaximumPlayerSessionCount": 10}
+		})
 		conns, err := dial(m.address, callers)
 		check(t, err)
 		defer conns.close()

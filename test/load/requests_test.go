@@ -19,9 +19,7 @@ var requests = flag.Int("requests", 0, "how many requests of each operation Test
 // server that verifies the same requests and answers with as many bytes. Processor
 // time and allocations include those of the callers.
 func TestRequests(t *testing.T) {
-	if *requests == 0 {
-		t.Skip("a measurement: run it with -requests 20000 -v")
-	}
+	measured(t, *requests, "-requests 20000")
 	const callers = 128
 	n := *requests
 	m := lobby(t, lonely)
@@ -47,11 +45,7 @@ func TestRequests(t *testing.T) {
 		if o.name == "CreatePlayerSession" {
 			check(t, m.activate(context.Background(), ids))
 		}
-		signed := make([][]byte, n)
-		for i := range signed {
-			signed[i], err = jsonCodec.signed(context.Background(), m.house, o.name, o.in(i))
-			check(t, err)
-		}
+		signed := m.signed(t, o.name, n, o.in)
 		var answer []byte
 		got := m.load(t, m.address, callers, signed, func(i int, body []byte) error {
 			if i == 0 {

@@ -27,9 +27,7 @@ type streamed struct{ sessions, tickets, latency, placed float64 }
 // the time that the row would, and the rates differ by more than 5 % from round to round: what the
 // row costs PostgreSQL is measured by TestRowCost.
 func TestStream(t *testing.T) {
-	if *streams == 0 {
-		t.Skip("a measurement: run it with -streams 5 -v and " + pgtest.Variable)
-	}
+	measured(t, *streams, "-streams 5 and "+pgtest.Variable)
 	kinds := []struct {
 		name     string
 		silent   bool // no row is written
@@ -65,7 +63,7 @@ func measureStream(t *testing.T, silent bool, standbys int) (s streamed) {
 	url := pgtest.Database(t)
 	m := newMarket(t, postgres.New(url))
 	m.open(t)
-	m.configure(t, lonely)
+	m.configure(t, "load", lonely)
 	if silent { // by a trigger: PostgreSQL allows no rule that does nothing instead of a statement in WITH
 		conn, err := pgx.Connect(ctx, url)
 		check(t, err)

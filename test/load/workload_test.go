@@ -56,24 +56,15 @@ func (m *market) startOf(ticket *search.Ticket) ([]byte, error) {
 // TestMatchmaking_Workloads runs W3 to W6 over HTTP and SigV4 with a durable store:
 // 128 callers start the tickets of a workload concurrently.
 func TestMatchmaking_Workloads(t *testing.T) {
-	if *tickets == 0 {
-		t.Skip("a measurement: run it with -tickets 20000 -v")
-	}
+	measured(t, *tickets, "-tickets 20000")
 	fmt.Printf("\n| over the wire | tickets | started a second | last start to last match | players matched | most possible | mean spread of skill |\n|---|---|---|---|---|---|---|\n")
 	for _, w := range workloads() {
 		rs, err := ruleset.Parse(w.rules)
 		check(t, err)
 		m := lobby(t, w.rules)
 		requests, made := m.wireWorkload(t, w)
-		conns, err := dial(m.address, 128)
-		check(t, err)
-		rate, err := together(128, len(requests), func(i int) error {
-			_, err := conns.send(requests[i])
-			return err
-		})
-		check(t, err)
+		rate := m.send(t, 128, requests)
 		last := time.Now()
-		conns.close()
 		m.settle()
 		matched, ended, spread := m.outcome(t, made)
 		fmt.Printf("| %s: %s | %d | %.0f | %v | %d | %d | %.4f |\n", w.name, w.about, len(made), rate,
@@ -124,9 +115,7 @@ func (m *market) outcome(t *testing.T, tickets []*search.Ticket) (matched int, l
 // TestMatchmaking_Steady is W7 over the wire: 1,000 tickets a second, for -sustained,
 // with parties of 1 to 3, two teams of five and three expansions.
 func TestMatchmaking_Steady(t *testing.T) {
-	if *tickets == 0 {
-		t.Skip("a measurement: run it with -tickets 1 -sustained 10m -v")
-	}
+	measured(t, *tickets, "-tickets 1 -sustained 10m")
 	m := lobby(t, steady)
 	conns, err := dial(m.address, 64)
 	check(t, err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,16 +22,27 @@ const Variable = "MUSTER_BIN"
 // Path returns the path of the built binary, or skips the test if none is given.
 func Path(t testing.TB) string {
 	t.Helper()
-	path := os.Getenv(Variable)
+	return built(t, Variable)
+}
+
+// Arena returns the path of the built demo game, or skips the test if none is given.
+func Arena(t testing.TB) string {
+	t.Helper()
+	return built(t, "ARENA_BIN")
+}
+
+func built(t testing.TB, variable string) string {
+	t.Helper()
+	path := os.Getenv(variable)
 	if path == "" {
-		t.Skipf("set %s to a built muster, as `make e2e` does, to run this", Variable)
+		t.Skipf("set %s to a built program, as `make e2e` does, to run this", variable)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s: %v", Variable, err)
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return path
 }
@@ -44,6 +56,7 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	log    *tail
+	told   atomic.Bool   // it was told to end
 	exited chan struct{} // closed when the process is gone
 	err    error         // how it ended; read it after exited
 }
@@ -73,6 +86,27 @@ func TryStart(t testing.TB, args ...string) (*Process, error) {
 		}
 	})
 	return p, nil
+}
+
+// Serve runs the binary at a path with exactly these arguments until the test ends. Then it stops in
+// order, since its game servers would outlive a kill, unless the test has ended it.
+func Serve(t testing.TB, path string, args ...string) *Process {
+	t.Helper()
+	p, err := Run(path, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !p.told.Load() {
+			if err := p.Stop(); err != nil {
+				t.Errorf("the server does not stop in order: %v", err)
+			}
+		}
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", p.Log())
+		}
+	})
+	return p
 }
 
 // Run starts the binary with exactly these arguments and waits for its ready line.
@@ -122,12 +156,14 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Kill kills the process without warning, and waits for its end.
 func (p *Process) Kill() {
+	p.told.Store(true)
 	p.cmd.Process.Kill() // fails only if it is already gone
 	<-p.exited
 }
 
 // Stop sends the process SIGTERM and returns how it ended.
 func (p *Process) Stop() error {
+	p.told.Store(true)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}

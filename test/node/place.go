@@ -113,7 +113,10 @@ func (p *Place) Create(ctx context.Context, players int32, change ...func(*gamel
 
 // TryCreate creates a game session here, if a process is free now.
 func (p *Place) TryCreate(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
-	in := &gamelift.CreateGameSessionInput{FleetId: &p.FleetID, Location: &p.Location, MaximumPlayerSessionCount: &players}
+	in := &gamelift.CreateGameSessionInput{FleetId: &p.FleetID, MaximumPlayerSessionCount: &players}
+	if p.Location != "" { // else the home region
+		in.Location = &p.Location
+	}
 	for _, f := range change {
 		f(in)
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
@@ -24,8 +23,6 @@ import (
 // has the whole log, as `muster admin audit verify --file` confirms.
 func TestClusterAuditSink(t *testing.T) {
 	muster := node.Path(t)
-	url := pgtest.URL(t)
-	cell, master := pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
 	export := filepath.Join(t.TempDir(), "audit.jsonl")
 	file, err := os.OpenFile(export, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -53,22 +50,7 @@ func TestClusterAuditSink(t *testing.T) {
 	}))
 	defer sink.Close()
 
-	var servers []*node.Process
-	var credentials client.Credentials
-	for range 2 {
-		data := t.TempDir()
-		p, err := node.Run(muster, "serve", "--listen", "127.0.0.1:0", "--data", data, "--master-key-file", master,
-			"--store", url, "--cell", cell, "--log-level", "warn", "--audit-sink", sink.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Kill)
-		if len(servers) == 0 {
-			id, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
-			credentials = client.Credentials{AccessKeyID: id, SecretAccessKey: secret}
-		}
-		servers = append(servers, p)
-	}
+	servers, credentials := serveCell(t, 2, "--audit-sink", sink.URL)
 	at := func(i int) *client.Client { return &client.Client{Endpoint: servers[i].URL, Credentials: credentials} }
 	locate := func(i int, name string) error {
 		return at(i).Call(t.Context(), "CreateLocation", map[string]any{"LocationName": name}, nil)

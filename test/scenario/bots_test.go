@@ -2,9 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,42 +12,22 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// arenaVariable names the environment variable with the path of the demo game.
-const arenaVariable = "ARENA_BIN"
-
-// demoHouse is `muster local` with the demo's fleet of arena processes.
+// demoHouse is `muster local` with the demo game.
 type demoHouse struct {
 	path, arena, data, listen string
 }
 
 func newDemoHouse(t *testing.T) *demoHouse {
 	t.Helper()
-	h := &demoHouse{path: node.Path(t), arena: os.Getenv(arenaVariable), data: t.TempDir(), listen: "127.0.0.1:0"}
-	if h.arena == "" {
-		t.Skipf("set %s to a built arena, as `make e2e` does, to run this", arenaVariable)
-	}
-	arena, err := filepath.Abs(h.arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.arena = arena
-	return h
+	return &demoHouse{path: node.Path(t), arena: node.Arena(t), data: t.TempDir(), listen: node.Reserve(t)}
 }
 
-// start runs the server; later starts use the same address.
-func (h *demoHouse) start(t *testing.T) *node.Process {
+// demo runs a server with as many game servers of the demo and no bots. Later ones have the same
+// address and data.
+func (h *demoHouse) demo(t *testing.T, processes string) *node.Process {
 	t.Helper()
-	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", h.data,
-		"--demo-server", h.arena, "--demo-processes", "5", "--demo-players", "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.listen = at.Host
-	return p
+	return node.Serve(t, h.path, "local", "--listen", h.listen, "--data", h.data,
+		"--demo-server", h.arena, "--demo-processes", processes, "--demo-players", "0")
 }
 
 // watcher receives the bots' progress and signals when some play, which is while others are
@@ -86,65 +63,56 @@ func TestBots_PlayThroughAKill(t *testing.T) {
 	}
 }
 
-func playThroughAKill(t *testing.T, via bots.Way) {
-	house := newDemoHouse(t)
-	server := house.start(t)
-	defer func() {
-		if err := server.Stop(); err != nil { // ends the demo's processes too
-			t.Errorf("stop: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", server.Log())
-		}
-	}()
-	progress := &watcher{playing: make(chan struct{})}
+// playing starts bots, and returns once some play. over returns the report of all.
+func playing(t *testing.T, o bots.Options) (over func() bots.Report) {
+	t.Helper()
 	type outcome struct {
 		report bots.Report
 		err    error
 	}
-	over := make(chan outcome, 1)
+	outcomes, progress := make(chan outcome, 1), &watcher{playing: make(chan struct{})}
+	o.Out, o.Every = progress, 50*time.Millisecond
 	go func() {
-		r, err := bots.Run(t.Context(), bots.Options{
-			Server: client.Client{Endpoint: server.URL}, Via: via, Fleet: "demo", Game: house.arena, Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
-			Out: progress, Every: 50 * time.Millisecond,
-		})
-		over <- outcome{r, err}
+		r, err := bots.Run(t.Context(), o)
+		outcomes <- outcome{r, err}
 	}()
 	select {
 	case <-progress.playing:
-	case o := <-over:
+	case o := <-outcomes:
 		t.Fatalf("the bots were done before some were seen to play: %+v, %v", o.report, o.err)
 	}
+	return func() bots.Report {
+		t.Helper()
+		o := <-outcomes
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		t.Logf("%+v, last seen: %s", o.report, progress.last)
+		return o.report
+	}
+}
+
+func playThroughAKill(t *testing.T, via bots.Way) {
+	house := newDemoHouse(t)
+	server := house.demo(t, "5")
+	over := playing(t, bots.Options{
+		Server: client.Client{Endpoint: server.URL}, Via: via, Fleet: "demo", Game: house.arena, Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
+	})
 	server.Kill()
-	server = house.start(t)
-	o := <-over
-	if o.err != nil {
-		t.Fatal(o.err)
+	house.demo(t, "5")
+	if r := over(); r.Played != 40 || r.Failed != 0 {
+		t.Errorf("got %+v, want 40 bots that played", r)
 	}
-	if o.report.Played != 40 || o.report.Failed != 0 {
-		t.Errorf("got %+v, last seen: %s", o.report, progress.last)
-	}
-	t.Logf("%+v", o.report)
 }
 
 // Bots that cannot play report why.
 func TestBots_FailTruthfully(t *testing.T) {
 	t.Parallel()
 	house := newDemoHouse(t)
-	server, err := node.Run(house.path, "local", "--listen", house.listen, "--data", house.data,
-		"--demo-server", house.arena, "--demo-processes", "1", "--demo-players", "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
+	server := house.demo(t, "1")
 	node.Follow(t, server.URL).Code(t, "SERVER_PROCESS_ACTIVE")
 	// One process, four games of two: the last bots get no game in time.
-	r, err := bots.Run(t.Context(), bots.Options{
-		Server: client.Client{Endpoint: server.URL}, Fleet: "demo", Game: house.arena, Players: 8, MatchSize: 2, For: 30 * time.Second, Over: time.Second, Patience: 10 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := house.bots(t, server, bots.Options{Players: 8, MatchSize: 2, For: 30 * time.Second, Patience: 10 * time.Second})
 	if r.Played != 2 || r.Failed != 6 {
 		t.Errorf("got %+v, want 2 bots that played", r)
 	}
@@ -153,23 +121,26 @@ func TestBots_FailTruthfully(t *testing.T) {
 			t.Errorf("a bot failed with %q, want to read that it was never placed", why)
 		}
 	}
-	t.Logf("%+v", r)
 }
 
 // Bots that look for open game sessions fill those of others before they create their own.
 func TestBots_JoinOpenSessions(t *testing.T) {
 	t.Parallel()
 	house := newDemoHouse(t)
-	server := house.start(t)
-	defer server.Stop()
-	r, err := bots.Run(t.Context(), bots.Options{
-		Server: client.Client{Endpoint: server.URL}, Via: bots.Sessions, Fleet: "demo", Game: house.arena, Players: 12, MatchSize: 4, For: time.Second, Over: time.Second, Patience: time.Minute,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := house.bots(t, house.demo(t, "5"), bots.Options{Via: bots.Sessions, Players: 12, MatchSize: 4, For: time.Second, Patience: time.Minute})
 	if r.Played != 12 || r.Failed != 0 {
 		t.Errorf("got %+v, want 12 bots that played", r)
 	}
+}
+
+// bots has bots play on the demo's fleet, and returns their report.
+func (h *demoHouse) bots(t *testing.T, server *node.Process, o bots.Options) bots.Report {
+	t.Helper()
+	o.Server, o.Fleet, o.Game, o.Over = client.Client{Endpoint: server.URL}, "demo", h.arena, time.Second
+	r, err := bots.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%+v", r)
+	return r
 }

@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/cli/client"
@@ -63,20 +62,11 @@ func canaryLeads(t *testing.T, url string) bool {
 // killCanary kills the processes of the fleet "arena (next)", and reports whether there were any.
 func killCanary(t *testing.T, operator *client.Client, url string) (killed bool) {
 	t.Helper()
-	fleets, err := node.Client(url).DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	canary := ""
-	for _, f := range fleets.FleetAttributes {
-		if aws.ToString(f.Name) == "arena (next)" {
-			canary = *f.FleetId
-		}
-	}
-	if canary == "" {
+	canary := fleetNamed(t, url, "arena (next)")
+	if canary == nil {
 		return false
 	}
-	instances, err := node.Client(url).DescribeInstances(t.Context(), &gamelift.DescribeInstancesInput{FleetId: &canary})
+	instances, err := node.Client(url).DescribeInstances(t.Context(), &gamelift.DescribeInstancesInput{FleetId: canary.FleetId})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +78,7 @@ func TestCluster(t *testing.T) {
 }
 
 func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
-	return openClusterBehind(t, func(servers []string) string { return balance(t, servers).address }, n, url, cell, ttl, more...)
+	return openClusterBehind(t, func(servers []string) string { return balance(t, servers) }, n, url, cell, ttl, more...)
 }
 
 // openClusterBehind opens a cluster behind a load balancer, which front starts; it returns
@@ -205,65 +203,6 @@ func (c *cluster) watch() func() time.Duration {
 		cancel()
 		return <-longest
 	}
-}
-
-// balancer passes each connection to a server that accepts connections, like a load
-// balancer without further knowledge.
-type balancer struct {
-	address string
-	servers []string
-	mu      sync.Mutex
-	next    int
-}
-
-func balance(t *testing.T, servers []string) *balancer {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	b := &balancer{address: l.Addr().String(), servers: servers}
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go b.carry(conn)
-		}
-	}()
-	return b
-}
-
-// carry copies in both directions until either side ends.
-func (b *balancer) carry(client net.Conn) {
-	defer client.Close()
-	server := b.dial()
-	if server == nil {
-		return
-	}
-	defer server.Close()
-	ended := make(chan struct{}, 2)
-	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-		go func() {
-			io.Copy(pair[0], pair[1])
-			ended <- struct{}{}
-		}()
-	}
-	<-ended
-}
-
-func (b *balancer) dial() net.Conn {
-	b.mu.Lock()
-	b.next++
-	first := b.next
-	b.mu.Unlock()
-	for i := range b.servers {
-		if conn, err := net.DialTimeout("tcp", b.servers[(first+i)%len(b.servers)], time.Second); err == nil {
-			return conn
-		}
-	}
-	return nil
 }
 
 // one checks that what belongs to one owner only.

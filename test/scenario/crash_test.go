@@ -12,11 +12,8 @@ import (
 // game session is shown, where its player is, and in the status.
 func TestSessions_ShowCrash(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
-	s.seen.want(1, "a game server", on(s.instance(m, 1, 0), code("SERVER_PROCESS_ACTIVE", 0)))
+	s, m, fleet, instance := hosting(t, arena(t), server, 1)
+	s.seen.want(1, "a game server", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
 	if out := s.must("status"); !strings.Contains(out, "OK      placement     1 more game session could start now\n") || strings.Contains(out, "CRASHED") {
 		t.Errorf("the status before:\n%s", out)
 	}

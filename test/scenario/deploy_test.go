@@ -12,10 +12,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -70,16 +70,7 @@ func (h *demoHouse) muster(t *testing.T, url string, args ...string) string {
 // local starts a server with nothing on it, until the test ends.
 func (h *demoHouse) local(t *testing.T) *node.Process {
 	t.Helper()
-	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", t.TempDir(), "--demo=false")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	return p
+	return node.Serve(t, h.path, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--demo=false")
 }
 
 // write writes the file of a set-up, and beside it the folder dist with the demo game. It returns
@@ -112,75 +103,34 @@ func rebuilt(t *testing.T, dist string, version int) {
 	}
 }
 
-// runs checks which version of its build a fleet has.
-func runs(t *testing.T, url, name, version string) {
+// fleetNamed returns the fleet with a name, or nil.
+func fleetNamed(t *testing.T, url, name string) *types.FleetAttributes {
 	t.Helper()
-	c := node.Client(url)
-	fleets, err := c.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	fleets, err := node.Client(url).DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range fleets.FleetAttributes {
-		if *f.Name != name {
-			continue
+		if aws.ToString(f.Name) == name {
+			return &f
 		}
-		made, err := c.DescribeBuild(t.Context(), &gamelift.DescribeBuildInput{BuildId: f.BuildId})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := aws.ToString(made.Build.Version); got != version {
-			t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
-		}
-		return
 	}
-	t.Errorf("there is no fleet %s", name)
+	return nil
 }
 
-// A fleet begins with the instances of its file, though scaling policies decide on them later, and
-// may be one without any. A deployment that waits for room says so.
-func TestDeploy_Capacities(t *testing.T) {
-	t.Parallel()
-	house := newDemoHouse(t)
-	server := house.local(t)
-	const scaled = `    ScalingPolicies:
-      spare: {PolicyType: TargetBased, MetricName: PercentAvailableGameSessions, TargetConfiguration: {TargetValue: 20}}
-`
-	// The machine offers 64 processors, enough for four instances of c5.4xlarge.
-	home := func(capacity string) string {
-		return strings.NewReplacer("c5.large", "c5.4xlarge", "ConcurrentExecutions: 4", "ConcurrentExecutions: 1",
-			"    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}\n", "    HomeRegion: {"+capacity+", StoppedActions: [AUTO_SCALING]}\n"+scaled).Replace(arenaSetup)
+// runs checks which version of its build a fleet has.
+func runs(t *testing.T, url, name, version string) {
+	t.Helper()
+	f := fleetNamed(t, url, name)
+	if f == nil {
+		t.Fatalf("there is no fleet %s", name)
 	}
-	desired := func() (low, now, high int32) {
-		t.Helper()
-		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
-		if err != nil || len(out.FleetCapacity) != 1 {
-			t.Fatalf("%+v, %v", out, err)
-		}
-		c := out.FleetCapacity[0].InstanceCounts
-		return *c.MINIMUM, *c.DESIRED, *c.MAXIMUM
+	made, err := node.Client(url).DescribeBuild(t.Context(), &gamelift.DescribeBuildInput{BuildId: f.BuildId})
+	if err != nil {
+		t.Fatal(err)
 	}
-	file, _ := house.write(t, home("MinSize: 0, MaxSize: 0, DesiredInstances: 0"))
-	house.muster(t, server.URL, "apply", "-f", file, "--yes")
-	if low, now, high := desired(); low != 0 || now != 0 || high != 0 {
-		t.Errorf("a fleet without instances has %d to %d, and desires %d", low, high, now)
-	}
-	house.muster(t, server.URL, "apply", "-f", file, "--drift")
-
-	server = house.local(t)
-	again, dist := house.write(t, home("MinSize: 0, MaxSize: 3, DesiredInstances: 3"))
-	house.muster(t, server.URL, "apply", "-f", again, "--yes")
-	if low, now, high := desired(); low != 0 || now != 3 || high != 3 {
-		t.Errorf("a fleet that is to begin with 3 instances has %d to %d, and desires %d", low, high, now)
-	}
-	wait.Until(t, "all instances are there", func() bool {
-		out, err := node.Client(server.URL).DescribeFleetCapacity(t.Context(), &gamelift.DescribeFleetCapacityInput{})
-		return err == nil && *out.FleetCapacity[0].InstanceCounts.ACTIVE == 3
-	})
-	rebuilt(t, dist, 2)
-	c := exec.CommandContext(t.Context(), house.path, "deploy", "-f", again, "--build-version", "2", "--wait", "15s", "--endpoint", server.URL)
-	said, err := c.CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "ACTIVE instances: 1 of 3 (us-east-1: ") {
-		t.Errorf("a deployment without room for all of its instances: %v\n%s", err, said)
+	if got := aws.ToString(made.Build.Version); got != version {
+		t.Errorf("fleet %s has version %q of its build, want %q", name, got, version)
 	}
 }
 
@@ -194,24 +144,10 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	file, dist := house.write(t, arenaSetup)
 	house.muster(t, server.URL, "apply", "-f", file, "--yes")
 
-	type outcome struct {
-		report bots.Report
-		err    error
-	}
-	over := make(chan outcome, 1)
-	progress := &watcher{playing: make(chan struct{})}
-	go func() {
-		r, err := bots.Run(t.Context(), bots.Options{
-			Server: client.Client{Endpoint: server.URL}, Via: bots.Players, Matchmaker: "four", Fleet: "arena", Game: house.arena, Players: 24, MatchSize: 4, Games: 10, For: 2 * time.Second,
-			Over: 2 * time.Second, Patience: 3 * time.Minute, Out: progress, Every: 50 * time.Millisecond,
-		})
-		over <- outcome{r, err}
-	}()
-	select {
-	case <-progress.playing:
-	case o := <-over:
-		t.Fatalf("the bots were done before some were seen to play: %+v, %v", o.report, o.err)
-	}
+	over := playing(t, bots.Options{
+		Server: client.Client{Endpoint: server.URL}, Via: bots.Players, Matchmaker: "four", Fleet: "arena", Game: house.arena, Players: 24, MatchSize: 4, Games: 10, For: 2 * time.Second,
+		Over: 2 * time.Second, Patience: 3 * time.Minute,
+	})
 	deploy := func(version int, args ...string) {
 		t.Helper()
 		if version > 0 {
@@ -228,14 +164,9 @@ func TestDeploy_UnderLoad(t *testing.T) {
 	runs(t, server.URL, "arena", "3")
 	deploy(0, "--rollback", "--fleet", "arena")
 	runs(t, server.URL, "arena", "2")
-	o := <-over
-	if o.err != nil {
-		t.Fatal(o.err)
+	if r := over(); r.Played != 24 || r.Failed != 0 || r.Lost != 0 {
+		t.Errorf("got %+v, want 24 bots that played", r)
 	}
-	if o.report.Played != 24 || o.report.Failed != 0 || o.report.Lost != 0 {
-		t.Errorf("got %+v, last seen: %s", o.report, progress.last)
-	}
-	t.Logf("%+v", o.report)
 	if events := house.muster(t, server.URL, "events", "--last", "2000"); strings.Contains(events, "SERVER_PROCESS_FORCE_TERMINATED") || strings.Contains(events, "SERVER_PROCESS_CRASHED") {
 		t.Errorf("a process did not end by itself:\n%s", events)
 	}

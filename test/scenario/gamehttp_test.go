@@ -3,10 +3,8 @@ package scenario
 import (
 	"bufio"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,30 +12,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/document"
 )
 
-// sampleGame returns the game server of docs/game-servers.md in a language.
-func sampleGame(t *testing.T, language string) string {
-	t.Helper()
-	return document.Find(t, "docs/game-servers.md", language, "/ready").Text
-}
-
-// needs skips the test if a program is missing.
-func needs(t *testing.T, path, debian string) string {
-	t.Helper()
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is missing (Debian package %s)", path, debian)
-	}
-	return path
-}
-
-// pythonGame returns the game server in Python, as a build.
+// pythonGame returns a build of the game server of docs/game-servers.md in Python.
 func pythonGame(t *testing.T) map[string][]byte {
 	t.Helper()
-	return map[string][]byte{"server": []byte("#!" + needs(t, "/usr/bin/python3", "python3") + "\n" + sampleGame(t, "python"))}
+	const python = "/usr/bin/python3"
+	if _, err := os.Stat(python); err != nil {
+		t.Skipf("%s is missing (Debian package python3)", python)
+	}
+	return map[string][]byte{"server": []byte("#!" + python + "\n" + document.Find(t, "docs/game-servers.md", "python", "/ready").Text)}
 }
 
 // visitor is a player's connection to the game server in Python.
@@ -71,15 +57,6 @@ func (v *visitor) say(line, want string) {
 	}
 }
 
-func (s *site) reserveOne(g *types.GameSession, playerID string) string {
-	s.t.Helper()
-	made, err := s.client.CreatePlayerSession(s.t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: &playerID})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return *made.PlayerSession.PlayerSessionId
-}
-
 // A game server that speaks HTTP, isolated, on a machine with an agent: its agent is killed
 // and Muster is killed while players play and others come. Address, token and game session
 // are the same afterwards, directly and behind the relay.
@@ -87,15 +64,10 @@ func TestGameHTTP_Fleet(t *testing.T) {
 	for name, change := range map[string][]func(*gamelift.CreateFleetInput){"direct": nil, "relayed": {relayed}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files := pythonGame(t)
-			s := newSite(t, newLab(t))
-			m := s.lab.machine()
-			s.run(m, small...)
-			fleet := s.fleet(s.build(files), "", 1, change...)
-			s.instance(m, 1, 0)
+			s, m, fleet, _ := hosting(t, pythonGame(t), "", 1, change...)
 			g := s.create(fleet)
-			s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
-			ann, ben, cleo := s.reserveOne(g, "ann"), s.reserveOne(g, "ben"), s.reserveOne(g, "cleo")
+			seat := func(player string) string { return *s.reserve(g.GameSessionId, player).PlayerSessionId }
+			ann, ben, cleo := seat("ann"), seat("ben"), seat("cleo")
 			first, second, third := s.visit(g), s.visit(g), s.visit(g)
 			first.say(ann, "welcome ann")
 
@@ -126,15 +98,9 @@ func TestGameHTTP_Fleet(t *testing.T) {
 // A wrapped program on an isolated fleet reaches the interface that its wrapper serves.
 func TestGameHTTP_FleetNoSDK(t *testing.T) {
 	t.Parallel()
-	files := pythonGame(t)
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(files), "{{.NoSDK}}", 1)
-	s.instance(m, 1, 0)
+	s, _, fleet, _ := hosting(t, pythonGame(t), "{{.NoSDK}}", 1)
 	g := s.create(fleet)
-	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
-	ann := s.reserveOne(g, "ann")
+	ann := *s.reserve(g.GameSessionId, "ann").PlayerSessionId
 	var player *visitor
 	wait.Until(t, "the game listens", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port)))
@@ -148,69 +114,5 @@ func TestGameHTTP_FleetNoSDK(t *testing.T) {
 	player.say(ann, "welcome ann")
 	s.visit(g).say(ann, "refused: player-refused")
 	player.Close()
-	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
-}
-
-// The game server in GDScript plays a whole life on an isolated fleet.
-func TestGameHTTP_FleetGodot(t *testing.T) {
-	t.Parallel()
-	godot := needs(t, "/usr/bin/godot3-server", "godot3-server")
-	files := map[string][]byte{
-		"server": []byte("#!/bin/sh\nHOME=$TMPDIR exec " + godot + " -s game.gd\n"), "game.gd": []byte(sampleGame(t, "gdscript")),
-	}
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(files), "", 1)
-	s.instance(m, 1, 0)
-	g := s.create(fleet)
-	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
-	ann, ben := s.reserveOne(g, "ann"), s.reserveOne(g, "ben")
-	first, second := s.visit(g), s.visit(g)
-	first.say(ann, "welcome ann")
-	s.visit(g).say(ann, "refused: player-refused")
-	second.say(ben, "welcome ben")
-	first.Close()
-	second.say("hello", "hello")
-	second.Close()
-	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
-}
-
-// The game server of curl and a shell plays a whole life on an isolated fleet.
-func TestGameHTTP_FleetCurl(t *testing.T) {
-	t.Parallel()
-	needs(t, "/usr/bin/curl", "curl")
-	files := map[string][]byte{"server": []byte("#!/bin/sh\ncd \"$TMPDIR\"\n" + sampleGame(t, "sh"))}
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(files), "", 1)
-	s.instance(m, 1, 0)
-	g := s.create(fleet)
-	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
-	ann := s.reserveOne(g, "ann")
-	var pipe string
-	wait.Until(t, "the pipe is there", func() bool {
-		_ = filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Name() == "players" && d.Type()&fs.ModeNamedPipe != 0 {
-				pipe = path
-			}
-			return nil
-		})
-		return pipe != ""
-	})
-	tell := func(line string) {
-		t.Helper()
-		to, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer to.Close()
-		fmt.Fprintln(to, line)
-	}
-	tell("join " + ann)
-	s.seen.want(1, "ann", func(e client.Event) bool { return e.Code == "PLAYER_SESSION_ACCEPTED" && e.PlayerSessionID == ann })
-	tell("leave " + ann)
-	tell("over")
 	s.seen.want(1, "the end of its process", of(*g.GameSessionId, code("SERVER_PROCESS_ENDED", 0)))
 }

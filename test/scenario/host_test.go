@@ -181,11 +181,19 @@ func gone(p *process) bool {
 	}
 }
 
-// checkHosted checks that no process was ever assigned two game sessions and no game
-// session two processes.
 func (h *host) checkHosted() error {
-	at := map[string]string{}
+	var all []*gameserver.Process
 	for _, p := range h.all() {
+		all = append(all, p.Process)
+	}
+	return hostedOnce(all)
+}
+
+// hostedOnce checks that no process was ever assigned two game sessions and no game session two
+// processes.
+func hostedOnce(all []*gameserver.Process) error {
+	at := map[string]string{}
+	for _, p := range all {
 		hosted := p.Hosted()
 		if len(hosted) > 1 {
 			return fmt.Errorf("process %s was given %d game sessions: %v", p.ID(), len(hosted), hosted)

@@ -33,13 +33,8 @@ func here(t *testing.T) *lab { return &lab{t: t, address: netip.MustParseAddr("1
 // muster runs a command of the binary against the server.
 func (s *site) muster(args ...string) (string, error) {
 	s.t.Helper()
-	cmd := exec.Command(node.Path(s.t), append(args, "--endpoint", s.server.URL)...)
-	k := s.console.Credentials
-	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+k.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+k.SecretAccessKey)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	out, err := s.command(s.console.Credentials, args...).CombinedOutput()
+	return string(out), err
 }
 
 func (s *site) must(args ...string) string {
@@ -148,7 +143,7 @@ func TestHosts_Administered(t *testing.T) {
 		t.Errorf("after it was revoked:\n%s", list)
 	}
 
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	fleet := s.fleet(s.build(arena(t)), server, 1)
 	at := s.seen.want(1, "an instance", code("INSTANCE_CREATED", 0))
 	s.seen.want(1, "an ACTIVE instance", code("FLEET_STATE_ACTIVE", 0))
 	game := s.create(fleet)
@@ -231,43 +226,6 @@ func (s *site) copied(g *guest) {
 	<-thief.exited
 }
 
-// An agent that replaces itself keeps its game servers, even with --stop.
-func TestHosts_ReplacedWithStop(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, here(t))
-	made, err := s.console.CreateJoinToken(t.Context(), client.JoinTokenInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := s.guest("replaced", made.Token, 23600)
-	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
-	s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
-	running := func() (pids []int) {
-		h, err := s.console.Hosts().Get(t.Context(), g.credential(t).HostID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range h.Instance {
-			for _, p := range i.Processes {
-				pids = append(pids, p.PID)
-			}
-		}
-		return pids
-	}
-	var before []int
-	wait.Until(t, "the agent has told of its game server", func() bool { before = running(); return len(before) == 1 })
-	here := s.seen.want(1, "the agent", code("HOST_CONNECTED", 0))
-	if err := g.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	s.seen.want(1, "the agent to be back", code("HOST_CONNECTED", here.Seq))
-	wait.Until(t, "the agent has told of its game server again", func() bool { return len(running()) == 1 })
-	if after := running(); !slices.Equal(after, before) {
-		t.Errorf("game servers were %v and are %v", before, after)
-	}
-	s.noneCrashed()
-}
-
 // Game servers without an agent and Muster end on SIGTERM, and with the command that
 // ends what an agent left.
 func TestHosts_Orphans(t *testing.T) {
@@ -278,15 +236,10 @@ func TestHosts_Orphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := s.guest("gone", made.Token, 23800)
-	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
+	s.fleet(s.build(arena(t)), server, 2, relayed)
 	s.seen.want(2, "both game servers", code("SERVER_PROCESS_ACTIVE", 0))
-	id := g.credential(t).HostID
-	var h client.Host
-	wait.Until(t, "the agent has told of both", func() bool {
-		h, err = s.console.Hosts().Get(t.Context(), id)
-		return err == nil && len(h.Instance) == 1 && len(h.Instance[0].Processes) == 2
-	})
-	first, second := h.Instance[0].Processes[0].PID, h.Instance[0].Processes[1].PID
+	both := s.running(g, 2)
+	first, second := both[0], both[1]
 	s.server.Kill()
 	g.cmd.Process.Kill()
 	<-g.exited
@@ -302,6 +255,26 @@ func TestHosts_Orphans(t *testing.T) {
 		t.Errorf("cleanup: %v\n%s", err, out)
 	}
 	wait.Until(t, "the other orphan has ended", func() bool { return !lives(second) })
+}
+
+// running returns the game servers of an agent, once it has told of so many.
+func (s *site) running(g *guest, n int) []int {
+	s.t.Helper()
+	return wait.Value(s.t, fmt.Sprintf("the agent has told of %d game servers", n), func() (pids []int, err error) {
+		h, err := s.console.Hosts().Get(s.t.Context(), g.credential(s.t).HostID)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range h.Instance {
+			for _, p := range i.Processes {
+				pids = append(pids, p.PID)
+			}
+		}
+		if len(pids) != n {
+			err = fmt.Errorf("it tells of %v", pids)
+		}
+		return pids, err
+	})
 }
 
 // lives reports whether a process exists and is not a zombie.

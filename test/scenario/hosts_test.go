@@ -3,12 +3,10 @@ package scenario
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -30,7 +28,7 @@ func (s *site) pair(copies int32, change ...func(*gamelift.CreateFleetInput)) (f
 	s.t.Helper()
 	first, second = s.lab.machine(), s.lab.machine()
 	s.run(first, small...)
-	fleet = s.fleet(s.build(map[string][]byte{"server": arena(s.t)}), server, copies, change...)
+	fleet = s.fleet(s.build(arena(s.t)), server, copies, change...)
 	instances[0] = s.instance(first, 1, 0)
 	s.run(second, large...)
 	s.scale(fleet, 2)
@@ -47,7 +45,7 @@ func (s *site) sessions(fleet string, instances [2]string) (both [2]*types.GameS
 	s.t.Helper()
 	for both[0] == nil || both[1] == nil {
 		g := s.create(fleet)
-		e := s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+		e := s.seen.want(1, "its activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 		for n, i := range instances {
 			if e.ComputeName == i {
 				both[n] = g
@@ -93,11 +91,7 @@ func TestHosts_Killed(t *testing.T) {
 // is back within the grace period, everything is as before.
 func TestHosts_CutOffAndBack(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
-	s.instance(m, 1, 0)
+	s, m, fleet, _ := hosting(t, arena(t), server, 1)
 	id := s.create(fleet).GameSessionId
 	players := s.playOn(m, id)
 	m.cut()
@@ -142,28 +136,6 @@ func TestHosts_CutOffForLong(t *testing.T) {
 	}
 }
 
-// An agent is killed after it was told to remove an instance and before it did. The
-// next agent removes it, although nobody names the instance any more.
-func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newLab(t), "--host-grace", "1s")
-	m := s.lab.machine()
-	s.run(m, small...)
-	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
-	instance := s.instance(m, 1, 0)
-	s.seen.want(2, "both processes to be ready", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
-	m.killAgent()
-	s.seen.want(1, "the loss of the host", s.host(m, code("HOST_LOST", 0)))
-	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // the file that it had stored
-		t.Fatal(err)
-	}
-	if n := len(m.games()); n != 2 {
-		t.Errorf("%d processes run without their agent, want 2", n)
-	}
-	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be created again
-	wait.Until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
-}
-
 // joined returns the event of a machine's first connection.
 func (m *machine) joined(s *site) uint64 {
 	s.t.Helper()
@@ -187,11 +159,7 @@ func TestHosts_AgentAndServerKilled(t *testing.T) {
 // killBoth kills the agent and the server of a fleet with two processes, throughAgent
 // of which are connected through the agent.
 func killBoth(t *testing.T, throughAgent int, change ...func(*gamelift.CreateFleetInput)) {
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, change...)
-	instance := s.instance(m, 1, 0)
+	s, m, fleet, instance := hosting(t, arena(t), server, 2, change...)
 	id := s.create(fleet).GameSessionId
 	players := s.play(id, 2)
 	s.seen.want(2, "both processes", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
@@ -238,11 +206,7 @@ func killBoth(t *testing.T, throughAgent int, change ...func(*gamelift.CreateFle
 // the outage ends normally, and does not count as a crash when Muster is back.
 func TestHosts_OutageBehindTheRelay(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
-	instance := s.instance(m, 1, 0)
+	s, m, fleet, instance := hosting(t, arena(t), server, 1, relayed)
 	id := s.create(fleet).GameSessionId
 	players := s.play(id, 2)
 	game := m.games()
@@ -267,63 +231,4 @@ func (m *machine) games() []int {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		return m.agent != nil && pid == m.agent.Process.Pid || strings.HasPrefix(string(args), "muster-first")
 	})
-}
-
-// A new fleet replaces an old one behind an alias. Players on the old one keep
-// playing; later players play on the new one; the old one becomes empty and is
-// removed.
-func TestHosts_RollingReplacement(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, large...)
-	build := s.build(map[string][]byte{"server": arena(t)})
-	protected := func(in *gamelift.CreateFleetInput) {
-		in.NewGameSessionProtectionPolicy = types.ProtectionPolicyFullProtection
-	}
-	old := s.fleet(build, server, 1, protected)
-	first := s.instance(m, 1, 0)
-	alias := s.alias(old)
-	id := s.create(alias).GameSessionId
-	players := s.play(id, 2)
-
-	young := s.fleet(build, server, 1, protected)
-	second := s.instance(m, 2, 0)
-	if _, err := s.client.UpdateAlias(t.Context(), &gamelift.UpdateAliasInput{AliasId: &alias, RoutingStrategy: routeTo(young)}); err != nil {
-		t.Fatal(err)
-	}
-	s.scale(old, 0)
-	draining := s.seen.want(1, "the old fleet to empty", on(first, code("INSTANCE_TERMINATING", 0)))
-	if g := s.create(alias); *g.FleetId != young {
-		t.Errorf("a game session made by the alias is on fleet %s, want %s", *g.FleetId, young)
-	}
-	players.goesOn()
-	if g := s.session(id); g.Status != types.GameSessionStatusActive {
-		t.Errorf("the game session on the old fleet is %s", g.Status)
-	}
-	players.end()
-	s.seen.want(1, "the game session's own end", of(*id, code("GAME_SESSION_TERMINATED", draining.Seq)))
-	s.seen.want(1, "the end of the old fleet's instance", on(first, code("INSTANCE_TERMINATED", 0)))
-	if _, err := s.client.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: &old}); err != nil {
-		t.Fatal(err)
-	}
-	s.seen.want(1, "the old fleet's end", code("FLEET_DELETED", 0))
-	if n := len(s.seen.all(on(second, code("GAME_SESSION_TERMINATED", 0)))); n > 0 {
-		t.Errorf("%d game sessions ended on the new fleet", n)
-	}
-	s.noneCrashed()
-}
-
-// alias creates an alias of a fleet.
-func (s *site) alias(fleet string) string {
-	s.t.Helper()
-	made, err := s.client.CreateAlias(s.t.Context(), &gamelift.CreateAliasInput{Name: aws.String("live"), RoutingStrategy: routeTo(fleet)})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return *made.Alias.AliasId
-}
-
-func routeTo(fleet string) *types.RoutingStrategy {
-	return &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &fleet}
 }

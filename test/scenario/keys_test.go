@@ -11,31 +11,33 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// TestClusterKeys creates, uses, rotates, disables and deletes keys through the three
-// servers of a cell, each step at another one: what one server has answered is in
-// effect at all of them for the next request, without restarts.
-func TestClusterKeys(t *testing.T) {
-	node.Path(t)
-	url := pgtest.URL(t)
-	cell, master := pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
-	var servers []string
-	var credentials client.Credentials
-	for range 3 {
+// serveCell runs servers of one cell on PostgreSQL, and returns them and the first key.
+func serveCell(t *testing.T, n int, flags ...string) (servers []*node.Process, first client.Credentials) {
+	t.Helper()
+	path, url := node.Path(t), pgtest.URL(t)
+	flags = append(flags, "--listen", "127.0.0.1:0", "--master-key-file", filepath.Join(t.TempDir(), "master.key"),
+		"--store", url, "--cell", pgtest.Cell(t, url), "--log-level", "warn")
+	for i := range n {
 		data := t.TempDir()
-		p, err := node.Run(node.Path(t), "serve", "--listen", "127.0.0.1:0", "--data", data, "--master-key-file", master,
-			"--store", url, "--cell", cell, "--log-level", "warn")
+		p, err := node.Run(path, append([]string{"serve", "--data", data}, flags...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.Kill)
-		if len(servers) == 0 { // the first one owns the cell, and stored the first key
-			id, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
-			credentials = client.Credentials{AccessKeyID: id, SecretAccessKey: secret}
+		if servers = append(servers, p); i == 0 { // it owns the cell, and has made the key
+			first = node.FirstKey(t, data)
 		}
-		servers = append(servers, p.URL)
 	}
+	return servers, first
+}
+
+// TestClusterKeys creates, uses, rotates, disables and deletes keys through the three
+// servers of a cell, each step at another one: what one server has answered is in
+// effect at all of them for the next request, without restarts.
+func TestClusterKeys(t *testing.T) {
+	servers, credentials := serveCell(t, 3)
 	at := func(i int, c client.Credentials) *client.Client {
-		return &client.Client{Endpoint: servers[i], Credentials: c}
+		return &client.Client{Endpoint: servers[i].URL, Credentials: c}
 	}
 	everywhere := func(c client.Credentials, code string) {
 		t.Helper()

@@ -40,7 +40,7 @@ func TestSessionLogs_AgentRestart(t *testing.T) {
 			s := newSite(t, newLab(t))
 			m := s.lab.reachable()
 			s.run(m, flags...)
-			files := map[string][]byte{"server": arena(t), "talking": []byte(talking)}
+			files := map[string][]byte{"server": arena(t)["server"], "talking": []byte(talking)}
 			fleet := s.fleet(s.build(files), server, 1, func(in *gamelift.CreateFleetInput) {
 				in.RuntimeConfiguration.ServerProcesses = []types.ServerProcess{entry("talking", server, 1)}
 			})
@@ -173,26 +173,15 @@ func spoken(text, kind string) (last int, err error) {
 func TestSessionLogs_LocalRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"server": arena(t), "talking": []byte(strings.Replace(talking, "./server", filepath.Join(dir, "server"), 1))} {
+	for name, content := range map[string][]byte{"server": arena(t)["server"], "talking": []byte(strings.Replace(talking, "./server", filepath.Join(dir, "server"), 1))} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	start := func() *node.Process {
 		t.Helper()
-		p, err := node.Run(node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"),
+		return node.Serve(t, node.Path(t), "local", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"),
 			"--exec", filepath.Join(dir, "talking"), "--", "server", "-port", "{port}", "-wait", "30m")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			select {
-			case <-p.Exited():
-			default:
-				p.Stop() // the test has failed already
-			}
-		})
-		return p
 	}
 	speaks := func(p *node.Process, after int) (last int) {
 		t.Helper()
@@ -212,8 +201,5 @@ func TestSessionLogs_LocalRestart(t *testing.T) {
 	speaks(p, before)
 	if !strings.Contains(p.Log(), "the game server went on without Muster; what it wrote until now is in its log files") {
 		t.Errorf("it does not say that the game server went on:\n%s", p.Log())
-	}
-	if err := p.Stop(); err != nil { // its game server ends with it
-		t.Error(err)
 	}
 }

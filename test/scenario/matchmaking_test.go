@@ -59,17 +59,7 @@ type queue struct {
 // newQueue creates the configuration in which three players match.
 func newQueue(t *testing.T, client *gamelift.Client) *queue {
 	t.Helper()
-	if _, err := client.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
-		Name: aws.String("trio"), RuleSetBody: aws.String(trio),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("mm"), RuleSetName: aws.String("trio"), FlexMatchMode: types.FlexMatchModeStandalone,
-		RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	node.Matchmaker(t, client, "mm", trio)
 	return &queue{client: client}
 }
 

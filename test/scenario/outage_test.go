@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,19 +155,7 @@ const aliasClients = 8
 func newAliases(t *testing.T, url string) *aliases {
 	t.Helper()
 	l := &aliases{made: map[string]bool{}, client: node.Client(url), last: time.Now()}
-	location := &gamelift.CreateLocationInput{LocationName: aws.String("custom-here")}
-	if _, err := l.client.CreateLocation(t.Context(), location); err != nil {
-		t.Fatal(err)
-	}
-	fleet, err := l.client.CreateFleet(t.Context(), &gamelift.CreateFleetInput{
-		Name: aws.String("fleet"), ComputeType: types.ComputeTypeAnywhere,
-		AnywhereConfiguration: &types.AnywhereConfiguration{Cost: aws.String("1")},
-		Locations:             []types.LocationConfiguration{{Location: location.LocationName}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.fleet = *fleet.FleetAttributes.FleetId
+	l.fleet = node.NewPlace(t, l.client).FleetID
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	t.Cleanup(stop)
@@ -311,26 +300,53 @@ func newLink(t *testing.T, to string) *link {
 			if err != nil {
 				return
 			}
-			l.mu.Lock()
-			dial := l.dial
-			l.mu.Unlock()
-			far, err := dial()
-			if err != nil {
-				near.Close()
-				continue
-			}
-			go l.carry(near, far)
-			go l.carry(far, near)
+			go l.join(near)
 		}
 	}()
 	return l
 }
 
+// join leads a connection on.
+func (l *link) join(near net.Conn) {
+	l.mu.Lock()
+	dial := l.dial
+	l.mu.Unlock()
+	far, err := dial()
+	if err != nil {
+		near.Close()
+		return
+	}
+	go l.carry(near, far)
+	l.carry(far, near)
+}
+
 // lead makes new connections lead to an address.
 func (l *link) lead(network, to string) {
+	l.leadBy(func() (net.Conn, error) { return net.Dial(network, to) })
+}
+
+func (l *link) leadBy(dial func() (net.Conn, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dial = func() (net.Conn, error) { return net.Dial(network, to) }
+	l.dial = dial
+}
+
+// balance returns the address of a load balancer without further knowledge: it passes each
+// connection to a server that accepts connections.
+func balance(t *testing.T, servers []string) (address string) {
+	t.Helper()
+	l := newLink(t, "")
+	var turn atomic.Int64
+	l.leadBy(func() (conn net.Conn, err error) {
+		first := int(turn.Add(1))
+		for i := range servers {
+			if conn, err = net.DialTimeout("tcp", servers[(first+i)%len(servers)], time.Second); err == nil {
+				return conn, nil
+			}
+		}
+		return nil, err
+	})
+	return l.address
 }
 
 // leadToDatabase makes new connections lead to a PostgreSQL.

@@ -17,53 +17,27 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// compiled builds one of the game servers in the subfolders.
-func compiled(t *testing.T, name string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name)
-	build := exec.Command("go", "build", "-o", path, "github.com/musterhq/muster/test/scenario/"+name)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, out)
-	}
-	return path
-}
-
 // A server without an SDK under `muster local --exec --no-sdk`: a game session starts
-// it and passes its data, and ends when it does. Its crash is reported with its exit
-// code and last output.
+// it and passes its data, and ends when it does.
 func TestPlain_Local(t *testing.T) {
 	t.Parallel()
-	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", compiled(t, "plain"), "--log-level", "warn",
-		"--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
-	t.Cleanup(func() { // its game servers would outlive a kill
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := node.Serve(t, node.Path(t), "local", "--demo=false", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--log-level", "warn",
+		"--exec", node.Compiled(t, "test/scenario/plain"), "--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
 	seen, client := node.Follow(t, s.URL), node.Client(s.URL)
-	next := func() *types.GameSession {
-		ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
-		made := createWhenFree(t, client, &gamelift.CreateGameSessionInput{
-			FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(2),
-			Name: aws.String("friday"), GameSessionData: aws.String("deep winter"),
-		})
-		seen.Code(t, "GAME_SESSION_ACTIVATED")
-		return made
+	place := node.Place{Client: client, FleetID: seen.Code(t, "SERVER_PROCESS_ACTIVE").FleetID, Location: "custom-local"}
+	g, err := place.Create(t.Context(), 2, func(in *gamelift.CreateGameSessionInput) {
+		in.Name, in.GameSessionData = aws.String("friday"), aws.String("deep winter")
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	g := next()
+	seen.Code(t, "GAME_SESSION_ACTIVATED")
 	if got, want := say(t, g, "hello"), fmt.Sprintf("-port %d -map deep winter in friday", *g.Port); got != want {
 		t.Errorf("the program says %q, want %q", got, want)
 	}
 	say(t, g, "end")
 	if e := seen.Code(t, "SERVER_PROCESS_ENDED"); !strings.HasSuffix(*g.GameSessionId, e.GameSessionID) {
 		t.Errorf("what ended is %+v, want the game session's process", e)
-	}
-
-	say(t, next(), "crash")
-	if e := seen.Code(t, "SERVER_PROCESS_CRASHED"); !strings.Contains(e.Message, "code 5") {
-		t.Errorf("of the crash is told %q, want its exit code", e.Message)
 	}
 	seen.Code(t, "GAME_SESSION_TERMINATED")
 }
@@ -94,17 +68,12 @@ func say(t *testing.T, g *types.GameSession, word string) (answer string) {
 // its crash has its last output. Another one waits in its place.
 func TestPlain_Fleet(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(compiled(t, "plain"))
+	content, err := os.ReadFile(node.Compiled(t, "test/scenario/plain"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": content}), "{{.NoSDK}} -port {{.GamePort}}", 1)
-	instance := s.instance(m, 1, 0)
+	s, _, fleet, instance := hosting(t, map[string][]byte{"server": content}, "{{.NoSDK}} -port {{.GamePort}}", 1)
 	g := s.create(fleet)
-	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	if got, want := say(t, g, "hello"), fmt.Sprintf("-port %d in ", *g.Port); !strings.HasPrefix(got, want) {
 		t.Errorf("the program says %q, want %q", got, want)
 	}
@@ -116,20 +85,11 @@ func TestPlain_Fleet(t *testing.T) {
 	s.seen.want(1, "another process", on(instance, code("SERVER_PROCESS_ACTIVE", ended.Seq)))
 }
 
-// A program that cannot be started is refused before anything is hosted.
-func TestPlain_NoProgram(t *testing.T) {
-	t.Parallel()
-	out, err := exec.Command(node.Path(t), "local", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", "./missing").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "./missing: no such file") {
-		t.Errorf("ended with %v:\n%s", err, out)
-	}
-}
-
 // A build without an SDK passes a preflight that plays a game session with it; a
 // build that ends immediately does not.
 func TestPlain_Preflight(t *testing.T) {
 	t.Parallel()
-	build := filepath.Dir(compiled(t, "plain"))
+	build := filepath.Dir(node.Compiled(t, "test/scenario/plain"))
 	try := func(parameters string) (string, error) {
 		out, err := exec.Command(node.Path(t), "preflight", build, "--launch-path", "/local/game/plain", "--parameters", "{{.NoSDK}} "+parameters).CombinedOutput()
 		return string(out), err

@@ -2,49 +2,30 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/bots"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/test/node"
 )
 
-// create creates a game session on a fleet or an alias, and waits until its server
-// has activated it.
-func (s *site) create(where string) *types.GameSession {
+// create creates a game session on a fleet, and waits until its server has activated it.
+func (s *site) create(fleet string) *types.GameSession {
 	s.t.Helper()
-	in := &gamelift.CreateGameSessionInput{FleetId: &where, MaximumPlayerSessionCount: aws.Int32(8)}
-	if strings.HasPrefix(where, "alias-") {
-		in.FleetId, in.AliasId = nil, &where
+	place := node.Place{Client: s.client, FleetID: fleet}
+	made, err := place.Create(s.t.Context(), 8)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	made := createWhenFree(s.t, s.client, in)
 	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	return made
-}
-
-// createWhenFree creates a game session as soon as a process is free for it, which
-// may be a moment after it is ready.
-func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSessionInput) *types.GameSession {
-	t.Helper()
-	var made *gamelift.CreateGameSessionOutput
-	wait.Until(t, "a process is free", func() bool {
-		var err error
-		made, err = c.CreateGameSession(t.Context(), in)
-		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
-	return made.GameSession
 }
 
 // session returns a game session.
@@ -96,7 +77,7 @@ type party struct {
 // play makes bots join a game session and play over UDP until stopped.
 func (s *site) play(id *string, players int) *party {
 	s.t.Helper()
-	program, err := bots.StartProgram(context.WithoutCancel(s.t.Context()), os.Getenv("ARENA_BIN"))
+	program, err := bots.StartProgram(context.WithoutCancel(s.t.Context()), node.Arena(s.t))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -161,7 +142,7 @@ func (p *party) end() {
 func (s *site) playOn(m *machine, id *string) (leave func()) {
 	s.t.Helper()
 	p := s.reserve(id, "neighbour")
-	bot := m.command(os.Getenv("ARENA_BIN"), "bot", "-addr", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), "-player-session", *p.PlayerSessionId, "-for", "0")
+	bot := m.command(node.Arena(s.t), "bot", "-addr", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), "-player-session", *p.PlayerSessionId, "-for", "0")
 	if err := bot.Start(); err != nil {
 		s.t.Fatal(err)
 	}

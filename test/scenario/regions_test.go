@@ -85,7 +85,7 @@ func openRegions(t *testing.T) *regions {
 		r.replica = r.database.Replica(t)
 		r.database.Synchronous(t)
 	}
-	r.cluster = newCluster(t, func(servers []string) string { return balance(t, servers).address }, len(chaosRegions), "", "default", lease,
+	r.cluster = newCluster(t, func(servers []string) string { return balance(t, servers) }, len(chaosRegions), "", "default", lease,
 		"--regions", strings.Join(chaosRegions, ","))
 	for i := range chaosRegions {
 		r.links = append(r.links, newDatabaseLink(t, r.database.URL))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,19 +28,6 @@ func (s *site) command(k client.Credentials, args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "MUSTER_ENDPOINT="+s.server.URL, "AWS_ACCESS_KEY_ID="+k.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY="+k.SecretAccessKey, "AWS_SESSION_TOKEN="+k.SessionToken)
 	return cmd
-}
-
-// said runs a command, and returns what it wrote and its exit code.
-func said(t *testing.T, cmd *exec.Cmd) (out, errs string, code int) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatalf("%v: %v", cmd.Args, err)
-	}
-	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
 // key creates an access key.
@@ -79,14 +65,14 @@ func TestShell(t *testing.T) {
 	s := newSite(t, newLab(t), "--remote-access")
 	m := s.lab.reachable()
 	s.run(m, append(shellFlags, "--cpu", "4", "--memory", "8192")...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	fleet := s.fleet(s.build(arena(t)), server, 1)
 	one := s.instance(m, 1, 0)
 	s.scale(fleet, 2)
 	other := s.instance(m, 2, 0)
 	visitor := s.key(client.KeySpec{Role: "remote-shell"})
 	run := func(words ...string) (string, string, int) {
 		t.Helper()
-		return said(t, s.command(visitor, append([]string{"shell", fleet, one, "--"}, words...)...))
+		return node.Output(t, s.command(visitor, append([]string{"shell", fleet, one, "--"}, words...)...))
 	}
 
 	out, errs, ended := run("sh", "-c", "id -u; pwd; echo bad >&2; exit 7")
@@ -114,7 +100,7 @@ func TestShell(t *testing.T) {
 
 	process := s.seen.want(1, "its process", on(one, code("SERVER_PROCESS_ACTIVE", 0))).ProcessID
 	among := func(id, script string) (string, string, int) {
-		return said(t, s.command(visitor, "shell", "--process", id, fleet, one, "--", "sh", "-c", script))
+		return node.Output(t, s.command(visitor, "shell", "--process", id, fleet, one, "--", "sh", "-c", script))
 	}
 	list := "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done; id -u"
 	if out, errs, code := among(process, list); strings.Count(out, "server -port") != 1 || strings.Contains(out, "agent --server") || strings.Contains(out, "\n0\n") || code != 0 {
@@ -132,12 +118,12 @@ func TestShell(t *testing.T) {
 	input := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
 	cmd := s.command(visitor, "shell", fleet, one, "--", "cat")
 	cmd.Stdin = bytes.NewReader(input)
-	if out, errs, code := said(t, cmd); out != string(input) || code != 0 {
+	if out, errs, code := node.Output(t, cmd); out != string(input) || code != 0 {
 		t.Errorf("cat returned %d bytes of %d, %q, %d", len(out), len(input), errs, code)
 	}
 	cmd = s.command(visitor, "shell", fleet, one)
 	cmd.Stdin = strings.NewReader("echo from a script\nexit 3\n")
-	if out, errs, code := said(t, cmd); out != "from a script\n" || code != 3 {
+	if out, errs, code := node.Output(t, cmd); out != "from a script\n" || code != 3 {
 		t.Errorf("a script said %q, %q, %d", out, errs, code)
 	}
 	cmd = s.command(visitor, "shell", fleet, one, "--", "sh", "-c", "trap 'exit 9' INT; echo ready; while :; do sleep 0.1; done")
@@ -180,7 +166,7 @@ func (s *site) direct(fleet, compute string, visitor client.Credentials) {
 	k := access.Credentials
 	exported := client.Credentials{AccessKeyID: *k.AccessKeyId, SecretAccessKey: *k.SecretAccessKey, SessionToken: *k.SessionToken}
 	for _, words := range [][]string{{"shell", "--", "echo", "here"}, {"shell", fleet, compute, "--", "echo", "here"}} {
-		if out, errs, code := said(s.t, s.command(exported, words...)); out != "here\n" {
+		if out, errs, code := node.Output(s.t, s.command(exported, words...)); out != "here\n" {
 			s.t.Errorf("with exported credentials, %v says %q, %q, %d", words, out, errs, code)
 		}
 	}
@@ -203,73 +189,14 @@ func (s *site) direct(fleet, compute string, visitor client.Credentials) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			s.t.Fatal(err)
 		}
-		if out, errs, code := said(s.t, s.command(client.Credentials{}, "shell", "--access", file, "--", "echo", "there")); out != "there\n" {
+		if out, errs, code := node.Output(s.t, s.command(client.Credentials{}, "shell", "--access", file, "--", "echo", "there")); out != "there\n" {
 			s.t.Errorf("with %T in a file: %q, %q, %d", answer, out, errs, code)
 		}
 	}
-	s.awsCLI(fleet, compute, visitor)
-	s.boto3(fleet, compute, visitor)
 	forged := exported
 	forged.SessionToken = strings.Replace(forged.SessionToken, visitor.AccessKeyID, "MSTRAAAAAAAAAAAAAAAA", 1)
-	if _, errs, code := said(s.t, s.command(forged, "shell", "--", "echo", "here")); code == 0 || !strings.Contains(errs, "InvalidSignature") && !strings.Contains(errs, "signature") && !strings.Contains(errs, "Unrecognized") {
+	if _, errs, code := node.Output(s.t, s.command(forged, "shell", "--", "echo", "here")); code == 0 || !strings.Contains(errs, "InvalidSignature") && !strings.Contains(errs, "signature") && !strings.Contains(errs, "Unrecognized") {
 		s.t.Errorf("with a changed session token: %q, %d", errs, code)
-	}
-}
-
-// awsCLI has AWS's CLI, if it is there, ask for the credentials that muster shell uses.
-func (s *site) awsCLI(fleet, compute string, visitor client.Credentials) {
-	s.t.Helper()
-	aws, err := exec.LookPath("aws")
-	if err != nil {
-		s.t.Log("AWS's CLI is missing: its answers are not tried")
-		return
-	}
-	for _, ask := range [][]string{
-		{"get-compute-access", "--compute-name", compute}, {"get-instance-access", "--instance-id", compute},
-	} {
-		cmd := exec.Command(aws, append([]string{"gamelift", "--endpoint-url", s.server.URL, "--region", "us-east-1", "--output", "json"}, append(ask, "--fleet-id", fleet)...)...)
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+visitor.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+visitor.SecretAccessKey)
-		answer, errs, code := said(s.t, cmd)
-		if code != 0 {
-			s.t.Errorf("%v: %s", ask, errs)
-			continue
-		}
-		shell := s.command(client.Credentials{}, "shell", "--access", "-", "--", "echo", "piped")
-		shell.Stdin = strings.NewReader(answer)
-		if out, errs, code := said(s.t, shell); out != "piped\n" {
-			s.t.Errorf("with the answer of %s: %q, %q, %d", ask[0], out, errs, code)
-		}
-	}
-}
-
-// boto3 has AWS's library for Python, if it is there, ask for the credentials that muster
-// shell uses, and shows its errors.
-func (s *site) boto3(fleet, compute string, visitor client.Credentials) {
-	s.t.Helper()
-	if exec.Command("python3", "-c", "import boto3").Run() != nil {
-		s.t.Log("boto3 is missing: its answers are not tried")
-		return
-	}
-	const script = `
-import json, sys, boto3
-gl = boto3.client("gamelift", "us-east-1", endpoint_url=sys.argv[1])
-print(json.dumps(getattr(gl, sys.argv[2])(**dict(zip(sys.argv[3::2], sys.argv[4::2])))))
-`
-	ask := func(operation string, members ...string) (string, string, int) {
-		cmd := exec.Command("python3", append([]string{"-c", script, s.server.URL, operation}, members...)...)
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+visitor.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+visitor.SecretAccessKey)
-		return said(s.t, cmd)
-	}
-	for operation, name := range map[string]string{"get_compute_access": "ComputeName", "get_instance_access": "InstanceId"} {
-		answer, errs, _ := ask(operation, "FleetId", fleet, name, compute)
-		shell := s.command(client.Credentials{}, "shell", "--access", "-", "--", "echo", "piped")
-		shell.Stdin = strings.NewReader(answer)
-		if out, problem, code := said(s.t, shell); out != "piped\n" {
-			s.t.Errorf("with boto3's answer of %s: %q, %q, %d; %s", operation, out, problem, code, errs)
-		}
-		if _, errs, code := ask(operation, "FleetId", fleet, name, compute+"0"); code == 0 || !strings.Contains(errs, "NotFoundException") {
-			s.t.Errorf("%s of none: %s", operation, errs)
-		}
 	}
 }
 
@@ -280,7 +207,7 @@ func (s *site) refused(fleet, compute string, visitor client.Credentials) {
 	for who, spec := range map[string]client.KeySpec{
 		"an operator": {Role: "operator"}, "a reader": {Role: "read-only"}, "a visitor of other fleets": {Role: "remote-shell", Scope: elsewhere},
 	} {
-		if out, errs, code := said(s.t, s.command(s.key(spec), "shell", fleet, compute, "--", "id")); code == 0 || out != "" || !strings.Contains(errs, "AccessDenied") {
+		if out, errs, code := node.Output(s.t, s.command(s.key(spec), "shell", fleet, compute, "--", "id")); code == 0 || out != "" || !strings.Contains(errs, "AccessDenied") {
 			s.t.Errorf("%s: %q, %q, %d", who, out, errs, code)
 		}
 	}
@@ -360,7 +287,7 @@ func TestShell_EndsWithItsHost(t *testing.T) {
 	m := s.lab.reachable()
 	flags := append(shellFlags, small...)
 	s.run(m, flags...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	fleet := s.fleet(s.build(arena(t)), server, 1)
 	one := s.instance(m, 1, 0)
 	mark := m.joined(s)
 	admin := s.console.Credentials
@@ -418,7 +345,7 @@ func TestShell_NotEnabled(t *testing.T) {
 	s := newSite(t, newLab(t))
 	m := s.lab.machine()
 	s.run(m, append(small, "--isolation", "off", "--allow-shells", "as-agent")...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	fleet := s.fleet(s.build(arena(t)), server, 1)
 	one := s.instance(m, 1, 0)
 	try := func(want string) {
 		t.Helper()

@@ -2,10 +2,10 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -55,9 +55,9 @@ func newSiteOf(t *testing.T, l *lab, path string, flags ...string) *site {
 			t.Logf("the end of the server's log:\n%s", s.server.Log())
 		}
 	})
-	key, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
-	s.client = node.ClientAs(s.server.URL, key, secret)
-	s.console = &client.Client{Endpoint: s.server.URL, Credentials: client.Credentials{AccessKeyID: key, SecretAccessKey: secret}}
+	key := node.FirstKey(t, data)
+	s.client = node.ClientAs(s.server.URL, key.AccessKeyID, key.SecretAccessKey)
+	s.console = &client.Client{Endpoint: s.server.URL, Credentials: key}
 	s.seen = follow(t, s.console)
 	return s
 }
@@ -70,27 +70,22 @@ func (s *site) start() {
 	}
 }
 
+// hosting returns a site with one machine, on which a fleet of one instance runs copies of the server
+// of a build.
+func hosting(t *testing.T, files map[string][]byte, parameters string, copies int32, change ...func(*gamelift.CreateFleetInput)) (s *site, m *machine, fleet, instance string) {
+	t.Helper()
+	s = newSite(t, newLab(t))
+	m = s.lab.machine()
+	s.run(m, small...)
+	fleet = s.fleet(s.build(files), parameters, copies, change...)
+	return s, m, fleet, s.instance(m, 1, 0)
+}
+
 // restart kills the server as a power failure would, and starts it again.
 func (s *site) restart() {
 	s.t.Helper()
 	s.server.Kill()
 	s.start()
-}
-
-var keyPattern = regexp.MustCompile(`(?s)aws_access_key_id = (\S+).*aws_secret_access_key = (\S+)`)
-
-// firstKey reads the key that a server generates at its first start.
-func firstKey(t *testing.T, file string) (id, secret string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := keyPattern.FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("%s holds no key", file)
-	}
-	return string(found[1]), string(found[2])
 }
 
 // run starts the agent of a machine, which joins if it has not yet; more are flags of
@@ -203,22 +198,27 @@ func of(gameSessionID string, match func(client.Event) bool) func(client.Event) 
 	return func(e client.Event) bool { return e.GameSessionID == gameSessionID && match(e) }
 }
 
-// host restricts a match to events of a machine.
-func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event) bool {
+// find returns a machine as operators see it, once it has joined.
+func (s *site) find(m *machine) client.Host {
 	s.t.Helper()
-	id := ""
-	wait.Until(s.t, m.name+" has joined", func() bool {
+	return wait.Value(s.t, m.name+" has joined", func() (client.Host, error) {
 		all, err := s.console.Hosts().List(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		for _, h := range all {
 			if h.Name == m.name {
-				id = h.HostID
+				return h, nil
 			}
 		}
-		return id != ""
+		return client.Host{}, fmt.Errorf("there are %d others", len(all))
 	})
+}
+
+// host restricts a match to events of a machine.
+func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event) bool {
+	s.t.Helper()
+	id := s.find(m).HostID
 	return func(e client.Event) bool { return e.Resource == id && match(e) }
 }
 
@@ -276,16 +276,12 @@ func (s *site) scale(fleetID string, desired int32) {
 	}
 }
 
-// arena returns the demo game's program, which uses AWS's own Server SDK.
-func arena(t *testing.T) []byte {
+// arena returns a build of the demo game, which uses AWS's own Server SDK.
+func arena(t *testing.T) map[string][]byte {
 	t.Helper()
-	path := os.Getenv("ARENA_BIN")
-	if path == "" {
-		t.Skip("set ARENA_BIN to the built demo game, as `make e2e` does, to run this")
-	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(node.Arena(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return content
+	return map[string][]byte{"server": content}
 }

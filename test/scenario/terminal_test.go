@@ -151,7 +151,7 @@ func TestShell_OnTerminal(t *testing.T) {
 	s := newSite(t, newLab(t), "--remote-access")
 	m := s.lab.reachable()
 	s.run(m, append(shellFlags, small...)...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	fleet := s.fleet(s.build(arena(t)), server, 1)
 	one := s.instance(m, 1, 0)
 	admin := s.console.Credentials
 

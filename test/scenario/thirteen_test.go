@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +22,11 @@ import (
 
 // The thirteen steps of the session-based hosting architecture (Amazon GameLift
 // developer guide, "Design your backend service"), with the built binary and the demo
-// game, in both variants: the client polls, or receives pushes.
-func TestThirteenSteps_Polling(t *testing.T) { thirteenSteps(t, (*gamer).poll, false) }
-
-func TestThirteenSteps_Push(t *testing.T) { thirteenSteps(t, (*gamer).listen, true) }
-
-// gamer is a player at their machine.
-type gamer struct {
-	*testing.T
-	server string // base URL
-	arena  string // the game's program
-	login  protocol.Session
-}
-
-func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.Ticket, waitForExpiry bool) {
+// game: one client polls, and the other receives pushes.
+func TestThirteenSteps(t *testing.T) {
 	t.Parallel()
-	server, arena := startWithDemo(t)
+	house := newDemoHouse(t)
+	server, arena := house.demo(t, "2").URL, house.arena
 	events := node.Follow(t, server)
 	events.Code(t, "SERVER_PROCESS_ACTIVE") // the demo has created what players need
 	anna, bert := &gamer{T: t, server: server, arena: arena}, &gamer{T: t, server: server, arena: arena}
@@ -60,7 +47,7 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	events.Code(t, "PLACEMENT_FULFILLED")   // 6: the queue places
 	events.Code(t, "MATCHMAKING_SUCCEEDED") // 7: the event
 	// 8 to 12: the result is stored, and the client learns it.
-	ta, tb := learn(anna, tickets[0]), learn(bert, tickets[1])
+	ta, tb := anna.poll(tickets[0]), bert.listen(tickets[1])
 	if ta.Connection == nil || tb.Connection == nil || ta.Connection.PlayerSessionID == tb.Connection.PlayerSessionID {
 		t.Fatalf("the players were told %+v and %+v", ta.Connection, tb.Connection)
 	}
@@ -77,9 +64,7 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	}
 	anna.turnedAway(ta.Connection, "psess-00000000-0000-7000-8000-000000000000") // forged
 	anna.turnedAway(ta.Connection, ta.Connection.PlayerSessionID)                // used, from another address
-	if waitForExpiry {
-		anna.turnedAway(ta.Connection, anna.expired(events, ta.Connection))
-	}
+	anna.turnedAway(ta.Connection, anna.expired(events, ta.Connection))
 	select {
 	case err := <-ending:
 		t.Errorf("a player who was let in stopped playing: %v", err)
@@ -87,32 +72,12 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	}
 }
 
-// startWithDemo starts `muster local` with the demo's game servers and no bots.
-func startWithDemo(t *testing.T) (url, arena string) {
-	t.Helper()
-	muster := node.Path(t)
-	arena = os.Getenv("ARENA_BIN")
-	if arena == "" {
-		t.Skip("set ARENA_BIN to a built arena, as `make e2e` does, to run this")
-	}
-	arena, err := filepath.Abs(arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := node.Run(muster, "local", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn",
-		"--demo-server", arena, "--demo-processes", "2", "--demo-players", "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Errorf("the server ended with %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the end of the server's log:\n%s", p.Log())
-		}
-	})
-	return p.URL, arena
+// gamer is a player at their machine.
+type gamer struct {
+	*testing.T
+	server string // base URL
+	arena  string // the game's program
+	login  protocol.Session
 }
 
 // call makes a request of the player API.

@@ -28,7 +28,7 @@ func TestTraces_Agent(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := s.guest("traced", token.Token, 24000, "--otlp-endpoint", to.URL)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2)
+	fleet := s.fleet(s.build(arena(t)), server, 2)
 	s.seen.want(1, "an instance", code("INSTANCE_ACTIVE", 0))
 	scale := func(desired int32, traceparent string) {
 		t.Helper()

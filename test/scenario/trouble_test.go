@@ -20,12 +20,13 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/test/node"
 )
 
 // troubled builds the game server that misbehaves.
 func troubled(t *testing.T) map[string][]byte {
 	t.Helper()
-	content, err := os.ReadFile(compiled(t, "troubled"))
+	content, err := os.ReadFile(node.Compiled(t, "test/scenario/troubled"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +55,7 @@ func (s *site) told(fleet string, what types.EventCode) string {
 // killed; its game session ends, and another process replaces it.
 func TestTrouble_Hung(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(troubled(t)), "hung", 1)
-	instance := s.instance(m, 1, 0)
+	s, m, fleet, instance := hosting(t, troubled(t), "hung", 1)
 	g := s.create(fleet)
 	seat := s.reserve(g.GameSessionId, "late")
 	if status := s.players(g.GameSessionId)["late"]; status != types.PlayerSessionStatusReserved {
@@ -121,7 +118,7 @@ func TestTrouble_CrashLoop(t *testing.T) {
 // program "bad" of the files.
 func (s *site) beside(files map[string][]byte) string {
 	s.t.Helper()
-	files["server"] = arena(s.t)
+	files["server"] = arena(s.t)["server"]
 	return s.fleet(s.build(files), server, 1, func(in *gamelift.CreateFleetInput) {
 		in.RuntimeConfiguration.ServerProcesses = append(in.RuntimeConfiguration.ServerProcesses, entry("bad", "", 1))
 	})
@@ -217,20 +214,6 @@ func TestTrouble_OutOfMemory(t *testing.T) {
 	}
 }
 
-// Two programs need the same port. The second one ends, and the fleet's event says
-// why.
-func TestTrouble_PortClash(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, newLab(t))
-	m := s.lab.machine()
-	s.run(m, small...)
-	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), "server -port 21777", 2)
-	text := s.told(fleet, types.EventCodeServerProcessCrashed)
-	if !strings.Contains(text, "a port that it wants is in use") || !strings.Contains(text, "it was given port 20") {
-		t.Errorf("the fleet's event says %q, want that its port is in use, and which was free", text)
-	}
-}
-
 // A host with a full disk launches nothing, and the game on it continues; once there
 // is space, everything works as before.
 func TestTrouble_DiskFull(t *testing.T) {
@@ -239,7 +222,7 @@ func TestTrouble_DiskFull(t *testing.T) {
 	m := s.lab.machine()
 	smallDisk(t, m.root)
 	s.run(m, large...)
-	build := s.build(map[string][]byte{"server": arena(t)})
+	build := s.build(arena(t))
 	fleet := s.fleet(build, server, 1)
 	instance := s.instance(m, 1, 0)
 	id := s.create(fleet).GameSessionId
@@ -247,7 +230,7 @@ func TestTrouble_DiskFull(t *testing.T) {
 
 	filler := filepath.Join(m.root, "filler")
 	fill(t, filler)
-	wait.Until(t, "the host tells that its disk is full", func() bool { return s.diskFull(m) })
+	wait.Until(t, "the host tells that its disk is full", func() bool { return s.find(m).Resources.DiskFull })
 	players.goesOn()
 	s.scale(fleet, 2) // not on this host, and there is no other
 	players.end()
@@ -297,17 +280,4 @@ func fill(t *testing.T, path string) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-}
-
-func (s *site) diskFull(m *machine) bool {
-	all, err := s.console.Hosts().List(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, h := range all {
-		if h.Name == m.name {
-			return h.Resources.DiskFull
-		}
-	}
-	return false
 }

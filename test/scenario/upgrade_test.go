@@ -10,14 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/jackc/pgx/v5"
 
@@ -178,40 +177,32 @@ func TestUpgrade_Rolling(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	names := []string{}
-	write := func(p *node.Process) {
-		t.Helper()
-		name := "custom-" + string(rune('a'+len(names)))
-		if _, err := node.Client(p.URL).CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: aws.String(name)}); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, name)
-	}
+	p := &passage{T: t}
 	first, second := start(0, old), start(1, old)
-	write(first)
+	p.check(first.URL, "both are of the earlier release")
 	stop(second)
 	second = start(1, later(t))
-	write(second)
+	p.check(second.URL, "one is upgraded")
 	stop(first)
 	becomes(t, second.URL, "the new release owns the cell", owns(newest))
 	shows(t, second.URL, "which server the level waits for", earlierRelease+" +"+newest+" +"+newest+" +.*the level of the state waits for it")
-	write(second)
+	p.check(second.URL, "the other one is stopped")
 	first = start(0, old) // back to the earlier release
 	stop(second)
 	becomes(t, first.URL, "the earlier release takes the cell back", owns(newest))
-	write(first)
+	p.check(first.URL, "it is downgraded")
 	second = start(1, later(t))
 	stop(first)
 	first = start(0, later(t))
 	becomes(t, second.URL, "no server of the earlier release is left", owns(above))
-	write(first)
+	p.check(first.URL, "both are upgraded")
 
 	stop(first)
 	first = start(0, old)
 	becomes(t, first.URL, "a server of the earlier release stands aside", func(s standing) bool {
 		return s.Role == "standby" && s.aside == "1" && strings.Contains(s.Aside, "use Muster "+laterRelease+", or a newer release")
 	})
-	write(first) // it forwards
+	p.check(first.URL, "a server stands aside") // it forwards
 	second.Kill()
 	becomes(t, first.URL, "it does not take the cell", func(s standing) bool {
 		return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell; the state has feature level "+above)
@@ -221,25 +212,14 @@ func TestUpgrade_Rolling(t *testing.T) {
 	}
 	second = start(1, later(t))
 	becomes(t, second.URL, "the new release serves again", owns(above))
-	write(first)
-	found, err := node.Client(second.URL).ListLocations(t.Context(), &gamelift.ListLocationsInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := ""
-	for _, l := range found.Locations {
-		told += aws.ToString(l.LocationName) + " "
-	}
-	for _, name := range names {
-		if !strings.Contains(told, name+" ") {
-			t.Errorf("%s is lost; there are %s", name, told)
-		}
-	}
+	p.check(first.URL, "after that")
+	p.check(second.URL, "after that")
 }
 
 // TestUpgrade_Agents hosts a game with an agent and a server that are too many releases apart
 // to be supported, whichever of them is the newer one. Both say so, and nothing is refused.
-// Then the agent is replaced by one of the server's release, and the game goes on.
+// Then the agent is replaced by one of the server's release, and the game goes on in the same
+// process, though the agent is to stop its game servers.
 func TestUpgrade_Agents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -271,10 +251,10 @@ func TestUpgrade_Agents(t *testing.T) {
 			if n := metricOf(t, s.server.URL, "muster_hosts_unsupported"); n != "1" {
 				t.Errorf("%s agents are unsupported", n)
 			}
-			fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
+			fleet := s.fleet(s.build(arena(t)), server, 1, relayed)
 			s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
 			s.seen.want(1, "the fleet to be ACTIVE", code("FLEET_STATE_ACTIVE", 0))
-			game := s.create(fleet)
+			game, before := s.create(fleet), s.running(g, 1)
 
 			next := filepath.Join(t.TempDir(), "muster")
 			if err := os.Link(c.server, next); err != nil {
@@ -291,6 +271,9 @@ func TestUpgrade_Agents(t *testing.T) {
 			}
 			if list := s.must("hosts"); strings.Contains(list, "unsupported") {
 				t.Errorf("the list of hosts:\n%s", list)
+			}
+			if after := s.running(g, 1); !slices.Equal(after, before) {
+				t.Errorf("game servers were %v and are %v", before, after)
 			}
 			if now := s.session(game.GameSessionId); now.Status != types.GameSessionStatusActive {
 				t.Errorf("the game session is %s", now.Status)
