@@ -36,19 +36,11 @@ func describeGroups(t *testing.T, c *client.Client, sent string, parameters ...s
 	if sent == "" {
 		sent = body
 	}
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.Endpoint+"/", strings.NewReader(sent))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must(http.NewRequestWithContext(t.Context(), http.MethodPost, c.Endpoint+"/", strings.NewReader(sent)))(t)
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	hash := sha256.Sum256([]byte(body))
-	if err := v4.NewSigner().SignHTTP(t.Context(), c.Credentials, q, hex.EncodeToString(hash[:]), "autoscaling", "us-east-1", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	back, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, v4.NewSigner().SignHTTP(t.Context(), c.Credentials, q, hex.EncodeToString(hash[:]), "autoscaling", "us-east-1", time.Now()))
+	back := must(http.DefaultClient.Do(q))(t)
 	defer back.Body.Close()
 	text, err := io.ReadAll(back.Body)
 	if err == nil {
@@ -72,9 +64,7 @@ func TestAutoScaling_Callers(t *testing.T) {
 			"LaunchTemplate":      map[string]string{"LaunchTemplateName": "unused"},
 			"InstanceDefinitions": []map[string]string{{"InstanceType": "c5.large"}, {"InstanceType": "c5.xlarge"}},
 		}
-		if err := admin.Call(t.Context(), "CreateGameServerGroup", group, nil); err != nil {
-			t.Fatal(err)
-		}
+		check(t, admin.Call(t.Context(), "CreateGameServerGroup", group, nil))
 	}
 	reader := with(t, a, admin, client.KeySpec{Name: "reader", Role: "read-only"})
 	scoped := with(t, a, admin, client.KeySpec{Name: "scoped", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:gameservergroup/red"}}})

@@ -185,22 +185,6 @@ func take(in *bufio.Reader) error {
 // BenchmarkAPI measures signed requests from the socket to the answer, with a store in
 // memory: what a request costs besides its transaction on disk.
 func BenchmarkAPI(b *testing.B) {
-	b.Run("CreateGameSession", func(b *testing.B) {
-		t := newBench(b)
-		t.processes(b.N)
-		t.run(b, slices.Repeat([][]byte{t.signed("CreateGameSession", map[string]any{
-			"FleetId": t.fleet.ID, "Location": benchLocation, "MaximumPlayerSessionCount": 10, "Name": "bench",
-			"GameProperties": []any{map[string]any{"Key": "map", "Value": "winter"}},
-		})}, b.N))
-	})
-	b.Run("CreatePlayerSession", func(b *testing.B) {
-		t := newBench(b)
-		ids, requests := t.games(b.N), make([][]byte, b.N)
-		for i, id := range ids {
-			requests[i] = t.signed("CreatePlayerSession", map[string]any{"GameSessionId": id, "PlayerId": "ana"})
-		}
-		t.run(b, requests)
-	})
 	b.Run("DescribeGameSessions", func(b *testing.B) {
 		t := newBench(b)
 		id := t.games(1)[0]
@@ -219,14 +203,5 @@ func BenchmarkAPI(b *testing.B) {
 			})
 		}
 		t.run(b, requests)
-	})
-	b.Run("DescribeMatchmaking", func(b *testing.B) {
-		t := newBench(b)
-		skill := 1.0
-		_, _, err := t.home().domain.matches.Start(b.Context(), flexmatch.StartInput{Configuration: "bench", TicketID: "ticket-1", Players: []flexmatch.Player{{
-			ID: "ana", Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
-		}}})
-		t.must(err)
-		t.run(b, slices.Repeat([][]byte{t.signed("DescribeMatchmaking", map[string]any{"TicketIds": []string{"ticket-1"}})}, b.N))
 	})
 }

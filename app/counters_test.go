@@ -37,24 +37,17 @@ func TestCounters_BeforeFirstEvent(t *testing.T) {
 	call(t, a, "CreateMatchmakingConfiguration", map[string]any{
 		"Name": "pairs", "RuleSetName": "pairs", "RequestTimeoutSeconds": 60, "AcceptanceRequired": false, "FlexMatchMode": "STANDALONE",
 	})
-	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-home"})
-	call(t, a, "CreateFleet", map[string]any{"Name": "quiet", "ComputeType": "ANYWHERE", "Locations": []map[string]any{{"Location": "custom-home"}}})
+	anywhere(t, at(a), "quiet")
 	_, text := get(t, a.URL()+"/metrics")
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must(parser.TextToMetricFamilies(strings.NewReader(text + "\n")))(t)
 	files, err := filepath.Glob("../deploy/grafana/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no dashboards: %v", err)
 	}
 	n := 0
 	for _, file := range append(files, "../deploy/prometheus/muster-rules.yml") {
-		query, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		query := must(os.ReadFile(file))(t)
 		for _, m := range selector.FindAllStringSubmatch(strings.ReplaceAll(string(query), `\"`, `"`), -1) {
 			if slices.Contains(unknown, m[0]) || slices.Contains(unknown, m[1]) {
 				continue

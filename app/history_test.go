@@ -8,8 +8,6 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/internal/store/postgres/pgtest"
-	"github.com/musterhq/muster/internal/wait"
 )
 
 // queueView is the part of the view that tests read.
@@ -24,9 +22,8 @@ type queueView struct {
 // fails has a server record a placement that fails.
 func fails(t *testing.T, a *app.App) {
 	t.Helper()
-	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-empty"})
-	made := call(t, a, "CreateFleet", map[string]any{"Name": "f", "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-empty"}}})
-	call(t, a, "CreateGameSessionQueue", map[string]any{"Name": "q", "TimeoutInSeconds": 600, "Destinations": []any{map[string]any{"DestinationArn": made["FleetAttributes"].(map[string]any)["FleetArn"]}}})
+	_, fleet := anywhere(t, at(a), "empty")
+	call(t, a, "CreateGameSessionQueue", map[string]any{"Name": "q", "TimeoutInSeconds": 600, "Destinations": []any{map[string]any{"DestinationArn": fleet}}})
 	call(t, a, "StartGameSessionPlacement", map[string]any{"GameSessionQueueName": "q", "PlacementId": "p", "MaximumPlayerSessionCount": 2})
 	call(t, a, "StopGameSessionPlacement", map[string]any{"PlacementId": "p"})
 }
@@ -41,36 +38,6 @@ func canceled(t *testing.T, a *app.App) (all map[string]queueView) {
 		all[name] = v
 	}
 	return all
-}
-
-// What the console recorded is there after a restart.
-func TestConsole_HistoryOutlivesRestart(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	before := start(t, func(c *app.Options) { *c = o })
-	fails(t, before)
-	begun := canceled(t, before)["15m"].Series.Begun
-	stop(t, before)
-	after := start(t, func(c *app.Options) { *c = o })
-	wait.Until(t, "history is restored", func() bool { return canceled(t, after)["1h"].Counts["placement CANCELLED"] == 1 })
-	for name, v := range canceled(t, after) {
-		if v.Counts["placement CANCELLED"] != 1 || v.Series.Begun.After(begun) && !begun.IsZero() {
-			t.Errorf("%s: %+v, recorded from %v", name, v.Counts, begun)
-		}
-	}
-}
-
-// What the console recorded is there on the node that takes over.
-func TestPostgres_HistoryOutlivesTakeover(t *testing.T) {
-	o := options(t, func(o *app.Options) { o.Store = pgtest.Database(t) })
-	first := start(t, func(c *app.Options) { *c = o })
-	second := start(t, func(c *app.Options) { *c = o })
-	fails(t, first)
-	if err := first.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	call(t, second, "ListLocations", map[string]any{}) // held until the second node serves
-	wait.Until(t, "history is restored", func() bool { return canceled(t, second)["7d"].Counts["placement CANCELLED"] == 1 })
 }
 
 // A range that there is not is refused with the ranges that there are.

@@ -27,10 +27,7 @@ func freePorts(t *testing.T) legacy.Ports {
 	t.Helper()
 	var ports [3]int
 	for n := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
 		ports[n] = l.Addr().(*net.TCPAddr).Port
 	}
@@ -41,15 +38,10 @@ func freePorts(t *testing.T) legacy.Ports {
 // process that connects is a child of the one that the agent starts.
 func oldGame(t *testing.T, form string, p legacy.Ports) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "game")
 	script := fmt.Sprintf("#!/bin/sh\n%s=legacy '%s' %s %d,%d,%d \"$GAME_PORT\" &\ntrap 'kill $!' TERM\nwait $!\nexit $?\n", playVariable, self, form, p.SocketIO, p.HTTP, p.WebSocket)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(script), 0o755))
 	return path
 }
 
@@ -113,9 +105,7 @@ func playOld(t *testing.T, form string) {
 		t.Error("the process is not ready again")
 	}
 	matched := map[string]any{"ConfigurationName": "exec", "Players": []map[string]any{{"PlayerId": "ada"}, {"PlayerId": "ben"}}}
-	if err := c.Call(t.Context(), "StartMatchmaking", matched, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "StartMatchmaking", matched, nil))
 	second := events(t, base, "GAME_SESSION_ACTIVATED", 1, active.Seq).GameSessionID
 	if got := g.Pushed("StartGameSession", 2)["gameSession"].(map[string]any)["gameSessionId"]; got != second || second == made.GameSessionID {
 		t.Errorf("the same process was to host %v, and %s is active", got, second)
@@ -124,9 +114,7 @@ func playOld(t *testing.T, form string) {
 
 	// It is told to end, and does.
 	in := map[string]any{"GameSessionId": second, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}
-	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "TerminateGameSession", in, nil))
 	text := out.await(t, "told to end: ")
 	var told struct{ TerminationTime float64 }
 	if err := json.Unmarshal([]byte(text), &told); err != nil {
@@ -159,10 +147,7 @@ func playPlayers(t *testing.T, c *client.Client, g *legacygame.Directed, gameSes
 		err = c.Call(t.Context(), "CreatePlayerSession", map[string]any{"GameSessionId": gameSessionID, "PlayerId": "ada"}, &out)
 		return out.PlayerSession.PlayerSessionID, err
 	}
-	ada, err := create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := must(create())(t)
 	player := func(id string) legacygame.Message { return legacygame.Message(nil).Text(1, gameSessionID).Text(2, id) }
 	g.Call(false, "AcceptPlayerSession", player("psess-none"))
 	g.Call(true, "AcceptPlayerSession", player(ada))
@@ -213,14 +198,8 @@ func TestLegacy_NextAgent(t *testing.T) {
 	a := start(t, nil)
 	change := func(o *agent.Options) { o.Legacy, o.KeepRunning = &ports, true }
 	first := join(t, a, root, 28000, change)
-	text, err := os.ReadFile(oldGame(t, "csharp", ports))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": string(text)}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(oldGame(t, "csharp", ports)))(t)
+	f := a.MakeFleet(t, archiveOf(t, map[string]string{"server": string(text)}), nil)
 	base := a.URL()
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})

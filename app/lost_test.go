@@ -14,9 +14,7 @@ func TestLost_StopsByItself(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
 	thief := store.New(store.Options{Driver: sqlite.File(a.DataDir() + "/muster.db"), Owner: "thief"})
-	if err := thief.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, thief.Open(t.Context()))
 	defer thief.Close()
 	c := &client.Client{Endpoint: a.URL()}
 	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err == nil {

@@ -4,80 +4,111 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/cli/client"
 )
 
-// browser is a browser at the console of a server that requires keys.
+// browser is a browser with cookies, in which redirects are followed by hand.
 type browser struct {
 	*testing.T
+	http   *http.Client
 	url    string
-	cookie *http.Cookie
 	csrf   string
+	header http.Header  // of the last answer
+	cookie *http.Cookie // the last one that was set
 }
 
-// send sends a request as a page of the console does; header has more of its headers.
-func (b *browser) send(method, path, body string, header map[string]string) (status int, text string) {
+func newBrowser(t *testing.T, url string) *browser {
+	t.Helper()
+	return &browser{T: t, url: url, http: &http.Client{Jar: must(cookiejar.New(nil))(t), CheckRedirect: direct.CheckRedirect}}
+}
+
+// send sends a request to an address, or to a path of the app; header has more of its headers.
+func (b *browser) send(method, at, body string, header map[string]string) (status int, text string) {
 	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), method, b.url+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
+	if strings.HasPrefix(at, "/") {
+		at = b.url + at
 	}
-	if b.cookie != nil {
-		r.AddCookie(b.cookie)
-	}
+	all := map[string]string{}
 	if b.csrf != "" {
-		r.Header.Set("X-Muster-Csrf", b.csrf)
+		all["X-Muster-Csrf"] = b.csrf
 	}
-	for name, value := range header {
-		r.Header.Set(name, value)
-	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	maps.Copy(all, header)
+	answer, text := send(b, b.http, method, at, body, all)
 	for _, c := range answer.Cookies() {
 		b.cookie = c
 	}
-	return answer.StatusCode, string(content)
+	b.header = answer.Header
+	return answer.StatusCode, text
+}
+
+// view reads a view of the console.
+func (b *browser) view(query string) (status int, text string) {
+	b.Helper()
+	return b.send(http.MethodGet, "/console/api/views/"+query, "", nil)
+}
+
+// kept returns the cookies that go to the app.
+func (b *browser) kept() []*http.Cookie {
+	u, _ := url.Parse(b.url)
+	return b.http.Jar.Cookies(u)
+}
+
+// keep replaces all cookies.
+func (b *browser) keep(cookies ...*http.Cookie) {
+	u, _ := url.Parse(b.url)
+	b.http.Jar, _ = cookiejar.New(nil)
+	b.http.Jar.SetCookies(u, cookies)
 }
 
 var asJSON = map[string]string{"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
 
-// logIn logs in with a key.
-func (b *browser) logIn(key client.Credentials) {
+// logIn logs in with a key, and returns the browser.
+func (b *browser) logIn(key client.Credentials) *browser {
 	b.Helper()
 	if status, text := b.send(http.MethodPost, "/console/api/login", `{"key_id":"`+key.AccessKeyID+`","secret":"`+key.SecretAccessKey+`"}`, asJSON); status != http.StatusNoContent {
 		b.Fatalf("log in: %d %s", status, text)
 	}
-	_, text := b.send(http.MethodGet, "/console/api/me", "", nil)
-	var me struct{ CSRF, Role string }
-	if err := json.Unmarshal([]byte(text), &me); err != nil || me.CSRF == "" {
-		b.Fatalf("me: %v, %s", err, text)
+	if me, status := b.me(); me.CSRF == "" {
+		b.Fatalf("me: %d %+v", status, me)
 	}
-	b.csrf = me.CSRF
+	return b
+}
+
+// person is what the app says of who is logged in.
+type person struct {
+	Key                            string `json:"key_id"`
+	Login, Name, Role, Scope, CSRF string
+	Person                         bool
+	Expires                        time.Time
+}
+
+// me asks who is logged in.
+func (b *browser) me() (p person, status int) {
+	b.Helper()
+	status, text := b.send(http.MethodGet, "/console/api/me", "", nil)
+	check(b, json.Unmarshal([]byte(text), &p))
+	b.csrf = p.CSRF
+	return p, status
 }
 
 // call calls an operation of the API with the login.
 func (b *browser) call(operation, input string, header map[string]string) (status int, text string) {
 	b.Helper()
 	all := map[string]string{"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "GameLift." + operation}
-	for name, value := range header {
-		all[name] = value
-	}
+	maps.Copy(all, header)
 	return b.send(http.MethodPost, "/", input, all)
 }
 
@@ -85,32 +116,29 @@ func (b *browser) call(operation, input string, header map[string]string) (statu
 func TestConsole_LogIn(t *testing.T) {
 	t.Parallel()
 	a, keys, _ := serve(t, "read-only", "operator")
-	b := &browser{T: t, url: a.URL()}
-	refused := func(what string, want, status int, text string) {
+	b := newBrowser(t, a.URL())
+	expect := func(what string, want int, method, path, body string, header map[string]string) {
 		t.Helper()
-		if status != want {
+		if status, text := b.send(method, path, body, header); status != want {
 			t.Errorf("%s: %d %s, want %d", what, status, text, want)
 		}
 	}
-	status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil)
-	refused("a view for nobody", http.StatusUnauthorized, status, text)
+	const form, login = "application/x-www-form-urlencoded", "/console/api/login"
+	expect("a view for nobody", http.StatusUnauthorized, http.MethodGet, "/console/api/views/now", "", nil)
+	expect("events for nobody", http.StatusUnauthorized, http.MethodGet, "/console/api/events", "", nil)
 	for _, path := range []string{"/console/api/rules/check", "/console/api/simulations"} { // who asks comes before what
-		status, text = b.send(http.MethodPost, path, `no JSON`, asJSON)
-		refused(path+" for nobody", http.StatusUnauthorized, status, text)
+		expect(path+" for nobody", http.StatusUnauthorized, http.MethodPost, path, `no JSON`, asJSON)
 	}
-	status, text = b.send(http.MethodPost, "/console/api/login", `{"key_id":"`+keys["operator"].Credentials.AccessKeyID+`","secret":"guess"}`, asJSON)
-	refused("a wrong secret", http.StatusUnauthorized, status, text)
+	expect("a wrong secret", http.StatusUnauthorized, http.MethodPost, login, `{"key_id":"`+keys["operator"].Credentials.AccessKeyID+`","secret":"guess"}`, asJSON)
 	if b.cookie != nil {
 		t.Fatal("a cookie for a wrong secret")
 	}
-	status, text = b.send(http.MethodPost, "/console/api/login", `key_id=a&secret=b`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
-	refused("a form, which any page can send", http.StatusUnsupportedMediaType, status, text)
-	status, text = b.send(http.MethodPost, "/console/api/login", `{}`, asJSON)
-	refused("nothing", http.StatusBadRequest, status, text)
+	expect("a form, which any page can send", http.StatusUnsupportedMediaType, http.MethodPost, login, `key_id=a&secret=b`, map[string]string{"Content-Type": form})
+	expect("nothing", http.StatusBadRequest, http.MethodPost, login, `{}`, asJSON)
 
 	// A cookie that somebody has planted does not become the login's.
 	planted := strings.Repeat("A", 43)
-	b.cookie = &http.Cookie{Name: "muster_00000000", Value: planted}
+	b.keep(&http.Cookie{Name: "muster_00000000", Value: planted})
 	b.logIn(keys["operator"].Credentials)
 	if b.cookie.Value == planted || len(b.cookie.Value) < 40 {
 		t.Errorf("the cookie is %q", b.cookie.Value)
@@ -120,13 +148,12 @@ func TestConsole_LogIn(t *testing.T) {
 	}
 
 	for view, want := range map[string]int{"now": 200, "queues": 200, "matchmakers": 200, "sessions": 200, "crashes": 200, "search?text=x": 200, "queue?name=no": 404, "ticket?id=no": 404, "fleet?id=fleet-no": 404} {
-		status, text = b.send(http.MethodGet, "/console/api/views/"+view, "", nil)
-		refused("view "+view, want, status, text)
+		expect("view "+view, want, http.MethodGet, "/console/api/views/"+view, "", nil)
 	}
-	status, text = b.call("CreateLocation", `{"LocationName":"custom-a"}`, nil)
-	refused("a change by an operator", http.StatusOK, status, text)
-	status, text = b.send(http.MethodGet, "/admin/v1/keys", "", nil)
-	refused("keys for an operator", http.StatusForbidden, status, text)
+	if status, text := b.call("CreateLocation", `{"LocationName":"custom-a"}`, nil); status != http.StatusOK {
+		t.Errorf("a change by an operator: %d %s", status, text)
+	}
+	expect("keys for an operator", http.StatusForbidden, http.MethodGet, "/admin/v1/keys", "", nil)
 
 	csrf := b.csrf
 	for what, header := range map[string]map[string]string{
@@ -135,66 +162,35 @@ func TestConsole_LogIn(t *testing.T) {
 		"from a page of another site":    {"Sec-Fetch-Site": "cross-site"},
 		"from a page of a sister domain": {"Sec-Fetch-Site": "same-site"},
 	} {
-		status, text = b.call("CreateLocation", `{"LocationName":"custom-b"}`, header)
-		if status != http.StatusBadRequest && status != http.StatusForbidden {
+		if status, text := b.call("CreateLocation", `{"LocationName":"custom-b"}`, header); status != http.StatusBadRequest && status != http.StatusForbidden {
 			t.Errorf("a change %s: %d %s", what, status, text)
 		}
 	}
-	if status, text = b.call("ListLocations", `{}`, nil); !strings.Contains(text, "custom-a") || strings.Contains(text, "custom-b") {
+	if status, text := b.call("ListLocations", `{}`, nil); !strings.Contains(text, "custom-a") || strings.Contains(text, "custom-b") {
 		t.Errorf("the locations are %d %s", status, text)
 	}
 
-	reader := &browser{T: t, url: a.URL()}
-	reader.logIn(keys["read-only"].Credentials)
-	status, text = reader.call("DeleteLocation", `{"LocationName":"custom-a"}`, nil)
-	if status < 400 || !strings.Contains(text, "read-only") {
+	reader := newBrowser(t, a.URL()).logIn(keys["read-only"].Credentials)
+	if status, text := reader.call("DeleteLocation", `{"LocationName":"custom-a"}`, nil); status < 400 || !strings.Contains(text, "read-only") {
 		t.Errorf("a change by a reader: %d %s", status, text)
 	}
 	reader.csrf = csrf // of the other login
-	status, text = reader.call("ListLocations", `{}`, nil)
-	if status < 400 {
+	if status, text := reader.call("ListLocations", `{}`, nil); status < 400 {
 		t.Errorf("another login's proof: %d %s", status, text)
 	}
 
-	if status, text = b.send(http.MethodDelete, "/console/api/login", "", nil); status != http.StatusNoContent {
-		t.Fatalf("log out: %d %s", status, text)
-	}
+	expect("log out", http.StatusNoContent, http.MethodDelete, login, "", nil)
 	if b.cookie.MaxAge >= 0 {
 		t.Errorf("the cookie stays: %+v", b.cookie)
 	}
-	admin := firstKey(t, a)
 	seen := map[string]int{}
-	if err := admin.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
+	check(t, firstKey(t, a).AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
 		seen[r.Action+" "+r.Outcome]++
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	// Reading is not recorded; what changes is, with who tried.
 	if seen["muster:LogIn ok"] != 2 || seen["muster:LogOut ok"] != 1 || seen["muster:UseConsole ok"] != 0 || seen["CreateLocation ok"] != 1 {
 		t.Errorf("the audit log has %v", seen)
-	}
-}
-
-// A login ends with its key, at once and for good.
-func TestConsole_LogInEndsWithKey(t *testing.T) {
-	t.Parallel()
-	a := start(t, func(o *app.Options) { o.AcceptAny = false })
-	first := firstKey(t, a)
-	user := with(t, a, first, client.KeySpec{Name: "user", Role: "operator"})
-	b := &browser{T: t, url: a.URL()}
-	b.logIn(user.Credentials)
-	if _, err := first.Keys().Disable(t.Context(), user.Credentials.AccessKeyID); err != nil {
-		t.Fatal(err)
-	}
-	if status, text := b.send(http.MethodGet, "/console/api/views/now", "", nil); status != http.StatusUnauthorized {
-		t.Errorf("a disabled key's login: %d %s", status, text)
-	}
-	if _, err := first.Keys().Enable(t.Context(), user.Credentials.AccessKeyID); err != nil {
-		t.Fatal(err)
-	}
-	if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
-		t.Errorf("the login came back: %d %s", status, text)
 	}
 }
 
@@ -203,9 +199,7 @@ func TestConsole_LogInEndsWithKey(t *testing.T) {
 func TestConsole_Logins(t *testing.T) {
 	t.Parallel()
 	a, keys, _ := serve(t, "admin", "operator", "read-only")
-	admin, user := &browser{T: t, url: a.URL()}, &browser{T: t, url: a.URL()}
-	admin.logIn(keys["admin"].Credentials)
-	user.logIn(keys["operator"].Credentials)
+	admin, user := newBrowser(t, a.URL()).logIn(keys["admin"].Credentials), newBrowser(t, a.URL()).logIn(keys["operator"].Credentials)
 	for _, role := range []string{"operator", "read-only"} {
 		if all, err := keys[role].Logins().List(t.Context()); err == nil {
 			t.Errorf("%s sees %v", role, all)
@@ -223,19 +217,12 @@ func TestConsole_Logins(t *testing.T) {
 		Created: other.Created, Expires: other.Created.Add(auth.LoginLifetime), LastSeen: other.LastSeen}); other != want || other.LastSeen.Before(other.Created) {
 		t.Errorf("the login is %+v, want %+v", other, want)
 	}
-	_, text := admin.send(http.MethodGet, "/console/api/me", "", nil)
-	var me struct{ Login string }
-	if err := json.Unmarshal([]byte(text), &me); err != nil || me.Login != own.ID {
-		t.Errorf("my login is %q, want %q: %v", me.Login, own.ID, err)
+	if me, _ := admin.me(); me.Login != own.ID {
+		t.Errorf("my login is %q, want %q", me.Login, own.ID)
 	}
 
 	ended := make(chan error, 1)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/console/api/events?follow=true", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.AddCookie(user.cookie)
-	stream, err := http.DefaultTransport.RoundTrip(r)
+	stream, err := user.http.Get(a.URL() + "/console/api/events?follow=true")
 	if err != nil || stream.StatusCode != http.StatusOK {
 		t.Fatalf("follow events: %v, %v", stream, err)
 	}
@@ -246,14 +233,14 @@ func TestConsole_Logins(t *testing.T) {
 	if n, err := keys["admin"].Logins().End(t.Context(), other.ID); n != 1 || err != nil {
 		t.Errorf("ended: %d, %v", n, err)
 	}
-	if status, text := user.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusUnauthorized {
-		t.Errorf("the login that was ended: %d %s", status, text)
+	if _, status := user.me(); status != http.StatusUnauthorized {
+		t.Errorf("the login that was ended: %d", status)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("the stream of events: %v", err)
 	}
-	if status, text := admin.send(http.MethodGet, "/console/api/me", "", nil); status != http.StatusOK {
-		t.Errorf("the login of the administrator: %d %s", status, text)
+	if _, status := admin.me(); status != http.StatusOK {
+		t.Errorf("the login of the administrator: %d", status)
 	}
 	if _, err := keys["admin"].Logins().End(t.Context(), other.ID); err == nil || !strings.Contains(err.Error(), "has no login") {
 		t.Errorf("ended again: %v", err)
@@ -271,16 +258,7 @@ func TestConsole_Pages(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.AcceptAny = false })
 	get := func(path, accept string) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Accept", accept)
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
+		answer, _ := send(t, direct, http.MethodGet, a.URL()+path, "", map[string]string{"Accept": accept})
 		return answer
 	}
 	if answer := get("/", "text/html,application/xhtml+xml"); answer.StatusCode != http.StatusFound || answer.Header.Get("Location") != "/console/" {
@@ -290,10 +268,7 @@ func TestConsole_Pages(t *testing.T) {
 		t.Errorf("/ for programs: %d, %s", answer.StatusCode, answer.Header.Get("Content-Type"))
 	}
 	kinds := map[string]string{"/console/": "text/html", "/console/fleets": "text/html", "/console/assets/icon.svg": "image/svg+xml"}
-	page, err := os.ReadFile("../console/web/dist/index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../console/web/dist/index.html"))(t)
 	loaded := regexp.MustCompile(`"(/console/assets/\w+-\w+\.(js|css))"`).FindAllStringSubmatch(string(page), -1)
 	for _, name := range loaded {
 		kinds[name[1]] = map[string]string{"js": "text/javascript", "css": "text/css"}[name[2]]

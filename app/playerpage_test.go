@@ -13,21 +13,9 @@ import (
 func TestConsole_Player(t *testing.T) {
 	t.Parallel()
 	a, keys, _ := serve(t, "admin", "read-only")
-	answer, err := http.Post(a.URL()+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var guest struct {
-		ID string `json:"player_id"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&guest); err != nil || guest.ID == "" {
-		t.Fatalf("a guest: %s, %v", answer.Status, err)
-	}
-	operator, reader := &browser{T: t, url: a.URL()}, &browser{T: t, url: a.URL()}
-	operator.logIn(keys["admin"].Credentials)
-	reader.logIn(keys["read-only"].Credentials)
-	server := "/player/v1/server/players/" + guest.ID
+	player := guest(t, a)
+	operator, reader := newBrowser(t, a.URL()).logIn(keys["admin"].Credentials), newBrowser(t, a.URL()).logIn(keys["read-only"].Credentials)
+	server := "/player/v1/server/players/" + player
 	long := strings.Repeat("x", 5000)
 	for name, value := range map[string]string{"server/rank": `{"skill":1200}`, "secret/notes": `"` + long + `"`} {
 		if status, text := operator.send(http.MethodPut, server+"/data/"+name, value, asJSON); status != http.StatusCreated {
@@ -42,17 +30,17 @@ func TestConsole_Player(t *testing.T) {
 			}
 		}
 	}
-	status, text := operator.send(http.MethodGet, "/console/api/views/player-data?id="+guest.ID, "", nil)
+	status, text := operator.view("player-data?id=" + player)
 	if err := json.Unmarshal([]byte(text), &data); err != nil || status != http.StatusOK || len(data.Data.Values) != 2 {
 		t.Fatalf("stored data: %d %s, %v", status, text, err)
 	}
 	if v := data.Data.Values; v[0].Key != "notes" || v[0].Size != 5002 || len(v[0].Value) != 4096 || v[1].Namespace != "server" || v[1].Value != `{"skill":1200}` {
 		t.Errorf("stored data: %+v", v)
 	}
-	if status, text := reader.send(http.MethodGet, "/console/api/views/player-data?id="+guest.ID, "", nil); status != http.StatusForbidden {
+	if status, text := reader.view("player-data?id=" + player); status != http.StatusForbidden {
 		t.Errorf("stored data for a reader: %d %s", status, text)
 	}
-	if status, text := operator.send(http.MethodGet, "/console/api/views/player-data?id=nobody", "", nil); status != http.StatusNotFound {
+	if status, text := operator.view("player-data?id=nobody"); status != http.StatusNotFound {
 		t.Errorf("stored data of nobody: %d %s", status, text)
 	}
 
@@ -67,7 +55,7 @@ func TestConsole_Player(t *testing.T) {
 				}
 			}
 		}
-		_, text := reader.send(http.MethodGet, "/console/api/views/player?id="+guest.ID, "", nil)
+		_, text := reader.view("player?id=" + player)
 		if err := json.Unmarshal([]byte(text), &page); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}

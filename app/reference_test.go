@@ -144,10 +144,7 @@ var playerCode = regexp.MustCompile(`(?m)^ {12}([a-z-]+): (\d{3})(?: # (.*))?$`)
 
 func playerCodes(t *testing.T) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(document.Top(t), "backend", "openapi.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(document.Top(t), "backend", "openapi.yaml")))(t)
 	_, codes, found := strings.Cut(string(text), "x-codes:")
 	codes, _, ended := strings.Cut(codes, "retry_after_seconds:")
 	if !found || !ended {
@@ -190,10 +187,7 @@ The body of an error is ` + "`application/problem+json`" + ` (RFC 9457), with th
 // docs/limits.md has a row for each limit of requests, with its default.
 func TestReference_Limits(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(document.Top(t), "docs", "limits.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(document.Top(t), "docs", "limits.md")))(t)
 	for name, rate := range app.DefaultLimits() {
 		row := fmt.Sprintf(`(?m)^\| .*%s.* \| .* \| %s, %s( each)? \|$`, "`"+name+"`", grouped(int(rate.PerSecond)), grouped(rate.Burst))
 		if !regexp.MustCompile(row).Match(text) {

@@ -16,16 +16,13 @@ const labRules = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "
 func TestConsole_Rules(t *testing.T) {
 	t.Parallel()
 	a, keys, _ := serve(t, "read-only", "game-server")
-	quoted, err := json.Marshal(labRules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := `{"body":` + string(quoted) + `}`
+	quoted := must(json.Marshal(labRules))(t)
+	body := `{"body":` + string(quoted) + `}`
 	simulation := func(more string) string {
 		return `{"a":` + string(quoted) + `,"b":` + strings.Replace(string(quoted), `: 50`, `: 500`, 1) + `,"minutes":5,"runs":2,"seed":1,` + more +
 			`"players":{"populations":[{"tickets_per_minute":30,"attributes":{"skill":{"number":{"normal":{"mean":1500,"sd":300},"min":0}}}}]}}`
 	}
-	b := &browser{T: t, url: a.URL()}
+	b := newBrowser(t, a.URL())
 	try := func(what string, want int, path, body, text string, header map[string]string) string {
 		t.Helper()
 		status, got := b.send(http.MethodPost, path, body, header)
@@ -34,10 +31,10 @@ func TestConsole_Rules(t *testing.T) {
 		}
 		return got
 	}
-	try("nobody", http.StatusUnauthorized, "/console/api/rules/check", check, "", asJSON)
+	try("nobody", http.StatusUnauthorized, "/console/api/rules/check", body, "", asJSON)
 	try("nobody", http.StatusUnauthorized, "/console/api/simulations", simulation(""), "", asJSON)
 	b.logIn(keys["read-only"].Credentials)
-	try("a login", http.StatusOK, "/console/api/rules/check", check, `"valid":true`, asJSON)
+	try("a login", http.StatusOK, "/console/api/rules/check", body, `"valid":true`, asJSON)
 	proof := b.csrf
 	b.csrf = ""
 	try("without the proof of a page", http.StatusForbidden, "/console/api/simulations", simulation(""), "", asJSON)
@@ -57,19 +54,16 @@ func TestConsole_Rules(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if err := json.Unmarshal([]byte(line), &last); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(line), &last))
 	}
 	if r := last.Result; r.Runs != 2 || len(r.Rows) < 8 || r.Rows[0].Name != "tickets matched" || r.Rows[0].B <= r.Rows[0].A || r.Rows[0].Range == nil {
 		t.Errorf("%+v", r)
 	}
-	host := &browser{T: t, url: a.URL()}
-	host.logIn(keys["game-server"].Credentials)
-	if status, got := host.send(http.MethodPost, "/console/api/rules/check", check, asJSON); status != http.StatusForbidden {
+	host := newBrowser(t, a.URL()).logIn(keys["game-server"].Credentials)
+	if status, got := host.send(http.MethodPost, "/console/api/rules/check", body, asJSON); status != http.StatusForbidden {
 		t.Errorf("a role that may not read matchmaking: %d %s", status, got)
 	}
-	for who, want := range map[*browser]int{{T: t, url: a.URL()}: http.StatusUnauthorized, host: http.StatusForbidden, b: http.StatusOK} {
+	for who, want := range map[*browser]int{newBrowser(t, a.URL()): http.StatusUnauthorized, host: http.StatusForbidden, b: http.StatusOK} {
 		if status, got := who.send(http.MethodGet, "/console/api/rules/templates", "", nil); status != want || want == http.StatusOK && !strings.Contains(got, `"kind":"duel"`) {
 			t.Errorf("templates: %d %.300s, want %d", status, got, want)
 		}

@@ -1,71 +1,71 @@
 package app_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
-	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// joinAs creates a host, without an agent, in the location of a token.
-func joinAs(t *testing.T, a *app.App, token string) (hostID string) {
-	t.Helper()
-	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
-		Name: "m", IPAddress: "127.0.0.1", CPUMillis: 1000, MemoryMiB: 1024, PortFrom: 20000, PortTo: 20100,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.Post(a.URL()+protocol.PathJoin, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var joined protocol.JoinResponse
-	if err := json.NewDecoder(answer.Body).Decode(&joined); err != nil || joined.HostID == "" {
-		t.Fatalf("join: %s, %v", answer.Status, err)
-	}
-	return joined.HostID
-}
-
-// Scopes apply outside the API as well: a key lets machines join its locations and manages
-// those, and sees its own fleets, queues and configurations in the console.
-func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
+// A key with a scope can use what is in it, but neither the rest nor everything. Scopes apply
+// outside the API as well: a key lets machines join its locations and manages those, and sees its
+// own fleets, queues and configurations in the console.
+func TestServe_HoldsScopes(t *testing.T) {
 	t.Parallel()
 	a, clients, _ := serve(t, "admin")
 	admin := clients["admin"]
-	call := func(operation string, in map[string]any) map[string]any {
-		t.Helper()
-		var out map[string]any
-		if err := admin.Call(t.Context(), operation, in, &out); err != nil {
-			t.Fatalf("%s: %v", operation, err)
-		}
-		return out
-	}
+	call := func(operation string, in map[string]any) { answered(t, admin, operation, in) }
 	fleet, host, token := map[string]string{"unknown": "fleet-unknown"}, map[string]string{"unknown": "host-unknown"}, map[string]string{}
 	for _, name := range []string{"red", "blue"} {
-		call("CreateLocation", map[string]any{"LocationName": "custom-" + name})
-		made := call("CreateFleet", map[string]any{"Name": name, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-" + name}}})
-		fleet[name] = made["FleetAttributes"].(map[string]any)["FleetId"].(string)
-		call("CreateGameSessionQueue", map[string]any{"Name": name})
+		fleet[name], _ = anywhere(t, admin, name)
+		call("CreateGameSessionQueue", map[string]any{"Name": name, "Tags": []map[string]string{{"Key": "team", "Value": name}}})
 		call("StartGameSessionPlacement", map[string]any{"PlacementId": "placement-" + name, "GameSessionQueueName": name, "MaximumPlayerSessionCount": 2})
 		call("CreateMatchmakingRuleSet", map[string]any{"Name": name, "RuleSetBody": `{"name":"a","ruleLanguageVersion":"1.0","teams":[{"name":"t","minPlayers":2,"maxPlayers":2}]}`})
 		call("CreateMatchmakingConfiguration", map[string]any{"Name": name, "RuleSetName": name, "FlexMatchMode": "STANDALONE", "RequestTimeoutSeconds": 100, "AcceptanceRequired": false})
 		call("StartMatchmaking", map[string]any{"TicketId": "ticket-" + name, "ConfigurationName": name, "Players": []any{map[string]any{"PlayerId": "p"}}})
-		made2, err := admin.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-" + name, Uses: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		token[name] = made2.TokenID
-		host[name] = joinAs(t, a, made2.Token)
+		join := must(admin.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-" + name, Uses: 2}))(t)
+		token[name] = join.TokenID
+		_, joined := askToJoin(t, a, join.Token)
+		host[name] = joined.HostID
 	}
+	names := func(queue ...string) any { return map[string]any{"Names": queue} }
+	for what, c := range map[string]*client.Client{
+		"ARN": with(t, a, admin, client.KeySpec{Name: "a", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:gamesessionqueue/re*"}}}),
+		"tag": with(t, a, admin, client.KeySpec{Name: "b", Role: "operator", Scope: client.KeyScope{Tags: map[string]string{"team": "red"}}}),
+	} {
+		for _, call := range []struct {
+			operation string
+			in        any
+			allowed   bool
+		}{
+			{"DescribeGameSessionQueues", names("red"), true},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "red", "TimeoutInSeconds": 20}, true},
+			{"ValidateMatchmakingRuleSet", map[string]any{"RuleSetBody": `{"name":"a","ruleLanguageVersion":"1.0","teams":[{"name":"t","minPlayers":1,"maxPlayers":1}]}`}, true},
+			{"DescribeGameSessionQueues", names("red", "blue"), false},
+			{"DescribeGameSessionQueues", names(), true},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "blue", "TimeoutInSeconds": 20}, false},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "red", "Destinations": []any{map[string]any{"DestinationArn": "arn:aws:gamelift:us-east-1::alias/alias-1"}}}, false},
+			{"ListFleets", map[string]any{}, true},
+			{"CreateBuild", map[string]any{"OperatingSystem": "AMAZON_LINUX_2023"}, false},
+			{"DescribeGameSessionPlacement", map[string]any{"PlacementId": "nobody-knows"}, false},
+			{"DescribeMatchmaking", map[string]any{"TicketIds": []string{"nobody-knows"}}, false},
+			{"TagResource", map[string]any{"ResourceARN": "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/blue", "Tags": []map[string]string{{"Key": "team", "Value": "red"}}}, false},
+		} {
+			err := c.Call(t.Context(), call.operation, call.in, nil)
+			if denied := code(err) == "AccessDeniedException"; denied == call.allowed || call.allowed && err != nil {
+				t.Errorf("by %s: %s of %v: %v, want allowed %t", what, call.operation, call.in, err, call.allowed)
+			}
+		}
+		if err := c.Events(t.Context(), client.EventQuery{Last: 1}, nil); err == nil {
+			t.Errorf("by %s: a key with a scope reads all events", what)
+		}
+		if _, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"}); err == nil {
+			t.Errorf("by %s: a key with a scope lets machines join", what)
+		}
+	}
+
 	c := with(t, a, admin, client.KeySpec{Name: "red", Role: "operator", Scope: client.KeyScope{Resources: []string{
 		"arn:aws:gamelift:*:*:location/custom-red", "arn:aws:gamelift:*:*:gamesessionqueue/red",
 		"arn:aws:gamelift:*:*:matchmakingconfiguration/red", "arn:aws:gamelift:*:*:fleet/" + fleet["red"],
@@ -131,21 +131,20 @@ func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 	if gone, err := c.Hosts().Remove(ctx, host["red"], true); err != nil || !gone {
 		t.Errorf("remove a host in its scope: %v", err)
 	}
-	pages := &browser{T: t, url: a.URL()}
-	pages.logIn(c.Credentials)
+	pages := newBrowser(t, a.URL()).logIn(c.Credentials)
 	for view, want := range map[string]int{
 		"queue?name=red": 200, "queue?name=blue": 403, "matchmaker?name=red": 200, "matchmaker?name=blue": 403, "quality?name=blue": 403,
 		"ticket?id=ticket-red": 200, "ticket?id=ticket-blue": 403, "fleet?id=" + fleet["red"]: 200, "fleet?id=" + fleet["blue"]: 403,
 		"sessions": 200, "sessions?fleet=" + fleet["blue"]: 403, "now": 403, "world": 403, "queues": 403, "matchmakers": 403, "crashes": 403,
 		"host?id=" + host["blue"]: 403, "player-data?id=p": 403,
 	} {
-		if status, text := pages.send(http.MethodGet, "/console/api/views/"+view, "", nil); status != want {
+		if status, text := pages.view(view); status != want {
 			t.Errorf("view %s: %d %s, want %d", view, status, text, want)
 		}
 	}
 	// What is shown of a player, and found, is what the scope allows of it.
 	for _, view := range []string{"player?id=p", "search?text=ticket-", "search?text=ticket-blue", "search?text=red", "search?text=blue"} {
-		_, text := pages.send(http.MethodGet, "/console/api/views/"+view, "", nil)
+		_, text := pages.view(view)
 		if strings.Contains(text, "blue") || strings.Contains(text, fleet["blue"]) {
 			t.Errorf("view %s tells of what is not in its scope: %s", view, text)
 		}

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -19,18 +18,9 @@ import (
 // masterOf returns the master key of an app.
 func masterOf(t *testing.T, a *app.App) *auth.Master {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(a.DataDir(), "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := auth.NewMaster(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(a.DataDir(), "master.key")))(t)
+	key := must(hex.DecodeString(strings.TrimSpace(string(text))))(t)
+	m := must(auth.NewMaster(key))(t)
 	return m
 }
 
@@ -53,25 +43,11 @@ func TestRemoteAccess_Credentials(t *testing.T) {
 	a := start(t, func(o *app.Options) { o.AcceptAny, o.RemoteAccess = false, true })
 	admin := firstKey(t, a)
 	master := masterOf(t, a)
-	call := func(operation string, in map[string]any, out any) {
-		t.Helper()
-		if err := admin.Call(context.Background(), operation, in, out); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var made struct{ FleetAttributes struct{ FleetId string } }
-	call("CreateLocation", map[string]any{"LocationName": "custom-a"}, nil)
-	call("CreateFleet", map[string]any{
-		"Name": "f", "ComputeType": "ANYWHERE", "Locations": []map[string]any{{"Location": "custom-a"}}, "AnywhereConfiguration": map[string]any{"Cost": "1"},
-	}, &made)
-	fleet := made.FleetAttributes.FleetId
-	var compute struct {
-		Compute struct{ CreationTime float64 }
-	}
+	fleet, _ := anywhere(t, admin, "a")
 	register := func() time.Time {
 		t.Helper()
-		call("RegisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c", "Location": "custom-a", "IpAddress": "192.0.2.1"}, &compute)
-		return time.UnixMilli(int64(math.Round(compute.Compute.CreationTime * 1000)))
+		made := answered(t, admin, "RegisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c", "Location": "custom-a", "IpAddress": "192.0.2.1"})
+		return time.UnixMilli(int64(math.Round(made["Compute"].(map[string]any)["CreationTime"].(float64) * 1000)))
 	}
 	registered := register()
 
@@ -120,15 +96,13 @@ func TestRemoteAccess_Credentials(t *testing.T) {
 		t.Errorf("the API answers credentials for remote access with %v", err)
 	}
 
-	if _, err := admin.Keys().Disable(t.Context(), guest); err != nil {
-		t.Fatal(err)
-	}
+	must(admin.Keys().Disable(t.Context(), guest))(t)
 	if got := visit(t, a, good); !strings.Contains(got, "is disabled") {
 		t.Errorf("of a disabled key: %q", got)
 	}
-	call("DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"}, nil)
+	answered(t, admin, "DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"})
 	for register() == registered {
-		call("DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"}, nil)
+		answered(t, admin, "DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"})
 	}
 	if got := visit(t, a, as(admin.Credentials.AccessKeyID)); !strings.Contains(got, "signature") {
 		t.Errorf("of the former registration: %q", got)

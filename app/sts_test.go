@@ -27,10 +27,7 @@ func TestSTS(t *testing.T) {
 		return sts.New(sts.Options{Region: "us-east-1", BaseEndpoint: aws.String(a.URL()), Credentials: credentials.StaticCredentialsProvider{Value: c.Credentials}, Retryer: aws.NopRetryer{}})
 	}
 
-	got, err := of(data).GetCallerIdentity(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(of(data).GetCallerIdentity(t.Context(), nil))(t)
 	if *got.Account != app.DefaultAccount || *got.Arn != "arn:aws:iam::000000000000:user/data" || *got.UserId != data.Credentials.AccessKeyID {
 		t.Errorf("it is %s, %s, %s", *got.Account, *got.Arn, *got.UserId)
 	}
@@ -40,7 +37,7 @@ func TestSTS(t *testing.T) {
 			t.Errorf("want %s, got %v", want, err)
 		}
 	}
-	_, err = of(data).GetSessionToken(t.Context(), nil)
+	_, err := of(data).GetSessionToken(t.Context(), nil)
 	if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != "InvalidAction" {
 		t.Errorf("GetSessionToken: %v", err)
 	}

@@ -38,7 +38,7 @@ type worldView struct {
 func hosting(t *testing.T, locations ...map[string]any) (c *client.Client, fleetARN string) {
 	t.Helper()
 	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
-	c = &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}}
+	c = at(a)
 	var at []any
 	for _, l := range locations {
 		answered(t, c, "CreateLocation", l)
@@ -52,42 +52,26 @@ func hosting(t *testing.T, locations ...map[string]any) (c *client.Client, fleet
 		name := l["LocationName"].(string)
 		joined := answered(t, c, "RegisterCompute", map[string]any{"FleetId": id, "ComputeName": "in-" + name, "Location": name, "IpAddress": "127.0.0.1"})
 		token := answered(t, c, "GetComputeAuthToken", map[string]any{"FleetId": id, "ComputeName": "in-" + name})
-		s, err := gameserver.Start(t.Context(), gameserver.Options{
+		s := must(gameserver.Start(t.Context(), gameserver.Options{
 			Endpoint: joined["Compute"].(map[string]any)["GameLiftServiceSdkEndpoint"].(string),
 			Token:    token["AuthToken"].(string), FleetID: id, ComputeName: "in-" + name,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		t.Cleanup(s.Kill)
 	}
 	return c, made["FleetArn"].(string)
 }
 
-// answered calls an operation, which must succeed.
-func answered(t *testing.T, c *client.Client, operation string, in map[string]any) map[string]any {
-	t.Helper()
-	var out map[string]any
-	if err := c.Call(t.Context(), operation, in, &out); err != nil {
-		t.Fatalf("%s: %v", operation, err)
-	}
-	return out
-}
-
 // viewOf reads a view of the console.
-func viewOf(t *testing.T, c *client.Client, path string, data any) {
+func viewOf(t *testing.T, c *client.Client, query string, data any) {
 	t.Helper()
-	answer, err := http.Get(c.Endpoint + "/console/api/views/" + path)
-	if err != nil {
-		t.Fatal(err)
+	by := direct
+	if c.HTTP != nil {
+		by = c.HTTP
 	}
-	defer answer.Body.Close()
-	frame := struct {
-		Data    any
-		Message string
-	}{Data: data}
-	if err := json.NewDecoder(answer.Body).Decode(&frame); err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("view %s: %s %s, %v", path, answer.Status, frame.Message, err)
+	answer, text := send(t, by, http.MethodGet, c.Endpoint+"/console/api/views/"+query, "", nil)
+	frame := struct{ Data any }{data}
+	if err := json.Unmarshal([]byte(text), &frame); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("view %s: %s %s, %v", query, answer.Status, text, err)
 	}
 }
 
@@ -146,12 +130,7 @@ func TestConsole_World(t *testing.T) {
 	if v.Chosen == nil || v.Chosen.Measured[90/5] != 3 || len(v.Chosen.Queues) != 0 {
 		t.Errorf("nowhere: %+v", v.Chosen)
 	}
-	answer, err := http.Get(c.Endpoint + "/console/api/views/world?location=custom-other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusNotFound {
-		t.Errorf("another location: %s", answer.Status)
+	if status, _ := get(t, c.Endpoint+"/console/api/views/world?location=custom-other"); status != http.StatusNotFound {
+		t.Errorf("another location: %d", status)
 	}
 }
