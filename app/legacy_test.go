@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
@@ -188,28 +187,4 @@ func playBackfill(t *testing.T, g *legacygame.Directed, gameSessionID string) {
 	if update["updateReason"] != "BACKFILL_CANCELLED" || update["backfillTicketId"] != ticket {
 		t.Errorf("the backfill %v ended with %v", ticket, update)
 	}
-}
-
-// A build with Server SDK 3 is hosted on a managed fleet, and its game session outlives the
-// agent.
-func TestLegacy_NextAgent(t *testing.T) {
-	t.Parallel()
-	ports, root := freePorts(t), filepath.Join(t.TempDir(), "agent")
-	a := start(t, nil)
-	change := func(o *agent.Options) { o.Legacy, o.KeepRunning = &ports, true }
-	first := join(t, a, root, 28000, change)
-	text := must(os.ReadFile(oldGame(t, "csharp", ports)))(t)
-	f := a.MakeFleet(t, archiveOf(t, map[string]string{"server": string(text)}), nil)
-	base := a.URL()
-	events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
-	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
-	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
-	first.end()
-	join(t, a, root, 28000, func(o *agent.Options) { change(o); o.KeepRunning = false })
-	events(t, base, "SERVER_PROCESS_RECONNECTED", 1, active.Seq)
-	g := legacygame.Direct(t, "127.0.0.1", made.Port)
-	if g.Say("drop") != "true" { // what its SDK does by itself
-		t.Error("the game server does not come back")
-	}
-	g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, made.GameSessionID).Text(2, "DENY_ALL"))
 }

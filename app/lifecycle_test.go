@@ -15,6 +15,8 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/wait"
 )
 
@@ -42,6 +44,9 @@ func TestRun_ReadyLineAndStop(t *testing.T) {
 func TestStart_Paths(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
+	if err := a.Start(t.Context()); err == nil {
+		t.Error("a second start gives no error")
+	}
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/console/x": 200, "/console/api/x": 404, "/nothing": 404} {
 		if status, body := get(t, a.URL()+path); status != want || want == 404 && !strings.Contains(body, `"message":`) {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
@@ -53,23 +58,7 @@ func TestStart_Paths(t *testing.T) {
 	}
 }
 
-func TestStart_Once(t *testing.T) {
-	t.Parallel()
-	a := start(t, nil)
-	if err := a.Start(t.Context()); err == nil {
-		t.Error("a second start gives no error")
-	}
-	stop(t, a)
-	if err := a.Start(t.Context()); err == nil {
-		t.Error("a start after the stop gives no error")
-	}
-	select {
-	case <-a.Done():
-	default:
-		t.Error("not done after the stop")
-	}
-}
-
+// An app starts and stops once, whoever asks for it at the same time.
 func TestStartStop_Races(t *testing.T) {
 	t.Parallel()
 	for range 10 {
@@ -82,6 +71,9 @@ func TestStartStop_Races(t *testing.T) {
 		all.Wait()
 		stop(t, a)
 		<-a.Done()
+		if err := a.Start(t.Context()); err == nil {
+			t.Error("a start after the stop gives no error")
+		}
 		if url := a.URL(); url != "" {
 			if _, err := http.Get(url + "/healthz"); err == nil {
 				t.Fatal("answers after the stop")
@@ -150,22 +142,15 @@ func populate(t *testing.T, a *app.App) {
 	call(t, a, "RegisterCompute", map[string]any{"FleetId": id, "ComputeName": "host", "Location": "custom-a", "IpAddress": "127.0.0.1"})
 }
 
+// Game servers are told the public URL; TestCompute of test/aws has the address of the listener.
 func TestRegisterCompute_Endpoint(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ public, want string }{
-		"listen address": {"", "ws://127.0.0.1:"},
-		"public URL":     {"https://games.example", "wss://games.example/gameserver/v5"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := start(t, func(o *app.Options) { o.PublicURL = c.public })
-			populate(t, a)
-			fleets := call(t, a, "ListFleets", map[string]any{})["FleetIds"].([]any)
-			out := call(t, a, "RegisterCompute", map[string]any{"FleetId": fleets[0], "ComputeName": "b", "Location": "custom-a", "IpAddress": "127.0.0.1"})
-			compute := out["Compute"].(map[string]any)
-			if got, _ := compute["GameLiftServiceSdkEndpoint"].(string); !strings.HasPrefix(got, c.want) || len(got) > 128 {
-				t.Errorf("GameLiftServiceSdkEndpoint is %q, want %s…", got, c.want)
-			}
-		})
+	a := start(t, func(o *app.Options) { o.PublicURL = "https://games.example" })
+	fleet, _ := anywhere(t, at(a), "a")
+	out := call(t, a, "RegisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "b", "Location": "custom-a", "IpAddress": "127.0.0.1"})
+	got, _ := out["Compute"].(map[string]any)["GameLiftServiceSdkEndpoint"].(string)
+	if !strings.HasPrefix(got, "wss://games.example/gameserver/v5") || len(got) > 128 {
+		t.Errorf("GameLiftServiceSdkEndpoint is %q", got)
 	}
 }
 
@@ -226,5 +211,25 @@ func TestSlowBody(t *testing.T) {
 			}
 		}
 		all.Wait()
+	}
+}
+
+// TestLost_StopsByItself checks an app whose cell another node takes.
+func TestLost_StopsByItself(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
+	thief := store.New(store.Options{Driver: sqlite.File(a.DataDir() + "/muster.db"), Owner: "thief"})
+	check(t, thief.Open(t.Context()))
+	defer thief.Close()
+	c := &client.Client{Endpoint: a.URL()}
+	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err == nil {
+		t.Error("a write was acknowledged after the cell was taken")
+	}
+	<-a.Done()
+	if a.Err() == nil {
+		t.Error("done without saying why")
+	}
+	if status, _ := get(t, a.URL()+"/readyz"); status != 503 {
+		t.Errorf("/readyz is %d after the cell was taken", status)
 	}
 }
