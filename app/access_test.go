@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
+	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,14 +14,14 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/cli/client"
 )
 
 // serve runs an app that requires keys, and returns a client with a key of each role.
 func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*client.Client, log *screen) {
 	t.Helper()
-	log = newScreen()
+	log = new(screen)
 	a = start(t, func(o *app.Options) { o.Store, o.AcceptAny, o.Logger = "sqlite", false, jsonLog(log) })
 	first := firstKey(t, a)
 	clients = map[string]*client.Client{}
@@ -31,12 +34,8 @@ func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*clien
 // firstKey returns a client with the key that the first start created.
 func firstKey(t testing.TB, a *app.App) *client.Client {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(a.DataDir(), "admin-credentials"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	values := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(must(os.ReadFile(filepath.Join(a.DataDir(), "admin-credentials")))(t))) {
 		name, value, _ := strings.Cut(line, "=")
 		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
@@ -47,22 +46,27 @@ func firstKey(t testing.TB, a *app.App) *client.Client {
 // with creates a key and returns a client with it.
 func with(t *testing.T, a *app.App, admin *client.Client, spec client.KeySpec) *client.Client {
 	t.Helper()
-	made, err := admin.Keys().Create(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(admin.Keys().Create(t.Context(), spec))(t)
 	return &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}}
 }
 
+// code returns the code of a refusal.
+func code(err error) string {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
+		return refused.Code
+	}
+	return ""
+}
+
 // A key whose secret and signing key are in use is refused from the moment at which it is
-// disabled or deleted.
+// disabled or deleted, and its login ends for good.
 func TestServe_RevokesKeysInUse(t *testing.T) {
 	t.Parallel()
-	a := start(t, func(o *app.Options) { o.AcceptAny = false })
-	first := firstKey(t, a)
-	user := with(t, a, first, client.KeySpec{Name: "user", Role: "operator"})
+	a, clients, _ := serve(t, "admin", "operator")
+	keys, user := clients["admin"].Keys(), clients["operator"]
 	id := user.Credentials.AccessKeyID
-	use := func(want string) {
+	b := newBrowser(t, a.URL()).logIn(user.Credentials)
+	use := func(want string, login int) {
 		t.Helper()
 		if err := list(t, user); code(err) != want {
 			t.Errorf("the API: %v, want %q", err, want)
@@ -70,118 +74,22 @@ func TestServe_RevokesKeysInUse(t *testing.T) {
 		if _, err := user.Fleets(t.Context()); (err != nil) != (want != "") {
 			t.Errorf("the console: %v, want %q", err, want)
 		}
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+		if status, text := b.view("now"); status != login {
+			t.Errorf("the login: %d %s, want %d", status, text, login)
 		}
 	}
-	use("")
-	use("")
-	_, err := first.Keys().Disable(t.Context(), id)
-	must(err)
-	use("UnrecognizedClientException")
-	_, err = first.Keys().Enable(t.Context(), id)
-	must(err)
-	use("")
-	must(first.Keys().Delete(t.Context(), id))
-	use("UnrecognizedClientException")
+	use("", http.StatusOK)
+	use("", http.StatusOK)
+	must(keys.Disable(t.Context(), id))(t)
+	use("UnrecognizedClientException", http.StatusUnauthorized)
+	must(keys.Enable(t.Context(), id))(t)
+	use("", http.StatusUnauthorized)
+	check(t, keys.Delete(t.Context(), id))
+	use("UnrecognizedClientException", http.StatusUnauthorized)
 }
 
-// When a key was last used is known after a stop in order, as after the periodic write.
-func TestServe_LastUseAfterStop(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
-	serve := func() *app.App { return start(t, func(own *app.Options) { *own = o }) }
-	a := serve()
-	user := with(t, a, firstKey(t, a), client.KeySpec{Name: "user", Role: "operator"})
-	lastUse := func() time.Time {
-		t.Helper()
-		all, err := firstKey(t, a).Keys().List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := slices.IndexFunc(all, func(k client.Key) bool { return k.ID == user.Credentials.AccessKeyID })
-		if i < 0 {
-			t.Fatalf("the key is not listed: %+v", all)
-		}
-		return all[i].LastUsed
-	}
-	if err := list(t, user); err != nil {
-		t.Fatal(err)
-	}
-	used := lastUse()
-	stop(t, a)
-	a = serve()
-	if after := lastUse(); used.IsZero() || !after.Equal(used) {
-		t.Errorf("last used at %s, want %s", after, used)
-	}
-}
-
-func TestServe_HoldsRoles(t *testing.T) {
-	t.Parallel()
-	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
-	location := 0
-	calls := map[string]func() any{
-		"ListFleets": func() any { return map[string]any{} },
-		"CreateLocation": func() any {
-			location++
-			return map[string]any{"LocationName": fmt.Sprintf("custom-%d", location)}
-		},
-		"ListCompute": func() any { return map[string]any{"FleetId": "fleet-none"} },
-	}
-	allowed := map[string]string{
-		"admin": "ListFleets CreateLocation ListCompute", "operator": "ListFleets CreateLocation ListCompute",
-		"game-backend": "ListFleets ListCompute", "game-server": "ListCompute", "read-only": "ListFleets ListCompute",
-	}
-	for role, c := range clients {
-		for operation, in := range calls {
-			err := c.Call(t.Context(), operation, in(), nil)
-			denied := code(err) == "AccessDeniedException"
-			if want := !strings.Contains(allowed[role], operation); denied != want {
-				t.Errorf("%s calls %s: %v, want denied %v", role, operation, err, want)
-			}
-		}
-	}
-	for _, role := range []string{"admin", "operator", "game-backend", "read-only"} {
-		if err := clients[role].Events(t.Context(), client.EventQuery{Last: 1}, func(client.Event) error { return nil }); err != nil {
-			t.Errorf("%s reads events: %v", role, err)
-		}
-	}
-	if err := clients["game-server"].Events(t.Context(), client.EventQuery{}, nil); err == nil {
-		t.Error("a game server's key reads events")
-	}
-}
-
-func TestServe_RefusesStrangers(t *testing.T) {
-	t.Parallel()
-	a := start(t, func(o *app.Options) {
-		o.Store, o.AcceptAny, o.Audit.Level = "sqlite", false, audit.Off // records of refusals would change the state
-	})
-	good := firstKey(t, a).Credentials
-	before := a.Digest()
-	for name, c := range map[string]struct {
-		credentials client.Credentials
-		want        string
-	}{
-		"unsigned":     {client.Credentials{}, "MissingAuthenticationTokenException"},
-		"unknown key":  {client.Credentials{AccessKeyID: "MSTRUNKNOWN", SecretAccessKey: "x"}, "UnrecognizedClientException"},
-		"wrong secret": {client.Credentials{AccessKeyID: good.AccessKeyID, SecretAccessKey: "x"}, "InvalidSignatureException"},
-	} {
-		stranger := &client.Client{Endpoint: a.URL(), Credentials: c.credentials}
-		if err := stranger.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); code(err) != c.want {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
-		if err := stranger.Events(t.Context(), client.EventQuery{}, nil); err == nil {
-			t.Errorf("%s: reads events", name)
-		}
-	}
-	if a.Digest() != before {
-		t.Error("refused calls changed the state")
-	}
-}
-
+// The first key is in a file for its owner alone, which the log names, and what is done with it is
+// recorded with its id.
 func TestServe_FirstKey(t *testing.T) {
 	t.Parallel()
 	a, _, log := serve(t)
@@ -190,8 +98,15 @@ func TestServe_FirstKey(t *testing.T) {
 		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
 	}
 	c := firstKey(t, a)
-	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
-		t.Errorf("the first key is refused: %v", err)
+	answered(t, c, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	must(c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-a"}))(t)
+	made := map[string]string{}
+	check(t, c.Events(t.Context(), client.EventQuery{Last: 2}, func(e client.Event) error {
+		made[e.Code] = e.Principal
+		return nil
+	}))
+	if id := c.Credentials.AccessKeyID; made["LOCATION_CREATED"] != id || made["HOST_JOIN_TOKEN_CREATED"] != id {
+		t.Errorf("the last events are by %v, want %s", made, id)
 	}
 	if secret := c.Credentials.SecretAccessKey; secret == "" || strings.Contains(log.String(), secret) {
 		t.Error("the log tells the secret")
@@ -201,92 +116,62 @@ func TestServe_FirstKey(t *testing.T) {
 	}
 }
 
-func TestServe_AuditNamesTheKey(t *testing.T) {
-	t.Parallel()
-	_, clients, _ := serve(t, "admin")
-	c := clients["admin"]
-	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	var last client.Event
-	if err := c.Events(t.Context(), client.EventQuery{Last: 1}, func(e client.Event) error { last = e; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if last.Code != "LOCATION_CREATED" || last.Principal != c.Credentials.AccessKeyID {
-		t.Errorf("the last event is %+v", last)
-	}
-}
-
-func code(err error) string {
-	var refused *client.Error
-	if errors.As(err, &refused) {
-		return refused.Code
-	}
-	return ""
-}
-
-// TestServe_FirstKeyNotKept checks that a key that nobody can read is not left behind.
+// A key that nobody can read is not left behind.
 func TestServe_FirstKeyNotKept(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
 	path := filepath.Join(o.DataDir, "admin-credentials")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+	check(t, os.WriteFile(path, nil, 0o600))
+	if err := try(t, o); err == nil || !strings.Contains(err.Error(), path) {
 		t.Fatalf("start gives %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	start(t, func(c *app.Options) { *c = o })
+	check(t, os.Remove(path))
+	begin(t, o)
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the next start left no key: %v", err)
 	}
 }
 
-// A game server's key cannot make a machine a host, and what is done with a key is
-// recorded with its name.
-func TestServe_JoiningHostsIsForOperators(t *testing.T) {
+// When a key was last used is known after a stop in order, as after the periodic write.
+func TestServe_LastUseAfterStop(t *testing.T) {
 	t.Parallel()
-	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
-	hosts := map[string]bool{"admin": true, "operator": true, "game-backend": true, "read-only": true}
-	for role, c := range clients {
-		_, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"})
-		if got, want := err == nil, role == "admin" || role == "operator"; got != want {
-			t.Errorf("%s makes a join token: %v, want allowed %v", role, err, want)
-		}
-		if _, err = c.Hosts().List(t.Context()); (err == nil) != hosts[role] {
-			t.Errorf("%s sees the hosts: %v, want allowed %v", role, err, hosts[role])
-		}
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	a := begin(t, o)
+	user := with(t, a, firstKey(t, a), client.KeySpec{Name: "user", Role: "operator"})
+	lastUse := func() time.Time {
+		t.Helper()
+		all := must(firstKey(t, a).Keys().List(t.Context()))(t)
+		return all[slices.IndexFunc(all, func(k client.Key) bool { return k.ID == user.Credentials.AccessKeyID })].LastUsed
 	}
-	made := map[string]bool{}
-	err := clients["admin"].Events(t.Context(), client.EventQuery{Last: 100}, func(e client.Event) error {
-		if e.Code == "HOST_JOIN_TOKEN_CREATED" {
-			made[e.Principal] = true
-		}
-		return nil
-	})
-	if err != nil || !made[clients["admin"].Credentials.AccessKeyID] || !made[clients["operator"].Credentials.AccessKeyID] || len(made) != 2 {
-		t.Errorf("events name %v as the makers of join tokens, %v", made, err)
+	check(t, list(t, user))
+	used := lastUse()
+	stop(t, a)
+	a = begin(t, o)
+	if after := lastUse(); used.IsZero() || !after.Equal(used) {
+		t.Errorf("last used at %s, want %s", after, used)
 	}
 }
 
-// A key with a scope can use what is in it, but neither the rest nor everything.
+// A key with a scope can use what is in it, but neither the rest nor everything. Scopes apply
+// outside the API as well: a key lets machines join its locations and manages those, and sees its
+// own fleets, queues and configurations in the console.
 func TestServe_HoldsScopes(t *testing.T) {
 	t.Parallel()
 	a, clients, _ := serve(t, "admin")
 	admin := clients["admin"]
+	call := func(operation string, in map[string]any) { answered(t, admin, operation, in) }
+	fleet, host, token := map[string]string{"unknown": "fleet-unknown"}, map[string]string{"unknown": "host-unknown"}, map[string]string{}
 	for _, name := range []string{"red", "blue"} {
-		if err := admin.Call(t.Context(), "CreateGameSessionQueue", map[string]any{
-			"Name": name, "Tags": []map[string]string{{"Key": "team", "Value": name}},
-		}, nil); err != nil {
-			t.Fatal(err)
-		}
+		fleet[name], _ = anywhere(t, admin, name)
+		call("CreateGameSessionQueue", map[string]any{"Name": name, "Tags": []map[string]string{{"Key": "team", "Value": name}}})
+		call("StartGameSessionPlacement", map[string]any{"PlacementId": "placement-" + name, "GameSessionQueueName": name, "MaximumPlayerSessionCount": 2})
+		call("CreateMatchmakingRuleSet", map[string]any{"Name": name, "RuleSetBody": `{"name":"a","ruleLanguageVersion":"1.0","teams":[{"name":"t","minPlayers":2,"maxPlayers":2}]}`})
+		call("CreateMatchmakingConfiguration", map[string]any{"Name": name, "RuleSetName": name, "FlexMatchMode": "STANDALONE", "RequestTimeoutSeconds": 100, "AcceptanceRequired": false})
+		call("StartMatchmaking", map[string]any{"TicketId": "ticket-" + name, "ConfigurationName": name, "Players": []any{map[string]any{"PlayerId": "p"}}})
+		join := must(admin.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-" + name, Uses: 2}))(t)
+		token[name] = join.TokenID
+		_, joined := askToJoin(t, a, join.Token)
+		host[name] = joined.HostID
 	}
 	names := func(queue ...string) any { return map[string]any{"Names": queue} }
 	for what, c := range map[string]*client.Client{
@@ -322,5 +207,201 @@ func TestServe_HoldsScopes(t *testing.T) {
 		if _, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"}); err == nil {
 			t.Errorf("by %s: a key with a scope lets machines join", what)
 		}
+	}
+
+	c := with(t, a, admin, client.KeySpec{Name: "red", Role: "operator", Scope: client.KeyScope{Resources: []string{
+		"arn:aws:gamelift:*:*:location/custom-red", "arn:aws:gamelift:*:*:gamesessionqueue/red",
+		"arn:aws:gamelift:*:*:matchmakingconfiguration/red", "arn:aws:gamelift:*:*:fleet/" + fleet["red"],
+	}}})
+	ctx := t.Context()
+	for what, ask := range map[string]func(name string) error{
+		"make a join token": func(name string) error {
+			_, err := c.CreateJoinToken(ctx, client.JoinTokenInput{Location: "custom-" + name})
+			return err
+		},
+		"see a host":   func(name string) error { _, err := c.Hosts().Get(ctx, host[name]); return err },
+		"drain a host": func(name string) error { _, err := c.Hosts().Drain(ctx, host[name]); return err },
+		"read events": func(name string) error {
+			return c.Events(ctx, client.EventQuery{FleetID: fleet[name], Last: 10}, func(client.Event) error { return nil })
+		},
+		"read a session's events": func(name string) error {
+			session := "arn:aws:gamelift:us-east-1::gamesession/" + fleet[name] + "/custom-" + name + "/s"
+			return c.Events(ctx, client.EventQuery{GameSessionID: session, Last: 10}, func(client.Event) error { return nil })
+		},
+		"read a session's events of its fleet's location": func(name string) error {
+			session := "arn:aws:gamelift:us-east-1::gamesession/" + fleet["red"] + "/custom-" + name + "/s"
+			return c.Events(ctx, client.EventQuery{GameSessionID: session, Last: 10}, func(client.Event) error { return nil })
+		},
+		"find a fleet":            func(name string) error { _, err := c.FindFleet(ctx, fleet[name]); return err },
+		"see processes":           func(name string) error { _, err := c.Processes(ctx, fleet[name]); return err },
+		"explain a placement":     func(name string) error { _, _, err := c.Placements().Explain(ctx, "placement-"+name); return err },
+		"explain a ticket":        func(name string) error { _, _, err := c.Matchmaking().ExplainTicket(ctx, "ticket-"+name); return err },
+		"explain a configuration": func(name string) error { _, _, err := c.Matchmaking().Explain(ctx, name); return err },
+		"trace a configuration":   func(name string) error { return c.Matchmaking().Trace(ctx, name, time.Time{}, io.Discard) },
+	} {
+		if err := ask("red"); err != nil {
+			t.Errorf("%s in its scope: %v", what, err)
+		}
+		for _, name := range []string{"blue", "unknown"} {
+			if err := ask(name); err == nil || !strings.Contains(err.Error(), "scope") {
+				t.Errorf("%s of %s: %v, want a refusal for its scope", what, name, err)
+			}
+		}
+	}
+	for what, ask := range map[string]func() error{
+		"revoke a join token": func() error { return c.RevokeJoinToken(ctx, token["blue"]) },
+		"remove a host":       func() error { _, err := c.Hosts().Remove(ctx, host["blue"], true); return err },
+		"rotate a host":       func() error { _, err := c.Hosts().Rotate(ctx, host["blue"]); return err },
+		"make a token for the home region": func() error {
+			_, err := c.CreateJoinToken(ctx, client.JoinTokenInput{})
+			return err
+		},
+		"list hosts":     func() error { _, err := c.Hosts().List(ctx); return err },
+		"list fleets":    func() error { _, err := c.Fleets(ctx); return err },
+		"list queues":    func() error { _, err := c.Placements().Queues(ctx); return err },
+		"list processes": func() error { _, err := c.Processes(ctx, ""); return err },
+		"read all events": func() error {
+			return c.Events(ctx, client.EventQuery{Last: 1}, func(client.Event) error { return nil })
+		},
+	} {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "scope") {
+			t.Errorf("%s: %v, want a refusal for its scope", what, err)
+		}
+	}
+	if err := c.RevokeJoinToken(ctx, token["red"]); err != nil {
+		t.Errorf("revoke a join token in its scope: %v", err)
+	}
+	if gone, err := c.Hosts().Remove(ctx, host["red"], true); err != nil || !gone {
+		t.Errorf("remove a host in its scope: %v", err)
+	}
+	pages := newBrowser(t, a.URL()).logIn(c.Credentials)
+	for view, want := range map[string]int{
+		"queue?name=red": 200, "queue?name=blue": 403, "matchmaker?name=red": 200, "matchmaker?name=blue": 403, "quality?name=blue": 403,
+		"ticket?id=ticket-red": 200, "ticket?id=ticket-blue": 403, "fleet?id=" + fleet["red"]: 200, "fleet?id=" + fleet["blue"]: 403,
+		"sessions": 200, "sessions?fleet=" + fleet["blue"]: 403, "now": 403, "world": 403, "queues": 403, "matchmakers": 403, "crashes": 403,
+		"host?id=" + host["blue"]: 403, "player-data?id=p": 403,
+	} {
+		if status, text := pages.view(view); status != want {
+			t.Errorf("view %s: %d %s, want %d", view, status, text, want)
+		}
+	}
+	// What is shown of a player, and found, is what the scope allows of it.
+	for _, view := range []string{"player?id=p", "search?text=ticket-", "search?text=ticket-blue", "search?text=red", "search?text=blue"} {
+		_, text := pages.view(view)
+		if strings.Contains(text, "blue") || strings.Contains(text, fleet["blue"]) {
+			t.Errorf("view %s tells of what is not in its scope: %s", view, text)
+		}
+		if view == "player?id=p" && !strings.Contains(text, "ticket-red") {
+			t.Errorf("view %s lacks the ticket in its scope: %s", view, text)
+		}
+	}
+	if _, _, err := c.Placements().Explain(ctx, "nt-blue"); err == nil || strings.Contains(err.Error(), "placement-blue") {
+		t.Errorf("a beginning or end of an id that is not in its scope is answered with %v", err)
+	}
+	if _, _, err := admin.Placements().Explain(ctx, "placement-unknown"); err == nil || !strings.Contains(err.Error(), `there is no placement "placement-unknown"`) {
+		t.Errorf("without a scope an unknown placement is answered with %v", err)
+	}
+}
+
+// masterOf returns the master key of an app.
+func masterOf(t *testing.T, a *app.App) *auth.Master {
+	t.Helper()
+	text := must(os.ReadFile(filepath.Join(a.DataDir(), "master.key")))(t)
+	key := must(hex.DecodeString(strings.TrimSpace(string(text))))(t)
+	m := must(auth.NewMaster(key))(t)
+	return m
+}
+
+// visit asks for a shell with credentials, and returns the refusal.
+func visit(t *testing.T, a *app.App, k client.Credentials) string {
+	t.Helper()
+	c := &client.Client{Endpoint: a.URL(), Credentials: k}
+	_, err := c.Shell(t.Context(), client.Shell{})
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("answered with %v, want a refusal", err)
+	}
+	return refused.Message
+}
+
+// Credentials for remote access are good for what they were issued for, as long as the key
+// that asked for them is.
+func TestRemoteAccess_Credentials(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny, o.RemoteAccess = false, true })
+	admin := firstKey(t, a)
+	master := masterOf(t, a)
+	fleet, _ := anywhere(t, admin, "a")
+	register := func() time.Time {
+		t.Helper()
+		made := answered(t, admin, "RegisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c", "Location": "custom-a", "IpAddress": "192.0.2.1"})
+		return time.UnixMilli(int64(math.Round(made["Compute"].(map[string]any)["CreationTime"].(float64) * 1000)))
+	}
+	registered := register()
+
+	role := func(spec client.KeySpec) string {
+		t.Helper()
+		spec.Name = t.Name()
+		return with(t, a, admin, spec).Credentials.AccessKeyID
+	}
+	guest := role(client.KeySpec{Role: "remote-shell"})
+	grant := auth.AccessGrant{KeyID: guest, FleetID: fleet, ComputeName: "c", Registered: registered, Expires: time.Now().Add(time.Minute)}
+	issue := func(change func(*auth.AccessGrant)) client.Credentials {
+		g := grant
+		change(&g)
+		c := master.IssueAccess(g)
+		return client.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}
+	}
+	good := issue(func(*auth.AccessGrant) {})
+	as := func(id string) client.Credentials { return issue(func(g *auth.AccessGrant) { g.KeyID = id }) }
+	const accepted = "the instance of compute c does not exist" // it is no instance, but the caller might have a shell there
+	for _, c := range []struct {
+		what, want string
+		k          client.Credentials
+	}{
+		{"good", accepted, good},
+		{"of an admin", accepted, as(admin.Credentials.AccessKeyID)},
+		{"with the fleet in scope", accepted, as(role(client.KeySpec{Role: "remote-shell", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:fleet/" + fleet}}}))},
+		{"expired", "expired", issue(func(g *auth.AccessGrant) { g.Expires = time.Now().Add(-2 * time.Second) })},
+		{"of another registration", "signature", issue(func(g *auth.AccessGrant) { g.Registered = registered.Add(-time.Second) })},
+		{"for a compute that does not exist", "no credentials for remote access", issue(func(g *auth.AccessGrant) { g.ComputeName = "d" })},
+		{"of an operator", "has the role operator", as(role(client.KeySpec{Role: "operator"}))},
+		{"of a reader", "has the role read-only", as(role(client.KeySpec{Role: "read-only"}))},
+		{"of a key for another fleet", "has a scope", as(role(client.KeySpec{Role: "remote-shell", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:fleet/other"}}}))},
+		{"of a key for another location", "has a scope", as(role(client.KeySpec{Role: "remote-shell", Scope: client.KeyScope{
+			Resources: []string{"arn:aws:gamelift:*:*:fleet/*", "arn:aws:gamelift:*:*:location/custom-b"}}}))},
+		{"of a key that never was", "was deleted", as("MSTRAAAAAAAAAAAAAAAA")},
+		{"of nobody", "was deleted", as("")},
+		{"with another token", "signature", client.Credentials{AccessKeyID: good.AccessKeyID, SecretAccessKey: good.SecretAccessKey, SessionToken: admin.Credentials.AccessKeyID + ":" + fleet + ":c"}},
+		{"without a token", "no credentials for remote access", client.Credentials{AccessKeyID: good.AccessKeyID, SecretAccessKey: good.SecretAccessKey}},
+		{"an access key", "no credentials for remote access", admin.Credentials},
+	} {
+		if got := visit(t, a, c.k); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	if err := (&client.Client{Endpoint: a.URL(), Credentials: good}).Call(t.Context(), "ListFleets", map[string]any{}, nil); err == nil || !strings.Contains(err.Error(), "UnrecognizedClient") {
+		t.Errorf("the API answers credentials for remote access with %v", err)
+	}
+
+	must(admin.Keys().Disable(t.Context(), guest))(t)
+	if got := visit(t, a, good); !strings.Contains(got, "is disabled") {
+		t.Errorf("of a disabled key: %q", got)
+	}
+	answered(t, admin, "DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"})
+	for register() == registered {
+		answered(t, admin, "DeregisterCompute", map[string]any{"FleetId": fleet, "ComputeName": "c"})
+	}
+	if got := visit(t, a, as(admin.Credentials.AccessKeyID)); !strings.Contains(got, "signature") {
+		t.Errorf("of the former registration: %q", got)
+	}
+}
+
+// A server that was not started with remote access opens no shell, whatever is shown to it.
+func TestRemoteAccess_Disabled(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	if got := visit(t, a, firstKey(t, a).Credentials); !strings.Contains(got, "--remote-access") {
+		t.Errorf("answered %q", got)
 	}
 }

@@ -53,15 +53,10 @@ func TestMain(m *testing.M) {
 // arena returns a program that plays the demo game.
 func arena(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "arena")
 	script := "#!/bin/sh\n" + playVariable + "=arena exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(script), 0o755))
 	return path
 }
 
@@ -247,17 +242,11 @@ func say(socket net.Conn, text string, within time.Duration) error {
 // pids returns the process ids of the game servers in a data directory.
 func pids(t *testing.T, dir string) []int {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "demo", "pid-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob(filepath.Join(dir, "demo", "pid-*")))(t)
 	var all []int
 	for _, f := range files {
 		var pid int
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(f))(t)
 		fmt.Sscan(string(text), &pid)
 		all = append(all, pid)
 	}

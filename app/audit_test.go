@@ -1,25 +1,28 @@
 package app_test
 
 import (
+	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/wait"
-	"github.com/musterhq/muster/notify"
 )
 
 // audited returns the records of an app as lines of door, action, key, outcome and
@@ -29,16 +32,13 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 	var lines []string
 	wait.For(t, "there is a record that begins with "+last, func() error { // what changed nothing is recorded a little later
 		lines = nil
-		err := c.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
+		check(t, c.AuditLog().Read(t.Context(), client.AuditQuery{}, func(r client.AuditRecord) error {
 			if r.Source != "127.0.0.1" || r.Time.IsZero() {
 				t.Errorf("a record without its source or time: %+v", r)
 			}
 			lines = append(lines, fmt.Sprint(r.Door, " ", r.Action, " ", r.KeyName, r.ClaimedKeyID, " ", r.Outcome, " ", r.Resources))
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, last) }) {
 			return nil
 		}
@@ -47,17 +47,40 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 	return lines
 }
 
-// TestAudit uses the doors and checks the records.
+// recorded waits for a record that begins with last, and checks that others begin with each of want.
+func recorded(t *testing.T, c *client.Client, last string, want ...string) (lines []string) {
+	t.Helper()
+	lines = audited(t, c, last)
+	for _, w := range want {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, w) }) {
+			t.Errorf("no record begins with %q:\n%s", w, strings.Join(lines, "\n"))
+		}
+	}
+	return lines
+}
+
+// guest makes a player's account and returns its id.
+func guest(t *testing.T, a *app.App) string {
+	t.Helper()
+	_, text := send(t, direct, http.MethodPost, a.URL()+"/player/v1/auth/guest", `{}`, asJSON)
+	var login struct {
+		PlayerID string `json:"player_id"`
+	}
+	if err := json.Unmarshal([]byte(text), &login); err != nil || login.PlayerID == "" {
+		t.Fatalf("a guest is answered with %s, %v", text, err)
+	}
+	return login.PlayerID
+}
+
+// What is done and refused at each door is recorded, with who did it.
 func TestAudit(t *testing.T) {
 	t.Parallel()
-	a, clients, log := serve(t, "admin", "operator", "read-only")
+	a, clients, log := serve(t, "admin", "operator", "game-backend", "read-only")
 	operator, admin := clients["operator"], clients["admin"]
-	if err := operator.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := operator.Call(t.Context(), "ListFleets", map[string]any{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	answered(t, operator, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	answered(t, operator, "ListFleets", map[string]any{})
+	player := guest(t, a)
+	check(t, clients["game-backend"].Players().Ban(t.Context(), player, time.Unix(946684800, 0), "cheats"))
 	if err := operator.Call(t.Context(), "DeleteFleet", map[string]any{"FleetId": "fleet-none"}, nil); err == nil {
 		t.Error("a fleet was deleted that does not exist")
 	}
@@ -69,25 +92,19 @@ func TestAudit(t *testing.T) {
 	if err := forged.Call(t.Context(), "DeleteFleet", map[string]any{"FleetId": "fleet-none"}, nil); err == nil {
 		t.Error("a forged signature is good")
 	}
-	if _, err := operator.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(operator.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "custom-a"}))(t)
 	if err := operator.AuditLog().Read(t.Context(), client.AuditQuery{}, nil); err == nil {
 		t.Error("an operator reads the audit log, which is for admins")
 	}
-	lines := audited(t, admin, "admin muster:ReadAudit test operator")
-	for _, want := range []string{
+	lines := recorded(t, admin, "admin muster:ReadAudit test operator",
 		"api CreateLocation test operator ok [",
 		"api DeleteFleet test operator NotFoundException [fleet-none]",
 		"api CreateLocation test read-only ",
-		"api DeleteFleet " + operator.Credentials.AccessKeyID + " InvalidSignatureException",
+		"api DeleteFleet "+operator.Credentials.AccessKeyID+" InvalidSignatureException",
 		"agent muster:JoinHost test operator ok",
 		"admin muster:ReadAudit test operator AccessDenied",
-	} {
-		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, want) }) {
-			t.Errorf("no record begins with %q:\n%s", want, strings.Join(lines, "\n"))
-		}
-	}
+		"player muster:BanPlayer test game-backend ok ["+player,
+	)
 	for _, l := range lines {
 		if strings.Contains(l, "ListFleets") {
 			t.Errorf("a read of nothing secret was recorded: %s", l)
@@ -101,124 +118,155 @@ func TestAudit(t *testing.T) {
 		t.Errorf("the chain is %+v, %v", v, err)
 	}
 	for _, path := range []string{"/admin/v1/audit", "/admin/v1/audit/verify"} {
-		answer, err := http.Get(a.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s without a signature is answered with %d", path, answer.StatusCode)
+		if status, _ := get(t, a.URL()+path); status != http.StatusUnauthorized {
+			t.Errorf("%s without a signature is answered with %d", path, status)
 		}
 	}
 }
 
-// Requests about notifications are recorded with the name of the sink, whether they are
-// served or refused.
-func TestAudit_Sinks(t *testing.T) {
-	t.Parallel()
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(receiver.Close)
-	a := start(t, func(o *app.Options) {
-		o.Store, o.AcceptAny = "sqlite", false
-		o.Sinks = []notify.SinkConfig{{Name: "billing", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}}
+// receiver is a server that an audit sink posts to. It keeps what has a valid signature.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	secret string
+	kept   bytes.Buffer
+}
+
+func newReceiver(t *testing.T, secret string) *receiver {
+	t.Helper()
+	r := &receiver{secret: secret}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		at, sum, _ := strings.Cut(req.Header.Get("Muster-Signature"), ",v1=")
+		mac := hmac.New(sha256.New, []byte(r.secret))
+		fmt.Fprintf(mac, "%s.%s", strings.TrimPrefix(at, "t="), body)
+		if err != nil || sum != hex.EncodeToString(mac.Sum(nil)) || req.Header.Get("Content-Type") != "application/x-ndjson" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		r.kept.Write(body)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept.String()
+}
+
+// await waits until all of the words have been received.
+func (r *receiver) await(t *testing.T, words ...string) string {
+	t.Helper()
+	return wait.Value(t, fmt.Sprintf("%q come to the sink", words), func() (string, error) {
+		text := r.text()
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				return "", fmt.Errorf("%q is missing in\n%s", word, text)
+			}
+		}
+		return text, nil
 	})
-	admin := firstKey(t, a)
-	reader := with(t, a, admin, client.KeySpec{Name: "reader", Role: "read-only"})
-	if n, err := admin.Webhooks().Redeliver(t.Context(), "billing"); n != 0 || err != nil {
-		t.Errorf("delivered again: %d, %v", n, err)
-	}
-	if _, err := admin.Webhooks().Redeliver(t.Context(), "payments"); err == nil {
-		t.Error("a sink that does not exist gets its dead letters again")
-	}
-	if _, err := reader.Webhooks().Redeliver(t.Context(), "billing"); err == nil {
-		t.Error("a read-only key has dead letters delivered again")
-	}
-	lines := audited(t, admin, "notify UpdateGameSessionQueue reader")
-	for _, want := range []string{
-		"notify UpdateGameSessionQueue first ok [billing]",
-		"notify UpdateGameSessionQueue first HTTP 404 [payments]",
-		"notify UpdateGameSessionQueue reader AccessDeniedException [billing]",
-	} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("there is no record %q:\n%s", want, strings.Join(lines, "\n"))
-		}
-	}
 }
 
-// TestAudit_Offline checks the chain of a backup, and of the replay of a recording.
-func TestAudit_Offline(t *testing.T) {
+// TestAuditSink sends the audit log to a URL across a restart with offline work in
+// between, and checks the chain of what was received.
+func TestAuditSink(t *testing.T) {
 	t.Parallel()
+	sink := newReceiver(t, "s3cret")
 	o := options(t, func(o *app.Options) {
-		o.Store = "sqlite"
-		o.Record = filepath.Join(t.TempDir(), "commands.log")
+		o.Store, o.AcceptAny, o.AuditSink, o.AuditSinkSecret = "sqlite", false, sink.URL, "s3cret"
 	})
-	a := start(t, func(c *app.Options) { *c = o })
-	for _, name := range []string{"custom-a", "custom-b", "custom-c"} {
-		call(t, a, "CreateLocation", map[string]any{"LocationName": name})
-	}
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	if err := app.Backup(t.Context(), o, backup); err != nil {
-		t.Fatal(err)
+	a := begin(t, o)
+	admin := firstKey(t, a)
+	answered(t, admin, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	sink.await(t, "location/custom-a")
+	if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), "process") {
+		t.Errorf("keys beside a running server: %v", err)
 	}
 	stop(t, a)
-	for _, file := range []string{"", backup} {
-		if report, err := app.Verify(t.Context(), o, file); err != nil || len(report.Problems) > 0 {
-			t.Errorf("verify of %q: %v, %v", file, report.Problems, err)
-		}
+
+	keys := must(app.OpenKeys(t.Context(), o, false))(t)
+	offline := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
+	made := must(offline.Keys().Create(t.Context(), client.KeySpec{Name: "emergency", Role: "operator"}))(t)
+	if _, err := offline.Keys().Disable(t.Context(), "MSTRNONE"); err == nil {
+		t.Error("a key was disabled that does not exist")
 	}
-	report, err := app.Replay(t.Context(), app.Options{DataDir: t.TempDir()}, o.Record)
-	if err != nil || report.Divergence != nil || report.Digest != a.Digest() {
-		t.Errorf("the replay of audited commands is %+v, %v", report, err)
-	}
-	raw, err := os.ReadFile(backup)
+	check(t, keys.Close())
+
+	sink.mu.Lock()
+	sink.secret = "changed"
+	sink.mu.Unlock()
+	o.Reread = func() (app.Files, error) { return app.Files{AuditSinkSecret: "changed"}, nil }
+	again := begin(t, o)
+	admin.Endpoint = again.URL()
+	check(t, again.Reload(t.Context()))
+	answered(t, admin, "CreateLocation", map[string]any{"LocationName": "custom-b"})
+	text := sink.await(t, "location/custom-b", made.ID, "MSTRNONE")
+	own, _, err := admin.AuditLog().Verify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := strings.Replace(string(raw), `"action":"CreateLocation"`, `"action":"DeleteLocation"`, 1)
-	if forged == string(raw) {
-		t.Fatal("the backup holds no record")
+	v, err := audit.VerifyExport(strings.NewReader(text))
+	if err != nil || v.Problem != "" || v.From != 1 || v.Last != own.Last || v.Hash != own.Hash {
+		t.Errorf("the sink keeps %+v, %v; the server has %+v", v, err, own)
 	}
-	if err := os.WriteFile(backup, []byte(forged), 0o600); err != nil {
-		t.Fatal(err)
+	var shown bytes.Buffer // what an administrator reads is an export as well
+	view := &terminal.Terminal{Client: admin, Out: &shown, JSON: true}
+	check(t, view.Audit(t.Context(), client.AuditQuery{}))
+	if v, err := audit.VerifyExport(&shown); err != nil || v.Problem != "" || v.Records < own.Records {
+		t.Errorf("what is shown is %+v, %v", v, err)
 	}
-	if report, err := app.Verify(t.Context(), o, backup); err != nil || !strings.Contains(strings.Join(report.Problems, " "), "audit") {
-		t.Errorf("an edited record of a backup gives %v, %v", report.Problems, err)
+	seen := 0
+	err = admin.AuditLog().Read(t.Context(), client.AuditQuery{Action: "muster:ManageKeys"}, func(r client.AuditRecord) error {
+		if r.Door != "offline" {
+			return nil
+		}
+		seen++
+		if !strings.HasPrefix(r.Source, "user ") || r.KeyName != "terminal" || (r.Outcome == "ok") == strings.Contains(fmt.Sprint(r.Resources), "MSTRNONE") {
+			t.Errorf("offline work is recorded as %+v", r)
+		}
+		return nil
+	})
+	if err != nil || seen != 2 {
+		t.Errorf("%d records of two offline commands, %v", seen, err)
+	}
+	if strings.Contains(text, made.Secret) {
+		t.Error("the sink was told a secret")
 	}
 }
 
-// TestAudit_Bans checks that a ban is recorded with its key.
-func TestAudit_Bans(t *testing.T) {
+// TestAudit_GameServers checks that refused game servers are recorded: the first
+// immediately, the others as a count.
+func TestAudit_GameServers(t *testing.T) {
 	t.Parallel()
-	a, clients, _ := serve(t, "admin", "game-backend")
-	guest, err := http.Post(a.URL()+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`))
-	if err != nil {
-		t.Fatal(err)
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	a := begin(t, o)
+	admin := firstKey(t, a)
+	url := "ws" + strings.TrimPrefix(a.URL(), "http") + "/?pID=p&ComputeId=host-1&FleetId=fleet-1&sdkVersion=5.2.0&sdkLanguage=Go&Authorization=stolen"
+	for range 30 {
+		_, answer, err := websocket.DefaultDialer.DialContext(t.Context(), url, nil)
+		if err == nil || answer == nil || answer.StatusCode != http.StatusForbidden {
+			t.Fatalf("a game server with a stolen token: %v", err)
+		}
 	}
-	defer guest.Body.Close()
-	var login struct {
-		PlayerID string `json:"player_id"`
+	const refusal = "gameserver muster:ConnectGameServer  UnauthorizedException [arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-1 host-1]"
+	lines := audited(t, admin, refusal)
+	lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "gameserver") })
+	if len(lines) != 1 {
+		t.Errorf("30 refused connections are recorded at once as\n%s", strings.Join(lines, "\n"))
 	}
-	if err := json.NewDecoder(guest.Body).Decode(&login); err != nil || login.PlayerID == "" {
-		t.Fatalf("a guest is answered with %d, %v", guest.StatusCode, err)
+	stop(t, a) // the latest time at which counts are recorded
+	admin.Endpoint = begin(t, o).URL()
+	var counts []int
+	err := admin.AuditLog().Read(t.Context(), client.AuditQuery{Action: "muster:ConnectGameServer"}, func(r client.AuditRecord) error {
+		counts = append(counts, r.Count)
+		return nil
+	})
+	if err != nil || !slices.Equal(counts, []int{0, 29}) {
+		t.Errorf("30 refused connections are records with the counts %v, %v; want one, and 29 more", counts, err)
 	}
-	const body = `{"until":"2000-01-01T00:00:00Z","reason":"cheats"}`
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut,
-		a.URL()+"/player/v1/server/players/"+login.PlayerID+"/ban", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	key := clients["game-backend"].Credentials
-	err = v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey},
-		request, fmt.Sprintf("%x", sha256.Sum256([]byte(body))), "gamelift", "us-east-1", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	want := "player muster:BanPlayer test game-backend ok [" + login.PlayerID
-	audited(t, clients["admin"], want)
 }

@@ -9,10 +9,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,8 +25,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
+	"github.com/musterhq/muster/app/lab"
+	"github.com/musterhq/muster/app/pages"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/limit"
@@ -185,22 +193,6 @@ func take(in *bufio.Reader) error {
 // BenchmarkAPI measures signed requests from the socket to the answer, with a store in
 // memory: what a request costs besides its transaction on disk.
 func BenchmarkAPI(b *testing.B) {
-	b.Run("CreateGameSession", func(b *testing.B) {
-		t := newBench(b)
-		t.processes(b.N)
-		t.run(b, slices.Repeat([][]byte{t.signed("CreateGameSession", map[string]any{
-			"FleetId": t.fleet.ID, "Location": benchLocation, "MaximumPlayerSessionCount": 10, "Name": "bench",
-			"GameProperties": []any{map[string]any{"Key": "map", "Value": "winter"}},
-		})}, b.N))
-	})
-	b.Run("CreatePlayerSession", func(b *testing.B) {
-		t := newBench(b)
-		ids, requests := t.games(b.N), make([][]byte, b.N)
-		for i, id := range ids {
-			requests[i] = t.signed("CreatePlayerSession", map[string]any{"GameSessionId": id, "PlayerId": "ana"})
-		}
-		t.run(b, requests)
-	})
 	b.Run("DescribeGameSessions", func(b *testing.B) {
 		t := newBench(b)
 		id := t.games(1)[0]
@@ -220,13 +212,210 @@ func BenchmarkAPI(b *testing.B) {
 		}
 		t.run(b, requests)
 	})
-	b.Run("DescribeMatchmaking", func(b *testing.B) {
-		t := newBench(b)
-		skill := 1.0
-		_, _, err := t.home().domain.matches.Start(b.Context(), flexmatch.StartInput{Configuration: "bench", TicketID: "ticket-1", Players: []flexmatch.Player{{
-			ID: "ana", Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
+}
+
+// crowded returns a server with 10,000 game sessions of 2 players, as many processes, and 2,000
+// open tickets; and the ids of the game sessions.
+func crowded(b *testing.B) (t *bench, ids []string) {
+	t = newBench(b)
+	ids = t.games(10_000)
+	for i, id := range ids {
+		var in session.ReserveInput
+		in.GameSessionID = id
+		for n := range 2 {
+			in.Players = append(in.Players, session.Joining{PlayerID: fmt.Sprint("player-", 2*i+n)})
+		}
+		_, err := t.home().domain.sessions.Players.Reserve(t.Context(), in)
+		t.must(err)
+	}
+	skill := 1000.0
+	for i := range 2000 {
+		_, _, err := t.home().domain.matches.Start(t.Context(), flexmatch.StartInput{Configuration: "bench", Players: []flexmatch.Player{{
+			ID: fmt.Sprint("waiting-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}},
 		}}})
 		t.must(err)
-		t.run(b, slices.Repeat([][]byte{t.signed("DescribeMatchmaking", map[string]any{"TicketIds": []string{"ticket-1"}})}, b.N))
-	})
+	}
+	return t, ids
+}
+
+// open lets anybody see all views.
+var open = pages.Gate{
+	Who:   func(*http.Request, auth.Action) (auth.Caller, error) { return auth.Anybody(), nil },
+	Allow: func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil },
+}
+
+// BenchmarkViews measures what one computation of a console's page costs, with 10,000 game
+// sessions of 2 players, as many processes, and 2,000 open tickets. A page that is open is
+// computed at most once a second (a game session and a queue twice), however many have it open.
+func BenchmarkViews(b *testing.B) {
+	t, ids := crowded(b)
+	views := t.home().domain.pages.Views(open)
+	for _, v := range []struct{ name, query string }{
+		{"now", ""}, {"now", "range=24h"}, {"now", "range=7d"}, {"world", ""}, {"sessions", ""}, {"sessions", "limit=10000"}, {"sessions", "sort=-players"}, {"session", "id=" + ids[0]},
+		{"fleet", "id=" + t.fleet.ID}, {"matchmaker", "name=bench"}, {"matchmakers", ""}, {"matchmakers", "range=7d"}, {"player", "id=player-7"}, {"search", "text=player-19999"},
+	} {
+		b.Run(v.name+" "+v.query, func(b *testing.B) {
+			q, err := url.ParseQuery(v.query)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			var size int
+			for b.Loop() {
+				data, err := views[v.name].Data(b.Context(), auth.Anybody(), q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				text, err := json.Marshal(data)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = len(text)
+			}
+			b.ReportMetric(float64(size), "bytes-sent")
+		})
+	}
+}
+
+// BenchmarkConsoles measures the memory of a server that each of 100 consoles takes that follow
+// the same view, from its connection on. The other end of the connection is part of it.
+func BenchmarkConsoles(b *testing.B) {
+	const consoles = 100
+	t, ids := crowded(b)
+	memory := func() float64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc + m.StackInuse)
+	}
+	for _, view := range []string{"now?", "sessions?limit=200", "session?id=" + ids[0], "fleet?id=" + t.fleet.ID, "matchmaker?name=bench"} {
+		b.Run(view[:strings.IndexByte(view, '?')], func(b *testing.B) {
+			door := console.New(console.Options{Last: func() uint64 { return 1 }, Streams: 4 * consoles, Logger: slog.New(slog.DiscardHandler)})
+			door.Views(t.home().domain.pages.Views(open))
+			server := httptest.NewServer(door)
+			defer server.Close()
+			defer door.Close()
+			for b.Loop() {
+				before := memory()
+				shown := make(chan error, consoles)
+				conns := make([]net.Conn, consoles)
+				for i := range conns {
+					conn, err := net.Dial("tcp", server.Listener.Addr().String())
+					t.must(err)
+					conns[i] = conn
+					fmt.Fprintf(conn, "GET /console/api/live/%s&every=1000 HTTP/1.1\r\nHost: console\r\n\r\n", view)
+					go func() {
+						part, first := make([]byte, 4096), true
+						for {
+							n, err := conn.Read(part)
+							if first && (err != nil || bytes.Contains(part[:n], []byte(`"seq"`))) {
+								first = false
+								shown <- err
+							}
+							if err != nil {
+								return
+							}
+						}
+					}()
+				}
+				for range conns {
+					t.must(<-shown)
+				}
+				b.ReportMetric((memory()-before)/consoles, "bytes-a-console")
+				for _, conn := range conns {
+					conn.Close()
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBesideSimulation measures game sessions that are created at a fixed pace, in turns
+// without and with a simulation of the rules lab in the same server. x-p50 and x-p99 are how
+// many times as long they take beside it, ms-p99 is how long: medians over pairs of neighboring turns, since
+// machines have moods. unpaced is a simulation that does not give way; none is the same without
+// any, which shows how much the figures say.
+func BenchmarkBesideSimulation(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		share float64
+	}{{"none", -1}, {"paced", 0}, {"unpaced", 1}} {
+		b.Run(c.name, func(b *testing.B) {
+			const pairs, each, pace = 12, 100, 10 * time.Millisecond
+			t := newBench(b)
+			t.processes(2*pairs*each + each)
+			request := t.signed("CreateGameSession", map[string]any{"FleetId": t.fleet.ID, "Location": benchLocation, "MaximumPlayerSessionCount": 10})
+			conn, err := net.Dial("tcp", t.Addr().String())
+			t.must(err)
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			turn := func() (p50, p99 time.Duration) {
+				var took []time.Duration
+				tick := time.NewTicker(pace)
+				defer tick.Stop()
+				for range each {
+					<-tick.C
+					begun := time.Now()
+					_, err := conn.Write(request)
+					t.must(err)
+					t.must(take(in))
+					took = append(took, time.Since(begun))
+				}
+				slices.Sort(took)
+				return took[each/2], took[each-2]
+			}
+			turn() // the first ones make connections and caches
+			var middle, tail []float64
+			var busy []time.Duration
+			b.ResetTimer()
+			for range b.N {
+				for range pairs {
+					p50, p99 := turn()
+					end := simulate(t, c.share)
+					busy50, busy99 := turn()
+					end()
+					middle, tail = append(middle, float64(busy50)/float64(p50)), append(tail, float64(busy99)/float64(p99))
+					busy = append(busy, busy99)
+				}
+			}
+			slices.Sort(middle)
+			slices.Sort(tail)
+			slices.Sort(busy)
+			b.ReportMetric(middle[len(middle)/2], "x-p50")
+			b.ReportMetric(tail[len(tail)/2], "x-p99")
+			b.ReportMetric(float64(busy[len(busy)/2].Microseconds())/1000, "ms-p99")
+		})
+	}
+}
+
+// simulate begins a simulation with a share of a processor, 0 for that of the server, -1 for none, which
+// runs until the function that it returns is called.
+func simulate(t *bench, share float64) (end func()) {
+	if share < 0 {
+		return func() {}
+	}
+	l := lab.New(nil)
+	if share > 0 {
+		l.Share = share
+	}
+	const rules = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
+		"teams": [{"name": "team", "minPlayers": 5, "maxPlayers": 5, "quantity": 2}],
+		"rules": [{"name": "Close", "type": "batchDistance", "batchAttribute": "skill", "maxDistance": 100},
+		{"name": "Fair", "type": "distance", "maxDistance": 30, "measurements": ["avg(teams[*].players.attributes[skill])"], "referenceValue": "avg(flatten(teams[*].players.attributes[skill]))"}]}`
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, ended := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.Simulate(ctx, &console.Simulation{A: rules, B: rules, Minutes: 60, Runs: 20, Players: []byte(
+			`{"populations": [{"tickets_per_minute": 900, "attributes": {"skill": {"number": {"normal": {"mean": 1500, "sd": 400}, "min": 0}}}}]}`,
+		)}, func(console.Progress) error {
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+			return nil
+		})
+	}()
+	<-begun
+	return func() { cancel(); <-ended }
 }

@@ -36,10 +36,7 @@ type between struct {
 
 func standBetween(t *testing.T, a *app.App, archive []byte, change func(*protocol.Assign)) *between {
 	t.Helper()
-	muster, err := url.Parse(a.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	muster := must(url.Parse(a.URL()))(t)
 	b := &between{muster: muster, archive: archive, change: change}
 	mux := http.NewServeMux()
 	mux.Handle("/", httputil.NewSingleHostReverseProxy(muster))
@@ -139,10 +136,7 @@ func TestHosting_ManInTheMiddle(t *testing.T) {
 			honest.end()
 			b := standBetween(t, a, evil, tt.change)
 			join(t, a, home, tt.from, func(o *agent.Options) { o.Server, o.Token = b.server.URL, "" })
-			f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := a.MakeFleet(t, arenaBuild(t), nil)
 			if said := ofFleet(t, a.URL(), f.ID, "FLEET_BINARY_DOWNLOAD_FAILED"); !strings.Contains(said, tt.want) {
 				t.Errorf("the fleet's event says %q, want %q", said, tt.want)
 			}

@@ -3,7 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,21 +14,35 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // start runs an app until the test ends: in memory and open to anyone, unless change
 // says otherwise.
 func start(t *testing.T, change func(*app.Options)) *app.App {
 	t.Helper()
-	a, err := app.New(options(t, change))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	return begin(t, options(t, change))
+}
+
+// begin runs an app with options until the test ends.
+func begin(t *testing.T, o app.Options) *app.App {
+	t.Helper()
+	a := must(app.New(o))(t)
+	check(t, a.Start(t.Context()))
 	t.Cleanup(func() { stop(t, a) })
 	return a
+}
+
+// try starts an app, stops it, and returns the first error.
+func try(t *testing.T, o app.Options) error {
+	t.Helper()
+	a, err := app.New(o)
+	if err == nil {
+		err = a.Start(t.Context())
+		stop(t, a)
+		<-a.Done()
+	}
+	return err
 }
 
 func options(t *testing.T, change func(*app.Options)) app.Options {
@@ -42,7 +56,7 @@ func options(t *testing.T, change func(*app.Options)) app.Options {
 // run runs a server as the program does, and returns its URL and output; end stops it.
 func run(t *testing.T, o app.Options) (base string, out *screen, end func()) {
 	t.Helper()
-	out = newScreen()
+	out = new(screen)
 	o.Out = out
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -72,46 +86,82 @@ func stop(t *testing.T, a *app.App) {
 	}
 }
 
+// must returns what a call has returned, unless that is an error.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check ends the test if there is an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at returns a client without a key.
+func at(a *app.App) *client.Client { return &client.Client{Endpoint: "http://" + a.Addr().String()} }
+
 // call runs an operation unsigned.
 func call(t *testing.T, a *app.App, operation string, in any) map[string]any {
 	t.Helper()
-	var out map[string]any
-	c := &client.Client{Endpoint: "http://" + a.Addr().String()}
+	return answered(t, at(a), operation, in)
+}
+
+// answered runs an operation, which must succeed.
+func answered(t *testing.T, c *client.Client, operation string, in any) (out map[string]any) {
+	t.Helper()
 	if err := c.Call(t.Context(), operation, in, &out); err != nil {
 		t.Fatalf("%s: %v", operation, err)
 	}
 	return out
 }
 
+// anywhere makes a location and an Anywhere fleet in it, both of a name.
+func anywhere(t *testing.T, c *client.Client, name string) (id, arn string) {
+	t.Helper()
+	answered(t, c, "CreateLocation", map[string]any{"LocationName": "custom-" + name})
+	made := answered(t, c, "CreateFleet", map[string]any{
+		"Name": name, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-" + name}},
+	})["FleetAttributes"].(map[string]any)
+	return made["FleetId"].(string), made["FleetArn"].(string)
+}
+
+// direct is an HTTP client that follows no redirects.
+var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// send sends a request by a client, and returns the answer with its text.
+func send(t testing.TB, c *http.Client, method, url, body string, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	r := must(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	answer := must(c.Do(r))(t)
+	defer answer.Body.Close()
+	return answer, string(must(io.ReadAll(answer.Body))(t))
+}
+
 // get requests a URL and returns status and body.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, strings.TrimSpace(string(body))
+	answer, text := send(t, direct, http.MethodGet, url, "", nil)
+	return answer.StatusCode, strings.TrimSpace(text)
 }
 
 // screen is a writer that tests can wait on.
 type screen struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	wrote chan struct{} // closed and replaced with each write
+	mu   sync.Mutex
+	text bytes.Buffer
 }
-
-func newScreen() *screen { return &screen{wrote: make(chan struct{})} }
 
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.wrote)
-	s.wrote = make(chan struct{})
 	return s.text.Write(p)
 }
 
@@ -124,34 +174,17 @@ func (s *screen) String() string {
 // await waits for a line with a prefix, and returns the rest of it.
 func (s *screen) await(t *testing.T, prefix string) string {
 	t.Helper()
-	patience := time.After(time.Minute)
-	for {
-		s.mu.Lock()
-		text, wrote := s.text.String(), s.wrote
-		s.mu.Unlock()
-		for line := range strings.Lines(text) {
+	return wait.Value(t, fmt.Sprintf("a line begins with %q", prefix), func() (string, error) {
+		for line := range strings.Lines(s.String()) {
 			if rest, ok := strings.CutPrefix(line, prefix); ok && strings.HasSuffix(rest, "\n") {
-				return strings.TrimSpace(rest)
+				return strings.TrimSpace(rest), nil
 			}
 		}
-		select {
-		case <-wrote:
-		case <-patience:
-			t.Fatalf("no line begins with %q in:\n%s", prefix, text)
-		}
-	}
+		return "", fmt.Errorf("the lines are\n%s", s)
+	})
 }
 
 func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
-
-func decode(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var v map[string]any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("decode %q: %v", text, err)
-	}
-	return v
-}
 
 // createdSession is a game session in the answer of CreateGameSession.
 type createdSession struct {

@@ -27,10 +27,7 @@ func TestCosts(t *testing.T) {
 	})
 	c := &client.Client{Endpoint: a.URL()}
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21400, func(o *agent.Options) { o.Facts.Name = "big-1" })
-	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := a.MakeFleet(t, arenaBuild(t), nil)
 	events(t, a.URL(), "FLEET_STATE_ACTIVE", 1, 0)
 	costs := func() client.Costs {
 		t.Helper()
@@ -56,14 +53,10 @@ func TestCosts(t *testing.T) {
 	made := createWhenFree(t, a.URL(), map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 4})
 	events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, 0)
 	for _, player := range []string{"ann", "ben"} {
-		if err := c.Call(t.Context(), "CreatePlayerSession", map[string]any{"GameSessionId": made.GameSessionID, "PlayerId": player}, nil); err != nil {
-			t.Fatal(err)
-		}
+		check(t, c.Call(t.Context(), "CreatePlayerSession", map[string]any{"GameSessionId": made.GameSessionID, "PlayerId": player}, nil))
 	}
 	reread.Prices = price.List{Currency: "USD", Instances: []price.Instance{{Hour: 0.5}}}
-	if err := a.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, a.Reload(t.Context()))
 	now = costs()
 	of = now.Fleets[0]
 	if want := 0.5 * float64(of.Instances); now.Currency != "USD" || of.PerHour != want || of.PerPlayerHour == nil || *of.PerPlayerHour != want/2 || len(now.Unused) != 0 {
@@ -88,9 +81,7 @@ func TestCosts_MachineOnce(t *testing.T) {
 	c := &client.Client{Endpoint: a.URL()}
 	call := func(operation string, in map[string]any) (out struct{ FleetAttributes struct{ FleetID string } }) {
 		t.Helper()
-		if err := c.Call(t.Context(), operation, in, &out); err != nil {
-			t.Fatal(err)
-		}
+		check(t, c.Call(t.Context(), operation, in, &out))
 		return out
 	}
 	costs := func(want ...float64) { // in all, of the fleets, unused
@@ -137,12 +128,8 @@ func TestCosts_MachineOnce(t *testing.T) {
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 21600, func(o *agent.Options) { o.Facts.Name = "big-1" })
 	events(t, a.URL(), "HOST_CONNECTED", 1, 0)
 	costs(18, 12, 6, 0)
-	if err := c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[1], "ComputeName": "mine"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[1], "ComputeName": "mine"}, nil))
 	costs(18, 13.5, 4.5, 0)
-	if err := c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[0], "ComputeName": "mine"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "DeregisterCompute", map[string]any{"FleetId": fleets[0], "ComputeName": "mine"}, nil))
 	costs(18, 10.5, 4.5, 3) // the host alone
 }

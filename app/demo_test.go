@@ -3,7 +3,6 @@
 package app_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
-	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/test/node"
@@ -44,10 +42,15 @@ func sessionIn(line string) string { return line[strings.LastIndex(line, " ")+1:
 // events waits for n events of a code after a sequence number and returns the last.
 func events(t *testing.T, base, code string, n int, after uint64) client.Event {
 	t.Helper()
+	return eventsFor(t, &client.Client{Endpoint: base}, code, n, after)
+}
+
+// eventsFor is events for a client.
+func eventsFor(t *testing.T, c *client.Client, code string, n int, after uint64) client.Event {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // AWS's SDK connects again after 8, 24 and 56 s
 	defer cancel()
 	var last client.Event
-	c := &client.Client{Endpoint: base}
 	q := client.EventQuery{Follow: true, Last: 100000, After: after}
 	err := c.Events(ctx, q, func(e client.Event) error {
 		if e.Code == code {
@@ -69,14 +72,8 @@ func awaitFree(t *testing.T, base string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/console/api/live/now?every=100", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(ctx, http.MethodGet, base+"/console/api/live/now?every=100", nil))(t)
+	answer := must(http.DefaultClient.Do(r))(t)
 	defer answer.Body.Close()
 	for frames := json.NewDecoder(answer.Body); ; {
 		var frame struct {
@@ -91,7 +88,9 @@ func awaitFree(t *testing.T, base string, n int) {
 	}
 }
 
-func TestDemo_SessionWithBots(t *testing.T) {
+// The demo shows a game session with bots, survives the crash of a game server, and leaves no
+// process behind.
+func TestDemo(t *testing.T) {
 	t.Parallel()
 	base, out, dir, end := local(t, demo.Options{Server: arena(t), Processes: 2})
 	id := sessionIn(out.await(t, active))
@@ -106,58 +105,12 @@ func TestDemo_SessionWithBots(t *testing.T) {
 			t.Errorf("the printed commands lack %q:\n%s", want, text)
 		}
 	}
-	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	processes := pids(t, dir)
-	end()
-	for _, pid := range processes {
-		if lives(pid) {
-			t.Errorf("game server process %d outlived the stop", pid)
-		}
-	}
-}
-
-// TestDemo_ForceTerminate checks that a killed process is replaced.
-func TestDemo_ForceTerminate(t *testing.T) {
-	t.Parallel()
-	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1})
-	id := sessionIn(out.await(t, active))
-	c := &client.Client{Endpoint: base}
-	var answer struct{ GameSession struct{ Status string } }
-	in := map[string]any{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"}
-	if err := c.Call(t.Context(), "TerminateGameSession", in, &answer); err != nil {
-		t.Fatal(err)
-	}
-	killed := events(t, base, "SERVER_PROCESS_FORCE_TERMINATED", 1, 0)
-	next := events(t, base, "GAME_SESSION_ACTIVATED", 1, killed.Seq)
-	if next.GameSessionID == id || next.ProcessID == killed.ProcessID {
-		t.Errorf("after the kill: %+v", next)
-	}
-}
-
-// TestDemo_Crash checks the crash of a game server.
-func TestDemo_Crash(t *testing.T) {
-	t.Parallel()
-	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1, Players: 1})
-	id := sessionIn(out.await(t, active))
-	var answer struct {
-		GameSessions []struct {
-			IpAddress string
-			Port      int
-		}
-	}
-	c := &client.Client{Endpoint: base}
-	if err := c.Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": id}, &answer); err != nil {
-		t.Fatal(err)
-	}
-	events(t, base, "PLAYER_SESSION_ACCEPTED", 1, 0)
-	socket, err := net.Dial("udp", net.JoinHostPort(answer.GameSessions[0].IpAddress, fmt.Sprint(answer.GameSessions[0].Port)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var found struct{ GameSessions []createdSession }
+	check(t, (&client.Client{Endpoint: base}).Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": id}, &found))
+	game := found.GameSessions[0]
+	socket := must(net.Dial("udp", net.JoinHostPort(game.IPAddress, fmt.Sprint(game.Port))))(t)
 	defer socket.Close()
-	if _, err := socket.Write([]byte("crash")); err != nil {
-		t.Fatal(err)
-	}
+	must(socket.Write([]byte("crash")))(t)
 	crashed := events(t, base, "SERVER_PROCESS_CRASHED", 1, 0)
 	if crashed.GameSessionID != id || !strings.Contains(crashed.Message, "code 3") {
 		t.Errorf("the crash is %+v", crashed)
@@ -166,6 +119,19 @@ func TestDemo_Crash(t *testing.T) {
 		t.Errorf("the session ended as %+v", ended)
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, crashed.Seq) // replaced
+	if next := events(t, base, "GAME_SESSION_ACTIVATED", 1, crashed.Seq); next.GameSessionID == id || next.ProcessID == crashed.ProcessID {
+		t.Errorf("after the crash: %+v", next)
+	}
+	processes := pids(t, dir)
+	end()
+	if len(processes) < 3 {
+		t.Errorf("%d processes have run, want one more than 2", len(processes))
+	}
+	for _, pid := range processes {
+		if lives(pid) {
+			t.Errorf("game server process %d outlived the stop", pid)
+		}
+	}
 }
 
 func TestDemo_WithoutProgram(t *testing.T) {
@@ -177,29 +143,6 @@ func TestDemo_WithoutProgram(t *testing.T) {
 	}
 	if status, _ := get(t, base+"/readyz"); status != 200 {
 		t.Errorf("/readyz is %d", status)
-	}
-}
-
-func TestPlay(t *testing.T) {
-	t.Parallel()
-	program := arena(t)
-	base, out, _, _ := local(t, demo.Options{Server: program, Processes: 2, Players: -1})
-	out.await(t, "  "+os.Args[0]+" demo play")
-	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	var steps strings.Builder
-	view := &terminal.Terminal{Client: &client.Client{Endpoint: base}, Out: &steps}
-	o := terminal.PlayOptions{Fleet: "demo", Players: 2, For: time.Millisecond, Bots: program}
-	if err := view.Play(t.Context(), o); err != nil {
-		t.Fatalf("%v after:\n%s", err, steps.String())
-	}
-	rest := steps.String()
-	for _, want := range []string{"2 game server processes", "ACTIVATING", "is ACTIVE", "RESERVED", "2 bots join",
-		"left", "TERMINATED, 2 player sessions are COMPLETED", "took the place"} {
-		_, after, ok := strings.Cut(rest, want)
-		if !ok {
-			t.Fatalf("no step tells %q in the rest of:\n%s", want, steps.String())
-		}
-		rest = after
 	}
 }
 
@@ -222,82 +165,68 @@ func (w *restarted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A game can be played right after a restart of the server: what is missing is waited
-// for, with a message.
-func TestPlay_AfterRestart(t *testing.T) {
+// A game is played in steps that are told. Right after a restart of the server what is missing is
+// waited for, with a message.
+func TestPlay(t *testing.T) {
 	t.Parallel()
 	program := arena(t)
-	base, _, _, _ := local(t, demo.Options{Server: program, Processes: 1, Players: -1})
+	base, out, _, _ := local(t, demo.Options{Server: program, Processes: 2, Players: -1})
+	out.await(t, "  "+os.Args[0]+" demo play")
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	var steps strings.Builder
 	view := &terminal.Terminal{Client: &client.Client{Endpoint: base, HTTP: &http.Client{Transport: &restarted{}}}, Out: &steps}
-	err := view.Play(t.Context(), terminal.PlayOptions{Fleet: "demo", Players: 1, For: time.Millisecond, Bots: program})
-	said := steps.String()
-	if err != nil || strings.Count(said, "waiting for the server at "+base) != 1 || strings.Count(said, "waiting for a free game server process") != 1 {
-		t.Errorf("%v after:\n%s", err, said)
+	err := view.Play(t.Context(), terminal.PlayOptions{Fleet: "demo", Players: 2, For: time.Millisecond, Bots: program})
+	if err != nil {
+		t.Fatalf("%v after:\n%s", err, steps.String())
+	}
+	rest := steps.String()
+	for _, want := range []string{"waiting for the server at " + base, "2 game server processes", "waiting for a free game server process", "ACTIVATING",
+		"is ACTIVE", "RESERVED", "2 bots join", "left", "TERMINATED, 2 player sessions are COMPLETED", "took the place"} {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok || strings.HasPrefix(want, "waiting") && strings.Contains(after, want) {
+			t.Fatalf("no step tells %q, or two do, in the rest of:\n%s", want, steps.String())
+		}
+		rest = after
 	}
 }
 
-// TestDemo_SurvivesKill kills the server: its game servers live on, and the next server
-// takes them over instead of starting others.
+// Game servers outlive a server that is killed: the next one takes them over instead of starting
+// others, and one that runs another program ends them.
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, node.Reserve(t), dir, program)
-	base := awaitLine(t, lines, "ready ")
-	id := sessionIn(awaitLine(t, lines, active))
+	first, out := musterProcess(t, node.Reserve(t), dir, program)
+	base := out.await(t, "ready ")
+	id := sessionIn(out.await(t, active))
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	before := pids(t, dir)
 	last := events(t, base, "PLAYER_SESSION_ACCEPTED", 3, 0)
 	awaitFree(t, base, 1) // a process without its answer to ProcessReady would end, as the SDK has it
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	first.Wait()
-	for _, pid := range before {
-		if !lives(pid) {
-			t.Fatalf("game server process %d died with the server", pid)
+	kill := func(muster *exec.Cmd) {
+		t.Helper()
+		check(t, muster.Process.Kill())
+		muster.Wait()
+		for _, pid := range before {
+			if !lives(pid) {
+				t.Fatalf("game server process %d died with the server", pid)
+			}
 		}
 	}
-	second, lines := musterProcess(t, strings.TrimPrefix(base, "http://"), dir, program)
-	if again := awaitLine(t, lines, "The demo session goes on: "); again != id {
+	kill(first)
+	listen := strings.TrimPrefix(base, "http://")
+	second, out := musterProcess(t, listen, dir, program)
+	if again := out.await(t, "The demo session goes on: "); again != id {
 		t.Errorf("the session that goes on is %s, want %s", again, id)
 	}
-	events(t, base, "SERVER_PROCESS_RECONNECTED", 2, last.Seq)
+	last = events(t, base, "SERVER_PROCESS_RECONNECTED", 2, last.Seq)
 	if after := pids(t, dir); !slices.Equal(before, after) {
 		t.Errorf("processes are %v, were %v", after, before)
 	}
-	if err := second.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Wait(); err != nil {
-		t.Errorf("the second server ends with %v", err)
-	}
-	for _, pid := range before {
-		if lives(pid) {
-			t.Errorf("game server process %d outlived the stop", pid)
-		}
-	}
-}
-
-// TestDemo_EndsForExec kills a server that runs the demo and starts one that runs another
-// program: the second one ends the game servers of the demo.
-func TestDemo_EndsForExec(t *testing.T) {
-	t.Parallel()
-	dir, program := t.TempDir(), arena(t)
-	first, lines := musterProcess(t, node.Reserve(t), dir, program)
-	base := awaitLine(t, lines, "ready ")
-	old := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	before := pids(t, dir)
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	first.Wait()
-	o := options(t, func(o *app.Options) {
-		o.DataDir, o.Store, o.Listen = dir, "", strings.TrimPrefix(base, "http://")
-		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"server"}}}
-	})
-	_, _, end := run(t, o)
-	if e := events(t, base, "SERVER_PROCESS_ACTIVE", 1, old.Seq); e.FleetID == old.FleetID {
+	kill(second)
+	_, _, end := run(t, ownProgram(t, func(o *app.Options) {
+		o.DataDir, o.Store, o.Listen, o.Host.Managed = dir, "", listen, true
+	}))
+	if e := events(t, base, "SERVER_PROCESS_ACTIVE", 1, last.Seq); e.FleetID == last.FleetID {
 		t.Errorf("a process of the demo is ACTIVE: %+v", e)
 	}
 	end()
@@ -309,22 +238,12 @@ func TestDemo_EndsForExec(t *testing.T) {
 }
 
 // musterProcess starts a server in a separate process.
-func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan string) {
+func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, *screen) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, listen, dir, program)
+	cmd, out := exec.Command(must(os.Executable())(t), listen, dir, program), new(screen)
 	cmd.Env = append(os.Environ(), playVariable+"=muster")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	check(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -334,31 +253,5 @@ func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan
 			}
 		}
 	})
-	lines := make(chan string, 100)
-	go func() {
-		defer close(lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			lines <- s.Text()
-		}
-	}()
-	return cmd, lines
-}
-
-// awaitLine waits for a line with a prefix, and returns the rest of it.
-func awaitLine(t *testing.T, lines <-chan string, prefix string) string {
-	t.Helper()
-	patience := time.After(time.Minute)
-	for {
-		select {
-		case line, ok := <-lines:
-			if rest, found := strings.CutPrefix(line, prefix); found {
-				return rest
-			}
-			if !ok {
-				t.Fatalf("the server ended before a line %q", prefix)
-			}
-		case <-patience:
-			t.Fatalf("no line %q came", prefix)
-		}
-	}
+	return cmd, out
 }

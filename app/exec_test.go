@@ -4,8 +4,6 @@ package app_test
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -13,113 +11,123 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/sniff"
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// TestExec hosts a developer's own program: its output is shown, it gets game sessions,
-// and it is restarted when it crashes.
+// ownProgram returns options for hosting a developer's own program, which is a game server of the
+// demo unless change says otherwise.
+func ownProgram(t *testing.T, change func(*app.Options)) app.Options {
+	return options(t, func(o *app.Options) {
+		o.Host = &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+		change(o)
+	})
+}
+
+// TestExec hosts a developer's own program: its output is shown, it gets game sessions, it is
+// restarted when it is killed, and its log is read while it plays and stored when it has ended.
 func TestExec(t *testing.T) {
 	t.Parallel()
-	o := options(t, func(o *app.Options) {
-		o.Host = &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
-	})
-	base, out, _ := run(t, o)
+	program := filepath.Join(t.TempDir(), "server")
+	check(t, os.WriteFile(program, []byte(speaking(t)), 0o755))
+	base, out, _ := run(t, ownProgram(t, func(o *app.Options) { o.Host.Managed, o.Host.Exec.Path = true, program }))
 	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 	if text := out.String(); !strings.Contains(text, "--alias-id alias-") || !strings.Contains(text, first.FleetID) || !strings.Contains(text, "matchmaker exec ") {
 		t.Errorf("the commands to try are missing:\n%s", text)
 	}
 	c := &client.Client{Endpoint: base}
-	made := createWhenFree(t, base, map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
+	id := createWhenFree(t, base, map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2}).GameSessionID
 	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, first.Seq)
-	in := map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "FORCE_TERMINATE"}
-	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
-		t.Fatal(err)
+	const said = "the map is loaded\n"
+	if log := outputOf(t, c, id, said); log.Process != first.ProcessID {
+		t.Errorf("the log is %+v", log)
 	}
+	var load struct {
+		Why  string
+		Used []any
+	}
+	viewOf(t, c, "session-load?id="+id, &load)
+	if load.Why != "" || load.Used == nil {
+		t.Errorf("what it used: %+v", load)
+	}
+	var followed, stored screen
+	shown := make(chan error, 1)
+	go func() { shown <- (&terminal.Terminal{Client: c, Out: &followed}).SessionLog(t.Context(), id, true) }()
+	followed.await(t, "the map is loaded")
+	answered(t, c, "TerminateGameSession", map[string]any{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"})
+	events(t, base, "SERVER_PROCESS_FORCE_TERMINATED", 1, active.Seq)
 	if next := events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq); next.ProcessID == first.ProcessID {
 		t.Error("the killed process is ACTIVE again")
 	}
 	out.await(t, "Your game server ended by signal SIGKILL")
+	if err, text := <-shown, followed.String(); err != nil || strings.Count(text, said) != 1 || strings.Contains(text, "muster:") {
+		t.Errorf("following ended with %v after %q, want %q once", err, text, said)
+	}
+	wait.Until(t, "the log is stored", func() bool {
+		return c.Call(t.Context(), "GetGameSessionLogUrl", map[string]any{"GameSessionId": id}, nil) == nil
+	})
+	if err := (&terminal.Terminal{Client: c, Out: &stored}).SessionLog(t.Context(), id, false); err != nil || !strings.Contains(stored.String(), said) {
+		t.Errorf("the stored log: %v, %q", err, &stored)
+	}
 }
 
 // A program's game servers reach a server that speaks TLS with a certificate which only itself
-// trusts.
+// trusts. Operators see the machine with its own processors, though it offers more to fleets, and
+// the processes on it.
 func TestExec_SelfSigned(t *testing.T) {
 	t.Parallel()
-	o := options(t, func(o *app.Options) {
-		o.TLSSelfSigned, o.TLSMinVersion = true, "1.2"
-		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+	o := ownProgram(t, func(o *app.Options) {
+		o.TLSSelfSigned, o.TLSMinVersion, o.Host.Managed, o.Host.Exec.Copies = true, "1.2", true, 2
 	})
 	base, _, _ := run(t, o)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	c := &client.Client{Endpoint: base, HTTP: trusting(t, filepath.Join(o.DataDir, sniff.CertificateFile))}
-	active := false
-	err := c.Events(ctx, client.EventQuery{Follow: true, Last: 1000}, func(e client.Event) error {
-		if active = e.Code == "SERVER_PROCESS_ACTIVE"; active {
-			cancel()
-		}
-		return nil
-	})
-	if !active {
-		t.Fatalf("no game server is ready: %v", err)
-	}
-	// Once this machine has joined, the game server's has the name under which hosts are listed.
-	var hosts []client.Host
+	eventsFor(t, c, "SERVER_PROCESS_ACTIVE", 2, 0)
+	// Once this machine has joined, the game servers' processes have the name under which hosts are listed.
+	var h client.Host
 	var processes []client.Process
-	wait.For(t, "the game server's process has the name of its host", func() error {
-		hosts, err = c.Hosts().List(t.Context())
+	wait.For(t, "the game servers' processes have the name of their host", func() error {
+		hosts, err := c.Hosts().List(t.Context())
 		if err == nil {
 			processes, err = c.Processes(t.Context(), "")
 		}
-		if err != nil || len(hosts) != 1 || len(processes) != 1 || processes[0].Host != hosts[0].Name || processes[0].Compute != host.ComputeName {
+		if err != nil || len(hosts) != 1 || hosts[0].Processes != 2 || len(processes) != 2 || processes[0].Host != hosts[0].Name || processes[0].Compute != host.ComputeName {
 			return fmt.Errorf("processes %+v on hosts %+v: %v", processes, hosts, err)
 		}
+		h = hosts[0]
 		return nil
 	})
-	var made struct {
-		GameSession struct{ GameSessionId string }
+	if h.Resources.CPUMillis != runtime.NumCPU()*1000 || h.CPUMillis <= h.Resources.CPUMillis || h.Instances != 0 || len(h.Own) != 1 || len(h.Own[0].Processes) != 2 {
+		t.Errorf("the machine is %+v", h)
 	}
-	wait.Until(t, "the game server hears of game sessions", func() bool { // soon after it is ACTIVE
+	wait.Until(t, "the game servers hear of game sessions", func() bool { // soon after they are ACTIVE
 		fleets, err := c.Fleets(t.Context())
-		return err == nil && len(fleets) == 1 && fleets[0].Free == 1
+		return err == nil && len(fleets) == 1 && fleets[0].Free == 2
 	})
-	if err := c.Call(t.Context(), "CreateGameSession", map[string]any{"FleetId": processes[0].FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2}, &made); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := c.HTTP.Get(base + "/console/api/views/session?id=" + url.QueryEscape(made.GameSession.GameSessionId))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	made := answered(t, c, "CreateGameSession", map[string]any{"FleetId": processes[0].FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
 	var page struct {
-		Data struct {
-			Host    string
-			Process struct {
-				HostID string `json:"host_id"`
-			}
+		Host    string
+		Process struct {
+			HostID string `json:"host_id"`
 		}
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || page.Data.Host != hosts[0].Name || page.Data.Process.HostID != hosts[0].HostID {
-		t.Errorf("the page of a game session says host %+v: %v", page.Data, err)
+	viewOf(t, c, "session?id="+url.QueryEscape(made["GameSession"].(map[string]any)["GameSessionId"].(string)), &page)
+	if page.Host != h.Name || page.Process.HostID != h.HostID {
+		t.Errorf("the page of a game session says host %+v", page)
 	}
 }
 
-// Players are told the address that is set, also after a restart with another one.
+// Players are told the address that is set, also after a restart with another one. A game server
+// that ends because Muster stops has not crashed.
 func TestExec_IP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, ip := range []string{"", "192.0.2.7"} {
-		o := options(t, func(o *app.Options) {
-			o.Store, o.DataDir = "sqlite", dir
-			o.Host = &host.Options{IP: ip, Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
-		})
-		base, _, stop := run(t, o)
+		base, _, stop := run(t, ownProgram(t, func(o *app.Options) { o.Store, o.DataDir, o.Host.IP, o.Host.Managed = "sqlite", dir, ip, true }))
 		active := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
 		if ip != "" {
 			active = events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq)
@@ -130,58 +138,23 @@ func TestExec_IP(t *testing.T) {
 		}
 		stop()
 	}
-}
-
-// Operators see the machine with its own processors, though it offers more to fleets, and the
-// processes of the developer's program on it.
-func TestExec_Host(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) {
-		o.Host = &host.Options{Managed: true, Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}, Copies: 2}}
-	})
-	base, _, _ := run(t, o)
-	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	var seen []client.Host
-	wait.Until(t, "both processes are seen on the machine", func() bool {
-		var err error
-		seen, err = (&client.Client{Endpoint: base}).Hosts().List(t.Context())
-		return err == nil && len(seen) == 1 && seen[0].Processes == 2
-	})
-	h := seen[0]
-	if h.Resources.CPUMillis != runtime.NumCPU()*1000 || h.CPUMillis <= h.Resources.CPUMillis || h.Instances != 0 || len(h.Own) != 1 || len(h.Own[0].Processes) != 2 {
-		t.Errorf("the machine is %+v", h)
-	}
-}
-
-// A game server that ends because Muster stops has not crashed.
-func TestExec_StopIsNoCrash(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) {
-		o.Store = "sqlite"
-		o.Host = &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}, Copies: 2}}
-	})
-	base, _, end := run(t, o)
-	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	end()
-	o.Host = nil
-	base, _, _ = run(t, o)
+	a := start(t, func(o *app.Options) { o.Store, o.DataDir = "sqlite", dir })
 	codes := map[string]int{}
-	err := (&client.Client{Endpoint: base}).Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
+	check(t, at(a).Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
 		codes[e.Code]++
 		return nil
-	})
-	if err != nil || codes["SERVER_PROCESS_ACTIVE"] != 2 || codes["SERVER_PROCESS_CRASHED"] > 0 {
-		t.Errorf("%v, %v", codes, err)
+	}))
+	if codes["SERVER_PROCESS_ACTIVE"] != 2 || codes["SERVER_PROCESS_CRASHED"] > 0 {
+		t.Errorf("the events are %v", codes)
 	}
 }
 
 // A program without an SDK that is started like one with it is reported with the remedy.
 func TestExec_NeverConnects(t *testing.T) {
 	t.Parallel()
-	o := options(t, func(o *app.Options) {
-		o.Host = &host.Options{Exec: &host.Program{Path: "/bin/sleep", Dir: t.TempDir(), Args: []string{"1000"}, Copies: 2}}
-	})
-	base, out, _ := run(t, o)
+	base, out, _ := run(t, ownProgram(t, func(o *app.Options) {
+		o.Host.Exec = &host.Program{Path: "/bin/sleep", Dir: t.TempDir(), Args: []string{"1000"}, Copies: 2}
+	}))
 	e := events(t, base, "GENERIC_EVENT", 1, 0)
 	if !strings.Contains(e.Message, "has not called InitSDK") || !strings.Contains(e.Message, "--no-sdk") || e.ComputeName != host.ComputeName {
 		t.Errorf("the event is %+v", e)
@@ -200,18 +173,13 @@ func TestExec_Reload(t *testing.T) {
 	program := filepath.Join(dir, "server")
 	write := func(marker string) {
 		text := "#!/bin/sh\necho " + marker + "\nexec " + arena(t) + " server --port $1\n"
-		if err := os.WriteFile(program+".new", []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(program+".new", program); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(program+".new", []byte(text), 0o700))
+		check(t, os.Rename(program+".new", program))
 	}
 	write("the first program")
-	o := options(t, func(o *app.Options) {
-		o.Host = &host.Options{Exec: &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"{port}"}, Copies: 2, Reload: []string{dir}}}
-	})
-	base, out, _ := run(t, o)
+	base, out, _ := run(t, ownProgram(t, func(o *app.Options) {
+		o.Host.Exec = &host.Program{Path: program, Dir: t.TempDir(), Args: []string{"{port}"}, Copies: 2, Reload: []string{dir}}
+	}))
 	last := events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	made := createWhenFree(t, base, map[string]any{"FleetId": last.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
 	hosting := events(t, base, "GAME_SESSION_ACTIVATED", 1, last.Seq)
@@ -226,18 +194,13 @@ func TestExec_Reload(t *testing.T) {
 		t.Errorf("it says\n%s", text)
 	}
 	c := &client.Client{Endpoint: base}
-	if err := c.Call(t.Context(), "TerminateGameSession", map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	answered(t, c, "TerminateGameSession", map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"})
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, next.Seq)
 	wait.Until(t, "both run the second program", func() bool { return strings.Count(out.String(), "the second program") == 2 })
-	err := c.Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
+	check(t, c.Events(t.Context(), client.EventQuery{Last: 1000}, func(e client.Event) error {
 		if e.Code == "SERVER_PROCESS_CRASHED" {
 			t.Errorf("%s crashed: %s", e.ProcessID, e.Message)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }

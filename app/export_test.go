@@ -25,37 +25,28 @@ func (a *App) Handler() http.Handler { return a.front() }
 func (a *App) DataDir() string { return a.opts.DataDir }
 
 // MakeFleet creates a managed fleet of an archive, without the API.
-func (a *App) MakeFleet(t testing.TB, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+func (a *App) MakeFleet(t testing.TB, archive []byte, change func(*fleet.CreateInput)) *fleet.Fleet {
 	t.Helper()
 	return a.MakeFleetIn(t, a.regions[0].name, archive, change)
 }
 
 // MakeFleetIn is MakeFleet in a region.
-func (a *App) MakeFleetIn(t testing.TB, region string, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+func (a *App) MakeFleetIn(t testing.TB, region string, archive []byte, change func(*fleet.CreateInput)) *fleet.Fleet {
 	t.Helper()
-	ctx := t.Context()
-	r := a.regionOf(region).now.Load()
-	b, err := r.domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
-	if err != nil {
-		return nil, err
-	}
-	content, err := r.domain.objects.Stage(bytes.NewReader(archive), 1<<30)
-	if err != nil {
-		return nil, err
-	}
-	at := r.domain.builds.Place(b)
-	if _, err := r.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
-		return nil, err
-	}
-	if b = wait.Value(t, "the build is READY or FAILED", func() (*build.Build, error) {
-		now := r.domain.builds.Get(r.domain.store.View(), b.ID)
-		if now.Status != build.Ready && now.Status != build.Failed {
-			return nil, fmt.Errorf("it is %v", now.Status)
+	ctx, d := t.Context(), a.regionOf(region).now.Load().domain
+	b, err := d.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
+	check(t, err)
+	content, err := d.objects.Stage(bytes.NewReader(archive), 1<<30)
+	check(t, err)
+	at := d.builds.Place(b)
+	_, err = d.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content)
+	check(t, err)
+	wait.For(t, "the build is READY", func() error {
+		if now := d.builds.Get(d.store.View(), b.ID); now.Status != build.Ready {
+			return fmt.Errorf("it is %v: %s", now.Status, now.Reason)
 		}
-		return now, nil
-	}); b.Status == build.Failed {
-		return nil, fmt.Errorf("the build is FAILED: %s", b.Reason)
-	}
+		return nil
+	})
 	in := fleet.CreateInput{
 		Name: "managed", ComputeType: fleet.EC2,
 		Managed: &fleet.Managed{BuildID: b.ID, InstanceType: "c5.large"},
@@ -64,7 +55,16 @@ func (a *App) MakeFleetIn(t testing.TB, region string, archive []byte, change fu
 	if change != nil {
 		change(&in)
 	}
-	return r.domain.fleets.Create.Do(ctx, in)
+	f, err := d.fleets.Create.Do(ctx, in)
+	check(t, err)
+	return f
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // JoinToken creates a join token for the home region.

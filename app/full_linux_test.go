@@ -34,24 +34,19 @@ func smallDisk(t *testing.T) string {
 // frees it again.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "filler"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(filepath.Join(dir, "filler")))(t)
 	for size := 1 << 20; size > 0; size /= 2 {
+		var err error
 		for err == nil {
 			_, err = f.Write(make([]byte, size))
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
-		err = nil
 	}
 	f.Close()
 	return func() {
-		if err := os.Remove(f.Name()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Remove(f.Name()))
 	}
 }
 
@@ -60,7 +55,7 @@ func fill(t *testing.T, dir string) (free func()) {
 func TestFullDisk(t *testing.T) {
 	dir := smallDisk(t)
 	o := options(t, func(o *app.Options) { o.Store, o.DataDir, o.LeaseTTL = "sqlite", dir, time.Second })
-	a := start(t, func(c *app.Options) { *c = o })
+	a := begin(t, o)
 	c := &client.Client{Endpoint: a.URL()}
 	write := func(n int) error {
 		name := "custom-" + strings.Repeat("a", 1+n%40) + strings.Repeat("b", n/40)

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,12 +24,9 @@ func TestGameTLS(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 24000, nil)
-	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
+	f := a.MakeFleet(t, arenaBuild(t), func(in *fleet.CreateInput) {
 		in.Managed.CertificateType = "GENERATED"
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	active := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
 	dir := a.CertificatePath(f.ID, active.ComputeName)
 	if !filepath.IsAbs(dir) {
@@ -41,14 +37,8 @@ func TestGameTLS(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "privateKey.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(tls.LoadX509KeyPair(filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "privateKey.pem")))(t)
+	l := must(tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}}))(t)
 	defer l.Close()
 	go func() {
 		for {
@@ -59,18 +49,12 @@ func TestGameTLS(t *testing.T) {
 			go func() { io.Copy(c, c); c.Close() }()
 		}
 	}()
-	answer, err := http.Get(a.URL() + protocol.PathCA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(answer.Body)
-	answer.Body.Close()
-	kept, _ := os.ReadFile(filepath.Join(dir, "rootCertificate.pem"))
-	if err != nil || !bytes.Equal(text, kept) {
-		t.Fatalf("the authority is %s, and the host has %s: %v", text, kept, err)
+	_, text := send(t, direct, http.MethodGet, a.URL()+protocol.PathCA, "", nil)
+	if kept := must(os.ReadFile(filepath.Join(dir, "rootCertificate.pem")))(t); text != string(kept) {
+		t.Fatalf("the authority is %s, and the host has %s", text, kept)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(text)
+	roots.AppendCertsFromPEM([]byte(text))
 	for name, want := range map[string]bool{"127.0.0.1": true, "127.0.0.2": false, "localhost": false} {
 		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: roots, ServerName: name})
 		if (err == nil) != want {
@@ -84,38 +68,16 @@ func TestGameTLS(t *testing.T) {
 	join(t, a, other, 24400, nil)
 	events(t, a.URL(), "HOST_CONNECTED", 2, 0)
 	var me protocol.JoinResponse
-	credential, err := os.ReadFile(filepath.Join(other, "credential.json"))
-	if err == nil {
-		err = json.Unmarshal(credential, &me)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := protocol.CertificateRequest{Path: "/x"}
-	if in.Request, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key); err != nil {
-		t.Fatal(err)
-	}
-	request, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for instance, want := range map[string]int{active.ComputeName: http.StatusNotFound, "i-none": http.StatusNotFound} {
-		r, err := http.NewRequest(http.MethodPost, a.URL()+protocol.PathCertificates+instance, bytes.NewReader(request))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+me.HostID+"."+me.Secret)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("a foreign host is answered %s for %s, want %d", answer.Status, instance, want)
+	check(t, json.Unmarshal(must(os.ReadFile(filepath.Join(other, "credential.json")))(t), &me))
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	request := must(json.Marshal(protocol.CertificateRequest{
+		Path: "/x", Request: must(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key))(t),
+	}))(t)
+	bearer := map[string]string{"Authorization": "Bearer " + me.HostID + "." + me.Secret}
+	for _, instance := range []string{active.ComputeName, "i-none"} {
+		answer, _ := send(t, direct, http.MethodPost, a.URL()+protocol.PathCertificates+instance, string(request), bearer)
+		if answer.StatusCode != http.StatusNotFound {
+			t.Errorf("a foreign host is answered %s for %s", answer.Status, instance)
 		}
 	}
 	if now := a.CertificatePath(f.ID, active.ComputeName); now != dir {

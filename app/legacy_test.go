@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
@@ -27,10 +26,7 @@ func freePorts(t *testing.T) legacy.Ports {
 	t.Helper()
 	var ports [3]int
 	for n := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
 		ports[n] = l.Addr().(*net.TCPAddr).Port
 	}
@@ -41,15 +37,10 @@ func freePorts(t *testing.T) legacy.Ports {
 // process that connects is a child of the one that the agent starts.
 func oldGame(t *testing.T, form string, p legacy.Ports) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "game")
 	script := fmt.Sprintf("#!/bin/sh\n%s=legacy '%s' %s %d,%d,%d \"$GAME_PORT\" &\ntrap 'kill $!' TERM\nwait $!\nexit $?\n", playVariable, self, form, p.SocketIO, p.HTTP, p.WebSocket)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(script), 0o755))
 	return path
 }
 
@@ -113,9 +104,7 @@ func playOld(t *testing.T, form string) {
 		t.Error("the process is not ready again")
 	}
 	matched := map[string]any{"ConfigurationName": "exec", "Players": []map[string]any{{"PlayerId": "ada"}, {"PlayerId": "ben"}}}
-	if err := c.Call(t.Context(), "StartMatchmaking", matched, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "StartMatchmaking", matched, nil))
 	second := events(t, base, "GAME_SESSION_ACTIVATED", 1, active.Seq).GameSessionID
 	if got := g.Pushed("StartGameSession", 2)["gameSession"].(map[string]any)["gameSessionId"]; got != second || second == made.GameSessionID {
 		t.Errorf("the same process was to host %v, and %s is active", got, second)
@@ -124,9 +113,7 @@ func playOld(t *testing.T, form string) {
 
 	// It is told to end, and does.
 	in := map[string]any{"GameSessionId": second, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}
-	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Call(t.Context(), "TerminateGameSession", in, nil))
 	text := out.await(t, "told to end: ")
 	var told struct{ TerminationTime float64 }
 	if err := json.Unmarshal([]byte(text), &told); err != nil {
@@ -159,10 +146,7 @@ func playPlayers(t *testing.T, c *client.Client, g *legacygame.Directed, gameSes
 		err = c.Call(t.Context(), "CreatePlayerSession", map[string]any{"GameSessionId": gameSessionID, "PlayerId": "ada"}, &out)
 		return out.PlayerSession.PlayerSessionID, err
 	}
-	ada, err := create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := must(create())(t)
 	player := func(id string) legacygame.Message { return legacygame.Message(nil).Text(1, gameSessionID).Text(2, id) }
 	g.Call(false, "AcceptPlayerSession", player("psess-none"))
 	g.Call(true, "AcceptPlayerSession", player(ada))
@@ -203,34 +187,4 @@ func playBackfill(t *testing.T, g *legacygame.Directed, gameSessionID string) {
 	if update["updateReason"] != "BACKFILL_CANCELLED" || update["backfillTicketId"] != ticket {
 		t.Errorf("the backfill %v ended with %v", ticket, update)
 	}
-}
-
-// A build with Server SDK 3 is hosted on a managed fleet, and its game session outlives the
-// agent.
-func TestLegacy_NextAgent(t *testing.T) {
-	t.Parallel()
-	ports, root := freePorts(t), filepath.Join(t.TempDir(), "agent")
-	a := start(t, nil)
-	change := func(o *agent.Options) { o.Legacy, o.KeepRunning = &ports, true }
-	first := join(t, a, root, 28000, change)
-	text, err := os.ReadFile(oldGame(t, "csharp", ports))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := a.MakeFleet(t, archiveOf(t, map[string]string{"server": string(text)}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := a.URL()
-	events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
-	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
-	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
-	first.end()
-	join(t, a, root, 28000, func(o *agent.Options) { change(o); o.KeepRunning = false })
-	events(t, base, "SERVER_PROCESS_RECONNECTED", 1, active.Seq)
-	g := legacygame.Direct(t, "127.0.0.1", made.Port)
-	if g.Say("drop") != "true" { // what its SDK does by itself
-		t.Error("the game server does not come back")
-	}
-	g.Call(true, "UpdatePlayerSessionCreationPolicy", legacygame.Message(nil).Text(1, made.GameSessionID).Text(2, "DENY_ALL"))
 }

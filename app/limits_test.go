@@ -1,13 +1,11 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/musterhq/muster/app"
@@ -32,7 +29,7 @@ func few(n int) limit.Rate { return limit.Rate{PerSecond: 1e-4, Burst: n} }
 // key, and one with a key of each role.
 func limited(t *testing.T, limits map[string]limit.Rate, roles ...string) (a *app.App, first *client.Client, clients []*client.Client, log *screen) {
 	t.Helper()
-	log = newScreen()
+	log = new(screen)
 	a = start(t, func(o *app.Options) {
 		o.Store, o.AcceptAny, o.Limits, o.Logger = "sqlite", false, limits, jsonLog(log)
 	})
@@ -58,9 +55,9 @@ func status(err error) int {
 }
 
 // metric returns a sample, as it is in the exposition text.
-func metric(t *testing.T, url, name string) string {
+func metric(t *testing.T, c *http.Client, url, name string) string {
 	t.Helper()
-	_, text := get(t, url+"/metrics")
+	_, text := send(t, c, http.MethodGet, url+"/metrics", "", nil)
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(rest)
@@ -75,13 +72,9 @@ func TestLimits_Keys(t *testing.T) {
 	a, _, clients, _ := limited(t, map[string]limit.Rate{"read-only": few(4)}, "read-only", "read-only", "operator")
 	reader, other, operator := clients[0], clients[1], clients[2]
 	for range 3 {
-		if err := list(t, reader); err != nil {
-			t.Fatal(err)
-		}
+		check(t, list(t, reader))
 	}
-	if _, err := reader.Fleets(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(reader.Fleets(t.Context()))(t)
 	err := list(t, reader)
 	if code(err) != "ThrottlingException" || status(err) != 400 || !strings.Contains(err.Error(), "--limits read-only=") || !strings.Contains(err.Error(), reader.Credentials.AccessKeyID) {
 		t.Errorf("a fifth request: %v", err)
@@ -100,27 +93,8 @@ func TestLimits_Keys(t *testing.T) {
 	if err := list(t, other); err != nil {
 		t.Errorf("another key of the role: %v", err)
 	}
-	if n := metric(t, a.URL(), `muster_limited_total{limit="read-only"}`); n != "3" {
+	if n := metric(t, direct, a.URL(), `muster_limited_total{limit="read-only"}`); n != "3" {
 		t.Errorf("%s refused requests are counted, want 3", n)
-	}
-}
-
-func TestLimits_Administration(t *testing.T) {
-	t.Parallel()
-	_, first, _, _ := limited(t, map[string]limit.Rate{"administration": few(2)})
-	for range 2 {
-		if _, err := first.Keys().List(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := first.Keys().List(t.Context()); status(err) != 429 || !strings.Contains(err.Error(), "administration") {
-		t.Errorf("a third request: %v", err)
-	}
-	if _, _, err := first.AuditLog().Verify(t.Context()); status(err) != 429 {
-		t.Errorf("a third request, to the audit log: %v", err)
-	}
-	if err := list(t, first); err != nil {
-		t.Errorf("the API: %v", err)
 	}
 }
 
@@ -129,10 +103,7 @@ func TestLimits_Administration(t *testing.T) {
 func TestLimits_Credentials(t *testing.T) {
 	t.Parallel()
 	a, first, _, log := limited(t, map[string]limit.Rate{"credentials": few(3)})
-	token, err := a.JoinToken(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must(a.JoinToken(t.Context()))(t)
 	wrong := *first
 	wrong.Credentials.SecretAccessKey = "x"
 	for range 3 {
@@ -174,18 +145,28 @@ func TestLimits_Credentials(t *testing.T) {
 	if status := askAsHost(t, a, joined.HostID+"."+joined.Secret); status != http.StatusNotFound {
 		t.Errorf("a host with its credential asks for a build that is not there: %d", status)
 	}
-	if n := metric(t, a.URL(), `muster_limited_total{limit="credentials"}`); n != "44" {
+	if n := metric(t, direct, a.URL(), `muster_limited_total{limit="credentials"}`); n != "44" {
 		t.Errorf("%s refused requests are counted, want 44", n)
 	}
 }
 
-func TestLimits_JoinsAndAgents(t *testing.T) {
+// Administration, machines that join, and agents have limits of their own.
+func TestLimits_Others(t *testing.T) {
 	t.Parallel()
-	a, first, _, _ := limited(t, map[string]limit.Rate{"joins": few(2), "agents": few(2)})
-	made, err := first.CreateJoinToken(t.Context(), client.JoinTokenInput{Uses: 5})
-	if err != nil {
-		t.Fatal(err)
+	a, first, _, _ := limited(t, map[string]limit.Rate{"administration": few(2), "joins": few(2), "agents": few(2)})
+	for range 2 {
+		must(first.Keys().List(t.Context()))(t)
 	}
+	if _, err := first.Keys().List(t.Context()); status(err) != 429 || !strings.Contains(err.Error(), "administration") {
+		t.Errorf("a third request: %v", err)
+	}
+	if _, _, err := first.AuditLog().Verify(t.Context()); status(err) != 429 {
+		t.Errorf("a third request, to the audit log: %v", err)
+	}
+	if err := list(t, first); err != nil {
+		t.Errorf("the API: %v", err)
+	}
+	made := must(first.CreateJoinToken(t.Context(), client.JoinTokenInput{Uses: 5}))(t)
 	var hosts []protocol.JoinResponse
 	for range 2 {
 		status, joined := askToJoin(t, a, made.Token)
@@ -241,12 +222,8 @@ func TestLimits_NoneForAnybody(t *testing.T) {
 	a := start(t, func(o *app.Options) { o.Limits = none })
 	c := &client.Client{Endpoint: a.URL()}
 	for range 10 {
-		if err := list(t, c); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Keys().List(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, list(t, c))
+		must(c.Keys().List(t.Context()))(t)
 		if status, _ := askToJoin(t, a, "no such token"); status != http.StatusUnauthorized {
 			t.Errorf("a wrong join token: %d", status)
 		}
@@ -279,13 +256,8 @@ func BenchmarkLimits(b *testing.B) {
 // request, and fails if that is refused.
 func listing(b *testing.B, limits map[string]limit.Rate) (send func()) {
 	b.Helper()
-	a, err := app.New(app.Options{Listen: "127.0.0.1:0", DataDir: b.TempDir(), Store: "memory", Limits: limits})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := a.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	a := must(app.New(app.Options{Listen: "127.0.0.1:0", DataDir: b.TempDir(), Store: "memory", Limits: limits}))(b)
+	check(b, a.Start(b.Context()))
 	b.Cleanup(func() { a.Stop(context.Background()) })
 	key := firstKey(b, a).Credentials
 	const body = `{"Limit":1}`
@@ -293,11 +265,7 @@ func listing(b *testing.B, limits map[string]limit.Rate) (send func()) {
 	r.Header.Set("X-Amz-Target", "GameLift.ListLocations")
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	sum := sha256.Sum256([]byte(body))
-	err = v4.NewSigner().SignHTTP(b.Context(), aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey},
-		r, hex.EncodeToString(sum[:]), "gamelift", "us-east-1", time.Now())
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, v4.NewSigner().SignHTTP(b.Context(), key, r, hex.EncodeToString(sum[:]), "gamelift", "us-east-1", time.Now()))
 	h := a.Handler()
 	return func() {
 		r.Body = io.NopCloser(strings.NewReader(body))
@@ -311,20 +279,11 @@ func listing(b *testing.B, limits map[string]limit.Rate) (send func()) {
 // askToJoin sends a request to join with a token.
 func askToJoin(t *testing.T, a *app.App, token string) (status int, joined protocol.JoinResponse) {
 	t.Helper()
-	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
-		Name: "m", IPAddress: "192.0.2.1", OS: "linux", Arch: "amd64", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 20000, PortTo: 20010}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.Post(a.URL()+protocol.PathJoin, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	body := must(json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
+		Name: "m", IPAddress: "192.0.2.1", OS: "linux", Arch: "amd64", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 20000, PortTo: 20010}}))(t)
+	answer, text := send(t, direct, http.MethodPost, a.URL()+protocol.PathJoin, string(body), asJSON)
 	if answer.StatusCode == http.StatusOK {
-		if err := json.NewDecoder(answer.Body).Decode(&joined); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(text), &joined))
 	} else if advised := answer.Header.Get("Retry-After") != ""; advised != (answer.StatusCode == http.StatusTooManyRequests) {
 		t.Errorf("status %d with Retry-After %q", answer.StatusCode, answer.Header.Get("Retry-After"))
 	}
@@ -334,16 +293,7 @@ func askToJoin(t *testing.T, a *app.App, token string) (status int, joined proto
 // askAsHost requests a build that does not exist with a host's credential.
 func askAsHost(t *testing.T, a *app.App, credential string) (status int) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", fmt.Sprint(a.URL(), protocol.PathBuilds, "0"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+credential)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
+	answer, _ := send(t, direct, http.MethodGet, a.URL()+protocol.PathBuilds+"0", "", map[string]string{"Authorization": "Bearer " + credential})
 	return answer.StatusCode
 }
 
@@ -367,18 +317,4 @@ func TestMetricsListen(t *testing.T) {
 	if _, err := http.Get(own + "/metrics"); err == nil {
 		t.Error("metrics are served after the stop")
 	}
-}
-
-// An address that cannot be used for metrics is refused before anything runs.
-func TestMetricsListen_Taken(t *testing.T) {
-	t.Parallel()
-	first := start(t, nil)
-	second, err := app.New(options(t, func(o *app.Options) { o.MetricsListen = first.Addr().String() }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "metrics-listen") {
-		t.Errorf("a second listener on %s: %v", first.Addr(), err)
-	}
-	stop(t, second)
 }

@@ -1,25 +1,24 @@
 package app_test
 
 import (
-	"net/http"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/cli/client"
 )
 
+// A backup, which is made while the server runs, and a recording of its commands both lead to the
+// state; an edited one is a problem.
 func TestBackupRestoreVerify(t *testing.T) {
 	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	a := start(t, func(c *app.Options) { *c = o })
+	o := options(t, func(o *app.Options) { o.Store, o.Record = "sqlite", filepath.Join(t.TempDir(), "commands.log") })
+	a := begin(t, o)
 	populate(t, a)
 	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := app.Backup(t.Context(), o, file); err != nil { // while the server runs
-		t.Fatal(err)
-	}
+	check(t, app.Backup(t.Context(), o, file))
 	saved, err := app.Verify(t.Context(), o, file)
 	if err != nil || len(saved.Problems) > 0 || saved.Digest != a.Digest() {
 		t.Fatalf("the backup is %+v, %v; the state has digest %s", saved, err, a.Digest())
@@ -32,13 +31,39 @@ func TestBackupRestoreVerify(t *testing.T) {
 		t.Error("backed up over a file")
 	}
 	fresh := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	if err := app.Restore(t.Context(), fresh, file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, app.Restore(t.Context(), fresh, file))
 	keepMasterKey(t, o, fresh)
-	again := start(t, func(c *app.Options) { *c = fresh })
-	if again.Digest() != saved.Digest {
+	if begin(t, fresh).Digest() != saved.Digest {
 		t.Error("the restored state is not the one that was backed up")
+	}
+
+	stop(t, a)
+	report, err := app.Replay(t.Context(), app.Options{}, o.Record)
+	if err != nil || report.Divergence != nil || !report.Ended || report.Digest != a.Digest() {
+		t.Errorf("the replay is %+v, %v; the server ended at %s", report, err, a.Digest())
+	}
+	if _, err := os.Stat(app.DefaultDataDir); err == nil {
+		t.Error("a replay made a data directory")
+	}
+	if report, err := app.Verify(t.Context(), o, ""); err != nil || len(report.Problems) > 0 {
+		t.Errorf("verify of the state: %v, %v", report.Problems, err)
+	}
+	edit := func(file, from, to string) {
+		t.Helper()
+		raw := must(os.ReadFile(file))(t)
+		edited := bytes.Replace(raw, []byte(from), []byte(to), 1)
+		if bytes.Equal(edited, raw) {
+			t.Fatalf("%s has no %s", file, from)
+		}
+		check(t, os.WriteFile(file, edited, 0o600))
+	}
+	edit(file, `"action":"CreateLocation"`, `"action":"DeleteLocation"`)
+	if report, err := app.Verify(t.Context(), o, file); err != nil || !strings.Contains(strings.Join(report.Problems, " "), "audit") {
+		t.Errorf("an edited record of a backup gives %v, %v", report.Problems, err)
+	}
+	edit(filepath.Join(o.DataDir, "muster.db"), `"name":"kept"`, `"name":"kep"!`)
+	if report, err := app.Verify(t.Context(), o, ""); err == nil && len(report.Problems) == 0 {
+		t.Error("a damaged document is no problem")
 	}
 }
 
@@ -47,15 +72,13 @@ func TestBackupRestoreVerify(t *testing.T) {
 func TestBackupRestoreVerify_Regions(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.Regions = "sqlite", []string{"us-east-1", "eu-central-1"} })
-	a := start(t, func(c *app.Options) { *c = o })
+	a := begin(t, o)
 	populate(t, a)
 	files := map[string]string{}
 	for _, region := range o.Regions {
 		in := o
 		in.Region, files[region] = region, filepath.Join(t.TempDir(), region+".db")
-		if err := app.Backup(t.Context(), in, files[region]); err != nil { // while the server runs
-			t.Fatal(err)
-		}
+		check(t, app.Backup(t.Context(), in, files[region])) // while the server runs
 	}
 	elsewhere := func(change func(o *app.Options)) app.Options {
 		return options(t, func(o *app.Options) { o.Store = "sqlite"; change(o) })
@@ -82,108 +105,39 @@ func TestBackupRestoreVerify_Regions(t *testing.T) {
 	refused("a check of it", "the state is of the region us-east-1, not of eu-central-1", err)
 	refused("a region restored as another", "it is of the region eu-central-1, and the state that would be filled is that of us-east-1",
 		app.Restore(t.Context(), elsewhere(func(*app.Options) {}), files["eu-central-1"]))
-	if err := app.Restore(t.Context(), named, files["eu-central-1"]); err != nil {
-		t.Fatal(err)
-	}
+	check(t, app.Restore(t.Context(), named, files["eu-central-1"]))
 	if found, err := app.Verify(t.Context(), named, ""); err != nil || found.Region != "eu-central-1" || len(found.Problems) > 0 {
 		t.Errorf("the restored state is %+v, %v", found, err)
 	}
 	text := filepath.Join(t.TempDir(), "text.db")
-	if err := os.WriteFile(text, []byte("nothing of Muster's"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(text, []byte("nothing of Muster's"), 0o600))
 	_, err = app.Verify(t.Context(), named, text)
 	refused("a text", "verify: "+text+": ", err)
-}
-
-func TestVerify_NamesProblems(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	a := start(t, func(c *app.Options) { *c = o })
-	populate(t, a)
-	stop(t, a)
-	path := filepath.Join(o.DataDir, "muster.db")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := strings.Replace(string(data), `"name":"kept"`, `"name":"kep"!`, 1)
-	if damaged == string(data) {
-		t.Fatal("there is nothing to damage")
-	}
-	if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	report, err := app.Verify(t.Context(), o, "")
-	if err == nil && len(report.Problems) == 0 {
-		t.Error("a damaged document is no problem")
-	}
 }
 
 // keepMasterKey copies the master key of one deployment to the place of another's.
 func keepMasterKey(t *testing.T, from, to app.Options) {
 	t.Helper()
-	key, err := os.ReadFile(filepath.Join(from.DataDir, "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(to.DataDir, "master.key"), key, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestOpenKeys_OnlyWhileStopped(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	a := start(t, func(c *app.Options) { *c = o })
-	if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), "process") {
-		t.Errorf("keys beside a running server: %v", err)
-	}
-	stop(t, a)
-	keys, err := app.OpenKeys(t.Context(), o, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer keys.Close()
-	c := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
-	if _, err := c.Keys().Create(t.Context(), client.KeySpec{Name: "x", Role: "emperor"}); err == nil {
-		t.Error("an unknown role is taken")
-	}
-	made, err := c.Keys().Create(t.Context(), client.KeySpec{Name: "game backend", Role: "game-backend"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := c.Keys().List(t.Context())
-	if err != nil || len(list) != 1 || list[0].ID != made.ID || list[0].Role != "game-backend" || list[0].Name != "game backend" {
-		t.Errorf("keys are %+v, %v", list, err)
-	}
-	if err := c.Keys().Delete(t.Context(), made.ID); err != nil {
-		t.Error(err)
-	}
-	if list, err := c.Keys().List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("after the delete: %+v, %v", list, err)
-	}
+	key := must(os.ReadFile(filepath.Join(from.DataDir, "master.key")))(t)
+	check(t, os.WriteFile(filepath.Join(to.DataDir, "master.key"), key, 0o600))
 }
 
 // TestOpenKeys_MakesNothing checks that offline work on a state that does not exist, or is
 // elsewhere, is refused and leaves no trace.
 func TestOpenKeys_MakesNothing(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, file, says string }{
-		{"no directory", "", "holds no state"},
-		{"directory of a server on PostgreSQL", "node.id", "PostgreSQL"},
-		{"state without its master key", "muster.db", "master.key does not exist"},
+	for _, c := range []struct{ name, store, file, says string }{
+		{"no directory", "sqlite", "", "holds no state"},
+		{"directory of a server on PostgreSQL", "sqlite", "node.id", "PostgreSQL"},
+		{"state without its master key", "sqlite", "muster.db", "master.key does not exist"},
+		{"PostgreSQL, whose servers may run", "postgres://localhost/none", "", "--servers-are-stopped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, func(o *app.Options) { o.Store, o.DataDir = "sqlite", filepath.Join(t.TempDir(), "data") })
+			o := options(t, func(o *app.Options) { o.Store, o.DataDir = c.store, filepath.Join(t.TempDir(), "data") })
 			if c.file != "" {
-				if err := os.Mkdir(o.DataDir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(o.DataDir, c.file), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.Mkdir(o.DataDir, 0o700))
+				check(t, os.WriteFile(filepath.Join(o.DataDir, c.file), nil, 0o600))
 			}
 			if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("open: %v, want words about %q", err, c.says)
@@ -196,43 +150,36 @@ func TestOpenKeys_MakesNothing(t *testing.T) {
 	}
 }
 
-// TestMasterKey checks that a state requires the master key under which it is sealed.
+// The first start makes a master key for its owner alone, and the state requires the one under
+// which it is sealed.
 func TestMasterKey(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
-	stop(t, start(t, func(c *app.Options) { *c = o }))
+	check(t, try(t, o))
 	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := app.Backup(t.Context(), o, file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, app.Backup(t.Context(), o, file))
 	path := filepath.Join(o.DataDir, "master.key")
-	key, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	key := must(os.ReadFile(path))(t)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
 	}
-	begin := func(o app.Options) error {
-		a, err := app.New(o)
-		if err != nil {
-			return err
-		}
-		if err := a.Start(t.Context()); err != nil {
-			return err
-		}
-		return a.Stop(t.Context())
+	check(t, try(t, o))
+	if second := must(os.ReadFile(path))(t); !bytes.Equal(second, key) {
+		t.Error("a second start changed the master key")
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := begin(o); err == nil || !strings.Contains(err.Error(), "put back the master key") {
+	check(t, os.Remove(path))
+	if err := try(t, o); err == nil || !strings.Contains(err.Error(), "put back the master key") {
 		t.Errorf("a start without the master key: %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the start made a new master key")
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
-		t.Fatal(err)
+	check(t, os.WriteFile(path, []byte("short"), 0o600))
+	if _, err := app.New(o); err == nil || !strings.Contains(err.Error(), "master key") {
+		t.Errorf("a broken master key gives %v", err)
 	}
-	if err := begin(o); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
+	check(t, os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600))
+	if err := try(t, o); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
 		t.Errorf("a start with another master key: %v", err)
 	}
 	if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
@@ -246,37 +193,8 @@ func TestMasterKey(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(other.DataDir, "muster.db")); err == nil {
 		t.Error("the refused restore left a state")
 	}
-	if err := os.WriteFile(path, key, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := begin(o); err != nil {
+	check(t, os.WriteFile(path, key, 0o600))
+	if err := try(t, o); err != nil {
 		t.Errorf("a start with the master key back: %v", err)
-	}
-}
-
-func TestOpenKeys_PostgresAsks(t *testing.T) {
-	t.Parallel()
-	o := options(t, func(o *app.Options) { o.Store = "postgres://localhost/none" })
-	if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), "--servers-are-stopped") {
-		t.Errorf("keys on PostgreSQL: %v", err)
-	}
-}
-
-func TestRecordAndReplay(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "recording")
-	a := start(t, func(o *app.Options) { o.Record = file })
-	populate(t, a)
-	stop(t, a)
-	digest := a.Digest()
-	report, err := app.Replay(t.Context(), app.Options{}, file)
-	if err != nil || report.Divergence != nil || !report.Ended {
-		t.Fatalf("replay is %+v, %v", report, err)
-	}
-	if report.Digest != digest {
-		t.Errorf("replay ends at %s, the server ended at %s", report.Digest, digest)
-	}
-	if _, err := os.Stat(app.DefaultDataDir); err == nil {
-		t.Error("a replay made a data directory")
 	}
 }

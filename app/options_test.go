@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth/oidc"
 )
 
 func TestNew_RefusesOptions(t *testing.T) {
@@ -57,49 +59,43 @@ func TestNew_RefusesOptions(t *testing.T) {
 	}
 }
 
-func TestNew_AcceptAnyOnLoopback(t *testing.T) {
+// What is refused of other programs is named without its secrets.
+func TestNew_RefusesPeers(t *testing.T) {
 	t.Parallel()
-	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0", "127.1.2.3:0"} {
-		if _, err := app.New(options(t, func(o *app.Options) { o.Listen = listen })); err != nil {
-			t.Errorf("%s: %v", listen, err)
+	for name, c := range map[string]struct {
+		change func(*app.Options)
+		want   string
+	}{
+		"audit sink, scheme":  {func(o *app.Options) { o.AuditSink = "ftp://user:s3cret@host/" }, "audit-sink: ftp://"},
+		"audit sink, no host": {func(o *app.Options) { o.AuditSink = "http://" }, "audit-sink: url"},
+		"audit sink, file":    {func(o *app.Options) { o.AuditSink, o.AuditSinkSecret = "/var/log/audit", "s3cret" }, "audit-sink-secret"},
+		"audit sink, nowhere": {func(o *app.Options) { o.AuditSinkSecret = "s3cret" }, "audit-sink-secret"},
+		"audit sink, off":     {func(o *app.Options) { o.AuditSink, o.Audit.Level = "audit.jsonl", audit.Off }, "audit off"},
+		"OIDC, no logins":     {func(o *app.Options) { o.OIDC = oidc.Config{Issuer: "https://login.example", ClientID: "muster"} }, "oidc-issuer: nobody logs in"},
+		"OIDC, no issuer":     {func(o *app.Options) { o.AcceptAny, o.OIDC.ClientID = false, "muster" }, "oidc-issuer: is missing"},
+		"OIDC, no client":     {func(o *app.Options) { o.AcceptAny, o.OIDC.Issuer = false, "https://login.example" }, "oidc-client-id"},
+		"OTLP, no URL":        {func(o *app.Options) { o.OTLPEndpoint = "collector:4318" }, "is no http:// or https:// URL, such as http://collector:4318"},
+		"OTLP, a password":    {func(o *app.Options) { o.OTLPEndpoint = "http://a:s3cret@collector" }, "OTEL_EXPORTER_OTLP_HEADERS"},
+		"OTLP, a query":       {func(o *app.Options) { o.OTLPEndpoint = "http://collector/?team=a" }, "must have no query"},
+	} {
+		if _, err := app.New(options(t, c.change)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v, want %q and no secret", name, err, c.want)
 		}
 	}
 }
 
-func TestNew_MasterKey(t *testing.T) {
-	t.Parallel()
-	o := options(t, nil)
-	again := func() { stop(t, start(t, func(c *app.Options) { *c = o })) }
-	again()
-	path := filepath.Join(o.DataDir, "master.key")
-	first, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
-	}
-	again()
-	if second, _ := os.ReadFile(path); string(second) != string(first) {
-		t.Error("a second start changed the master key")
-	}
-	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := app.New(o); err == nil || !strings.Contains(err.Error(), "master key") {
-		t.Errorf("a broken master key gives %v", err)
-	}
-}
-
-// Beyond loopback the server requires TLS, or the explicit choice of plain HTTP.
-func TestNew_BeyondLoopback(t *testing.T) {
+// Any credentials are accepted on loopback; beyond it the server requires TLS, or the explicit
+// choice of plain HTTP.
+func TestNew_Loopback(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*app.Options){
-		"self-signed": func(o *app.Options) { o.TLSSelfSigned = true },
-		"plain":       func(o *app.Options) { o.InsecurePlainHTTP = true },
+		"IPv4":                   func(o *app.Options) { o.Listen = "127.1.2.3:0" },
+		"name":                   func(o *app.Options) { o.Listen = "localhost:0" },
+		"IPv6":                   func(o *app.Options) { o.Listen = "[::1]:0" },
+		"beyond it, self-signed": func(o *app.Options) { o.AcceptAny, o.Listen, o.TLSSelfSigned = false, "0.0.0.0:0", true },
+		"beyond it, plain":       func(o *app.Options) { o.AcceptAny, o.Listen, o.InsecurePlainHTTP = false, "0.0.0.0:0", true },
 	} {
-		if _, err := app.New(options(t, func(o *app.Options) { o.AcceptAny, o.Listen = false, "0.0.0.0:0"; change(o) })); err != nil {
+		if _, err := app.New(options(t, change)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -109,12 +105,8 @@ func TestNew_BeyondLoopback(t *testing.T) {
 func TestNew_TightensTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	o := options(t, nil)
-	if err := os.Chmod(o.DataDir, 0o775); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := app.New(o); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(o.DataDir, 0o775))
+	must(app.New(o))(t)
 	if info, err := os.Stat(o.DataDir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the mode is %v, %v; want 0700", info.Mode(), err)
 	}
@@ -126,9 +118,7 @@ func TestNew_RefusesAnothersDataDirectory(t *testing.T) {
 		t.Skip("only root can give a directory to another user")
 	}
 	o := options(t, nil)
-	if err := errors.Join(os.Chmod(o.DataDir, 0o770), os.Chown(o.DataDir, 12345, -1)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.Chmod(o.DataDir, 0o770), os.Chown(o.DataDir, 12345, -1)))
 	_, err := app.New(o)
 	if err == nil || !strings.Contains(err.Error(), "belongs to another user") {
 		t.Errorf("a directory that another user owns and a group can read gives %v", err)

@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/backend"
@@ -21,47 +25,156 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// TestPostgres_RestartAndTakeOver has a second node stand by on PostgreSQL, take over
-// when the first stops and serve the same state, and then moves it to SQLite with a
-// backup.
-func TestPostgres_RestartAndTakeOver(t *testing.T) {
+// A standby on PostgreSQL has the state in memory, finds that it is the database's, takes over with
+// it when the owner stops, and serves the same state, with what the console recorded. A backup
+// moves the state to SQLite.
+func TestPostgres_TakeOver(t *testing.T) {
 	url := pgtest.Database(t)
-	log := newScreen()
-	o := options(t, func(o *app.Options) { o.Store, o.Logger = url, jsonLog(log) })
-	first := start(t, func(c *app.Options) { *c = o })
+	log, asked := new(screen), new(screen)
+	o := options(t, func(o *app.Options) { o.Store, o.Logger = url, timelessLog(log) })
+	first := begin(t, o)
 	populate(t, first)
-	second := start(t, func(c *app.Options) { *c = o })
-	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"standby"`) {
-		t.Errorf("/readyz of the second node is %d %s", status, body)
+	fails(t, first)
+	o.StandbyCheck = 50 * time.Millisecond
+	second := begin(t, o)
+	const warm, same = `level=INFO msg="the state is in memory, ready to take over"`, `level=INFO msg="the state in memory is the database's"`
+	log.await(t, warm)
+	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"standby"`) || !strings.Contains(body, `"state":"warm"`) {
+		t.Errorf("/readyz of the standby is %d %s", status, body)
 	}
 	call(t, second, "CreateLocation", map[string]any{"LocationName": "custom-through-second"})
-	if err := first.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	digest := first.Digest()
+	log.await(t, same)
+	third := start(t, func(c *app.Options) { *c = o; c.StandbyCheck, c.Logger = 0, timelessLog(asked) })
+	asked.await(t, warm)
+	third.CheckStandbys()
+	asked.await(t, same)
+	stop(t, third)
+	stop(t, first)
 	call(t, second, "ListLocations", map[string]any{}) // held until the second node serves
-	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"owner"`) {
-		t.Errorf("/readyz of the second node is %d %s", status, body)
+	log.await(t, `level=INFO msg="the state was in memory"`)
+	if second.Digest() != first.Digest() {
+		t.Error("the second node has another state than the first wrote")
 	}
-	if second.Digest() != digest {
-		t.Error("the second node reads another state than the first wrote")
+	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"owner"`) || strings.Contains(body, `"state"`) {
+		t.Errorf("/readyz of the owner is %d %s", status, body)
 	}
+	wait.Until(t, "history is restored", func() bool { return canceled(t, second)["7d"].Counts["placement CANCELLED"] == 1 })
 	call(t, second, "CreateLocation", map[string]any{"LocationName": "custom-second"})
 	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := app.Backup(t.Context(), o, file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, app.Backup(t.Context(), o, file))
 	embedded := options(t, func(o *app.Options) { o.Store = "sqlite" })
-	if err := app.Restore(t.Context(), embedded, file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, app.Restore(t.Context(), embedded, file))
 	report, err := app.Verify(t.Context(), embedded, "")
 	if err != nil || len(report.Problems) > 0 || report.Digest != second.Digest() {
 		t.Errorf("moved to SQLite: %+v, %v", report, err)
 	}
-	if strings.Contains(log.String(), url) {
+	if strings.Contains(log.String()+asked.String(), url) {
 		t.Error("the log tells the database's URL, which may hold a password")
 	}
+}
+
+// A standby that is told to keeps nothing in memory.
+func TestPostgres_ColdStandby(t *testing.T) {
+	o := options(t, func(o *app.Options) { o.Store = pgtest.Database(t) })
+	first := begin(t, o)
+	populate(t, first)
+	log := new(screen)
+	second := start(t, func(c *app.Options) { *c = o; c.ColdStandby, c.Logger = true, timelessLog(log) })
+	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"state":"cold"`) {
+		t.Errorf("/readyz of the standby is %d %s", status, body)
+	}
+	stop(t, first)
+	call(t, second, "ListLocations", map[string]any{})
+	if second.Digest() != first.Digest() || strings.Contains(log.String(), "in memory") {
+		t.Errorf("the second node took over with %s", log)
+	}
+}
+
+// TestReadyz_TakingOver checks that a node that owns the cell and still reads its state is
+// not ready.
+func TestReadyz_TakingOver(t *testing.T) {
+	url := pgtest.Database(t)
+	log := new(screen)
+	o := options(t, func(o *app.Options) { o.Store = url })
+	first := begin(t, o)
+	second := start(t, func(c *app.Options) { *c, c.Logger = o, timelessLog(log) })
+	base := second.URL()
+	open := shut(t, url)
+	stop(t, first)
+	log.await(t, `level=INFO msg="this node owns the cell"`)
+	if status, body := get(t, base+"/readyz"); status != 503 {
+		t.Errorf("/readyz of a node that reads its state is %d %s", status, body)
+	}
+	open()
+	call(t, second, "ListLocations", map[string]any{})
+	if status, body := get(t, base+"/readyz"); status != 200 || !strings.Contains(body, `"owner"`) {
+		t.Errorf("/readyz of the node that took over is %d %s", status, body)
+	}
+}
+
+// TestOwn_LeaseOver checks that a node that got the lease and was paused until it may have
+// expired does not disturb the new owner.
+func TestOwn_LeaseOver(t *testing.T) {
+	o := options(t, func(o *app.Options) { o.Store = pgtest.Database(t) })
+	owner := begin(t, o)
+	if err := must(app.New(o))(t).OwnWithoutLease(t.Context()); err == nil {
+		t.Error("a node without the lease opens the state")
+	}
+	call(t, owner, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+}
+
+// TestNodes_OneAddress checks that nodes with the same host and address do not take the
+// cell from each other, and that a restarted node has the same name.
+func TestNodes_OneAddress(t *testing.T) {
+	url := pgtest.Database(t)
+	o := options(t, func(o *app.Options) { o.Store, o.NodeAddress = url, "muster.example:9443" })
+	o.MasterKeyFile = filepath.Join(o.DataDir, "master.key")
+	first := begin(t, o)
+	name := ownerName(t, url)
+	elsewhere := o
+	elsewhere.DataDir = t.TempDir()
+	for what, other := range map[string]app.Options{"data directory of its own": elsewhere, "the same data directory": o} {
+		second := begin(t, other)
+		// The address leads nowhere, and a node that would have to forward there says so.
+		if status, body := get(t, second.URL()+"/readyz"); status != 503 || !strings.Contains(body, `"standby"`) || !strings.Contains(body, "cannot be reached") {
+			t.Errorf("with %s: /readyz of the second node is %d %s", what, status, body)
+		}
+		stop(t, second)
+	}
+	stop(t, first)
+	begin(t, o)
+	if again := ownerName(t, url); again != name {
+		t.Errorf("the node was %s and came back as %s", name, again)
+	}
+}
+
+// ownerName returns the cell's owner in the lease.
+func ownerName(t *testing.T, url string) (name string) {
+	t.Helper()
+	conn := must(pgx.Connect(t.Context(), url))(t)
+	defer conn.Close(t.Context())
+	check(t, conn.QueryRow(t.Context(), `SELECT "node" FROM "muster"."lease"`).Scan(&name))
+	return name
+}
+
+// shut prevents stores in a database from being opened until the returned function is
+// called: it holds the lock under which tables are created.
+func shut(t *testing.T, url string) (open func()) {
+	t.Helper()
+	conn := must(pgx.Connect(t.Context(), url))(t)
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	const migrateLock = 0x6d75737465720001 // as in internal/store/postgres
+	must(conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", int64(migrateLock)))(t)
+	return func() { conn.Close(t.Context()) }
+}
+
+func timelessLog(s *screen) *slog.Logger {
+	return slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
 }
 
 // A login to the console that is ended through one node is ended on every node, and stays so
@@ -78,13 +191,12 @@ func TestPostgres_EndLogins(t *testing.T) {
 	second := node()
 	admin := firstKey(t, first)
 	through := &client.Client{Endpoint: second.URL(), Credentials: admin.Credentials}
-	b := &browser{T: t, url: first.URL()}
-	b.logIn(admin.Credentials)
+	b := newBrowser(t, first.URL()).logIn(admin.Credentials)
 	expect := func(node string, want int) {
 		t.Helper()
 		b.url = node
-		if status, text := b.send(http.MethodGet, "/console/api/me", "", nil); status != want {
-			t.Errorf("/console/api/me: %d %s, want %d", status, text, want)
+		if _, status := b.me(); status != want {
+			t.Errorf("/console/api/me: %d, want %d", status, want)
 		}
 	}
 	expect(second.URL(), http.StatusOK)
@@ -97,9 +209,7 @@ func TestPostgres_EndLogins(t *testing.T) {
 	}
 	expect(first.URL(), http.StatusUnauthorized)
 	expect(second.URL(), http.StatusUnauthorized)
-	if err := first.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, first)
 	expect(second.URL(), http.StatusUnauthorized)
 }
 
@@ -107,23 +217,19 @@ func TestPostgres_EndLogins(t *testing.T) {
 func TestPostgres_PasswordBesideTheURL(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store = pgtest.Own(t).Login(t, "careful", "right") })
-	refused, err := app.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := refused.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "password authentication failed") {
+	if err := try(t, o); err == nil || !strings.Contains(err.Error(), "password authentication failed") {
 		t.Errorf("with the URL's password: %v", err)
 	}
 	o.StorePassword = "right"
-	a := start(t, func(c *app.Options) { *c = o })
+	a := begin(t, o)
 	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
 	if err := app.Backup(t.Context(), o, filepath.Join(t.TempDir(), "backup.db")); err != nil {
 		t.Error(err)
 	}
 }
 
-// ask sends a request on a connection and returns the status of the answer.
-func ask(t *testing.T, c net.Conn, head, body string) (status int, err error) {
+// askOn sends a request on a connection and returns the status of the answer.
+func askOn(t *testing.T, c net.Conn, head, body string) (status int, err error) {
 	t.Helper()
 	if _, err := io.WriteString(c, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body); err != nil {
 		return 0, err
@@ -145,14 +251,11 @@ func TestPostgres_StandbyKnows(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
 	o := options(t, func(o *app.Options) { o.Store, o.MaxStrangers = url, 4 })
-	start(t, func(c *app.Options) { *c = o })
-	standby := start(t, func(c *app.Options) { *c = o })
+	begin(t, o)
+	standby := begin(t, o)
 	dial := func() net.Conn {
 		t.Helper()
-		c, err := net.Dial("tcp", standby.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(net.Dial("tcp", standby.Addr().String()))(t)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
@@ -167,7 +270,7 @@ func TestPostgres_StandbyKnows(t *testing.T) {
 		if head == good {
 			body = "{}"
 		}
-		if status, err := ask(t, c, head, body); err != nil || status != want {
+		if status, err := askOn(t, c, head, body); err != nil || status != want {
 			t.Fatalf("%.30q is answered %d, %v; want %d", head, status, err, want)
 		}
 	}
@@ -205,7 +308,7 @@ func TestPostgres_ReloadStandby(t *testing.T) {
 	defer receiver.Close()
 	var files app.Files
 	o := options(t, func(o *app.Options) { o.Store, o.TLSCert, o.TLSKey = url, cert, key })
-	owner := start(t, func(c *app.Options) { *c = o })
+	owner := begin(t, o)
 	standby := start(t, func(c *app.Options) {
 		*c = o
 		c.Reread = func() (app.Files, error) { return files, nil }
@@ -215,32 +318,20 @@ func TestPostgres_ReloadStandby(t *testing.T) {
 		Players: backend.Config{Matchmakers: []lobby.Matchmaker{{Name: "ranked"}}},
 		Sinks:   []notify.SinkConfig{{Name: "hook", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}},
 	}
-	if err := standby.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, standby.Reload(t.Context()))
 	if now := shown(t, standby.Addr().String(), "127.0.0.1"); string(now) != string(renewed) {
 		t.Error("the standby shows its old certificate")
 	}
 	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	get := func(path string) string {
 		t.Helper()
-		answer, err := c.Get(standby.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		_, text := send(t, c, http.MethodGet, standby.URL()+path, "", nil)
+		return text
 	}
 	if got := get("/player/v1/config"); strings.Contains(got, "ranked") {
 		t.Errorf("the owner, whose files did not change, offers %s", got)
 	}
-	if err := owner.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, owner)
 	if got := get("/player/v1/config"); !strings.Contains(got, "ranked") {
 		t.Errorf("after the takeover players are offered %s", got)
 	}
@@ -249,19 +340,10 @@ func TestPostgres_ReloadStandby(t *testing.T) {
 	}
 	api := &client.Client{Endpoint: standby.URL(), HTTP: c}
 	type in = map[string]any
-	for _, call := range []struct {
-		operation string
-		in        in
-	}{
-		{"CreateMatchmakingRuleSet", in{"Name": "rules", "RuleSetBody": `{"name":"r","ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`}},
-		{"CreateMatchmakingConfiguration", in{
-			"Name": "ranked", "RuleSetName": "rules", "AcceptanceRequired": false, "RequestTimeoutSeconds": 60, "FlexMatchMode": "STANDALONE",
-		}},
-		{"StartMatchmaking", in{"ConfigurationName": "ranked", "Players": []in{{"PlayerId": "ana"}}}},
-	} {
-		if err := api.Call(t.Context(), call.operation, call.in, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	answered(t, api, "CreateMatchmakingRuleSet", in{"Name": "rules", "RuleSetBody": `{"name":"r","ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`})
+	answered(t, api, "CreateMatchmakingConfiguration", in{
+		"Name": "ranked", "RuleSetName": "rules", "AcceptanceRequired": false, "RequestTimeoutSeconds": 60, "FlexMatchMode": "STANDALONE",
+	})
+	answered(t, api, "StartMatchmaking", in{"ConfigurationName": "ranked", "Players": []in{{"PlayerId": "ana"}}})
 	wait.Done(t, "the sink to be told", told)
 }

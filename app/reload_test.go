@@ -2,12 +2,10 @@ package app_test
 
 import (
 	"crypto/tls"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,21 +25,11 @@ import (
 func pair(t *testing.T, cert, key string) (der []byte) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := sniff.SelfSigned(dir, []string{"127.0.0.1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, sniff.PairFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(sniff.SelfSigned(dir, []string{"127.0.0.1"}, time.Now()))(t)
+	text := must(os.ReadFile(filepath.Join(dir, sniff.PairFile)))(t)
 	for _, file := range []string{cert, key} {
-		if err := os.WriteFile(file+".new", text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(file+".new", file); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(file+".new", text, 0o600))
+		check(t, os.Rename(file+".new", file))
 	}
 	return c.Certificate[0]
 }
@@ -49,31 +37,9 @@ func pair(t *testing.T, cert, key string) (der []byte) {
 // shown returns the certificate that a server presents.
 func shown(t *testing.T, address, name string) []byte {
 	t.Helper()
-	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, ServerName: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, ServerName: name}))(t)
 	defer c.Close()
 	return c.ConnectionState().PeerCertificates[0].Raw
-}
-
-// measured returns a metric's value.
-func measured(t *testing.T, c *http.Client, base, metric string) string {
-	t.Helper()
-	answer, err := c.Get(base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(metric) + " (\\S+)$").FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("there is no metric %s", metric)
-	}
-	return string(found[1])
 }
 
 // A certificate is replaced during requests, each on a separate connection: none fails,
@@ -106,9 +72,7 @@ func TestReload_CertificateUnderLoad(t *testing.T) {
 	}
 	serves()
 	second := pair(t, cert, key)
-	if err := a.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, a.Reload(t.Context()))
 	serves()
 	address := a.Addr().String()
 	if now := shown(t, address, "127.0.0.1"); string(now) != string(second) || string(now) == string(first) {
@@ -117,9 +81,7 @@ func TestReload_CertificateUnderLoad(t *testing.T) {
 	if now := shown(t, address, "node.muster.invalid"); string(now) != string(first) {
 		t.Error("other nodes are not shown the certificate that they know")
 	}
-	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(cert, []byte("no certificate"), 0o600))
 	if err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a bad certificate: %v", err)
 	}
@@ -129,10 +91,10 @@ func TestReload_CertificateUnderLoad(t *testing.T) {
 	if now := shown(t, address, "127.0.0.1"); string(now) != string(second) {
 		t.Error("the good certificate is gone with the bad one")
 	}
-	if is := measured(t, c, a.URL(), `muster_reload_successful{file="certificate"}`); is != "0" {
+	if is := metric(t, c, a.URL(), `muster_reload_successful{file="certificate"}`); is != "0" {
 		t.Errorf("the metric of the reload is %s", is)
 	}
-	if is := measured(t, c, a.URL(), "muster_tls_certificate_expiry_timestamp_seconds"); is == "0" {
+	if is := metric(t, c, a.URL(), "muster_tls_certificate_expiry_timestamp_seconds"); is == "0" {
 		t.Error("the metric of the certificate's end is 0")
 	}
 }
@@ -146,21 +108,14 @@ func TestReload_Files(t *testing.T) {
 	var files app.Files
 	a := start(t, func(o *app.Options) { o.Reread = func() (app.Files, error) { return files, nil } })
 	get := func(path string) string {
-		answer, err := http.Get(a.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, _ := io.ReadAll(answer.Body)
-		return string(text)
+		_, text := get(t, a.URL()+path)
+		return text
 	}
 	files = app.Files{
 		Players: backend.Config{Matchmakers: []lobby.Matchmaker{{Name: "ranked"}}},
 		Sinks:   []notify.SinkConfig{{Name: "hook", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}},
 	}
-	if err := a.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, a.Reload(t.Context()))
 	if got := get("/player/v1/config"); !strings.Contains(got, "ranked") {
 		t.Errorf("players are offered %s", got)
 	}
@@ -178,15 +133,13 @@ func TestReload_Files(t *testing.T) {
 		t.Errorf("after wrong files the sinks are %s", got)
 	}
 	for _, what := range []string{"players", "sinks"} {
-		if is := measured(t, http.DefaultClient, a.URL(), `muster_reload_successful{file="`+what+`"}`); is != "0" {
+		if is := metric(t, direct, a.URL(), `muster_reload_successful{file="`+what+`"}`); is != "0" {
 			t.Errorf("the metric of the reload of %s is %s", what, is)
 		}
 	}
 	files = good
-	if err := a.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if is := measured(t, http.DefaultClient, a.URL(), `muster_reload_successful{file="sinks"}`); is != "1" {
+	check(t, a.Reload(t.Context()))
+	if is := metric(t, direct, a.URL(), `muster_reload_successful{file="sinks"}`); is != "1" {
 		t.Errorf("the metric of the reload is %s after a good one", is)
 	}
 }
@@ -202,30 +155,16 @@ func TestReload_Origins(t *testing.T) {
 				o.AcceptAny = open
 				o.Reread = func() (app.Files, error) { return files, nil }
 			})
-			get := func() int {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/player/v1/config", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Header.Set("Origin", "https://game.example")
-				answer, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer.Body.Close()
-				return answer.StatusCode
-			}
 			for _, origins := range [][]string{nil, {"https://game.example"}, {"https://other.example"}} {
 				files.Players.Origins = origins
-				if err := a.Reload(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				check(t, a.Reload(t.Context()))
 				want := http.StatusForbidden
 				if slices.Contains(origins, "https://game.example") {
 					want = http.StatusOK
 				}
-				if got := get(); got != want {
-					t.Errorf("with the origins %q a page gets %d, want %d", origins, got, want)
+				page := map[string]string{"Origin": "https://game.example"}
+				if answer, _ := send(t, direct, http.MethodGet, a.URL()+"/player/v1/config", "", page); answer.StatusCode != want {
+					t.Errorf("with the origins %q a page gets %s, want %d", origins, answer.Status, want)
 				}
 			}
 		})

@@ -20,17 +20,9 @@ import (
 // continue.
 func pause(t *testing.T, a *app.App) (resume func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(a.DataDir(), "muster.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", filepath.Join(a.DataDir(), "muster.db")))(t)
+	conn := must(db.Conn(t.Context()))(t)
+	must(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
 	return sync.OnceFunc(func() {
 		if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 			t.Error(err)
@@ -45,10 +37,7 @@ func pause(t *testing.T, a *app.App) (resume func()) {
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Store = "sqlite" })
-	token, err := a.JoinToken(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must(a.JoinToken(t.Context()))(t)
 	h := a.Handler()
 	send := func(path, target, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("POST", "http://localhost"+path, strings.NewReader(body))
@@ -63,7 +52,7 @@ func TestShedding(t *testing.T) {
 		return send("/", "CreateLocation", fmt.Sprintf(`{"LocationName":"custom-%d"}`, n))
 	}
 	waiting := func(n int) func() bool {
-		return func() bool { return metric(t, a.URL(), "muster_store_pending") == fmt.Sprint(n) }
+		return func() bool { return metric(t, direct, a.URL(), "muster_store_pending") == fmt.Sprint(n) }
 	}
 	resume := pause(t, a)
 	defer resume()
@@ -106,7 +95,7 @@ func TestShedding(t *testing.T) {
 	if w := create(room); w.Code != http.StatusOK {
 		t.Errorf("a write of the API, with room again: %d %s", w.Code, w.Body)
 	}
-	if n := metric(t, a.URL(), `muster_store_refused_total{yields="true"}`); n != fmt.Sprint(3+beside.Load()) {
+	if n := metric(t, direct, a.URL(), `muster_store_refused_total{yields="true"}`); n != fmt.Sprint(3+beside.Load()) {
 		t.Errorf("%s commands that yield are refused, want 3 and %d", n, beside.Load())
 	}
 }

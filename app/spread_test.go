@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,18 +48,15 @@ func TestRegions_Spread(t *testing.T) {
 	url := pgtest.Database(t)
 	base := options(t, func(o *app.Options) { o.Store, o.Regions, o.LeaseTTL = url, threeRegions, time.Second })
 	base.MasterKeyFile = base.DataDir + "/shared.key"
-	node := func(dir, prefers string) (*app.App, app.Options) {
-		o := base
-		o.DataDir, o.PreferRegions = dir, []string{prefers}
-		return start(t, func(c *app.Options) { *c = o }), o
-	}
+	preferred := []string{"us-east-1", "ap-northeast-1", "eu-central-1"}
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-	var nodes []*app.App
-	for i, region := range []string{"us-east-1", "ap-northeast-1", "eu-central-1"} {
-		a, _ := node(dirs[i], region)
-		nodes = append(nodes, a)
+	node := func(i int) *app.App {
+		o := base
+		o.DataDir, o.PreferRegions = dirs[i], preferred[i:i+1]
+		return begin(t, o)
 	}
-	check := func(made map[string]string) {
+	nodes := []*app.App{node(0), node(1), node(2)}
+	serves := func(made map[string]string) {
 		t.Helper()
 		for _, a := range nodes {
 			for _, region := range threeRegions {
@@ -74,22 +73,12 @@ func TestRegions_Spread(t *testing.T) {
 	made := map[string]string{}
 	for i, region := range threeRegions {
 		c := &client.Client{Endpoint: "http://" + nodes[i].Addr().String(), Region: region}
-		if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
-			t.Fatal(err)
+		id, arn := anywhere(t, c, "a")
+		if !strings.Contains(arn, region) {
+			t.Errorf("a fleet in %s is %s", region, arn)
 		}
-		var out struct {
-			FleetAttributes struct{ FleetId, FleetArn string }
-		}
-		in := map[string]any{"Name": region, "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-a"}}}
-		if err := c.Call(t.Context(), "CreateFleet", in, &out); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(out.FleetAttributes.FleetArn, region) {
-			t.Errorf("a fleet in %s is %s", region, out.FleetAttributes.FleetArn)
-		}
-		made[region] = out.FleetAttributes.FleetId
+		made[region] = id
 	}
-	preferred := []string{"us-east-1", "ap-northeast-1", "eu-central-1"}
 	settled := func() bool {
 		for i, a := range nodes {
 			if got := owned(t, a); len(got) != 1 || got[0] != preferred[i] {
@@ -99,16 +88,15 @@ func TestRegions_Spread(t *testing.T) {
 		return true
 	}
 	wait.Until(t, "each node has its region", settled)
-	check(made)
+	serves(made)
 
 	stop(t, nodes[2])
 	nodes = nodes[:2]
 	wait.Until(t, "another node has the region of the one that stopped", func() bool { return len(owned(t, nodes[0]))+len(owned(t, nodes[1])) == 3 })
-	check(made)
-	again, _ := node(dirs[2], preferred[2])
-	nodes = append(nodes, again)
+	serves(made)
+	nodes = append(nodes, node(2))
 	wait.Until(t, "the region is back with its node", settled)
-	check(made)
+	serves(made)
 }
 
 // A node starts though it loses the lease of a region before it has: the region gets another
@@ -116,17 +104,11 @@ func TestRegions_Spread(t *testing.T) {
 func TestRegions_LeaseRunsOutAtStart(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
-	database, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	database := must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { database.Close(context.Background()) })
-	log, lost, locked := newScreen(), make(chan struct{}), make(chan error, 1)
+	log, lost, locked := new(screen), make(chan struct{}), make(chan error, 1)
 	go func() { // the node looks whether it reaches itself once it has all leases, and waits for an answer
 		c, err := listener.Accept()
 		if err != nil {
@@ -144,9 +126,7 @@ func TestRegions_LeaseRunsOutAtStart(t *testing.T) {
 		return strings.Contains(log.String(), `"the region gets another replica on this node","region":"us-east-1","error":"another node has taken the cell`)
 	})
 	close(lost)
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
+	check(t, <-locked)
 	wait.Until(t, "the node owns each region", func() bool { return len(owned(t, a)) == len(threeRegions) })
 }
 
@@ -172,11 +152,25 @@ func holdLeases(ctx context.Context, database *pgx.Conn, until <-chan struct{}) 
 func TestRegions_NodeAddressOnce(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
-	log := newScreen()
+	log := new(screen)
 	start(t, func(o *app.Options) {
 		o.AcceptAny, o.Store, o.Regions, o.Logger = false, url, threeRegions, jsonLog(log)
 	})
 	if n := strings.Count(log.String(), "give --node-address"); n != 1 {
 		t.Errorf("it is logged %d times, want once:\n%s", n, log.String())
+	}
+}
+
+// A region that has copies from the home region says how old they are; the home region has none.
+func TestRegions_CopyAge(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { *o = options(t, func(o *app.Options) { o.Regions = threeRegions[:2] }) })
+	_, text := get(t, "http://"+a.Addr().String()+"/metrics")
+	found := regexp.MustCompile(`(?m)^muster_region_copy_age_seconds\{region="([^"]+)"\} (\S+)$`).FindAllStringSubmatch(text, -1)
+	if len(found) != 1 || found[0][1] != threeRegions[1] {
+		t.Fatalf("the ages are %q", found)
+	}
+	if age, err := strconv.ParseFloat(found[0][2], 64); err != nil || age <= 0 {
+		t.Errorf("the age is %q, %v", found[0][2], err)
 	}
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,13 +19,21 @@ import (
 	"github.com/musterhq/muster/test/collector"
 )
 
-// What is sent has the names and, for a counter, the value that /metrics has.
+// What is sent has the names and, for a counter, the value that /metrics has. The record of a traced
+// request has the id of its trace.
 func TestTelemetry_Metrics(t *testing.T) {
 	t.Parallel()
 	to := collector.Start(t)
-	a := start(t, func(o *app.Options) { o.OTLPEndpoint = to.URL + "/" })
+	log := new(screen)
+	a := start(t, func(o *app.Options) { o.OTLPEndpoint, o.Logger = to.URL+"/", timelessLog(log) })
+	const trace = "0af7651916cd43dd8448eb211c80319c"
 	for range 3 {
-		call(t, a, "ListLocations", map[string]any{})
+		send(t, direct, http.MethodPost, a.URL(), "{}", map[string]string{
+			"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "GameLift.ListLocations", "Traceparent": "00-" + trace + "-b7ad6b7169203331-01",
+		})
+	}
+	if line := log.await(t, `level=INFO msg="api request"`); !strings.HasSuffix(line, "trace_id="+trace) {
+		t.Errorf("the record is %s", line)
 	}
 	want := namesAt(t, a.URL()+"/metrics")
 	stop(t, a) // sends the last figures
@@ -55,19 +64,11 @@ func TestTelemetry_Metrics(t *testing.T) {
 }
 
 // namesAt returns the sorted names of the metrics at a URL.
-func namesAt(t *testing.T, url string) (names []string) {
+func namesAt(t *testing.T, url string) []string {
 	t.Helper()
 	_, text := get(t, url)
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range families {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(must(parser.TextToMetricFamilies(strings.NewReader(text + "\n")))(t)))
 }
 
 // requestsOf returns the value of a counter for an operation.
@@ -86,17 +87,14 @@ func requestsOf(m *metricspb.Metric, operation string) (sum float64) {
 // answered, and no server from stopping. The log says so once.
 func TestTelemetry_ReceiverAway(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	closed.Close()
 	release := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer silent.Close()
 	defer close(release)
 	for name, url := range map[string]string{"closed": "http://" + closed.Addr().String(), "silent": silent.URL} {
-		log := newScreen()
+		log := new(screen)
 		a := start(t, func(o *app.Options) { o.OTLPEndpoint, o.Logger = url, timelessLog(log) })
 		for range 50 {
 			call(t, a, "ListLocations", map[string]any{})
@@ -105,27 +103,6 @@ func TestTelemetry_ReceiverAway(t *testing.T) {
 		if n := strings.Count(log.String(), "the receiver of OpenTelemetry does not take"); n != 2 { // metrics and traces
 			t.Errorf("%s: the log says %d times that the receiver is away:\n%s", name, n, log)
 		}
-	}
-}
-
-// A record of a traced request has the id of its trace.
-func TestTelemetry_Log(t *testing.T) {
-	t.Parallel()
-	log := newScreen()
-	a := start(t, func(o *app.Options) { o.OTLPEndpoint, o.Logger = collector.Start(t).URL, timelessLog(log) })
-	const trace = "0af7651916cd43dd8448eb211c80319c"
-	rq, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL(), strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rq.Header = http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"GameLift.ListLocations"}, "Traceparent": {"00-" + trace + "-b7ad6b7169203331-01"}}
-	response, err := http.DefaultClient.Do(rq)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	if line := log.await(t, `level=INFO msg="api request"`); !strings.HasSuffix(line, "trace_id="+trace) {
-		t.Errorf("the record is %s", line)
 	}
 }
 
@@ -147,20 +124,6 @@ func TestTelemetry_Full(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestTelemetry_Refused(t *testing.T) {
-	t.Parallel()
-	for endpoint, want := range map[string]string{
-		"collector:4318":           "no http:// or https:// URL, such as http://collector:4318",
-		"http://a:b@collector":     "OTEL_EXPORTER_OTLP_HEADERS",
-		"http://collector/?team=a": "must have no query",
-	} {
-		_, err := app.New(options(t, func(o *app.Options) { o.OTLPEndpoint = endpoint }))
-		if err == nil || !strings.HasPrefix(err.Error(), "otlp-endpoint: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s gives %v, want %q", endpoint, err, want)
-		}
-	}
 }
 
 // The variables of OpenTelemetry turn it on and off, and say what goes with it.

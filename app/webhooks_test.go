@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +15,8 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// An operator sees what a receiver refuses, and why, and has it delivered again.
+// An operator sees what a receiver refuses, and why, and has it delivered again, which is recorded
+// with the name of the sink, whether it is served or refused.
 func TestClient_Webhooks(t *testing.T) {
 	t.Parallel()
 	var takes atomic.Bool
@@ -27,10 +27,11 @@ func TestClient_Webhooks(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	a := start(t, func(o *app.Options) {
-		o.Store = "sqlite"
+		o.Store, o.AcceptAny = "sqlite", false
 		o.Sinks = []notify.SinkConfig{{Name: "backend", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}, MaxAttempts: 1}}
 	})
-	c := &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}}
+	c := firstKey(t, a)
+	reader := with(t, a, c, client.KeySpec{Name: "reader", Role: "read-only"})
 	answered(t, c, "CreateGameSessionQueue", map[string]any{"Name": "q"})
 	for _, id := range []string{"one", "two"} {
 		answered(t, c, "StartGameSessionPlacement", map[string]any{"PlacementId": id, "GameSessionQueueName": "q", "MaximumPlayerSessionCount": 2})
@@ -39,10 +40,7 @@ func TestClient_Webhooks(t *testing.T) {
 	dead := func(want int) (all []client.DeadLetter) {
 		t.Helper()
 		wait.Until(t, "the dead letters are as many as expected", func() bool {
-			var err error
-			if all, err = c.Webhooks().DeadLetters(t.Context(), "backend"); err != nil {
-				t.Fatal(err)
-			}
+			all = must(c.Webhooks().DeadLetters(t.Context(), "backend"))(t)
 			return len(all) == want
 		})
 		return all
@@ -69,6 +67,14 @@ func TestClient_Webhooks(t *testing.T) {
 	if _, err := c.Webhooks().Redeliver(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("again to a sink that does not exist: %v", err)
 	}
+	if _, err := reader.Webhooks().Redeliver(t.Context(), "backend"); err == nil {
+		t.Error("a read-only key has dead letters delivered again")
+	}
+	recorded(t, c, "notify UpdateGameSessionQueue reader",
+		"notify UpdateGameSessionQueue first ok [backend]",
+		"notify UpdateGameSessionQueue first HTTP 404 [nobody]",
+		"notify UpdateGameSessionQueue reader AccessDeniedException [backend]",
+	)
 }
 
 // Each region asks for a subscription of its own, which the URL in its message confirms; the
@@ -98,14 +104,8 @@ func TestSubscriptions_OfRegions(t *testing.T) {
 		}
 		urls[m.SubscribeURL] = true
 		for _, url := range []string{m.SigningCertURL, m.SubscribeURL} {
-			answer, err := http.Get(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, _ := io.ReadAll(answer.Body)
-			answer.Body.Close()
-			if answer.StatusCode != http.StatusOK {
-				t.Errorf("GET %s is answered with %s: %s", url, answer.Status, text)
+			if status, text := get(t, url); status != http.StatusOK {
+				t.Errorf("GET %s is answered with %d: %s", url, status, text)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/cli/client"
@@ -36,19 +41,11 @@ func describeGroups(t *testing.T, c *client.Client, sent string, parameters ...s
 	if sent == "" {
 		sent = body
 	}
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.Endpoint+"/", strings.NewReader(sent))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must(http.NewRequestWithContext(t.Context(), http.MethodPost, c.Endpoint+"/", strings.NewReader(sent)))(t)
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	hash := sha256.Sum256([]byte(body))
-	if err := v4.NewSigner().SignHTTP(t.Context(), c.Credentials, q, hex.EncodeToString(hash[:]), "autoscaling", "us-east-1", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	back, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, v4.NewSigner().SignHTTP(t.Context(), c.Credentials, q, hex.EncodeToString(hash[:]), "autoscaling", "us-east-1", time.Now()))
+	back := must(http.DefaultClient.Do(q))(t)
 	defer back.Body.Close()
 	text, err := io.ReadAll(back.Body)
 	if err == nil {
@@ -72,9 +69,7 @@ func TestAutoScaling_Callers(t *testing.T) {
 			"LaunchTemplate":      map[string]string{"LaunchTemplateName": "unused"},
 			"InstanceDefinitions": []map[string]string{{"InstanceType": "c5.large"}, {"InstanceType": "c5.xlarge"}},
 		}
-		if err := admin.Call(t.Context(), "CreateGameServerGroup", group, nil); err != nil {
-			t.Fatal(err)
-		}
+		check(t, admin.Call(t.Context(), "CreateGameServerGroup", group, nil))
 	}
 	reader := with(t, a, admin, client.KeySpec{Name: "reader", Role: "read-only"})
 	scoped := with(t, a, admin, client.KeySpec{Name: "scoped", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:gameservergroup/red"}}})
@@ -118,5 +113,35 @@ func TestAutoScaling_Callers(t *testing.T) {
 	}
 	if len(paged) != 3 || paged[2] != red {
 		t.Errorf("in pages of one: %v", paged)
+	}
+}
+
+// AWS's client learns whose key it has, whatever the key may do, and a sender who has no valid
+// key learns nothing.
+func TestSTS(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.AcceptAny = false })
+	admin := firstKey(t, a)
+	data := with(t, a, admin, client.KeySpec{Name: "data", Role: "player-data"})
+	forger := &client.Client{Credentials: data.Credentials}
+	forger.Credentials.SecretAccessKey += "x"
+	stranger := &client.Client{Credentials: client.Credentials{AccessKeyID: "AKIANONE", SecretAccessKey: "x"}}
+	of := func(c *client.Client) *sts.Client {
+		return sts.New(sts.Options{Region: "us-east-1", BaseEndpoint: aws.String(a.URL()), Credentials: credentials.StaticCredentialsProvider{Value: c.Credentials}, Retryer: aws.NopRetryer{}})
+	}
+
+	got := must(of(data).GetCallerIdentity(t.Context(), nil))(t)
+	if *got.Account != app.DefaultAccount || *got.Arn != "arn:aws:iam::000000000000:user/data" || *got.UserId != data.Credentials.AccessKeyID {
+		t.Errorf("it is %s, %s, %s", *got.Account, *got.Arn, *got.UserId)
+	}
+	for want, c := range map[string]*client.Client{"SignatureDoesNotMatch": forger, "InvalidClientTokenId": stranger} {
+		_, err := of(c).GetCallerIdentity(t.Context(), nil)
+		if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != want {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+	_, err := of(data).GetSessionToken(t.Context(), nil)
+	if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != "InvalidAction" {
+		t.Errorf("GetSessionToken: %v", err)
 	}
 }
