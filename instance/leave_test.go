@@ -47,6 +47,9 @@ func TestHost_Drain(t *testing.T) {
 		if host := y.Instances.Host(y.Store.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
 		}
+		if gone, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h}); err != nil || !gone {
+			y.Errorf("a host without instances is removed: %t, %v", gone, err)
+		}
 		y.Refused("an unknown host", fault.NotFound, func() error { return y.Instances.DrainHost.Do(y.Ctx, "host-x") })
 	})
 }
