@@ -204,6 +204,16 @@ func agent(t testing.TB, k *kubetest.Cluster, m *muster, change func(*cluster.Op
 	return stop
 }
 
+// linked starts a cluster of one node, and an agent that is linked to a Muster.
+func linked(t *testing.T) (k kubelet, m *muster, stop func() error) {
+	t.Helper()
+	k, m = kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	stop = agent(t, k.Cluster, m, nil)
+	m.until("the agent is linked", func() bool { return m.links == 1 })
+	return k, m, stop
+}
+
 // desired returns an instance with game server groups.
 func desired(id string, groups int) protocol.Desired {
 	d := protocol.Desired{InstanceID: id, FleetID: "containerfleet-1", Region: "eu-central-1", SDKURL: "wss://muster.example/sdk", Location: "here"}
@@ -394,10 +404,7 @@ func TestCluster_ManyKills(t *testing.T) {
 // A per-instance group of an instance that is drained, without a deadline, ends with the last
 // game server there.
 func TestCluster_PerInstanceEndsLast(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 2)
 	d.Groups = append(d.Groups, protocol.Group{Name: "beside", PerInstance: true, Definition: "arn:beside:1", MemoryMiB: 64, CPUMillis: 100, Containers: []protocol.Container{
 		{Name: "helper", Essential: true, Image: "registry.example/helper@sha256:" + strings.Repeat("cd", 32)},
@@ -407,12 +414,7 @@ func TestCluster_PerInstanceEndsLast(t *testing.T) {
 	for _, p := range append(games, k.appears("i-1", "beside", 1)) {
 		k.runs(p, "node-1")
 	}
-	m.until("all run", func() bool {
-		return !slices.ContainsFunc([]string{"0", "1", "beside"}, func(name string) bool {
-			g := m.group("i-1", name)
-			return g == nil || g.Phase != protocol.GroupRunning
-		})
-	})
+	m.run("i-1", "0", "1", "beside")
 	d.Stop = protocol.Drain
 	m.assign(d)
 	k.ends(games[0], 0, "Completed", "")
@@ -454,10 +456,7 @@ func tokenIsHidden(t *testing.T, k kubelet, p *corev1.Pod) {
 // The Secret with the tokens of an instance is as it should be again after somebody has deleted,
 // changed or replaced it.
 func TestCluster_SecretHeals(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	m.assign(desired("i-1", 2))
 	k.appears("i-1", "0", 1)
 	k.appears("i-1", "1", 1)
@@ -505,22 +504,12 @@ func TestCluster_SecretHeals(t *testing.T) {
 // The API server goes away and comes back: nothing is created twice, and what happened
 // meanwhile is reported.
 func TestCluster_APIServerAway(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"})
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	m.assign(desired("i-1", 3))
 	for _, group := range []string{"0", "1", "2"} {
 		k.runs(k.appears("i-1", group, 1), "node-1")
 	}
-	m.until("all run", func() bool {
-		for _, group := range []string{"0", "1", "2"} {
-			if g := m.group("i-1", group); g == nil || g.Phase != protocol.GroupRunning {
-				return false
-			}
-		}
-		return true
-	})
+	m.run("i-1", "0", "1", "2")
 	k.StopAPI(t)
 	m.assign(desired("i-1", 3), desired("i-2", 1)) // while it is away
 	m.until("the new instance is reported, and the old one as it was", func() bool {
@@ -549,7 +538,7 @@ func TestCluster_NodeLost(t *testing.T) {
 	m.assign(desired("i-1", 1))
 	p := k.appears("i-1", "0", 1)
 	k.runs(p, "node-1")
-	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	m.run("i-1", "0")
 	if err := k.Core.Nodes().Delete(t.Context(), "node-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -564,10 +553,7 @@ func TestCluster_NodeLost(t *testing.T) {
 
 // A busy game server cannot be evicted, an idle one can: it is reported, and replaced.
 func TestCluster_Eviction(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 1)
 	d.Groups[0].Busy = true
 	m.assign(d)
@@ -609,10 +595,7 @@ func TestCluster_Eviction(t *testing.T) {
 // What is wrong with images and pods is said, and a game server that Muster ends names its
 // reason.
 func TestCluster_Reasons(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 3)
 	d.Groups[1].Containers[0].Mounts = []protocol.Mount{{Instance: "/var/lib/maps", Container: "/maps"}}
 	m.assign(d)
@@ -636,7 +619,7 @@ func TestCluster_Reasons(t *testing.T) {
 		return g != nil && g.Phase == protocol.GroupStarting && strings.Contains(g.Cause, "Insufficient cpu")
 	})
 	k.runs(tight, "node-1")
-	m.until("it runs after all", func() bool { return m.group("i-1", "2").Phase == protocol.GroupRunning })
+	m.run("i-1", "2")
 	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: tight.Labels[pod.LabelProcess], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: time.Minute}})
 	k.until("its deletion is requested", func() bool {
 		return k.appears("i-1", "2", 1).DeletionTimestamp != nil
@@ -652,15 +635,14 @@ func TestCluster_Reasons(t *testing.T) {
 // What Muster has not acknowledged is reported by the next agent too; a cluster that was
 // removed ends everything.
 func TestCluster_UnackedAndRemoved(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
+	k, m, stop := linked(t)
+	m.mu.Lock()
 	m.deaf = true
-	stop := agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	m.mu.Unlock()
 	m.assign(desired("i-1", 1))
 	p := k.appears("i-1", "0", 1)
 	k.runs(p, "node-1")
-	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	m.run("i-1", "0")
 	k.ends(p, 1, "OOMKilled", "")
 	m.until("the end is reported", func() bool { return len(m.exits) == 1 && m.exits[0].OOM })
 	if err := stop(); err != nil {

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -214,6 +215,17 @@ func (m *muster) until(what string, ok func() bool) {
 			m.t.Fatalf("waited in vain until %s; the last status is %.4000s", what, text)
 		}
 	}
+}
+
+// run waits until groups of an instance run.
+func (m *muster) run(instance string, groups ...string) {
+	m.t.Helper()
+	m.until(fmt.Sprintf("the groups %q of %s run", groups, instance), func() bool {
+		return !slices.ContainsFunc(groups, func(name string) bool {
+			g := m.group(instance, name)
+			return g == nil || g.Phase != protocol.GroupRunning
+		})
+	})
 }
 
 // group returns a group in the last status, or nil. The caller must hold mu.
