@@ -179,18 +179,13 @@ func TestBuild_DeletedBeforeItsArchive(t *testing.T) {
 	})
 }
 
-func TestBuild_NoOperatingSystem(t *testing.T) {
+func TestBuild_CreateAndUpdate(t *testing.T) {
 	in(t, func(s *shop) {
 		_, err := s.builds.Create.Do(s.ctx, build.CreateInput{})
 		s.refused("a build for no operating system", err, fault.InvalidRequest)
-	})
-}
-
-func TestBuild_Update(t *testing.T) {
-	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{Name: "a", Version: "1"})
 		name := "b"
-		_, err := s.builds.Update.Do(s.ctx, build.UpdateInput{BuildID: b.ID, Name: &name})
+		_, err = s.builds.Update.Do(s.ctx, build.UpdateInput{BuildID: b.ID, Name: &name})
 		s.must(err)
 		if got := s.build(b.ID); got.Name != "b" || got.Version != "1" {
 			t.Errorf("%+v", got)

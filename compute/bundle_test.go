@@ -136,11 +136,9 @@ func (y *yard) take(location, gameSessionID string) (string, error) {
 // count returns how often a code was recorded for a process.
 func (y *yard) count(code event.Code, id string) int {
 	y.Helper()
-	entries, err := y.Events.Read(y.Ctx, event.Query{Limit: 1000})
-	y.Must(err)
 	n := 0
-	for _, e := range entries {
-		if e.Value.Code == code && e.Value.ProcessID == y.ref(id).ProcessID {
+	for _, e := range y.Recorded(code) {
+		if e.ProcessID == y.ref(id).ProcessID {
 			n++
 		}
 	}
