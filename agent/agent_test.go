@@ -3,12 +3,9 @@
 package agent
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,6 +24,7 @@ import (
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -131,7 +129,7 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	if m.stored[0].Problem != "" || m.stored[0].Bytes == 0 {
 		t.Errorf("the agent says %+v", m.stored[0])
 	}
-	files := unzip(t, m.logs[p.ProcessID])
+	files := ziptest.Files(t, m.logs[p.ProcessID])
 	if files[p.ProcessID+".stdout.log"] != "hello\n" || files[p.ProcessID+".stderr.log"] != "warning\n" ||
 		files["game/logs/game-"+itoa(p.Port)+".log"] != "log\n" {
 		t.Errorf("the archive holds %v", files)
@@ -379,7 +377,7 @@ func TestAgent_WaitsForNoPipe(t *testing.T) {
 	}
 	m.Send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: ended.ProcessID, LogPaths: []string{"pipe", "pipe/*.log"}}})
 	m.Until("the logs are there", func() bool { return len(m.stored) == 1 })
-	files := unzip(t, m.logs[ended.ProcessID])
+	files := ziptest.Files(t, m.logs[ended.ProcessID])
 	if !strings.Contains(files["logs/exit.txt"], "exited with code 3") {
 		t.Errorf("the archive says of the end %q", files["logs/exit.txt"])
 	}
@@ -589,25 +587,4 @@ func content(t *testing.T, path string) string {
 		}
 		return string(text), err
 	})
-}
-
-func unzip(t *testing.T, text []byte) map[string]string {
-	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[f.Name] = string(text)
-	}
-	return files
 }

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"archive/zip"
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/musterhq/muster/agent/link/linktest"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 // muster is the server of an agent, with builds, logs and remote shells.
@@ -118,27 +118,12 @@ func (m *muster) running(id string, n int) []protocol.Process {
 // offer creates a build of executable files.
 func (m *muster) offer(files map[string]string) protocol.Build {
 	m.Helper()
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
-	for name, content := range files {
-		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
-		h.SetMode(0o755)
-		w, err := z.CreateHeader(h)
-		if err != nil {
-			m.Fatal(err)
-		}
-		if _, err := io.WriteString(w, content); err != nil {
-			m.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		m.Fatal(err)
-	}
-	sum := sha256.Sum256(buf.Bytes())
-	b := protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(buf.Len()), Format: "zip"}.Sign(signing)
+	content := ziptest.Make(m, files)
+	sum := sha256.Sum256(content)
+	b := protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(len(content)), Format: "zip"}.Sign(signing)
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	m.builds[b.SHA256] = buf.Bytes()
+	m.builds[b.SHA256] = content
 	return b
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 func TestBuild_ReadyByItself(t *testing.T) {
@@ -27,7 +28,7 @@ func TestBuild_ReadyByItself(t *testing.T) {
 		if text := entries[0].Value.Message; text != "Build "+b.ID+" was created" { // Server SDK 4 needs no remark
 			t.Errorf("of a build for Server SDK 4 is told %q", text)
 		}
-		archive := zipped(t, "server", "program", "data/level", "map")
+		archive := ziptest.Make(t, map[string]string{"server": "program", "data/level": "map"})
 		s.must(s.upload(b, archive))
 		s.settle()
 		sum := sha256.Sum256(archive)
@@ -49,7 +50,7 @@ func TestBuild_ReadyByItself(t *testing.T) {
 }
 
 func TestBuild_FailedWithReason(t *testing.T) {
-	good := zipped(t, "server", "program")
+	good := ziptest.Make(t, map[string]string{"server": "program"})
 	for name, c := range map[string]struct {
 		archive []byte
 		reason  string
@@ -57,9 +58,9 @@ func TestBuild_FailedWithReason(t *testing.T) {
 		"nothing":       {nil, "no bytes"},
 		"no archive":    {[]byte("#!/bin/sh\n"), "neither zip"},
 		"cut off":       {good[:len(good)-10], "directory"},
-		"leads out":     {zipped(t, "../../etc/cron.d/x", "evil"), "climbs out"},
-		"damaged":       {bytes.Replace(zipped(t, "server", strings.Repeat("program ", 99)), []byte("PK\x01\x02"), []byte("PK\x01\x03"), 1), "cannot be read"},
-		"without files": {zipped(t), "empty"},
+		"leads out":     {ziptest.Make(t, map[string]string{"../../etc/cron.d/x": "evil"}), "climbs out"},
+		"damaged":       {bytes.Replace(ziptest.Make(t, map[string]string{"server": strings.Repeat("program ", 99)}), []byte("PK\x01\x02"), []byte("PK\x01\x03"), 1), "cannot be read"},
+		"without files": {ziptest.Make(t, nil), "empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(s *shop) {
@@ -95,7 +96,7 @@ func TestBuild_FailsWhenNothingComes(t *testing.T) {
 		if got := s.build(b.ID); got.Status != build.Failed || !strings.Contains(got.Reason, "not received") {
 			t.Errorf("%s, %q", got.Status, got.Reason)
 		}
-		s.refused("an upload that comes too late", s.upload(b, zipped(t, "a", "b")), fault.AccessDenied)
+		s.refused("an upload that comes too late", s.upload(b, ziptest.Make(t, map[string]string{"a": "b"})), fault.AccessDenied)
 	})
 }
 
@@ -104,10 +105,10 @@ func TestBuild_UploadIsForGood(t *testing.T) {
 		b := s.create(build.CreateInput{})
 		_, err := s.builds.Awaits(s.st.View(), b.ID)
 		s.must(err)
-		s.must(s.upload(b, zipped(t, "a", "1")))
-		s.refused("a second upload before the check", s.upload(b, zipped(t, "a", "2")), fault.AccessDenied)
+		s.must(s.upload(b, ziptest.Make(t, map[string]string{"a": "1"})))
+		s.refused("a second upload before the check", s.upload(b, ziptest.Make(t, map[string]string{"a": "2"})), fault.AccessDenied)
 		s.settle()
-		s.refused("a second upload", s.upload(b, zipped(t, "a", "3")), fault.AccessDenied)
+		s.refused("a second upload", s.upload(b, ziptest.Make(t, map[string]string{"a": "3"})), fault.AccessDenied)
 		_, err = s.builds.Awaits(s.st.View(), b.ID)
 		s.refused("credentials after the upload", err, fault.InvalidRequest)
 		at := s.builds.Place(b)
@@ -123,7 +124,7 @@ func TestBuild_UploadIsForGood(t *testing.T) {
 func TestBuild_FromOwnObject(t *testing.T) {
 	in(t, func(s *shop) {
 		s.must(s.objects.Buckets.Create.Do(s.ctx, "games"))
-		s.must(s.put("games", "arena.zip", zipped(t, "server", "1")))
+		s.must(s.put("games", "arena.zip", ziptest.Make(t, map[string]string{"server": "1"})))
 		b := s.create(build.CreateInput{Source: &build.Location{Bucket: "games", Key: "arena.zip", RoleARN: "arn:aws:iam::1:role/x"}})
 		s.must(s.objects.Delete.Do(s.ctx, object.Name{Bucket: "games", Key: "arena.zip"}))
 		s.settle()
@@ -144,7 +145,7 @@ func TestBuild_FromOwnObject(t *testing.T) {
 func TestBuild_DeleteKeepsArchiveWhileUsed(t *testing.T) {
 	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{Tags: map[string]string{"a": "b"}})
-		s.must(s.upload(b, zipped(t, "a", "1")))
+		s.must(s.upload(b, ziptest.Make(t, map[string]string{"a": "1"})))
 		s.settle()
 		s.used[b.ID] = true
 		s.must(s.builds.Delete.Do(s.ctx, b.ID))
@@ -171,7 +172,7 @@ func TestBuild_DeletedBeforeItsArchive(t *testing.T) {
 	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{})
 		s.must(s.builds.Delete.Do(s.ctx, b.ID))
-		s.refused("its upload", s.upload(b, zipped(t, "a", "1")), fault.AccessDenied)
+		s.refused("its upload", s.upload(b, ziptest.Make(t, map[string]string{"a": "1"})), fault.AccessDenied)
 		s.settle()
 		if n := s.contents(); n != 0 {
 			t.Errorf("%d files are left", n)

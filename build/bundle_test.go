@@ -1,10 +1,8 @@
 package build_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -145,26 +143,6 @@ func (s *shop) contents() int {
 		return err
 	})
 	return n
-}
-
-// zipped returns a zip of files, given by alternating names and contents.
-func zipped(t *testing.T, files ...string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	for i := 0; i < len(files); i += 2 {
-		w, err := z.Create(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // count returns how many events have a code.

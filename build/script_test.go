@@ -5,18 +5,19 @@ import (
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 func TestScript(t *testing.T) {
 	in(t, func(s *shop) {
 		name, version := "lobby", "1"
-		first := zipped(t, "main.js", "1")
+		first := ziptest.Make(t, map[string]string{"main.js": "1"})
 		c, err := s.builds.Scripts.Create(s.ctx, build.ScriptInput{Name: &name, Version: &version, Zip: first})
 		s.must(err)
 		if c.Node != "10.x" || c.SizeOnDisk() != int64(len(first)) || c.Name != name {
 			t.Errorf("created %+v", c)
 		}
-		second := zipped(t, "main.js", "2", "more.js", "3")
+		second := ziptest.Make(t, map[string]string{"main.js": "2", "more.js": "3"})
 		c, err = s.builds.Scripts.Update(s.ctx, build.ScriptInput{ScriptID: c.ID, Zip: second})
 		s.must(err)
 		if c.Version != version || c.SizeOnDisk() != int64(len(second)) {
@@ -40,7 +41,7 @@ func TestScript(t *testing.T) {
 func TestScript_FromOwnObject(t *testing.T) {
 	in(t, func(s *shop) {
 		s.must(s.objects.Buckets.Create.Do(s.ctx, "games"))
-		s.must(s.put("games", "lobby.zip", zipped(t, "main.js", "1")))
+		s.must(s.put("games", "lobby.zip", ziptest.Make(t, map[string]string{"main.js": "1"})))
 		s.must(s.put("games", "bad.zip", []byte("none")))
 		c, err := s.builds.Scripts.Create(s.ctx, build.ScriptInput{Source: &build.Location{Bucket: "games", Key: "lobby.zip"}})
 		s.must(err)
@@ -60,14 +61,14 @@ func TestScript_FromOwnObject(t *testing.T) {
 func TestScript_Refusals(t *testing.T) {
 	in(t, func(s *shop) {
 		old := "8.x"
-		zip := zipped(t, "main.js", "1")
+		zip := ziptest.Make(t, map[string]string{"main.js": "1"})
 		for what, in := range map[string]build.ScriptInput{
 			"nothing":      {},
 			"both":         {Zip: zip, Source: &build.Location{Bucket: "a", Key: "b"}},
 			"old Node.js":  {Zip: zip, Node: &old},
 			"no zip":       {Zip: []byte("x")},
 			"no object":    {Source: &build.Location{Bucket: "a", Key: "b"}},
-			"path escapes": {Zip: zipped(t, "../x", "1")},
+			"path escapes": {Zip: ziptest.Make(t, map[string]string{"../x": "1"})},
 		} {
 			_, err := s.builds.Scripts.Create(s.ctx, in)
 			s.refused(what, err, fault.InvalidRequest)

@@ -1,16 +1,15 @@
 package group
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 // play plays one scene on a stage.
@@ -309,22 +308,7 @@ func TestInstance_PackLogs(t *testing.T) {
 		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id, LogPaths: []string{"/local/game/logs"}, GameSessionID: "gsess-1"}); err != nil {
 			t.Fatal(err)
 		}
-		z, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := map[string]string{}
-		for _, f := range z.File {
-			in, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[f.Name] = string(text)
-		}
+		files := ziptest.Files(t, buf.Bytes())
 		if files[id+".server.log"] != "server of "+id+"\n" || !strings.Contains(files[id+".exit.txt"], "exited with code 2") ||
 			!strings.Contains(files["README.txt"], "/local/game/logs is in the container") {
 			t.Errorf("the archive has %v", files)

@@ -85,6 +85,7 @@ var rows = []row{
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
 	{"fleetiq", ground + " internal/tag internal/wake instance event", "the instances of game server groups are hosts; its loop wakes at deadlines"},
+	{"internal/ziptest", "", "makes and reads zip archives, for tests"},
 	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"placement/remote", "internal/arn internal/tracing session placement", "asks other deployments by AWS's client; decides nothing"},
