@@ -63,8 +63,14 @@ func (x *fixture) refused(err error, kind fault.Kind) {
 // managed creates a managed fleet in its home region and other locations.
 func (x *fixture) managed(locations ...string) *fleet.Fleet {
 	x.Helper()
+	return x.tagged(nil, locations...)
+}
+
+// tagged creates a managed fleet with tags.
+func (x *fixture) tagged(tags map[string]string, locations ...string) *fleet.Fleet {
+	x.Helper()
 	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{
-		ComputeType: fleet.EC2, Locations: locations, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+		ComputeType: fleet.EC2, Tags: tags, Locations: locations, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}},
 	})
 	x.must(err)
@@ -79,6 +85,23 @@ func (x *fixture) anywhere(location string) *fleet.Fleet {
 	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{location}})
 	x.must(err)
 	return f
+}
+
+// add adds locations to a fleet, and remove removes them.
+func (x *fixture) add(id string, locations ...string) error {
+	_, err := x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: id, Locations: locations})
+	return err
+}
+
+func (x *fixture) remove(id string, locations ...string) error {
+	_, err := x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: id, Locations: locations})
+	return err
+}
+
+// capacity changes a capacity.
+func (x *fixture) capacity(in fleet.CapacityInput) error {
+	_, err := x.fleets.Capacities.Update.Do(x.ctx, in)
+	return err
 }
 
 // do runs f in its own transaction.

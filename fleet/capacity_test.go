@@ -39,7 +39,7 @@ func TestCapacity_Update(t *testing.T) {
 			x.advance(f.ID, home, fleet.Active)
 			before, since, calls := x.at(f.ID, ""), x.now(), x.desired
 			c.in.FleetID = f.ID
-			_, err := x.fleets.Capacities.Update.Do(x.ctx, c.in)
+			err := x.capacity(c.in)
 			refused := c.want == fleet.Capacity{} && name != "to none"
 			if refused {
 				x.refused(err, fault.InvalidRequest)
@@ -69,8 +69,7 @@ func TestCapacity_BeforeActive(t *testing.T) {
 	x := newFixture(t, fleet.Options{})
 	f := x.managed(other)
 	update := func(location string) error {
-		_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: ptr(0)})
-		return err
+		return x.capacity(fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: ptr(0)})
 	}
 	x.refused(update(""), fault.InvalidFleetStatus)
 	x.advance(f.ID, other, fleet.Active)
@@ -97,8 +96,7 @@ func TestCapacity_SetDesiredStaysWithinLimits(t *testing.T) {
 		t.Errorf("a fleet that is not ACTIVE is scaled to %d", n)
 	}
 	x.advance(f.ID, home, fleet.Active)
-	_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Min: ptr(1), Max: ptr(4), Desired: ptr(2)})
-	x.must(err)
+	x.must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Min: ptr(1), Max: ptr(4), Desired: ptr(2)}))
 	for _, c := range []struct{ n, want int }{{3, 3}, {9, 4}, {0, 1}} {
 		if n := set(home, c.n); n != c.want {
 			t.Errorf("%d are set as %d, want %d", c.n, n, c.want)
@@ -130,8 +128,7 @@ func TestCapacity_FromZero(t *testing.T) {
 		}
 		rest()
 		want("not scaled to zero", 1, false, false)
-		_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, FromZero: ptr(true), IdleAfter: ptr(time.Hour)})
-		x.must(err)
+		x.must(x.capacity(fleet.CapacityInput{FleetID: f.ID, FromZero: ptr(true), IdleAfter: ptr(time.Hour)}))
 		wake()
 		want("awake", 1, true, false)
 		since := x.now()
@@ -142,7 +139,7 @@ func TestCapacity_FromZero(t *testing.T) {
 		wake()
 		want("woken", 1, true, false)
 		x.happened(f.ID, since, event.FleetScaling, event.FleetScaling)
-		_, err = x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID, Stopped: true})
+		_, err := x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID, Stopped: true})
 		x.must(err)
 		rest()
 		want("stopped", 1, false, false)
@@ -150,8 +147,7 @@ func TestCapacity_FromZero(t *testing.T) {
 		x.must(err)
 		rest()
 		want("started again", 0, false, true)
-		_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Max: ptr(0)})
-		x.must(err)
+		x.must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Max: ptr(0)}))
 		wake()
 		want("without room", 0, false, false)
 	})

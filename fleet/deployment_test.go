@@ -120,6 +120,12 @@ func TestContainerFleet_StepByStep(t *testing.T) {
 		t.Fatalf("created %+v", f)
 	}
 	x.happened(f.ID, 0, event.FleetCreated, event.FleetStatePending, event.LocationStatePending, event.GenericEvent)
+	since := x.now()
+	x.do(func(tx *store.Tx) { x.fleets.Fail(tx, f.ID, home, event.FleetActivationFailed, "no such image") })
+	x.happened(f.ID, since, event.FleetActivationFailed) // no container fleet is ever in ERROR
+	if got := x.get(f.ID); got.Status != fleet.Pending || !got.WantsInstances(x.at(f.ID, home)) {
+		t.Errorf("after a failure: %+v", got)
+	}
 	x.report(f.ID, home, fleet.DeploymentComplete) // nothing is desired of it yet
 	x.expect(f.ID, "game:1", fleet.Pending, fleet.DeploymentInProgress)
 	for _, s := range []struct {
@@ -141,19 +147,6 @@ func TestContainerFleet_StepByStep(t *testing.T) {
 	}
 	x.report(f.ID, home, fleet.DeploymentComplete)
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentComplete)
-}
-
-// A failure is an event; no container fleet is ever in ERROR.
-func TestContainerFleet_Fail(t *testing.T) {
-	t.Parallel()
-	x := containerFixture(t)
-	f := x.containers(nil)
-	since := x.now()
-	x.do(func(tx *store.Tx) { x.fleets.Fail(tx, f.ID, home, event.FleetActivationFailed, "no such image") })
-	x.happened(f.ID, since, event.FleetActivationFailed)
-	if got := x.get(f.ID); got.Status != fleet.Pending || !got.WantsInstances(x.at(f.ID, home)) {
-		t.Errorf("after a failure: %+v", got)
-	}
 }
 
 // Without a game server group nothing runs; setting one starts the fleet.
@@ -313,8 +306,7 @@ func TestDeployment_LocationsThatDoNotCount(t *testing.T) {
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2")})
 	x.report(f.ID, other, fleet.DeploymentComplete)
 	x.expect(f.ID, "game:2", fleet.Updating, fleet.DeploymentInProgress)
-	_, err := x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"eu-central-1"}})
-	x.must(err)
+	x.must(x.remove(f.ID, "eu-central-1"))
 	x.expect(f.ID, "game:2", fleet.Active, fleet.DeploymentComplete)
 	if s := x.latest(f.ID).Locations["eu-central-1"]; s != fleet.DeploymentCancelled {
 		t.Errorf("the deployment in the location that was removed is %s", s)

@@ -109,12 +109,7 @@ func TestSetWaitReason(t *testing.T) {
 func TestSetWaitReason_Unused(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t, fleet.Options{})
-	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{
-		Name: "m", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"}, Locations: []string{other},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-		Tags:    map[string]string{fleet.CapacityTag: "MinSize=0 DesiredInstances=0", fleet.CapacityTag + ":" + other: "DesiredInstances=01"},
-	})
-	x.must(err)
+	f := x.tagged(map[string]string{fleet.CapacityTag: "MinSize=0 DesiredInstances=0", fleet.CapacityTag + ":" + other: "DesiredInstances=01"}, other)
 	since := x.now()
 	for _, text := range []string{"no host has room", "", "no host has room"} {
 		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
@@ -128,9 +123,7 @@ func TestSetWaitReason_Unused(t *testing.T) {
 	if l := x.at(f.ID, home); now.Status != fleet.Active || !l.Idle(now) {
 		t.Errorf("in a fleet that is %s it waits: %+v", now.Status, l)
 	}
-	one := 1
-	_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Min: &one})
-	x.must(err)
+	x.must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Min: ptr(1)}))
 	if l := x.at(f.ID, home); l.Unused || l.Idle(x.get(f.ID)) {
 		t.Errorf("with a capacity of its own: %+v", l)
 	}
@@ -178,24 +171,20 @@ func TestLocations(t *testing.T) {
 	if len(f.Locations) != 1 || f.Locations[0].Capacity != (fleet.Capacity{Desired: 1, Max: 1}) {
 		t.Fatalf("locations %+v", f.Locations)
 	}
-	_, err := x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.refused(err, fault.InvalidFleetStatus)
+	x.refused(x.add(f.ID, other), fault.InvalidFleetStatus)
 	x.advance(f.ID, home, fleet.Active)
 	for _, bad := range [][]string{{home}, {"custom-nowhere"}, {other, other}} {
-		_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: bad})
+		err := x.add(f.ID, bad...)
 		if !fault.Is(err, fault.InvalidRequest) && !fault.Is(err, fault.LimitExceeded) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.must(err)
+	x.must(x.add(f.ID, other))
 	if l := x.at(f.ID, other); l.Status != fleet.Made || !x.get(f.ID).WantsInstances(l) || !x.get(f.ID).TakesProcesses(other) {
 		t.Errorf("added %+v", l)
 	}
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"eu-central-1"}})
-	x.refused(err, fault.LimitExceeded)
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{home}})
-	x.refused(err, fault.InvalidRequest)
+	x.refused(x.add(f.ID, "eu-central-1"), fault.LimitExceeded)
+	x.refused(x.remove(f.ID, home), fault.InvalidRequest)
 }
 
 // A location is removed when nothing runs there any more.
@@ -205,15 +194,12 @@ func TestRemoveLocations(t *testing.T) {
 	f := x.anywhere("custom-a")
 	_, err := x.fleets.Locations.Create(x.ctx, "custom-b", nil)
 	x.must(err)
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.must(err)
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.must(err)
+	x.must(x.add(f.ID, "custom-b"))
+	x.must(x.remove(f.ID, "custom-b"))
 	if l := x.at(f.ID, "custom-b"); l.Status != fleet.Deleting || x.get(f.ID).Has("custom-b") || x.deleted != 1 {
 		t.Errorf("removed %+v", l)
 	}
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.refused(err, fault.InvalidRequest)
+	x.refused(x.remove(f.ID, "custom-b"), fault.InvalidRequest)
 	x.do(func(tx *store.Tx) { x.fleets.FinishLocation(tx, f.ID, "custom-b") })
 	if x.get(f.ID).Place("custom-b") != nil {
 		t.Error("the location is left")

@@ -58,11 +58,22 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 	})
 }
 
+// A fleet in ERROR names the cause, and makes no instances. Its runtime configuration can be corrected
+// while it is activating, and its host is told; also in ERROR.
 func TestManaged_ErrorNamesTheCause(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].ID
+		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
+		correct := func() error {
+			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
+			return err
+		}
+		y.Must(correct())
+		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
+			y.Errorf("the host runs %+v", got)
+		}
 		const cause = "launch path /local/game/arena is not in the build"
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
 		if got := y.status(f); got != fleet.Error {
@@ -75,6 +86,7 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 		if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
 			y.Errorf("assigned %+v", a)
 		}
+		y.Must(correct())
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
 		celltest.Pass(10 * time.Minute)
 		if a := y.assigned(h); len(a) != 0 {
@@ -251,7 +263,10 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
 		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		celltest.Pass(0)
+		y.Refused("another runtime configuration for a fleet that is going", fault.InvalidFleetStatus, func() error {
+			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: f.Runtime})
+			return err
+		})
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running})
 		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
 		if diff := cmp.Diff(want, k.ended); diff != "" {
@@ -270,32 +285,6 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
 			y.Error("the fleet is still there when nothing is left of it")
 		}
-	})
-}
-
-// The runtime configuration of a managed fleet can be corrected while the fleet is
-// activating, and its host is told; not once the fleet is being deleted.
-func TestManaged_RuntimeBeforeActive(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		h := y.host()
-		f := y.managed("")
-		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
-		_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-		y.Must(err)
-		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
-			y.Errorf("the host runs %+v", got)
-		}
-		y.report(h, instance.InstanceReport{InstanceID: y.assigned(h)[0].ID, Phase: instance.PhaseFailed, Cause: "no such file"})
-		if got := y.status(f); got != fleet.Error {
-			y.Fatalf("the fleet is %s", got)
-		}
-		_, err = y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-		y.Must(err)
-		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		y.Refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
-			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-			return err
-		})
 	})
 }
 
