@@ -93,7 +93,8 @@ func TestAgent_RefusesShells(t *testing.T) {
 }
 
 // A shell runs as the instance's user and sees no other one; there is none on a compute that
-// is not here, and no more than the limit.
+// is not here, and no more than the limit. Other processes of the instance, which are of the same
+// user, cannot open the terminal of a shell; its own program uses it as /dev/tty.
 func TestAgent_IsolatesShells(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -141,30 +142,15 @@ func TestAgent_IsolatesShells(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
-}
 
-// Other processes of the instance, which are of the same user, cannot open the terminal of a
-// shell; its own program uses it as /dev/tty.
-func TestAgent_IsolatesTerminals(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	home, launcher := reachable(t)
-	users := usersOf(t, launcher, 1_900_000_220)
-	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Shells = launcher, users, IsolatedShells })
-	m.Until("it has joined", func() bool { return m.Hellos > 0 })
-	if offer := a.opts.Facts.Shells; !offer.Offered {
-		t.Skipf("this machine isolates too little: %s", offer.Why)
-	}
-	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
-	m.running("i-1", 1)
-	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
+	here = protocol.Shell{InstanceID: "i-2", Compute: "i-2"}
 	visit := m.run(here, protocol.ShellCommand{
 		Command: []string{"sh", "-c", "echo through > /dev/tty; echo at=$(tty)=; read line < /dev/tty; echo got $line; exec sleep 1000"}, Terminal: &protocol.ShellTerminal{},
 	})
 	if err := visit.WriteMessage(websocket.BinaryMessage, protocol.ShellFrame{Op: protocol.ShellInput, Payload: []byte("keys\r")}.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	out, end := m.output(visit, "got keys")
+	out, end = m.output(visit, "got keys")
 	_, at, _ := strings.Cut(out, "at=")
 	at, _, ok := strings.Cut(at, "=")
 	if !ok || !strings.Contains(out, "through") || !strings.HasPrefix(at, "/dev/pts/") {

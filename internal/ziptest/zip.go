@@ -7,12 +7,16 @@ import (
 	"io"
 	"maps"
 	"slices"
-
-	"pgregory.net/rapid"
 )
 
+// TB is a test: a testing.TB, or one of package rapid.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // Make returns an archive of executable files, given by their names.
-func Make(t rapid.TB, files map[string]string) []byte {
+func Make(t TB, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
@@ -34,7 +38,7 @@ func Make(t rapid.TB, files map[string]string) []byte {
 }
 
 // Files returns the files of an archive by their names.
-func Files(t rapid.TB, archive []byte) map[string]string {
+func Files(t TB, archive []byte) map[string]string {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
