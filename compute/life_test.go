@@ -204,14 +204,14 @@ func TestEnd_HappensOnce(t *testing.T) {
 		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "ill"))
 		celltest.Pass(10 * time.Minute)
 		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
-		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].dropped != 1 || len(y.links["p"].terminates) != 1 {
+		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].Dropped != 1 || len(y.links["p"].Terminates) != 1 {
 			y.Errorf("ended %v, stopping %v, link %+v", y.ended, y.stopping, y.links["p"])
 		}
 		if y.count(event.ServerProcessUnhealthy, "p") != 1 || y.count(event.ServerProcessForceTerminated, "p") != 1 {
 			y.Error("want each event of the end once")
 		}
 		y.Must(y.Computes.End(y.Ctx, y.ref("q")))
-		if y.links["q"].dropped != 0 {
+		if y.links["q"].Dropped != 0 {
 			y.Error("the socket of a process that ended itself was dropped under it")
 		}
 	})

@@ -155,7 +155,7 @@ func TestFleetDeletion(t *testing.T) {
 		y.connect("compute-2/q")
 		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
 		celltest.Pass(0)
-		if len(y.links["p"].terminates) != 1 || len(y.links["compute-2/q"].terminates) != 1 {
+		if len(y.links["p"].Terminates) != 1 || len(y.links["compute-2/q"].Terminates) != 1 {
 			y.Error("not every process was told to end")
 		}
 		y.Must(y.Computes.End(y.Ctx, y.ref("p")))

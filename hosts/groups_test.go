@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/celltest"
 )
 
 const (
@@ -140,7 +141,7 @@ func TestGroups_Reports(t *testing.T) {
 	a.sync()
 	for n, g := range d.Groups {
 		ref := compute.Ref{FleetID: f.ID, ComputeName: g.Compute, ProcessID: "p" + g.Name}
-		y.Ready(ref, link{}, 7778)
+		y.Ready(ref, &celltest.Link{}, 7778)
 		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Port != d.PortFrom+3*n+1 {
 			t.Errorf("players reach group %s at %d", g.Name, p.Port)
 		}

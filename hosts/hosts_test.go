@@ -229,21 +229,8 @@ func (y *yard) managed() *fleet.Fleet { return y.certified("") }
 // certified creates a managed fleet whose game servers have certificates of a type.
 func (y *yard) certified(certificates string) *fleet.Fleet {
 	y.Helper()
-	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large", CertificateType: certificates},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
-	})
-	y.Must(err)
-	return f
+	return y.Managed(2, func(in *fleet.CreateInput) { in.Managed.CertificateType = certificates })
 }
-
-// link is the connection of a game server that ignores what it is sent.
-type link struct{}
-
-func (link) StartGameSession(compute.Start)   {}
-func (link) UpdateGameSession(compute.Update) {}
-func (link) Terminate(time.Time)              {}
-func (link) Drop()                            {}
 
 // sync waits until everything that the agent has sent is handled.
 func (a *agent) sync() {
@@ -259,7 +246,7 @@ func (a *agent) ready(d protocol.Desired, id string) compute.Ref {
 	a.sync()
 	ref := compute.Ref{FleetID: d.FleetID, ComputeName: d.Compute, ProcessID: id}
 	a.Must(a.Computes.CheckToken(ref, d.AuthToken, time.Now()))
-	a.Ready(ref, link{}, d.PortFrom)
+	a.Ready(ref, &celltest.Link{}, d.PortFrom)
 	return ref
 }
 

@@ -25,7 +25,7 @@ const (
 // of its hosts.
 type yard struct {
 	*celltest.Cell
-	links map[string]*link // by process
+	links map[string]*celltest.Link // by process
 	freed int
 }
 
@@ -39,7 +39,7 @@ func in(t *testing.T, opts instance.Options, f func(*yard)) {
 func inCell(t *testing.T, o celltest.Options, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
+		y := &yard{Cell: celltest.New(t, o), links: map[string]*celltest.Link{}}
 		y.Computes.OnFree(func() { y.freed++ })
 		y.Open()
 		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
@@ -58,12 +58,7 @@ var machine = instance.HostInfo{
 // region.
 func (y *yard) managed(p fleet.Protection, locations ...string) *fleet.Fleet {
 	y.Helper()
-	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Protection: p, Locations: locations,
-		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-	})
-	y.Must(err)
+	f := y.Managed(1, func(in *fleet.CreateInput) { in.Protection, in.Locations = p, locations })
 	celltest.Pass(0)
 	return f
 }
@@ -78,13 +73,10 @@ func (y *yard) host() string {
 // joined joins a machine to a location and connects it, and returns its secret too.
 func (y *yard) joined(location string) (secret, host string) {
 	y.Helper()
-	token, _, err := y.Instances.CreateJoinToken(y.Ctx, instance.JoinTokenInput{Location: location})
+	j := y.Join(location, machine)
+	_, err := y.Instances.AuthenticateHost(j.HostID, j.Secret)
 	y.Must(err)
-	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: token, HostInfo: machine})
-	y.Must(err)
-	_, err = y.Instances.AuthenticateHost(j.HostID, j.Secret)
-	y.Must(err)
-	y.connected(j.HostID)
+	celltest.Pass(0)
 	return j.Secret, j.HostID
 }
 
@@ -126,7 +118,7 @@ func (y *yard) run(host, id, process string) compute.Ref {
 	}
 	ref := compute.Ref{FleetID: y.Instances.Instance(y.Store.View(), id).FleetID, ComputeName: id, ProcessID: process}
 	y.report(host, instance.InstanceReport{InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Started: time.Now()}}})
-	y.links[process] = &link{}
+	y.links[process] = &celltest.Link{}
 	y.Ready(ref, y.links[process], 20000)
 	celltest.Pass(0)
 	return ref
@@ -157,16 +149,3 @@ func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
 	})
 	return p, err
 }
-
-// link records what a process is sent.
-type link struct {
-	starts     []compute.Start
-	updates    []compute.Update
-	terminates []time.Time
-	dropped    int
-}
-
-func (l *link) StartGameSession(s compute.Start)   { l.starts = append(l.starts, s) }
-func (l *link) UpdateGameSession(u compute.Update) { l.updates = append(l.updates, u) }
-func (l *link) Terminate(by time.Time)             { l.terminates = append(l.terminates, by) }
-func (l *link) Drop()                              { l.dropped++ }

@@ -146,7 +146,7 @@ func (q *quay) settle(host string, a instance.Assignment) {
 			q.crash(host, a, g, ref)
 			continue
 		}
-		q.links[ref.ProcessID] = &link{}
+		q.links[ref.ProcessID] = &celltest.Link{}
 		q.Ready(ref, q.links[ref.ProcessID], 7777)
 		if q.frail[g.Of.Version] {
 			celltest.Pass(time.Second)
@@ -274,7 +274,7 @@ func TestGroups_UndeclaredPort(t *testing.T) {
 		h := q.dock()
 		a := q.assigned(h)[0]
 		ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(a.ID, "0"), ProcessID: "p"}
-		q.Ready(ref, &link{}, 9000) // of another container
+		q.Ready(ref, &celltest.Link{}, 9000) // of another container
 		celltest.Pass(0)
 		if p := q.Computes.Process(q.Store.View(), ref.Key()); p.Status != compute.Terminating || p.Why != event.ServerProcessWrongPort {
 			q.Errorf("the process is %+v", p)
@@ -312,7 +312,7 @@ func TestGroups_Exits(t *testing.T) {
 		// cluster that has lost a node.
 		former := q.runs[a.ID+"/1"]
 		next := compute.Ref{FleetID: former.FleetID, ComputeName: former.ComputeName, ProcessID: "next"}
-		q.Ready(next, &link{}, 7777)
+		q.Ready(next, &celltest.Link{}, 7777)
 		q.exited(h, a.ID, instance.ExitReport{Group: "1", ProcessID: former.ProcessID, Cause: "its node was lost"})
 		expect("after the end of the former one", "1", true, 0, 1, 1)
 		q.exited(h, a.ID, instance.ExitReport{Group: "1", ProcessID: next.ProcessID, Cause: "its node was lost"})

@@ -6,6 +6,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -31,7 +32,7 @@ func TestGroups_AddressesOfNodes(t *testing.T) {
 				report(run.process, run.address)
 			}
 			ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(id, "0"), ProcessID: run.process}
-			q.Ready(ref, &link{}, 7777)
+			q.Ready(ref, &celltest.Link{}, 7777)
 			in := session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region}
 			if !run.reported {
 				if g, err := q.Sessions.Create(q.Ctx, in); !fault.Is(err, fault.FleetCapacityExceeded) {
