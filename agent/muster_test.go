@@ -7,10 +7,12 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +24,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/agent/link/linktest"
+	"github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/ziptest"
 )
@@ -70,6 +73,23 @@ func (m *muster) log(w http.ResponseWriter, r *http.Request) {
 	defer m.Mu.Unlock()
 	m.logs[r.PathValue("process")] = content
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// certificate signs a certificate for 192.0.2.1.
+func (m *muster) certificate(w http.ResponseWriter, r *http.Request) {
+	if !m.Allowed(w, r) {
+		return
+	}
+	var in protocol.CertificateRequest
+	err := json.NewDecoder(r.Body).Decode(&in)
+	var out protocol.CertificateResponse
+	if err == nil {
+		out, err = linktest.Certify(in, certificate.Names{IP: netip.MustParseAddr("192.0.2.1")})
+	}
+	if err != nil {
+		m.Error(err)
+	}
+	json.NewEncoder(w).Encode(out)
 }
 
 // hears records what the server itself does not.

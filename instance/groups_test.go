@@ -105,6 +105,15 @@ func (q *quay) work(host string) {
 	}
 }
 
+// works works a number of times, with a pause after each.
+func (q *quay) works(host string, times int, pause time.Duration) {
+	q.Helper()
+	for range times {
+		q.work(host)
+		celltest.Pass(pause)
+	}
+}
+
 // now returns an assignment as it is now: each report may have changed others.
 func (q *quay) now(a instance.Assignment) instance.Assignment {
 	if i := q.Instances.Instance(q.Store.View(), a.ID); i != nil {
@@ -478,10 +487,7 @@ func TestDeployment_RollbackKeepsGames(t *testing.T) {
 		q.bad[2] = true
 		thirty := 30
 		q.deploy("game:2", fleet.DeploymentInput{MinHealthy: &thirty})
-		for range 3 {
-			q.work(h)
-			celltest.Pass(time.Second)
-		}
+		q.works(h, 3, time.Second)
 		var drains []compute.Ref
 		for _, ref := range refs {
 			if q.group(ref.ComputeName).Stop == instance.Drain {
@@ -492,10 +498,7 @@ func TestDeployment_RollbackKeepsGames(t *testing.T) {
 			q.Fatalf("%d groups drain", len(drains))
 		}
 		q.over(drains[0]) // so that its group is replaced
-		for range 20 {
-			q.work(h)
-			celltest.Pass(time.Minute)
-		}
+		q.works(h, 20, time.Minute)
 		if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone {
 			q.Errorf("the deployment is %s", d.Status)
 		}
@@ -518,10 +521,7 @@ func TestDeployment_Bakes(t *testing.T) {
 			h := q.host1()
 			q.deploy("game:2", fleet.DeploymentInput{})
 			until := func(version2 int) {
-				for range 5 {
-					q.work(h)
-					celltest.Pass(time.Second)
-				}
+				q.works(h, 5, time.Second)
 				found := 0
 				for _, v := range q.versions() {
 					if v == 2 {
@@ -560,10 +560,7 @@ func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
 			h := q.host1()
 			q.bad[2], q.frail[2] = !frail, frail
 			q.deploy("game:2", fleet.DeploymentInput{})
-			for range 20 {
-				q.work(h)
-				celltest.Pass(time.Minute)
-			}
+			q.works(h, 20, time.Minute)
 			if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone || q.fleet().Containers.Game.Version != 1 {
 				q.Errorf("frail %t: the deployment is %+v", frail, d)
 			}

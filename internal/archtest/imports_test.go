@@ -138,7 +138,7 @@ var rows = []row{
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/link", "hosts/protocol internal/release internal/wake", "joins and talks for any agent, of a machine or of a cluster; what is said is the host's"},
-	{"agent/link/linktest", "hosts/protocol internal/wait", "the server that agents link with, for tests of agents"},
+	{"agent/link/linktest", "certificate hosts/protocol internal/wait", "the server that agents link with, for tests of agents"},
 	{"agent/relay", "agent/disk agent/ports hosts/protocol internal/gameframe internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/nearest internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
