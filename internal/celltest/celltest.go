@@ -59,6 +59,7 @@ type Options struct {
 	Instances instance.Options
 	Sessions  session.Options
 
+	Quotas      fleet.Quotas
 	Definitions fleet.Definitions // of container groups; nil: there are none
 }
 
@@ -75,7 +76,7 @@ func New(t rapid.TB, o Options) *Cell {
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c.Must(err)
 	c.Events, c.Tags = event.New(c.Store, event.Options{}), tag.New(c.Store)
-	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Builds: ready, Definitions: o.Definitions})
+	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Quotas: o.Quotas, Builds: ready, Definitions: o.Definitions})
 	o.Computes.Tokens = c.Secrets
 	c.Computes = compute.New(c.Store, compute.Deps{Events: c.Events, Fleets: c.Fleets, Tags: c.Tags}, o.Computes)
 	c.Sessions = session.New(c.Store, session.Deps{Events: c.Events, Fleets: c.Fleets, Computes: c.Computes}, o.Sessions)
