@@ -61,43 +61,45 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 // A fleet in ERROR names the cause, and makes no instances. Its runtime configuration can be corrected
 // while it is activating, and its host is told; also in ERROR.
 func TestManaged_ErrorNamesTheCause(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		h := y.host()
-		f := y.managed("")
-		i := y.assigned(h)[0].ID
-		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
-		correct := func() error {
-			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-			return err
-		}
-		y.Must(correct())
-		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
-			y.Errorf("the host runs %+v", got)
-		}
-		const cause = "launch path /local/game/arena is not in the build"
-		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
-		if got := y.status(f); got != fleet.Error {
-			y.Errorf("the fleet is %s", got)
-		}
-		codes, texts := y.told(f)
-		if !slices.Contains(codes, event.FleetLaunchPathNotFound) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
-			y.Errorf("events %v:\n%s", codes, texts)
-		}
-		if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
-			y.Errorf("assigned %+v", a)
-		}
-		y.Must(correct())
-		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
-		celltest.Pass(10 * time.Minute)
-		if a := y.assigned(h); len(a) != 0 {
-			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
-		}
-		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		celltest.Pass(time.Second)
-		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
-			y.Error("the fleet was not deleted")
-		}
-	})
+	for code, want := range map[event.Code]event.Code{event.FleetLaunchPathNotFound: event.FleetLaunchPathNotFound, "": event.FleetActivationFailed} {
+		in(t, instance.Options{}, func(y *yard) {
+			h := y.host()
+			f := y.managed("")
+			i := y.assigned(h)[0].ID
+			other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
+			correct := func() error {
+				_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
+				return err
+			}
+			y.Must(correct())
+			if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
+				y.Errorf("the host runs %+v", got)
+			}
+			const cause = "launch path /local/game/arena is not in the build"
+			y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: code, Cause: cause})
+			if got := y.status(f); got != fleet.Error {
+				y.Errorf("the fleet is %s", got)
+			}
+			codes, texts := y.told(f)
+			if !slices.Contains(codes, want) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
+				y.Errorf("events %v:\n%s", codes, texts)
+			}
+			if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
+				y.Errorf("assigned %+v", a)
+			}
+			y.Must(correct())
+			y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
+			celltest.Pass(10 * time.Minute)
+			if a := y.assigned(h); len(a) != 0 {
+				y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
+			}
+			y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
+			celltest.Pass(time.Second)
+			if y.Fleets.Get(y.Store.View(), f.ID) != nil {
+				y.Error("the fleet was not deleted")
+			}
+		})
+	}
 }
 
 func TestManaged_LostHostIsReplaced(t *testing.T) {
