@@ -431,8 +431,12 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	m.Until("it is reported again", func() bool { return m.Reports[m.Exits[0].Seq] == 2 })
 	a.stop()
 	m.start(home, impatient)
-	m.Until("a later agent reports it", func() bool { return m.Reports[m.Exits[0].Seq] >= 3 })
-	if e := m.Exits[0]; e.ProcessID != p.ProcessID || e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" {
+	var e protocol.Exited
+	m.Until("a later agent reports it", func() bool {
+		e = m.Exits[0]
+		return m.Reports[e.Seq] >= 3
+	})
+	if e.ProcessID != p.ProcessID || e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" {
 		t.Errorf("the report is %+v", e)
 	}
 	if m.Joins != 1 {
