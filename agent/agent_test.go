@@ -3,12 +3,9 @@
 package agent
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,11 +24,12 @@ import (
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.WithoutCancel(t.Context()))
 }
 
@@ -50,7 +48,7 @@ func TestAgent_JoinsInstallsAndRuns(t *testing.T) {
 	m.start(home, nil)
 	b := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo installed > installed\n"})
 	w := want(t, "i-1", b, protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Parameters: `-port {{.GamePort}} -map "two words"`, Concurrent: 3})
-	m.assign(w)
+	m.Assign(w)
 	list := m.running("i-1", 3)
 	seen := map[int]bool{}
 	for _, p := range list {
@@ -96,7 +94,7 @@ func TestAgent_OtherMetricsPorts(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	m.start(home, func(o *Options) { o.Collect = true })
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	env := content(t, filepath.Join(home, "instances", "i-1", "game", "env-"+itoa(p.Port)))
 	_, told, ok := strings.Cut(env, "GAMELIFT_STATSD_PORT=")
@@ -113,25 +111,25 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	m.start(home, nil)
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	content(t, filepath.Join(home, "instances", "i-1", "game", "logs", "game-"+itoa(p.Port)+".log")) // it has written all its output
 	if err := syscall.Kill(p.PID, syscall.SIGSEGV); err != nil {
 		t.Fatal(err)
 	}
-	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
-	e := m.exits[0]
+	m.Until("the end is reported", func() bool { return len(m.Exits) == 1 })
+	e := m.Exits[0]
 	if e.ProcessID != p.ProcessID || e.Signal != "SIGSEGV" || !strings.Contains(e.Cause, "SIGSEGV") || e.Tail[0] != "warning" {
 		t.Errorf("the report is %+v", e)
 	}
-	m.send(protocol.Message{Collect: &protocol.Collect{
+	m.Send(protocol.Message{Collect: &protocol.Collect{
 		InstanceID: "i-1", ProcessID: p.ProcessID, LogPaths: []string{"/local/game/logs/*.log", "/etc/passwd", "../../../credential.json"},
 	}})
-	m.until("the logs are there", func() bool { return len(m.stored) == 1 })
+	m.Until("the logs are there", func() bool { return len(m.stored) == 1 })
 	if m.stored[0].Problem != "" || m.stored[0].Bytes == 0 {
 		t.Errorf("the agent says %+v", m.stored[0])
 	}
-	files := unzip(t, m.logs[p.ProcessID])
+	files := ziptest.Files(t, m.logs[p.ProcessID])
 	if files[p.ProcessID+".stdout.log"] != "hello\n" || files[p.ProcessID+".stderr.log"] != "warning\n" ||
 		files["game/logs/game-"+itoa(p.Port)+".log"] != "log\n" {
 		t.Errorf("the archive holds %v", files)
@@ -144,8 +142,8 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 			t.Errorf("%s came from outside the build", name)
 		}
 	}
-	m.until("another one runs", func() bool {
-		list := m.instance("i-1").Processes
+	m.Until("another one runs", func() bool {
+		list := m.Instance("i-1").Processes
 		return len(list) == 1 && list[0].ProcessID != p.ProcessID
 	})
 }
@@ -154,20 +152,18 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 // processes keep running, as in a crash. The desired state on disk is then replaced with
 // kept for the next agent.
 func (m *muster) leave(home string, kept protocol.Assign, all ...protocol.Desired) (running map[string]protocol.Process) {
-	m.t.Helper()
+	m.Helper()
 	a := m.start(home, func(o *Options) { o.KeepRunning = true })
-	m.assign(all...)
+	m.Assign(all...)
 	running = map[string]protocol.Process{}
 	for _, w := range all {
 		running[w.InstanceID] = m.running(w.InstanceID, 1)[0]
 	}
 	a.stop()
 	if err := disk.Write(filepath.Join(home, desiredFile), kept); err != nil {
-		m.t.Fatal(err)
+		m.Fatal(err)
 	}
-	m.mu.Lock()
-	m.status = protocol.Status{}
-	m.mu.Unlock()
+	m.Forget()
 	return running
 }
 
@@ -181,16 +177,16 @@ func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	stays, goes := want(t, "i-1", b, one), want(t, "i-2", b, one)
 	left := m.leave(home, protocol.Assign{Instances: []protocol.Desired{stays}}, stays, goes)
-	m.assign(stays)
+	m.Assign(stays)
 	m.start(home, func(o *Options) { o.keepLogs = time.Millisecond })
-	m.until("the end of the process is reported", func() bool { return len(m.exits) == 1 })
-	if e := m.exits[0]; e.ProcessID != left["i-2"].ProcessID || e.InstanceID != "i-2" {
+	m.Until("the end of the process is reported", func() bool { return len(m.Exits) == 1 })
+	if e := m.Exits[0]; e.ProcessID != left["i-2"].ProcessID || e.InstanceID != "i-2" {
 		t.Errorf("the report is %+v, want the end of %+v", e, left["i-2"])
 	}
 	if now := m.running("i-1", 1)[0]; now.PID != left["i-1"].PID {
 		t.Errorf("%+v runs in the other instance, want %+v", now, left["i-1"])
 	}
-	m.until("the instance is gone", func() bool { return m.instance("i-2").InstanceID == "" })
+	m.Until("the instance is gone", func() bool { return m.Instance("i-2").InstanceID == "" })
 	if _, err := os.Stat(filepath.Join(home, "instances", "i-2")); err == nil {
 		t.Error("its folder is left")
 	}
@@ -206,15 +202,15 @@ func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	left := m.leave(home, protocol.Assign{}, w)["i-1"]
 	m.start(home, nil)
-	m.until("the instance is looked after", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	m.Until("the instance is looked after", func() bool { return m.Instance("i-1").Phase == protocol.Activating })
 	if now := m.running("i-1", 1)[0]; now.PID != left.PID {
 		t.Errorf("%+v runs, want %+v", now, left)
 	}
 	if err := syscall.Kill(left.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	m.until("another one runs in its place", func() bool {
-		list := m.instance("i-1").Processes
+	m.Until("another one runs in its place", func() bool {
+		list := m.Instance("i-1").Processes
 		return len(list) == 1 && list[0].PID != left.PID
 	})
 	if p := m.running("i-1", 1)[0]; p.Port < w.PortFrom || p.Port > w.PortTo {
@@ -230,7 +226,7 @@ func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	w.Relay = true
 	a := m.start(home, nil)
-	m.assign(w)
+	m.Assign(w)
 	first := m.running("i-1", 1)[0]
 	dir := filepath.Join(home, "instances", "i-1")
 	if err := os.Remove(filepath.Join(dir, "game", "server.sh")); err != nil {
@@ -239,13 +235,13 @@ func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	m.until("a failed launch is reported", func() bool { return len(m.exits) > 1 })
+	m.Until("a failed launch is reported", func() bool { return len(m.Exits) > 1 })
 	var kept struct{ ProcessID, Pass string }
 	if err := disk.Read(filepath.Join(dir, "slots", "0", "run.json"), &kept); err != nil || kept.Pass == "" || kept.ProcessID == first.ProcessID {
 		t.Fatalf("of the launch is kept %+v, %v", kept, err)
 	}
-	m.until("that very one is", func() bool {
-		return slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.ProcessID == kept.ProcessID })
+	m.Until("that very one is", func() bool {
+		return slices.ContainsFunc(m.Exits, func(e protocol.Exited) bool { return e.ProcessID == kept.ProcessID })
 	})
 	q := url.Values{"pID": {kept.ProcessID}, "Authorization": {kept.Pass}}
 	res, err := http.Get("http" + strings.TrimPrefix(a.machine.Relay.URL(), "ws") + "?" + q.Encode())
@@ -307,7 +303,7 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.assign(w)
+	m.Assign(w)
 	m.start(home, nil)
 	if p := m.running("i-1", 1)[0]; p.ProcessID == "cut" {
 		t.Errorf("%+v runs, which was never launched", p)
@@ -315,8 +311,8 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	if _, err := os.Stat(temp); err == nil {
 		t.Error("its folder for temporary files is left")
 	}
-	if len(m.exits) > 0 {
-		t.Errorf("the end of what never ran is reported: %+v", m.exits)
+	if len(m.Exits) > 0 {
+		t.Errorf("the end of what never ran is reported: %+v", m.Exits)
 	}
 }
 
@@ -330,22 +326,18 @@ func TestAgent_EndsThoughItIsAssigned(t *testing.T) {
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	first, second := want(t, "i-1", b, one), want(t, "i-2", b, one)
 	a := m.start(home, nil)
-	m.assign(first)
+	m.Assign(first)
 	m.running("i-1", 1)
-	m.mu.Lock()
-	m.deaf = true // so that the agent waits before it ends
-	m.mu.Unlock()
+	m.Set(func() { m.Deaf = true }) // so that the agent waits before it ends
 	ended := make(chan struct{})
 	go func() { defer close(ended); a.stop() }()
-	m.until("the end of its process is told", func() bool { return len(m.exits) > 0 })
-	m.assign(first, second)
+	m.Until("the end of its process is told", func() bool { return len(m.Exits) > 0 })
+	m.Assign(first, second)
 	wait.Done(t, "the end of the agent", ended)
 	if a.instances.find("i-2") != nil {
 		t.Error("an instance began when the agent was about to end")
 	}
-	m.mu.Lock()
-	m.deaf = false
-	m.mu.Unlock()
+	m.Set(func() { m.Deaf = false })
 	m.start(home, nil)
 	m.running("i-2", 1)
 }
@@ -357,11 +349,12 @@ mkfifo "$GAME_LOG_DIR/exit.txt" "$GAME_LOG_DIR/pipe.log" pipe
 ln -s ../../../../secret "$GAME_LOG_DIR/$GAMELIFT_SDK_PROCESS_ID.stdout.log"
 rm server.sh
 mkfifo -m 755 server.sh
+echo no config found >&2
 exit 3
 `
 
-// Whatever a game server leaves in its folders, the agent still reports how it ended,
-// and neither reads nor writes its own files through links.
+// Whatever a game server leaves in its folders, the agent still reports how it ended and what it
+// said last, and neither reads nor writes its own files through links.
 func TestAgent_WaitsForNoPipe(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -370,21 +363,21 @@ func TestAgent_WaitsForNoPipe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "secret"), []byte("Secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": obstructive}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": obstructive}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	var ended, failed protocol.Exited
-	m.until("it ended, and could not be started again", func() bool {
-		if len(m.exits) < 2 {
+	m.Until("it ended, and could not be started again", func() bool {
+		if len(m.Exits) < 2 {
 			return false
 		}
-		ended, failed = m.exits[0], m.exits[1]
+		ended, failed = m.Exits[0], m.Exits[1]
 		return true
 	})
-	if ended.Code != 3 || !strings.Contains(failed.Cause, "no regular file") {
+	if ended.Code != 3 || !strings.Contains(ended.Cause, "exited with code 3") || !strings.Contains(ended.Cause, "no config found") || !strings.Contains(failed.Cause, "no regular file") {
 		t.Errorf("the reports are %+v and %+v", ended, failed)
 	}
-	m.send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: ended.ProcessID, LogPaths: []string{"pipe", "pipe/*.log"}}})
-	m.until("the logs are there", func() bool { return len(m.stored) == 1 })
-	files := unzip(t, m.logs[ended.ProcessID])
+	m.Send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: ended.ProcessID, LogPaths: []string{"pipe", "pipe/*.log"}}})
+	m.Until("the logs are there", func() bool { return len(m.stored) == 1 })
+	files := ziptest.Files(t, m.logs[ended.ProcessID])
 	if !strings.Contains(files["logs/exit.txt"], "exited with code 3") {
 		t.Errorf("the archive says of the end %q", files["logs/exit.txt"])
 	}
@@ -405,7 +398,7 @@ func TestAgent_NamesCauses(t *testing.T) {
 	script := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo needs python >&2; exit 9"})
 	gone := protocol.Build{ID: "build-2", SHA256: strings.Repeat("0", 64), Size: 10, Format: "zip"}.Sign(signing)
 	process := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
-	m.assign(want(t, "i-missing", missing, process), want(t, "i-text", text, process), want(t, "i-script", script, process),
+	m.Assign(want(t, "i-missing", missing, process), want(t, "i-text", text, process), want(t, "i-script", script, process),
 		want(t, "i-gone", gone, process), want(t, "i-outside", missing, protocol.ServerProcess{LaunchPath: "/usr/bin/env", Concurrent: 1}))
 	for id, want := range map[string][2]string{
 		"i-missing": {"FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "it has inner/server.sh"},
@@ -414,22 +407,9 @@ func TestAgent_NamesCauses(t *testing.T) {
 		"i-gone":    {"FLEET_BINARY_DOWNLOAD_FAILED", "5 tries"},
 		"i-outside": {"FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "not below /local/game/"},
 	} {
-		m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
-		if i := m.instance(id); i.Code != want[0] || !strings.Contains(i.Cause, want[1]) {
+		m.Until(id+" has failed", func() bool { return m.Instance(id).Phase == protocol.Failed })
+		if i := m.Instance(id); i.Code != want[0] || !strings.Contains(i.Cause, want[1]) {
 			t.Errorf("%s failed with %s: %s; want %s with %q", id, i.Code, i.Cause, want[0], want[1])
-		}
-	}
-}
-
-func TestAgent_SaysWhatAProcessSaidLast(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	m.start(root(t), nil)
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": failing}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
-	m.until("it ended twice", func() bool { return len(m.exits) >= 2 })
-	for _, e := range m.exits {
-		if e.Code != 3 || !strings.Contains(e.Cause, `exited with code 3`) || !strings.Contains(e.Cause, "no config found") {
-			t.Errorf("the report is %+v", e)
 		}
 	}
 }
@@ -442,26 +422,25 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	home := root(t)
 	impatient := func(o *Options) { o.lastReports = 50 * time.Millisecond } // nobody receives them
 	a := m.start(home, impatient)
-	m.deaf = true
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Deaf = true
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
-	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
-	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
-	m.cut()
-	m.until("it is reported again", func() bool { return len(m.exits) == 2 })
+	m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
+	m.Until("the end is reported", func() bool { return len(m.Exits) == 1 })
+	m.Cut()
+	m.Until("it is reported again", func() bool { return m.Reports[m.Exits[0].Seq] == 2 })
 	a.stop()
 	m.start(home, impatient)
-	m.until("a later agent reports it", func() bool {
-		n := 0
-		for _, e := range m.exits {
-			if e.ProcessID == p.ProcessID && e.Reason == "SERVER_PROCESS_TERMINATED_UNHEALTHY" && e.Seq == m.exits[0].Seq {
-				n++
-			}
-		}
-		return n >= 3
+	var e protocol.Exited
+	m.Until("a later agent reports it", func() bool {
+		e = m.Exits[0]
+		return m.Reports[e.Seq] >= 3
 	})
-	if m.joins != 1 {
-		t.Errorf("joined %d times, want once: the credential is kept", m.joins)
+	if e.ProcessID != p.ProcessID || e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" {
+		t.Errorf("the report is %+v", e)
+	}
+	if m.Joins != 1 {
+		t.Errorf("joined %d times, want once: the credential is kept", m.Joins)
 	}
 }
 
@@ -471,70 +450,48 @@ func TestAgent_ChangesLive(t *testing.T) {
 	m := play(t)
 	m.start(root(t), nil)
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: "old", Concurrent: 2})
-	m.assign(w)
+	m.Assign(w)
 	old := m.running("i-1", 2)
 	w.Runtime.Processes = []protocol.ServerProcess{{LaunchPath: "server.sh", Parameters: "new", Concurrent: 3}}
-	m.assign(w)
+	m.Assign(w)
 	list := m.running("i-1", 3)
 	if !contains(list, old[0].ProcessID) || !contains(list, old[1].ProcessID) {
 		t.Errorf("running processes were ended: %+v, before %+v", list, old)
 	}
-	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: old[0].ProcessID}})
-	m.until("its place is taken by a new one", func() bool {
-		list := m.instance("i-1").Processes
+	m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: old[0].ProcessID}})
+	m.Until("its place is taken by a new one", func() bool {
+		list := m.Instance("i-1").Processes
 		return len(list) == 3 && !contains(list, old[0].ProcessID)
 	})
 }
 
-func TestAgent_Drains(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	m.start(root(t), nil)
-	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
-	m.assign(w)
-	list := m.running("i-1", 2)
-	w.Stop = protocol.Drain
-	m.assign(w)
-	m.until("it drains", func() bool { return m.instance("i-1").Phase == protocol.Draining })
-	if err := syscall.Kill(list[0].PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	m.running("i-1", 1)
-	w.StopBy = time.Now().Add(softStop + 100*time.Millisecond)
-	m.assign(w)
-	m.until("it is gone at the deadline", func() bool { return m.instance("i-1").Phase == protocol.Gone })
-	m.assign()
-}
-
-// An agent finds and takes over the processes that its predecessor left running.
+// An agent finds and takes over the processes that its predecessor left running, which was replaced,
+// even if its options were to stop them.
 func TestAgent_TakesOver(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	a := m.start(home, func(o *Options) { o.KeepRunning = true })
+	a := m.start(home, nil)
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
-	m.assign(w)
+	m.Assign(w)
 	before := m.running("i-1", 2)
+	a.KeepRunning()
 	a.stop()
-	m.mu.Lock()
-	m.status = protocol.Status{}
-	m.refuses = true
-	m.mu.Unlock()
+	m.Forget()
+	m.Set(func() { m.Refuses = true })
 	m.start(home, nil)
-	m.mu.Lock()
-	m.refuses = false
-	m.mu.Unlock()
+	m.Set(func() { m.Refuses = false })
 	after := m.running("i-1", 2)
 	for n := range before {
 		if after[n].PID != before[n].PID || after[n].ProcessID != before[n].ProcessID || after[n].Port != before[n].Port {
 			t.Errorf("before %+v, after %+v", before[n], after[n])
 		}
 	}
-	if len(m.exits) != 0 {
-		t.Errorf("ends were reported: %+v", m.exits)
+	if len(m.Exits) != 0 {
+		t.Errorf("ends were reported: %+v", m.Exits)
 	}
-	m.assign()
-	m.until("the last desired state stops them", func() bool { return len(m.exits) == 2 })
+	m.Assign()
+	m.Until("the last desired state stops them", func() bool { return len(m.Exits) == 2 })
 }
 
 // A process that called end, and exited while there was no agent, has not crashed.
@@ -544,7 +501,7 @@ func TestAgent_EndedBetweenAgents(t *testing.T) {
 	home := root(t)
 	a := m.start(home, func(o *Options) { o.KeepRunning = true })
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
-	m.assign(w)
+	m.Assign(w)
 	before := m.running("i-1", 2)
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", before[0].PID))
 	if err != nil {
@@ -575,10 +532,10 @@ func TestAgent_EndedBetweenAgents(t *testing.T) {
 		}
 	}
 	m.start(home, nil)
-	m.until("the ends are reported", func() bool { return len(m.exits) >= 2 })
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.exits {
+	m.Until("the ends are reported", func() bool { return len(m.Exits) >= 2 })
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	for _, e := range m.Exits {
 		if e.ProcessEnding != (e.ProcessID == before[0].ProcessID) {
 			t.Errorf("the end of %s is reported as %+v", e.ProcessID, e)
 		}
@@ -588,7 +545,7 @@ func TestAgent_EndedBetweenAgents(t *testing.T) {
 func TestAgent_TokenRefused(t *testing.T) {
 	t.Parallel()
 	m := play(t)
-	a, err := New(Options{Server: m.server.URL, Token: "wrong", Root: root(t)})
+	a, err := New(Options{Server: m.URL, Token: "wrong", Root: root(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -602,13 +559,13 @@ func TestAgent_IsolationRequired(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	users := jail.Users{From: 1_900_000_100, To: 1_900_000_109}
-	o := Options{Server: m.server.URL, Token: "token", Root: root(t), Launcher: "/bin/false", Users: users, Required: true}
+	o := Options{Server: m.URL, Token: "token", Root: root(t), Launcher: "/bin/false", Users: users, Required: true}
 	a, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "isolation is required") || m.joins > 0 {
-		t.Errorf("started without isolation: %v, %d joins", err, m.joins)
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "isolation is required") || m.Joins > 0 {
+		t.Errorf("started without isolation: %v, %d joins", err, m.Joins)
 	}
 	o.Users = jail.Users{}
 	if _, err := New(o); err == nil {
@@ -634,25 +591,4 @@ func content(t *testing.T, path string) string {
 		}
 		return string(text), err
 	})
-}
-
-func unzip(t *testing.T, text []byte) map[string]string {
-	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[f.Name] = string(text)
-	}
-	return files
 }

@@ -159,10 +159,10 @@ func wantGroups(id string, n int) protocol.Desired {
 
 // groups waits until groups of an instance run, and returns their process ids.
 func (m *muster) groups(id string, n int) (ids []string) {
-	m.t.Helper()
-	m.until("the container groups run", func() bool {
+	m.Helper()
+	m.Until("the container groups run", func() bool {
 		ids = nil
-		for _, g := range m.instance(id).Groups {
+		for _, g := range m.Instance(id).Groups {
 			if g.Phase == protocol.GroupRunning && g.ProcessID != "" {
 				ids = append(ids, g.ProcessID)
 			}
@@ -188,7 +188,7 @@ func TestContainers(t *testing.T) {
 	m, s, home := play(t), newShed(), root(t)
 	change := func(o *Options) { o.openEngine, o.KeepRunning = s.open, true }
 	a := m.start(home, change)
-	m.assign(wantGroups("i-1", 2))
+	m.Assign(wantGroups("i-1", 2))
 	before := m.groups("i-1", 2)
 	env := s.box(before[0]).environment()
 	if url := env["GAMELIFT_SDK_WEBSOCKET_URL"]; !strings.HasPrefix(url, "ws://127.0.0.1:") || url == "ws://127.0.0.1:1/" || env["GAMELIFT_SDK_AUTH_TOKEN"] == "token" {
@@ -196,7 +196,7 @@ func TestContainers(t *testing.T) {
 	}
 	a.stop()
 	m.start(home, change)
-	m.until("the next agent is here", func() bool { return m.hellos == 2 })
+	m.Until("the next agent is here", func() bool { return m.Hellos == 2 })
 	after := m.groups("i-1", 2)
 	if strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Fatalf("%v run, before the agent's end these did: %v", after, before)
@@ -205,41 +205,38 @@ func TestContainers(t *testing.T) {
 		t.Error("the next agent's relay is elsewhere")
 	}
 	s.box(after[0]).finish(group.End{Container: "server", Code: 3, Tail: []string{"no map"}})
-	m.until("the crash is reported", func() bool { return len(m.exits) == 1 })
-	m.mu.Lock()
-	e := m.exits[0]
-	m.mu.Unlock()
+	m.Until("the crash is reported", func() bool { return len(m.Exits) == 1 })
+	m.Mu.Lock()
+	e := m.Exits[0]
+	m.Mu.Unlock()
 	if e.Group != "0" || e.ProcessID != after[0] || e.Code != 3 || e.InstanceID != "i-1" || !strings.Contains(e.Cause, "no map") {
 		t.Errorf("the crash is reported as %+v", e)
 	}
-	m.send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: after[0]}})
-	m.until("the logs are here", func() bool { return len(m.stored) == 1 })
-	m.mu.Lock()
+	m.Send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: after[0]}})
+	m.Until("the logs are here", func() bool { return len(m.stored) == 1 })
+	m.Mu.Lock()
 	done, archive := m.stored[0], m.logs[after[0]]
-	m.mu.Unlock()
+	m.Mu.Unlock()
 	if done.Problem != "" || len(archive) == 0 {
 		t.Errorf("the logs: %+v, %d bytes", done, len(archive))
 	}
 	next := m.groups("i-1", 2)
-	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: next[1], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
-	m.until("the kill is reported", func() bool {
-		return len(m.exits) == 2 && m.exits[1].ProcessID == next[1] && m.exits[1].Reason == "SERVER_PROCESS_TERMINATED_UNHEALTHY"
+	m.tails(t, next[0])
+	m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: next[1], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
+	m.Until("the kill is reported", func() bool {
+		return len(m.Exits) == 2 && m.Exits[1].ProcessID == next[1] && m.Exits[1].Reason == "SERVER_PROCESS_TERMINATED_UNHEALTHY"
 	})
-	m.assign()
-	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+	m.Assign()
+	m.Until("the instance is gone", func() bool { return m.Instance("i-1").Phase == protocol.Gone })
 	if left, _ := s.Find(t.Context()); len(left) > 0 {
 		t.Errorf("%d groups are left", len(left))
 	}
 }
 
-// The agent answers with the end of what a running game server's container has written, and
-// with why there is none.
-func TestContainers_Tail(t *testing.T) {
-	t.Parallel()
-	m, s := play(t), newShed()
-	m.start(root(t), func(o *Options) { o.openEngine = s.open })
-	m.assign(wantGroups("i-1", 1))
-	id := m.groups("i-1", 1)[0]
+// tails checks that the agent answers with the end of what a running game server's container has
+// written, and with why there is none.
+func (m *muster) tails(t *testing.T, id string) {
+	t.Helper()
 	for _, c := range []struct {
 		want    protocol.Tail
 		problem string
@@ -252,9 +249,9 @@ func TestContainers_Tail(t *testing.T) {
 		{protocol.Tail{ID: "4", InstanceID: "i-1", ProcessID: "another", Most: 7}, "the process does not run on this host any more", "", 0},
 		{protocol.Tail{ID: "5", InstanceID: "i-2", ProcessID: id, Most: 7}, "the instance is not on this host any more", "", 0},
 	} {
-		m.send(protocol.Message{Tail: &c.want})
+		m.Send(protocol.Message{Tail: &c.want})
 		var got protocol.Tailed
-		m.until("the answer to "+c.want.ID, func() bool {
+		m.Until("the answer to "+c.want.ID, func() bool {
 			at := slices.IndexFunc(m.tailed, func(t protocol.Tailed) bool { return t.ID == c.want.ID })
 			if at >= 0 {
 				got = m.tailed[at]
@@ -267,15 +264,16 @@ func TestContainers_Tail(t *testing.T) {
 	}
 }
 
-// An engine that comes later is reported, and used.
+// An engine that comes later is reported, and used: also to fetch images before an instance needs
+// them.
 func TestContainers_EngineComesLater(t *testing.T) {
 	t.Parallel()
 	m, s, home := play(t), newShed(), root(t)
 	s.set(true)
 	a := m.start(home, func(o *Options) { o.openEngine = s.open })
-	m.assign(wantGroups("i-1", 1))
-	m.until("the instance waits", func() bool {
-		i := m.instance("i-1")
+	m.Assign(wantGroups("i-1", 1))
+	m.Until("the instance waits", func() bool {
+		i := m.Instance("i-1")
 		return len(i.Groups) == 1 && strings.Contains(i.Groups[0].Cause, "Docker or Podman")
 	})
 	if a.engines.of() != nil {
@@ -283,25 +281,11 @@ func TestContainers_EngineComesLater(t *testing.T) {
 	}
 	s.set(false)
 	m.groups("i-1", 1)
-	m.until("the engine is reported", func() bool { return m.hellos > 1 })
+	m.Until("the engine is reported", func() bool { return m.Hellos > 1 })
 	if e := a.engines.of(); e == nil || e.Name != "docker" {
 		t.Errorf("the engine is reported as %+v", e)
 	}
-	a.stop()
-	s.set(true)
-	b := m.start(home, func(o *Options) { o.openEngine = s.open })
-	if e := b.engines.of(); e == nil || e.Version != "20.10" {
-		t.Errorf("an agent that starts before its engine reports %+v", e)
-	}
-}
-
-// Images are fetched before an instance needs them.
-func TestContainers_ImagesAhead(t *testing.T) {
-	t.Parallel()
-	m, s, home := play(t), newShed(), root(t)
-	m.start(home, func(o *Options) { o.openEngine = s.open })
-	m.until("the agent is here", func() bool { return m.hellos == 1 })
-	m.send(protocol.Message{Assign: &protocol.Assign{Images: []string{"one", "two"}}})
+	m.Desire(protocol.Assign{Instances: []protocol.Desired{wantGroups("i-1", 1)}, Images: []string{"one", "two"}})
 	wait.For(t, "the images are fetched", func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -310,6 +294,12 @@ func TestContainers_ImagesAhead(t *testing.T) {
 		}
 		return nil
 	})
+	a.stop()
+	s.set(true)
+	b := m.start(home, func(o *Options) { o.openEngine = s.open })
+	if e := b.engines.of(); e == nil || e.Version != "20.10" {
+		t.Errorf("an agent that starts before its engine reports %+v", e)
+	}
 }
 
 // Cleanup ends the groups that an agent left, also those whose folder is lost.
@@ -317,7 +307,7 @@ func TestContainers_Cleanup(t *testing.T) {
 	t.Parallel()
 	m, s, home := play(t), newShed(), root(t)
 	a := m.start(home, func(o *Options) { o.openEngine, o.KeepRunning = s.open, true })
-	m.assign(wantGroups("i-1", 1), wantGroups("i-2", 1))
+	m.Assign(wantGroups("i-1", 1), wantGroups("i-2", 1))
 	m.groups("i-1", 1)
 	m.groups("i-2", 1)
 	a.stop()

@@ -22,46 +22,39 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// A new secret is on disk when the agent acknowledges it, and the agent uses it from
-// then on.
+// An agent that cannot store a new secret continues with the old one, and does not acknowledge it.
+// A new secret is on disk when the agent acknowledges it, and the agent uses it from then on.
 func TestAgent_KeepsNewSecret(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
 	m.start(home, nil)
-	m.until("the agent is here", func() bool { return m.hellos == 1 })
-	m.send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
-	m.until("the new secret is kept", func() bool { return m.kept == 1 })
+	m.Until("the agent is here", func() bool { return m.Hellos == 1 })
+	obstacle := filepath.Join(home, credentialFile+".new")
+	if err := os.Mkdir(obstacle, 0o700); err != nil { // in the way of the new file
+		t.Fatal(err)
+	}
+	m.Send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
+	m.Cut()
+	m.Until("the agent is back", func() bool { return m.Hellos == 2 })
+	if m.kept != 0 {
+		t.Error("it says that it has kept the secret")
+	}
+
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	m.Send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
+	m.Until("the new secret is kept", func() bool { return m.kept == 1 })
 	var kept link.Credential
 	if err := disk.Read(filepath.Join(home, credentialFile), &kept); err != nil || kept.Secret != "better" || kept.HostID != "host-1" || kept.Location != "here" {
 		t.Fatalf("on the disk is %+v, %v", kept, err)
 	}
-	m.mu.Lock()
-	m.secret = "better"
-	m.mu.Unlock()
-	m.cut()
-	m.until("the agent is back", func() bool { return m.hellos == 2 })
-	if m.joins != 1 {
-		t.Errorf("it joined %d times", m.joins)
-	}
-}
-
-// An agent that cannot store a new secret continues with the old one, and does not
-// acknowledge it.
-func TestAgent_CannotKeepNewSecret(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	home := root(t)
-	m.start(home, nil)
-	m.until("the agent is here", func() bool { return m.hellos == 1 })
-	if err := os.Mkdir(filepath.Join(home, credentialFile+".new"), 0o700); err != nil { // in the way of the new file
-		t.Fatal(err)
-	}
-	m.send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
-	m.cut()
-	m.until("the agent is back", func() bool { return m.hellos == 2 })
-	if m.kept != 0 {
-		t.Error("it says that it has kept the secret")
+	m.Set(func() { m.Secret = "better" })
+	m.Cut()
+	m.Until("the agent is back with it", func() bool { return m.Hellos == 3 })
+	if m.Joins != 1 {
+		t.Errorf("it joined %d times", m.Joins)
 	}
 }
 
@@ -71,7 +64,7 @@ func TestAgent_Removed(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	o := Options{Server: m.server.URL, Token: "token", Root: home, UserClaims: home + "-claims", KeepRunning: true}
+	o := Options{Server: m.URL, Token: "token", Root: home, UserClaims: home + "-claims", KeepRunning: true}
 	run := func() error {
 		a, err := New(o)
 		if err != nil {
@@ -81,12 +74,10 @@ func TestAgent_Removed(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- run() }()
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
-	m.mu.Lock()
-	m.removed = true
-	m.mu.Unlock()
-	m.cut()
+	m.Set(func() { m.Removed = true })
+	m.Cut()
 	if err := <-ended; !errors.Is(err, link.ErrRemoved) {
 		t.Errorf("the agent ended with %v", err)
 	}
@@ -99,29 +90,8 @@ func TestAgent_Removed(t *testing.T) {
 	if err := run(); !errors.Is(err, link.ErrRemoved) {
 		t.Errorf("started again it ended with %v", err)
 	}
-	if m.joins != 1 {
-		t.Errorf("it joined %d times", m.joins)
-	}
-}
-
-// An agent that is replaced leaves its processes to the next one, even if its options
-// are to stop them.
-func TestAgent_LeavesProcessesToSuccessor(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	home := root(t)
-	first := m.start(home, nil)
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
-	p := m.running("i-1", 1)[0]
-	first.KeepRunning()
-	first.stop()
-	if err := syscall.Kill(p.PID, 0); err != nil {
-		t.Fatalf("the process ended with the agent: %v", err)
-	}
-	m.start(home, nil)
-	m.until("the next agent is here", func() bool { return m.hellos == 2 })
-	if again := m.running("i-1", 1)[0]; again.ProcessID != p.ProcessID || again.PID != p.PID {
-		t.Errorf("the next agent runs %+v, want %+v", again, p)
+	if m.Joins != 1 {
+		t.Errorf("it joined %d times", m.Joins)
 	}
 }
 
@@ -131,8 +101,8 @@ func TestAgent_TriesServersInTurn(t *testing.T) {
 	m := play(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	m.start(root(t), func(o *Options) { o.Server, o.Others = gone.URL, []string{m.server.URL} })
-	m.until("the agent is here", func() bool { return m.hellos == 1 })
+	m.start(root(t), func(o *Options) { o.Server, o.Others = gone.URL, []string{m.URL} })
+	m.Until("the agent is here", func() bool { return m.Hellos == 1 })
 }
 
 // An agent looks for a server that says that it stops as soon as for one that was there for
@@ -149,10 +119,10 @@ func TestAgent_ServerStops(t *testing.T) {
 	m.start(root(t), func(o *Options) { o.Log = slog.New(slog.NewJSONHandler(out, nil)) })
 	const stops = 6
 	for n := range stops {
-		m.until("the agent is here", func() bool { return m.hellos == n+1 && m.socket != nil })
-		m.goAway()
+		m.Until("the agent is here", func() bool { return m.Hellos == n+1 })
+		m.GoAway()
 	}
-	m.until("the agent is here again", func() bool { return m.hellos == stops+1 })
+	m.Until("the agent is here again", func() bool { return m.Hellos == stops+1 })
 	log, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +156,7 @@ func TestAgent_Cleanup(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	first := m.start(home, func(o *Options) { o.KeepRunning = true })
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2}))
 	left := m.running("i-1", 2)
 	cleaner, err := New(Options{Root: home, UserClaims: home + "-claims"})
 	if err != nil {

@@ -38,7 +38,7 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 	users.To = users.From + 2
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": patient, "install.sh": visiting, "data/level": "map", "data/old": "old"})
-	m.assign(want(t, "i-1", b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 
 	build := filepath.Join(home, "cache", "builds", b.SHA256)
@@ -78,7 +78,7 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 	}
 	other := m.offer(map[string]string{"server.sh": patient, "install.sh": visiting, "data/level": "map", "data/old": "old", "other": ""})
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	m.assign(want(t, "i-1", b, one), want(t, "i-2", other, one)) // takes three users: the guests' must be free again
+	m.Assign(want(t, "i-1", b, one), want(t, "i-2", other, one)) // takes three users: the guests' must be free again
 	m.running("i-2", 1)
 }
 
@@ -112,7 +112,7 @@ func TestAgent_ClearsStaging(t *testing.T) {
 	if err := script.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the script that was left ended with %v", err)
 	}
-	m.until("it works", func() bool { return m.hellos > 0 })
+	m.Until("it works", func() bool { return m.Hellos > 0 })
 	if _, err := os.Stat(left); err == nil {
 		t.Error("the folder is left")
 	}

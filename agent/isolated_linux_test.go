@@ -19,7 +19,7 @@ import (
 )
 
 // prying is a game server that explores the machine: other processes, folders, how to
-// gain privileges, and what it can connect to at PORTS.
+// gain privileges, what it can connect to at PORTS, and the files of its certificate.
 const prying = `#!/bin/bash
 {
 cd /proc; for n in [0-9]*; do tr '\0' ' ' <$n/cmdline; echo; done >$HOME/processes 2>/dev/null; cd $HOME
@@ -28,6 +28,10 @@ unshare -U true 2>/dev/null || echo no namespaces
 for dir in HIDDEN; do [ -z "$(ls $dir 2>/dev/null)" ] || echo sees $dir; done
 for to in 169.254.169.254/80 PORTS; do (exec 3<>/dev/tcp/$to) 2>&1 | grep -q 'not permitted' && echo refused $to || echo open $to; done
 } > said 2>&1
+{
+for name in certificate certificateChain privateKey rootCertificate; do head -n 1 ../certificates/$name.pem; done
+touch ../certificates/privateKey.pem ../certificates/other 2>/dev/null || echo refused
+} > certificates 2>&1
 echo done > done
 exec sleep 1000
 `
@@ -50,7 +54,7 @@ func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, ag
 		o.Launcher, o.Users, o.KeepRunning = launcher, usersOf(t, launcher, from), true
 	}
 	a = m.start(home, change)
-	m.until("it has joined", func() bool { return m.joins > 0 })
+	m.Until("it has joined", func() bool { return m.Joins > 0 })
 	if held := a.machine.Jailer.Held(); len(held) < 5 {
 		t.Skipf("this machine allows isolation of %v alone; run this as root on Linux with control groups of version 2", held)
 	}
@@ -64,7 +68,7 @@ func TestJailer_FindsWhatAgentsFind(t *testing.T) {
 	home, launcher := reachable(t)
 	users := jail.Users{From: 1_900_000_230, To: 1_900_000_234}
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
-	m.until("it has joined", func() bool { return m.joins > 0 })
+	m.Until("it has joined", func() bool { return m.Joins > 0 })
 	other, _ := reachable(t)
 	found := jail.New(jail.Options{Root: other, Launcher: launcher, Users: users, Claims: filepath.Join(other, "claims")})
 	lacks := found.Find()
@@ -92,7 +96,7 @@ func TestJailer_FindsWhatAgentsFind(t *testing.T) {
 
 // A game server sees only its own processes and few folders, cannot gain privileges,
 // and can reach Muster, but neither other services of the machine nor metadata services
-// of clouds.
+// of clouds. It reads its certificate and key, and cannot change them.
 func TestAgent_IsolatesWhole(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -102,12 +106,12 @@ func TestAgent_IsolatesWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	sdk := strings.TrimPrefix(m.server.URL, "http://")
+	sdk := strings.TrimPrefix(m.URL, "http://")
 	ports := strings.ReplaceAll(sdk+" "+other.Addr().String(), ":", "/")
 	script := strings.NewReplacer("HIDDEN", "/root /home /var/log "+filepath.Join(home, "cache"), "PORTS", ports).Replace(prying)
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
-	w.SDKURL = "ws://" + sdk
-	m.assign(w)
+	w.SDKURL, w.Certificate = "ws://"+sdk, &protocol.Certificate{IPAddress: "192.0.2.1"}
+	m.Assign(w)
 	m.running("i-1", 1)
 	game := filepath.Join(home, "instances", "i-1", "game")
 	content(t, filepath.Join(game, "done"))
@@ -117,13 +121,16 @@ func TestAgent_IsolatesWhole(t *testing.T) {
 	if said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
+	if text := content(t, filepath.Join(game, "certificates")); strings.Count(text, "BEGIN CERTIFICATE") != 3 || strings.Count(text, "BEGIN PRIVATE KEY") != 1 || !strings.Contains(text, "refused") {
+		t.Errorf("of its certificate it says %s", text)
+	}
 	for _, line := range strings.Split(content(t, filepath.Join(game, "processes")), "\n") {
 		if line != "" && !strings.HasPrefix(line, "muster-first") && !strings.Contains(line, "server.sh") && !strings.HasPrefix(line, "tr ") {
 			t.Errorf("it sees the process %q", line)
 		}
 	}
-	m.assign()
-	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+	m.Assign()
+	m.Until("the instance is gone", func() bool { return m.Instance("i-1").Phase == protocol.Gone })
 }
 
 // An isolated process is found again by the next agent, is stopped like any other, and
@@ -143,17 +150,15 @@ func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 			m := play(t)
 			home, a, again := whole(t, m, 1_900_000_180+10*n)
 			w := want(t, "i-1", m.offer(map[string]string{"server.sh": parting}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
-			m.assign(w)
+			m.Assign(w)
 			kept := m.running("i-1", 1)[0]
 			game := filepath.Join(home, "instances", "i-1", "game")
 			content(t, filepath.Join(game, "done"))
 			uid := ownerOf(game)
 			a.stop()
-			m.mu.Lock()
-			m.status = protocol.Status{}
-			m.mu.Unlock()
+			m.Forget()
 			again()
-			m.until("the process is known again", func() bool { return contains(m.instance("i-1").Processes, kept.ProcessID) })
+			m.Until("the process is known again", func() bool { return contains(m.Instance("i-1").Processes, kept.ProcessID) })
 			if now := m.running("i-1", 1)[0]; now.PID != kept.PID {
 				t.Errorf("process %d is there, want %d", now.PID, kept.PID)
 			}
@@ -163,10 +168,10 @@ func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 				}
 			} else {
 				w.Stop, w.StopBy = protocol.Drain, time.Now().Add(softStop)
-				m.assign(w)
+				m.Assign(w)
 			}
-			m.until("its end is reported", func() bool { return len(m.exits) > 0 })
-			if e := m.exits[0]; e.ProcessID != kept.ProcessID || !e.Known || e.Signal != c.signal || c.signal == "" && e.Code != 0 {
+			m.Until("its end is reported", func() bool { return len(m.Exits) > 0 })
+			if e := m.Exits[0]; e.ProcessID != kept.ProcessID || !e.Known || e.Signal != c.signal || c.signal == "" && e.Code != 0 {
 				t.Errorf("its end is reported as %+v, want by %q", e, c.signal)
 			}
 			if c.parameter == "handles" {
@@ -174,8 +179,8 @@ func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 					t.Errorf("it could not end by itself: %v", err)
 				}
 			}
-			m.assign()
-			m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+			m.Assign()
+			m.Until("the instance is gone", func() bool { return m.Instance("i-1").Phase == protocol.Gone })
 			if left := isolate.ProcessesOf(uid); len(left) > 0 {
 				t.Errorf("processes %v are left", left)
 			}

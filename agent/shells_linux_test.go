@@ -18,32 +18,32 @@ import (
 
 // visit requests a remote shell in which a script runs, and returns the agent's connection.
 func (m *muster) visit(want protocol.Shell, script string) *websocket.Conn {
-	m.t.Helper()
+	m.Helper()
 	return m.run(want, protocol.ShellCommand{Command: []string{"sh", "-c", script}})
 }
 
 // run requests a remote shell in which a command runs, and returns the agent's connection.
 // Its id is unique, as Muster's are: a control group of the machine is named after it.
 func (m *muster) run(want protocol.Shell, c protocol.ShellCommand) *websocket.Conn {
-	m.t.Helper()
+	m.Helper()
 	id := "s-" + rand.Text()
 	connected := make(chan *websocket.Conn, 1)
-	m.mu.Lock()
+	m.Mu.Lock()
 	if m.shells == nil {
 		m.shells = map[string]chan *websocket.Conn{}
 	}
 	m.shells[id] = connected
-	m.mu.Unlock()
+	m.Mu.Unlock()
 	want.ID = id
-	m.send(protocol.Message{Shell: &want})
-	ws := wait.Receive(m.t, "the agent's connection for a shell", connected)
-	m.t.Cleanup(func() { ws.Close() })
+	m.Send(protocol.Message{Shell: &want})
+	ws := wait.Receive(m, "the agent's connection for a shell", connected)
+	m.Cleanup(func() { ws.Close() })
 	start, err := c.Frame()
 	if err == nil {
 		err = ws.WriteMessage(websocket.BinaryMessage, start.Bytes())
 	}
 	if err != nil {
-		m.t.Fatal(err)
+		m.Fatal(err)
 	}
 	return ws
 }
@@ -52,26 +52,26 @@ func (m *muster) run(want protocol.Shell, c protocol.ShellCommand) *websocket.Co
 // it ended. What comes as an error is logged: a launcher that measures coverage complains there,
 // if it is not ended before.
 func (m *muster) output(ws *websocket.Conn, text string) (out string, end protocol.ShellEnd) {
-	m.t.Helper()
+	m.Helper()
 	ws.SetReadDeadline(time.Now().Add(time.Minute))
 	for text == "" || !strings.Contains(out, text) {
 		_, message, err := ws.ReadMessage()
 		if err != nil {
-			m.t.Fatalf("behind %q: %v", out, err)
+			m.Fatalf("behind %q: %v", out, err)
 		}
 		f, err := protocol.ParseShellFrame(message)
 		if err != nil {
-			m.t.Fatal(err)
+			m.Fatal(err)
 		}
 		if f.Op == protocol.ShellExit {
 			if end, err = f.End(); err != nil {
-				m.t.Fatal(err)
+				m.Fatal(err)
 			}
 			ws.Close()
 			return out, end
 		}
 		if f.Op == protocol.ShellErrors {
-			m.t.Logf("the shell's errors: %q", f.Payload)
+			m.Logf("the shell's errors: %q", f.Payload)
 			continue
 		}
 		out += string(f.Payload)
@@ -84,7 +84,7 @@ func TestAgent_RefusesShells(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	m.start(root(t), nil)
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 	out, end := m.output(m.visit(protocol.Shell{InstanceID: "i-1", Compute: "i-1"}, "echo here"), "")
 	if out != "" || end.Code != 255 || !strings.Contains(end.Problem, "refuses") {
@@ -93,19 +93,20 @@ func TestAgent_RefusesShells(t *testing.T) {
 }
 
 // A shell runs as the instance's user and sees no other one; there is none on a compute that
-// is not here, and no more than the limit.
+// is not here, and no more than the limit. Other processes of the instance, which are of the same
+// user, cannot open the terminal of a shell; its own program uses it as /dev/tty.
 func TestAgent_IsolatesShells(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_210)
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Shells = launcher, users, IsolatedShells })
-	m.until("it has joined", func() bool { return m.hellos > 0 })
+	m.Until("it has joined", func() bool { return m.Hellos > 0 })
 	if offer := a.opts.Facts.Shells; !offer.Offered {
 		t.Skipf("this machine isolates too little: %s", offer.Why)
 	}
 	b, one := m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	m.assign(want(t, "i-1", b, one), want(t, "i-2", b, one))
+	m.Assign(want(t, "i-1", b, one), want(t, "i-2", b, one))
 	m.running("i-1", 1)
 	m.running("i-2", 1)
 	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
@@ -130,41 +131,26 @@ func TestAgent_IsolatesShells(t *testing.T) {
 	if _, end := m.output(m.visit(here, "echo here"), ""); !strings.Contains(end.Problem, "the limit") {
 		t.Errorf("one more than the limit: %+v", end)
 	}
-	m.assign(want(t, "i-2", b, one))
+	m.Assign(want(t, "i-2", b, one))
 	for _, ws := range open {
 		if _, end := m.output(ws, ""); !strings.Contains(end.Problem, "the instance has ended") {
 			t.Errorf("with its instance a shell ends with %+v", end)
 		}
 	}
-	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone || m.instance("i-1").InstanceID == "" })
+	m.Until("the instance is gone", func() bool { return m.Instance("i-1").Phase == protocol.Gone || m.Instance("i-1").InstanceID == "" })
 	left, err := filepath.Glob(filepath.Join(home, "instances", "i-1", "temp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
-}
 
-// Other processes of the instance, which are of the same user, cannot open the terminal of a
-// shell; its own program uses it as /dev/tty.
-func TestAgent_IsolatesTerminals(t *testing.T) {
-	t.Parallel()
-	m := play(t)
-	home, launcher := reachable(t)
-	users := usersOf(t, launcher, 1_900_000_220)
-	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Shells = launcher, users, IsolatedShells })
-	m.until("it has joined", func() bool { return m.hellos > 0 })
-	if offer := a.opts.Facts.Shells; !offer.Offered {
-		t.Skipf("this machine isolates too little: %s", offer.Why)
-	}
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
-	m.running("i-1", 1)
-	here := protocol.Shell{InstanceID: "i-1", Compute: "i-1"}
+	here = protocol.Shell{InstanceID: "i-2", Compute: "i-2"}
 	visit := m.run(here, protocol.ShellCommand{
 		Command: []string{"sh", "-c", "echo through > /dev/tty; echo at=$(tty)=; read line < /dev/tty; echo got $line; exec sleep 1000"}, Terminal: &protocol.ShellTerminal{},
 	})
 	if err := visit.WriteMessage(websocket.BinaryMessage, protocol.ShellFrame{Op: protocol.ShellInput, Payload: []byte("keys\r")}.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	out, end := m.output(visit, "got keys")
+	out, end = m.output(visit, "got keys")
 	_, at, _ := strings.Cut(out, "at=")
 	at, _, ok := strings.Cut(at, "=")
 	if !ok || !strings.Contains(out, "through") || !strings.HasPrefix(at, "/dev/pts/") {

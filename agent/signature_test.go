@@ -19,14 +19,14 @@ var forging = ed25519.NewKeyFromSeed([]byte("another key, of 32 bytes as well"))
 // refused waits for an instance to fail because its build is not Muster's, and checks
 // that no part of the build is on the machine.
 func (m *muster) refused(home, id, why string) {
-	m.t.Helper()
-	m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
-	if i := m.instance(id); i.Code != "FLEET_BINARY_DOWNLOAD_FAILED" || !strings.Contains(i.Cause, "is refused") || !strings.Contains(i.Cause, why) {
-		m.t.Errorf("%s failed with %s: %s; want %q", id, i.Code, i.Cause, why)
+	m.Helper()
+	m.Until(id+" has failed", func() bool { return m.Instance(id).Phase == protocol.Failed })
+	if i := m.Instance(id); i.Code != "FLEET_BINARY_DOWNLOAD_FAILED" || !strings.Contains(i.Cause, "is refused") || !strings.Contains(i.Cause, why) {
+		m.Errorf("%s failed with %s: %s; want %q", id, i.Code, i.Cause, why)
 	}
 	for _, where := range []string{"cache/archives/*", "cache/builds/*", "instances/" + id + "/game"} {
 		if left, _ := filepath.Glob(filepath.Join(home, where)); len(left) > 0 {
-			m.t.Errorf("%s: there is %v", id, left)
+			m.Errorf("%s: there is %v", id, left)
 		}
 	}
 }
@@ -43,11 +43,11 @@ func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 	unsigned.Signature = ""
 	swapped.Signature = good.Signature
 	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	m.assign(want(t, "i-unsigned", unsigned, process), want(t, "i-forged", forged, process), want(t, "i-swapped", swapped, process))
+	m.Assign(want(t, "i-unsigned", unsigned, process), want(t, "i-forged", forged, process), want(t, "i-swapped", swapped, process))
 	m.refused(home, "i-unsigned", "signature of Muster is missing")
 	m.refused(home, "i-forged", "not Muster's")
 	m.refused(home, "i-swapped", "not Muster's")
-	m.assign(want(t, "i-unsigned", good, process)) // a correct build repairs it
+	m.Assign(want(t, "i-unsigned", good, process)) // a correct build repairs it
 	m.running("i-unsigned", 1)
 }
 
@@ -56,20 +56,18 @@ func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	t.Parallel()
 	m := play(t)
-	m.older = true
+	m.BuildKey = nil
 	home := root(t)
 	first := m.start(home, nil)
 	good := m.offer(map[string]string{"server.sh": patient})
 	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	unsigned := good
 	unsigned.Signature = ""
-	m.assign(want(t, "i-1", unsigned, process))
+	m.Assign(want(t, "i-1", unsigned, process))
 	m.refused(home, "i-1", "does not know yet")
 
-	m.mu.Lock()
-	m.older = false
-	m.mu.Unlock()
-	m.assign(want(t, "i-1", good, process))
+	m.Set(func() { m.BuildKey = signing.Public().(ed25519.PublicKey) })
+	m.Assign(want(t, "i-1", good, process))
 	m.running("i-1", 1)
 	path := filepath.Join(home, credentialFile)
 	var kept link.Credential
@@ -82,14 +80,11 @@ func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 
 	first.stop()
 	m.start(home, nil)
-	m.until("the agent is back", func() bool { return m.hellos == 2 })
+	m.Until("the agent is back", func() bool { return m.Hellos == 2 })
 	other := m.offer(map[string]string{"server.sh": failing}).Sign(forging)
-	m.mu.Lock()
-	m.desired = protocol.Assign{Instances: []protocol.Desired{want(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
-	m.say(protocol.Message{Assign: &m.desired})
-	m.mu.Unlock()
-	m.until("i-2 has failed", func() bool { return m.instance("i-2").Phase == protocol.Failed })
-	if cause := m.instance("i-2").Cause; !strings.Contains(cause, "join anew") {
+	m.Desire(protocol.Assign{Instances: []protocol.Desired{want(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)})
+	m.Until("i-2 has failed", func() bool { return m.Instance("i-2").Phase == protocol.Failed })
+	if cause := m.Instance("i-2").Cause; !strings.Contains(cause, "join anew") {
 		t.Errorf("i-2 failed with %q", cause)
 	}
 	if err := disk.Read(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) {

@@ -137,7 +137,7 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": curious, "data/level": "map"})
 	one := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
-	m.assign(want(t, "i-1", b, one), want(t, "i-2", b, one))
+	m.Assign(want(t, "i-1", b, one), want(t, "i-2", b, one))
 	seen := map[string]bool{}
 	for _, id := range []string{"i-1", "i-2"} {
 		p := m.running(id, 1)[0]
@@ -166,8 +166,8 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 		}
 	}
 	kept := m.running("i-1", 1)[0]
-	m.assign(want(t, "i-1", b, one))
-	m.until("the other instance is gone", func() bool { return m.instance("i-2").Phase == protocol.Gone || m.instance("i-2").InstanceID == "" })
+	m.Assign(want(t, "i-1", b, one))
+	m.Until("the other instance is gone", func() bool { return m.Instance("i-2").Phase == protocol.Gone || m.Instance("i-2").InstanceID == "" })
 	left, err := filepath.Glob(filepath.Join(home, "instances", "i-2", "temp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
@@ -190,7 +190,7 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	isolated := func(o *Options) { o.Launcher, o.Users, o.KeepRunning = launcher, users, true }
 	a := m.start(home, isolated)
 	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient, "data/level": "map"}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
-	m.assign(w)
+	m.Assign(w)
 	kept := m.running("i-1", 1)[0]
 	game := filepath.Join(home, "instances", "i-1", "game")
 	for _, dir := range []string{game, filepath.Join(game, "data")} {
@@ -203,19 +203,17 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	if err := os.Mkdir(ours, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m.mu.Lock()
-	m.status = protocol.Status{}
-	m.mu.Unlock()
+	m.Forget()
 	m.start(home, isolated)
-	m.until("the tree is looked after again", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	m.Until("the tree is looked after again", func() bool { return m.Instance("i-1").Phase == protocol.Activating })
 	if list := m.running("i-1", 1); list[0].ProcessID != kept.ProcessID {
 		t.Errorf("%+v runs, want %+v", list[0], kept)
 	}
 	if owner := ownerOf(ours); owner != 0 {
 		t.Errorf("a folder of ours in the tree was given to %d", owner)
 	}
-	m.assign()
-	m.until("the game server is gone", func() bool { return len(m.exits) == 1 })
+	m.Assign()
+	m.Until("the game server is gone", func() bool { return len(m.Exits) == 1 })
 }
 
 // Agents on one machine share users: none gets a user of another, and the users of an
@@ -233,31 +231,31 @@ func TestAgents_ShareUsers(t *testing.T) {
 
 	m.start(home, shared)
 	build := m.offer(map[string]string{"server.sh": patient})
-	m.assign(want(t, "i-1", build, one))
+	m.Assign(want(t, "i-1", build, one))
 	m.running("i-1", 1)
 	a := other.start(elsewhere, shared)
 	b := other.offer(map[string]string{"server.sh": patient})
-	other.assign(want(t, "i-2", b, one))
+	other.Assign(want(t, "i-2", b, one))
 	other.running("i-2", 1)
 	if first, second := owner(home, "i-1"), owner(elsewhere, "i-2"); first == second || !has(users, first) || !has(users, second) {
 		t.Errorf("the instances of two agents have users %d and %d of %v", first, second, users)
 	}
-	other.assign(want(t, "i-2", b, one), want(t, "i-3", b, one))
-	other.until("the third instance fails", func() bool { return other.instance("i-3").Phase == protocol.Failed })
-	if cause := other.instance("i-3").Cause; !strings.Contains(cause, "no user is left") {
+	other.Assign(want(t, "i-2", b, one), want(t, "i-3", b, one))
+	other.Until("the third instance fails", func() bool { return other.Instance("i-3").Phase == protocol.Failed })
+	if cause := other.Instance("i-3").Cause; !strings.Contains(cause, "no user is left") {
 		t.Errorf("the third instance fails because of %q", cause)
 	}
 
 	freed := owner(elsewhere, "i-2")
-	other.assign()
-	other.until("the others are gone", func() bool {
-		return other.instance("i-2").Phase == protocol.Gone && other.instance("i-3").Phase == protocol.Gone
+	other.Assign()
+	other.Until("the others are gone", func() bool {
+		return other.Instance("i-2").Phase == protocol.Gone && other.Instance("i-3").Phase == protocol.Gone
 	})
 	a.stop()
 	if err := os.RemoveAll(elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	m.assign(want(t, "i-4", build, one))
+	m.Assign(want(t, "i-4", build, one))
 	m.running("i-4", 1)
 	if now := owner(home, "i-4"); now != freed {
 		t.Errorf("the next instance has user %d, want %d, which is free again", now, freed)
@@ -271,22 +269,20 @@ func TestAgent_KeepsToUsers(t *testing.T) {
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_120)
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.KeepRunning = launcher, users, true })
-	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.Assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 	a.stop()
-	m.mu.Lock()
-	m.status = protocol.Status{}
-	m.mu.Unlock()
+	m.Forget()
 	m.start(home, func(o *Options) { o.Launcher, o.Users = "/bin/false", users })
-	m.until("it is looked after again", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	m.Until("it is looked after again", func() bool { return m.Instance("i-1").Phase == protocol.Activating })
 	kept := m.running("i-1", 1)[0]
-	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: kept.ProcessID}})
+	m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: kept.ProcessID}})
 	var next protocol.Exited
-	m.until("it ended, and something came of the next", func() bool {
-		if len(m.exits) < 2 {
-			return len(m.instance("i-1").Processes) == 1 && m.instance("i-1").Processes[0].ProcessID != kept.ProcessID
+	m.Until("it ended, and something came of the next", func() bool {
+		if len(m.Exits) < 2 {
+			return len(m.Instance("i-1").Processes) == 1 && m.Instance("i-1").Processes[0].ProcessID != kept.ProcessID
 		}
-		next = m.exits[1]
+		next = m.Exits[1]
 		return true
 	})
 	if want := "which this agent cannot become"; !strings.Contains(next.Cause, want) {
@@ -313,7 +309,7 @@ func TestAgent_DismissesUsers(t *testing.T) {
 	b := m.offer(map[string]string{"server.sh": leaving})
 	seen := map[int]bool{}
 	for _, id := range []string{"i-1", "i-2", "i-3"} {
-		m.assign(want(t, id, b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+		m.Assign(want(t, id, b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 		p := m.running(id, 1)[0]
 		dir := filepath.Join(home, "instances", id)
 		content(t, filepath.Join(dir, "game", "done"))
@@ -322,8 +318,8 @@ func TestAgent_DismissesUsers(t *testing.T) {
 			t.Errorf("%s has user %d, of another one before or of none of %v", id, uid, users)
 		}
 		seen[uid] = true
-		m.assign()
-		m.until("the instance is gone", func() bool { return m.instance(id).InstanceID == "" })
+		m.Assign()
+		m.Until("the instance is gone", func() bool { return m.Instance(id).InstanceID == "" })
 		if left := isolate.ProcessesOf(uid); len(left) > 0 {
 			t.Errorf("processes %v of %s are left", left, id)
 		}

@@ -1,10 +1,7 @@
 package build_test
 
 import (
-	"archive/zip"
 	"bytes"
-	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,27 +9,20 @@ import (
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
-	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/internal/wait"
 )
 
 // shop is a cell with builds, in virtual time.
 type shop struct {
-	*testing.T
-	ctx     context.Context
+	*celltest.Cell
 	dir     string
-	st      *store.Store
-	events  *event.Log
-	tags    *tag.Service
 	objects *object.Service
 	builds  *build.Service
 	used    map[string]bool // builds that a fleet uses
-	stop    func()
 }
 
 const account = "000000000000"
@@ -42,36 +32,15 @@ func in(t *testing.T, f func(*shop)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, store.NewMemory(), dir)
-		defer s.stop()
+		s := &shop{Cell: celltest.New(t, celltest.Options{}), dir: dir, used: map[string]bool{}}
+		s.objects = object.New(s.Store, object.Options{Blobs: blob.New(dir), MaxSize: 8 << 20})
+		s.builds = build.New(s.Store, build.Deps{Events: s.Events, Tags: s.Tags, Objects: s.objects}, build.Options{Home: celltest.Home})
+		s.builds.SetInUse(func(_ store.Reader, id string) bool { return s.used[id] })
+		s.Open()
+		s.Start(s.objects.Run, s.builds.Run)
+		defer s.Close()
 		f(s)
 	})
-}
-
-func open(t *testing.T, driver store.Driver, dir string) *shop {
-	t.Helper()
-	st := store.New(store.Options{Driver: driver})
-	s := &shop{T: t, dir: dir, st: st, events: event.New(st, event.Options{}), tags: tag.New(st), used: map[string]bool{}}
-	s.objects = object.New(st, object.Options{Blobs: blob.New(dir), MaxSize: 8 << 20})
-	s.builds = build.New(st, build.Deps{Events: s.events, Tags: s.tags, Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: account}})
-	s.builds.SetInUse(func(_ store.Reader, id string) bool { return s.used[id] })
-	if err := st.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var cancel context.CancelFunc
-	s.ctx, cancel = context.WithCancel(t.Context())
-	done := make(chan struct{}, 2)
-	go func() { s.objects.Run(s.ctx); done <- struct{}{} }()
-	go func() { s.builds.Run(s.ctx); done <- struct{}{} }()
-	s.stop = func() {
-		cancel()
-		<-done
-		<-done
-		if err := st.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}
-	return s
 }
 
 // settle waits until nothing changes any more.
@@ -86,19 +55,15 @@ func (s *shop) create(in build.CreateInput) *build.Build {
 	if in.OS == "" {
 		in.OS = "AMAZON_LINUX_2023"
 	}
-	b, err := s.builds.Create.Do(s.ctx, in)
-	if err != nil {
-		s.Fatal(err)
-	}
+	b, err := s.builds.Create.Do(s.Ctx, in)
+	s.Must(err)
 	return b
 }
 
 func (s *shop) build(id string) *build.Build {
 	s.Helper()
-	b, err := s.builds.Find(s.st.View(), id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	b, err := s.builds.Find(s.Store.View(), id)
+	s.Must(err)
 	return b
 }
 
@@ -106,10 +71,8 @@ func (s *shop) build(id string) *build.Build {
 func (s *shop) put(bucket, key string, content []byte) error {
 	s.Helper()
 	c, err := s.objects.Stage(bytes.NewReader(content), 8<<20)
-	if err != nil {
-		s.Fatal(err)
-	}
-	_, err = s.objects.Put(s.ctx, &object.Object{Bucket: bucket, Key: key}, c)
+	s.Must(err)
+	_, err = s.objects.Put(s.Ctx, &object.Object{Bucket: bucket, Key: key}, c)
 	return err
 }
 
@@ -118,13 +81,6 @@ func (s *shop) upload(b *build.Build, content []byte) error {
 	s.Helper()
 	at := s.builds.Place(b)
 	return s.put(at.Bucket, at.Key, content)
-}
-
-func (s *shop) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
 }
 
 func (s *shop) refused(what string, err error, kind fault.Kind) {
@@ -144,38 +100,5 @@ func (s *shop) contents() int {
 		}
 		return err
 	})
-	return n
-}
-
-// zipped returns a zip of files, given by alternating names and contents.
-func zipped(t *testing.T, files ...string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	for i := 0; i < len(files); i += 2 {
-		w, err := z.Create(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-// count returns how many events have a code.
-func (s *shop) count(code event.Code) (n int) {
-	s.Helper()
-	entries, err := s.events.Read(s.ctx, event.Query{Limit: 1000})
-	s.must(err)
-	for _, e := range entries {
-		if e.Value.Code == code {
-			n++
-		}
-	}
 	return n
 }

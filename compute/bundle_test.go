@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -23,7 +22,7 @@ const (
 type yard struct {
 	*celltest.Cell
 	fleet    *fleet.Fleet
-	links    map[string]*link
+	links    map[string]*celltest.Link
 	ended    []string // processes that OnEnded reported
 	stopping []string
 	freed    int
@@ -52,7 +51,7 @@ func openWith(t *testing.T, o celltest.Options) *yard {
 
 // assemble opens a yard in which no deadline takes effect until Run is started.
 func assemble(t *testing.T, o celltest.Options) *yard {
-	y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
+	y := &yard{Cell: celltest.New(t, o), links: map[string]*celltest.Link{}}
 	y.Computes.OnEnded(func(_ *store.Tx, p *compute.Process, _ string) { y.ended = append(y.ended, p.ID) })
 	y.Computes.OnStopping(func(_ *store.Tx, p *compute.Process) { y.stopping = append(y.stopping, p.ID) })
 	y.Computes.OnFree(func() { y.freed++ })
@@ -89,7 +88,7 @@ func (y *yard) connect(id string) {
 
 func (y *yard) tryConnect(id string) error {
 	if y.links[id] == nil {
-		y.links[id] = &link{}
+		y.links[id] = &celltest.Link{}
 	}
 	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: y.ref(id)}, y.links[id])
 	return err
@@ -136,26 +135,11 @@ func (y *yard) take(location, gameSessionID string) (string, error) {
 // count returns how often a code was recorded for a process.
 func (y *yard) count(code event.Code, id string) int {
 	y.Helper()
-	entries, err := y.Events.Read(y.Ctx, event.Query{Limit: 1000})
-	y.Must(err)
 	n := 0
-	for _, e := range entries {
-		if e.Value.Code == code && e.Value.ProcessID == y.ref(id).ProcessID {
+	for _, e := range y.Recorded(code) {
+		if e.ProcessID == y.ref(id).ProcessID {
 			n++
 		}
 	}
 	return n
 }
-
-// link records what a process is sent.
-type link struct {
-	starts     []compute.Start
-	updates    []compute.Update
-	terminates []time.Time
-	dropped    int
-}
-
-func (l *link) StartGameSession(s compute.Start)   { l.starts = append(l.starts, s) }
-func (l *link) UpdateGameSession(u compute.Update) { l.updates = append(l.updates, u) }
-func (l *link) Terminate(by time.Time)             { l.terminates = append(l.terminates, by) }
-func (l *link) Drop()                              { l.dropped++ }

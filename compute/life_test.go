@@ -21,58 +21,65 @@ const (
 	moment = time.Millisecond
 )
 
-// moves holds the ways to take a process from one status to the next, for each row
-// of the table of allowed moves.
-var moves = map[[2]compute.Status][]struct {
-	name string
-	do   func(*yard)
-	why  event.Code
-}{
-	{"", compute.Initialized}: {{"connect", func(y *yard) {}, ""}},
+// The ways in which a process ends that is connected.
+var (
+	ends  = way{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, 0, event.ProcessEnded}
+	exits = way{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, 0, event.ServerProcessCrashed}
+	lost  = way{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))) }, back, event.ServerProcessCrashed}
+)
+
+// way is a way to take a process from one status to the next.
+type way struct {
+	name  string
+	do    func(*yard)
+	after time.Duration // it takes effect then, and not a millisecond before
+	why   event.Code
+}
+
+// moves holds the ways for each row of the table of allowed moves.
+var moves = map[[2]compute.Status][]way{
+	{"", compute.Initialized}: {{"connect", func(*yard) {}, 0, ""}},
 	{compute.Initialized, compute.Active}: {
-		{"ready", func(y *yard) { y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1})) }, ""},
+		{"ready", func(y *yard) { y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1})) }, 0, ""},
 	},
 	{compute.Initialized, compute.Terminating}: {
-		{"not ready in time", func(y *yard) { celltest.Pass(ready) }, event.ServerProcessReadyTimeout},
-		{"fleet is deleted", func(y *yard) { y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID)); celltest.Pass(0) }, event.FleetDeleting},
+		{"not ready in time", func(*yard) {}, ready, event.ServerProcessReadyTimeout},
+		{"fleet is deleted", func(y *yard) { y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID)) }, 0, event.FleetDeleting},
 	},
-	{compute.Initialized, compute.Terminated}: {
-		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ProcessEnded},
-		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
-		{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))); celltest.Pass(back) }, event.ServerProcessCrashed},
-	},
+	{compute.Initialized, compute.Terminated}: {ends, exits, lost},
 	{compute.Active, compute.Initialized}: {
 		{"rests", func(y *yard) {
 			y.Update(func(tx *store.Tx) { y.Computes.Rest(tx, y.ref("p").Key()) })
-		}, ""},
+		}, 0, ""},
 	},
 	{compute.Active, compute.Terminating}: {
-		{"unhealthy", func(y *yard) { y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, event.ServerProcessUnhealthy},
-		{"told to", func(y *yard) {
-			y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
-		}, event.GameSessionTerminating},
+		{"unhealthy", func(y *yard) { y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, 0, event.ServerProcessUnhealthy},
+		{"told to", (*yard).terminate, 0, event.GameSessionTerminating},
 		{"location is removed", func(y *yard) {
 			_, err := y.Fleets.RemoveLocations.Do(y.Ctx, fleet.LocationsInput{FleetID: y.fleet.ID, Locations: []string{home}})
 			y.Must(err)
-			celltest.Pass(0)
-		}, event.FleetDeleting},
+		}, 0, event.FleetDeleting},
 	},
 	{compute.Active, compute.Terminated}: {
-		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ProcessEnded},
-		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 1")) }, event.ServerProcessCrashed},
-		{"lost", func(y *yard) { y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))); celltest.Pass(back) }, event.ServerProcessCrashed},
-		{"deregistered", func(y *yard) { y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first)) }, event.ComputeDeregistered},
+		ends, exits, lost,
+		{"deregistered", func(y *yard) { y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first)) }, 0, event.ComputeDeregistered},
 		{"killed", func(y *yard) {
 			y.Update(func(tx *store.Tx) {
 				y.Computes.Kill(tx, y.ref("p").Key(), event.ServerProcessForceTerminated, "")
 			})
-		}, event.ServerProcessForceTerminated},
+		}, 0, event.ServerProcessForceTerminated},
+		{"told to, and does not end", (*yard).terminate, stop, event.ServerProcessForceTerminated},
 	},
 	{compute.Terminating, compute.Terminated}: {
-		{"ends", func(y *yard) { y.Must(y.Computes.End(y.Ctx, y.ref("p"))) }, event.ServerProcessUnhealthy},
-		{"exits", func(y *yard) { y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), "exit 0")) }, event.ServerProcessUnhealthy},
-		{"grace", func(y *yard) { celltest.Pass(ill) }, event.ServerProcessUnhealthy},
+		{"ends", ends.do, 0, event.ServerProcessUnhealthy},
+		{"exits", exits.do, 0, event.ServerProcessUnhealthy},
+		{"grace", func(*yard) {}, ill, event.ServerProcessUnhealthy},
 	},
+}
+
+// terminate tells process p to end.
+func (y *yard) terminate() {
+	y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
 }
 
 // TestMoves makes each move of the table in each way that causes it.
@@ -86,6 +93,14 @@ func TestMoves(t *testing.T) {
 				in(t, compute.Options{}, func(y *yard) {
 					y.lead(move[0])
 					way.do(y)
+					if way.after > 0 {
+						celltest.Pass(way.after - moment)
+						if got := y.process("p").Status; got == move[1] {
+							y.Fatalf("process is %s before its time", got)
+						}
+						celltest.Pass(moment)
+					}
+					celltest.Pass(0)
 					y.want("p", move[1], way.why)
 					if told := len(y.ended) == 1; told != (move[1] == compute.Terminated) {
 						y.Errorf("packages above were told of ends: %v", y.ended)
@@ -189,14 +204,14 @@ func TestEnd_HappensOnce(t *testing.T) {
 		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "ill"))
 		celltest.Pass(10 * time.Minute)
 		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
-		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].dropped != 1 || len(y.links["p"].terminates) != 1 {
+		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].Dropped != 1 || len(y.links["p"].Terminates) != 1 {
 			y.Errorf("ended %v, stopping %v, link %+v", y.ended, y.stopping, y.links["p"])
 		}
 		if y.count(event.ServerProcessUnhealthy, "p") != 1 || y.count(event.ServerProcessForceTerminated, "p") != 1 {
 			y.Error("want each event of the end once")
 		}
 		y.Must(y.Computes.End(y.Ctx, y.ref("q")))
-		if y.links["q"].dropped != 0 {
+		if y.links["q"].Dropped != 0 {
 			y.Error("the socket of a process that ended itself was dropped under it")
 		}
 	})

@@ -14,38 +14,6 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// Each deadline takes effect at its time, and not a millisecond before.
-func TestDeadlines(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		prepare func(*yard)
-		after   time.Duration
-		status  compute.Status
-	}{
-		{"ready", func(y *yard) { y.connect("p") }, ready, compute.Terminating},
-		{"reconnect", func(y *yard) { y.free("p"); y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p"))) }, back, compute.Terminated},
-		{"unhealthy", func(y *yard) { y.free("p"); y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "")) }, ill, compute.Terminated},
-		{"stop", func(y *yard) {
-			y.free("p")
-			y.Update(func(tx *store.Tx) { y.Computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
-		}, stop, compute.Terminated},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			in(t, compute.Options{}, func(y *yard) {
-				c.prepare(y)
-				celltest.Pass(c.after - moment)
-				if got := y.process("p").Status; got == c.status {
-					y.Fatalf("process is %s before its time", got)
-				}
-				celltest.Pass(moment)
-				if got := y.process("p").Status; got != c.status {
-					y.Fatalf("process is %s, want %s", got, c.status)
-				}
-			})
-		})
-	}
-}
-
 // A deadline that was met has no effect.
 func TestDeadlines_Met(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
@@ -187,7 +155,7 @@ func TestFleetDeletion(t *testing.T) {
 		y.connect("compute-2/q")
 		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
 		celltest.Pass(0)
-		if len(y.links["p"].terminates) != 1 || len(y.links["compute-2/q"].terminates) != 1 {
+		if len(y.links["p"].Terminates) != 1 || len(y.links["compute-2/q"].Terminates) != 1 {
 			y.Error("not every process was told to end")
 		}
 		y.Must(y.Computes.End(y.Ctx, y.ref("p")))

@@ -32,7 +32,7 @@ func lose(t *testing.T, known func(*yard), f func(*yard)) {
 // back connects a process of a host whose agent says what it hosts.
 func (y *yard) back(id, hosts string) {
 	y.Helper()
-	y.links[id] = &link{}
+	y.links[id] = &celltest.Link{}
 	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: y.ref(id), Hosts: &hosts}, y.links[id])
 	y.Must(err)
 }

@@ -16,8 +16,8 @@ func TestDeregister_TellsToEnd(t *testing.T) {
 		y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first))
 		y.want("p", compute.Terminated, event.ComputeDeregistered)
 		l := y.links["p"]
-		if len(l.terminates) != 1 || !l.terminates[0].Equal(time.Now().Add(ill)) || l.dropped != 0 {
-			y.Errorf("told to end at %v, dropped %d times; want once, %s from now, and not dropped", l.terminates, l.dropped, ill)
+		if len(l.Terminates) != 1 || !l.Terminates[0].Equal(time.Now().Add(ill)) || l.Dropped != 0 {
+			y.Errorf("told to end at %v, dropped %d times; want once, %s from now, and not dropped", l.Terminates, l.Dropped, ill)
 		}
 	})
 }

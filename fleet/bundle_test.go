@@ -1,16 +1,14 @@
 package fleet_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 )
 
 const (
@@ -18,38 +16,21 @@ const (
 	other = "eu-west-1"
 )
 
-// fixture is the real service on a store in memory.
+// fixture is a cell of which only the fleets are used.
 type fixture struct {
-	testing.TB
-	ctx     context.Context
-	st      *store.Store
-	events  *event.Log
-	fleets  *fleet.Service
+	*celltest.Cell
 	desired int // calls of OnDesired
 	deleted int // calls of OnDeleting
 }
 
-func newFixture(t testing.TB, o fleet.Options) *fixture {
+func newFixture(t testing.TB, o celltest.Options) *fixture {
 	t.Helper()
-	x := &fixture{TB: t, ctx: context.Background(), st: store.New(store.Options{Driver: store.NewMemory()})}
-	x.events = event.New(x.st, event.Options{})
-	o.Home = arn.Home{Region: home, Account: "000000000000"}
-	o.Builds = func(_ store.Reader, id string) (fleet.Build, error) {
-		return fleet.Build{ID: id, OS: "AMAZON_LINUX_2023", Ready: true}, nil
-	}
-	x.fleets = fleet.New(x.st, fleet.Deps{Events: x.events, Tags: tag.New(x.st)}, o)
-	x.fleets.OnDesired(func() { x.desired++ })
-	x.fleets.OnDeleting(func() { x.deleted++ })
-	x.must(x.st.Open(x.ctx))
-	t.Cleanup(func() { x.must(x.st.Close()) })
+	x := &fixture{Cell: celltest.New(t, o)}
+	x.Fleets.OnDesired(func() { x.desired++ })
+	x.Fleets.OnDeleting(func() { x.deleted++ })
+	x.Open()
+	t.Cleanup(x.Close)
 	return x
-}
-
-func (x *fixture) must(err error) {
-	x.Helper()
-	if err != nil {
-		x.Fatal(err)
-	}
 }
 
 // refused fails the test unless err is a fault of the kind.
@@ -63,37 +44,54 @@ func (x *fixture) refused(err error, kind fault.Kind) {
 // managed creates a managed fleet in its home region and other locations.
 func (x *fixture) managed(locations ...string) *fleet.Fleet {
 	x.Helper()
-	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{
-		ComputeType: fleet.EC2, Locations: locations, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+	return x.tagged(nil, locations...)
+}
+
+// tagged creates a managed fleet with tags.
+func (x *fixture) tagged(tags map[string]string, locations ...string) *fleet.Fleet {
+	x.Helper()
+	f, err := x.Fleets.Create.Do(x.Ctx, fleet.CreateInput{
+		ComputeType: fleet.EC2, Tags: tags, Locations: locations, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}},
 	})
-	x.must(err)
+	x.Must(err)
 	return f
 }
 
 // anywhere creates an Anywhere fleet in a custom location.
 func (x *fixture) anywhere(location string) *fleet.Fleet {
 	x.Helper()
-	_, err := x.fleets.Locations.Create(x.ctx, location, nil)
-	x.must(err)
-	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{location}})
-	x.must(err)
+	_, err := x.Fleets.Locations.Create(x.Ctx, location, nil)
+	x.Must(err)
+	f, err := x.Fleets.Create.Do(x.Ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{location}})
+	x.Must(err)
 	return f
 }
 
-// do runs f in its own transaction.
-func (x *fixture) do(f func(tx *store.Tx)) {
-	x.Helper()
-	x.must(x.st.Update(x.ctx, func(tx *store.Tx) error { f(tx); return nil }))
+// add adds locations to a fleet, and remove removes them.
+func (x *fixture) add(id string, locations ...string) error {
+	_, err := x.Fleets.AddLocations.Do(x.Ctx, fleet.LocationsInput{FleetID: id, Locations: locations})
+	return err
+}
+
+func (x *fixture) remove(id string, locations ...string) error {
+	_, err := x.Fleets.RemoveLocations.Do(x.Ctx, fleet.LocationsInput{FleetID: id, Locations: locations})
+	return err
+}
+
+// capacity changes a capacity.
+func (x *fixture) capacity(in fleet.CapacityInput) error {
+	_, err := x.Fleets.Capacities.Update.Do(x.Ctx, in)
+	return err
 }
 
 // advance moves a location of a fleet to a status.
 func (x *fixture) advance(id, location string, to fleet.Status) {
 	x.Helper()
-	x.do(func(tx *store.Tx) { x.fleets.Advance(tx, id, location, to) })
+	x.Update(func(tx *store.Tx) { x.Fleets.Advance(tx, id, location, to) })
 }
 
-func (x *fixture) get(id string) *fleet.Fleet { return x.fleets.Get(x.st.View(), id) }
+func (x *fixture) get(id string) *fleet.Fleet { return x.Fleets.Get(x.Store.View(), id) }
 
 func (x *fixture) at(id, location string) fleet.LocationState {
 	x.Helper()
@@ -107,8 +105,8 @@ func (x *fixture) at(id, location string) fleet.LocationState {
 // codes returns the codes of a fleet's events since a number of the log.
 func (x *fixture) codes(id string, since uint64) []event.Code {
 	x.Helper()
-	entries, err := x.events.Read(x.ctx, event.Query{After: since, Limit: 1000})
-	x.must(err)
+	entries, err := x.Events.Read(x.Ctx, event.Query{After: since, Limit: 1000})
+	x.Must(err)
 	var codes []event.Code
 	for _, e := range entries {
 		if e.Value.FleetID == id {
@@ -126,6 +124,6 @@ func (x *fixture) happened(id string, since uint64, want ...event.Code) {
 	}
 }
 
-func (x *fixture) now() uint64 { return x.events.Last(x.st.View()) }
+func (x *fixture) now() uint64 { return x.Events.Last(x.Store.View()) }
 
 func ptr[T any](v T) *T { return &v }

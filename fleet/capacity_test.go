@@ -7,6 +7,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
@@ -34,18 +35,18 @@ func TestCapacity_Update(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newFixture(t, fleet.Options{})
+			x := newFixture(t, celltest.Options{})
 			f := x.managed()
 			x.advance(f.ID, home, fleet.Active)
 			before, since, calls := x.at(f.ID, ""), x.now(), x.desired
 			c.in.FleetID = f.ID
-			_, err := x.fleets.Capacities.Update.Do(x.ctx, c.in)
+			err := x.capacity(c.in)
 			refused := c.want == fleet.Capacity{} && name != "to none"
 			if refused {
 				x.refused(err, fault.InvalidRequest)
 				c.want = before.Capacity
 			} else {
-				x.must(err)
+				x.Must(err)
 			}
 			if got := x.at(f.ID, "").Capacity; got != c.want {
 				t.Errorf("capacity %+v, want %+v", got, c.want)
@@ -66,16 +67,15 @@ func TestCapacity_Update(t *testing.T) {
 // other locations once they are ACTIVE themselves.
 func TestCapacity_BeforeActive(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	f := x.managed(other)
 	update := func(location string) error {
-		_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: ptr(0)})
-		return err
+		return x.capacity(fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: ptr(0)})
 	}
 	x.refused(update(""), fault.InvalidFleetStatus)
 	x.advance(f.ID, other, fleet.Active)
-	x.must(update(""))
-	x.must(update(other))
+	x.Must(update(""))
+	x.Must(update(other))
 	g := x.managed(other)
 	x.advance(g.ID, home, fleet.Active)
 	f = g
@@ -87,18 +87,17 @@ func TestCapacity_BeforeActive(t *testing.T) {
 
 func TestCapacity_SetDesiredStaysWithinLimits(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	f := x.managed(other)
 	set := func(location string, n int) int {
-		x.do(func(tx *store.Tx) { x.fleets.Capacities.SetDesired(tx, f.ID, location, n, "a policy") })
+		x.Update(func(tx *store.Tx) { x.Fleets.Capacities.SetDesired(tx, f.ID, location, n, "a policy") })
 		return x.at(f.ID, location).Capacity.Desired
 	}
 	if n := set(home, 0); n != 1 {
 		t.Errorf("a fleet that is not ACTIVE is scaled to %d", n)
 	}
 	x.advance(f.ID, home, fleet.Active)
-	_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Min: ptr(1), Max: ptr(4), Desired: ptr(2)})
-	x.must(err)
+	x.Must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Min: ptr(1), Max: ptr(4), Desired: ptr(2)}))
 	for _, c := range []struct{ n, want int }{{3, 3}, {9, 4}, {0, 1}} {
 		if n := set(home, c.n); n != c.want {
 			t.Errorf("%d are set as %d, want %d", c.n, n, c.want)
@@ -107,19 +106,19 @@ func TestCapacity_SetDesiredStaysWithinLimits(t *testing.T) {
 	if n := set(other, 0); n != 1 {
 		t.Errorf("a location that is not ACTIVE is scaled to %d", n)
 	}
-	x.do(func(tx *store.Tx) { x.fleets.Capacities.SetDesired(tx, "fleet-none", home, 1, "") })
+	x.Update(func(tx *store.Tx) { x.Fleets.Capacities.SetDesired(tx, "fleet-none", home, 1, "") })
 }
 
 // A location with SCALE_TO_AND_FROM_ZERO rests, sleeps and is woken; one whose scaling is
 // stopped does none of it.
 func TestCapacity_FromZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newFixture(t, fleet.Options{})
+		x := newFixture(t, celltest.Options{})
 		f := x.managed()
 		x.advance(f.ID, home, fleet.Active)
-		rest := func() { x.do(func(tx *store.Tx) { x.fleets.Capacities.Rest(tx, f.ID, home, "idle") }) }
+		rest := func() { x.Update(func(tx *store.Tx) { x.Fleets.Capacities.Rest(tx, f.ID, home, "idle") }) }
 		wake := func() {
-			x.must(x.fleets.Capacities.Wake.Do(x.ctx, fleet.WakeInput{FleetID: f.ID, Location: home, Why: "a request"}))
+			x.Must(x.Fleets.Capacities.Wake.Do(x.Ctx, fleet.WakeInput{FleetID: f.ID, Location: home, Why: "a request"}))
 		}
 		want := func(what string, desired int, rests, asleep bool) {
 			t.Helper()
@@ -130,8 +129,7 @@ func TestCapacity_FromZero(t *testing.T) {
 		}
 		rest()
 		want("not scaled to zero", 1, false, false)
-		_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, FromZero: ptr(true), IdleAfter: ptr(time.Hour)})
-		x.must(err)
+		x.Must(x.capacity(fleet.CapacityInput{FleetID: f.ID, FromZero: ptr(true), IdleAfter: ptr(time.Hour)}))
 		wake()
 		want("awake", 1, true, false)
 		since := x.now()
@@ -142,16 +140,15 @@ func TestCapacity_FromZero(t *testing.T) {
 		wake()
 		want("woken", 1, true, false)
 		x.happened(f.ID, since, event.FleetScaling, event.FleetScaling)
-		_, err = x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID, Stopped: true})
-		x.must(err)
+		_, err := x.Fleets.Capacities.SetScaling.Do(x.Ctx, fleet.ScalingInput{FleetID: f.ID, Stopped: true})
+		x.Must(err)
 		rest()
 		want("stopped", 1, false, false)
-		_, err = x.fleets.Capacities.SetScaling.Do(x.ctx, fleet.ScalingInput{FleetID: f.ID})
-		x.must(err)
+		_, err = x.Fleets.Capacities.SetScaling.Do(x.Ctx, fleet.ScalingInput{FleetID: f.ID})
+		x.Must(err)
 		rest()
 		want("started again", 0, false, true)
-		_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Max: ptr(0)})
-		x.must(err)
+		x.Must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Max: ptr(0)}))
 		wake()
 		want("without room", 0, false, false)
 	})

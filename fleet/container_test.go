@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -13,7 +14,7 @@ import (
 // and changes nothing.
 func TestCreateContainer_Refusals(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{Definitions: shelf().find, Quotas: fleet.Quotas{Fleets: 1, LocationsPerFleet: 1}})
+	x := newFixture(t, celltest.Options{Definitions: shelf().find, Quotas: fleet.Quotas{Fleets: 1, LocationsPerFleet: 1}})
 	for what, c := range map[string]struct {
 		change func(*fleet.ContainerInput)
 		kind   fault.Kind
@@ -45,7 +46,7 @@ func TestCreateContainer_Refusals(t *testing.T) {
 	} {
 		in := fleet.ContainerInput{Role: "r", Game: "game:1", InstanceType: "c5.large"}
 		c.change(&in)
-		if _, err := x.fleets.CreateContainer.Do(x.ctx, in); !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.parts) {
+		if _, err := x.Fleets.CreateContainer.Do(x.Ctx, in); !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.parts) {
 			t.Errorf("%s: %v; want %s with %q", what, err, c.kind, c.parts)
 		}
 	}
@@ -53,10 +54,10 @@ func TestCreateContainer_Refusals(t *testing.T) {
 		t.Error("a refusal left a trace")
 	}
 	x.containers(nil)
-	_, err := x.fleets.CreateContainer.Do(x.ctx, fleet.ContainerInput{Game: "game:1"})
+	_, err := x.Fleets.CreateContainer.Do(x.Ctx, fleet.ContainerInput{Game: "game:1"})
 	x.refused(err, fault.LimitExceeded)
-	y := newFixture(t, fleet.Options{})
-	_, err = y.fleets.CreateContainer.Do(y.ctx, fleet.ContainerInput{Game: "game:1"})
+	y := newFixture(t, celltest.Options{})
+	_, err = y.Fleets.CreateContainer.Do(y.Ctx, fleet.ContainerInput{Game: "game:1"})
 	y.refused(err, fault.InvalidRequest)
 }
 
@@ -107,7 +108,7 @@ func TestUpdateContainer(t *testing.T) {
 		if c.in.FleetID == "" {
 			c.in.FleetID = f.ID
 		}
-		if _, err := x.fleets.UpdateContainer.Do(x.ctx, c.in); !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.parts) {
+		if _, err := x.Fleets.UpdateContainer.Do(x.Ctx, c.in); !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.parts) {
 			t.Errorf("%s: %v; want %s with %q", what, err, c.kind, c.parts)
 		}
 	}
@@ -132,7 +133,7 @@ func TestUpdateContainer(t *testing.T) {
 		was := x.get(f.ID).Containers.Deployment
 		x.update(in)
 		d := x.latest(f.ID)
-		if d.ID == was || d.Config != (fleet.DeploymentConfig{MinHealthy: 40}) || x.fleets.Deployments.Get(x.st.View(), was).Status == fleet.DeploymentInProgress {
+		if d.ID == was || d.Config != (fleet.DeploymentConfig{MinHealthy: 40}) || x.Fleets.Deployments.Get(x.Store.View(), was).Status == fleet.DeploymentInProgress {
 			t.Errorf("%s: deployment %+v", what, d)
 		}
 	}
@@ -143,33 +144,30 @@ func TestContainerFleet_OtherOperations(t *testing.T) {
 	t.Parallel()
 	x := containerFixture(t)
 	f := x.containers(nil)
-	_, err := x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: ptr(1)})
-	x.refused(err, fault.InvalidFleetStatus)
+	x.refused(x.capacity(fleet.CapacityInput{FleetID: f.ID, Desired: ptr(1)}), fault.InvalidFleetStatus)
 	x.run(f)
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2")}) // it is UPDATING from here on
-	_, err = x.fleets.Update.Do(x.ctx, fleet.UpdateInput{FleetID: f.ID})
+	_, err := x.Fleets.Update.Do(x.Ctx, fleet.UpdateInput{FleetID: f.ID})
 	x.refused(err, fault.InvalidRequest)
-	_, err = x.fleets.UpdateRuntime.Do(x.ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: 1}}}})
+	_, err = x.Fleets.UpdateRuntime.Do(x.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: 1}}}})
 	x.refused(err, fault.InvalidRequest)
-	_, err = x.fleets.UpdatePorts.Do(x.ctx, fleet.PortsInput{FleetID: f.ID})
+	_, err = x.Fleets.UpdatePorts.Do(x.Ctx, fleet.PortsInput{FleetID: f.ID})
 	x.refused(err, fault.InvalidRequest)
-	_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: ptr(3), Max: ptr(5)})
-	x.must(err)
-	x.do(func(tx *store.Tx) { x.fleets.Capacities.SetDesired(tx, f.ID, home, 4, "use") })
+	x.Must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Desired: ptr(3), Max: ptr(5)}))
+	x.Update(func(tx *store.Tx) { x.Fleets.Capacities.SetDesired(tx, f.ID, home, 4, "use") })
 	if l := x.at(f.ID, home); l.Capacity.Desired != 4 || l.Status != fleet.Updating {
 		t.Errorf("location %+v", l)
 	}
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.refused(err, fault.InvalidFleetStatus)
+	x.refused(x.add(f.ID, other), fault.InvalidFleetStatus)
 	x.report(f.ID, home, fleet.DeploymentComplete)
-	got, err := x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.must(err)
+	got, err := x.Fleets.AddLocations.Do(x.Ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
+	x.Must(err)
 	if l := got.Place(other); l.Status != fleet.Pending || !got.WantsInstances(*l) {
 		t.Errorf("added %+v", l)
 	}
-	a, err := x.fleets.Aliases.Create.Do(x.ctx, fleet.AliasInput{Name: "a", Routing: fleet.Simple, FleetID: x.fleets.Home().OfFleet(f.ID)})
-	x.must(err)
-	if led, err := x.fleets.Aliases.Resolve(x.st.View(), a.ID); err != nil || led.ID != f.ID {
+	a, err := x.Fleets.Aliases.Create.Do(x.Ctx, fleet.AliasInput{Name: "a", Routing: fleet.Simple, FleetID: x.Fleets.Home().OfFleet(f.ID)})
+	x.Must(err)
+	if led, err := x.Fleets.Aliases.Resolve(x.Store.View(), a.ID); err != nil || led.ID != f.ID {
 		t.Errorf("the alias leads to %v (%v)", led, err)
 	}
 }

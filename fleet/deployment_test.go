@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -54,7 +55,7 @@ func shelf() definitions {
 }
 
 func containerFixture(t testing.TB) *fixture {
-	return newFixture(t, fleet.Options{Definitions: shelf().find})
+	return newFixture(t, celltest.Options{Definitions: shelf().find})
 }
 
 // containers creates a container fleet of game:1 on c5.large.
@@ -64,16 +65,16 @@ func (x *fixture) containers(change func(*fleet.ContainerInput)) *fleet.Fleet {
 	if change != nil {
 		change(&in)
 	}
-	f, err := x.fleets.CreateContainer.Do(x.ctx, in)
-	x.must(err)
+	f, err := x.Fleets.CreateContainer.Do(x.Ctx, in)
+	x.Must(err)
 	return f
 }
 
 func (x *fixture) report(id, location string, s fleet.DeploymentStatus) {
 	x.Helper()
-	x.do(func(tx *store.Tx) {
-		if d := x.fleets.Deployments.Current(tx, id); d != nil {
-			x.fleets.Deployments.Report(tx, d.ID, location, s, "the test says so")
+	x.Update(func(tx *store.Tx) {
+		if d := x.Fleets.Deployments.Current(tx, id); d != nil {
+			x.Fleets.Deployments.Report(tx, d.ID, location, s, "the test says so")
 		}
 	})
 }
@@ -90,14 +91,14 @@ func (x *fixture) run(f *fleet.Fleet) *fleet.Fleet {
 
 func (x *fixture) update(in fleet.ContainerUpdate) *fleet.Fleet {
 	x.Helper()
-	f, err := x.fleets.UpdateContainer.Do(x.ctx, in)
-	x.must(err)
+	f, err := x.Fleets.UpdateContainer.Do(x.Ctx, in)
+	x.Must(err)
 	return f
 }
 
 // latest returns the latest deployment of a fleet.
 func (x *fixture) latest(id string) *fleet.Deployment {
-	return x.fleets.Deployments.Get(x.st.View(), x.get(id).Containers.Deployment)
+	return x.Fleets.Deployments.Get(x.Store.View(), x.get(id).Containers.Deployment)
 }
 
 // expect fails the test unless a fleet runs a version, in a status, with its latest
@@ -120,6 +121,12 @@ func TestContainerFleet_StepByStep(t *testing.T) {
 		t.Fatalf("created %+v", f)
 	}
 	x.happened(f.ID, 0, event.FleetCreated, event.FleetStatePending, event.LocationStatePending, event.GenericEvent)
+	since := x.now()
+	x.Update(func(tx *store.Tx) { x.Fleets.Fail(tx, f.ID, home, event.FleetActivationFailed, "no such image") })
+	x.happened(f.ID, since, event.FleetActivationFailed) // no container fleet is ever in ERROR
+	if got := x.get(f.ID); got.Status != fleet.Pending || !got.WantsInstances(x.at(f.ID, home)) {
+		t.Errorf("after a failure: %+v", got)
+	}
 	x.report(f.ID, home, fleet.DeploymentComplete) // nothing is desired of it yet
 	x.expect(f.ID, "game:1", fleet.Pending, fleet.DeploymentInProgress)
 	for _, s := range []struct {
@@ -143,19 +150,6 @@ func TestContainerFleet_StepByStep(t *testing.T) {
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentComplete)
 }
 
-// A failure is an event; no container fleet is ever in ERROR.
-func TestContainerFleet_Fail(t *testing.T) {
-	t.Parallel()
-	x := containerFixture(t)
-	f := x.containers(nil)
-	since := x.now()
-	x.do(func(tx *store.Tx) { x.fleets.Fail(tx, f.ID, home, event.FleetActivationFailed, "no such image") })
-	x.happened(f.ID, since, event.FleetActivationFailed)
-	if got := x.get(f.ID); got.Status != fleet.Pending || !got.WantsInstances(x.at(f.ID, home)) {
-		t.Errorf("after a failure: %+v", got)
-	}
-}
-
 // Without a game server group nothing runs; setting one starts the fleet.
 func TestContainerFleet_Created(t *testing.T) {
 	t.Parallel()
@@ -164,7 +158,7 @@ func TestContainerFleet_Created(t *testing.T) {
 	if f.Status != fleet.Created || x.at(f.ID, other).Status != fleet.Created || f.WantsInstances(x.at(f.ID, other)) || f.MostCopies() != 0 {
 		t.Fatalf("created %+v", f)
 	}
-	if got := slices.Collect(x.fleets.Deployments.Of(x.st.View(), f.ID, "")); got != nil {
+	if got := slices.Collect(x.Fleets.Deployments.Of(x.Store.View(), f.ID, "")); got != nil {
 		t.Errorf("deployments %v", got)
 	}
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, PerInstance: ptr("side:1")})
@@ -204,7 +198,7 @@ func TestDeployment(t *testing.T) {
 		x.report(f.ID, "custom-nowhere", fleet.DeploymentImpaired)
 		x.report(f.ID, other, fleet.DeploymentComplete)
 		x.expect(f.ID, "game:2", fleet.Active, fleet.DeploymentComplete)
-		if got := x.latest(f.ID); got.Ended.IsZero() || x.fleets.Deployments.Current(x.st.View(), f.ID) != nil {
+		if got := x.latest(f.ID); got.Ended.IsZero() || x.Fleets.Deployments.Current(x.Store.View(), f.ID) != nil {
 			t.Errorf("ended %+v", got)
 		}
 		if got := x.ids(f.ID, ""); !slices.Equal(got, []string{d.ID, first.ID}) {
@@ -218,7 +212,7 @@ func TestDeployment(t *testing.T) {
 
 func (x *fixture) ids(fleetID, after string) []string {
 	var ids []string
-	for d := range x.fleets.Deployments.Of(x.st.View(), fleetID, after) {
+	for d := range x.Fleets.Deployments.Of(x.Store.View(), fleetID, after) {
 		ids = append(ids, d.ID)
 	}
 	return ids
@@ -233,7 +227,7 @@ func TestDeployment_RollsBack(t *testing.T) {
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2"), Copies: ptr(4), PerInstance: nil})
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:3")}) // never mind 2
 	for n := range 3 {
-		if x.fleets.UsesVersion(x.st.View(), "game", n+1) != f.ID {
+		if x.Fleets.UsesVersion(x.Store.View(), "game", n+1) != f.ID {
 			t.Errorf("game:%d, of which groups may run, is not in use", n+1)
 		}
 	}
@@ -248,7 +242,7 @@ func TestDeployment_RollsBack(t *testing.T) {
 		x.report(f.ID, location, fleet.DeploymentComplete)
 	}
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentRollbackDone)
-	if u := x.fleets.UsesVersion; u(x.st.View(), "game", 1) == "" || u(x.st.View(), "game", 2)+u(x.st.View(), "game", 3) != "" {
+	if u := x.Fleets.UsesVersion; u(x.Store.View(), "game", 1) == "" || u(x.Store.View(), "game", 2)+u(x.Store.View(), "game", 3) != "" {
 		t.Error("after the rollback, other versions than game:1 are in use")
 	}
 	for _, s := range x.latest(f.ID).Locations {
@@ -268,7 +262,7 @@ func TestDeployment_Maintained(t *testing.T) {
 	x.report(f.ID, home, fleet.DeploymentImpaired)
 	x.expect(f.ID, "game:2", fleet.Active, fleet.DeploymentImpaired)
 	for name, want := range map[string]string{"game": f.ID, "none": ""} {
-		if got := x.fleets.UsesVersion(x.st.View(), name, 1); got != want {
+		if got := x.Fleets.UsesVersion(x.Store.View(), name, 1); got != want {
 			t.Errorf("%s:1, to which the fleet may return, is used by %q", name, got)
 		}
 	}
@@ -287,7 +281,7 @@ func TestDeployment_FirstIsImpaired(t *testing.T) {
 	x := containerFixture(t)
 	f := x.containers(nil)
 	x.advance(f.ID, home, fleet.Downloading)
-	_, err := x.fleets.UpdateContainer.Do(x.ctx, fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2")})
+	_, err := x.Fleets.UpdateContainer.Do(x.Ctx, fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2")})
 	x.refused(err, fault.NotReady)
 	x.report(f.ID, home, fleet.DeploymentImpaired)
 	x.expect(f.ID, "game:1", fleet.Creating, fleet.DeploymentImpaired)
@@ -307,14 +301,13 @@ func TestDeployment_LocationsThatDoNotCount(t *testing.T) {
 	x.report(f.ID, other, fleet.DeploymentComplete)
 	x.report(f.ID, "eu-central-1", fleet.DeploymentComplete)
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentInProgress)
-	x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, "no host has joined") })
+	x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, home, "no host has joined") })
 	x.expect(f.ID, "game:1", fleet.Active, fleet.DeploymentComplete)
 
 	x.update(fleet.ContainerUpdate{FleetID: f.ID, Game: ptr("game:2")})
 	x.report(f.ID, other, fleet.DeploymentComplete)
 	x.expect(f.ID, "game:2", fleet.Updating, fleet.DeploymentInProgress)
-	_, err := x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"eu-central-1"}})
-	x.must(err)
+	x.Must(x.remove(f.ID, "eu-central-1"))
 	x.expect(f.ID, "game:2", fleet.Active, fleet.DeploymentComplete)
 	if s := x.latest(f.ID).Locations["eu-central-1"]; s != fleet.DeploymentCancelled {
 		t.Errorf("the deployment in the location that was removed is %s", s)
@@ -328,7 +321,7 @@ func TestFollow(t *testing.T) {
 	known := shelf()
 	pinned := x.run(x.containers(nil))
 	f := x.run(x.containers(func(in *fleet.ContainerInput) { in.Game = "game" }))
-	follow := func(d fleet.Definition) { x.do(func(tx *store.Tx) { x.fleets.Follow(tx, d) }) }
+	follow := func(d fleet.Definition) { x.Update(func(tx *store.Tx) { x.Fleets.Follow(tx, d) }) }
 	follow(known["game:3"])
 	x.expect(f.ID, "game:3", fleet.Updating, fleet.DeploymentPending)
 	follow(known["game:2"])
@@ -350,20 +343,20 @@ func TestDeleteContainer(t *testing.T) {
 	t.Parallel()
 	x := containerFixture(t)
 	f := x.containers(nil)
-	x.refused(x.fleets.Delete.Do(x.ctx, f.ID), fault.InvalidRequest)
-	x.refused(x.fleets.DeleteContainer.Do(x.ctx, x.managed().ID), fault.InvalidRequest)
-	x.refused(x.fleets.DeleteContainer.Do(x.ctx, "containerfleet-none"), fault.NotFound)
-	x.must(x.fleets.DeleteContainer.Do(x.ctx, f.ID))
+	x.refused(x.Fleets.Delete.Do(x.Ctx, f.ID), fault.InvalidRequest)
+	x.refused(x.Fleets.DeleteContainer.Do(x.Ctx, x.managed().ID), fault.InvalidRequest)
+	x.refused(x.Fleets.DeleteContainer.Do(x.Ctx, "containerfleet-none"), fault.NotFound)
+	x.Must(x.Fleets.DeleteContainer.Do(x.Ctx, f.ID))
 	x.expect(f.ID, "game:1", fleet.Deleting, fleet.DeploymentCancelled)
 	x.report(f.ID, home, fleet.DeploymentComplete)
-	x.refused(x.fleets.DeleteContainer.Do(x.ctx, f.ID), fault.InvalidRequest)
-	_, err := x.fleets.UpdateContainer.Do(x.ctx, fleet.ContainerUpdate{FleetID: f.ID})
+	x.refused(x.Fleets.DeleteContainer.Do(x.Ctx, f.ID), fault.InvalidRequest)
+	_, err := x.Fleets.UpdateContainer.Do(x.Ctx, fleet.ContainerUpdate{FleetID: f.ID})
 	x.refused(err, fault.InvalidRequest)
-	if x.fleets.UsesVersion(x.st.View(), "game", 1) == "" {
+	if x.Fleets.UsesVersion(x.Store.View(), "game", 1) == "" {
 		t.Error("a fleet that is being deleted still runs its version")
 	}
-	x.do(func(tx *store.Tx) { x.fleets.Finish(tx, f.ID) })
-	if x.fleets.UsesVersion(x.st.View(), "game", 1) != "" || x.ids("", "") != nil {
+	x.Update(func(tx *store.Tx) { x.Fleets.Finish(tx, f.ID) })
+	if x.Fleets.UsesVersion(x.Store.View(), "game", 1) != "" || x.ids("", "") != nil {
 		t.Error("something of the fleet is left")
 	}
 }
@@ -398,7 +391,7 @@ func TestDeployments_Property(t *testing.T) {
 			"report": func(r *rapid.T) { x.report(f.ID, location(), rapid.SampledFrom(statuses).Draw(r, "status")) },
 			"wait": func(r *rapid.T) {
 				text := rapid.SampledFrom([]string{"", "no host"}).Draw(r, "why")
-				x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, location(), text) })
+				x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, location(), text) })
 			},
 			"update": func(r *rapid.T) {
 				game := rapid.SampledFrom([]string{"game:1", "game:2", "game"}).Draw(r, "game")
@@ -407,15 +400,15 @@ func TestDeployments_Property(t *testing.T) {
 					in.PerInstance = ptr("side:1")
 				}
 				in.Deployment.Rollback = ptr(rapid.Bool().Draw(r, "rollback"))
-				if _, err := x.fleets.UpdateContainer.Do(x.ctx, in); err != nil && !fault.Is(err, fault.NotReady) {
+				if _, err := x.Fleets.UpdateContainer.Do(x.Ctx, in); err != nil && !fault.Is(err, fault.NotReady) {
 					r.Fatal(err)
 				}
 			},
-			"follow": func(*rapid.T) { x.do(func(tx *store.Tx) { x.fleets.Follow(tx, shelf()["game:3"]) }) },
+			"follow": func(*rapid.T) { x.Update(func(tx *store.Tx) { x.Fleets.Follow(tx, shelf()["game:3"]) }) },
 			"": func(r *rapid.T) {
-				now, view := x.get(f.ID), x.st.View()
+				now, view := x.get(f.ID), x.Store.View()
 				open := 0
-				for d := range x.fleets.Deployments.Of(view, f.ID, "") {
+				for d := range x.Fleets.Deployments.Of(view, f.ID, "") {
 					if !d.Status.Ended() {
 						open++
 					}
@@ -423,7 +416,7 @@ func TestDeployments_Property(t *testing.T) {
 						r.Fatalf("deployment %+v", d)
 					}
 				}
-				d, current := x.latest(f.ID), x.fleets.Deployments.Current(view, f.ID)
+				d, current := x.latest(f.ID), x.Fleets.Deployments.Current(view, f.ID)
 				if open > 1 || (open == 1) != (current != nil) || current != nil && current != d {
 					r.Fatalf("%d deployments have not ended; the current one is %v", open, current)
 				}
@@ -438,7 +431,7 @@ func TestDeployments_Property(t *testing.T) {
 					r.Fatalf("the fleet runs %v, its deployment says %v", now.Containers.Game, runs)
 				}
 				for _, g := range []*fleet.Group{d.From.Game, d.Game, now.Containers.PerInstance} {
-					if proven := d.Status == fleet.DeploymentComplete || d.Status == fleet.DeploymentRollbackDone; g != nil && !proven && x.fleets.UsesVersion(view, g.Name, g.Version) == "" {
+					if proven := d.Status == fleet.DeploymentComplete || d.Status == fleet.DeploymentRollbackDone; g != nil && !proven && x.Fleets.UsesVersion(view, g.Name, g.Version) == "" {
 						r.Fatalf("%s, of which groups run or may return, is not in use", g)
 					}
 				}

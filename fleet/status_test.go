@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -18,7 +19,7 @@ import (
 // report only some.
 func TestAdvance_StepByStep(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	f := x.managed()
 	x.happened(f.ID, 0, event.FleetCreated)
 	steps := []struct {
@@ -60,9 +61,9 @@ func TestAdvance_StepByStep(t *testing.T) {
 // The fleet moves with the location that is furthest, and fails with the last one.
 func TestFail(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	fail := func(id, location string) {
-		x.do(func(tx *store.Tx) { x.fleets.Fail(tx, id, location, event.FleetActivationFailed, "no such file") })
+		x.Update(func(tx *store.Tx) { x.Fleets.Fail(tx, id, location, event.FleetActivationFailed, "no such file") })
 	}
 	want := func(what, id string, all, first, second fleet.Status) {
 		t.Helper()
@@ -75,7 +76,7 @@ func TestFail(t *testing.T) {
 	want("one advances", f.ID, fleet.Building, fleet.Made, fleet.Building)
 	fail(f.ID, other)
 	want("one fails", f.ID, fleet.Building, fleet.Made, fleet.Error)
-	x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, "no host has room") })
+	x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, home, "no host has room") })
 	fail(f.ID, home)
 	want("all fail", f.ID, fleet.Error, fleet.Error, fleet.Error)
 	if x.at(f.ID, home).WaitsForHost || x.get(f.ID).WantsInstances(x.at(f.ID, home)) {
@@ -92,11 +93,11 @@ func TestFail(t *testing.T) {
 // SetWaitReason records an event only when a wait begins.
 func TestSetWaitReason(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	f := x.managed()
 	since := x.now()
 	for _, text := range []string{"", "no host has room", "still none", "", ""} {
-		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+		x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, home, text) })
 		if l := x.at(f.ID, home); l.WaitsForHost != (text != "") {
 			t.Errorf("waits for a host: %v after %q", l.WaitsForHost, text)
 		}
@@ -108,16 +109,11 @@ func TestSetWaitReason(t *testing.T) {
 // been set; it is ACTIVE as soon as the fleet is.
 func TestSetWaitReason_Unused(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
-	f, err := x.fleets.Create.Do(x.ctx, fleet.CreateInput{
-		Name: "m", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"}, Locations: []string{other},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-		Tags:    map[string]string{fleet.CapacityTag: "MinSize=0 DesiredInstances=0", fleet.CapacityTag + ":" + other: "DesiredInstances=01"},
-	})
-	x.must(err)
+	x := newFixture(t, celltest.Options{})
+	f := x.tagged(map[string]string{fleet.CapacityTag: "MinSize=0 DesiredInstances=0", fleet.CapacityTag + ":" + other: "DesiredInstances=01"}, other)
 	since := x.now()
 	for _, text := range []string{"no host has room", "", "no host has room"} {
-		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+		x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, home, text) })
 	}
 	x.happened(f.ID, since)
 	if l := x.at(f.ID, home); !l.Unused || !l.WaitsForHost || x.at(f.ID, other).Unused {
@@ -128,15 +124,13 @@ func TestSetWaitReason_Unused(t *testing.T) {
 	if l := x.at(f.ID, home); now.Status != fleet.Active || !l.Idle(now) {
 		t.Errorf("in a fleet that is %s it waits: %+v", now.Status, l)
 	}
-	one := 1
-	_, err = x.fleets.Capacities.Update.Do(x.ctx, fleet.CapacityInput{FleetID: f.ID, Min: &one})
-	x.must(err)
+	x.Must(x.capacity(fleet.CapacityInput{FleetID: f.ID, Min: ptr(1)}))
 	if l := x.at(f.ID, home); l.Unused || l.Idle(x.get(f.ID)) {
 		t.Errorf("with a capacity of its own: %+v", l)
 	}
 	since = x.now()
 	for _, text := range []string{"", "no host has room"} {
-		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+		x.Update(func(tx *store.Tx) { x.Fleets.SetWaitReason(tx, f.ID, home, text) })
 	}
 	x.happened(f.ID, since, event.GenericEvent)
 }
@@ -144,77 +138,70 @@ func TestSetWaitReason_Unused(t *testing.T) {
 // A fleet is deleted once nothing runs in it any more; until then it cannot be changed.
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newFixture(t, fleet.Options{})
+		x := newFixture(t, celltest.Options{})
 		second := 0
-		x.fleets.OnDeleting(func() { second++ })
+		x.Fleets.OnDeleting(func() { second++ })
 		f := x.anywhere("custom-a")
 		if f.Status != fleet.Active || !f.Created.Equal(time.Now()) || !f.TakesProcesses("custom-a") {
 			t.Fatalf("created %+v", f)
 		}
-		x.must(x.fleets.Delete.Do(x.ctx, f.ID))
+		x.Must(x.Fleets.Delete.Do(x.Ctx, f.ID))
 		if x.deleted != 1 || second != 1 {
 			t.Errorf("OnDeleting was called %d and %d times", x.deleted, second)
 		}
-		if leaving := slices.Collect(x.fleets.Leaving(x.st.View())); len(leaving) != 1 || leaving[0].TakesProcesses("custom-a") {
+		if leaving := slices.Collect(x.Fleets.Leaving(x.Store.View())); len(leaving) != 1 || leaving[0].TakesProcesses("custom-a") {
 			t.Errorf("leaving %v", leaving)
 		}
-		x.refused(x.fleets.Delete.Do(x.ctx, f.ID), fault.InvalidRequest)
-		_, err := x.fleets.Update.Do(x.ctx, fleet.UpdateInput{FleetID: f.ID, Name: ptr("new")})
+		x.refused(x.Fleets.Delete.Do(x.Ctx, f.ID), fault.InvalidRequest)
+		_, err := x.Fleets.Update.Do(x.Ctx, fleet.UpdateInput{FleetID: f.ID, Name: ptr("new")})
 		x.refused(err, fault.InvalidFleetStatus)
-		x.refused(x.fleets.Locations.Delete.Do(x.ctx, "custom-a"), fault.InvalidRequest)
-		x.do(func(tx *store.Tx) { x.fleets.Finish(tx, f.ID) })
+		x.refused(x.Fleets.Locations.Delete.Do(x.Ctx, "custom-a"), fault.InvalidRequest)
+		x.Update(func(tx *store.Tx) { x.Fleets.Finish(tx, f.ID) })
 		if x.get(f.ID) != nil {
 			t.Error("the fleet is left")
 		}
-		x.must(x.fleets.Locations.Delete.Do(x.ctx, "custom-a"))
+		x.Must(x.Fleets.Locations.Delete.Do(x.Ctx, "custom-a"))
 		x.happened(f.ID, 0, event.FleetCreated, event.FleetStateActive, event.FleetDeleting, event.FleetDeleted)
 	})
 }
 
 func TestLocations(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{Quotas: fleet.Quotas{LocationsPerFleet: 2}})
+	x := newFixture(t, celltest.Options{Quotas: fleet.Quotas{LocationsPerFleet: 2}})
 	f := x.managed(home) // named twice, it is one
 	if len(f.Locations) != 1 || f.Locations[0].Capacity != (fleet.Capacity{Desired: 1, Max: 1}) {
 		t.Fatalf("locations %+v", f.Locations)
 	}
-	_, err := x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.refused(err, fault.InvalidFleetStatus)
+	x.refused(x.add(f.ID, other), fault.InvalidFleetStatus)
 	x.advance(f.ID, home, fleet.Active)
 	for _, bad := range [][]string{{home}, {"custom-nowhere"}, {other, other}} {
-		_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: bad})
+		err := x.add(f.ID, bad...)
 		if !fault.Is(err, fault.InvalidRequest) && !fault.Is(err, fault.LimitExceeded) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{other}})
-	x.must(err)
+	x.Must(x.add(f.ID, other))
 	if l := x.at(f.ID, other); l.Status != fleet.Made || !x.get(f.ID).WantsInstances(l) || !x.get(f.ID).TakesProcesses(other) {
 		t.Errorf("added %+v", l)
 	}
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"eu-central-1"}})
-	x.refused(err, fault.LimitExceeded)
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{home}})
-	x.refused(err, fault.InvalidRequest)
+	x.refused(x.add(f.ID, "eu-central-1"), fault.LimitExceeded)
+	x.refused(x.remove(f.ID, home), fault.InvalidRequest)
 }
 
 // A location is removed when nothing runs there any more.
 func TestRemoveLocations(t *testing.T) {
 	t.Parallel()
-	x := newFixture(t, fleet.Options{})
+	x := newFixture(t, celltest.Options{})
 	f := x.anywhere("custom-a")
-	_, err := x.fleets.Locations.Create(x.ctx, "custom-b", nil)
-	x.must(err)
-	_, err = x.fleets.AddLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.must(err)
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.must(err)
+	_, err := x.Fleets.Locations.Create(x.Ctx, "custom-b", nil)
+	x.Must(err)
+	x.Must(x.add(f.ID, "custom-b"))
+	x.Must(x.remove(f.ID, "custom-b"))
 	if l := x.at(f.ID, "custom-b"); l.Status != fleet.Deleting || x.get(f.ID).Has("custom-b") || x.deleted != 1 {
 		t.Errorf("removed %+v", l)
 	}
-	_, err = x.fleets.RemoveLocations.Do(x.ctx, fleet.LocationsInput{FleetID: f.ID, Locations: []string{"custom-b"}})
-	x.refused(err, fault.InvalidRequest)
-	x.do(func(tx *store.Tx) { x.fleets.FinishLocation(tx, f.ID, "custom-b") })
+	x.refused(x.remove(f.ID, "custom-b"), fault.InvalidRequest)
+	x.Update(func(tx *store.Tx) { x.Fleets.FinishLocation(tx, f.ID, "custom-b") })
 	if x.get(f.ID).Place("custom-b") != nil {
 		t.Error("the location is left")
 	}
@@ -225,7 +212,7 @@ func TestRemoveLocations(t *testing.T) {
 // if a location was.
 func TestStatus_History(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newFixture(t, fleet.Options{})
+		x := newFixture(t, celltest.Options{})
 		f := x.managed(other)
 		was := map[string]fleet.Status{"": fleet.Made, home: fleet.Made, other: fleet.Made}
 		statuses := []fleet.Status{fleet.Made, fleet.Downloading, fleet.Validating, fleet.Building, fleet.Activating, fleet.Active, fleet.Error, fleet.Deleting}
@@ -235,9 +222,9 @@ func TestStatus_History(t *testing.T) {
 			},
 			"fail": func(rt *rapid.T) {
 				location := rapid.SampledFrom([]string{home, other}).Draw(rt, "location")
-				x.do(func(tx *store.Tx) { x.fleets.Fail(tx, f.ID, location, event.FleetActivationFailed, "") })
+				x.Update(func(tx *store.Tx) { x.Fleets.Fail(tx, f.ID, location, event.FleetActivationFailed, "") })
 			},
-			"delete": func(*rapid.T) { _ = x.fleets.Delete.Do(x.ctx, f.ID) },
+			"delete": func(*rapid.T) { _ = x.Fleets.Delete.Do(x.Ctx, f.ID) },
 			"": func(rt *rapid.T) {
 				now := map[string]fleet.Status{"": x.get(f.ID).Status, home: x.at(f.ID, home).Status, other: x.at(f.ID, other).Status}
 				for name, status := range now {

@@ -54,14 +54,17 @@ func openWith(t rapid.TB, of celltest.Options, o fleetiq.Options) *cell {
 	return c
 }
 
+// machine is what each machine of the tests offers.
+func machine(name string) instance.HostInfo {
+	return instance.HostInfo{Name: name, IPAddress: "192.0.2.1", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 1, PortTo: 100}
+}
+
 // host lets a machine join a location and returns its instance id.
 func (c *cell) host(name, location string) string {
 	c.Helper()
 	token, _, err := c.Instances.CreateJoinToken(c.Ctx, instance.JoinTokenInput{Location: location})
 	c.Must(err)
-	joined, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: instance.HostInfo{
-		Name: name, IPAddress: "192.0.2.1", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 1, PortTo: 100,
-	}})
+	joined, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: machine(name)})
 	c.Must(err)
 	id := c.Instances.Host(c.Store.View(), joined.HostID).InstanceID()
 	c.hosts[id] = joined.HostID

@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleetiq"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -53,7 +54,8 @@ func TestClaim_Instances(t *testing.T) {
 			c.register("g", fmt.Sprint("server-", i), hosts[at])
 		}
 		c.drain(hosts[0])
-		c.Must(remove(c, hosts[3]))
+		_, err := c.Instances.RemoveHost.Do(c.Ctx, instance.HostRemoval{HostID: c.hosts[hosts[3]], Now: true})
+		c.Must(err)
 		c.Refused("on a draining instance", fault.Conflict, func() error {
 			return c.tryClaim(fleetiq.ClaimInput{Group: "g", ID: "server-2", Statuses: onlyActive})
 		})
@@ -74,9 +76,4 @@ func TestClaim_Instances(t *testing.T) {
 		}
 		c.Refused("nothing is left", fault.OutOfCapacity, func() error { return c.tryClaim(fleetiq.ClaimInput{Group: "g"}) })
 	})
-}
-
-func remove(c *cell, instanceID string) error {
-	_, err := c.Instances.RemoveHost.Do(c.Ctx, hostRemoval(c.hosts[instanceID]))
-	return err
 }

@@ -34,7 +34,8 @@ func history(t *rapid.T) {
 		name := of(rapid.SampledFrom(groups).Draw(t, "group"), rapid.SampledFrom(servers).Draw(t, "server"))
 		switch step := rapid.IntRange(0, 9).Draw(t, "step"); step {
 		case 0:
-			c.mayFail(create(c, name.Group))
+			_, err := c.iq.Groups.Create.Do(c.Ctx, input(name.Group))
+			c.mayFail(err)
 		case 1, 2, 3:
 			if err := c.tryRegister(name.Group, name.ID, rapid.SampledFrom(hosts).Draw(t, "host")); err == nil {
 				delete(owned, name.ID)
@@ -80,11 +81,6 @@ func history(t *rapid.T) {
 		t.Error("a restart finds another state")
 	}
 	again.Must(again.Store.Close())
-}
-
-func create(c *cell, name string) error {
-	_, err := c.iq.Groups.Create.Do(c.Ctx, input(name))
-	return err
 }
 
 // mayFail fails the test if err is no fault.

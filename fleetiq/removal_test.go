@@ -31,9 +31,7 @@ func (c *cell) left(hostID string) bool { return c.Instances.Host(c.Store.View()
 
 func (c *cell) connected(hostID, name string) {
 	c.Helper()
-	c.Must(c.Instances.HostConnected.Do(c.Ctx, instance.HostPresence{HostID: hostID, Info: instance.HostInfo{
-		Name: name, IPAddress: "192.0.2.1", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 1, PortTo: 100,
-	}}))
+	c.Must(c.Instances.HostConnected.Do(c.Ctx, instance.HostPresence{HostID: hostID, Info: machine(name)}))
 }
 
 // A host that is being removed takes no game servers and no claims, so that the removal ends
@@ -55,44 +53,39 @@ func TestRemoval_TakesNothing(t *testing.T) {
 	})
 }
 
-// A removal is completed when the group that kept the host loses its protection.
-func TestRemoval_ProtectionEnds(t *testing.T) {
-	in(t, fleetiq.Options{}, func(c *cell) {
-		host := c.removing(c.instances(1)[0])
-		_, err := c.iq.Groups.Update.Do(c.Ctx, fleetiq.UpdateInput{Group: "g", Protection: new(fleetiq.NoProtection)})
-		c.Must(err)
-		if c.left(host) {
-			t.Error("the host is left without protection")
-		}
-	})
-}
-
-// A removal is completed although the machine has joined again, or its instance id changed.
-func TestRemoval_AnotherInstance(t *testing.T) {
-	in(t, fleetiq.Options{}, func(c *cell) {
-		at := c.instances(1)[0]
-		host := c.removing(at)
-		c.host(at, celltest.Home.Region)
-		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("g", "game")))
-		if c.left(host) || !c.left(c.hosts[at]) {
-			t.Errorf("left: the old host %t, the new one %t", c.left(host), c.left(c.hosts[at]))
-		}
-	})
-}
-
-func TestRemoval_Renamed(t *testing.T) {
-	in(t, fleetiq.Options{}, func(c *cell) {
-		at := c.instances(1)[0]
-		host := c.removing(at)
-		c.connected(host, at)
-		if !c.left(host) {
-			t.Error("removed although a protected game server is utilized")
-		}
-		c.connected(host, "renamed")
-		if c.left(host) {
-			t.Error("the renamed host is left, although it is no longer the instance of the game server")
-		}
-	})
+// A removal is completed when the group that kept the host loses its protection, and although the
+// machine has joined again, or its instance id changed.
+func TestRemoval_Completed(t *testing.T) {
+	for name, do := range map[string]func(c *cell, at, host string){
+		"no protection": func(c *cell, _, _ string) {
+			_, err := c.iq.Groups.Update.Do(c.Ctx, fleetiq.UpdateInput{Group: "g", Protection: new(fleetiq.NoProtection)})
+			c.Must(err)
+		},
+		"joined again": func(c *cell, at, _ string) {
+			c.host(at, celltest.Home.Region)
+			c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("g", "game")))
+			if !c.left(c.hosts[at]) {
+				c.Error("the new host went with the old one")
+			}
+		},
+		"renamed": func(c *cell, at, host string) {
+			c.connected(host, at)
+			if !c.left(host) {
+				c.Error("removed although a protected game server is utilized")
+			}
+			c.connected(host, "renamed")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, fleetiq.Options{}, func(c *cell) {
+				at := c.instances(1)[0]
+				host := c.removing(at)
+				if do(c, at, host); c.left(host) {
+					t.Error("the host is left")
+				}
+			})
+		})
+	}
 }
 
 // A host that takes the name of a connected one does not become its instance.

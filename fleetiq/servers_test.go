@@ -16,8 +16,6 @@ import (
 	"github.com/musterhq/muster/internal/tag"
 )
 
-func hostRemoval(id string) instance.HostRemoval { return instance.HostRemoval{HostID: id, Now: true} }
-
 func TestServers_Refusals(t *testing.T) {
 	in(t, fleetiq.Options{Servers: 2}, func(c *cell) {
 		c.group("g")

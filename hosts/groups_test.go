@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/celltest"
 )
 
 const (
@@ -72,13 +73,6 @@ func (a *agent) groupStatus(d protocol.Desired, phase protocol.GroupPhase) {
 		})
 	}
 	a.send(protocol.Message{Status: &protocol.Status{Instances: []protocol.Instance{i}}})
-}
-
-// sync waits until everything that the agent has sent is handled.
-func (a *agent) sync() {
-	a.Helper()
-	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}})
-	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
 }
 
 // A host with an engine is sent the whole description of its groups: images by digest,
@@ -147,9 +141,7 @@ func TestGroups_Reports(t *testing.T) {
 	a.sync()
 	for n, g := range d.Groups {
 		ref := compute.Ref{FleetID: f.ID, ComputeName: g.Compute, ProcessID: "p" + g.Name}
-		_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: ref}, link{})
-		y.Must(err)
-		y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: ref, Port: 7778}))
+		y.Ready(ref, &celltest.Link{}, 7778)
 		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Port != d.PortFrom+3*n+1 {
 			t.Errorf("players reach group %s at %d", g.Name, p.Port)
 		}
@@ -170,11 +162,7 @@ func TestGroups_Reports(t *testing.T) {
 	if kill.InstanceID != d.InstanceID || kill.Grace == 0 {
 		t.Errorf("to kill: %+v", kill)
 	}
-	found, err := y.Events.Read(t.Context(), event.Query{FleetID: f.ID, Limit: 100})
-	y.Must(err)
-	if !slices.ContainsFunc(found, func(e event.Entry) bool {
-		return e.Value.Code == event.GameGroupCrashed && e.Value.ComputeName == d.Groups[0].Compute
-	}) {
+	if crashed := y.Recorded(event.GameGroupCrashed); len(crashed) != 1 || crashed[0].ComputeName != d.Groups[0].Compute {
 		t.Error("no event says that group 0 crashed")
 	}
 }

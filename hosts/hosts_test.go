@@ -224,33 +224,37 @@ func (a *agent) exited(e protocol.Exited) protocol.Collect {
 }
 
 // managed creates a managed fleet.
-func (y *yard) managed() *fleet.Fleet {
+func (y *yard) managed() *fleet.Fleet { return y.certified("") }
+
+// certified creates a managed fleet whose game servers have certificates of a type.
+func (y *yard) certified(certificates string) *fleet.Fleet {
 	y.Helper()
-	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
-	})
-	y.Must(err)
-	return f
+	return y.Managed(2, func(in *fleet.CreateInput) { in.Managed.CertificateType = certificates })
 }
 
-// link is the connection of a game server that ignores what it is sent.
-type link struct{}
+// sync waits until everything that the agent has sent is handled.
+func (a *agent) sync() {
+	a.Helper()
+	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}})
+	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
+}
 
-func (link) StartGameSession(compute.Start)   {}
-func (link) UpdateGameSession(compute.Update) {}
-func (link) Terminate(time.Time)              {}
-func (link) Drop()                            {}
-
-// ready runs a game server until it is ready, with the token of its instance.
-func (y *yard) ready(d protocol.Desired, id string) compute.Ref {
-	y.Helper()
+// ready runs a game server that the agent has reported until it is ready, with the token of its
+// instance.
+func (a *agent) ready(d protocol.Desired, id string) compute.Ref {
+	a.Helper()
+	a.sync()
 	ref := compute.Ref{FleetID: d.FleetID, ComputeName: d.Compute, ProcessID: id}
-	y.Must(y.Computes.CheckToken(ref, d.AuthToken, time.Now()))
-	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: ref}, link{})
-	y.Must(err)
-	y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: ref, Port: d.PortFrom}))
+	a.Must(a.Computes.CheckToken(ref, d.AuthToken, time.Now()))
+	a.Ready(ref, &celltest.Link{}, d.PortFrom)
 	return ref
+}
+
+// shown returns the host as operators see it.
+func (a *agent) shown() (h protocol.Host) {
+	a.Helper()
+	a.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &h)
+	return h
 }
 
 // A token admits one machine; the status of a refusal shows its cause.
@@ -321,9 +325,7 @@ func TestAssignAndReport(t *testing.T) {
 		a.status(d, phase)
 	}
 	a.status(d, protocol.Activating, "p", "q")
-	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
-	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
-	ref := y.ready(d, "p")
+	ref := a.ready(d, "p")
 	if got := y.Fleets.Get(y.Store.View(), f.ID).Status; got != fleet.Active {
 		t.Errorf("with a ready process the fleet is %s", got)
 	}
@@ -340,60 +342,41 @@ func TestAssignAndReport(t *testing.T) {
 	a.await("the end of the instance", func(m protocol.Message) bool {
 		return m.Assign != nil && len(m.Assign.Instances) == 1 && m.Assign.Instances[0].Stop == protocol.Drain
 	})
-	shown := func() (h protocol.Host) {
-		y.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &h)
-		return h
-	}
-	if h := shown(); h.Instances != 1 || h.Processes != 2 {
+	if h := a.shown(); h.Instances != 1 || h.Processes != 2 {
 		t.Errorf("the host shows %d instances and %d processes, want 1 and 2", h.Instances, h.Processes)
 	}
 	a.status(d, protocol.Gone)
 	a.assigned(0)
-	if h := shown(); h.Instances != 0 {
+	if h := a.shown(); h.Instances != 0 {
 		t.Errorf("the host shows %d instances, and the last is GONE", h.Instances)
 	}
 }
 
 // A process that had not connected when its instance was removed is killed, also by an agent that
-// was gone before it could do so.
+// was gone before it could do so. While that is away, its host has what it was told to run.
 func TestKill_AgentStartedAgain(t *testing.T) {
 	y := open(t)
 	a := y.connect(y.join())
 	f := y.managed()
 	d := a.assigned(1)[0]
 	a.status(d, protocol.Activating, "p", "q")
-	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
-	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
-	y.ready(d, "q") // which makes the fleet ACTIVE
+	a.ready(d, "q") // which makes the fleet ACTIVE
 	_, err := y.Fleets.Capacities.Update.Do(t.Context(), fleet.CapacityInput{FleetID: f.ID, Desired: new(0)})
 	y.Must(err)
 	kills := func(m protocol.Message) bool { return m.Kill != nil && m.Kill.ProcessID == "p" }
 	a.await("the order to kill", kills)
 	a.ws.Close()
+	h := a.shown()
+	for h.Connected {
+		h = a.shown()
+	}
+	if h.Instances != 1 || h.Processes != 1 {
+		t.Errorf("the host of an agent that is away shows %d instances and %d processes, want 1 and the one that was not killed", h.Instances, h.Processes)
+	}
 	b := y.connect(a.JoinResponse)
 	b.status(d, protocol.Draining, "p")
 	if got := b.await("the order to kill, again", kills).Kill.Reason; got != string(event.InstanceDraining) {
 		t.Errorf("killed because of %s", got)
-	}
-}
-
-// A host whose agent is away has what it was told to run: it may run still.
-func TestHosts_AwayIsNotEmpty(t *testing.T) {
-	y := open(t)
-	a := y.connect(y.join())
-	y.managed()
-	d := a.assigned(1)[0]
-	a.status(d, protocol.Activating, "p")
-	a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
-	a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
-	y.ready(d, "p")
-	a.ws.Close()
-	var h protocol.Host
-	for h.Connected = true; h.Connected; {
-		y.operate(http.MethodGet, protocol.PathHosts+"/"+a.HostID, &h)
-	}
-	if h.Instances != 1 || h.Processes != 1 {
-		t.Errorf("the host shows %d instances and %d processes, want 1 and 1", h.Instances, h.Processes)
 	}
 }
 
@@ -416,12 +399,10 @@ func TestExited(t *testing.T) {
 	if ack := a.await("the acknowledgement", func(m protocol.Message) bool { return m.Ack != nil }).Ack; ack.Seq != 7 {
 		t.Errorf("acknowledged %d, want 7", ack.Seq)
 	}
-	found, err := y.Events.Read(t.Context(), event.Query{FleetID: f.ID, Limit: 100})
-	y.Must(err)
-	if !slices.ContainsFunc(found, func(e event.Entry) bool {
-		return e.Value.Code == event.ServerProcessCrashed && e.Value.ProcessID == "p" && strings.Contains(e.Value.Message, "no map")
+	if !slices.ContainsFunc(y.Recorded(event.ServerProcessCrashed), func(e *event.Event) bool {
+		return e.ProcessID == "p" && strings.Contains(e.Message, "no map")
 	}) {
-		t.Errorf("no event names the cause: %+v", found)
+		t.Error("no event names the cause")
 	}
 	stored := ""
 	for o := range y.objects.List(y.Store.View(), object.LogBucket, f.ID+"/", "") {
@@ -459,11 +440,7 @@ func TestShortages(t *testing.T) {
 // A host whose agent is older than certificates gets no instance of a fleet that has them.
 func TestCertificates_OlderAgent(t *testing.T) {
 	y := open(t)
-	_, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large", CertificateType: "GENERATED"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
-	})
-	y.Must(err)
+	y.certified("GENERATED")
 	j := y.join()
 	y.connect(j).assigned(0)
 	var short []protocol.Shortage

@@ -179,9 +179,7 @@ func TestShell_Ends(t *testing.T) {
 				a.status(d, phase)
 			}
 			a.status(d, protocol.Activating, "p")
-			a.send(protocol.Message{Exited: &protocol.Exited{Seq: 1, InstanceID: "unknown"}}) // acknowledged after what was sent before
-			a.await("the acknowledgment", func(m protocol.Message) bool { return m.Ack != nil })
-			v.ready(d, "p")
+			a.ready(d, "p")
 			_, err := v.Fleets.Capacities.Update.Do(v.Ctx, fleet.CapacityInput{FleetID: d.FleetID, Desired: new(0)})
 			v.Must(err)
 			a.status(d, protocol.Gone)

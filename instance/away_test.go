@@ -50,7 +50,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 			}
 		}
 		freed := y.freed
-		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: h, Info: machine}))
+		y.connected(h)
 		if got := reason(); got != "" {
 			y.Errorf("the agent is back, and the reason of the location is %q", got)
 		}
@@ -131,15 +131,12 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		hosts := []string{y.host(), y.host(), y.host()}
 		slices.Sort(hosts)
 		f := y.managed("")
-		six := 6
 		for _, h := range hosts { // one instance is desired: once it is ready the fleet is ACTIVE
 			for _, a := range y.assigned(h) {
 				y.run(h, a.ID, "p-"+a.ID)
 			}
 		}
-		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
-		y.Must(err)
-		celltest.Pass(0)
+		y.scale(f, 6)
 		for _, h := range slices.Backward(hosts) { // the last becomes ready first
 			for _, a := range y.assigned(h) {
 				if y.Instances.Instance(y.Store.View(), a.ID).Status == instance.Pending {
@@ -155,10 +152,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 				y.Errorf("game session %d is on host %s, want %s", n, p.HostID, want)
 			}
 		}
-		four := 4
-		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
-		y.Must(err)
-		celltest.Pass(0)
+		y.scale(f, 4)
 		for n, h := range hosts {
 			leaving := 0
 			for _, a := range y.assigned(h) {
@@ -190,7 +184,7 @@ func TestManaged_FirstReport(t *testing.T) {
 		}
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
 		celltest.Pass(time.Second)
-		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: h, Info: machine}))
+		y.connected(h)
 		y.Must(y.Instances.ReportHost.Do(y.Ctx, first))
 		if got := status(); got != compute.Terminated {
 			t.Errorf("a process that the agent found no more is %s, want TERMINATED", got)

@@ -36,7 +36,7 @@ func TestGroups_BesideFails(t *testing.T) {
 			q.report(h, instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating, Groups: []instance.GroupReport{
 				{Name: name, Phase: r.phase, Code: r.code, Cause: "it has failed", Failed: r.run},
 			}})
-			if got := q.recorded(event.InstanceGroupCrashed); got != r.want {
+			if got := len(q.Recorded(event.InstanceGroupCrashed)); got != r.want {
 				q.Errorf("after report %d there are %d events, want %d", n, got, r.want)
 			}
 		}

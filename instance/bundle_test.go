@@ -25,7 +25,7 @@ const (
 // of its hosts.
 type yard struct {
 	*celltest.Cell
-	links map[string]*link // by process
+	links map[string]*celltest.Link // by process
 	freed int
 }
 
@@ -39,7 +39,7 @@ func in(t *testing.T, opts instance.Options, f func(*yard)) {
 func inCell(t *testing.T, o celltest.Options, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		y := &yard{Cell: celltest.New(t, o), links: map[string]*link{}}
+		y := &yard{Cell: celltest.New(t, o), links: map[string]*celltest.Link{}}
 		y.Computes.OnFree(func() { y.freed++ })
 		y.Open()
 		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
@@ -54,15 +54,11 @@ var machine = instance.HostInfo{
 	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 4000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 29999,
 }
 
-// managed creates a managed fleet with one process per instance.
-func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
+// managed creates a managed fleet with one process per instance, in locations besides the home
+// region.
+func (y *yard) managed(p fleet.Protection, locations ...string) *fleet.Fleet {
 	y.Helper()
-	f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Protection: p,
-		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-	})
-	y.Must(err)
+	f := y.Managed(1, func(in *fleet.CreateInput) { in.Protection, in.Locations = p, locations })
 	celltest.Pass(0)
 	return f
 }
@@ -70,21 +66,38 @@ func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
 // host joins a machine to the home region and connects it.
 func (y *yard) host() string {
 	y.Helper()
-	return y.hostAt(region)
+	_, h := y.joined(region)
+	return h
 }
 
-// hostAt joins a machine to a location.
-func (y *yard) hostAt(location string) string {
+// joined joins a machine to a location and connects it, and returns its secret too.
+func (y *yard) joined(location string) (secret, host string) {
 	y.Helper()
-	token, _, err := y.Instances.CreateJoinToken(y.Ctx, instance.JoinTokenInput{Location: location})
+	j := y.Join(location, machine)
+	_, err := y.Instances.AuthenticateHost(j.HostID, j.Secret)
 	y.Must(err)
-	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: token, HostInfo: machine})
-	y.Must(err)
-	_, err = y.Instances.AuthenticateHost(j.HostID, j.Secret)
-	y.Must(err)
-	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: j.HostID, Info: machine}))
 	celltest.Pass(0)
-	return j.HostID
+	return j.Secret, j.HostID
+}
+
+// connected connects the agent of a host, with what f changes about the machine.
+func (y *yard) connected(host string, f ...func(*instance.HostInfo)) {
+	y.Helper()
+	m := machine
+	for _, change := range f {
+		change(&m)
+	}
+	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: host, Info: m}))
+	celltest.Pass(0)
+}
+
+// scale sets how many instances a fleet desires in its home region, and may have.
+func (y *yard) scale(f *fleet.Fleet, n int) {
+	y.Helper()
+	most := max(n, y.Fleets.Get(y.Store.View(), f.ID).Place(region).Capacity.Max)
+	_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &n, Max: &most})
+	y.Must(err)
+	celltest.Pass(0)
 }
 
 func (y *yard) assigned(host string) []instance.Assignment {
@@ -105,11 +118,8 @@ func (y *yard) run(host, id, process string) compute.Ref {
 	}
 	ref := compute.Ref{FleetID: y.Instances.Instance(y.Store.View(), id).FleetID, ComputeName: id, ProcessID: process}
 	y.report(host, instance.InstanceReport{InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Started: time.Now()}}})
-	y.links[process] = &link{}
-	_, err := y.Computes.Connect(y.Ctx, compute.ConnectInput{Ref: ref}, y.links[process])
-	y.Must(err)
-	y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
-	y.Must(y.Computes.Hearing(y.Ctx, ref))
+	y.links[process] = &celltest.Link{}
+	y.Ready(ref, y.links[process], 20000)
 	celltest.Pass(0)
 	return ref
 }
@@ -139,30 +149,3 @@ func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
 	})
 	return p, err
 }
-
-// recorded returns the number of events with a code.
-func (y *yard) recorded(code event.Code) int {
-	y.Helper()
-	entries, err := y.Events.Read(y.Ctx, event.Query{Limit: 1000})
-	y.Must(err)
-	n := 0
-	for _, e := range entries {
-		if e.Value.Code == code {
-			n++
-		}
-	}
-	return n
-}
-
-// link records what a process is sent.
-type link struct {
-	starts     []compute.Start
-	updates    []compute.Update
-	terminates []time.Time
-	dropped    int
-}
-
-func (l *link) StartGameSession(s compute.Start)   { l.starts = append(l.starts, s) }
-func (l *link) UpdateGameSession(u compute.Update) { l.updates = append(l.updates, u) }
-func (l *link) Terminate(by time.Time)             { l.terminates = append(l.terminates, by) }
-func (l *link) Drop()                              { l.dropped++ }

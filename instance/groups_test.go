@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -44,7 +43,6 @@ type quay struct {
 	*yard
 	fleetID string
 	runs    map[string]compute.Ref // by instance and group
-	dead    map[string]bool        // by instance and group: its game server ended, and was not started again
 	bad     map[int]bool           // versions whose game servers crash
 	frail   map[int]bool           // versions whose game servers crash soon after they are ready
 	n       int
@@ -52,25 +50,19 @@ type quay struct {
 
 func inQuay(t *testing.T, f func(*quay)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		y := &yard{Cell: celltest.New(t, celltest.Options{Definitions: definition}), links: map[string]*link{}}
-		y.Open()
-		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
-		y.Locate(home, away)
-		q := &quay{yard: y, runs: map[string]compute.Ref{}, dead: map[string]bool{}, bad: map[int]bool{}, frail: map[int]bool{}}
-		f(q)
-		y.Close()
+	inCell(t, celltest.Options{Definitions: definition}, func(y *yard) {
+		f(&quay{yard: y, runs: map[string]compute.Ref{}, bad: map[int]bool{}, frail: map[int]bool{}})
 	})
 }
 
-// dock joins a machine with an engine.
-func (q *quay) dock() string {
+// docker gives a machine an engine.
+func docker(m *instance.HostInfo) { m.Engine = "docker 28" }
+
+// dock joins a machine with an engine, and with what f changes about it.
+func (q *quay) dock(f ...func(*instance.HostInfo)) string {
 	q.Helper()
 	h := q.host()
-	m := machine
-	m.Engine = "docker 28"
-	q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
-	celltest.Pass(0)
+	q.connected(h, append([]func(*instance.HostInfo){docker}, f...)...)
 	return h
 }
 
@@ -110,6 +102,15 @@ func (q *quay) work(host string) {
 		}
 		q.report(host, r)
 		q.settle(host, q.now(a))
+	}
+}
+
+// works works a number of times, with a pause after each.
+func (q *quay) works(host string, times int, pause time.Duration) {
+	q.Helper()
+	for range times {
+		q.work(host)
+		celltest.Pass(pause)
 	}
 }
 
@@ -154,11 +155,8 @@ func (q *quay) settle(host string, a instance.Assignment) {
 			q.crash(host, a, g, ref)
 			continue
 		}
-		q.links[ref.ProcessID] = &link{}
-		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, q.links[ref.ProcessID])
-		q.Must(err)
-		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 7777}))
-		q.Must(q.Computes.Hearing(q.Ctx, ref))
+		q.links[ref.ProcessID] = &celltest.Link{}
+		q.Ready(ref, q.links[ref.ProcessID], 7777)
 		if q.frail[g.Of.Version] {
 			celltest.Pass(time.Second)
 			q.crash(host, a, g, ref)
@@ -177,19 +175,46 @@ func (q *quay) settle(host string, a instance.Assignment) {
 func (q *quay) crash(host string, a instance.Assignment, g *instance.Group, ref compute.Ref) {
 	q.Helper()
 	delete(q.runs, a.ID+"/"+g.Name)
-	_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{
-		HostID: host, InstanceID: a.ID, Group: g.Name, ProcessID: ref.ProcessID, Known: true, Code: 1, Tail: []string{"no such map"},
-	})
+	q.exited(host, a.ID, instance.ExitReport{Group: g.Name, ProcessID: ref.ProcessID, Known: true, Code: 1, Tail: []string{"no such map"}})
+}
+
+// exited reports the end of a game server on an instance.
+func (q *quay) exited(host, instanceID string, r instance.ExitReport) {
+	q.Helper()
+	r.HostID, r.InstanceID = host, instanceID
+	_, err := q.Instances.ProcessExited.Do(q.Ctx, r)
 	q.Must(err)
 }
 
-func (q *quay) host1(t *testing.T) string {
-	t.Helper()
-	q.create(nil)
+// host1 creates a fleet, and returns a host on which its game servers are ready.
+func (q *quay) host1(change ...func(*fleet.ContainerInput)) string {
+	q.Helper()
+	q.create(func(in *fleet.ContainerInput) {
+		for _, f := range change {
+			f(in)
+		}
+	})
 	h := q.dock()
 	q.work(h)
 	q.work(h)
 	return h
+}
+
+// game creates a game session of the fleet, and returns its game server.
+func (q *quay) game() compute.Ref {
+	q.Helper()
+	g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
+	q.Must(err)
+	ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
+	q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
+	return ref
+}
+
+// over ends a game server as it does itself after its game session.
+func (q *quay) over(ref compute.Ref) {
+	q.Helper()
+	q.Must(q.Computes.End(q.Ctx, ref))
+	delete(q.runs, ref.ComputeName)
 }
 
 func TestGroups_SlotsAreComputes(t *testing.T) {
@@ -258,88 +283,57 @@ func TestGroups_UndeclaredPort(t *testing.T) {
 		h := q.dock()
 		a := q.assigned(h)[0]
 		ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(a.ID, "0"), ProcessID: "p"}
-		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, &link{})
-		q.Must(err)
-		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 9000})) // of another container
+		q.Ready(ref, &celltest.Link{}, 9000) // of another container
 		celltest.Pass(0)
 		if p := q.Computes.Process(q.Store.View(), ref.Key()); p.Status != compute.Terminating || p.Why != event.ServerProcessWrongPort {
 			q.Errorf("the process is %+v", p)
 		}
-		if q.recorded(event.ServerProcessWrongPort) != 1 {
+		if len(q.Recorded(event.ServerProcessWrongPort)) != 1 {
 			q.Error("no event names the port")
 		}
 	})
 }
 
-func TestGroups_CrashIsCountedAndReported(t *testing.T) {
+// The end of a game server is an event, and its group is ready again once the next one is.
+func TestGroups_Exits(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		h := q.host1(t)
+		h := q.host1()
 		a := q.assigned(h)[0]
-		ref := q.runs[a.ID+"/0"]
-		_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: ref.ProcessID, Known: true, Code: 2})
-		q.Must(err)
-		delete(q.runs, a.ID+"/0")
-		celltest.Pass(0)
-		i := q.Instances.Instance(q.Store.View(), a.ID)
-		if g := i.Group("0"); g.Ready || g.Failures != 0 {
-			q.Errorf("after a crash the group is %+v", *g)
-		}
-		if q.recorded(event.GameGroupCrashed) != 1 || q.recorded(event.ServerProcessCrashed) != 1 {
-			q.Errorf("%d events of groups, %d of processes", q.recorded(event.GameGroupCrashed), q.recorded(event.ServerProcessCrashed))
-		}
-		q.work(h)
-		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); !g.Ready {
-			q.Errorf("after its restart the group is %+v", *g)
-		}
-	})
-}
-
-// The next game server of a group may be ready before the end of the former one is reported, as
-// in a cluster that has lost a node: the group stays ready. It is not once both have ended.
-func TestGroups_NextIsReadyFirst(t *testing.T) {
-	inQuay(t, func(q *quay) {
-		h := q.host1(t)
-		a := q.assigned(h)[0]
-		former := q.runs[a.ID+"/0"]
-		next := compute.Ref{FleetID: former.FleetID, ComputeName: former.ComputeName, ProcessID: "next"}
-		_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: next}, &link{})
-		q.Must(err)
-		q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: next, Port: 7777}))
-		for n, run := range []struct {
-			ref   compute.Ref
-			ready bool // afterwards
-		}{{former, true}, {next, false}} {
-			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: run.ref.ProcessID, Cause: "its node was lost"})
-			q.Must(err)
+		groups, processes := 0, 0 // events so far
+		expect := func(what, group string, ready bool, failures, crashed, exited int) {
+			t.Helper()
 			celltest.Pass(0)
-			if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Ready != run.ready || q.recorded(event.GameGroupCrashed) != n+1 {
-				q.Errorf("after the end of %s the group is %+v, and there are %d events", run.ref.ProcessID, *g, q.recorded(event.GameGroupCrashed))
+			if g := q.group(a.ID + "/" + group); g.Ready != ready || g.Failures != failures {
+				q.Errorf("%s: the group is %+v", what, *g)
+			}
+			groups, processes = groups+crashed, processes+exited
+			if n, m := len(q.Recorded(event.GameGroupCrashed)), len(q.Recorded(event.ServerProcessCrashed)); n != groups || m != processes {
+				q.Errorf("%s: %d events of groups and %d of processes, want %d and %d", what, n, m, groups, processes)
 			}
 		}
-	})
-}
+		q.exited(h, a.ID, instance.ExitReport{Group: "0", ProcessID: q.runs[a.ID+"/0"].ProcessID, Known: true, Code: 2})
+		delete(q.runs, a.ID+"/0")
+		expect("after a crash", "0", false, 0, 1, 1)
+		q.work(h)
+		expect("after its restart", "0", true, 0, 0, 0)
 
-// A game server whose host was told to end it before it connected has not failed.
-func TestGroups_EndedBeforeItConnected(t *testing.T) {
-	inQuay(t, func(q *quay) {
-		h := q.host1(t)
-		a := q.assigned(h)[0]
-		ref := q.runs[a.ID+"/0"]
-		exited := func(id string, reason event.Code) {
-			t.Helper()
-			_, err := q.Instances.ProcessExited.Do(q.Ctx, instance.ExitReport{HostID: h, InstanceID: a.ID, Group: "0", ProcessID: id, Known: true, Code: 1, Reason: reason})
-			q.Must(err)
-			celltest.Pass(0)
+		// The next game server may be ready before the end of the former one is reported, as in a
+		// cluster that has lost a node.
+		former := q.runs[a.ID+"/1"]
+		next := compute.Ref{FleetID: former.FleetID, ComputeName: former.ComputeName, ProcessID: "next"}
+		q.Ready(next, &celltest.Link{}, 7777)
+		q.exited(h, a.ID, instance.ExitReport{Group: "1", ProcessID: former.ProcessID, Cause: "its node was lost"})
+		expect("after the end of the former one", "1", true, 0, 1, 1)
+		q.exited(h, a.ID, instance.ExitReport{Group: "1", ProcessID: next.ProcessID, Cause: "its node was lost"})
+		expect("after the end of both", "1", false, 0, 1, 1)
+
+		// One that its host was told to end before it connected has not failed.
+		for _, id := range []string{q.runs[a.ID+"/0"].ProcessID, "evicted"} {
+			q.exited(h, a.ID, instance.ExitReport{Group: "0", ProcessID: id, Known: true, Code: 1, Reason: event.ServerProcessForceTerminated})
+			expect("evicted", "0", false, 0, 0, 0)
 		}
-		exited(ref.ProcessID, event.ServerProcessForceTerminated)
-		exited("evicted", event.ServerProcessForceTerminated)
-		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Failures != 0 || q.recorded(event.GameGroupCrashed) != 0 || q.recorded(event.ServerProcessCrashed) != 0 {
-			q.Errorf("evicted groups count as crashed: %+v", *g)
-		}
-		exited("by itself", "")
-		if g := q.Instances.Instance(q.Store.View(), a.ID).Group("0"); g.Failures != 1 || q.recorded(event.GameGroupCrashed) != 1 || q.recorded(event.ServerProcessCrashed) != 1 {
-			q.Errorf("a crash is not counted: %+v", *g)
-		}
+		q.exited(h, a.ID, instance.ExitReport{Group: "0", ProcessID: "by itself", Known: true, Code: 1})
+		expect("a crash", "0", false, 1, 1, 1)
 	})
 }
 
@@ -354,7 +348,7 @@ func (q *quay) said() string {
 // minutes do without the taken one.
 func TestGroups_PortTaken(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		h := q.host1(t)
+		h := q.host1()
 		i := q.assigned(h)[0].ID
 		at := func(group string) (first, last int) {
 			one := q.Instances.Instance(q.Store.View(), i)
@@ -393,7 +387,7 @@ func TestGroups_PortTaken(t *testing.T) {
 		if n := strings.Count(q.said(), "Another program on host"); n != 2 {
 			t.Errorf("%d events of taken ports", n)
 		}
-		if q.recorded(event.GameGroupCrashed) != 0 || q.Instances.Instance(q.Store.View(), i).Group("0").Failures != 0 {
+		if len(q.Recorded(event.GameGroupCrashed)) != 0 || q.Instances.Instance(q.Store.View(), i).Group("0").Failures != 0 {
 			t.Error("a taken port counts as a crash")
 		}
 		celltest.Pass(11 * time.Minute)
@@ -410,11 +404,7 @@ func TestGroups_PortTaken(t *testing.T) {
 func TestGroups_PortTakenOnSmallHost(t *testing.T) {
 	inQuay(t, func(q *quay) {
 		q.create(nil)
-		h := q.host()
-		m := machine
-		m.Engine, m.PortTo = "docker 28", m.PortFrom+3 // as many as two groups need
-		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
-		celltest.Pass(0)
+		h := q.dock(func(m *instance.HostInfo) { m.PortTo = m.PortFrom + 3 }) // as many as two groups need
 		i := q.assigned(h)[0]
 		first := i.Ports(i.Group("0"))[0].Outside
 		for n := range 3 {
@@ -435,12 +425,10 @@ func TestGroups_PortTakenOnSmallHost(t *testing.T) {
 // ready.
 func TestGroups_MissingAfterReconnect(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		h := q.host1(t)
+		h := q.host1()
 		a := q.assigned(h)[0]
 		celltest.Pass(time.Minute)
-		m := machine
-		m.Engine = "docker 28"
-		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+		q.connected(h, docker)
 		r := instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating}
 		for _, g := range a.Groups {
 			report := instance.GroupReport{Name: g.Name, Phase: instance.GroupStarting}
@@ -469,13 +457,13 @@ func (q *quay) deploy(version string, in fleet.DeploymentInput) {
 	celltest.Pass(0)
 }
 
-// versions returns the versions of the groups that are ready.
 // group returns a group by instance and group.
 func (q *quay) group(key string) *instance.Group {
 	id, name, _ := strings.Cut(key, "/")
 	return q.Instances.Instance(q.Store.View(), id).Group(name)
 }
 
+// versions returns the versions of the groups that are ready.
 func (q *quay) versions() (all []int) {
 	for i := range q.Instances.Instances(q.Store.View(), q.fleetID, "") {
 		for _, g := range i.Groups {
@@ -487,72 +475,19 @@ func (q *quay) versions() (all []int) {
 	return all
 }
 
-func TestDeployment_KeepsProtectedGameSessions(t *testing.T) {
-	inQuay(t, func(q *quay) {
-		q.create(func(in *fleet.ContainerInput) { in.Protection = fleet.FullProtection })
-		h := q.dock()
-		q.work(h)
-		q.work(h)
-		g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
-		q.Must(err)
-		ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
-		q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
-		q.deploy("game:2", fleet.DeploymentInput{})
-		if got := q.fleet().Status; got != fleet.Updating {
-			q.Errorf("during a deployment the fleet is %s", got)
-		}
-		for range 10 {
-			q.work(h)
-			celltest.Pass(time.Minute)
-		}
-		if !q.Computes.Lives(q.Store.View(), ref) {
-			q.Fatal("the deployment has ended a protected game session")
-		}
-		if d := q.deployment(); d.Status != fleet.DeploymentInProgress {
-			q.Errorf("while it waits, the deployment is %s", d.Status)
-		}
-		q.Must(q.Computes.End(q.Ctx, ref)) // as the game server does after its game session
-		delete(q.runs, ref.ComputeName)
-		for range 5 {
-			celltest.Pass(time.Minute)
-			q.work(h)
-		}
-		if d := q.deployment(); d.Status != fleet.DeploymentComplete || q.fleet().Status != fleet.Active {
-			q.Errorf("the deployment is %s, the fleet %s", d.Status, q.fleet().Status)
-		}
-		if got := q.versions(); len(got) != 2 || got[0] != 2 || got[1] != 2 {
-			q.Errorf("versions %v", got)
-		}
-	})
-}
-
-func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
-	testRollback(t, func(q *quay) { q.bad[2] = true })
-}
-
 // A rollback does not wait for the protected game sessions of the version to which it returns:
 // their groups stay.
 func TestDeployment_RollbackKeepsGames(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		q.create(func(in *fleet.ContainerInput) { in.Protection, in.Copies = fleet.FullProtection, 4 })
-		h := q.dock()
-		q.work(h)
-		q.work(h)
+		h := q.host1(func(in *fleet.ContainerInput) { in.Protection, in.Copies = fleet.FullProtection, 4 })
 		var refs []compute.Ref
 		for range 4 {
-			g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
-			q.Must(err)
-			ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
-			q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
-			refs = append(refs, ref)
+			refs = append(refs, q.game())
 		}
 		q.bad[2] = true
 		thirty := 30
 		q.deploy("game:2", fleet.DeploymentInput{MinHealthy: &thirty})
-		for range 3 {
-			q.work(h)
-			celltest.Pass(time.Second)
-		}
+		q.works(h, 3, time.Second)
 		var drains []compute.Ref
 		for _, ref := range refs {
 			if q.group(ref.ComputeName).Stop == instance.Drain {
@@ -562,12 +497,8 @@ func TestDeployment_RollbackKeepsGames(t *testing.T) {
 		if len(drains) != 3 {
 			q.Fatalf("%d groups drain", len(drains))
 		}
-		q.Must(q.Computes.End(q.Ctx, drains[0])) // so that its group is replaced
-		delete(q.runs, drains[0].ComputeName)
-		for range 20 {
-			q.work(h)
-			celltest.Pass(time.Minute)
-		}
+		q.over(drains[0]) // so that its group is replaced
+		q.works(h, 20, time.Minute)
 		if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone {
 			q.Errorf("the deployment is %s", d.Status)
 		}
@@ -582,23 +513,15 @@ func TestDeployment_RollbackKeepsGames(t *testing.T) {
 	})
 }
 
-// A version that becomes ready and then crashes is a bad one too.
-func TestDeployment_FrailVersionIsRolledBack(t *testing.T) {
-	testRollback(t, func(q *quay) { q.frail[2] = true })
-}
-
 // A group counts for the deployment when it has been ready for a while, or has hosted a game
 // to its end: until then, no other group is replaced.
 func TestDeployment_Bakes(t *testing.T) {
 	for _, end := range []bool{false, true} {
 		inQuay(t, func(q *quay) {
-			h := q.host1(t)
+			h := q.host1()
 			q.deploy("game:2", fleet.DeploymentInput{})
 			until := func(version2 int) {
-				for range 5 {
-					q.work(h)
-					celltest.Pass(time.Second)
-				}
+				q.works(h, 5, time.Second)
 				found := 0
 				for _, v := range q.versions() {
 					if v == 2 {
@@ -630,31 +553,30 @@ func TestDeployment_Bakes(t *testing.T) {
 	}
 }
 
-func testRollback(t *testing.T, change func(*quay)) {
-	t.Helper()
-	inQuay(t, func(q *quay) {
-		h := q.host1(t)
-		change(q)
-		q.deploy("game:2", fleet.DeploymentInput{})
-		for range 20 {
-			q.work(h)
-			celltest.Pass(time.Minute)
-		}
-		if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone || q.fleet().Containers.Game.Version != 1 {
-			q.Errorf("the deployment is %+v", d)
-		}
-		if got := q.versions(); len(got) != 2 || got[0] != 1 || got[1] != 1 {
-			q.Errorf("versions %v", got)
-		}
-		if _, texts := q.told(q.fleet()); !strings.Contains(texts, "no such map") {
-			q.Errorf("no event says why:\n%s", texts)
-		}
-	})
+// A version that crashes is rolled back, and so is one that becomes ready before it crashes.
+func TestDeployment_BadVersionIsRolledBack(t *testing.T) {
+	for _, frail := range []bool{false, true} {
+		inQuay(t, func(q *quay) {
+			h := q.host1()
+			q.bad[2], q.frail[2] = !frail, frail
+			q.deploy("game:2", fleet.DeploymentInput{})
+			q.works(h, 20, time.Minute)
+			if d := q.deployment(); d.Status != fleet.DeploymentRollbackDone || q.fleet().Containers.Game.Version != 1 {
+				q.Errorf("frail %t: the deployment is %+v", frail, d)
+			}
+			if got := q.versions(); len(got) != 2 || got[0] != 1 || got[1] != 1 {
+				q.Errorf("frail %t: versions %v", frail, got)
+			}
+			if said := q.said(); !strings.Contains(said, "no such map") {
+				q.Errorf("frail %t: no event says why:\n%s", frail, said)
+			}
+		})
+	}
 }
 
 func TestDeployment_OtherNumberOfGroups(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		h := q.host1(t)
+		h := q.host1()
 		first := q.assigned(h)[0].ID
 		three := 3
 		_, err := q.Fleets.UpdateContainer.Do(q.Ctx, fleet.ContainerUpdate{FleetID: q.fleetID, Copies: &three})
@@ -680,21 +602,12 @@ func TestDeployment_OtherNumberOfGroups(t *testing.T) {
 // losing one, and never by more than a quarter at a time.
 func TestDeployment_ThousandGroups(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		machine := machine
-		machine.Engine, machine.CPUMillis, machine.MemoryMiB = "docker 28", 1_000_000, 2_000_000
-		h := q.host()
-		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: machine}))
+		h := q.dock(func(m *instance.HostInfo) { m.CPUMillis, m.MemoryMiB = 1_000_000, 2_000_000 })
 		q.create(func(in *fleet.ContainerInput) {
 			in.Protection, in.InstanceType, in.Copies = fleet.FullProtection, "c5.2xlarge", 10
 		})
-		hundred := 100
-		_, err := q.Fleets.Capacities.Update.Do(q.Ctx, fleet.CapacityInput{FleetID: q.fleetID, Max: &hundred, Desired: &hundred})
-		if err != nil { // until it is ACTIVE
-			q.work(h)
-			_, err = q.Fleets.Capacities.Update.Do(q.Ctx, fleet.CapacityInput{FleetID: q.fleetID, Max: &hundred, Desired: &hundred})
-		}
-		q.Must(err)
-		celltest.Pass(time.Second)
+		q.work(h) // which makes it ACTIVE
+		q.scale(q.fleet(), 100)
 		q.work(h)
 		q.work(h)
 		if n := len(q.versions()); n != 1000 {
@@ -702,13 +615,12 @@ func TestDeployment_ThousandGroups(t *testing.T) {
 		}
 		hosting := map[compute.Ref]bool{}
 		for range 200 {
-			g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
-			q.Must(err)
-			ref := compute.ParseRef(q.Sessions.Live(q.Store.View(), g.ID).ProcessKey)
-			q.Must(q.Sessions.Activate(q.Ctx, ref, g.ID))
-			hosting[ref] = true
+			hosting[q.game()] = true
 		}
 		q.deploy("game:2", fleet.DeploymentInput{})
+		if got := q.fleet().Status; got != fleet.Updating {
+			t.Errorf("during a deployment the fleet is %s", got)
+		}
 		ended := 0 // game sessions in the last round, whose game servers start again
 		for round := 0; q.deployment().Status == fleet.DeploymentInProgress; round++ {
 			if round == 100 {
@@ -726,9 +638,8 @@ func TestDeployment_ThousandGroups(t *testing.T) {
 			}
 			if round > 5 { // game sessions end one by one
 				for ref := range hosting {
-					q.Must(q.Computes.End(q.Ctx, ref))
+					q.over(ref)
 					delete(hosting, ref)
-					delete(q.runs, ref.ComputeName)
 					ended++
 					if len(hosting)%20 == 0 {
 						break
@@ -742,8 +653,8 @@ func TestDeployment_ThousandGroups(t *testing.T) {
 				t.Fatalf("group %d is of version %d", n, v)
 			}
 		}
-		if d := q.deployment(); d.Status != fleet.DeploymentComplete {
-			t.Errorf("the deployment is %s", d.Status)
+		if d := q.deployment(); d.Status != fleet.DeploymentComplete || q.fleet().Status != fleet.Active || len(hosting) > 0 {
+			t.Errorf("the deployment is %s, the fleet %s, with %d of the game sessions", d.Status, q.fleet().Status, len(hosting))
 		}
 	})
 }

@@ -92,7 +92,7 @@ func TestJoinToken_ManyMachines(t *testing.T) {
 		y.Must(y.Instances.RevokeJoinToken.Do(y.Ctx, all[0].ID()))
 		y.Refused("a revoked token", fault.Unauthorized, func() error { return y.joinFrom(token, "") })
 		y.Refused("revoking it again", fault.NotFound, func() error { return y.Instances.RevokeJoinToken.Do(y.Ctx, all[0].ID()) })
-		if n := y.recorded(event.HostTokenRevoked); n != 1 {
+		if n := len(y.Recorded(event.HostTokenRevoked)); n != 1 {
 			y.Errorf("%d events tell of it", n)
 		}
 	})

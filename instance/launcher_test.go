@@ -31,8 +31,8 @@ func TestEnd_KilledBeforeItsSocketEnds(t *testing.T) {
 		for id, dropped := range map[string]int{"ours": 0, "foreign": 1} {
 			key := y.run(h, on, id).Key()
 			y.Update(func(tx *store.Tx) { y.Computes.Kill(tx, key, event.ServerProcessForceTerminated, "") })
-			if k.ended[id] != event.ServerProcessForceTerminated || y.links[id].dropped != dropped {
-				y.Errorf("%s: the host was told %q, the socket dropped %d times, want %d", id, k.ended[id], y.links[id].dropped, dropped)
+			if k.ended[id] != event.ServerProcessForceTerminated || y.links[id].Dropped != dropped {
+				y.Errorf("%s: the host was told %q, the socket dropped %d times, want %d", id, k.ended[id], y.links[id].Dropped, dropped)
 			}
 		}
 	})

@@ -34,18 +34,21 @@ func TestHost_Drain(t *testing.T) {
 		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Fatalf("the game server with a game session is %s", p.Status)
 		}
-		if y.recorded(event.HostDrained) != 0 {
+		if len(y.Recorded(event.HostDrained)) != 0 {
 			y.Error("it counts as drained while a game is played")
 		}
 		y.Must(y.Computes.End(y.Ctx, busy.Ref()))
 		celltest.Pass(6 * time.Minute)
-		if y.Instances.Instance(y.Store.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
-			y.Errorf("after the last game: instance %+v, %d events", y.Instances.Instance(y.Store.View(), i), y.recorded(event.HostDrained))
+		if y.Instances.Instance(y.Store.View(), i) != nil || len(y.Recorded(event.HostDrained)) != 1 {
+			y.Errorf("after the last game: instance %+v, %d events", y.Instances.Instance(y.Store.View(), i), len(y.Recorded(event.HostDrained)))
 		}
 		y.Must(y.Instances.DrainHost.Do(y.Ctx, h)) // a second call is no error
 		y.Must(y.Instances.ResumeHost.Do(y.Ctx, h))
 		if host := y.Instances.Host(y.Store.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
+		}
+		if gone, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h}); err != nil || !gone {
+			y.Errorf("a host without instances is removed: %t, %v", gone, err)
 		}
 		y.Refused("an unknown host", fault.NotFound, func() error { return y.Instances.DrainHost.Do(y.Ctx, "host-x") })
 	})
@@ -54,7 +57,7 @@ func TestHost_Drain(t *testing.T) {
 // A removed host is deleted with its last instance, which has its grace.
 func TestHost_Remove(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		secret, h := y.joined()
+		secret, h := y.joined(region)
 		f := y.managed("")
 		i := y.assigned(h)[0].ID
 		ref := y.run(h, i, "p")
@@ -76,57 +79,40 @@ func TestHost_Remove(t *testing.T) {
 		}
 		celltest.Pass(5*time.Minute + time.Second)
 		y.isRemoved(h, secret)
-		if y.recorded(event.HostRemoving) != 1 {
+		if len(y.Recorded(event.HostRemoving)) != 1 {
 			y.Error("nothing says that it was being removed")
 		}
 	})
 }
 
-func TestHost_RemoveNow(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		secret, h := y.joined()
-		y.managed("")
-		y.run(h, y.assigned(h)[0].ID, "p")
-		gone, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: true})
-		y.Must(err)
-		if !gone {
-			y.Error("it is still there")
-		}
-		y.isRemoved(h, secret)
-		y.Refused("to remove it again", fault.NotFound, func() error {
-			_, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: true})
-			return err
+// A host is removed at once if that is asked for, and later if its agent never comes back.
+func TestHost_RemoveNowOrAway(t *testing.T) {
+	for _, now := range []bool{true, false} {
+		in(t, instance.Options{}, func(y *yard) {
+			secret, h := y.joined(region)
+			y.managed("")
+			y.run(h, y.assigned(h)[0].ID, "p")
+			remove := func() (bool, error) {
+				return y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: now})
+			}
+			if !now {
+				y.Must(y.Instances.HostLost.Do(y.Ctx, h))
+			}
+			if gone, err := remove(); err != nil || gone != now {
+				y.Errorf("gone at once: %t, %v", gone, err)
+			}
+			if !now {
+				celltest.Pass(6 * time.Minute)
+			}
+			y.isRemoved(h, secret)
+			y.Refused("to remove it again", fault.NotFound, func() error { _, err := remove(); return err })
 		})
-	})
-}
-
-// A removed host whose agent never comes back is deleted as well.
-func TestHost_RemoveAway(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		secret, h := y.joined()
-		y.managed("")
-		y.assigned(h)
-		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
-		_, err := y.Instances.RemoveHost.Do(y.Ctx, instance.HostRemoval{HostID: h, Now: false})
-		y.Must(err)
-		celltest.Pass(6 * time.Minute)
-		y.isRemoved(h, secret)
-	})
-}
-
-// joined is like host, and returns the secret too.
-func (y *yard) joined() (secret, host string) {
-	y.Helper()
-	j, err := y.Instances.Join(y.Ctx, instance.JoinInput{Token: y.token(instance.JoinTokenInput{}), HostInfo: machine})
-	y.Must(err)
-	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: j.HostID, Info: machine}))
-	celltest.Pass(0)
-	return j.Secret, j.HostID
+	}
 }
 
 func (y *yard) isRemoved(host, secret string) {
 	y.Helper()
-	if y.Instances.Host(y.Store.View(), host) != nil || len(y.assigned(host)) != 0 || y.recorded(event.HostRemoved) != 1 {
+	if y.Instances.Host(y.Store.View(), host) != nil || len(y.assigned(host)) != 0 || len(y.Recorded(event.HostRemoved)) != 1 {
 		y.Errorf("the host is %+v, assigned %v", y.Instances.Host(y.Store.View(), host), y.assigned(host))
 	}
 	if _, err := y.Instances.AuthenticateHost(host, secret); !errors.Is(err, instance.ErrHostRemoved) {
@@ -141,7 +127,7 @@ func (y *yard) isRemoved(host, secret string) {
 // has kept the new one.
 func TestHost_Rotate(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		old, h := y.joined()
+		old, h := y.joined(region)
 		good := func(secret string) bool { _, err := y.Instances.AuthenticateHost(h, secret); return err == nil }
 		due := func() bool { return y.Instances.SecretDue(y.Instances.Host(y.Store.View(), h), time.Now()) }
 		if due() {

@@ -58,34 +58,48 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 	})
 }
 
+// A fleet in ERROR names the cause, and makes no instances. Its runtime configuration can be corrected
+// while it is activating, and its host is told; also in ERROR.
 func TestManaged_ErrorNamesTheCause(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		h := y.host()
-		f := y.managed("")
-		i := y.assigned(h)[0].ID
-		const cause = "launch path /local/game/arena is not in the build"
-		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
-		if got := y.status(f); got != fleet.Error {
-			y.Errorf("the fleet is %s", got)
-		}
-		codes, texts := y.told(f)
-		if !slices.Contains(codes, event.FleetLaunchPathNotFound) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
-			y.Errorf("events %v:\n%s", codes, texts)
-		}
-		if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
-			y.Errorf("assigned %+v", a)
-		}
-		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
-		celltest.Pass(10 * time.Minute)
-		if a := y.assigned(h); len(a) != 0 {
-			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
-		}
-		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		celltest.Pass(time.Second)
-		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
-			y.Error("the fleet was not deleted")
-		}
-	})
+	for code, want := range map[event.Code]event.Code{event.FleetLaunchPathNotFound: event.FleetLaunchPathNotFound, "": event.FleetActivationFailed} {
+		in(t, instance.Options{}, func(y *yard) {
+			h := y.host()
+			f := y.managed("")
+			i := y.assigned(h)[0].ID
+			other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
+			correct := func() error {
+				_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
+				return err
+			}
+			y.Must(correct())
+			if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
+				y.Errorf("the host runs %+v", got)
+			}
+			const cause = "launch path /local/game/arena is not in the build"
+			y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: code, Cause: cause})
+			if got := y.status(f); got != fleet.Error {
+				y.Errorf("the fleet is %s", got)
+			}
+			codes, texts := y.told(f)
+			if !slices.Contains(codes, want) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
+				y.Errorf("events %v:\n%s", codes, texts)
+			}
+			if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
+				y.Errorf("assigned %+v", a)
+			}
+			y.Must(correct())
+			y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
+			celltest.Pass(10 * time.Minute)
+			if a := y.assigned(h); len(a) != 0 {
+				y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
+			}
+			y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
+			celltest.Pass(time.Second)
+			if y.Fleets.Get(y.Store.View(), f.ID) != nil {
+				y.Error("the fleet was not deleted")
+			}
+		})
+	}
 }
 
 func TestManaged_LostHostIsReplaced(t *testing.T) {
@@ -107,7 +121,7 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 		if codes, _ := y.told(f); !slices.Contains(codes, event.InstanceReplaced) || !slices.Contains(codes, event.ServerProcessCrashed) {
 			y.Errorf("events %v", codes)
 		}
-		y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: first, Info: machine}))
+		y.connected(first)
 		if n := len(y.assigned(first)); n != 0 {
 			y.Errorf("the lost host still has %d instances", n)
 		}
@@ -119,10 +133,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		h := y.host()
 		f := y.managed(fleet.FullProtection)
 		y.run(h, y.assigned(h)[0].ID, "p")
-		two := 2
-		_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
-		y.Must(err)
-		celltest.Pass(0)
+		y.scale(f, 2)
 		for _, a := range y.assigned(h) {
 			if y.Instances.Instance(y.Store.View(), a.ID).Status == instance.Pending {
 				y.run(h, a.ID, "q")
@@ -132,17 +143,13 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		y.Must(err)
 		busy := y.Computes.Process(y.Store.View(), game.ProcessKey)
 		y.Must(y.Sessions.Activate(y.Ctx, busy.Ref(), game.ID))
-		one, none := 1, 0
-		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
-		y.Must(err)
-		celltest.Pass(0)
+		y.scale(f, 1)
 		for _, a := range y.assigned(h) {
 			if gone := a.Stop != instance.Keep; gone == (a.ID == busy.ComputeName) {
 				y.Errorf("instance %s: stop %q; the game session is on %s", a.ID, a.Stop, busy.ComputeName)
 			}
 		}
-		_, err = y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
-		y.Must(err)
+		y.scale(f, 0)
 		celltest.Pass(time.Hour)
 		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Errorf("the process of a protected game session is %s", p.Status)
@@ -161,13 +168,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 // for its first host, and be scaled to zero and back; other locations may not.
 func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-			Name: "elsewhere", ComputeType: fleet.EC2, Locations: []string{home, away},
-			Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-		})
-		y.Must(err)
-		celltest.Pass(0)
+		f := y.managed("", home, away)
 		scale := func(location string, n int) func() error {
 			return func() error {
 				_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
@@ -177,7 +178,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		place := func(name string) fleet.LocationState { return *y.Fleets.Get(y.Store.View(), f.ID).Place(name) }
 		y.Refused("the home region of a fleet that is not ACTIVE", fault.InvalidFleetStatus, scale("", 0))
 
-		h := y.hostAt(home)
+		_, h := y.joined(home)
 		y.run(h, y.assigned(h)[0].ID, "p")
 		if f := y.Fleets.Get(y.Store.View(), f.ID); f.Status != fleet.Active || f.Home == home {
 			y.Fatalf("the fleet is %s, at home in %s", f.Status, f.Home)
@@ -199,7 +200,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		if l := place(""); !l.WaitsForHost {
 			y.Errorf("the home region, which is to have one again, is %+v", l)
 		}
-		late := y.hostAt(region)
+		late := y.host()
 		y.run(late, y.assigned(late)[0].ID, "q")
 		if l := place(""); l.Status != fleet.Active {
 			y.Errorf("with a host the home region is %s", l.Status)
@@ -264,7 +265,10 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
 		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		celltest.Pass(0)
+		y.Refused("another runtime configuration for a fleet that is going", fault.InvalidFleetStatus, func() error {
+			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: f.Runtime})
+			return err
+		})
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running})
 		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
 		if diff := cmp.Diff(want, k.ended); diff != "" {
@@ -283,32 +287,6 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		if y.Fleets.Get(y.Store.View(), f.ID) != nil {
 			y.Error("the fleet is still there when nothing is left of it")
 		}
-	})
-}
-
-// The runtime configuration of a managed fleet can be corrected while the fleet is
-// activating, and its host is told; not once the fleet is being deleted.
-func TestManaged_RuntimeBeforeActive(t *testing.T) {
-	in(t, instance.Options{}, func(y *yard) {
-		h := y.host()
-		f := y.managed("")
-		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
-		_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-		y.Must(err)
-		if got := y.assigned(h)[0].Fleet.Runtime; !cmp.Equal(got, other) {
-			y.Errorf("the host runs %+v", got)
-		}
-		y.report(h, instance.InstanceReport{InstanceID: y.assigned(h)[0].ID, Phase: instance.PhaseFailed, Cause: "no such file"})
-		if got := y.status(f); got != fleet.Error {
-			y.Fatalf("the fleet is %s", got)
-		}
-		_, err = y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-		y.Must(err)
-		y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-		y.Refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
-			_, err := y.Fleets.UpdateRuntime.Do(y.Ctx, fleet.RuntimeInput{FleetID: f.ID, Runtime: other})
-			return err
-		})
 	})
 }
 
@@ -343,12 +321,7 @@ func TestHint_NeverConnected(t *testing.T) {
 // and its locations can be changed once it is ACTIVE, and that of a location once it is, too.
 func TestReason_RemediesWork(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		f, err := y.Fleets.Create.Do(y.Ctx, fleet.CreateInput{
-			Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"}, Locations: []string{home, away},
-			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-		})
-		y.Must(err)
-		celltest.Pass(0)
+		f := y.managed("", home, away)
 		const (
 			scale  = "muster fleets scale"
 			remove = "delete-fleet-locations"
@@ -387,7 +360,7 @@ func TestReason_RemediesWork(t *testing.T) {
 		for _, location := range []string{region, home, away} {
 			expect("before the fleet is ACTIVE", location, wait)
 		}
-		h := y.hostAt(home)
+		_, h := y.joined(home)
 		y.run(h, y.assigned(h)[0].ID, "p")
 		if got := y.status(f); got != fleet.Active {
 			y.Fatalf("the fleet is %s", got)

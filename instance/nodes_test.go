@@ -6,6 +6,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -14,10 +15,7 @@ import (
 // group may be on another node. It gets a game session once its own address is known.
 func TestGroups_AddressesOfNodes(t *testing.T) {
 	inQuay(t, func(q *quay) {
-		h := q.dock()
-		m := machine
-		m.Engine, m.NoBuilds, m.Nodes = "kubernetes 1.36", true, true
-		q.Must(q.Instances.HostConnected.Do(q.Ctx, instance.HostPresence{HostID: h, Info: m}))
+		h := q.dock(func(m *instance.HostInfo) { m.Engine, m.NoBuilds, m.Nodes = "kubernetes 1.36", true, true })
 		q.create(func(in *fleet.ContainerInput) { in.Copies = 1 })
 		id := q.assigned(h)[0].ID
 		report := func(process, address string) {
@@ -34,10 +32,7 @@ func TestGroups_AddressesOfNodes(t *testing.T) {
 				report(run.process, run.address)
 			}
 			ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(id, "0"), ProcessID: run.process}
-			_, err := q.Computes.Connect(q.Ctx, compute.ConnectInput{Ref: ref}, &link{})
-			q.Must(err)
-			q.Must(q.Computes.Ready(q.Ctx, compute.ReadyInput{Ref: ref, Port: 7777}))
-			q.Must(q.Computes.Hearing(q.Ctx, ref))
+			q.Ready(ref, &celltest.Link{}, 7777)
 			in := session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region}
 			if !run.reported {
 				if g, err := q.Sessions.Create(q.Ctx, in); !fault.Is(err, fault.FleetCapacityExceeded) {

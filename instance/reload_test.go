@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/celltest"
@@ -40,13 +39,8 @@ func (db *unsureDB) Commit(ctx context.Context, b *store.Batch) error {
 // A change whose commit was reported as failed may be durable. What it requires is planned
 // once the state has been read again.
 func TestManaged_PlansAfterAReload(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		driver := &unsure{Driver: store.NewMemory()}
-		y := &yard{Cell: celltest.New(t, celltest.Options{Driver: driver}), links: map[string]*link{}}
-		y.Open()
-		y.Start(y.Computes.Run, y.Sessions.Run, y.Instances.Run)
-		defer y.Close()
+	driver := &unsure{Driver: store.NewMemory()}
+	inCell(t, celltest.Options{Driver: driver}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		y.run(h, y.assigned(h)[0].ID, "p")

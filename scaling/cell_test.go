@@ -67,22 +67,12 @@ func open(t *testing.T) *cell {
 
 func (c *cell) join() {
 	info := instance.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
-	token, _, err := c.Instances.CreateJoinToken(c.Ctx, instance.JoinTokenInput{Location: region})
-	c.Must(err)
-	j, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: info})
-	c.Must(err)
-	c.Must(c.Instances.HostConnected.Do(c.Ctx, instance.HostPresence{HostID: j.HostID, Info: info}))
+	c.Join(region, info)
 }
 
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
 func (c *cell) make() {
-	var err error
-	c.fleet, err = c.Fleets.Create.Do(c.Ctx, fleet.CreateInput{
-		Name: "scaled", ComputeType: fleet.EC2, Protection: fleet.FullProtection,
-		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: perInstance}}},
-	})
-	c.Must(err)
+	c.fleet = c.Managed(perInstance, func(in *fleet.CreateInput) { in.Protection = fleet.FullProtection })
 	celltest.Pass(boot + time.Second)
 	if f := c.now(); f.Status != fleet.Active {
 		c.Fatalf("the fleet is %s", f.Status)

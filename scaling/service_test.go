@@ -94,55 +94,6 @@ func kept(sessions int, percent float64) int {
 	return needed(sessions+int(math.Ceil(float64(sessions)/10)), percent)
 }
 
-// A day's load rises, stays and falls. The fleet follows, refuses requests only briefly,
-// and ends as small as it may.
-func TestScaling_FollowsADay(t *testing.T) {
-	in(t, 10, func(c *cell) {
-		c.limit(fleet.CapacityInput{Min: number(1), Max: number(40)})
-		c.target(25)
-		l := &load{cell: c}
-		l.follow(3*time.Hour, func(at time.Duration) int { return int(60 * at.Hours() / 3) })
-		l.follow(time.Hour, func(time.Duration) int { return 60 })
-		if got, want := c.capacity().Desired, needed(60, 25); got != want {
-			t.Errorf("%d instances for 60 game sessions, want %d", got, want)
-		}
-		l.follow(3*time.Hour, func(at time.Duration) int { return 60 - int(60*at.Hours()/3) })
-		l.follow(time.Hour, func(time.Duration) int { return 0 })
-		if got := c.capacity().Desired; got != 1 {
-			t.Errorf("%d instances at night, want the minimum", got)
-		}
-		if l.turns != 1 {
-			t.Errorf("scaling turned %d times over one rise and one fall", l.turns)
-		}
-		if l.refused > 4 {
-			t.Errorf("%d requests found no process on a slow rise", l.refused)
-		}
-	})
-}
-
-// A jump is met immediately, as far as the limit allows. Noise has no effect.
-func TestScaling_JumpAndNoise(t *testing.T) {
-	in(t, 10, func(c *cell) {
-		c.limit(fleet.CapacityInput{Min: number(2), Max: number(12), Desired: number(2)})
-		c.target(20)
-		l := &load{cell: c}
-		l.follow(10*time.Minute, func(time.Duration) int { return 30 })
-		if got, want := c.capacity().Desired, needed(30, 20); got != want {
-			t.Errorf("%d instances after the jump, want %d", got, want)
-		}
-		r := rand.New(rand.NewPCG(1, 2))
-		l.turns, l.dir = 0, 0
-		l.follow(3*time.Hour, func(time.Duration) int { return 27 + r.IntN(7) })
-		if l.turns > 0 {
-			t.Errorf("scaling turned %d times under noise", l.turns)
-		}
-		l.follow(30*time.Minute, func(time.Duration) int { return 200 })
-		if got := c.capacity().Desired; got != 12 {
-			t.Errorf("%d instances under more than they can host, want the maximum", got)
-		}
-	})
-}
-
 // With any load, limits hold and no protected game session is ended. Once the load is
 // constant, the fleet reaches the size that it needs and stays there.
 func TestScaling_Property(t *testing.T) {

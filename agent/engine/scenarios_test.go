@@ -210,10 +210,14 @@ func testEnds(t *testing.T, b *bench) {
 		{"code", [][]string{{"game", "PUPPET_EXIT=42", "PUPPET_PRINT=bad"}, {"other"}}, End{Container: "game", Known: true, Code: 42, Tail: []string{"bad"}}},
 		{"memory", [][]string{{"game", "PUPPET_EAT=400"}}, End{Container: "game", Known: true, Code: -1, Signal: "SIGKILL", OOM: true}},
 		{"essential", [][]string{{"game"}, {"other", "PUPPET_EXIT=0"}}, End{Container: "other", Known: true}},
+		{"without a game server", [][]string{{"beside", "PUPPET_EXIT=3"}}, End{Container: "beside", Known: true, Code: 3}},
 	} {
 		g := b.group("0", test.containers...)
-		if test.name == "essential" {
+		switch test.name {
+		case "essential":
 			g.Containers[1].Essential = true
+		case "without a game server": // as in a per-instance group
+			g.Containers[0].Game, g.Containers[0].Essential = false, true
 		}
 		// A container may end before the others are started.
 		r, err := b.engine.Start(t.Context(), g)

@@ -1,16 +1,15 @@
 package group
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 // play plays one scene on a stage.
@@ -252,27 +251,6 @@ func TestInstance_ImageRefused(t *testing.T) {
 	})
 }
 
-// An agent that has no engine yet starts nothing: a former agent's groups might run.
-func TestInstance_WaitsForTheEngine(t *testing.T) {
-	play(t, func(s *stage) {
-		s.begin(true)
-		pass(10 * time.Second)
-		before := s.run("0")
-		s.i.Detach()
-		s.set(func() { s.away = true })
-		s.begin(true)
-		pass(time.Minute)
-		if g := s.group("0"); g.Phase != protocol.GroupPulling || !strings.Contains(g.Cause, "Docker or Podman") {
-			t.Errorf("without an engine it is %+v", g)
-		}
-		s.set(func() { s.away = false })
-		s.search()
-		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.ProcessID != before.launch.ProcessID {
-			t.Errorf("with the engine it is %+v", g)
-		}
-	})
-}
-
 // What a former agent left and no desired state names goes on until Muster decides.
 func TestInstance_Unnamed(t *testing.T) {
 	play(t, func(s *stage) {
@@ -309,22 +287,7 @@ func TestInstance_PackLogs(t *testing.T) {
 		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id, LogPaths: []string{"/local/game/logs"}, GameSessionID: "gsess-1"}); err != nil {
 			t.Fatal(err)
 		}
-		z, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := map[string]string{}
-		for _, f := range z.File {
-			in, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[f.Name] = string(text)
-		}
+		files := ziptest.Files(t, buf.Bytes())
 		if files[id+".server.log"] != "server of "+id+"\n" || !strings.Contains(files[id+".exit.txt"], "exited with code 2") ||
 			!strings.Contains(files["README.txt"], "/local/game/logs is in the container") {
 			t.Errorf("the archive has %v", files)
@@ -344,9 +307,9 @@ func TestInstance_PackLogs(t *testing.T) {
 	})
 }
 
-// An agent that starts while the engine does not answer reports the game servers of the former
-// agent as running: Muster would end their game sessions. Those that are gone when the engine
-// answers are reported as ended.
+// An agent that starts while the engine does not answer starts nothing, and reports the game servers
+// of the former agent as running: Muster would end their game sessions. Those that are gone when the
+// engine answers are reported as ended.
 func TestInstance_EngineAwayAtStart(t *testing.T) {
 	play(t, func(s *stage) {
 		s.desired.Groups = s.desired.Groups[:2]
@@ -360,6 +323,10 @@ func TestInstance_EngineAwayAtStart(t *testing.T) {
 			if g := s.group(name); g.ProcessID != a.launch.ProcessID {
 				t.Errorf("while the engine is away, group %s is reported as %+v", name, g)
 			}
+		}
+		pass(time.Minute)
+		if g := s.group("0"); g.Phase != protocol.GroupPulling || !strings.Contains(g.Cause, "Docker or Podman") {
+			t.Errorf("without an engine it is %+v", g)
 		}
 		s.mu.Lock()
 		delete(s.runs, lost.launch.ProcessID)

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -16,28 +15,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 func packed(t *testing.T, files map[string]string) ([]byte, Build) {
 	t.Helper()
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
-	for name, content := range files {
-		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
-		h.SetMode(0o755)
-		w, err := z.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(buf.Bytes())
-	return buf.Bytes(), Build{SHA256: hex.EncodeToString(sum[:]), Size: int64(buf.Len()), Format: "zip"}
+	content := ziptest.Make(t, files)
+	sum := sha256.Sum256(content)
+	return content, Build{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(content)), Format: "zip"}
 }
 
 func cache(t *testing.T, o Options) *Cache {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/agent/link/linktest"
 	"github.com/musterhq/muster/certificate"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/wait"
@@ -36,26 +36,9 @@ func (a *authority) certify(_ context.Context, _ string, in protocol.Certificate
 	if a.err != nil {
 		return out, a.err
 	}
-	key, err := certificate.Key(func(purpose string) []byte { sum := sha256.Sum256([]byte(purpose)); return sum[:] })
-	if err != nil {
-		return out, err
-	}
-	der, err := certificate.NewRoot(key, time.Now())
-	if err != nil {
-		return out, err
-	}
-	root, err := x509.ParseCertificate(der)
-	if err != nil {
-		return out, err
-	}
-	public, err := certificate.Check(in.Request)
-	if err != nil {
-		return out, err
-	}
 	ip, _ := netip.ParseAddr(a.want.Certificate.IPAddress)
-	leaf, err := certificate.Sign(root, key, public, certificate.Names{DNS: a.want.Certificate.DNSName, IP: ip}, time.Now())
 	a.signed++
-	return protocol.CertificateResponse{Certificate: certificate.Encode(leaf), Chain: certificate.Encode(der), Root: certificate.Encode(der)}, err
+	return linktest.Certify(in, certificate.Names{DNS: a.want.Certificate.DNSName, IP: ip})
 }
 
 func (a *authority) set(err error, c *protocol.Certificate) {

@@ -3,7 +3,6 @@
 package instance
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/ed25519"
@@ -30,6 +29,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/wait"
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 // stage is a real instance on a machine whose processes do what a test says: programs
@@ -101,22 +101,9 @@ func (s *stage) close() {
 
 // packed returns an archive with a program.
 func packed(t rapid.TB) ([]byte, protocol.Build) {
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
-	h := &zip.FileHeader{Name: "server.sh"}
-	h.SetMode(0o755)
-	w, err := z.CreateHeader(h)
-	if err == nil {
-		_, err = io.WriteString(w, "#!/bin/sh\n")
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(buf.Bytes())
-	return buf.Bytes(), protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(buf.Len()), Format: "zip"}
+	content := ziptest.Make(t, map[string]string{"server.sh": "#!/bin/sh\n"})
+	sum := sha256.Sum256(content)
+	return content, protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(len(content)), Format: "zip"}
 }
 
 // begin runs the instance in a new agent, which knows the last desired state or not.

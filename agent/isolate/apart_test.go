@@ -43,17 +43,11 @@ func TestJail_Apart(t *testing.T) {
 // If the first process of a namespace cannot start, the error names the cause, although
 // the command has no stderr to which it could be written.
 func TestJail_ApartFails(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := apart().Try(self); err != nil {
-		t.Skipf("%v; run this as root on Linux", err)
-	}
+	able(t, apart())
 	missing := filepath.Join(t.TempDir(), "missing", "cgroup.procs")
 	cmd := exec.Command("/bin/true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = order{Jail: Jail{Apart: true, User: stranger}, Join: []string{missing}}.launch(cmd, self)
+	err := order{Jail: Jail{Apart: true, User: stranger}, Join: []string{missing}}.launch(cmd, self(t))
 	if err == nil {
 		_ = cmd.Wait()
 		t.Fatal("it started")
@@ -99,13 +93,7 @@ func TestJail_ApartEnds(t *testing.T) {
 // line by line.
 func started(t *testing.T, j Jail, script string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Try(self); err != nil {
-		t.Skipf("%v; run this as root on Linux", err)
-	}
+	able(t, j)
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +102,7 @@ func started(t *testing.T, j Jail, script string) (*exec.Cmd, *bufio.Scanner) {
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = in, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := j.Start(cmd, self); err != nil {
+	if err := j.Start(cmd, self(t)); err != nil {
 		t.Fatal(err)
 	}
 	in.Close()
@@ -226,16 +214,10 @@ require('fs').promises.readdir('/').then(() => require('net').createServer().lis
 					j.Hide, j.Keep = []string{home}, append(j.Keep, filepath.Dir(filepath.Dir(path)))
 				}
 			}
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := j.Try(self); err != nil {
-				t.Skipf("%v; run this as root on Linux", err)
-			}
+			able(t, j)
 			cmd := exec.Command(path, c.args...)
 			cmd.Dir, cmd.Env = dir, []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"}
-			out, err := output(t, j, cmd, self)
+			out, err := output(t, j, cmd)
 			if err != nil || !strings.Contains(out, "hello") {
 				t.Errorf("it ended with %v and said %q", err, out)
 			}

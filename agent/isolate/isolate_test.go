@@ -41,24 +41,40 @@ func group(t *testing.T, l Limits) *Group {
 	return g
 }
 
-// run runs a shell script in a group and waits for its end.
-func run(t *testing.T, g *Group, script string) (string, error) {
+// self returns the path of this program, which is the launcher of the tests.
+func self(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// able skips the test if this machine cannot make a jail, in which paths are reached.
+func able(t *testing.T, j Jail, paths ...string) {
+	t.Helper()
+	if err := j.Try(self(t), paths...); errors.Is(err, ErrUnavailable) {
+		t.Skipf("%v; run this as root on Linux", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a shell script in a group and waits for its end.
+func run(t *testing.T, g *Group, script string) (string, error) {
+	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = os.Environ()
-	return output(t, Jail{Group: g}, cmd, self)
+	return output(t, Jail{Group: g}, cmd)
 }
 
 // output runs a command in a jail to its end and returns its output.
-func output(t *testing.T, j Jail, cmd *exec.Cmd, launcher string) (string, error) {
+func output(t *testing.T, j Jail, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := j.Start(cmd, launcher); err != nil {
+	if err := j.Start(cmd, self(t)); err != nil {
 		t.Fatal(err)
 	}
 	err := cmd.Wait()

@@ -30,18 +30,10 @@ func open(t *testing.T) string {
 // jailed runs a script in a jail, if this machine can make it.
 func jailed(t *testing.T, j Jail, script string) (string, error) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Try(self, "/bin/sh"); errors.Is(err, ErrUnavailable) {
-		t.Skipf("%v; run this as root on Linux", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	able(t, j, "/bin/sh")
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")} // the source may be below a folder that is replaced
-	out, err := output(t, j, cmd, self)
+	out, err := output(t, j, cmd)
 	return strings.TrimSpace(out), err
 }
 
@@ -103,41 +95,29 @@ func TestJail_PrivateTemp(t *testing.T) {
 
 // Try works in any working directory, also in one that the jail does not have.
 func TestJail_TryFromAnywhere(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := Jail{Mounts: []Mount{{At: os.TempDir()}}, Keep: []string{self}}
-	if err := j.Try(self, self); err != nil {
-		t.Skipf("%v; run this as root on Linux", err)
-	}
+	j := Jail{Mounts: []Mount{{At: os.TempDir()}}, Keep: []string{self(t)}}
+	able(t, j, self(t))
 	t.Chdir(t.TempDir())
-	if err := j.Try(self, self); err != nil {
+	if err := j.Try(self(t), self(t)); err != nil {
 		t.Errorf("from a folder that is replaced: %v", err)
 	}
 }
 
 // Try reports a path that the user cannot access.
 func TestJail_TryReaches(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}
 	dir := open(t)
-	if err := (Jail{User: stranger}).Try(self, dir); err != nil {
-		t.Skipf("%v; no other users here", err)
-	}
+	able(t, Jail{User: stranger}, dir)
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err = Jail{User: stranger}.Try(self, dir)
+	err := Jail{User: stranger}.Try(self(t), dir)
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v; want that the folder cannot be reached", err)
 	}
-	if err := (Jail{}).Try(self, dir); err != nil {
+	if err := (Jail{}).Try(self(t), dir); err != nil {
 		t.Errorf("as ourselves: %v", err)
 	}
 }

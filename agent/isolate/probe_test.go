@@ -97,19 +97,11 @@ func call(number uintptr, arguments ...uintptr) syscall.Errno {
 // probed runs a probe in a jail and returns its results, by the first word.
 func probed(t *testing.T, j Jail, what string) map[string]string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.Mounts, j.Keep = append(j.Mounts, Mount{At: os.TempDir()}), append(j.Keep, self)
-	if err := j.Try(self, self); errors.Is(err, ErrUnavailable) {
-		t.Skipf("%v; run this as root on Linux", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
+	j.Mounts, j.Keep = append(j.Mounts, Mount{At: os.TempDir()}), append(j.Keep, self(t))
+	able(t, j, self(t))
+	cmd := exec.Command(self(t))
 	cmd.Dir, cmd.Env = "/", []string{probeVariable + "=" + what}
-	out, err := output(t, j, cmd, self)
+	out, err := output(t, j, cmd)
 	if err != nil {
 		t.Fatalf("the probe ended with %v: %s", err, out)
 	}

@@ -227,6 +227,17 @@ func newTroupe(t *testing.T, opts supervise.Options) *troupe {
 	return tr
 }
 
+// perform starts a supervisor whose puppets report to a stage.
+func perform(t *testing.T, change func(*supervise.Options)) (*stage, *troupe) {
+	t.Helper()
+	s := newStage(t)
+	opts := options(t.TempDir(), s.listener.Addr().String(), "puppet")
+	if change != nil {
+		change(&opts)
+	}
+	return s, newTroupe(t, opts).start(t)
+}
+
 // start starts the supervisor and stops it, with its run, when the test ends.
 func (tr *troupe) start(t *testing.T) *troupe {
 	t.Helper()

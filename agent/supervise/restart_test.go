@@ -34,12 +34,7 @@ func TestNext(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
-}
-
-func TestNext_DelayHasALimit(t *testing.T) {
-	t.Parallel()
-	r := supervise.Restart{LoopAfter: 1000}
-	if got := r.Next(500, 0, false, 0.5).Wait; got != 300*time.Second {
-		t.Errorf("got %v, want 5 minutes", got)
+	if got := (supervise.Restart{LoopAfter: 1000}).Next(500, 0, false, middle).Wait; got != 300*time.Second {
+		t.Errorf("the delay is %v, want the limit of 5 minutes", got)
 	}
 }

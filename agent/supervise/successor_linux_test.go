@@ -159,29 +159,35 @@ func handOver(t *testing.T) (supervise.Options, *stage, *puppet) {
 	return opts, stage, p
 }
 
-func TestSuccessor_LearnsTheExitOfItsOwnChild(t *testing.T) {
+// A successor learns the exit of its own child, stops what it took over, and does not replace the last
+// run.
+func TestSuccessor_EndsWhatItTookOver(t *testing.T) {
 	t.Parallel()
-	opts, _, p := handOver(t)
-	tr := newTroupe(t, opts).start(t)
-	if r, ok := tr.Running(); !ok || r.PID != p.pid || !r.Attached {
-		t.Fatalf("got run %+v, %v", r, ok)
-	}
-	p.exit(5)
-	if e := <-tr.exited; !e.Known || e.Code != 5 {
-		t.Errorf("got end %+v, want code 5", e)
-	}
-}
-
-func TestSuccessor_StopsWhatItTookOver(t *testing.T) {
-	t.Parallel()
-	opts, _, p := handOver(t)
-	tr := newTroupe(t, opts).start(t)
-	if err := tr.Stop(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
-	p.gone()
-	if e := <-tr.exited; e.ID != p.id {
-		t.Errorf("got end %+v", e)
+	for name, c := range map[string]struct {
+		last bool
+		end  func(tr *troupe, p *puppet) error
+		code int // 0: any
+	}{
+		"by itself": {false, func(_ *troupe, p *puppet) error { p.exit(5); return nil }, 5},
+		"stopped":   {false, func(tr *troupe, _ *puppet) error { return tr.Stop(t.Context(), 0) }, 0},
+		"last run":  {true, func(tr *troupe, p *puppet) error { p.exit(0); return tr.Drain(t.Context()) }, 0},
+	} {
+		opts, _, p := handOver(t)
+		opts.Last = c.last
+		tr := newTroupe(t, opts).start(t)
+		if r := <-tr.started; r.PID != p.pid || !r.Attached {
+			t.Fatalf("%s: got run %+v", name, r)
+		}
+		if err := c.end(tr, p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		p.gone()
+		if e := <-tr.exited; e.ID != p.id || c.code != 0 && (!e.Known || e.Code != c.code) {
+			t.Errorf("%s: got end %+v, want code %d", name, e, c.code)
+		}
+		if c.last && len(tr.started) > 0 {
+			t.Errorf("%s: it was replaced", name)
+		}
 	}
 }
 
@@ -271,23 +277,6 @@ func end(t *testing.T, p *puppet) {
 	p.exit(0)
 	p.gone()
 	reap(t, p.pid)
-}
-
-func TestSuccessor_WatchesButDoesNotReplaceTheLastRun(t *testing.T) {
-	t.Parallel()
-	opts, _, p := handOver(t)
-	opts.Last = true
-	tr := newTroupe(t, opts).start(t)
-	if r := <-tr.started; r.PID != p.pid {
-		t.Errorf("got run %+v", r)
-	}
-	p.exit(0)
-	if err := tr.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if e := <-tr.exited; e.ID != p.id || len(tr.started) > 0 {
-		t.Errorf("got end %+v and %d starts", e, len(tr.started))
-	}
 }
 
 func TestStart_RefusesARecordItCannotRead(t *testing.T) {

@@ -17,8 +17,7 @@ import (
 
 func TestSupervisor_ReplacesARunThatEnds(t *testing.T) {
 	t.Parallel()
-	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
+	stage, tr := perform(t, nil)
 	first := stage.next()
 	if r := <-tr.started; r.ID != first.id || r.PID != first.pid {
 		t.Fatalf("got run %+v, puppet %+v", r, first)
@@ -40,14 +39,13 @@ func TestSupervisor_ReplacesARunThatEnds(t *testing.T) {
 
 func TestSupervisor_GivesRunsTheirOwnWorld(t *testing.T) {
 	t.Parallel()
-	stage := newStage(t)
-	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet")
-	launch := opts.Spec.Launch
-	opts.Spec.Launch = func(cmd *exec.Cmd, id string) error {
-		cmd.Args = append(cmd.Args, "--id", id)
-		return launch(cmd, id)
-	}
-	tr := newTroupe(t, opts).start(t)
+	stage, tr := perform(t, func(o *supervise.Options) {
+		launch := o.Spec.Launch
+		o.Spec.Launch = func(cmd *exec.Cmd, id string) error {
+			cmd.Args = append(cmd.Args, "--id", id)
+			return launch(cmd, id)
+		}
+	})
 	p := stage.next()
 	if got := p.ask("args"); got != "--id "+p.id {
 		t.Errorf("got arguments %q", got)
@@ -67,21 +65,27 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 	for _, c := range []struct {
 		name, prepare, signal string
 		grace                 time.Duration
+		done                  bool // the context of the stop
 	}{
-		{"willing", "stdout hello", "SIGTERM", time.Hour},
-		{"stubborn", "ignore", "SIGKILL", time.Millisecond},
-		{"not asked", "stdout hello", "SIGKILL", 0},
+		{"willing", "stdout hello", "SIGTERM", time.Hour, false},
+		{"stubborn", "ignore", "SIGKILL", time.Millisecond, false},
+		{"stubborn, and nobody waits", "ignore", "SIGKILL", time.Hour, true},
+		{"not asked", "stdout hello", "SIGKILL", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			stage := newStage(t)
-			tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
+			stage, tr := perform(t, nil)
 			p := stage.next()
 			p.ask("fork")
 			offspring := stage.next()
 			offspring.ask("ignore")
 			p.ask(c.prepare)
-			if err := tr.Stop(t.Context(), c.grace); err != nil {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.done {
+				cancel()
+			}
+			if err := tr.Stop(ctx, c.grace); err != nil {
 				t.Error(err)
 			}
 			offspring.gone()
@@ -95,27 +99,9 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 	}
 }
 
-func TestStop_KillsWhenItsContextIsDone(t *testing.T) {
-	t.Parallel()
-	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
-	stage.next().ask("ignore")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := tr.Stop(ctx, time.Hour); err != nil {
-		t.Error(err)
-	}
-	if e := <-tr.exited; e.Signal != "SIGKILL" {
-		t.Errorf("got end %+v", e)
-	}
-}
-
 func TestStopRun_StopsOneAndRefills(t *testing.T) {
 	t.Parallel()
-	stage := newStage(t)
-	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet")
-	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour // a requested end is not a crash
-	tr := newTroupe(t, opts).start(t)
+	stage, tr := perform(t, func(o *supervise.Options) { o.Restart.Base, o.Restart.Max = time.Hour, time.Hour }) // a requested end is not a crash
 	p := stage.next()
 	<-tr.started
 	if err := tr.StopRun(t.Context(), p.id, time.Hour); err != nil {
@@ -131,8 +117,7 @@ func TestStopRun_StopsOneAndRefills(t *testing.T) {
 
 func TestDrain_WaitsForRunsToEnd(t *testing.T) {
 	t.Parallel()
-	stage := newStage(t)
-	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet")).start(t)
+	stage, tr := perform(t, nil)
 	p := stage.next()
 	<-tr.started
 	impatient, cancel := context.WithCancel(t.Context())

@@ -86,19 +86,19 @@ func TestCheck(t *testing.T) {
 		} {
 			spec := group()
 			c.change(&spec)
-			_, err := y.groups.Create.Do(y.Context(), container.CreateInput{Name: "arena", Spec: spec})
+			_, err := y.groups.Create.Do(y.Ctx, container.CreateInput{Name: "arena", Spec: spec})
 			if c.part != "" {
 				y.refused(name, err, fault.InvalidRequest, c.part)
 				continue
 			}
 			if err == nil {
-				err = y.groups.Delete.Do(y.Context(), container.DeleteInput{Name: "arena"})
+				err = y.groups.Delete.Do(y.Ctx, container.DeleteInput{Name: "arena"})
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		for range y.groups.Newest(y.st.View(), "") {
+		for range y.groups.Newest(y.Store.View(), "") {
 			t.Error("a refused definition is there")
 		}
 	})
@@ -118,7 +118,7 @@ func TestCheck_PerInstance(t *testing.T) {
 			"not essential": {container.Spec{Memory: 100, VCPU: 1, Support: many(1)}, "Essential true"},
 			"game server":   {group(), "GAME_SERVER group only"},
 		} {
-			_, err := y.groups.Create.Do(y.Context(), container.CreateInput{Name: name, Type: container.PerInstance, Spec: c.spec})
+			_, err := y.groups.Create.Do(y.Ctx, container.CreateInput{Name: name, Type: container.PerInstance, Spec: c.spec})
 			if c.part != "" {
 				y.refused(name, err, fault.InvalidRequest, c.part)
 			} else if err != nil {

@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/build/container"
-	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/internal/wait"
 )
 
@@ -28,11 +26,8 @@ const (
 
 // yard is a service whose registry is answer.
 type yard struct {
-	*testing.T
+	*celltest.Cell
 	groups *container.Service
-	tags   *tag.Service
-	st     *store.Store
-	events *event.Log
 	asked  atomic.Int64
 	answer func(image string) (string, error)
 	used   map[int]string // fleets by version
@@ -41,25 +36,16 @@ type yard struct {
 func in(t *testing.T, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		st := store.New(store.Options{Driver: store.NewMemory()})
-		y := &yard{T: t, st: st, events: event.New(st, event.Options{}), tags: tag.New(st), used: map[int]string{}}
-		y.groups = container.New(st, container.Deps{Events: y.events, Tags: y.tags, Resolve: func(_ context.Context, image string) (string, error) {
+		y := &yard{Cell: celltest.New(t, celltest.Options{}), used: map[int]string{}}
+		y.groups = container.New(y.Store, container.Deps{Events: y.Events, Tags: y.Tags, Resolve: func(_ context.Context, image string) (string, error) {
 			y.asked.Add(1)
 			return y.answer(image)
-		}}, container.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}, Quotas: container.Quotas{Definitions: 2, Versions: 3}})
+		}}, container.Options{Home: celltest.Home, Quotas: container.Quotas{Definitions: 2, Versions: 3}})
 		y.groups.SetInUse(func(_ store.Reader, _ string, number int) string { return y.used[number] })
-		if err := st.Open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { y.groups.Run(ctx); close(done) }()
+		y.Open()
+		y.Start(y.groups.Run)
 		f(y)
-		cancel()
-		<-done
-		if err := st.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		y.Close()
 	})
 }
 
@@ -72,19 +58,15 @@ func group() container.Spec {
 
 func (y *yard) create(name string, spec container.Spec) *container.Version {
 	y.Helper()
-	v, err := y.groups.Create.Do(y.Context(), container.CreateInput{Name: name, Spec: spec, Tags: map[string]string{"k": "v"}})
-	if err != nil {
-		y.Fatal(err)
-	}
+	v, err := y.groups.Create.Do(y.Ctx, container.CreateInput{Name: name, Spec: spec, Tags: map[string]string{"k": "v"}})
+	y.Must(err)
 	return v
 }
 
 func (y *yard) find(name string, number int) *container.Version {
 	y.Helper()
-	v, err := y.groups.Find(y.st.View(), name, number)
-	if err != nil {
-		y.Fatal(err)
-	}
+	v, err := y.groups.Find(y.Store.View(), name, number)
+	y.Must(err)
 	return v
 }
 
@@ -97,10 +79,8 @@ func (y *yard) refused(what string, err error, kind fault.Kind, part string) {
 
 func (y *yard) numbers(name string) (all []int) {
 	y.Helper()
-	versions, err := y.groups.Versions(y.st.View(), name, 0)
-	if err != nil {
-		y.Fatal(err)
-	}
+	versions, err := y.groups.Versions(y.Store.View(), name, 0)
+	y.Must(err)
 	for v := range versions {
 		all = append(all, v.Number)
 	}
@@ -187,7 +167,7 @@ func TestVersion_Failed(t *testing.T) {
 		}
 		image := *spec.Game
 		image.Image = "r.example/arena@" + other
-		next, err := y.groups.Update.Do(y.Context(), container.UpdateInput{Name: "gone", Game: &image})
+		next, err := y.groups.Update.Do(y.Ctx, container.UpdateInput{Name: "gone", Game: &image})
 		if err != nil || next.Status != container.Ready || next.Number != 2 {
 			t.Errorf("the remedy: %+v, %v", next, err)
 		}
@@ -199,7 +179,7 @@ func TestDefinition_Versions(t *testing.T) {
 		spec := group()
 		spec.Support = []container.Container{{Name: "log", Image: "r.example/log@" + sum}}
 		y.create("arena", spec)
-		update := func(in container.UpdateInput) (*container.Version, error) { return y.groups.Update.Do(y.Context(), in) }
+		update := func(in container.UpdateInput) (*container.Version, error) { return y.groups.Update.Do(y.Ctx, in) }
 		two, err := update(container.UpdateInput{Name: "arena", Memory: new(2048), Support: &[]container.Container{}})
 		if err != nil || two.Number != 2 || two.Memory != 2048 || len(two.Support) != 0 || two.VCPU != 1 {
 			t.Fatalf("%+v, %v", two, err)
@@ -223,13 +203,13 @@ func TestDefinition_Versions(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"other", base + "arena:0", base + "arena:9", base + "arena:99999999999", strings.Replace(base, "us-east-1", "eu-west-1", 1) + "arena"} {
-			_, err := y.groups.Find(y.st.View(), name, 0)
+			_, err := y.groups.Find(y.Store.View(), name, 0)
 			y.refused(name, err, fault.NotFound, "")
 		}
-		_, err = y.groups.Create.Do(y.Context(), container.CreateInput{Name: "arena", Spec: spec})
+		_, err = y.groups.Create.Do(y.Ctx, container.CreateInput{Name: "arena", Spec: spec})
 		y.refused("the same name", err, fault.Conflict, "UpdateContainerGroupDefinition")
 		y.create("second", spec)
-		_, err = y.groups.Create.Do(y.Context(), container.CreateInput{Name: "third", Spec: spec})
+		_, err = y.groups.Create.Do(y.Ctx, container.CreateInput{Name: "third", Spec: spec})
 		y.refused("a third definition", err, fault.LimitExceeded, "quota")
 	})
 }
@@ -238,11 +218,11 @@ func TestDefinition_Delete(t *testing.T) {
 	in(t, func(y *yard) {
 		y.create("arena", group())
 		for range 2 {
-			if _, err := y.groups.Update.Do(y.Context(), container.UpdateInput{Name: "arena"}); err != nil {
+			if _, err := y.groups.Update.Do(y.Ctx, container.UpdateInput{Name: "arena"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		del := func(in container.DeleteInput) error { return y.groups.Delete.Do(y.Context(), in) }
+		del := func(in container.DeleteInput) error { return y.groups.Delete.Do(y.Ctx, in) }
 		y.used[1] = "containerfleet-1"
 		y.refused("all, of which one is used", del(container.DeleteInput{Name: "arena"}), fault.InvalidRequest, "containerfleet-1")
 		y.refused("the used one", del(container.DeleteInput{Name: "arena", Number: 1}), fault.InvalidRequest, "version 1")
@@ -254,20 +234,20 @@ func TestDefinition_Delete(t *testing.T) {
 		if err := del(container.DeleteInput{Name: base + "arena:3"}); err != nil {
 			t.Fatal(err)
 		}
-		if v, err := y.groups.Update.Do(y.Context(), container.UpdateInput{Name: "arena"}); err != nil || v.Number != 4 {
+		if v, err := y.groups.Update.Do(y.Ctx, container.UpdateInput{Name: "arena"}); err != nil || v.Number != 4 {
 			t.Errorf("after deleting the newest version: %+v, %v; want number 4", v, err)
 		}
 		if err := del(container.DeleteInput{Name: "arena", Retain: new(1)}); err != nil || !slices.Equal(y.numbers("arena"), []int{4}) {
 			t.Errorf("%v; versions %v are left", err, y.numbers("arena"))
 		}
-		if got, err := y.tags.List(container.TaggedARN(base + "arena:4")); err != nil || got["k"] != "v" {
+		if got, err := y.Tags.List(container.TaggedARN(base + "arena:4")); err != nil || got["k"] != "v" {
 			t.Errorf("tags %v, %v", got, err)
 		}
 		if err := del(container.DeleteInput{Name: "arena", Number: 4}); err != nil {
 			t.Fatal(err)
 		}
 		y.refused("a deleted definition", del(container.DeleteInput{Name: "arena"}), fault.NotFound, "arena")
-		_, err := y.tags.List(base + "arena")
+		_, err := y.Tags.List(base + "arena")
 		y.refused("its tags", err, fault.NotFound, "arena")
 		if v := y.create("arena", group()); v.Number != 1 {
 			t.Errorf("a new definition begins with version %d", v.Number)
@@ -285,7 +265,7 @@ func TestVersion_DeletedMeanwhile(t *testing.T) {
 		spec.Game.Image = "r.example/arena:1"
 		y.create("arena", spec)
 		synctest.Wait()
-		if err := y.groups.Delete.Do(y.Context(), container.DeleteInput{Name: "arena"}); err != nil {
+		if err := y.groups.Delete.Do(y.Ctx, container.DeleteInput{Name: "arena"}); err != nil {
 			t.Fatal(err)
 		}
 		wait.Pass(time.Second)

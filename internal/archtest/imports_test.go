@@ -85,6 +85,7 @@ var rows = []row{
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"instance", ground + " internal/tag internal/wake internal/plain session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
 	{"fleetiq", ground + " internal/tag internal/wake instance event", "the instances of game server groups are hosts; its loop wakes at deadlines"},
+	{"internal/ziptest", "", "makes and reads zip archives, for tests"},
 	{"internal/celltest", ground + " internal/tag auth event identity fleet compute session instance", "opens these services on one store, for tests"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"placement/remote", "internal/arn internal/tracing session placement", "asks other deployments by AWS's client; decides nothing"},
@@ -137,6 +138,7 @@ var rows = []row{
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/link", "hosts/protocol internal/release internal/wake", "joins and talks for any agent, of a machine or of a cluster; what is said is the host's"},
+	{"agent/link/linktest", "certificate hosts/protocol internal/wait", "the server that agents link with, for tests of agents"},
 	{"agent/relay", "agent/disk agent/ports hosts/protocol internal/gameframe internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/nearest internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 

@@ -59,6 +59,7 @@ type Options struct {
 	Instances instance.Options
 	Sessions  session.Options
 
+	Quotas      fleet.Quotas
 	Definitions fleet.Definitions // of container groups; nil: there are none
 }
 
@@ -75,7 +76,7 @@ func New(t rapid.TB, o Options) *Cell {
 	c.Secrets, err = auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c.Must(err)
 	c.Events, c.Tags = event.New(c.Store, event.Options{}), tag.New(c.Store)
-	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Builds: ready, Definitions: o.Definitions})
+	c.Fleets = fleet.New(c.Store, fleet.Deps{Events: c.Events, Tags: c.Tags}, fleet.Options{Home: Home, Quotas: o.Quotas, Builds: ready, Definitions: o.Definitions})
 	o.Computes.Tokens = c.Secrets
 	c.Computes = compute.New(c.Store, compute.Deps{Events: c.Events, Fleets: c.Fleets, Tags: c.Tags}, o.Computes)
 	c.Sessions = session.New(c.Store, session.Deps{Events: c.Events, Fleets: c.Fleets, Computes: c.Computes}, o.Sessions)
@@ -172,6 +173,43 @@ func (c *Cell) Register(f *fleet.Fleet, name, location string) *compute.Compute 
 	c.Must(err)
 	return made
 }
+
+// Join lets a machine join a location and connects its agent.
+func (c *Cell) Join(location string, machine instance.HostInfo) instance.Joined {
+	token, _, err := c.Instances.CreateJoinToken(c.Ctx, instance.JoinTokenInput{Location: location})
+	c.Must(err)
+	j, err := c.Instances.Join(c.Ctx, instance.JoinInput{Token: token, HostInfo: machine})
+	c.Must(err)
+	c.Must(c.Instances.HostConnected.Do(c.Ctx, instance.HostPresence{HostID: j.HostID, Info: machine}))
+	return j
+}
+
+// Managed creates a managed fleet on c5.large whose instances run a number of processes.
+func (c *Cell) Managed(processes int, change func(*fleet.CreateInput)) *fleet.Fleet {
+	in := fleet.CreateInput{
+		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: processes}}},
+	}
+	if change != nil {
+		change(&in)
+	}
+	f, err := c.Fleets.Create.Do(c.Ctx, in)
+	c.Must(err)
+	return f
+}
+
+// Link records what a process is sent.
+type Link struct {
+	Starts     []compute.Start
+	Updates    []compute.Update
+	Terminates []time.Time
+	Dropped    int
+}
+
+func (l *Link) StartGameSession(s compute.Start)   { l.Starts = append(l.Starts, s) }
+func (l *Link) UpdateGameSession(u compute.Update) { l.Updates = append(l.Updates, u) }
+func (l *Link) Terminate(by time.Time)             { l.Terminates = append(l.Terminates, by) }
+func (l *Link) Drop()                              { l.Dropped++ }
 
 // Ready connects a process by a link and makes it ready for a game session on a port.
 func (c *Cell) Ready(ref compute.Ref, l compute.Link, port int) {

@@ -277,14 +277,7 @@ func TestChart_Applies(t *testing.T) {
 	k := kubetest.Start(t)
 	for _, values := range []string{required, everything} {
 		apply(t, k, "muster", "v1", "namespaces", "", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "muster"}})
-		for _, o := range objects(t, values) {
-			gvk := o.GroupVersionKind()
-			prefix := gvk.Version
-			if gvk.Group != "" {
-				prefix = gvk.Group + "/" + gvk.Version
-			}
-			apply(t, k, o.GetName(), prefix, strings.ToLower(plural(gvk.Kind)), o.GetNamespace(), o.Object)
-		}
+		applyChart(t, k, values)
 	}
 	as := rest.CopyConfig(k.API)
 	as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:muster-games:muster-kubernetes", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
@@ -333,6 +326,15 @@ func plural(kind string) string {
 		return before + "ies"
 	}
 	return kind + "s"
+}
+
+// applyChart applies the chart with values.
+func applyChart(t testing.TB, k *kubetest.Cluster, values string) {
+	t.Helper()
+	for _, o := range objects(t, values) {
+		gvk := o.GroupVersionKind()
+		apply(t, k, o.GetName(), gvk.GroupVersion().String(), strings.ToLower(plural(gvk.Kind)), o.GetNamespace(), o.Object)
+	}
 }
 
 // apply applies an object, with the API server's strict check of fields.

@@ -1,7 +1,6 @@
 package charttest
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/musterhq/muster/internal/ziptest"
 	"github.com/musterhq/muster/kubernetes/pod"
 )
 
@@ -305,19 +305,12 @@ func (s *story) containerLogs() {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	s.check(err)
-	archive, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		s.t.Fatalf("%v: %s: %.300q", err, response.Status, text)
+	if response.StatusCode != http.StatusOK {
+		s.t.Fatalf("the log: %s: %.300q", response.Status, text)
 	}
-	if len(archive.File) != 1 || archive.File[0].Name != "game.log" {
-		s.t.Fatalf("the log has %d files", len(archive.File))
-	}
-	file, err := archive.File[0].Open()
-	s.check(err)
-	log, err := io.ReadAll(file)
-	s.check(err)
-	if !strings.Contains(string(log), "game session ended") || !strings.Contains(string(log), g.GameSessionId) {
-		s.t.Errorf("the log of the game server is %q", log)
+	files := ziptest.Files(s.t, text)
+	if log := files["game.log"]; len(files) != 1 || !strings.Contains(log, "game session ended") || !strings.Contains(log, g.GameSessionId) {
+		s.t.Errorf("the log of the game server is %q", files)
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *story) install() {
 	s.volume()
 	s.ingress()
 	name, digest, _ := strings.Cut(image, "@")
-	s.apply(fmt.Sprintf(`
+	applyChart(s.t, s.Cluster, fmt.Sprintf(`
 image: {repository: %q, tag: "v1@%s"}
 server:
   publicURL: https://%s:30443
@@ -227,19 +227,6 @@ func (s *story) secret(namespace, name string, data ...string) {
 	}
 	_, err := s.api.CoreV1().Secrets(namespace).Create(s.t.Context(), o, metav1.CreateOptions{})
 	s.check(err)
-}
-
-// apply applies the chart with values.
-func (s *story) apply(values string) {
-	s.t.Helper()
-	for _, o := range objects(s.t, values) {
-		gvk := o.GroupVersionKind()
-		version := gvk.Version
-		if gvk.Group != "" {
-			version = gvk.Group + "/" + gvk.Version
-		}
-		apply(s.t, s.Cluster, o.GetName(), version, strings.ToLower(plural(gvk.Kind)), o.GetNamespace(), o.Object)
-	}
 }
 
 // part returns the running pods of a part of the chart.

@@ -173,7 +173,7 @@ func agent(t testing.TB, k *kubetest.Cluster, m *muster, change func(*cluster.Op
 	t.Helper()
 	o := cluster.Options{
 		API: k.API, Version: "v1.36.3", Secret: "muster-credential", Workers: 8, Log: quiet(t),
-		Link:  link.Options{Servers: []string{m.server.URL}, Token: "token", Log: quiet(t)},
+		Link:  link.Options{Servers: []string{m.URL}, Token: "token", Log: quiet(t)},
 		Facts: protocol.Facts{Name: "cluster", PortFrom: 20000, PortTo: 29999},
 		Pods:  pod.Options{Agent: "muster", Namespace: "default", LostAfter: time.Minute},
 	}
@@ -204,6 +204,16 @@ func agent(t testing.TB, k *kubetest.Cluster, m *muster, change func(*cluster.Op
 	return stop
 }
 
+// linked starts a cluster of one node, and an agent that is linked to a Muster.
+func linked(t *testing.T) (k kubelet, m *muster, stop func() error) {
+	t.Helper()
+	k, m = kubelet{t, kubetest.Start(t)}, play(t)
+	k.node("node-1")
+	stop = agent(t, k.Cluster, m, nil)
+	m.Until("the agent is linked", func() bool { return m.Links == 1 })
+	return k, m, stop
+}
+
 // desired returns an instance with game server groups.
 func desired(id string, groups int) protocol.Desired {
 	d := protocol.Desired{InstanceID: id, FleetID: "containerfleet-1", Region: "eu-central-1", SDKURL: "wss://muster.example/sdk", Location: "here"}
@@ -225,26 +235,26 @@ func TestCluster_GameServer(t *testing.T) {
 	k, m := kubelet{t, kubetest.Start(t)}, play(t)
 	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.1"})
 	stop := agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 && m.hello.Facts.CPUMillis == 8000 })
-	if f := m.hello.Facts; !f.NoBuilds || f.Engine == nil || f.Engine.Name != "kubernetes" || f.MemoryMiB != 16<<10 {
+	m.Until("the agent is linked", func() bool { return m.Links == 1 && m.Hello.Facts.CPUMillis == 8000 })
+	if f := m.Hello.Facts; !f.NoBuilds || f.Engine == nil || f.Engine.Name != "kubernetes" || f.MemoryMiB != 16<<10 {
 		t.Errorf("the cluster says it is %+v", f)
 	}
 	d := desired("i-1", 2)
-	m.assign(d)
+	m.Assign(d)
 	p := k.appears("i-1", "0", 1)
 	k.appears("i-1", "1", 1)
 	tokenIsHidden(t, k, p)
 	k.runs(p, "node-1")
-	m.until("the group runs", func() bool {
+	m.Until("the group runs", func() bool {
 		g := m.group("i-1", "0")
 		return g != nil && g.Phase == protocol.GroupRunning && g.IPAddress == "203.0.113.1" && g.DNSName == "" && g.ProcessID == p.Labels[pod.LabelProcess]
 	})
-	m.until("the instance is activated", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	m.Until("the instance is activated", func() bool { return m.Instance("i-1").Phase == protocol.Activating })
 
 	// It crashes: Muster learns how, and the next run begins with another process.
 	k.ends(p, 139, "Error", "loading map\nsegmentation fault")
-	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
-	e := m.exits[0]
+	m.Until("the end is reported", func() bool { return len(m.Exits) == 1 })
+	e := m.Exits[0]
 	if e.InstanceID != "i-1" || e.Group != "0" || e.ProcessID != p.Labels[pod.LabelProcess] || !e.Known || e.Signal != "SIGSEGV" || len(e.Tail) != 2 {
 		t.Errorf("the report is %+v", e)
 	}
@@ -259,16 +269,14 @@ func TestCluster_GameServer(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	m.mu.Lock()
-	m.status, m.links = nil, 0
-	m.mu.Unlock()
+	m.Forget()
 	agent(t, k.Cluster, m, nil)
-	m.until("the next agent reports what runs", func() bool {
+	m.Until("the next agent reports what runs", func() bool {
 		g := m.group("i-1", "0")
 		return g != nil && g.Phase == protocol.GroupRunning && g.ProcessID == next.Labels[pod.LabelProcess]
 	})
-	if m.joins != 1 {
-		t.Errorf("the cluster joined %d times", m.joins)
+	if m.Joins != 1 {
+		t.Errorf("the cluster joined %d times", m.Joins)
 	}
 	for _, group := range []string{"0", "1"} {
 		if n := len(k.pods("i-1", group)); n != 1 {
@@ -278,23 +286,23 @@ func TestCluster_GameServer(t *testing.T) {
 
 	// A drain waits for the game server; an instance that nobody desires is removed.
 	d.Stop, d.StopBy = protocol.Drain, time.Now().Add(time.Hour)
-	m.assign(d)
-	m.until("it drains", func() bool { return m.group("i-1", "0").Phase == protocol.GroupDraining })
+	m.Assign(d)
+	m.Until("it drains", func() bool { return m.group("i-1", "0").Phase == protocol.GroupDraining })
 	k.ends(next, 0, "Completed", "")
-	m.until("it is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
-	if e := m.exits[len(m.exits)-1]; e.Code != 0 || e.Signal != "" {
+	m.Until("it is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
+	if e := m.Exits[len(m.Exits)-1]; e.Code != 0 || e.Signal != "" {
 		t.Errorf("the clean end is reported as %+v", e)
 	}
-	m.assign()
+	m.Assign()
 	k.until("nothing is left", func() bool {
 		_, err := k.Core.Secrets("default").Get(t.Context(), pod.SecretName("i-1"), metav1.GetOptions{})
 		return len(k.pods("i-1", "0"))+len(k.pods("i-1", "1")) == 0 && apierrors.IsNotFound(err)
 	})
-	m.until("Muster is told", func() bool { return m.instance("i-1") == nil })
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.hellos != 2 {
-		t.Errorf("two agents whose nodes did not change said %d times what they are", m.hellos)
+	m.Until("Muster is told", func() bool { return m.Instance("i-1").InstanceID == "" })
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	if m.Hellos != 2 {
+		t.Errorf("two agents whose nodes did not change said %d times what they are", m.Hellos)
 	}
 	if m.early != "" {
 		t.Errorf("process %s was reported before it began", m.early)
@@ -351,19 +359,19 @@ func TestCluster_ManyKills(t *testing.T) {
 			return g
 		})
 	})
-	m.until("the agent is linked", func() bool { return m.links == 1 })
-	m.assign(desired("i-1", groups))
+	m.Until("the agent is linked", func() bool { return m.Links == 1 })
+	m.Assign(desired("i-1", groups))
 	var pods []*corev1.Pod
 	for n := range groups {
 		pods = append(pods, k.appears("i-1", fmt.Sprint(n), 1))
 	}
 	for range 3 {
 		for _, p := range pods {
-			m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.Labels[pod.LabelProcess], Reason: pod.CodeStopped}})
+			m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.Labels[pod.LabelProcess], Reason: pod.CodeStopped}})
 		}
 	}
-	m.assign(desired("i-1", groups), desired("i-2", 1)) // after the kills
-	m.until("the new instance is reported", func() bool { return m.group("i-2", "0") != nil })
+	m.Assign(desired("i-1", groups), desired("i-2", 1)) // after the kills
+	m.Until("the new instance is reported", func() bool { return m.group("i-2", "0") != nil })
 	k.until("all workers wait", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -394,29 +402,21 @@ func TestCluster_ManyKills(t *testing.T) {
 // A per-instance group of an instance that is drained, without a deadline, ends with the last
 // game server there.
 func TestCluster_PerInstanceEndsLast(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 2)
 	d.Groups = append(d.Groups, protocol.Group{Name: "beside", PerInstance: true, Definition: "arn:beside:1", MemoryMiB: 64, CPUMillis: 100, Containers: []protocol.Container{
 		{Name: "helper", Essential: true, Image: "registry.example/helper@sha256:" + strings.Repeat("cd", 32)},
 	}})
-	m.assign(d)
+	m.Assign(d)
 	games := []*corev1.Pod{k.appears("i-1", "0", 1), k.appears("i-1", "1", 1)}
 	for _, p := range append(games, k.appears("i-1", "beside", 1)) {
 		k.runs(p, "node-1")
 	}
-	m.until("all run", func() bool {
-		return !slices.ContainsFunc([]string{"0", "1", "beside"}, func(name string) bool {
-			g := m.group("i-1", name)
-			return g == nil || g.Phase != protocol.GroupRunning
-		})
-	})
+	m.run("i-1", "0", "1", "beside")
 	d.Stop = protocol.Drain
-	m.assign(d)
+	m.Assign(d)
 	k.ends(games[0], 0, "Completed", "")
-	m.until("one game server is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
+	m.Until("one game server is gone", func() bool { return m.group("i-1", "0").Phase == protocol.GroupGone })
 	if p := k.appears("i-1", "beside", 1); p.DeletionTimestamp != nil {
 		t.Error("the per-instance group ends before the last game server")
 	}
@@ -427,7 +427,7 @@ func TestCluster_PerInstanceEndsLast(t *testing.T) {
 		return helper.DeletionTimestamp != nil
 	})
 	k.vanishes(helper)
-	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+	m.Until("the instance is gone", func() bool { return m.Instance("i-1").Phase == protocol.Gone })
 }
 
 // tokenIsHidden checks that a pod refers to its token, which is in the instance's Secret.
@@ -454,11 +454,8 @@ func tokenIsHidden(t *testing.T, k kubelet, p *corev1.Pod) {
 // The Secret with the tokens of an instance is as it should be again after somebody has deleted,
 // changed or replaced it.
 func TestCluster_SecretHeals(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
-	m.assign(desired("i-1", 2))
+	k, m, _ := linked(t)
+	m.Assign(desired("i-1", 2))
 	k.appears("i-1", "0", 1)
 	k.appears("i-1", "1", 1)
 	secrets, name := k.Core.Secrets("default"), pod.SecretName("i-1")
@@ -505,25 +502,15 @@ func TestCluster_SecretHeals(t *testing.T) {
 // The API server goes away and comes back: nothing is created twice, and what happened
 // meanwhile is reported.
 func TestCluster_APIServerAway(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"})
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
-	m.assign(desired("i-1", 3))
+	k, m, _ := linked(t)
+	m.Assign(desired("i-1", 3))
 	for _, group := range []string{"0", "1", "2"} {
 		k.runs(k.appears("i-1", group, 1), "node-1")
 	}
-	m.until("all run", func() bool {
-		for _, group := range []string{"0", "1", "2"} {
-			if g := m.group("i-1", group); g == nil || g.Phase != protocol.GroupRunning {
-				return false
-			}
-		}
-		return true
-	})
+	m.run("i-1", "0", "1", "2")
 	k.StopAPI(t)
-	m.assign(desired("i-1", 3), desired("i-2", 1)) // while it is away
-	m.until("the new instance is reported, and the old one as it was", func() bool {
+	m.Assign(desired("i-1", 3), desired("i-2", 1)) // while it is away
+	m.Until("the new instance is reported, and the old one as it was", func() bool {
 		g := m.group("i-1", "0")
 		return m.group("i-2", "0") != nil && g != nil && g.Phase == protocol.GroupRunning
 	})
@@ -534,8 +521,8 @@ func TestCluster_APIServerAway(t *testing.T) {
 			t.Errorf("group %s has %d pods", group, len(pods))
 		}
 	}
-	if m.links != 1 {
-		t.Errorf("the link was opened %d times", m.links)
+	if m.Links != 1 {
+		t.Errorf("the link was opened %d times", m.Links)
 	}
 }
 
@@ -545,32 +532,29 @@ func TestCluster_NodeLost(t *testing.T) {
 	k.node("node-1")
 	k.node("node-2")
 	agent(t, k.Cluster, m, nil)
-	m.until("the agent knows both nodes", func() bool { return m.hello.Facts.CPUMillis == 16000 })
-	m.assign(desired("i-1", 1))
+	m.Until("the agent knows both nodes", func() bool { return m.Hello.Facts.CPUMillis == 16000 })
+	m.Assign(desired("i-1", 1))
 	p := k.appears("i-1", "0", 1)
 	k.runs(p, "node-1")
-	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	m.run("i-1", "0")
 	if err := k.Core.Nodes().Delete(t.Context(), "node-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
-	if e := m.exits[0]; e.Known || !strings.Contains(e.Cause, "node-1 was lost") {
+	m.Until("the end is reported", func() bool { return len(m.Exits) == 1 })
+	if e := m.Exits[0]; e.Known || !strings.Contains(e.Cause, "node-1 was lost") {
 		t.Errorf("the report is %+v", e)
 	}
 	k.appears("i-1", "0", 2)
 	k.until("the lost pod is removed", func() bool { return len(k.pods("i-1", "0")) == 1 })
-	m.until("the cluster is smaller", func() bool { return m.hello.Facts.CPUMillis == 8000 })
+	m.Until("the cluster is smaller", func() bool { return m.Hello.Facts.CPUMillis == 8000 })
 }
 
 // A busy game server cannot be evicted, an idle one can: it is reported, and replaced.
 func TestCluster_Eviction(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 1)
 	d.Groups[0].Busy = true
-	m.assign(d)
+	m.Assign(d)
 	p := k.appears("i-1", "0", 1)
 	k.runs(p, "node-1")
 	marks := func(busy string) func() bool {
@@ -595,12 +579,12 @@ func TestCluster_Eviction(t *testing.T) {
 	}
 	k.until("its eviction is refused", func() bool { return apierrors.IsTooManyRequests(evict()) })
 	d = desired("i-1", 1)
-	m.assign(d)
+	m.Assign(d)
 	k.until("it is not marked any more", marks("false"))
 	k.until("its eviction is allowed", func() bool { return evict() == nil })
 	k.vanishes(p)
-	m.until("its end is reported", func() bool { return len(m.exits) == 1 })
-	if e := m.exits[0]; !strings.Contains(e.Cause, "its pod was deleted") {
+	m.Until("its end is reported", func() bool { return len(m.Exits) == 1 })
+	if e := m.Exits[0]; !strings.Contains(e.Cause, "its pod was deleted") {
 		t.Errorf("the report is %+v", e)
 	}
 	k.appears("i-1", "0", 2)
@@ -609,42 +593,39 @@ func TestCluster_Eviction(t *testing.T) {
 // What is wrong with images and pods is said, and a game server that Muster ends names its
 // reason.
 func TestCluster_Reasons(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
+	k, m, _ := linked(t)
 	d := desired("i-1", 3)
 	d.Groups[1].Containers[0].Mounts = []protocol.Mount{{Instance: "/var/lib/maps", Container: "/maps"}}
-	m.assign(d)
+	m.Assign(d)
 	p := k.appears("i-1", "0", 1)
 	k.bind(p, "node-1")
 	k.says(p, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "401 Unauthorized"},
 	}}}})
-	m.until("the image's problem is said", func() bool {
-		g, i := m.group("i-1", "0"), m.instance("i-1")
+	m.Until("the image's problem is said", func() bool {
+		g, i := m.group("i-1", "0"), m.Instance("i-1")
 		return g != nil && g.Phase == protocol.GroupFailed && g.Code == "FLEET_BINARY_DOWNLOAD_FAILED" && strings.Contains(g.Cause, "401") && i.Phase == protocol.Failed && strings.Contains(i.Cause, "401")
 	})
-	m.until("the mount point's problem is said", func() bool {
+	m.Until("the mount point's problem is said", func() bool {
 		g := m.group("i-1", "1")
 		return g != nil && g.Phase == protocol.GroupFailed && strings.Contains(g.Cause, "--allow-host-path")
 	})
 	tight := k.appears("i-1", "2", 1)
 	k.says(tight, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu"}}})
-	m.until("the missing room is said", func() bool {
+	m.Until("the missing room is said", func() bool {
 		g := m.group("i-1", "2")
 		return g != nil && g.Phase == protocol.GroupStarting && strings.Contains(g.Cause, "Insufficient cpu")
 	})
 	k.runs(tight, "node-1")
-	m.until("it runs after all", func() bool { return m.group("i-1", "2").Phase == protocol.GroupRunning })
-	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: tight.Labels[pod.LabelProcess], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: time.Minute}})
+	m.run("i-1", "2")
+	m.Send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: tight.Labels[pod.LabelProcess], Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: time.Minute}})
 	k.until("its deletion is requested", func() bool {
 		return k.appears("i-1", "2", 1).DeletionTimestamp != nil
 	})
 	k.ends(tight, 137, "Error", "")
 	k.vanishes(tight)
-	m.until("its end is reported", func() bool { return len(m.exits) == 1 })
-	if e := m.exits[0]; e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" || e.Signal != "SIGKILL" {
+	m.Until("its end is reported", func() bool { return len(m.Exits) == 1 })
+	if e := m.Exits[0]; e.Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" || e.Signal != "SIGKILL" {
 		t.Errorf("the report is %+v", e)
 	}
 }
@@ -652,29 +633,22 @@ func TestCluster_Reasons(t *testing.T) {
 // What Muster has not acknowledged is reported by the next agent too; a cluster that was
 // removed ends everything.
 func TestCluster_UnackedAndRemoved(t *testing.T) {
-	k, m := kubelet{t, kubetest.Start(t)}, play(t)
-	k.node("node-1")
-	m.deaf = true
-	stop := agent(t, k.Cluster, m, nil)
-	m.until("the agent is linked", func() bool { return m.links == 1 })
-	m.assign(desired("i-1", 1))
+	k, m, stop := linked(t)
+	m.Set(func() { m.Deaf = true })
+	m.Assign(desired("i-1", 1))
 	p := k.appears("i-1", "0", 1)
 	k.runs(p, "node-1")
-	m.until("it runs", func() bool { g := m.group("i-1", "0"); return g != nil && g.Phase == protocol.GroupRunning })
+	m.run("i-1", "0")
 	k.ends(p, 1, "OOMKilled", "")
-	m.until("the end is reported", func() bool { return len(m.exits) == 1 && m.exits[0].OOM })
+	m.Until("the end is reported", func() bool { return len(m.Exits) == 1 && m.Exits[0].OOM })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	m.mu.Lock()
-	m.exits, m.deaf = nil, false
-	m.mu.Unlock()
+	m.Set(func() { m.Exits, m.Deaf = nil, false })
 	stop = agent(t, k.Cluster, m, nil)
-	m.until("the next agent reports it again", func() bool { return len(m.exits) == 1 && m.exits[0].ProcessID == p.Labels[pod.LabelProcess] })
-	m.mu.Lock()
-	m.removed = true
-	m.mu.Unlock()
-	m.cut()
+	m.Until("the next agent reports it again", func() bool { return len(m.Exits) == 1 && m.Exits[0].ProcessID == p.Labels[pod.LabelProcess] })
+	m.Set(func() { m.Removed = true })
+	m.Cut()
 	k.until("all pods are told to end", func() bool {
 		for _, p := range k.pods("i-1", "0") {
 			if p.DeletionTimestamp == nil {

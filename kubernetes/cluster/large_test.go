@@ -52,10 +52,10 @@ func TestCluster_Large(t *testing.T) {
 	f.rises("all run", groups, func() int { return f.running("default") })
 	took := time.Since(began)
 	t.Logf("%d pods: %.0f a second by muster-kubernetes until they run, %.0f a second by a plain client; muster-kubernetes has %s", groups, float64(groups)/took.Seconds(), own, resident(t, agent))
-	f.rises("all are ready", groups, func() int { return f.counts().IDLE })
+	f.rises("all are ready", groups, func() int { return f.counts(f.fleet).IDLE })
 
 	f.play(groups)
-	f.rises("all have a game session", groups, func() int { return f.counts().ACTIVE })
+	f.rises("all have a game session", groups, func() int { return f.counts(f.fleet).ACTIVE })
 	f.rises("all are marked as busy", groups, func() int { return f.count(pod.LabelBusy + "=true") })
 
 	at := f.some()
@@ -64,7 +64,7 @@ func TestCluster_Large(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.rises("the game sessions of the lost node have ended", lost, func() int { return groups - f.games() })
-	f.rises("as many game servers run elsewhere", lost, func() int { return f.counts().IDLE })
+	f.rises("as many game servers run elsewhere", lost, func() int { return f.counts(f.fleet).IDLE })
 	if games, here := f.games(), f.on(at); games != groups-lost || here != 0 {
 		t.Errorf("%d of %d game sessions are left, and %d game servers on the lost node, which had %d", games, groups, here, lost)
 	}
@@ -78,7 +78,7 @@ func TestCluster_Large(t *testing.T) {
 		t.Errorf("without game servers there are %d game sessions", n)
 	}
 	f.resize(groups / each)
-	f.rises("all are ready again", groups, func() int { return f.counts().IDLE })
+	f.rises("all are ready again", groups, func() int { return f.counts(f.fleet).IDLE })
 	if n := f.count(pod.LabelAgent); n != groups {
 		t.Errorf("there are %d pods", n)
 	}
@@ -104,7 +104,7 @@ func (f *large) create() {
 	f.call("CreateContainerFleet", fmt.Sprintf(`{"FleetRoleArn":"arn:aws:iam::000000000000:role/none","GameServerContainerGroupDefinitionName":"arena",
 		"GameServerContainerGroupsPerInstance":%d,"InstanceType":"c5.xlarge"}`, each), &made)
 	f.fleet = made.ContainerFleet.FleetId
-	f.rises("the first instance is ready", each, func() int { return f.counts().IDLE })
+	f.rises("the first instance is ready", each, func() int { return f.counts(f.fleet).IDLE })
 }
 
 // resize sets how many instances there shall be.
@@ -131,17 +131,6 @@ func (f *large) play(n int) {
 	}
 	close(todo)
 	work.Wait()
-}
-
-// groupCounts say how many game servers of a fleet there are.
-type groupCounts struct{ PENDING, ACTIVE, IDLE, TERMINATING int }
-
-func (f *large) counts() groupCounts {
-	var found struct {
-		FleetCapacity []struct{ GameServerContainerGroupCounts groupCounts }
-	}
-	f.call("DescribeFleetCapacity", fmt.Sprintf(`{"FleetIds":[%q]}`, f.fleet), &found)
-	return found.FleetCapacity[0].GameServerContainerGroupCounts
 }
 
 // games returns how many game sessions are ACTIVE.

@@ -56,6 +56,7 @@ func TestCluster_Rollout(t *testing.T) {
 
 	// A new version.
 	players := r.play(games)
+	k.until("the pods of game sessions are marked, and no others", func() bool { return r.busy() == games })
 	deployment := r.rollOut("2")
 	k.until("a group of the new version runs", func() bool { return r.count("2") > 0 })
 	if err := agent.Process.Kill(); err != nil {
@@ -145,14 +146,16 @@ func (r *rollout) create(instances, copies int) {
 }
 
 // idle returns how many groups are ready for a game session.
-func (r *rollout) idle() int {
-	var found struct {
-		FleetCapacity []struct {
-			GameServerContainerGroupCounts struct{ IDLE int }
+func (r *rollout) idle() int { return r.counts(r.fleet).IDLE }
+
+// busy returns how many pods are marked as hosting a game session.
+func (r *rollout) busy() (n int) {
+	for _, p := range r.pods() {
+		if p.Labels[pod.LabelBusy] == "true" {
+			n++
 		}
 	}
-	r.call("DescribeFleetCapacity", fmt.Sprintf(`{"FleetIds":[%q]}`, r.fleet), &found)
-	return found.FleetCapacity[0].GameServerContainerGroupCounts.IDLE
+	return n
 }
 
 // pods returns the pods of the fleet that have not ended.

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/internal/ziptest"
 )
 
 // The units' own mistakes, and how much of the machine they leave open, by systemd's count
@@ -98,23 +99,9 @@ func packed(t *testing.T, program string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "build.zip"))
-	if err != nil {
+	name := filepath.Join(t.TempDir(), "build.zip")
+	if err := os.WriteFile(name, ziptest.Make(t, map[string]string{"server": string(text)}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	z := zip.NewWriter(file)
-	h := &zip.FileHeader{Name: "server"}
-	h.SetMode(0o755)
-	w, err := z.CreateHeader(h)
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file.Name()
+	return name
 }

@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -22,9 +19,7 @@ import (
 // program makes the game of the file another one, which has to say to the server when it is ready.
 func (g *game) program(text string) {
 	g.Helper()
-	if err := os.WriteFile(filepath.Join(g.folder, "game"), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		g.Fatal(err)
-	}
+	g.put([]byte("#!/bin/sh\n" + text))
 	g.file = strings.Replace(g.file, `Parameters: "{{.NoSDK}}", ConcurrentExecutions: 1`, "ConcurrentExecutions: 8", 1)
 }
 
@@ -53,7 +48,6 @@ func (g *game) crashes(fleet string) (n int) {
 func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
 	g.writes(1, home)
 	g.apply()
 	first := g.fleet("game")
@@ -100,13 +94,9 @@ func TestDeploy_StopsWaitingForCrashes(t *testing.T) {
 // region, where it is to have none, still waits for a host.
 func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 	t.Parallel()
-	g := &game{T: t, Server: server(t), folder: t.TempDir()}
-	g.Tell = func(text string) { g.told = append(g.told, text) }
+	g := hostless(t, "custom-lab")
 	g.writes(1, "    HomeRegion: {MinSize: 0, MaxSize: 0, DesiredInstances: 0}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 1, DesiredInstances: 1}}")
 	g.file = "Locations: {custom-lab: {}}\n" + strings.Replace(g.file, "/local/game/game", "/local/game/missing", 1)
-	if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: aws.String("custom-lab")}); err != nil {
-		t.Fatal(err)
-	}
 	machine(t, g.Endpoint, "custom-lab")
 	want, state, plan := read(t, g.Server, g.file, false)
 	err := g.Apply(t.Context(), want, state, plan)
@@ -167,7 +157,6 @@ func TestApply_FailsInItsOnlyLocation(t *testing.T) {
 func TestRollback_FailedWithoutBase(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 1, DesiredInstances: 1}\n"
 	g.writes(1, home)
 	g.deploy(live.Canary{})
 	g.writes(2, home)
@@ -226,9 +215,7 @@ func (g *game) delete(name string) {
 // leaves checks that nothing is left to do, and that no fleet is beside the one of the file.
 func (g *game) leaves() {
 	g.Helper()
-	if _, _, plan := read(g.T, g.Server, g.file, false); plan.Changes() {
-		g.Errorf("there is still %+v to do", plan)
-	}
+	g.done()
 	d, err := g.Deployment(g.Context(), "game")
 	if err != nil || d.Current == nil || d.Current.Status != "ACTIVE" || d.Next != nil || d.Previous != nil {
 		g.Errorf("it is %+v with %+v, %v", d, d.Current, err)

@@ -1,9 +1,7 @@
 package setup
 
 import (
-	"context"
-	"os"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,76 +19,42 @@ import (
 // server has several.
 func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	t.Parallel()
-	s := server(t)
-	game := func(version *string, text string) *setup.Setup {
-		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, "game"), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		want := &setup.Setup{Builds: map[string]*setup.Build{"game": {Version: version, OperatingSystem: types.OperatingSystemAmazonLinux2023, Folder: folder}}}
-		if err := live.Digests(want); err != nil {
-			t.Fatal(err)
-		}
-		return want
-	}
-	apply(t, s, game(aws.String("1"), "first"))
-	state, err := live.Read(t.Context(), s.API)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := game(aws.String("2"), "second")
-	if err := s.Apply(t.Context(), second, state, setup.Compare(second, state.Setup, false)); err != nil {
-		t.Fatal(err)
-	}
-	builds := func() []types.Build {
-		out, err := s.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
+	g := newGame(t)
+	before := map[string]bool{}
+	builds := func() (ids []string) {
+		out, err := g.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out.Builds
-	}
-	before := map[string]bool{}
-	var newest string
-	for _, b := range builds() {
-		before[*b.BuildId] = true
-		if *b.Version == "2" {
-			newest = *b.BuildId
+		for _, b := range out.Builds {
+			ids = append(ids, *b.BuildId)
 		}
+		return ids
 	}
-	runtime := &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{LaunchPath: aws.String("/local/game/game"), ConcurrentExecutions: aws.Int32(1)}}}
-	_, err = s.API.CreateFleet(t.Context(), &gamelift.CreateFleetInput{Name: aws.String("game"), BuildId: &newest, EC2InstanceType: types.EC2InstanceTypeC5Large, RuntimeConfiguration: runtime})
-	if err != nil {
-		t.Fatal(err)
+	for version := range 2 {
+		g.writes(1+version, home)
+		g.version("", fmt.Sprintf("Version: %d, ", 1+version))
+		g.file += queue
+		g.apply()
 	}
-
-	want := game(nil, "third")
-	want.Fleets = map[string]*setup.Fleet{"game": {Build: "game", EC2InstanceType: types.EC2InstanceTypeC5Large, RuntimeConfiguration: runtime}}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
+	for _, id := range builds() {
+		before[id] = true
+	}
+	g.writes(3, home)
+	g.file += queue
 	var working []string
-	s.Working = func(text func() string) { working = append(working, text()) }
-	s.Tell = func(text string) {
-		if strings.HasPrefix(text, "fleet game (next): ") && !strings.HasSuffix(text, "creating") {
-			stop() // it is created, and would wait for machines
-		}
-	}
-	if err := s.Deploy(ctx, want, "game", live.Canary{Share: 0.5}); ctx.Err() == nil {
-		t.Fatal(err)
-	}
+	g.Working = func(text func() string) { working = append(working, text()) }
+	g.deploy(live.Canary{Share: 0.5})
 	if all := strings.Join(working, "\n"); !strings.Contains(all, "uploaded 100 %") {
 		t.Errorf("the upload's progress is %q", all)
 	}
-	out, err := s.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	canary := g.fleet("game (next)")
+	out, err := g.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{canary}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range out.FleetAttributes {
-		if *f.Name == "game (next)" && before[*f.BuildId] {
-			t.Errorf("the canary runs %s, which was there before; the builds are %+v", *f.BuildId, builds())
-		}
-	}
-	if len(out.FleetAttributes) != 2 || len(builds()) != 3 {
-		t.Errorf("there are fleets %+v and builds %+v", out.FleetAttributes, builds())
+	if id := *out.FleetAttributes[0].BuildId; before[id] || len(builds()) != 3 {
+		t.Errorf("the canary runs %s; the builds were %v and are %v", id, before, builds())
 	}
 }
 

@@ -42,8 +42,6 @@ func (g *game) stopped(at string, do func(context.Context) error) string {
 func TestDeploy_FailureNamesCommands(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	const queue = "GameSessionQueues: {main: {Destinations: [{Alias: live}]}}\n"
 	g.writes(1, home)
 	g.file += queue
 	g.apply()

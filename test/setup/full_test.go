@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -138,9 +136,7 @@ func TestLastCrash(t *testing.T) {
 	g := newGame(t)
 	g.writes(1, "")
 	g.file = strings.Replace(g.file, `Parameters: "{{.NoSDK}}", `, "", 1) // it does not call InitSDK
-	if err := os.WriteFile(filepath.Join(g.folder, "game"), []byte("#!/bin/sh\necho the map is missing >&2\nexit 3\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	g.put([]byte("#!/bin/sh\necho the map is missing >&2\nexit 3\n"))
 	want, state, plan := read(t, g.Server, g.file, false)
 	ctx, stop := context.WithCancel(t.Context())
 	applied := make(chan error, 1)

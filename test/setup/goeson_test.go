@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
@@ -140,49 +138,28 @@ GameSessionQueues: {main: {Destinations: [{Alias: live}, {Fleet: two}]}}
 // uploaded again.
 func TestApply_BuildDeleted(t *testing.T) {
 	t.Parallel()
-	s := server(t)
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "game"), []byte("x"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	builds := `
-Builds: {game: {OperatingSystem: AMAZON_LINUX_2023, Folder: ` + folder + `}}
-`
-	want, state, plan := read(t, s, builds, false)
-	if err := s.Apply(t.Context(), want, state, plan); err != nil {
-		t.Fatal(err)
-	}
-	made, err := s.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
+	g := newGame(t)
+	g.writes(1, home)
+	g.apply()
+	fleet := g.fleet("game")
+	made, err := g.API.ListBuilds(t.Context(), &gamelift.ListBuildsInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := made.Builds[0].BuildId
-	_, err = s.API.CreateFleet(t.Context(), &gamelift.CreateFleetInput{
-		Name: aws.String("game"), BuildId: id, EC2InstanceType: types.EC2InstanceTypeC5Large,
-		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{LaunchPath: aws.String("/local/game/game"), ConcurrentExecutions: aws.Int32(1)}}},
-	})
-	if err != nil {
+	if _, err := g.API.DeleteBuild(t.Context(), &gamelift.DeleteBuildInput{BuildId: id}); err != nil {
 		t.Fatal(err)
 	}
-	file := builds + "Fleets: {game: {Build: game, EC2InstanceType: c5.large}}\n"
-	if _, _, plan = read(t, s, file, false); len(plan) != 0 {
-		t.Fatalf("with its build the plan is %+v", plan)
-	}
-	if _, err := s.API.DeleteBuild(t.Context(), &gamelift.DeleteBuildInput{BuildId: id}); err != nil {
-		t.Fatal(err)
-	}
-	want, state, plan = read(t, s, file, false)
+	_, _, plan := read(t, g.Server, g.file, false)
 	if got := said(plan); !slices.Equal(got, []string{"create game", "leave game"}) || !strings.Contains(plan[1].Unknown, "its build "+*id+" has been deleted") {
 		t.Fatalf("the plan is %+v", plan)
 	}
-	if err := s.Apply(t.Context(), want, state, plan); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, plan = read(t, s, file, false); plan.Changes() || len(plan) != 1 || plan[0].Unknown == "" {
+	g.apply()
+	if _, _, plan = read(t, g.Server, g.file, false); plan.Changes() || len(plan) != 1 || plan[0].Unknown == "" {
 		t.Errorf("at the end the plan is %+v", plan)
 	}
-	fleets, err := s.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
-	if err != nil || len(fleets.FleetAttributes) != 1 {
+	fleets, err := g.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{})
+	if err != nil || len(fleets.FleetAttributes) != 1 || *fleets.FleetAttributes[0].FleetId != fleet {
 		t.Errorf("the fleets are %+v, %v", fleets, err)
 	}
 }

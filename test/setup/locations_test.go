@@ -17,11 +17,7 @@ import (
 func TestApply_LocationsWait(t *testing.T) {
 	t.Parallel()
 	g := newGame(t, "custom-z")
-	for _, name := range []string{"custom-a", "custom-b"} {
-		if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &name}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	g.locate("custom-a", "custom-b")
 	const capacity = ": {MinSize: 0, MaxSize: 3, DesiredInstances: 2}"
 	g.writes(1, "    HomeRegion: {MaxSize: 1}\n    Locations: {custom-a"+capacity+", custom-b"+capacity+", custom-z"+capacity+"}")
 	g.stopped("fleet game: waiting for custom-a, custom-b to be ACTIVE", func(ctx context.Context) error {
@@ -48,11 +44,7 @@ func TestApply_LocationsWait(t *testing.T) {
 func TestApply_UnusedNeedsNoHost(t *testing.T) {
 	t.Parallel()
 	g := newGame(t, "custom-lab")
-	for _, name := range []string{"custom-a", "custom-b"} {
-		if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &name}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	g.locate("custom-a", "custom-b")
 	const none = "{MinSize: 0, MaxSize: 3, DesiredInstances: 0}"
 	g.writes(1, "    HomeRegion: "+none+"\n    Locations: {custom-lab: "+none+", custom-a: "+none+"}")
 	g.apply()
@@ -62,9 +54,7 @@ func TestApply_UnusedNeedsNoHost(t *testing.T) {
 	g.apply()
 	g.sizes("game", "custom-lab", 0, 1, 3)
 	g.sizes("game", "custom-b", 0, 0, 3)
-	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
-		t.Errorf("after it there is still %+v to do", plan)
-	}
+	g.done()
 }
 
 // No event asks for a host in a location in which the file has no instances: neither while the fleet is
@@ -72,13 +62,7 @@ func TestApply_UnusedNeedsNoHost(t *testing.T) {
 // In others one does.
 func TestApply_NoHostIsAskedForUnused(t *testing.T) {
 	t.Parallel()
-	g := &game{T: t, Server: server(t), folder: t.TempDir()}
-	g.Tell = func(text string) { g.told = append(g.told, text) }
-	for _, name := range []string{"custom-lab", "custom-none"} {
-		if _, err := g.API.CreateLocation(t.Context(), &gamelift.CreateLocationInput{LocationName: &name}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	g := hostless(t, "custom-lab", "custom-none")
 	machine(t, g.Endpoint, "custom-lab")
 	const capacity = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 0}\n    Locations: {custom-lab: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}, custom-none: {MinSize: 0, MaxSize: 1, DesiredInstances: 0}}"
 	asked := func(fleet string) (all []string) {
@@ -110,9 +94,7 @@ func TestApply_NoHostIsAskedForUnused(t *testing.T) {
 			t.Errorf("fleet %s: %q", fleet, all)
 		}
 	}
-	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
-		t.Errorf("after it there is still %+v to do", plan)
-	}
+	g.done()
 
 	// Once its capacity has been set, it is a location as any other.
 	g.operator("", 0, 1, 2)

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"archive/zip"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/internal/ziptest"
 	"github.com/musterhq/muster/setup"
 	"github.com/musterhq/muster/setup/live"
 	"github.com/musterhq/muster/test/node"
@@ -72,24 +72,7 @@ func export(t *testing.T, s *live.Server) *setup.Setup {
 func archived(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "build.zip")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := zip.NewWriter(f)
-	program := &zip.FileHeader{Name: "game"}
-	program.SetMode(0o755)
-	w, err := z.CreateHeader(program)
-	if err == nil {
-		_, err = w.Write([]byte("#!/bin/sh\nexec sleep 600\n"))
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
+	if err := os.WriteFile(name, ziptest.Make(t, map[string]string{"game": "#!/bin/sh\nexec sleep 600\n"}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return name

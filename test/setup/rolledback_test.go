@@ -92,15 +92,7 @@ func (g *game) lists(said, heading string, want ...string) {
 func (g *game) done() {
 	g.Helper()
 	if _, _, plan := read(g.T, g.Server, g.file, false); plan.Changes() {
-		g.Errorf("after what the rollback says to change, there is still %+v to do", plan)
-	}
-}
-
-// put writes the program of the build.
-func (g *game) put(program []byte) {
-	g.Helper()
-	if err := os.WriteFile(filepath.Join(g.folder, "game"), program, 0o755); err != nil {
-		g.Fatal(err)
+		g.Errorf("there is still %+v to do", plan)
 	}
 }
 
@@ -125,9 +117,8 @@ const (
 func TestRollback_FileStillNamesIt(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	const before = home + "\n    Description: old\n    Tags: {mode: duel, season: one}\n    EC2InboundPermissions: [{FromPort: 7000, ToPort: 7100, IpRange: 0.0.0.0/0, Protocol: UDP}]"
-	const after = home + "\n    Description: new\n    Tags: {mode: team, map: big}\n    EC2InboundPermissions: []\n    NewGameSessionProtectionPolicy: FullProtection\n    ResourceCreationLimitPolicy: {NewGameSessionsPerCreator: 3, PolicyPeriodInMinutes: 5}"
+	const before = home + "    Description: old\n    Tags: {mode: duel, season: one}\n    EC2InboundPermissions: [{FromPort: 7000, ToPort: 7100, IpRange: 0.0.0.0/0, Protocol: UDP}]"
+	const after = home + "    Description: new\n    Tags: {mode: team, map: big}\n    EC2InboundPermissions: []\n    NewGameSessionProtectionPolicy: FullProtection\n    ResourceCreationLimitPolicy: {NewGameSessionsPerCreator: 3, PolicyPeriodInMinutes: 5}"
 	g.writes(1, before)
 	g.version("", "Version: 1, ")
 	g.apply()
@@ -142,9 +133,7 @@ func TestRollback_FileStillNamesIt(t *testing.T) {
 		t.Error("a new build counts as rolled back")
 	}
 	g.deploy(live.Canary{})
-	if _, _, plan := read(t, g.Server, g.file, false); plan.Changes() {
-		t.Errorf("the deployment leaves %+v to do", plan)
-	}
+	g.done()
 	g.operator("", 0, 1, 3)
 	said := g.rollback()
 	g.says(said, "fleet game: runs build game, version 1, again")
@@ -215,32 +204,11 @@ func TestRollback_FileStillNamesIt(t *testing.T) {
 	}
 }
 
-// A file without versions describes the former build again once its files are there again.
-func TestRollback_WithoutVersion(t *testing.T) {
-	t.Parallel()
-	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	g.writes(1, home)
-	g.apply()
-	good := g.built()
-	g.writes(2, home)
-	g.deploy(live.Canary{})
-	said := g.rollback()
-	g.lists(said, stillDescribes, "Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back")
-	g.lists(said, capacityStays)
-	if !g.comesBack() {
-		t.Error("the plan does not say that the build was rolled back")
-	}
-	g.put(good)
-	g.done()
-}
-
 // Files that are uploaded again after a rollback are recognized with a version that the rolled-back build did not
 // have. Once they have the place of the fleet, none of the builds with these files is marked.
 func TestRollback_FilesComeBack(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
 	g.writes(1, home)
 	g.version("", "Version: 1, ")
 	g.apply()
@@ -275,25 +243,34 @@ func TestRollback_FilesComeBack(t *testing.T) {
 	}
 }
 
-// A canary that is taken out is remembered, too, though its fleet is deleted.
-func TestRollback_Canary(t *testing.T) {
+// A canary that is taken out is remembered, too, though its fleet is deleted. A file without versions
+// describes the former build again once its files are there again.
+func TestRollback_WithoutVersion(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	const queue = "GameSessionQueues: {main: {Destinations: [{Alias: live}]}}\n"
 	g.writes(1, home)
 	g.file += queue
 	g.apply()
-	g.writes(2, home)
-	g.file += queue
-	g.deploy(live.Canary{Share: 0.5})
-	g.says(g.rollback(), "fleet game: runs build game again", "  Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back")
-	if !g.comesBack() {
-		t.Error("the plan does not say that the build was rolled back")
+	good := g.built()
+	for version, canary := range []live.Canary{{Share: 0.5}, {}} {
+		g.writes(2+version, home)
+		g.file += queue
+		g.deploy(canary)
+		said := g.rollback()
+		g.says(said, "fleet game: runs build game again")
+		g.lists(said, stillDescribes, "Builds.game.Folder: the files in "+g.folder+" are not those of the build that the fleet runs: put those back")
+		g.lists(said, capacityStays)
+		if !g.comesBack() {
+			t.Errorf("canary %+v: the plan does not say that the build was rolled back", canary)
+		}
+		if canary.Share > 0 {
+			if err := g.Rollback(t.Context(), "game", nil); err == nil || !strings.Contains(err.Error(), "there is no fleet game (previous) to go back to") {
+				t.Errorf("the second rollback ends with %v", err)
+			}
+		}
 	}
-	if err := g.Rollback(t.Context(), "game", nil); err == nil || !strings.Contains(err.Error(), "there is no fleet game (previous) to go back to") {
-		t.Errorf("the second rollback ends with %v", err)
-	}
+	g.put(good)
+	g.done()
 }
 
 func textOf(t *testing.T, s *setup.Setup) string {
@@ -317,11 +294,11 @@ func (c onDelete) Do(r *http.Request) (*http.Response, error) {
 
 // Before the fleet that the previous one replaces is deleted, which takes as long as its instances
 // need to end, it gets another name. Of a fleet whose instances are about to end, a deployment does not say
-// that it has none.
+// that it has none. A fleet that was to be deleted when a command was interrupted is deleted by the next one.
 func TestDeploy_NamesOfFormerFleets(t *testing.T) {
 	t.Parallel()
 	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}"
+	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 2}\n"
 	g.writes(1, home)
 	g.apply()
 	first := g.fleet("game")
@@ -343,22 +320,13 @@ func TestDeploy_NamesOfFormerFleets(t *testing.T) {
 	if !slices.Equal(names, []string{"game (replaced)"}) {
 		t.Errorf("when it was deleted, the first fleet was called %q", names)
 	}
-}
 
-// A fleet that was to be deleted when a command was interrupted is deleted by the next one.
-func TestDeploy_DeletesWhatWasReplaced(t *testing.T) {
-	t.Parallel()
-	g := newGame(t)
-	const home = "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}"
-	g.writes(1, home)
-	g.apply()
-	g.writes(2, home)
-	g.deploy(live.Canary{})
+	g.API = plain
 	id := g.fleet("game (previous)")
 	if _, err := g.API.UpdateFleetAttributes(t.Context(), &gamelift.UpdateFleetAttributesInput{FleetId: &id, Name: aws.String(setup.ReplacedName("game"))}); err != nil {
 		t.Fatal(err)
 	}
-	g.writes(3, home)
+	g.writes(4, home)
 	g.deploy(live.Canary{})
 	state, err := live.Read(t.Context(), g.API)
 	if err != nil || state.Setup.Fleets["game (replaced)"] != nil || len(state.Setup.Fleets) != 2 {

@@ -60,6 +60,14 @@ func TestScaleFleet(t *testing.T) {
 	}
 	g.sizes("game", "", 0, 0, 3)
 	g.sizes("game", "custom-lab", 0, 2, 2)
+
+	// A fleet whose game servers run anywhere has nothing to scale.
+	if _, err := g.API.CreateFleet(t.Context(), &gamelift.CreateFleetInput{Name: new("mine"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: new("custom-lab")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := g.scale("mine", terminal.Scale{Desired: new(1)}, false); err == nil || !strings.Contains(err.Error(), "is of ComputeType ANYWHERE, which has no capacity: start and stop its game servers where they run") {
+		t.Errorf("%q, %v", said, err)
+	}
 }
 
 // Whatever the flags are, those that are proposed after a refusal make it succeed, and a refusal without
@@ -180,17 +188,5 @@ func TestScaleFleet_IsScaled(t *testing.T) {
 		if said, err := g.scale("game", s, false); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%+v: %q, %v; want %q", s, said, err, want)
 		}
-	}
-}
-
-// A fleet whose game servers run anywhere has nothing to scale.
-func TestScaleFleet_Anywhere(t *testing.T) {
-	t.Parallel()
-	g := newGame(t, "custom-lab")
-	if _, err := g.API.CreateFleet(t.Context(), &gamelift.CreateFleetInput{Name: new("mine"), ComputeType: types.ComputeTypeAnywhere, Locations: []types.LocationConfiguration{{Location: new("custom-lab")}}}); err != nil {
-		t.Fatal(err)
-	}
-	if said, err := g.scale("mine", terminal.Scale{Desired: new(1)}, false); err == nil || !strings.Contains(err.Error(), "is of ComputeType ANYWHERE, which has no capacity: start and stop its game servers where they run") {
-		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -115,7 +115,7 @@ func TestDeploy_Sequences(t *testing.T) {
 			capacities += "    Locations: {}\n"
 		}
 		g.writes(1+random.IntN(3), capacities)
-		g.file += "GameSessionQueues: {main: {Destinations: [{Alias: live}]}}\n"
+		g.file += queue
 	}
 	file()
 	g.apply()
