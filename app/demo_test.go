@@ -190,51 +190,76 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// orphans is the demo of a server that was killed.
+type orphans struct {
+	base, dir, program string
+	session            string // the demo session
+	pids               []int  // of the game servers, which live
+	last               client.Event
+}
+
+// orphaned starts the demo and kills its server: once players are in the demo session, or before.
+func orphaned(t *testing.T, playing bool) *orphans {
+	t.Helper()
+	o := &orphans{dir: t.TempDir(), program: arena(t)}
+	muster, out := musterProcess(t, node.Reserve(t), o.dir, o.program)
+	o.base = out.await(t, "ready ")
+	o.last = events(t, o.base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	o.pids = pids(t, o.dir)
+	if playing {
+		o.session = sessionIn(out.await(t, active))
+		o.last = events(t, o.base, "PLAYER_SESSION_ACCEPTED", 3, 0)
+		awaitFree(t, o.base, 1) // a process without its answer to ProcessReady would end, as the SDK has it
+	}
+	check(t, muster.Process.Kill())
+	muster.Wait()
+	for _, pid := range o.pids {
+		if !lives(pid) {
+			t.Fatalf("game server process %d died with the server", pid)
+		}
+	}
+	return o
+}
+
+// next starts another server, and ends it after the test's look at it.
+func (o *orphans) next(t *testing.T, options app.Options, look func(out *screen)) {
+	t.Helper()
+	options.DataDir, options.Store, options.Listen = o.dir, "", strings.TrimPrefix(o.base, "http://")
+	_, out, end := run(t, options)
+	look(out)
+	end()
+	for _, pid := range o.pids {
+		if lives(pid) {
+			t.Errorf("game server process %d outlived the stop", pid)
+		}
+	}
+}
+
 // Game servers outlive a server that is killed: the next one takes them over instead of starting
-// others, and one that runs another program ends them.
+// others, and ends them when it stops.
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
-	dir, program := t.TempDir(), arena(t)
-	first, out := musterProcess(t, node.Reserve(t), dir, program)
-	base := out.await(t, "ready ")
-	id := sessionIn(out.await(t, active))
-	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
-	before := pids(t, dir)
-	last := events(t, base, "PLAYER_SESSION_ACCEPTED", 3, 0)
-	awaitFree(t, base, 1) // a process without its answer to ProcessReady would end, as the SDK has it
-	kill := func(muster *exec.Cmd) {
-		t.Helper()
-		check(t, muster.Process.Kill())
-		muster.Wait()
-		for _, pid := range before {
-			if !lives(pid) {
-				t.Fatalf("game server process %d died with the server", pid)
-			}
+	o := orphaned(t, true)
+	o.next(t, options(t, func(a *app.Options) { a.Demo = &demo.Options{Server: o.program, Processes: 2, Players: 3} }), func(out *screen) {
+		if again := out.await(t, "The demo session goes on: "); again != o.session {
+			t.Errorf("the session that goes on is %s, want %s", again, o.session)
 		}
-	}
-	kill(first)
-	listen := strings.TrimPrefix(base, "http://")
-	second, out := musterProcess(t, listen, dir, program)
-	if again := out.await(t, "The demo session goes on: "); again != id {
-		t.Errorf("the session that goes on is %s, want %s", again, id)
-	}
-	last = events(t, base, "SERVER_PROCESS_RECONNECTED", 2, last.Seq)
-	if after := pids(t, dir); !slices.Equal(before, after) {
-		t.Errorf("processes are %v, were %v", after, before)
-	}
-	kill(second)
-	_, _, end := run(t, ownProgram(t, func(o *app.Options) {
-		o.DataDir, o.Store, o.Listen, o.Host.Managed = dir, "", listen, true
-	}))
-	if e := events(t, base, "SERVER_PROCESS_ACTIVE", 1, last.Seq); e.FleetID == last.FleetID {
-		t.Errorf("a process of the demo is ACTIVE: %+v", e)
-	}
-	end()
-	for _, pid := range before {
-		if lives(pid) {
-			t.Errorf("game server process %d of the demo still runs", pid)
+		events(t, o.base, "SERVER_PROCESS_RECONNECTED", 2, o.last.Seq)
+		if after := pids(t, o.dir); !slices.Equal(o.pids, after) {
+			t.Errorf("processes are %v, were %v", after, o.pids)
 		}
-	}
+	})
+}
+
+// A server that runs another program ends those of the demo.
+func TestDemo_EndsForExec(t *testing.T) {
+	t.Parallel()
+	o := orphaned(t, false)
+	o.next(t, ownProgram(t, func(a *app.Options) { a.Host.Managed = true }), func(*screen) {
+		if e := events(t, o.base, "SERVER_PROCESS_ACTIVE", 1, o.last.Seq); e.FleetID == o.last.FleetID {
+			t.Errorf("a process of the demo is ACTIVE: %+v", e)
+		}
+	})
 }
 
 // musterProcess starts a server in a separate process.
