@@ -181,9 +181,6 @@ func (h handlers) searchGameSessions(ctx context.Context, in *gamelift.SearchGam
 	if err != nil {
 		return nil, err
 	}
-	if after.Seen > 0 && after.Last.ID == "" {
-		return nil, fault.Invalid("NextToken: it is from an older version of the server; leave it out to start anew")
-	}
 	search := session.Search{
 		FleetID: f.ID, Location: val(in.Location), Places: h.places(ctx), After: after.Last, Skip: after.Seen, Limit: limit(in.Limit, searchPage, searchPage),
 	}

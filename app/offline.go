@@ -95,7 +95,7 @@ func (o *Options) checkBackup(ctx context.Context, file string) error {
 	if err != nil || key.made() {
 		return err
 	}
-	// A backup of an older release does not say which key it needs.
+	// A state whose first start was cut short does not say which key it needs.
 	fingerprint, err := sealedUnder(ctx, sqlite.File(file), o.Cell)
 	if err == nil && fingerprint != "" && fingerprint != key.Fingerprint() {
 		return fmt.Errorf("restore %s: %w", file, key.other())

@@ -128,21 +128,3 @@ func TestHistory_Restore(t *testing.T) {
 		}
 	}
 }
-
-// Waits that an earlier release saved, without the longest, are as long as their bins admit.
-func TestHistory_RestoreEarlierRelease(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	var a, b history
-	a.took(now, "placed", 3*time.Second)
-	steps := a.saved(fine, resolutions[fine].row(resolutions[fine].number(now)))
-	if len(steps) != 1 || steps[0].Longest != int64(3*time.Second) {
-		t.Fatalf("saved are %+v", steps)
-	}
-	steps[0].Longest = 0
-	b.restore(fine, steps, now)
-	_, w := b.since(now, fine, 0)
-	if got, _ := w.quantile(1); got < 3 || got > 4.5 {
-		t.Errorf("the longest wait is %g s", got)
-	}
-}

@@ -31,7 +31,7 @@ type savedStep struct {
 	Samples uint32            `json:"s,omitzero"`
 	Values  map[string]uint32 `json:"v,omitzero"`
 	Waits   *waitCounts       `json:"w,omitzero"`
-	Longest int64             `json:"l,omitzero"` // of the waits, in nanoseconds; 0 if an earlier release saved them
+	Longest int64             `json:"l,omitzero"` // of the waits, in nanoseconds
 }
 
 // savedCrashes is the id of the row with the newest crashes.
@@ -217,11 +217,7 @@ func (h *history) restore(in int, steps []savedStep, now time.Time) {
 			r.add(place, name, n)
 		}
 		if s.Waits != nil {
-			w := waits{*s.Waits, time.Duration(s.Longest)}
-			if w.longest <= 0 {
-				w.longest = w.counts.highest()
-			}
-			r.waitsAt(place).merge(&w)
+			r.waitsAt(place).merge(&waits{*s.Waits, time.Duration(s.Longest)})
 		}
 	}
 }

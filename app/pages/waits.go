@@ -62,14 +62,3 @@ func (w *waits) quantile(share float64) (seconds float64, ok bool) {
 	}
 	return longest, true
 }
-
-// highest returns the highest duration that the bins admit, for those of which the longest
-// was not saved.
-func (c *waitCounts) highest() time.Duration {
-	for i := len(c) - 1; i >= 0; i-- {
-		if c[i] > 0 {
-			return time.Duration(bound(i) * float64(time.Second))
-		}
-	}
-	return 0
-}

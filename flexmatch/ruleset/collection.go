@@ -151,6 +151,8 @@ func (k *collection) traits(rs *RuleSet) Traits {
 		return t
 	}
 	t.Shrinks = k.shrinks()
+	t.Marks = k.operation == opIntersection && k.min.Set && k.min.Value == 1 && !k.max.Set && len(k.measurements) == 1 && k.ofTheirs() && k.measurements[0].typ.set
+	t.OnlyMarks = t.Marks
 	if k.operation == opReference && k.reference.expr == nil {
 		t.Column = PerTicket{}
 	}
@@ -173,4 +175,14 @@ func (k *collection) shrinks() bool {
 		return !atMost
 	}
 	return ref.listsPlayers() && !atLeast
+}
+
+// Marks returns the strings that all players of a party have.
+func (k *collection) Marks(_ *Level, p *Party) []string {
+	v := view{party: k.party, sets: true}
+	sets := make([][]string, len(p.Players))
+	for i := range p.Players {
+		sets[i] = v.member(k.measurements[0].leaf(), Member{p, i}).strings()
+	}
+	return intersect(sets)
 }

@@ -168,6 +168,7 @@ func (k *comparison) Measured(l *Lineup) (Measured, bool) {
 
 func (k *comparison) traits(rs *RuleSet) Traits {
 	t := k.measures.traits(rs)
+	t.InTeam = k.inTeam()
 	if !t.Flat || !k.ofPlayers() {
 		return t
 	}

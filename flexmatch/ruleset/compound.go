@@ -3,6 +3,7 @@ package ruleset
 import (
 	"cmp"
 	"slices"
+	"strconv"
 )
 
 // compounds are rules whose verdict follows from those of rules before them.
@@ -148,7 +149,43 @@ func (k *compound) traits(rs *RuleSet) Traits {
 	for _, i := range t.names {
 		t.join(&rs.traits[i])
 	}
+	t.Marks = k.statement.operator == "or" && slices.ContainsFunc(k.statement.parts, func(part *statement) bool { return part.operator == "" && rs.marked(part.rule) })
+	t.OnlyMarks = false // parts without marks can make it pass, and several together
 	return t
+}
+
+// marked reports whether a rule of a compound has marks: those that a ticket passes alone, or that
+// require equal strings.
+func (rs *RuleSet) marked(rule int) bool {
+	switch rs.traits[rule].Column.(type) {
+	case Partition, PerTicket:
+		return true
+	}
+	return false
+}
+
+// Marks returns a mark for each part of the statement that a party passes alone, with the string
+// that must be equal if the part requires that.
+func (k *compound) Marks(l *Level, p *Party) (out []string) {
+	lineup := &Lineup{Teams: make([][]Member, len(l.Sizes))}
+	lineup.Add(p, 0)
+	for n, part := range k.statement.parts {
+		if part.operator != "" {
+			continue
+		}
+		mark := strconv.Itoa(n)
+		switch column := l.Rules[part.rule].Traits.Column.(type) {
+		case Partition:
+			mark += "=" + p.FirstString(column.Attribute)
+		case PerTicket:
+		default:
+			continue
+		}
+		if l.Holds(part.rule, lineup) {
+			out = append(out, mark)
+		}
+	}
+	return out
 }
 
 // names appends the rules that the statement names.

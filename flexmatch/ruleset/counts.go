@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Counts is a limit on how many players of a team have a string. A team without players
-// passes.
+// Counts is a limit on how many players of a team, or of the match, have a string. A team
+// without players passes.
 type Counts struct {
 	Instances []int // the teams, of which each is counted alone
+	Whole     bool  // all teams are counted together; only if the rule counts the whole match (Total)
 	Min, Max  Bound
 	Text      string // the string
 
@@ -53,7 +54,27 @@ func (k *collection) Counts() (Counts, bool) {
 	if k.operation != opContains || len(k.measurements) != 1 {
 		return Counts{}, false
 	}
-	path := k.measurements[0]
-	return Counts{Instances: path.instances, Min: k.min, Max: k.max, Text: k.reference.constant.str, path: path, party: k.party},
-		path.function == "" && path.part == partAttribute
+	return k.counts(k.measurements[0]), k.measurements[0].function == "" && k.measurements[0].part == partAttribute
+}
+
+// Total returns the limit of a rule that looks for one string in the list of all players.
+func (k *collection) Total() (Counts, bool) {
+	if k.operation != opContains || len(k.measurements) != 1 || k.measurements[0].function != fnFlatten {
+		return Counts{}, false
+	}
+	path := k.measurements[0].argument
+	c := k.counts(path)
+	c.Whole = true
+	return c, path.function == "" && path.part == partAttribute && k.ofTheirs()
+}
+
+// ofTheirs reports whether the one measurement lists what each player has: a string, or a
+// collection.
+func (k *collection) ofTheirs() bool {
+	e := k.measurements[0]
+	return k.elementwise() && (e.typ.depth == 1 && !e.typ.set || e.typ.depth == 2 && e.typ.set)
+}
+
+func (k *collection) counts(path *Expr) Counts {
+	return Counts{Instances: path.instances, Min: k.min, Max: k.max, Text: k.reference.constant.str, path: path, party: k.party}
 }

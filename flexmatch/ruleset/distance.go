@@ -64,6 +64,7 @@ func (k *distance) Measured(l *Lineup) (Measured, bool) {
 
 func (k *distance) traits(rs *RuleSet) Traits {
 	t := k.measures.traits(rs)
+	t.InTeam = k.inTeam()
 	switch {
 	case !t.Flat:
 	case k.ofPlayers() && k.reference.expr == nil:
@@ -74,8 +75,24 @@ func (k *distance) traits(rs *RuleSet) Traits {
 		if k.max.Set && path.part == partAttribute && !path.hasKey {
 			t.Column = Window{path.attribute, k.party, k.max.Value}
 		}
+	case k.aroundAverage():
+		// All are within the distance of one value, so any two are within twice that; and
+		// that value lies between them.
+		path := k.measurements[0].leaf()
+		t.Spread = &Spread{path.attribute, k.party, 2 * k.max.Value, k.max.Value}
 	}
 	return t
+}
+
+// aroundAverage reports whether the rule limits how far each player is from the average of
+// all.
+func (k *distance) aroundAverage() bool {
+	if !k.ofPlayers() || len(k.measurements) != 1 || k.reference.expr == nil || k.min.Set || !k.max.Set {
+		return false
+	}
+	each, average := k.measurements[0], k.reference.expr
+	return (average.function == fnAvg || average.function == fnMedian) && average.argument.listsPlayers() && each.same(average.argument) &&
+		each.leaf().part == partAttribute && !each.leaf().hasKey
 }
 
 // spread reports whether the rule limits the distance between the highest and the lowest

@@ -128,6 +128,17 @@ func (m *measures) elementwise() bool {
 	})
 }
 
+// inTeam reports whether every measurement lists values of single players that are compared with
+// a constant.
+func (m *measures) inTeam() bool {
+	return m.reference.expr == nil && m.reference.given() && !slices.ContainsFunc(m.measurements, func(e *Expr) bool {
+		if e.function == fnFlatten {
+			e = e.argument
+		}
+		return e.function != "" || e.part != partAttribute || e.typ.set
+	})
+}
+
 // ofPlayers reports whether every measurement is one list of the players' own values.
 func (m *measures) ofPlayers() bool {
 	return m.elementwise() && !slices.ContainsFunc(m.measurements, func(e *Expr) bool { return e.typ.depth != 1 })

@@ -87,6 +87,10 @@ type kind interface {
 	// Counts returns the limit that the rule sets on how many players of a team have a
 	// string, and false if it sets none.
 	Counts() (Counts, bool)
+	// Marks returns the marks of a party, at a level, if the rule has the trait Marks.
+	Marks(l *Level, p *Party) []string
+	// Total is like Counts for a limit on how many players of the match have a string.
+	Total() (Counts, bool)
 }
 
 // plain is a kind that promises nothing.
@@ -100,6 +104,8 @@ func (plain) Limit() Bound                      { return Bound{} }
 func (plain) Possible(*Level, []Range) bool     { return true }
 func (plain) Averages() (Averages, bool)        { return Averages{}, false }
 func (plain) Counts() (Counts, bool)            { return Counts{}, false }
+func (plain) Total() (Counts, bool)             { return Counts{}, false }
+func (plain) Marks(*Level, *Party) []string     { return nil }
 
 // draft is a rule and its place in the tree, from which it is read again with the values
 // of expansions.

@@ -9,12 +9,16 @@ import (
 // promises nothing: such a rule is judged on complete matches only, which is always correct.
 // A Rule has the traits of one level; RuleSet.Traits returns those that hold at all levels.
 type Traits struct {
-	Flat      bool   // the verdict does not depend on how players are distributed over teams
-	Symmetric bool   // it stays the same when whole teams are exchanged
-	Shrinks   bool   // flat, and once broken by some players, broken when more join
-	Sorts     bool   // the rule orders candidates and never rejects a match
-	Column    Column // the rule as a condition on each ticket's own data; nil if it is not one
-	Reads     *Reads // the data that the verdict depends on; nil if that may be any
+	Flat      bool    // the verdict does not depend on how players are distributed over teams
+	Symmetric bool    // it stays the same when whole teams are exchanged
+	Shrinks   bool    // flat, and once broken by some players, broken when more join
+	InTeam    bool    // a match passes exactly if each ticket would alone in its team
+	Sorts     bool    // the rule orders candidates and never rejects a match
+	Column    Column  // the rule as a condition on each ticket's own data; nil if it is not one
+	Spread    *Spread // what the rule says about the spread of a number; nil if nothing
+	Marks     bool    // a match passes if its tickets have a mark in common (Rule.Marks)
+	OnlyMarks bool    // and no other match does
+	Reads     *Reads  // the data that the verdict depends on; nil if that may be any
 
 	names []int // of a compound: the rules that it names
 }
@@ -47,6 +51,15 @@ type Window struct {
 	Attribute int
 	Party     string  // how parties are aggregated
 	Limit     float64 // of several levels, the greatest
+}
+
+// Spread bounds the verdicts of a rule by the distance of the highest from the lowest value of
+// a number attribute, where Window decides: no match passes with a distance above Most, and
+// each does with one of at most Enough.
+type Spread struct {
+	Attribute    int
+	Party        string // how parties are aggregated
+	Most, Enough float64
 }
 
 // PerTicket says that a match passes exactly if each of its tickets passes alone.
@@ -171,8 +184,11 @@ func (t *Traits) join(o *Traits) {
 	t.Flat = t.Flat && o.Flat
 	t.Symmetric = t.Symmetric && o.Symmetric
 	t.Shrinks = t.Shrinks && o.Shrinks
+	t.InTeam = t.InTeam && o.InTeam
+	t.Marks, t.OnlyMarks = t.Marks && o.Marks, t.OnlyMarks && o.OnlyMarks
 	t.Sorts = t.Sorts && o.Sorts
 	t.Column = common(t.Column, o.Column)
+	t.Spread = nil // it differs from level to level
 	if t.Reads == nil || o.Reads == nil {
 		t.Reads = nil
 		return

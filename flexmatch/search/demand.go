@@ -23,6 +23,17 @@ func CountsAt(level *ruleset.Level) (out []Counted) {
 	return out
 }
 
+// AllCountsAt is CountsAt with the rules about how many players of the match have a string.
+func AllCountsAt(level *ruleset.Level) []Counted {
+	out := CountsAt(level)
+	for i, r := range level.Rules {
+		if of, ok := r.Total(); ok && r.Enforced {
+			out = append(out, Counted{i, r.Name, of})
+		}
+	}
+	return out
+}
+
 // Of returns how many players of a party count.
 func (c *Counted) Of(p *ruleset.Party) (n int) {
 	for player := range p.Players {

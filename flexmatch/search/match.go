@@ -47,6 +47,12 @@ func Together(rs *ruleset.RuleSet, set ...*Candidate) *ruleset.Lineup {
 	return new(lineups).together(rs, set)
 }
 
+// InTeam returns a lineup of one ticket whose players are all in a team, or in their own if they
+// are in a game session.
+func InTeam(rs *ruleset.RuleSet, c *Candidate, team int) *ruleset.Lineup {
+	return new(lineups).of(rs, []*Candidate{c}, []int{team})
+}
+
 func newMatch(set []*Candidate, teams []int, level int) *Match {
 	m := &Match{Level: level, candidates: slices.Clone(set), Tickets: make([]*Ticket, 0, len(set)), Teams: make([]int, 0, len(set))}
 	for i, c := range set {

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,12 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 		r.counted, r.uncounted = append(r.counted, counts), append(r.uncounted, others)
 	}
 	return r
+}
+
+// Apart reports whether all rules about teams at a level are about counts, or among some given
+// ones, and teams need not be even.
+func (r *Rules) Apart(level int, given []int) bool {
+	return r.Set.Algorithm.Strategy != ruleset.Balanced && !slices.ContainsFunc(r.uncounted[level], func(i int) bool { return !slices.Contains(given, i) })
 }
 
 // Partition joins the ticket's values that must be equal in a match. It returns false if

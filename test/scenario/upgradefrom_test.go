@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +100,7 @@ func TestUpgradeFrom_PostgreSQL(t *testing.T) {
 	replace(1, old)
 	p := &passage{T: t}
 	p.begin(servers[0].URL)
-	level := cmp.Or(metricOf(t, servers[0].URL, "muster_feature_level_known"), "1") // before there were levels
+	level := metricOf(t, servers[0].URL, "muster_feature_level_known")
 	t.Logf("the earlier program knows level %s, this one %s", level, newest)
 	for _, step := range []struct {
 		what, path string
@@ -135,23 +134,9 @@ func TestUpgradeFrom_PostgreSQL(t *testing.T) {
 		}
 	default:
 		t.Cleanup(back.Kill)
-		ended := func() bool {
-			select {
-			case <-back.Exited():
-				return true
-			default:
-				return false
-			}
-		}
 		becomes(t, back.URL, "it does not take the cell", func(s standing) bool {
-			return ended() || s.Role == "" && strings.Contains(s.Reason, "no node owns the cell")
+			return s.Role == "" && strings.Contains(s.Reason, "no node owns the cell")
 		})
-		if ended() { // from before there were levels: it takes the lease, and then refuses the state
-			t.Logf("the earlier program, alone with the state, has ended: %s", back.Log())
-			if !strings.Contains(back.Log(), "newer") {
-				t.Error("it does not say why")
-			}
-		}
 		back.Kill()
 	}
 	last, err := run(0, node.Path(t))

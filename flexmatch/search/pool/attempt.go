@@ -16,6 +16,10 @@ type attempt struct {
 	settled   bool // there is no match without a changed ticket
 	backfill  bool // game sessions may be backfilled
 
+	fixed    bool   // the search is one at a level
+	level    int    // of a match, if it is fixed
+	top      int    // the highest level of a waiting ticket, or of all
+	most     int    // players in a match, if the search is exact
 	looks    int    // items that the walk through the index returned
 	budget   budget // before the search is cut short
 	partial  bool   // not all candidates were gathered
@@ -25,7 +29,7 @@ type attempt struct {
 }
 
 func newAttempt(w *worker, ps *pass, t *task, anchor *item) attempt {
-	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, settled: ps.settled, backfill: ps.backfill}
+	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, settled: ps.settled, backfill: ps.backfill, top: ps.top}
 }
 
 // begin starts over with the anchor alone, and limits the sets and placements to try.
@@ -48,7 +52,11 @@ func (a *attempt) best(least int) *search.Match {
 		held = max(held, int(candidates[i].held))
 	}
 	least = max(least, a.anchor.Size, 1, a.columns.rules.Least-held)
-	for size := a.room(); size >= least; size-- {
+	most := a.room()
+	if a.exact {
+		most = min(most, a.most-a.anchor.Held)
+	}
+	for size := most; size >= least; size-- {
 		if !a.reaches(a.shared(0), candidates, size-a.anchor.Size) || a.short(a.shared(0), candidates, size-a.anchor.Size) || a.noRoom(a.shared(0), candidates, size-a.anchor.Size) {
 			continue
 		}
@@ -201,8 +209,11 @@ func (a *attempt) possible(items ...*item) bool {
 	a.budget.placements--
 	set := a.members(items)
 	low, high := 0, a.worker.judge.LevelOf(set)
-	if a.columns.oldest {
-		low, high = high, len(a.columns.rs.Levels())-1
+	switch {
+	case a.fixed:
+		low, high = a.level, a.level
+	case a.columns.oldest:
+		low, high = high, a.top
 	}
 	return a.worker.judge.Keeps(set, a.columns.shrinking, low, high)
 }
@@ -249,18 +260,33 @@ func (a *attempt) accepts(s *shared, e *entry) bool {
 	if e.held > 0 && s.filled || c.teams.with(s.ways, e) == 0 {
 		return false
 	}
-	level, cause := c.older(s.level, int(e.level)), causeNone
+	level, mask, limits, cause := c.older(s.level, int(e.level)), uint64(0), []float64(nil), causeNone
+	if a.fixed {
+		mask = e.it.exactly(a.level)
+	} else {
+		mask = c.maskAt(e, level)
+	}
+	if len(c.windows) > 0 {
+		switch {
+		case a.fixed:
+			limits = c.limits[a.level]
+		case c.oldest:
+			limits = c.between[level][a.top]
+		default:
+			limits = c.loosest[level]
+		}
+	}
 	switch {
-	case s.mask&c.maskAt(e, level) == 0:
+	case s.mask&mask == 0:
 		cause = causeLatency
 	case s.levels&e.levels == 0:
 		cause = causePerTicket
 	case len(c.windows) == 1 && e.held == 0:
-		if max(s.high[0], e.value)-min(s.low[0], e.value) > c.loosest[level][0] {
+		if max(s.high[0], e.value)-min(s.low[0], e.value) > limits[0] {
 			cause = causeWindow
 		}
 	case len(c.windows) > 0:
-		cause = s.outside(e.it, c.loosest[level])
+		cause = s.outside(e.it, limits)
 	}
 	if cause == causeNone && len(s.has) > 0 {
 		cause = a.beyond(s, e.it)
@@ -296,6 +322,10 @@ func (a *attempt) join(s *shared, e *entry, out *shared) {
 		}
 	}
 	level := c.older(s.level, int(e.level))
-	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & c.maskAt(e, level), filled: s.filled || e.held > 0, changed: s.changed || e.it.changed,
+	mask := c.maskAt(e, level)
+	if a.fixed {
+		mask = e.it.exactly(a.level)
+	}
+	*out = shared{level: level, levels: s.levels & e.levels, mask: s.mask & mask, filled: s.filled || e.held > 0, changed: s.changed || e.it.changed,
 		ways: c.teams.with(s.ways, e), players: s.players + int(e.size) + int(e.held), has: has, low: low, high: high}
 }

@@ -28,15 +28,24 @@ type columns struct {
 	flat       []int // flat rules without a column
 
 	exactMasks bool
-	growing    bool        // items have masks by level
-	oldest     bool        // the oldest ticket's age counts
-	sorts      bool        // there are sort rules
-	packable   bool        // matches can be packed
-	width      float64     // of a bucket of the index; 0 without windows, and for large matches
-	reach      float64     // the loosest limit of the first window
-	limits     [][]float64 // by level, then window: the limit
-	loosest    [][]float64 // by level, then window: the loosest limit that a growing match can still reach
-	teams      *teamSizes  // nil for large matches, which have too many
+	growing    bool          // items have masks by level
+	oldest     bool          // the oldest ticket's age counts
+	sorts      bool          // there are sort rules
+	packable   bool          // matches can be packed
+	width      float64       // of a bucket of the index; 0 without windows, and for large matches
+	reach      float64       // the loosest limit of the first window
+	limits     [][]float64   // by level, then window: the limit
+	loosest    [][]float64   // by level, then window: the loosest limit that a growing match can still reach
+	between    [][][]float64 // likewise if no ticket is beyond a second level; only if the oldest counts
+	teams      *teamSizes    // nil for large matches, which have too many
+
+	spreads []spread         // rules that bound spreads without being windows
+	choices []choice         // rules about what tickets have in common
+	inTeam  []int            // rules that each ticket passes or breaks in its team alone
+	counted []search.Counted // strings that rules about counts count, each once
+	kinds   []kind           // of tickets seen
+	kindOf  map[string]int32 // by what is counted
+	seats   []*seats         // by level; nil where there are too many states
 
 	locations map[string]place // of location masks
 	crowded   bool             // more locations than bits
@@ -77,6 +86,9 @@ func columnsOf(rules *search.Rules) *columns {
 		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
 	c.limit()
+	if !rs.Large {
+		c.prepareCrowds()
+	}
 	c.growing = len(rs.Levels()) > 1 && c.exactMasks && !c.oldest && len(c.latencies) > 0
 	c.packable = len(rs.Levels()) == 1 && len(c.windows) == 1 && len(c.latencies) == 0 && len(c.perTicket) == 0 &&
 		len(c.flat) == 0 && len(rules.Teams) == 0 && !c.sorts && rules.Least == rules.Most && rules.Options.AdditionalPlayerCount == 0
@@ -131,6 +143,19 @@ func (c *columns) limit() {
 		}
 		c.limits, c.loosest = append(c.limits, limits), append(c.loosest, loosest)
 	}
+	for n := range c.limits {
+		if !c.oldest {
+			break
+		}
+		to, widest := make([][]float64, len(c.limits)), slices.Clone(c.limits[n])
+		for top := n; top < len(c.limits); top++ {
+			for i := range widest {
+				widest[i] = max(widest[i], c.limits[top][i])
+			}
+			to[top] = slices.Clone(widest)
+		}
+		c.between = append(c.between, to)
+	}
 	if !c.rs.Large {
 		// Half the tightest limit, but wide enough that the loosest spans few buckets.
 		c.width = max(tightest/2, c.reach/16, 1e-9)
@@ -161,6 +186,11 @@ type item struct {
 	high    []float64    // by window; low itself unless the ticket is of a game session
 	levels  uint64       // bits of the levels at which the per-ticket rules hold
 	masks   []uint64     // mask by level, each including those of lower levels, if columns.growing
+	spans   []float64    // by spread; nil if the ticket is of a game session
+	marks   [][]uint64   // by choice, then level
+	short   int32        // players that must come at least before a search in a crowd around it finds a match
+	seated  []uint64     // by level: bits of the teams whose own rules the ticket passes; nil if there are none
+	kind    int32        // in columns.kinds; 0 if the ticket is of a game session
 	expands int64        // when its level changes, while it is among the expansions
 	tally   search.Tally // of the searches around it that found no match; nil before the first
 }
@@ -219,6 +249,9 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	for i := range c.windows {
 		w := &c.windows[i]
 		it.low[i], it.high[i] = it.Party.Span(w.Attribute, w.Party)
+	}
+	if !c.rs.Large {
+		c.know(it)
 	}
 	it.levels = math.MaxUint64
 	if len(c.perTicket) > 0 {

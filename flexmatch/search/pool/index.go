@@ -14,6 +14,8 @@ type partition struct {
 	live    int // items in buckets
 
 	backfills []*item // oldest first; in no bucket
+
+	setsTried, setsFound float64 // by searches in a crowd that tried sets; recent ones count more
 }
 
 func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }

@@ -18,6 +18,7 @@ type pass struct {
 	exact    bool      // searches are exhaustive
 	settled  bool      // exhaustive, and no match is possible without a changed ticket
 	backfill bool      // game sessions may be backfilled
+	top      int       // the highest level of a ticket
 	deadline time.Time // by Limits.Clock; zero if there is none
 }
 
@@ -54,6 +55,13 @@ func (p *Pool) Pass(now time.Time) []*search.Match {
 	}
 	ps := &pass{now: now, exact: len(p.items) <= p.limits.Exact && !p.deferred}
 	ps.settled = ps.exact && p.settled
+	ps.top = len(p.rules.Set.Levels()) - 1
+	if ps.exact {
+		ps.top = 0
+		for _, it := range p.items {
+			ps.top = max(ps.top, int(it.level))
+		}
+	}
 	p.deferred, p.settled = false, false
 	anchors := p.anchors(ps)
 	cut := len(anchors)

@@ -52,6 +52,7 @@ type Pool struct {
 	changed    []*item // to search around in the next pass
 	expansions expansions
 	deferred   bool // the last pass left work for the next
+	patience   int  // the steps that an exhaustive search may take: fewer if the last ones needed more
 	settled    bool // no match is possible without one of changed: the last pass was exhaustive
 
 	workers []*worker
@@ -66,7 +67,7 @@ type Pool struct {
 // New returns an empty pool.
 func New(rs *ruleset.RuleSet, opts search.Options, limits Limits) *Pool {
 	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), settled: true, items: map[string]*item{}, partitions: map[string]*partition{}}
-	p.columns = columnsOf(p.rules)
+	p.columns, p.patience = columnsOf(p.rules), p.mostPatience()
 	if rs.Large {
 		p.large = large.New(p.rules)
 	}

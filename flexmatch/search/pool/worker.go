@@ -24,8 +24,9 @@ type worker struct {
 // left in it.
 type scratch struct {
 	walk       walk
-	walked     []entry   // tickets from the index that could join the anchor
-	near       []entry   // of walked, the candidates
+	walked     []entry // tickets from the index that could join the anchor
+	near       []entry // of walked, the candidates
+	crowd      crowd
 	admission  admission // to near
 	candidates [][]entry // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
@@ -90,8 +91,11 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	a := newAttempt(w, ps, t, anchor)
 	a.memory.walked = a.memory.walked[:0]
 	a.memory.walk.begin(t.partition, a.around(), a.columns.width)
-	m = w.quick(&a, t)
-	if m == nil {
+	if a.exact {
+		m = w.whole(&a, t)
+	} else if a.crowded() {
+		m = w.crowd(&a, t)
+	} else if m = w.quick(&a, t); m == nil {
 		m = w.thorough(&a, t)
 	}
 	w.seen.into(w.judge.Tally, a.columns)
@@ -127,20 +131,51 @@ func (w *worker) quick(a *attempt, t *task) *search.Match {
 // thorough searches for the best match within the limits.
 func (w *worker) thorough(a *attempt, t *task) *search.Match {
 	limits, cuts := &w.pool.limits, a.anchor.cuts
-	most := limits.Candidates << cuts
-	if a.exact {
-		most = len(w.pool.items)
-		if a.begin(t.left, t.left/search.Judgement); a.hopeless(t) {
-			return nil
-		}
-	} else {
-		a.begin(limits.Nodes<<cuts, 4*limits.Placements<<cuts)
-	}
-	a.gather(most, math.MaxInt)
+	a.begin(limits.Nodes<<cuts, 4*limits.Placements<<cuts)
+	a.gather(limits.Candidates<<cuts, math.MaxInt)
 	m := a.best(0)
 	t.left -= a.budget.spent()
 	a.cut = a.cut || m == nil && a.partial
 	return m
+}
+
+// whole searches all sets for the best match, unless that takes more steps than it did lately in
+// vain; then it searches as in a crowd.
+func (w *worker) whole(a *attempt, t *task) *search.Match {
+	p := w.pool
+	steps := min(t.left, p.patience)
+	if a.begin(steps, steps/search.Judgement); a.hopeless(t) {
+		return nil
+	}
+	a.gather(len(p.items), math.MaxInt)
+	if a.most = a.provable(); a.most == 0 {
+		return nil
+	}
+	m := a.best(0)
+	t.left -= a.budget.spent()
+	if !a.cut || w.deadline.Missed || steps < p.patience {
+		p.patience = min(p.mostPatience(), p.patience+max(p.patience/16, 4*a.budget.spent()-p.patience))
+		return m
+	}
+	p.patience = max(leastPatience, p.patience/4)
+	a.unsure = true
+	if !a.columns.crowds(int(a.anchor.level)) {
+		return nil
+	}
+	return w.crowd(a, t)
+}
+
+// Bounds of the steps that an exhaustive search may take.
+const (
+	leastPatience = 500
+	mostPatience  = 20_000
+)
+
+func (p *Pool) mostPatience() int {
+	if p.limits.Nodes >= many {
+		return p.limits.Work
+	}
+	return min(p.limits.Work, mostPatience)
 }
 
 // budget is what an attempt may spend before it is cut short.

@@ -1,0 +1,43 @@
+package search_test
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
+)
+
+// What a search in a crowd forms are matches, and it finds one almost wherever there is one,
+// however few wait.
+func TestPool_Crowd(t *testing.T) {
+	found, missed := 0, 0
+	try := func(seed uint64, counts bool) {
+		rs, opts, tickets, _ := world(t, seed)
+		if counts {
+			rs, opts, tickets = counting(t, seed, 9)
+		}
+		want := search.Pass(rs, opts, tickets, second(20))
+		p := pool.New(rs, opts, pool.Limits{Exact: -1})
+		for _, ticket := range tickets {
+			p.Add(ticket)
+		}
+		got := p.Pass(second(20))
+		check(t, seed, rs, opts, got, 20)
+		if p.Rejected > 0 {
+			t.Fatalf("seed %d: %d matches refused", seed, p.Rejected)
+		}
+		players := func(list []*search.Match) (n int) {
+			for _, m := range list {
+				n += m.NewPlayers()
+			}
+			return n
+		}
+		found += players(got)
+		missed += players(want)
+	}
+	for seed := range uint64(worlds) {
+		try(seed, false)
+		try(seed, true)
+	}
+	t.Logf("%d players are matched, and by the reference %d", found, missed)
+}

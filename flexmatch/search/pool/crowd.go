@@ -1,0 +1,431 @@
+package pool
+
+import (
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// A search in a crowd looks for a match at one level: that of the ticket that decides it, the
+// youngest or the oldest, to which the others fit. The columns then say exactly which tickets can
+// play together. So it chooses groups, in each of which the columns allow any set (group.go), and
+// fills the teams from a group by counting (seats.go). Sets are tried one after another only if
+// other rules refuse what that finds.
+
+// Bounds of a search in a crowd.
+const (
+	maxMarks  = 4  // marks of one choice
+	maxStarts = 8  // groups within the limit of one number
+	maxGroups = 24 // groups in all
+	maxElders = 8  // older tickets whose matches a new one is tried in
+)
+
+// many is the number of Limits.Nodes from which on sets are tried in every search, and there are
+// no searches in crowds.
+const many = 1 << 20
+
+// crowd is the memory of searches in a crowd.
+type crowd struct {
+	fixed []*item // the tickets that the match must have, the one that decides its level first
+	mask  uint64  // locations of the fixed ones
+	dims  []dimension
+	from  []state // the states that the fixed ones can have
+	teams [][]int // by such a state: their teams, -1 for a game session
+
+	list   []entry // candidates, in order of preference
+	got    []int   // by kind: players among them
+	groups int     // tried
+	kinds  []int32 // of a group
+	least  int     // players in a match, those of a game session included
+	proof  bool    // groups only show how many players a match can have, and none is left out
+	tried  bool    // sets were tried one after another
+
+	filling filling
+	found   *search.Match
+}
+
+// dimension is a number whose spread over a match is limited: that of a window or of a spread.
+type dimension struct {
+	window    int // its index, -1 for a spread
+	spread    int
+	limit     float64
+	low, high float64 // of the fixed tickets
+}
+
+func (d *dimension) of(it *item) float64 {
+	if d.window >= 0 {
+		return it.low[d.window]
+	}
+	return it.spans[d.spread]
+}
+
+// crowded reports whether the anchor is searched around as in a crowd.
+func (a *attempt) crowded() bool {
+	return !a.exact && a.worker.pool.limits.Nodes < many && a.columns.crowds(int(a.anchor.level))
+}
+
+// crowds reports whether there can be searches in a crowd at a level.
+func (c *columns) crowds(level int) bool {
+	return c.seats[level] != nil && (c.exactMasks || len(c.latencies) == 0)
+}
+
+// crowd searches for a match of the anchor.
+func (w *worker) crowd(a *attempt, t *task) *search.Match {
+	a.exact = false
+	a.begin(w.pool.limits.Nodes, w.pool.limits.Placements)
+	m := a.withElders()
+	if m == nil && !a.cut {
+		m = a.withSessions(a.among(int(a.anchor.level), 0, a.anchor))
+	}
+	t.left -= a.budget.spent()
+	return m
+}
+
+// withElders returns a match of the anchor at the level of an older ticket, the oldest first, if
+// the oldest ticket of a match decides its level.
+func (a *attempt) withElders() *search.Match {
+	if !a.columns.oldest || len(a.columns.rs.Levels()) == 1 {
+		return nil
+	}
+	tried := 0
+	for _, it := range a.elders() {
+		if it.short -= int32(a.anchor.Size); it.short > 0 {
+			continue // it lacked more
+		}
+		if m := a.among(int(it.level), 0, it, a.anchor); m != nil || a.cut {
+			return m
+		}
+		if tried++; tried == maxElders {
+			break
+		}
+	}
+	return nil
+}
+
+// elders returns tickets of higher levels than the anchor's that could be in a match with it: game
+// sessions first, then those who wait, the oldest first.
+func (a *attempt) elders() (out []*item) {
+	add := func(it *item) {
+		if level := int(it.level); level > int(a.anchor.level) && it.levels>>level&1 == 1 && it.exactly(level)&a.anchor.exactly(level) != 0 {
+			out = append(out, it)
+		}
+	}
+	if a.backfill && !a.anchor.Party.Individuals {
+		for _, it := range a.partition.backfills[:min(len(a.partition.backfills), maxElders)] {
+			add(it)
+		}
+	}
+	walk := &a.memory.walk
+	walk.begin(a.partition, a.around(), a.columns.width)
+	for looks := 16 * a.worker.pool.limits.Candidates; looks > 0 && len(out) < 4*maxElders; looks-- {
+		e := walk.next()
+		if e == nil {
+			break
+		}
+		add(e.it)
+	}
+	return out
+}
+
+// withSessions returns a match in which the anchor joins a game session, if that takes as many
+// players as the match m, else m, which may be nil.
+func (a *attempt) withSessions(m *search.Match) *search.Match {
+	sessions := a.partition.backfills
+	if !a.backfill || a.anchor.Party.Individuals || len(sessions) == 0 || a.cut {
+		return m
+	}
+	level, least, matched := int(a.anchor.level), 0, slices.Clone(a.memory.matched)
+	if m != nil {
+		least = m.NewPlayers()
+	}
+	for _, it := range sessions[:min(len(sessions), a.worker.pool.limits.Candidates)] {
+		if a.columns.older(level, int(it.level)) != level {
+			continue
+		}
+		if found := a.among(level, least+it.Held, a.anchor, it); found != nil {
+			return found
+		}
+		if a.cut {
+			break
+		}
+	}
+	a.memory.matched = append(a.memory.matched[:0], matched...)
+	return m
+}
+
+// among looks for a match of fixed tickets, the one that decides the level first, with others at
+// that level. With those of a game session it has at least that many players. A few candidates
+// are tried first: if many wait, there usually is a match of them.
+func (a *attempt) among(level, least int, fixed ...*item) *search.Match {
+	c := &a.memory.crowd
+	if !a.columns.crowds(level) || !a.fix(level, fixed...) {
+		return nil
+	}
+	c.least, c.found, c.tried = least, nil, false
+	c.list, a.looks = c.list[:0], 0
+	c.got = append(c.got[:0], make([]int, len(a.columns.kinds))...)
+	walk := &a.memory.walk
+	walk.begin(a.partition, a.near(), a.columns.width)
+	for _, most := range [...]int{2*a.columns.rules.Most + 4, 4 * a.worker.pool.limits.Candidates} {
+		ended := a.look(most)
+		lacking := a.lacking()
+		if lacking <= 0 {
+			a.tryGroups()
+		} else if ended && a.looks < 16*most {
+			fixed[0].short = int32(lacking)
+		}
+		if ended || c.found != nil || a.cut {
+			break
+		}
+	}
+	a.worker.seen[causeLatency] += walk.bounds.elsewhere
+	a.worker.seen[causeWindow] += walk.bounds.outside
+	return c.found
+}
+
+// fix makes the search one at a level for a match of some tickets. It returns false if there can
+// be none.
+func (a *attempt) fix(level int, tickets ...*item) bool {
+	c, cols := &a.memory.crowd, a.columns
+	a.fixed, a.level = true, level
+	c.fixed, c.mask, c.dims = append(c.fixed[:0], tickets...), math.MaxUint64, c.dims[:0]
+	for i := range cols.windows {
+		c.dims = append(c.dims, dimension{i, -1, cols.limits[level][i], math.Inf(1), math.Inf(-1)})
+	}
+	for i := range cols.spreads {
+		c.dims = append(c.dims, dimension{-1, i, cols.spreads[i].most[level], math.Inf(1), math.Inf(-1)})
+	}
+	for _, it := range c.fixed {
+		if c.mask &= it.exactly(level); it.levels>>level&1 == 0 {
+			return false
+		}
+		for i := range c.dims {
+			switch d := &c.dims[i]; {
+			case d.window >= 0:
+				d.low, d.high = min(d.low, it.low[d.window]), max(d.high, it.high[d.window])
+			case it.spans != nil:
+				d.low, d.high = min(d.low, it.spans[d.spread]), max(d.high, it.spans[d.spread])
+			}
+		}
+	}
+	apart := slices.ContainsFunc(c.dims, func(d dimension) bool { return d.high-d.low > d.limit })
+	return c.mask != 0 && !apart && a.seatFixed()
+}
+
+// seatFixed finds the states that the fixed tickets can have. It returns false if there is none.
+func (a *attempt) seatFixed() bool {
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	c.from, c.teams = append(c.from[:0], 0), append(c.teams[:0], nil)
+	for _, it := range c.fixed {
+		if !it.Party.Individuals {
+			continue
+		}
+		at, ok := s.session(it, a.columns.counted)
+		if !ok || it.seated != nil && it.seated[a.level] == 0 {
+			return false
+		}
+		c.from[0] = at
+	}
+	for n, it := range c.fixed {
+		var from []state
+		var teams [][]int
+		add := func(at state, before []int, team int) {
+			if !slices.Contains(from, at) {
+				from, teams = append(from, at), append(teams, append(before[:n:n], team))
+			}
+		}
+		for i, at := range c.from {
+			if it.Party.Individuals {
+				add(at, c.teams[i], -1)
+				continue
+			}
+			for _, m := range s.moves[it.kind] {
+				if m.from.has(at) {
+					add(at+state(m.by), c.teams[i], m.team)
+				}
+			}
+		}
+		c.from, c.teams = from, teams
+	}
+	return len(c.from) > 0
+}
+
+// near returns the bounds of the tickets that could play with the fixed ones.
+func (a *attempt) near() bounds {
+	c := &a.memory.crowd
+	out := bounds{low: math.Inf(-1), high: math.Inf(1), mask: c.mask}
+	if a.columns.width > 0 {
+		d := &c.dims[0]
+		reach := d.limit + 1e-9*(d.limit+math.Abs(d.low)+math.Abs(d.high)) // tolerates rounding
+		out.low, out.high = d.high-reach, d.low+reach
+	}
+	return out
+}
+
+// look adds candidates until there are most of them, no more of a kind than several matches need,
+// so that many of one kind do not hide others. It returns true if it adds no more.
+func (a *attempt) look(most int) bool {
+	c, cols := &a.memory.crowd, a.columns
+	ended := false
+	for len(c.list) < most && !ended {
+		e := a.memory.walk.next()
+		if e == nil || a.looks >= 16*most {
+			ended = true
+			break
+		}
+		a.looks++
+		if c.got[e.it.kind] < 4*cols.rules.Most && a.fits(e) {
+			c.got[e.it.kind] += int(e.size)
+			c.list = append(c.list, *e)
+		}
+	}
+	if cols.sorts {
+		search.SortByRules(cols.rs, &c.fixed[0].Candidate, c.list, func(e entry) *search.Candidate { return &e.it.Candidate }, a.worker.judge.Now)
+	}
+	return ended
+}
+
+// fits reports whether a ticket could be in a match with the fixed ones at the level, and counts
+// the verdict of the columns.
+func (a *attempt) fits(e *entry) bool {
+	c, cols := &a.memory.crowd, a.columns
+	if cols.older(a.level, int(e.level)) != a.level || slices.Contains(c.fixed, e.it) || len(cols.seats[a.level].moves[e.it.kind]) == 0 {
+		return false
+	}
+	cause := causeNone
+	switch {
+	case e.it.exactly(a.level)&c.mask == 0:
+		cause = causeLatency
+	case e.levels>>a.level&1 == 0:
+		cause = causePerTicket
+	default:
+		at := slices.IndexFunc(c.dims, func(d dimension) bool {
+			v := d.of(e.it)
+			return max(v, d.high)-min(v, d.low) > d.limit
+		})
+		if at >= len(cols.windows) {
+			return false
+		}
+		if at >= 0 {
+			cause = causeWindow + at
+		}
+	}
+	if !c.proof {
+		a.worker.seen[cause]++
+	}
+	return cause == causeNone && a.possible(a.anchor, e.it)
+}
+
+// lacking returns how many players the candidates and the fixed tickets lack for a match.
+func (a *attempt) lacking() int {
+	c := &a.memory.crowd
+	n := a.columns.seats[a.level].level.Least()
+	for i := range c.list {
+		n -= int(c.list[i].size)
+	}
+	for _, it := range c.fixed {
+		n -= it.Size + it.Held
+	}
+	return n
+}
+
+// fill looks for a match of the fixed tickets and some of a group. It returns true if the search
+// ends: there is a match, or it has taken too long.
+func (a *attempt) fill(group []int32) bool {
+	c, w, s := &a.memory.crowd, a.worker, a.columns.seats[a.level]
+	c.kinds = c.kinds[:0]
+	for _, n := range group {
+		c.kinds = append(c.kinds, c.list[n].it.kind)
+	}
+	least, most := 1, s.level.Capacity()-w.pool.rules.Options.AdditionalPlayerCount
+	for _, it := range c.fixed {
+		least += it.Held
+	}
+	a.budget.sets -= 1 + len(group)*s.words()/16
+	players := c.filling.fill(s, c.from, c.kinds, max(least, c.least), most)
+	if c.proof {
+		c.least = max(c.least, players+1)
+		return players == most
+	}
+	if players == 0 {
+		return false
+	}
+	a.memory.set = append(a.memory.set[:0], c.fixed...)
+	for _, i := range c.filling.chosen {
+		a.memory.set = append(a.memory.set, c.list[group[i]].it)
+	}
+	if c.found = a.formFilled(); c.found != nil {
+		return true
+	}
+	if a.cut = w.deadline.Over(); a.cut || a.budget.sets <= 0 || a.budget.placements <= 0 {
+		return true
+	}
+	return a.trySets(group)
+}
+
+// formFilled returns the match of the set with which the teams have been filled, or nil if other
+// rules refuse it.
+func (a *attempt) formFilled() *search.Match {
+	c, cols, w := &a.memory.crowd, a.columns, a.worker
+	if !w.pool.rules.Apart(a.level, cols.inTeam) {
+		return a.seat() // other rules about teams
+	}
+	items := a.memory.set
+	cause := a.excludes(items, a.level)
+	if w.seen[cause]++; cause != causeNone {
+		return nil
+	}
+	set, flat := a.members(items), cols.flat
+	if cols.crowded {
+		flat = w.pool.rules.Flat
+	}
+	a.budget.placements--
+	if len(flat) > 0 && !w.judge.Keeps(set, flat, a.level, a.level) {
+		return nil
+	}
+	m := w.judge.Form(set, append(c.teams[c.filling.first], c.filling.teams...), a.level)
+	if m == nil {
+		w.rejected++
+		return nil
+	}
+	for _, i := range w.pool.rules.Teams {
+		w.judge.Tally.Note(i, true)
+	}
+	a.memory.matched = append(a.memory.matched[:0], items...)
+	return m
+}
+
+// trySets tries the sets of a group one after another, once for an anchor: the more of them, the
+// more often that lately found a match in the partition. It returns true if the search ends.
+func (a *attempt) trySets(group []int32) bool {
+	c, p, s := &a.memory.crowd, a.partition, a.shared(0)
+	if c.tried || len(c.fixed) > 1 {
+		return false
+	}
+	c.tried = true
+	list := a.list(0)
+	for _, n := range group {
+		list = append(list, c.list[n])
+	}
+	a.memory.candidates[0], a.memory.set = list, append(a.memory.set[:0], a.anchor)
+	s.level, s.mask = a.level, c.mask
+	share, left := p.setsFound/p.setsTried, a.budget
+	if p.setsTried == 0 {
+		share = 1
+	}
+	sets, placements := max(50, int(share*float64(left.sets))), max(20, int(share*float64(left.placements)))
+	a.budget = newBudget(sets, placements)
+	c.found = a.best(0)
+	left.sets -= sets - a.budget.sets
+	left.placements -= placements - a.budget.placements
+	a.budget = left
+	if p.setsTried++; c.found != nil {
+		p.setsFound++
+	}
+	if p.setsTried >= 64 {
+		p.setsTried, p.setsFound = p.setsTried/2, p.setsFound/2
+	}
+	a.cut = a.worker.deadline.Missed
+	return c.found != nil || a.cut
+}

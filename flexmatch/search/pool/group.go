@@ -1,0 +1,210 @@
+package pool
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// A group is some of the candidates, as indexes in order of preference, of which the columns allow
+// any set: they have a location in common and a mark for each choice, and are within the limits of
+// all dimensions.
+
+// tryGroups tries groups of the candidates, until a match is found.
+func (a *attempt) tryGroups() {
+	c := &a.memory.crowd
+	c.groups = 0
+	all := make([]int32, len(c.list))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	a.choose(all, -1)
+}
+
+// marked returns the marks of an item for the n-th choice. The one before the first is that of the
+// location.
+func (a *attempt) marked(it *item, n int) uint64 {
+	switch {
+	case n < 0:
+		return it.exactly(a.level)
+	case it.marks == nil: // of a game session
+		return math.MaxUint64
+	}
+	return it.marks[n][a.level]
+}
+
+// choose tries the groups of a list for the n-th choice and those after it: for each mark, those of
+// the most players first, the tickets that have it. It returns true if the search ends.
+func (a *attempt) choose(list []int32, n int) bool {
+	c, choices := &a.memory.crowd, a.columns.choices
+	if n == len(choices) {
+		return a.within(list, 0)
+	}
+	if n < 0 && len(a.columns.latencies) == 0 {
+		return a.choose(list, n+1)
+	}
+	marks := a.marksIn(list, n)
+	if len(marks) == 0 && (n < 0 || choices[n].only) {
+		return a.choose(nil, n+1) // the fixed tickets alone
+	}
+	for i, bit := range marks {
+		if i == maxMarks && !c.proof {
+			break
+		}
+		if a.choose(slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return a.marked(c.list[i].it, n)&bit == 0 }), n+1) {
+			return true
+		}
+	}
+	if n < 0 || choices[n].only && (!c.proof || len(choices[n].marks) < 64) {
+		return false
+	}
+	return a.choose(list, n+1)
+}
+
+// marksIn returns the marks for the n-th choice that the fixed tickets and some of a list have in
+// common, those of the most players first.
+func (a *attempt) marksIn(list []int32, n int) (bits []uint64) {
+	c, mask := &a.memory.crowd, uint64(math.MaxUint64)
+	for _, it := range c.fixed {
+		mask &= a.marked(it, n)
+	}
+	players := map[uint64]int{}
+	for _, i := range list {
+		for rest := a.marked(c.list[i].it, n) & mask; rest != 0; rest &= rest - 1 {
+			bit := rest & -rest
+			if players[bit] == 0 {
+				bits = append(bits, bit)
+			}
+			players[bit] += int(c.list[i].size)
+		}
+	}
+	slices.SortFunc(bits, func(x, y uint64) int { return cmp.Or(cmp.Compare(players[y], players[x]), cmp.Compare(x, y)) })
+	return bits
+}
+
+// within tries the groups of a list that are within the limits of the n-th dimension and those
+// after it. It returns true if the search ends.
+func (a *attempt) within(list []int32, n int) bool {
+	c := &a.memory.crowd
+	if n == len(c.dims) {
+		c.groups++
+		return a.fill(list) || c.groups == maxGroups && !c.proof
+	}
+	d := &c.dims[n]
+	if d.window >= 0 || c.proof {
+		return a.narrow(list, n, d.limit)
+	}
+	// Near ones first: each set of them passes. Of others, those that are nearer pass more often.
+	enough, before := a.columns.spreads[d.spread].enough[a.level], math.Inf(-1)
+	for _, limit := range [...]float64{enough, (enough + d.limit) / 2, d.limit} {
+		if limit > before && d.high-d.low <= limit && a.narrow(list, n, limit) {
+			return true
+		}
+		before = limit
+	}
+	return false
+}
+
+// start is the lowest value of a group in a dimension.
+type start struct {
+	value   float64
+	players int // of the group and the fixed tickets
+}
+
+// narrow tries the groups of a list whose values in the n-th dimension are within a limit of each
+// other: those that leave room for a match of the most players first, and of them those with the
+// first tickets. It returns true if the search ends.
+func (a *attempt) narrow(list []int32, n int, limit float64) bool {
+	c := &a.memory.crowd
+	d := &c.dims[n]
+	value := func(i int32) float64 { return d.of(c.list[i].it) }
+	low, high := d.low, d.high
+	for _, i := range list {
+		low, high = min(low, value(i)), max(high, value(i))
+	}
+	if high-low <= limit || len(list) == 0 {
+		return a.within(list, n+1)
+	}
+	starts := a.starts(list, n, limit)
+	for tries := 0; len(starts) > 0 && (c.proof || tries < maxStarts); tries++ {
+		at := preferred(starts, list, value, limit)
+		from := starts[at].value
+		if a.within(slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return value(i) < from || value(i) > from+limit }), n+1) {
+			return true
+		}
+		if starts = slices.Delete(starts, at, at+1); len(starts) == 0 && !c.proof {
+			break
+		}
+	}
+	return false
+}
+
+// starts returns the starts of groups that have players enough for a match, in order of value.
+// Where some have enough for the largest one, those that do not are left out.
+func (a *attempt) starts(list []int32, n int, limit float64) (out []start) {
+	c, rules := &a.memory.crowd, a.columns.rules
+	d, s := &c.dims[n], a.columns.seats[a.level]
+	value := func(i int32) float64 { return d.of(c.list[i].it) }
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(x, y int32) int { return cmp.Compare(value(x), value(y)) })
+	players, has := 0, make([]int, len(rules.Quotas))
+	count := func(it *item, sign int) {
+		players += sign * (it.Size + it.Held)
+		for q := range has {
+			has[q] += sign * it.has[q]
+		}
+	}
+	for _, it := range c.fixed {
+		count(it, 1)
+	}
+	values := make([]float64, 0, len(sorted)+1)
+	for _, i := range sorted {
+		if v := value(i); v <= d.low {
+			values = append(values, v)
+		}
+	}
+	if !math.IsInf(d.low, 1) {
+		values = append(values, d.low)
+	}
+	from, to, most := 0, 0, 0
+	for _, v := range slices.Compact(values) {
+		for ; to < len(sorted) && value(sorted[to]) <= v+limit; to++ {
+			count(c.list[sorted[to]].it, 1)
+		}
+		for ; from < to && value(sorted[from]) < v; from++ {
+			count(c.list[sorted[from]].it, -1)
+		}
+		if v+limit >= d.high && players >= s.level.Least() && rules.Missing(has) == 0 {
+			out, most = append(out, start{v, players}), max(most, players)
+		}
+	}
+	if most = min(most, rules.Most); c.proof {
+		return out
+	}
+	return slices.DeleteFunc(out, func(s start) bool { return s.players < most })
+}
+
+// preferred returns the index of the start whose group has the first tickets of a list that a group
+// can have, one after another; of several, that of the most players.
+func preferred(starts []start, list []int32, value func(int32) float64, limit float64) int {
+	low, high := 0, len(starts)
+	for _, i := range list {
+		if high-low == 1 {
+			break
+		}
+		v := value(i)
+		l := low + sort.Search(high-low, func(n int) bool { return starts[low+n].value >= v-limit })
+		h := low + sort.Search(high-low, func(n int) bool { return starts[low+n].value > v })
+		if l < h {
+			low, high = l, h
+		}
+	}
+	at := low
+	for i := low; i < high; i++ {
+		if starts[i].players > starts[at].players {
+			at = i
+		}
+	}
+	return at
+}
