@@ -196,8 +196,7 @@ func (s *Seating) complete() bool {
 		return s.skip()
 	}
 	s.Judged++
-	rs := s.judge.Rules.Set
-	balanced := rs.Algorithm.Strategy == ruleset.Balanced
+	rs, balanced := s.judge.Rules.Set, s.balanced()
 	if len(s.unsure) == 0 && !balanced {
 		s.keep(0)
 		return true
@@ -211,6 +210,11 @@ func (s *Seating) complete() bool {
 		s.keep(spread)
 	}
 	return s.Judged >= s.limit || s.deadline.Reached(4*s.Judged) || s.Found && (!balanced || s.spread == 0)
+}
+
+// balanced reports whether teams are to be as even as possible.
+func (s *Seating) balanced() bool {
+	return s.judge.Rules.Set.Algorithm.Strategy == ruleset.Balanced
 }
 
 // skip counts placements that are rejected without being judged: one, or all that begin in

@@ -195,12 +195,16 @@ type item struct {
 	tally   search.Tally // of the searches around it that found no match; nil before the first
 }
 
-// value returns the value by which the item is in a bucket.
+// value returns the value by which the item is in a bucket: that of the first window, or without
+// windows of the first spread.
 func (it *item) value() float64 {
-	if len(it.low) == 0 {
-		return 0
+	switch {
+	case len(it.low) > 0:
+		return it.low[0]
+	case len(it.spans) > 0:
+		return it.spans[0]
 	}
-	return it.low[0]
+	return 0
 }
 
 // older returns the level of a match with tickets of two levels.

@@ -15,10 +15,11 @@ import (
 
 // Bounds of a search in a crowd.
 const (
-	maxMarks  = 4  // marks of one choice
-	maxStarts = 8  // groups within the limit of one number
-	maxGroups = 24 // groups in all
-	maxElders = 8  // older tickets whose matches a new one is tried in
+	maxMarks    = 4  // marks of one choice
+	maxStarts   = 8  // groups within the limit of one number
+	maxGroups   = 24 // groups in all
+	leastOfKind = 32 // players of a kind among the candidates, where there are so many
+	maxElders   = 8  // older tickets whose matches a new one is tried in
 )
 
 // many is the number of Limits.Nodes from which on sets are tried in every search, and there are
@@ -36,12 +37,14 @@ type crowd struct {
 	list   []entry // candidates, in order of preference
 	got    []int   // by kind: players among them
 	groups int     // tried
+	failed []int32 // the first group of which other rules refused what was found
 	kinds  []int32 // of a group
 	least  int     // players in a match, those of a game session included
 	proof  bool    // groups only show how many players a match can have, and none is left out
 	tried  bool    // sets were tried one after another
 
 	filling filling
+	spares  []*item // of a group: those that filling did not choose
 	found   *search.Match
 }
 
@@ -163,17 +166,27 @@ func (a *attempt) among(level, least int, fixed ...*item) *search.Match {
 		return nil
 	}
 	c.least, c.found, c.tried = least, nil, false
+	few, more := 2*a.columns.rules.Most+4, 4*a.worker.pool.limits.Candidates
+	if a.collect(a.bounds(false), few, more); c.found == nil && !a.cut && len(a.columns.windows) == 0 && len(a.columns.spreads) > 0 {
+		a.collect(a.bounds(true), more) // the oldest ones may be far from each other
+	}
+	return c.found
+}
+
+// collect collects candidates within bounds, and tries groups of them each time that there are so
+// many.
+func (a *attempt) collect(in bounds, most ...int) {
+	c, walk := &a.memory.crowd, &a.memory.walk
 	c.list, a.looks = c.list[:0], 0
 	c.got = append(c.got[:0], make([]int, len(a.columns.kinds))...)
-	walk := &a.memory.walk
-	walk.begin(a.partition, a.near(), a.columns.width)
-	for _, most := range [...]int{2*a.columns.rules.Most + 4, 4 * a.worker.pool.limits.Candidates} {
+	walk.begin(a.partition, in, a.columns.width)
+	for _, most := range most {
 		ended := a.look(most)
 		lacking := a.lacking()
 		if lacking <= 0 {
 			a.tryGroups()
-		} else if ended && a.looks < 16*most {
-			fixed[0].short = int32(lacking)
+		} else if ended && a.looks < 16*most && math.IsInf(in.low, -1) == (len(a.columns.windows) == 0) {
+			c.fixed[0].short = int32(lacking)
 		}
 		if ended || c.found != nil || a.cut {
 			break
@@ -181,7 +194,6 @@ func (a *attempt) among(level, least int, fixed ...*item) *search.Match {
 	}
 	a.worker.seen[causeLatency] += walk.bounds.elsewhere
 	a.worker.seen[causeWindow] += walk.bounds.outside
-	return c.found
 }
 
 // fix makes the search one at a level for a match of some tickets. It returns false if there can
@@ -251,13 +263,21 @@ func (a *attempt) seatFixed() bool {
 	return len(c.from) > 0
 }
 
-// near returns the bounds of the tickets that could play with the fixed ones.
-func (a *attempt) near() bounds {
+// bounds returns the bounds of the tickets that could play with the fixed ones, or without windows
+// of those that are near them.
+func (a *attempt) bounds(near bool) bounds {
 	c := &a.memory.crowd
 	out := bounds{low: math.Inf(-1), high: math.Inf(1), mask: c.mask}
-	if a.columns.width > 0 {
-		d := &c.dims[0]
-		reach := d.limit + 1e-9*(d.limit+math.Abs(d.low)+math.Abs(d.high)) // tolerates rounding
+	if len(c.dims) == 0 {
+		return out
+	}
+	d := &c.dims[0]
+	reach := d.limit
+	if near {
+		reach = a.columns.spreads[0].near(a.level)
+	}
+	if !math.IsInf(reach, 1) {
+		reach += 1e-9 * (reach + math.Abs(d.low) + math.Abs(d.high)) // tolerates rounding
 		out.low, out.high = d.high-reach, d.low+reach
 	}
 	return out
@@ -275,7 +295,7 @@ func (a *attempt) look(most int) bool {
 			break
 		}
 		a.looks++
-		if c.got[e.it.kind] < 4*cols.rules.Most && a.fits(e) {
+		if c.got[e.it.kind] < max(4*cols.rules.Most, leastOfKind) && a.fits(e) {
 			c.got[e.it.kind] += int(e.size)
 			c.list = append(c.list, *e)
 		}
@@ -355,23 +375,22 @@ func (a *attempt) fill(group []int32) bool {
 	for _, i := range c.filling.chosen {
 		a.memory.set = append(a.memory.set, c.list[group[i]].it)
 	}
-	if c.found = a.formFilled(); c.found != nil {
+	if c.found = a.formFilled(group); c.found != nil {
 		return true
 	}
-	if a.cut = w.deadline.Over(); a.cut || a.budget.sets <= 0 || a.budget.placements <= 0 {
-		return true
+	if len(c.failed) == 0 {
+		c.failed = append(c.failed, group...)
 	}
-	return a.trySets(group)
+	a.cut = w.deadline.Over()
+	return a.cut || a.budget.sets <= 0 || a.budget.placements <= 0
 }
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other
 // rules refuse it.
-func (a *attempt) formFilled() *search.Match {
+func (a *attempt) formFilled(group []int32) *search.Match {
 	c, cols, w := &a.memory.crowd, a.columns, a.worker
-	if !w.pool.rules.Apart(a.level, cols.inTeam) {
-		return a.seat() // other rules about teams
-	}
 	items := a.memory.set
+	teams := append(c.teams[c.filling.first], c.filling.teams...)
 	cause := a.excludes(items, a.level)
 	if w.seen[cause]++; cause != causeNone {
 		return nil
@@ -381,27 +400,72 @@ func (a *attempt) formFilled() *search.Match {
 		flat = w.pool.rules.Flat
 	}
 	a.budget.placements--
-	if len(flat) > 0 && !w.judge.Keeps(set, flat, a.level, a.level) {
+	holds := func() bool { return len(flat) == 0 || w.judge.Keeps(set, flat, a.level, a.level) }
+	if !holds() {
 		return nil
 	}
-	m := w.judge.Form(set, append(c.teams[c.filling.first], c.filling.teams...), a.level)
+	if w.pool.rules.Apart(a.level, cols.inTeam) {
+		for _, i := range w.pool.rules.Teams {
+			w.judge.Tally.Note(i, true)
+		}
+	} else if set, teams = a.even(teams, group); set == nil {
+		return a.seat()
+	} else if !holds() {
+		return nil
+	}
+	m := w.judge.Form(set, teams, a.level)
 	if m == nil {
 		w.rejected++
 		return nil
-	}
-	for _, i := range w.pool.rules.Teams {
-		w.judge.Tally.Note(i, true)
 	}
 	a.memory.matched = append(a.memory.matched[:0], items...)
 	return m
 }
 
+// even returns the set and its teams after exchanges that make the rules about teams hold: of teams,
+// and of tickets for others of the group that are the same to the seats. It returns nil if it
+// finds none.
+func (a *attempt) even(teams []int, group []int32) (set []*search.Candidate, seated []int) {
+	c, seating, items := &a.memory.crowd, a.worker.seating, a.memory.set
+	set = a.members(items)
+	if !seating.Begin(set, a.level, a.worker.pool.limits.Placements) {
+		return nil, nil
+	}
+	spares := search.Spares{
+		Alike: func(ticket, spare int) bool {
+			return ticket >= len(c.fixed) && items[ticket].kind == c.spares[spare].kind
+		},
+		May: func(ticket, team int) bool {
+			it := items[ticket]
+			return it.seated == nil || it.seated[a.level]>>team&1 == 1
+		},
+	}
+	c.spares = c.spares[:0]
+	for n, i := range group {
+		if !slices.Contains(c.filling.chosen, n) {
+			c.spares = append(c.spares, c.list[i].it)
+			spares.Candidates = append(spares.Candidates, &c.list[i].it.Candidate)
+		}
+	}
+	found := seating.Even(teams, &spares)
+	a.budget.placements -= seating.Judged
+	if !found {
+		return nil, nil
+	}
+	for i, spare := range spares.Taken {
+		if spare >= 0 {
+			items[i] = c.spares[spare]
+		}
+	}
+	return set, seating.Best
+}
+
 // trySets tries the sets of a group one after another, once for an anchor: the more of them, the
-// more often that lately found a match in the partition. It returns true if the search ends.
-func (a *attempt) trySets(group []int32) bool {
-	c, p, s := &a.memory.crowd, a.partition, a.shared(0)
+// more often that lately found a match in the partition.
+func (a *attempt) trySets(group []int32) {
+	c, p, s, limits := &a.memory.crowd, a.partition, a.shared(0), &a.worker.pool.limits
 	if c.tried || len(c.fixed) > 1 {
-		return false
+		return
 	}
 	c.tried = true
 	list := a.list(0)
@@ -410,22 +474,18 @@ func (a *attempt) trySets(group []int32) bool {
 	}
 	a.memory.candidates[0], a.memory.set = list, append(a.memory.set[:0], a.anchor)
 	s.level, s.mask = a.level, c.mask
-	share, left := p.setsFound/p.setsTried, a.budget
-	if p.setsTried == 0 {
-		share = 1
-	}
-	sets, placements := max(50, int(share*float64(left.sets))), max(20, int(share*float64(left.placements)))
+	share := (1 + p.setsFound) / (1 + p.setsTried)
+	sets, placements := max(50, int(share*float64(limits.Nodes))), max(20, int(share*float64(limits.Placements)))
+	left := a.budget
 	a.budget = newBudget(sets, placements)
 	c.found = a.best(0)
 	left.sets -= sets - a.budget.sets
 	left.placements -= placements - a.budget.placements
-	a.budget = left
+	a.budget, a.cut = left, a.worker.deadline.Missed
 	if p.setsTried++; c.found != nil {
 		p.setsFound++
 	}
 	if p.setsTried >= 64 {
 		p.setsTried, p.setsFound = p.setsTried/2, p.setsFound/2
 	}
-	a.cut = a.worker.deadline.Missed
-	return c.found != nil || a.cut
 }

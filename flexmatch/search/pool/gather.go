@@ -75,7 +75,7 @@ func (a *attempt) gatherSessions(most int, out []entry) []entry {
 // around returns the bounds within which the index holds the anchor's neighbors.
 func (a *attempt) around() bounds {
 	it, out := a.anchor, bounds{low: math.Inf(-1), high: math.Inf(1), mask: a.anchor.mask}
-	if a.columns.width > 0 {
+	if len(a.columns.windows) > 0 {
 		reach := a.columns.reach
 		reach += 1e-9 * (reach + math.Abs(it.low[0]) + math.Abs(it.high[0])) // tolerates rounding
 		out.low, out.high = it.high[0]-reach, it.low[0]+reach

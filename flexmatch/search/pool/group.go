@@ -14,12 +14,14 @@ import (
 // tryGroups tries groups of the candidates, until a match is found.
 func (a *attempt) tryGroups() {
 	c := &a.memory.crowd
-	c.groups = 0
+	c.groups, c.failed = 0, c.failed[:0]
 	all := make([]int32, len(c.list))
 	for i := range all {
 		all[i] = int32(i)
 	}
-	a.choose(all, -1)
+	if a.choose(all, -1); c.found == nil && len(c.failed) > 0 && !a.cut {
+		a.trySets(c.failed)
+	}
 }
 
 // marked returns the marks of an item for the n-th choice. The one before the first is that of the
@@ -95,13 +97,16 @@ func (a *attempt) within(list []int32, n int) bool {
 	if d.window >= 0 || c.proof {
 		return a.narrow(list, n, d.limit)
 	}
+	enough := a.columns.spreads[d.spread].enough[a.level]
 	// Near ones first: each set of them passes. Of others, those that are nearer pass more often.
-	enough, before := a.columns.spreads[d.spread].enough[a.level], math.Inf(-1)
-	for _, limit := range [...]float64{enough, (enough + d.limit) / 2, d.limit} {
-		if limit > before && d.high-d.low <= limit && a.narrow(list, n, limit) {
+	limits := [...]float64{enough, (enough + d.limit) / 2, d.limit}
+	if math.IsInf(d.limit, 1) { // where far ones can be made even, the oldest are taken
+		limits = [...]float64{d.limit, 3 * enough, enough}
+	}
+	for i, limit := range limits {
+		if (i == 0 || limit != limits[i-1]) && d.high-d.low <= limit && a.narrow(list, n, limit) {
 			return true
 		}
-		before = limit
 	}
 	return false
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ type spread struct {
 	party        string
 	most, enough []float64 // by level; see ruleset.Spread
 }
+
+// near returns the distance within which tickets are near at a level.
+func (s *spread) near(level int) float64 { return min(s.most[level], 3*s.enough[level]) }
 
 // choice is a rule that holds if all tickets have a mark in common (ruleset.Traits.Marks).
 type choice struct {
@@ -41,9 +45,15 @@ func (c *columns) prepareCrowds() {
 		}
 	}
 	for _, i := range c.rules.Teams {
+		if s, ok := c.evenOf(i); ok {
+			c.spreads = append(c.spreads, s)
+		}
 		if c.rs.Traits(i).InTeam && len(c.rs.Instances) <= 64 {
 			c.inTeam = append(c.inTeam, i)
 		}
+	}
+	if len(c.windows) == 0 && len(c.spreads) > 0 {
+		c.width = max(slices.Min(c.spreads[0].enough)/2, c.spreads[0].near(len(c.rs.Levels())-1)/16, 1e-9)
 	}
 	c.kindOf = map[string]int32{}
 	for _, level := range c.rs.Levels() {
@@ -67,6 +77,20 @@ func (c *columns) spreadOf(rule int) (s spread, ok bool) {
 		}
 		s.attribute, s.party = of.Attribute, of.Party // which expansions do not change
 		s.most, s.enough = append(s.most, of.Most), append(s.enough, of.Enough)
+	}
+	return s, true
+}
+
+// evenOf returns the spread with which a rule about averages of teams holds, and false if it is not
+// such a rule.
+func (c *columns) evenOf(rule int) (s spread, ok bool) {
+	for _, level := range c.rs.Levels() {
+		of, ok := level.Rules[rule].Averages()
+		if !ok || !of.Max.Set || of.Min.Set {
+			return spread{}, false
+		}
+		s.attribute, s.party = of.Attribute, "avg"
+		s.most, s.enough = append(s.most, math.Inf(1)), append(s.enough, of.Max.Value)
 	}
 	return s, true
 }
