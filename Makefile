@@ -50,7 +50,7 @@ node_programs = $(foreach p,containerd containerd-shim-runc-v2 ctr,github.com/co
 # What else a node's virtual machine has.
 node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute2,kmod,ethtool
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|gameserver|node|players|sdk|setup|terraform)$$
+go_only = test/(aws|conformance|crowds|gameserver|node|players|sdk|setup|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 # Packages whose own code starts goroutines; not the programs, which only put others together.
 race_packages = $$(git grep -lE '^\s*go [a-z]|\.Go\(func' -- '*.go' ':!*_test.go' ':!test' ':!tools' ':!app' ':!cmd' ':!kubernetes' ':!examples' ':!internal/*test/*' | xargs -n1 dirname | sort -u | sed 's|^|./|')
@@ -201,6 +201,10 @@ upgrade-test: build ## upgrade servers of an earlier commit to this one, and go 
 	$(own_temp); trap 'git worktree remove --force "$$TMPDIR/earlier"; rm -rf "$$TMPDIR" "$$TMPDIR.pid"' EXIT; git worktree add --quiet --detach "$$TMPDIR/earlier" "$(strip $(FROM))"; \
 	(cd "$$TMPDIR/earlier" && go build -ldflags '$(small)' -o "$$TMPDIR/muster-earlier" ./cmd/muster); \
 	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
+
+.PHONY: crowds
+crowds: ## play 50 rule sets of the kinds that games have with crowds of players (ARGS=…)
+	go run ./test/crowds $(ARGS)
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)

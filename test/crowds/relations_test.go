@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/sim"
+)
+
+var rate = flag.Int("rate", 600, "tickets a minute of the drawn runs")
+
+// drawn is a rule set as it is drawn and rewritten.
+type drawn struct {
+	teams      []map[string]any
+	rules      []map[string]any
+	expansions []map[string]any
+	oldest     bool
+}
+
+const players = "teams[*].players.attributes"
+
+// draw draws a rule set of the kinds that games have.
+func draw(t *rapid.T) drawn {
+	flip := rapid.Bool()
+	size := rapid.IntRange(1, 6).Draw(t, "size")
+	d := drawn{oldest: flip.Draw(t, "oldest")}
+	for i := range rapid.IntRange(2, 3).Draw(t, "teams") {
+		d.teams = append(d.teams, map[string]any{"name": fmt.Sprint("team", i), "minPlayers": size, "maxPlayers": size})
+	}
+	if flip.Draw(t, "skill") {
+		limit := rapid.IntRange(60, 400).Draw(t, "limit")
+		d.rules = append(d.rules, map[string]any{"name": "Skill", "type": "batchDistance", "batchAttribute": "skill", "maxDistance": limit})
+		if flip.Draw(t, "steps") {
+			d.expansions = append(d.expansions, map[string]any{"target": "rules[Skill].maxDistance", "steps": []any{
+				map[string]any{"waitTimeSeconds": 4, "value": 2 * limit}, map[string]any{"waitTimeSeconds": 9, "value": 4 * limit}}})
+		}
+	}
+	if flip.Draw(t, "mode") {
+		d.rules = append(d.rules, map[string]any{"name": "Mode", "type": "batchDistance", "batchAttribute": "mode"})
+	}
+	if flip.Draw(t, "latency") {
+		d.rules = append(d.rules, map[string]any{"name": "Latency", "type": "latency", "maxLatency": rapid.IntRange(50, 150).Draw(t, "ms")})
+	}
+	if flip.Draw(t, "fair") {
+		d.rules = append(d.rules, map[string]any{"name": "Fair", "type": "distance", "maxDistance": rapid.IntRange(40, 120).Draw(t, "apart"),
+			"measurements": []any{"avg(" + players + "[skill])"}, "referenceValue": "avg(flatten(" + players + "[skill]))"})
+	}
+	if size > 2 && flip.Draw(t, "roles") {
+		measured := players + "[role]"
+		if flip.Draw(t, "of the match") {
+			measured = "flatten(" + measured + ")"
+		}
+		for _, role := range []string{"tank", "healer"} {
+			d.rules = append(d.rules, map[string]any{"name": role, "type": "collection", "operation": "contains", "referenceValue": role,
+				"measurements": []any{measured}, "minCount": 1})
+		}
+	}
+	return d
+}
+
+func (d drawn) ruleSet(t *rapid.T) *ruleset.RuleSet {
+	algorithm := "newest"
+	if d.oldest {
+		algorithm = "oldest"
+	}
+	body, err := json.Marshal(map[string]any{
+		"ruleLanguageVersion": "1.0", "algorithm": map[string]any{"expansionAgeSelection": algorithm}, "teams": d.teams,
+		"rules": append([]map[string]any{}, d.rules...), "expansions": append([]map[string]any{}, d.expansions...),
+		"playerAttributes": []any{
+			map[string]any{"name": "skill", "type": "number", "default": 0},
+			map[string]any{"name": "mode", "type": "string", "default": "ranked"},
+			map[string]any{"name": "role", "type": "string", "default": "damage"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := ruleset.Parse(string(body))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, body)
+	}
+	return rs
+}
+
+// rewrite returns a rule set that means the same, and what was done.
+func (d drawn) rewrite(t *rapid.T) (drawn, string) {
+	out := d
+	rules := append([]map[string]any(nil), d.rules...)
+	switch way := rapid.IntRange(0, 4).Draw(t, "rewrite"); way {
+	case 0:
+		out.rules = append(rules, map[string]any{"name": "Always", "type": "comparison", "operation": ">=", "referenceValue": -1,
+			"measurements": []any{"flatten(" + players + "[skill])"}})
+		return out, "a rule that always holds"
+	case 1:
+		out.teams = []map[string]any{{"name": "team", "minPlayers": d.teams[0]["minPlayers"], "maxPlayers": d.teams[0]["maxPlayers"], "quantity": len(d.teams)}}
+		return out, "teams by quantity"
+	case 2:
+		if len(rules) > 0 {
+			again := map[string]any{}
+			for k, v := range rules[0] {
+				again[k] = v
+			}
+			if again["name"] = "Again"; len(d.expansions) == 0 {
+				out.rules = append(rules, again)
+				return out, "a rule written twice"
+			}
+		}
+	case 3:
+		if len(d.expansions) == 0 {
+			out.oldest = !d.oldest
+			return out, "the age of the other ticket, with a single level"
+		}
+	}
+	never := map[string]any{"target": "teams[" + d.teams[0]["name"].(string) + "].minPlayers", "steps": []any{map[string]any{"waitTimeSeconds": 3600, "value": 1}}}
+	out.expansions = append(append([]map[string]any(nil), d.expansions...), never)
+	return out, "an expansion that is not reached"
+}
+
+// loosen returns a rule set that allows each match that d allows, and what was done.
+func (d drawn) loosen(t *rapid.T) (drawn, string) {
+	out := d
+	if len(d.rules) == 0 {
+		return out, "nothing"
+	}
+	drop := rapid.IntRange(0, len(d.rules)-1).Draw(t, "dropped")
+	out.rules, out.expansions = nil, nil
+	for i, r := range d.rules {
+		if i != drop {
+			out.rules = append(out.rules, r)
+		}
+	}
+	for _, e := range d.expansions {
+		if d.rules[drop]["name"] != "Skill" {
+			out.expansions = append(out.expansions, e)
+		}
+	}
+	return out, fmt.Sprintf("without %s", d.rules[drop]["name"])
+}
+
+// evenings is how many evenings a rule set is played: one says little about a few hundred players.
+const evenings = 3
+
+// shown plays a rule set.
+func shown(t *rapid.T, d drawn) (r result) {
+	data, err := os.ReadFile(filepath.Join("players", "one-region.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, matched := d.ruleSet(t), 0
+	for seed := range uint64(evenings) {
+		spec, err := sim.ReadSpec(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit(spec, rs, *rate)
+		report, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, For: 40 * time.Second, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Effort.Rejected > 0 {
+			t.Fatalf("%d matches were refused by the definition", report.Effort.Rejected)
+		}
+		r.players += report.Players.Arrived
+		matched += report.Players.Matched + report.Players.Pending
+		r.p50 += report.Wait.P50 / evenings
+	}
+	r.share = float64(matched) / float64(max(1, r.players))
+	return r
+}
+
+// Rule sets that mean the same match the same share of the players, and one that allows more does
+// not match fewer.
+func TestRelations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := draw(t)
+		a := shown(t, d)
+		size := len(d.teams) * d.teams[0]["maxPlayers"].(int)
+		matches := max(2*point, 2*float64(size)/float64(a.players)) // the tolerance is two matches
+		same, how := d.rewrite(t)
+		if b := shown(t, same); b.share < a.share-matches || b.share > a.share+matches || b.p50 > a.p50*wait+0.2 || a.p50 > b.p50*wait+0.2 {
+			t.Fatalf("%s: %.3f of %d players are matched, p50 %.1f s; without it %.3f, %.1f s", how, b.share, b.players, b.p50, a.share, a.p50)
+		}
+		weaker, how := d.loosen(t)
+		if b := shown(t, weaker); b.share < a.share-matches {
+			t.Fatalf("%s: %.3f of %d players are matched; with it %.3f", how, b.share, b.players, a.share)
+		}
+	})
+}
