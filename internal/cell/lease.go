@@ -141,17 +141,18 @@ func (l *lease) migrate(ctx context.Context) error {
 	return err
 }
 
-// makeTables creates the tables that are missing, in one transaction and one round trip.
+// makeTables creates the tables and their missing columns, in one transaction and one round trip.
 func (l *lease) makeTables(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.PgConn().Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(tableLock))+`;
 		CREATE SCHEMA IF NOT EXISTS "muster";
 		CREATE TABLE IF NOT EXISTS "muster"."lease" (
 			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,
-			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL,
-			"level" bigint NOT NULL DEFAULT 1, "release" text NOT NULL DEFAULT '', "confirmed" bigint NOT NULL DEFAULT 0);
+			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL);
+		ALTER TABLE "muster"."lease" ADD COLUMN IF NOT EXISTS "level" bigint NOT NULL DEFAULT 1, ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '',
+			ADD COLUMN IF NOT EXISTS "confirmed" bigint NOT NULL DEFAULT 0;
 		CREATE TABLE IF NOT EXISTS "muster"."node" (
-			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL,
-			"address" text NOT NULL DEFAULT '', "release" text NOT NULL DEFAULT '', PRIMARY KEY ("cell", "node"));
+			"cell" text, "node" text, "level" bigint NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"));
+		ALTER TABLE "muster"."node" ADD COLUMN IF NOT EXISTS "address" text NOT NULL DEFAULT '', ADD COLUMN IF NOT EXISTS "release" text NOT NULL DEFAULT '';
 		CREATE TABLE IF NOT EXISTS "muster"."presence" (
 			"cell" text, "node" text, "prefers" bool NOT NULL, "ready" bool NOT NULL, "seen" timestamptz NOT NULL, PRIMARY KEY ("cell", "node"))`).ReadAll()
 	return err
