@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	case "legacy":
 		err = playLegacy(ctx, os.Args[1], os.Args[2], os.Args[3])
 	case "muster":
-		err = playMuster(ctx, os.Args[1], os.Args[2], os.Args[3])
+		err = playMuster(ctx, os.Args[1], os.Args[2], os.Args[3], os.Args[4])
 	}
 	stop()
 	if err != nil {
@@ -73,10 +74,14 @@ func playAgent(ctx context.Context, server, root, token string) error {
 }
 
 // playMuster is `muster local` with the demo.
-func playMuster(ctx context.Context, listen, dir, arena string) error {
+func playMuster(ctx context.Context, listen, dir, arena, bots string) error {
+	players, err := strconv.Atoi(bots)
+	if err != nil {
+		return err
+	}
 	return app.Run(ctx, app.Options{
 		Listen: listen, DataDir: dir, AcceptAny: true, Out: os.Stdout,
-		Demo: &demo.Options{Server: arena, Processes: 2},
+		Demo: &demo.Options{Server: arena, Processes: 2, Players: players},
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -198,18 +199,21 @@ type orphans struct {
 	last               client.Event
 }
 
-// orphaned starts the demo and kills its server: once players are in the demo session, or before.
-func orphaned(t *testing.T, playing bool) *orphans {
+// orphaned starts the demo and kills its server once bots play, or with none once all game servers
+// are free. Those that have no answer to ProcessReady yet would end, as the SDK has it.
+func orphaned(t *testing.T, bots int) *orphans {
 	t.Helper()
 	o := &orphans{dir: t.TempDir(), program: arena(t)}
-	muster, out := musterProcess(t, node.Reserve(t), o.dir, o.program)
+	muster, out := musterProcess(t, node.Reserve(t), o.dir, o.program, strconv.Itoa(bots))
 	o.base = out.await(t, "ready ")
 	o.last = events(t, o.base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	o.pids = pids(t, o.dir)
-	if playing {
+	if bots > 0 {
 		o.session = sessionIn(out.await(t, active))
-		o.last = events(t, o.base, "PLAYER_SESSION_ACCEPTED", 3, 0)
-		awaitFree(t, o.base, 1) // a process without its answer to ProcessReady would end, as the SDK has it
+		o.last = events(t, o.base, "PLAYER_SESSION_ACCEPTED", bots, 0)
+		awaitFree(t, o.base, 1)
+	} else {
+		awaitFree(t, o.base, 2)
 	}
 	check(t, muster.Process.Kill())
 	muster.Wait()
@@ -239,7 +243,7 @@ func (o *orphans) next(t *testing.T, options app.Options, look func(out *screen)
 // others, and ends them when it stops.
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
-	o := orphaned(t, true)
+	o := orphaned(t, 3)
 	o.next(t, options(t, func(a *app.Options) { a.Demo = &demo.Options{Server: o.program, Processes: 2, Players: 3} }), func(out *screen) {
 		if again := out.await(t, "The demo session goes on: "); again != o.session {
 			t.Errorf("the session that goes on is %s, want %s", again, o.session)
@@ -254,7 +258,7 @@ func TestDemo_SurvivesKill(t *testing.T) {
 // A server that runs another program ends those of the demo.
 func TestDemo_EndsForExec(t *testing.T) {
 	t.Parallel()
-	o := orphaned(t, false)
+	o := orphaned(t, -1)
 	o.next(t, ownProgram(t, func(a *app.Options) { a.Host.Managed = true }), func(*screen) {
 		if e := events(t, o.base, "SERVER_PROCESS_ACTIVE", 1, o.last.Seq); e.FleetID == o.last.FleetID {
 			t.Errorf("a process of the demo is ACTIVE: %+v", e)
@@ -263,9 +267,9 @@ func TestDemo_EndsForExec(t *testing.T) {
 }
 
 // musterProcess starts a server in a separate process.
-func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, *screen) {
+func musterProcess(t *testing.T, listen, dir, program, bots string) (*exec.Cmd, *screen) {
 	t.Helper()
-	cmd, out := exec.Command(must(os.Executable())(t), listen, dir, program), new(screen)
+	cmd, out := exec.Command(must(os.Executable())(t), listen, dir, program, bots), new(screen)
 	cmd.Env = append(os.Environ(), playVariable+"=muster")
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	check(t, cmd.Start())
