@@ -50,7 +50,7 @@ func (g *game) join(r *run, p *proposal) {
 			if t.come.stays != nil {
 				leaves = min(leaves, r.now+t.come.stays[i])
 			}
-			r.tally.played(min(leaves, r.For) - r.now)
+			r.tally.plays(r.now, min(leaves, r.For))
 			if leaves < g.ends && r.Spec.Matchmaking.Backfill == BackfillManual {
 				r.at(leaves, func() { r.leave(g, player.ID) })
 			}

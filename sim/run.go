@@ -31,10 +31,14 @@ type Options struct {
 	// simulation then uses one goroutine, that of its caller; without, matches are formed
 	// by several. The report is the same.
 	Step func(at time.Duration, tickets int) error
-	// Reached, if set, is called at each pass with the simulated time. It must return at once;
-	// an error ends the simulation, and Run returns it.
+	// Reached, if set, is called at each pass with the simulated time. It must return at once.
+	// After ErrStop the report is of the time until then; another error ends the simulation, and
+	// Run returns it.
 	Reached func(at time.Duration) error
 }
+
+// ErrStop says that a simulation is to end where it is.
+var ErrStop = errors.New("stop the simulation here")
 
 // MaxFor is the longest time that a simulation may play.
 const MaxFor = 366 * 24 * time.Hour
@@ -124,7 +128,10 @@ func (r *run) play() error {
 		r.now = due
 		r.pass()
 		if r.Reached != nil {
-			if err := r.Reached(due); err != nil {
+			if err := r.Reached(due); errors.Is(err, ErrStop) {
+				r.For = due
+				r.tally.stop(due)
+			} else if err != nil {
 				return err
 			}
 		}

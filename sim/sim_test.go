@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -253,6 +254,37 @@ func TestRun_SameArrivals(t *testing.T) {
 	}
 	if a.Wait.P50 >= b.Wait.P50 {
 		t.Errorf("a ten times narrower window made nobody wait longer: %v and %v", a.Wait.P50, b.Wait.P50)
+	}
+}
+
+// A simulation that is stopped has the report of one that was to play until then, but for the
+// stretches of its timeline.
+func TestRun_Stopped(t *testing.T) {
+	o := sim.Options{RuleSet: ruleSetOf(t, "modes"), Spec: playersOf(t, "region-backfill"), Seed: 3, For: 20 * time.Minute}
+	const half = 10 * time.Minute
+	o.Reached = func(at time.Duration) error {
+		if at >= half {
+			return sim.ErrStop
+		}
+		return nil
+	}
+	stopped := run(t, o)
+	o.For, o.Reached = half, nil
+	want := run(t, o)
+	stopped.Timeline = want.Timeline
+	texts := make([]string, 0, 2)
+	for _, r := range []*sim.Report{want, stopped} {
+		text, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if want.Played.Playing == 0 {
+		t.Error("nobody plays")
 	}
 }
 

@@ -22,6 +22,11 @@ func tables(r *Report) []section {
 	if r.Seeds != nil {
 		out = append(out, r.Seeds.table(len(r.batches) > 1))
 	}
+	if e := r.Effort; e.Cut > 0 {
+		out = append(out, section{Title: "Warning: searches were cut short", Head: []string{"", "searches", "cut short", "share"},
+			Text: "A bound ended them before all that might have been a match was tried, so matches can be missing. docs/flexmatch-rules.md says which rules are expensive.",
+			Rows: [][]string{{"searches around a ticket", strconv.Itoa(e.Searches), strconv.Itoa(e.Cut), percent(e.Cut, e.Searches)}}})
+	}
 	out = append(out, []section{
 		{Title: "Outcomes", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{outcomes("tickets", r.Tickets), outcomes("players", r.Players)},
 			Text: fmt.Sprintf("%d matches: %d new game sessions, %d filled ones, %d full; %d refused; %d backfill requests.", m.Formed, m.New, m.Filled, m.Full, m.Refused, m.Backfills)},

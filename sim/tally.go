@@ -40,6 +40,7 @@ type tally struct {
 	waits    sketch // of the current moment
 	waitTime time.Duration
 	playTime time.Duration
+	until    []time.Duration // when players who play end, and some who have ended
 }
 
 type ruleTally struct {
@@ -135,7 +136,21 @@ func (t *tally) ended(r *run, in *ticket, why life.Cause) {
 	t.waiting--
 }
 
-func (t *tally) played(d time.Duration) { t.playTime += max(d, 0) }
+// plays counts the time in which a player plays.
+func (t *tally) plays(from, to time.Duration) {
+	t.playTime += max(to-from, 0)
+	if len(t.until) == cap(t.until) {
+		t.until = slices.DeleteFunc(t.until, func(end time.Duration) bool { return end <= from })
+	}
+	t.until = append(t.until, to)
+}
+
+// stop ends the simulation before its time: who would play on does not.
+func (t *tally) stop(at time.Duration) {
+	for _, end := range t.until {
+		t.playTime -= max(end-at, 0)
+	}
+}
 
 // tick ends a stretch of the timeline if it is due.
 func (t *tally) tick(r *run) {

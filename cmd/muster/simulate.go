@@ -58,7 +58,7 @@ type report interface {
 
 // Run plays the simulation and writes its report.
 func (c *simulateCommand) Run(t *streams, options sim.Options) error {
-	begun := time.Now()
+	begun, used := time.Now(), processor()
 	shown := &simulated{Line: terminal.NewLine(t.ctx, t.screenErr), ctx: t.ctx, of: options.For}
 	options.Reached = shown.reached
 	if c.Compare.A != "" {
@@ -95,11 +95,18 @@ func (c *simulateCommand) Run(t *streams, options sim.Options) error {
 	if err != nil {
 		return err
 	}
-	played := r.Played
+	played, tickets := r.Played, r.Tickets.Arrived
 	if r.Seeds != nil {
-		played = r.Seeds.Played
+		played, tickets = r.Seeds.Played, 0
 	}
 	c.note(t, begun, played)
+	if used := processor() - used; tickets > 0 && used > 0 {
+		fmt.Fprintf(t.err, "%d tickets, %d µs of processor time each\n", tickets, used.Microseconds()/int64(tickets))
+	}
+	if shown.stopped > 0 {
+		fmt.Fprintf(t.err, "the report is of the first %s of %s\n", shown.stopped, options.For)
+		return cmp.Or(c.show(t, r), t.ctx.Err())
+	}
 	return c.show(t, r)
 }
 
@@ -119,13 +126,18 @@ type simulated struct {
 	ctx       context.Context
 	of        time.Duration // that each run plays
 	done, all int           // runs
+	stopped   time.Duration // when it was interrupted, 0 if it was not
 }
 
 func (s *simulated) run(done, all int) { s.done, s.all = done, all }
 
 func (s *simulated) reached(at time.Duration) error {
 	if s.ctx.Err() != nil {
-		return errors.New("interrupted")
+		if s.all > 1 {
+			return errors.New("interrupted")
+		}
+		s.stopped = at
+		return sim.ErrStop
 	}
 	s.Show(func() string {
 		share := (float64(s.done) + at.Seconds()/s.of.Seconds()) / float64(max(s.all, 1))

@@ -74,12 +74,13 @@ func TestSimulate_Seeds(t *testing.T) {
 	}
 }
 
-// A signal ends a simulation.
+// A signal ends a simulation: its report is of what was played.
 func TestSimulate_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code, _, note := typed(t, ctx, "simulate", "--ruleset", simRules, "--players", simPlayers, "--for", "24h"); code != 1 || !strings.Contains(note, "interrupted") {
-		t.Errorf("exit %d, %s", code, note)
+	code, out, note := typed(t, ctx, "simulate", "--ruleset", simRules, "--players", simPlayers, "--for", "24h")
+	if code != 130 || !strings.Contains(note, "of 24h0m0s\nmuster: interrupted") || !strings.Contains(out, "Outcomes") {
+		t.Errorf("exit %d, %s\n%s", code, note, out)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // hangups returns a channel that receives each SIGHUP from now on. The signal then ends
@@ -39,3 +40,12 @@ func replace() error {
 // private makes files created from now on readable only by their owner. Commands that run
 // game servers, or install builds for other users, do not call it.
 func private() { syscall.Umask(0o077) }
+
+// processor returns the processor time that the program has used.
+func processor() time.Duration {
+	var use syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
+		return 0
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
