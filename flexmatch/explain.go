@@ -2,6 +2,7 @@ package flexmatch
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch/explain"
@@ -58,18 +59,20 @@ func (s *Service) Overview(ctx context.Context, nameOrARN string) (v *explain.Ov
 	return v, err
 }
 
-// explain calls f with the waiting tickets of a configuration. Only one f runs at a time,
-// so that explanations of large pools do not slow down matchmaking.
+// explain calls f with the waiting tickets of a configuration. For each configuration only one f
+// runs at a time, so that explanations of large pools do not slow down matchmaking.
 func (s *Service) explain(ctx context.Context, nameOrARN string, f func(*ruleset.RuleSet, search.Options, []*search.Ticket)) error {
-	select {
-	case s.explains <- struct{}{}:
-		defer func() { <-s.explains }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	view := s.st.View()
-	c := s.Configurations.Get(view, nameOrARN)
+	c := s.Configurations.Get(s.st.View(), nameOrARN)
 	if c == nil {
+		return fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
+	}
+	leave, err := s.explains.enter(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	view := s.st.View() // of now, after the wait
+	if c = s.Configurations.Get(view, nameOrARN); c == nil {
 		return fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
 	rs, err := s.RuleSets.of(view, c)
@@ -82,4 +85,45 @@ func (s *Service) explain(ctx context.Context, nameOrARN string, f func(*ruleset
 	}
 	f(rs, search.Options{AdditionalPlayerCount: c.kept()}, waiting)
 	return nil
+}
+
+// gates let one caller at a time do something for each name.
+type gates struct {
+	mu sync.Mutex
+	m  map[string]*gate
+}
+
+type gate struct {
+	token   chan struct{}
+	callers int // inside and waiting
+}
+
+// enter waits until nobody else is inside for a name. The caller must call leave. The error is
+// that of ctx, if it ends first.
+func (g *gates) enter(ctx context.Context, name string) (leave func(), err error) {
+	g.mu.Lock()
+	if g.m == nil {
+		g.m = map[string]*gate{}
+	}
+	at := g.m[name]
+	if at == nil {
+		at = &gate{token: make(chan struct{}, 1)}
+		g.m[name] = at
+	}
+	at.callers++
+	g.mu.Unlock()
+	away := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if at.callers--; at.callers == 0 {
+			delete(g.m, name)
+		}
+	}
+	select {
+	case at.token <- struct{}{}:
+		return func() { <-at.token; away() }, nil
+	case <-ctx.Done():
+		away()
+		return nil, ctx.Err()
+	}
 }

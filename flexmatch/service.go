@@ -57,7 +57,7 @@ type Service struct {
 	matchers  *matchers
 	waits     *waits
 	deadlines *wake.Loop
-	explains  chan struct{} // holds a token while an explanation is computed
+	explains  gates // by configuration: explanations that are computed
 	cmd       struct {
 		start  *store.Command[startArgs, *Ticket]
 		stop   *store.Action[stopArgs]
@@ -74,7 +74,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	if o.Limits.Time == 0 {
 		o.Limits.Time, o.Limits.Clock = passTime, time.Now
 	}
-	s := &Service{st: st, t: newTables(st, o.Retention), waits: &waits{m: map[string][]waited{}}, explains: make(chan struct{}, 1)}
+	s := &Service{st: st, t: newTables(st, o.Retention), waits: &waits{m: map[string][]waited{}}}
 	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
 	m := newMetrics(o.Registerer, st, s.t)
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)

@@ -14,7 +14,7 @@ type Limits struct {
 	Others     int // tickets that one is compared with; default 2000
 	Candidates int // tickets tried for a group; default 400
 	Placements int // ways to distribute a group over the teams; default 64
-	Ahead      int // tickets played ahead; default 2000, -1 for none
+	Ahead      int // tickets played ahead; default 500, -1 for none
 	Passes     int // moments played ahead; default 128
 	Tickets    int // tickets of a pool examined individually; default 48
 }
@@ -23,7 +23,7 @@ func (l Limits) defaults() Limits {
 	l.Others = cmp.Or(l.Others, 2000)
 	l.Candidates = cmp.Or(l.Candidates, 400)
 	l.Placements = cmp.Or(l.Placements, 64)
-	l.Ahead = cmp.Or(l.Ahead, 2000)
+	l.Ahead = cmp.Or(l.Ahead, 500)
 	l.Passes = cmp.Or(l.Passes, 128)
 	l.Tickets = cmp.Or(l.Tickets, 48)
 	return l
