@@ -115,9 +115,11 @@ func TestMatchmaking_Rejected(t *testing.T) {
 	b.enter(t, "a", 10)
 	b.enter(t, "b", 15)
 	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
-	for id, answer := range map[string]types.AcceptanceType{"a": types.AcceptanceTypeAccept, "b": types.AcceptanceTypeReject} {
+	answer := func(id string, answer types.AcceptanceType) {
 		node.Must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{"player-" + id}, AcceptanceType: answer}))(t)
 	}
+	answer("a", types.AcceptanceTypeAccept) // first: who has not answered when another rejects is CANCELLED
+	answer("b", types.AcceptanceTypeReject)
 	b.become(t, types.MatchmakingConfigurationStatusSearching, "a")
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "b")
 	node.Must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
