@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// Who is inside for one name keeps out others for that name, and nobody else; who gives up is no
-// longer waited for.
+// While one caller is inside for a name, others for that name wait, and nobody else does. A caller
+// whose context ends stops waiting.
 func TestGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates

@@ -46,6 +46,7 @@ type columns struct {
 	kinds   []kind           // of tickets seen
 	kindOf  map[string]int32 // by what is counted
 	seats   []*seats         // by level; nil where there are too many states
+	plain   bool             // there are only rules of which sets of the first neighbors rarely break one
 
 	locations map[string]place // of location masks
 	crowded   bool             // more locations than bits

@@ -15,11 +15,12 @@ import (
 
 // Bounds of a search in a crowd.
 const (
-	maxMarks    = 4  // marks of one choice
-	maxStarts   = 8  // groups within the limit of one number
-	maxGroups   = 24 // groups in all
-	leastOfKind = 32 // players of a kind among the candidates, where there are so many
-	maxElders   = 8  // older tickets whose matches a new one is tried in
+	maxMarks    = 4   // marks of one choice
+	maxStarts   = 8   // groups within the limit of one number
+	maxGroups   = 24  // groups in all
+	maxNarrowed = 200 // lists narrowed to groups
+	leastOfKind = 32  // players of a kind among the candidates, where there are so many
+	maxElders   = 8   // older tickets whose matches a new one is tried in
 )
 
 // many is the number of Limits.Nodes from which on sets are tried in every search, and there are
@@ -34,14 +35,15 @@ type crowd struct {
 	from  []state // the states that the fixed ones can have
 	teams [][]int // by such a state: their teams, -1 for a game session
 
-	list   []entry // candidates, in order of preference
-	got    []int   // by kind: players among them
-	groups int     // tried
-	failed []int32 // the first group of which other rules refused what was found
-	kinds  []int32 // of a group
-	least  int     // players in a match, those of a game session included
-	proof  bool    // groups only show how many players a match can have, and none is left out
-	tried  bool    // sets were tried one after another
+	list     []entry // candidates, in order of preference
+	got      []int   // by kind: players among them
+	groups   int     // tried
+	narrowed int     // lists that were narrowed, for groups that may have turned out too small
+	failed   []int32 // the first group of which other rules refused what was found
+	kinds    []int32 // of a group
+	least    int     // players in a match, those of a game session included
+	proof    bool    // groups only show how many players a match can have, and none is left out
+	tried    bool    // sets were tried one after another
 
 	filling filling
 	spares  []*item // of a group: those that filling did not choose
@@ -63,6 +65,9 @@ func (d *dimension) of(it *item) float64 {
 	return it.spans[d.spread]
 }
 
+// crowdSearch is an attempt that searches for a match in a crowd.
+type crowdSearch struct{ *attempt }
+
 // crowded reports whether the anchor is searched around as in a crowd.
 func (a *attempt) crowded() bool {
 	return !a.exact && a.worker.pool.limits.Nodes < many && a.columns.crowds(int(a.anchor.level))
@@ -74,7 +79,8 @@ func (c *columns) crowds(level int) bool {
 }
 
 // crowd searches for a match of the anchor.
-func (w *worker) crowd(a *attempt, t *task) *search.Match {
+func (w *worker) crowd(of *attempt, t *task) *search.Match {
+	a := crowdSearch{of}
 	a.exact = false
 	a.begin(w.pool.limits.Nodes, w.pool.limits.Placements)
 	m := a.withElders()
@@ -87,7 +93,7 @@ func (w *worker) crowd(a *attempt, t *task) *search.Match {
 
 // withElders returns a match of the anchor at the level of an older ticket, the oldest first, if
 // the oldest ticket of a match decides its level.
-func (a *attempt) withElders() *search.Match {
+func (a crowdSearch) withElders() *search.Match {
 	if !a.columns.oldest || len(a.columns.rs.Levels()) == 1 {
 		return nil
 	}
@@ -108,7 +114,7 @@ func (a *attempt) withElders() *search.Match {
 
 // elders returns tickets of higher levels than the anchor's that could be in a match with it: game
 // sessions first, then those who wait, the oldest first.
-func (a *attempt) elders() (out []*item) {
+func (a crowdSearch) elders() (out []*item) {
 	add := func(it *item) {
 		if level := int(it.level); level > int(a.anchor.level) && it.levels>>level&1 == 1 && it.exactly(level)&a.anchor.exactly(level) != 0 {
 			out = append(out, it)
@@ -133,7 +139,7 @@ func (a *attempt) elders() (out []*item) {
 
 // withSessions returns a match in which the anchor joins a game session, if that takes as many
 // players as the match m, else m, which may be nil.
-func (a *attempt) withSessions(m *search.Match) *search.Match {
+func (a crowdSearch) withSessions(m *search.Match) *search.Match {
 	sessions := a.partition.backfills
 	if !a.backfill || a.anchor.Party.Individuals || len(sessions) == 0 || a.cut {
 		return m
@@ -160,33 +166,37 @@ func (a *attempt) withSessions(m *search.Match) *search.Match {
 // among looks for a match of fixed tickets, the one that decides the level first, with others at
 // that level. With those of a game session it has at least that many players. A few candidates
 // are tried first: if many wait, there usually is a match of them.
-func (a *attempt) among(level, least int, fixed ...*item) *search.Match {
+func (a crowdSearch) among(level, least int, fixed ...*item) *search.Match {
 	c := &a.memory.crowd
 	if !a.columns.crowds(level) || !a.fix(level, fixed...) {
 		return nil
 	}
 	c.least, c.found, c.tried = least, nil, false
 	few, more := 2*a.columns.rules.Most+4, 4*a.worker.pool.limits.Candidates
-	if a.collect(a.bounds(false), few, more); c.found == nil && !a.cut && len(a.columns.windows) == 0 && len(a.columns.spreads) > 0 {
-		a.collect(a.bounds(true), more) // the oldest ones may be far from each other
+	if a.columns.plain {
+		few = more // the first ones have been tried
+	}
+	if a.collect(false, few, more); c.found == nil && !a.cut && len(a.columns.windows) == 0 && len(a.columns.spreads) > 0 {
+		a.collect(true, more) // the oldest ones may be far from each other
 	}
 	return c.found
 }
 
-// collect collects candidates within bounds, and tries groups of them each time that there are so
-// many.
-func (a *attempt) collect(in bounds, most ...int) {
+// collect collects candidates, all or those near the fixed tickets, and tries groups of them each
+// time that there are so many.
+func (a crowdSearch) collect(near bool, most ...int) {
 	c, walk := &a.memory.crowd, &a.memory.walk
 	c.list, a.looks = c.list[:0], 0
 	c.got = append(c.got[:0], make([]int, len(a.columns.kinds))...)
-	walk.begin(a.partition, in, a.columns.width)
+	walk.begin(a.partition, a.bounds(near), a.columns.width)
 	for _, most := range most {
 		ended := a.look(most)
 		lacking := a.lacking()
 		if lacking <= 0 {
 			a.tryGroups()
-		} else if ended && a.looks < 16*most && math.IsInf(in.low, -1) == (len(a.columns.windows) == 0) {
-			c.fixed[0].short = int32(lacking)
+		}
+		if whole := ended && a.looks < 16*most && !near; whole {
+			c.fixed[0].short = int32(max(0, lacking))
 		}
 		if ended || c.found != nil || a.cut {
 			break
@@ -198,7 +208,7 @@ func (a *attempt) collect(in bounds, most ...int) {
 
 // fix makes the search one at a level for a match of some tickets. It returns false if there can
 // be none.
-func (a *attempt) fix(level int, tickets ...*item) bool {
+func (a crowdSearch) fix(level int, tickets ...*item) bool {
 	c, cols := &a.memory.crowd, a.columns
 	a.fixed, a.level = true, level
 	c.fixed, c.mask, c.dims = append(c.fixed[:0], tickets...), math.MaxUint64, c.dims[:0]
@@ -226,7 +236,7 @@ func (a *attempt) fix(level int, tickets ...*item) bool {
 }
 
 // seatFixed finds the states that the fixed tickets can have. It returns false if there is none.
-func (a *attempt) seatFixed() bool {
+func (a crowdSearch) seatFixed() bool {
 	c, s := &a.memory.crowd, a.columns.seats[a.level]
 	c.from, c.teams = append(c.from[:0], 0), append(c.teams[:0], nil)
 	for _, it := range c.fixed {
@@ -265,7 +275,7 @@ func (a *attempt) seatFixed() bool {
 
 // bounds returns the bounds of the tickets that could play with the fixed ones, or without windows
 // of those that are near them.
-func (a *attempt) bounds(near bool) bounds {
+func (a crowdSearch) bounds(near bool) bounds {
 	c := &a.memory.crowd
 	out := bounds{low: math.Inf(-1), high: math.Inf(1), mask: c.mask}
 	if len(c.dims) == 0 {
@@ -285,7 +295,7 @@ func (a *attempt) bounds(near bool) bounds {
 
 // look adds candidates until there are most of them, no more of a kind than several matches need,
 // so that many of one kind do not hide others. It returns true if it adds no more.
-func (a *attempt) look(most int) bool {
+func (a crowdSearch) look(most int) bool {
 	c, cols := &a.memory.crowd, a.columns
 	ended := false
 	for len(c.list) < most && !ended {
@@ -308,7 +318,7 @@ func (a *attempt) look(most int) bool {
 
 // fits reports whether a ticket could be in a match with the fixed ones at the level, and counts
 // the verdict of the columns.
-func (a *attempt) fits(e *entry) bool {
+func (a crowdSearch) fits(e *entry) bool {
 	c, cols := &a.memory.crowd, a.columns
 	if cols.older(a.level, int(e.level)) != a.level || slices.Contains(c.fixed, e.it) || len(cols.seats[a.level].moves[e.it.kind]) == 0 {
 		return false
@@ -338,7 +348,7 @@ func (a *attempt) fits(e *entry) bool {
 }
 
 // lacking returns how many players the candidates and the fixed tickets lack for a match.
-func (a *attempt) lacking() int {
+func (a crowdSearch) lacking() int {
 	c := &a.memory.crowd
 	n := a.columns.seats[a.level].level.Least()
 	for i := range c.list {
@@ -352,7 +362,7 @@ func (a *attempt) lacking() int {
 
 // fill looks for a match of the fixed tickets and some of a group. It returns true if the search
 // ends: there is a match, or it has taken too long.
-func (a *attempt) fill(group []int32) bool {
+func (a crowdSearch) fill(group []int32) bool {
 	c, w, s := &a.memory.crowd, a.worker, a.columns.seats[a.level]
 	c.kinds = c.kinds[:0]
 	for _, n := range group {
@@ -387,7 +397,7 @@ func (a *attempt) fill(group []int32) bool {
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other
 // rules refuse it.
-func (a *attempt) formFilled(group []int32) *search.Match {
+func (a crowdSearch) formFilled(group []int32) *search.Match {
 	c, cols, w := &a.memory.crowd, a.columns, a.worker
 	items := a.memory.set
 	teams := append(c.teams[c.filling.first], c.filling.teams...)
@@ -425,7 +435,7 @@ func (a *attempt) formFilled(group []int32) *search.Match {
 // even returns the set and its teams after exchanges that make the rules about teams hold: of teams,
 // and of tickets for others of the group that are the same to the seats. It returns nil if it
 // finds none.
-func (a *attempt) even(teams []int, group []int32) (set []*search.Candidate, seated []int) {
+func (a crowdSearch) even(teams []int, group []int32) (set []*search.Candidate, seated []int) {
 	c, seating, items := &a.memory.crowd, a.worker.seating, a.memory.set
 	set = a.members(items)
 	if !seating.Begin(set, a.level, a.worker.pool.limits.Placements) {
@@ -462,7 +472,7 @@ func (a *attempt) even(teams []int, group []int32) (set []*search.Candidate, sea
 
 // trySets tries the sets of a group one after another, once for an anchor: the more of them, the
 // more often that lately found a match in the partition.
-func (a *attempt) trySets(group []int32) {
+func (a crowdSearch) trySets(group []int32) {
 	c, p, s, limits := &a.memory.crowd, a.partition, a.shared(0), &a.worker.pool.limits
 	if c.tried || len(c.fixed) > 1 {
 		return

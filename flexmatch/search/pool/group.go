@@ -12,9 +12,9 @@ import (
 // all dimensions.
 
 // tryGroups tries groups of the candidates, until a match is found.
-func (a *attempt) tryGroups() {
+func (a crowdSearch) tryGroups() {
 	c := &a.memory.crowd
-	c.groups, c.failed = 0, c.failed[:0]
+	c.groups, c.narrowed, c.failed = 0, 0, c.failed[:0]
 	all := make([]int32, len(c.list))
 	for i := range all {
 		all[i] = int32(i)
@@ -26,7 +26,7 @@ func (a *attempt) tryGroups() {
 
 // marked returns the marks of an item for the n-th choice. The one before the first is that of the
 // location.
-func (a *attempt) marked(it *item, n int) uint64 {
+func (a crowdSearch) marked(it *item, n int) uint64 {
 	switch {
 	case n < 0:
 		return it.exactly(a.level)
@@ -38,7 +38,7 @@ func (a *attempt) marked(it *item, n int) uint64 {
 
 // choose tries the groups of a list for the n-th choice and those after it: for each mark, those of
 // the most players first, the tickets that have it. It returns true if the search ends.
-func (a *attempt) choose(list []int32, n int) bool {
+func (a crowdSearch) choose(list []int32, n int) bool {
 	c, choices := &a.memory.crowd, a.columns.choices
 	if n == len(choices) {
 		return a.within(list, 0)
@@ -66,7 +66,7 @@ func (a *attempt) choose(list []int32, n int) bool {
 
 // marksIn returns the marks for the n-th choice that the fixed tickets and some of a list have in
 // common, those of the most players first.
-func (a *attempt) marksIn(list []int32, n int) (bits []uint64) {
+func (a crowdSearch) marksIn(list []int32, n int) (bits []uint64) {
 	c, mask := &a.memory.crowd, uint64(math.MaxUint64)
 	for _, it := range c.fixed {
 		mask &= a.marked(it, n)
@@ -87,7 +87,7 @@ func (a *attempt) marksIn(list []int32, n int) (bits []uint64) {
 
 // within tries the groups of a list that are within the limits of the n-th dimension and those
 // after it. It returns true if the search ends.
-func (a *attempt) within(list []int32, n int) bool {
+func (a crowdSearch) within(list []int32, n int) bool {
 	c := &a.memory.crowd
 	if n == len(c.dims) {
 		c.groups++
@@ -103,12 +103,28 @@ func (a *attempt) within(list []int32, n int) bool {
 	if math.IsInf(d.limit, 1) { // where far ones can be made even, the oldest are taken
 		limits = [...]float64{d.limit, 3 * enough, enough}
 	}
-	for i, limit := range limits {
-		if (i == 0 || limit != limits[i-1]) && d.high-d.low <= limit && a.narrow(list, n, limit) {
+	low, high := a.span(list, d)
+	whole := false // the whole list has been tried
+	for _, limit := range limits {
+		if d.high-d.low > limit || whole && high-low <= limit {
+			continue
+		}
+		whole = whole || high-low <= limit
+		if a.narrow(list, n, limit) {
 			return true
 		}
 	}
 	return false
+}
+
+// span returns the lowest and the highest value of a list and the fixed tickets in a dimension.
+func (a crowdSearch) span(list []int32, d *dimension) (low, high float64) {
+	low, high = d.low, d.high
+	for _, i := range list {
+		v := d.of(a.memory.crowd.list[i].it)
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
 }
 
 // start is the lowest value of a group in a dimension.
@@ -120,16 +136,19 @@ type start struct {
 // narrow tries the groups of a list whose values in the n-th dimension are within a limit of each
 // other: those that leave room for a match of the most players first, and of them those with the
 // first tickets. It returns true if the search ends.
-func (a *attempt) narrow(list []int32, n int, limit float64) bool {
+func (a crowdSearch) narrow(list []int32, n int, limit float64) bool {
 	c := &a.memory.crowd
 	d := &c.dims[n]
 	value := func(i int32) float64 { return d.of(c.list[i].it) }
-	low, high := d.low, d.high
-	for _, i := range list {
-		low, high = min(low, value(i)), max(high, value(i))
-	}
+	low, high := a.span(list, d)
 	if high-low <= limit || len(list) == 0 {
 		return a.within(list, n+1)
+	}
+	if c.narrowed++; c.narrowed > maxNarrowed {
+		if c.proof {
+			c.least = a.columns.rules.Most + 1 // nothing is proved
+		}
+		return true
 	}
 	starts := a.starts(list, n, limit)
 	for tries := 0; len(starts) > 0 && (c.proof || tries < maxStarts); tries++ {
@@ -147,7 +166,7 @@ func (a *attempt) narrow(list []int32, n int, limit float64) bool {
 
 // starts returns the starts of groups that have players enough for a match, in order of value.
 // Where some have enough for the largest one, those that do not are left out.
-func (a *attempt) starts(list []int32, n int, limit float64) (out []start) {
+func (a crowdSearch) starts(list []int32, n int, limit float64) (out []start) {
 	c, rules := &a.memory.crowd, a.columns.rules
 	d, s := &c.dims[n], a.columns.seats[a.level]
 	value := func(i int32) float64 { return d.of(c.list[i].it) }

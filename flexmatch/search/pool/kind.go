@@ -44,6 +44,7 @@ func (c *columns) prepareCrowds() {
 			c.choices = append(c.choices, choice{i, t.OnlyMarks, map[string]uint8{}})
 		}
 	}
+	around := len(c.spreads)
 	for _, i := range c.rules.Teams {
 		if s, ok := c.evenOf(i); ok {
 			c.spreads = append(c.spreads, s)
@@ -63,6 +64,7 @@ func (c *columns) prepareCrowds() {
 			}
 		}
 	}
+	c.plain = around+len(c.choices)+len(c.inTeam)+len(c.counted) == 0 && (!c.oldest || len(c.rs.Levels()) == 1)
 	for n := range c.rs.Levels() {
 		c.seats = append(c.seats, c.seatsAt(n))
 	}

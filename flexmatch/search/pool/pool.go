@@ -229,7 +229,7 @@ func (p *Pool) expand(now time.Time) {
 		if b := it.bucket; b != nil {
 			b.items[b.find(it)].level = it.level
 		}
-		it.cuts = 0
+		it.cuts, it.short = 0, 0
 		p.changed = append(p.changed, it)
 		p.expansions.await(it, p.rules.Set)
 	}

@@ -56,7 +56,7 @@ func TestPool_BoundedWork(t *testing.T) {
 }
 
 // A pass without any change searches around no ticket. Reaching a wait time is a change, and
-// NextExpansion tells the next one, so that no pass is needed before.
+// NextExpansion returns the next one, so that no pass is needed before.
 func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
 		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)

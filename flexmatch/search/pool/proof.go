@@ -3,7 +3,7 @@ package pool
 // provable returns the most players that a match of the anchor can have, those of a game session
 // included, as far as columns and counts tell: 0 if they show that it can be in no match. So an
 // exhaustive search need not try the sets that are in vain.
-func (a *attempt) provable() (most int) {
+func (a crowdSearch) provable() (most int) {
 	cols, c := a.columns, &a.memory.crowd
 	all := cols.rules.Most
 	if a.backfill && !a.anchor.Party.Individuals && len(a.partition.backfills) > 0 {

@@ -94,7 +94,12 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	if a.exact {
 		m = w.whole(&a, t)
 	} else if a.crowded() {
-		m = w.crowd(&a, t)
+		if a.columns.plain {
+			m = w.quick(&a, t)
+		}
+		if m == nil {
+			m = w.crowd(&a, t)
+		}
 	} else if m = w.quick(&a, t); m == nil {
 		m = w.thorough(&a, t)
 	}
@@ -148,7 +153,7 @@ func (w *worker) whole(a *attempt, t *task) *search.Match {
 		return nil
 	}
 	a.gather(len(p.items), math.MaxInt)
-	if a.most = a.provable(); a.most == 0 {
+	if a.most = (crowdSearch{a}).provable(); a.most == 0 {
 		return nil
 	}
 	m := a.best(0)
