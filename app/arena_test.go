@@ -254,7 +254,7 @@ func pids(t *testing.T, dir string) []int {
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it ends meanwhile
+			continue // the game server has just ended
 		}
 		check(t, err)
 		// A file that is being written has none yet; a signal to process 0 would end the tests.

@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Whoever may describe tickets, placements or queues is told why they wait, and nobody else.
+// The doors explain tickets, placements and queues to callers who may describe them only.
 func TestExplanations(t *testing.T) {
 	t.Parallel()
 	allowed := map[auth.Action]bool{}

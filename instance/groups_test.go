@@ -55,7 +55,7 @@ func inQuay(t *testing.T, f func(*quay)) {
 	})
 }
 
-// docker gives a machine an engine.
+// docker adds a container engine to a machine's facts.
 func docker(m *instance.HostInfo) { m.Engine = "docker 28" }
 
 // dock joins a machine with an engine, and with what f changes about it.

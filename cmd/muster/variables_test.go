@@ -49,7 +49,7 @@ func TestVariables_HaveOneMeaning(t *testing.T) {
 	}
 }
 
-// Who names a file with --output, which is a format, is told where files go.
+// The error for a file as --output, which is a format, names --out.
 func TestOutput_IsNoFile(t *testing.T) {
 	for _, line := range []string{"simulate --output report.html", "tickets export mm -o trace.jsonl", "tickets export mm --output trace.jsonl"} {
 		if code, _, stderr := typed(t, t.Context(), strings.Fields(line)...); code != 2 || !strings.Contains(stderr, "--out FILE") {

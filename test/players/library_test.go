@@ -98,7 +98,7 @@ func TestLibrary_ComesBack(t *testing.T) {
 	}
 }
 
-// The library tells what there is, measures latency with it, and reports that.
+// The library lists the beacons, measures latency with them, and reports it.
 func TestLibrary_World(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

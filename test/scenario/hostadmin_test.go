@@ -257,7 +257,7 @@ func TestHosts_Orphans(t *testing.T) {
 	wait.Until(t, "the other orphan has ended", func() bool { return !lives(second) })
 }
 
-// running returns the game servers of an agent, once it has told of so many.
+// running returns the game servers of an agent, once it has reported so many.
 func (s *site) running(g *guest, n int) []int {
 	s.t.Helper()
 	return wait.Value(s.t, fmt.Sprintf("the agent has told of %d game servers", n), func() (pids []int, err error) {

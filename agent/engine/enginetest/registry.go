@@ -150,7 +150,7 @@ func (r *Registry) Push(t testing.TB, name string, image Image) string {
 	return r.manifest(t, name, manifestType, manifest)
 }
 
-// Tag gives an image that was pushed a tag, and returns its name with it.
+// Tag adds a tag to an image that was pushed, and returns the image's name with the tag.
 func (r *Registry) Tag(t testing.TB, image, tag string) string {
 	t.Helper()
 	name, digest, _ := strings.Cut(strings.TrimPrefix(image, r.Host+"/"), "@")

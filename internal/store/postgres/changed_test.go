@@ -281,7 +281,7 @@ func TestFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wait.For(t, "the state is read", func() error { // nothing tells of this
+		wait.For(t, "the state is read", func() error { // no event reports this
 			err := next.CheckFollowed(t.Context())
 			if err != nil && !errors.Is(err, store.ErrCold) {
 				t.Fatal(err)
