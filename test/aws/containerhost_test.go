@@ -286,8 +286,11 @@ func TestContainerFleet_Scale(t *testing.T) {
 	if said, err := scale(terminal.Scale{Desired: aws.Int(2), Max: aws.Int(3)}); err != nil || said != "arena:1 in us-east-1: MinSize 0, DesiredInstances from 1 to 2, MaxSize from 1 to 3.\n" {
 		t.Errorf("%q, %v", said, err)
 	}
-	n := node.Must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].InstanceCounts
-	if *n.DESIRED != 2 || *n.MAXIMUM != 3 || *n.PENDING != 1 {
-		t.Errorf("it has %+v", n)
-	}
+	wait.For(t, "one instance of two is ACTIVE", func() error {
+		n := node.Must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*f.FleetId}}))(t).FleetCapacity[0].InstanceCounts
+		if *n.DESIRED != 2 || *n.MAXIMUM != 3 || *n.PENDING != 1 {
+			return fmt.Errorf("it has %d desired, %d at most, %d pending", *n.DESIRED, *n.MAXIMUM, *n.PENDING)
+		}
+		return nil
+	})
 }
