@@ -7,9 +7,9 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 const (
@@ -94,13 +94,13 @@ func TestMoves(t *testing.T) {
 					y.lead(move[0])
 					way.do(y)
 					if way.after > 0 {
-						celltest.Pass(way.after - moment)
+						wait.Settle(way.after - moment)
 						if got := y.process("p").Status; got == move[1] {
 							y.Fatalf("process is %s before its time", got)
 						}
-						celltest.Pass(moment)
+						wait.Settle(moment)
 					}
-					celltest.Pass(0)
+					wait.Settle(0)
 					y.want("p", move[1], way.why)
 					if told := len(y.ended) == 1; told != (move[1] == compute.Terminated) {
 						y.Errorf("packages above were told of ends: %v", y.ended)
@@ -162,7 +162,7 @@ func TestRefusals(t *testing.T) {
 		y.register("third", home)
 		y.Refused("register: quota", fault.LimitExceeded, register(good))
 		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
-		celltest.Pass(0)
+		wait.Settle(0)
 		y.Refused("register: fleet is going", fault.NotReady, register(good))
 		y.Refused("connection: fleet is going", fault.Unauthorized, func() error { return y.tryConnect("late") })
 	})
@@ -184,10 +184,10 @@ func TestRepeats(t *testing.T) {
 		same("ready", func() error { return y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1000}) })
 		same("hearing", func() error { return y.Computes.Hearing(y.Ctx, y.ref("p")) })
 		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p")))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		same("disconnect", func() error { return y.Computes.Disconnect(y.Ctx, y.ref("p")) })
 		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), ""))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		same("unhealthy", func() error { return y.Computes.Unhealthy(y.Ctx, y.ref("p"), "") })
 		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
 		same("exited", func() error { return y.Computes.Exited(y.Ctx, y.ref("p"), "") })
@@ -202,7 +202,7 @@ func TestEnd_HappensOnce(t *testing.T) {
 		y.free("p")
 		y.free("q")
 		y.Must(y.Computes.Unhealthy(y.Ctx, y.ref("p"), "ill"))
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		y.Must(y.Computes.Exited(y.Ctx, y.ref("p"), ""))
 		if len(y.ended) != 1 || len(y.stopping) != 1 || y.links["p"].Dropped != 1 || len(y.links["p"].Terminates) != 1 {
 			y.Errorf("ended %v, stopping %v, link %+v", y.ended, y.stopping, y.links["p"])

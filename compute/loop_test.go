@@ -18,13 +18,13 @@ import (
 func TestDeadlines_Met(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.connect("p")
-		celltest.Pass(ready - moment)
+		wait.Settle(ready - moment)
 		y.Must(y.Computes.Ready(y.Ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
-		celltest.Pass(ready)
+		wait.Settle(ready)
 		y.Must(y.Computes.Disconnect(y.Ctx, y.ref("p")))
-		celltest.Pass(back - moment)
+		wait.Settle(back - moment)
 		y.connect("p")
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		y.want("p", compute.Active, "")
 	})
 }
@@ -35,9 +35,9 @@ func TestForgetting(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.Must(y.Computes.End(y.Ctx, y.ref("p")))
-		celltest.Pass(time.Hour - moment)
+		wait.Settle(time.Hour - moment)
 		y.process("p")
-		celltest.Pass(moment)
+		wait.Settle(moment)
 		if p := y.Computes.Process(y.Store.View(), y.ref("p").Key()); p != nil {
 			y.Errorf("process is still known: %+v", p)
 		}
@@ -71,12 +71,12 @@ func TestRestart(t *testing.T) {
 		if n != 3 {
 			t.Errorf("waits for %d processes, want 3", n)
 		}
-		celltest.Pass(200 * time.Second)
+		wait.Settle(200 * time.Second)
 		z.connect("comes")
-		celltest.Pass(again - 200*time.Second - moment)
+		wait.Settle(again - 200*time.Second - moment)
 		z.want("connected", compute.Active, "")
 		z.want("away", compute.Active, "")
-		celltest.Pass(moment)
+		wait.Settle(moment)
 		z.want("connected", compute.Terminated, event.ServerProcessCrashed)
 		z.want("away", compute.Terminated, event.ServerProcessCrashed)
 		z.want("comes", compute.Active, "")
@@ -118,16 +118,16 @@ func TestRestart_Many(t *testing.T) {
 		z.connect("z-comes")
 		z.connect("a-back")
 		z.Start(z.Computes.Run)
-		celltest.Pass(0)
+		wait.Settle(0)
 		for p := range z.Computes.Processes(z.Store.View(), "", "") {
 			if p.Connected != (p.ID == "z-comes" || p.ID == "a-back") {
 				t.Errorf("%s connected: %t", p.ID, p.Connected)
 			}
 		}
-		celltest.Pass(again - moment)
+		wait.Settle(again - moment)
 		z.want("p2009", compute.Active, "")
 		z.want("a-away", compute.Active, "")
-		celltest.Pass(2 * moment)
+		wait.Settle(2 * moment)
 		z.want("p2009", compute.Terminated, event.ServerProcessCrashed)
 		z.want("a-away", compute.Terminated, event.ServerProcessCrashed)
 		z.want("z-comes", compute.Active, "")
@@ -154,16 +154,16 @@ func TestFleetDeletion(t *testing.T) {
 		y.free("p")
 		y.connect("compute-2/q")
 		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
-		celltest.Pass(0)
+		wait.Settle(0)
 		if len(y.links["p"].Terminates) != 1 || len(y.links["compute-2/q"].Terminates) != 1 {
 			y.Error("not every process was told to end")
 		}
 		y.Must(y.Computes.End(y.Ctx, y.ref("p")))
-		celltest.Pass(0)
+		wait.Settle(0)
 		if y.Fleets.Get(y.Store.View(), y.fleet.ID) == nil {
 			y.Fatal("the fleet is gone while a process runs")
 		}
-		celltest.Pass(stop)
+		wait.Settle(stop)
 		if y.Fleets.Get(y.Store.View(), y.fleet.ID) != nil {
 			y.Error("the fleet is still there after its last process")
 		}
@@ -180,9 +180,9 @@ func TestLocationRemoval(t *testing.T) {
 		y.free("compute-2/q")
 		_, err := y.Fleets.RemoveLocations.Do(y.Ctx, fleet.LocationsInput{FleetID: y.fleet.ID, Locations: []string{away}})
 		y.Must(err)
-		celltest.Pass(0)
+		wait.Settle(0)
 		y.Must(y.Computes.End(y.Ctx, y.ref("compute-2/q")))
-		celltest.Pass(0)
+		wait.Settle(0)
 		y.want("p", compute.Active, "")
 		f := y.Fleets.Get(y.Store.View(), y.fleet.ID)
 		if len(f.Locations) != 1 || f.Locations[0].Location != home || f.Status != fleet.Active {

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // lose opens a yard on a database that lost commits, with the processes that it still knows.
@@ -63,7 +64,7 @@ func TestLostCommits(t *testing.T) {
 		if id, err := z.take(home, "next"); err == nil {
 			t.Errorf("process %s is used, which may host a game session", id)
 		}
-		celltest.Pass(ready + moment)
+		wait.Settle(ready + moment)
 		z.want("starting", compute.Initialized, "") // it may be ready, and have players
 		z.want("unknown", compute.Initialized, "")
 		z.back("idle", "")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Each end of a process is counted once, by its first published cause. Codes that are not of the
@@ -54,7 +54,7 @@ func TestMetrics_Ends(t *testing.T) {
 			}
 		})
 		y.Must(y.Computes.Exited(y.Ctx, y.ref("told"), ""))
-		celltest.Pass(ill)
+		wait.Settle(ill)
 		for code, want := range map[event.Code]float64{
 			event.ServerProcessCrashed: 1, event.ProcessEnded: 2, event.ServerProcessUnhealthy: 1,
 			event.ServerProcessForceTerminated: 0, "other": 2, "CODE_1": -1,
@@ -67,7 +67,7 @@ func TestMetrics_Ends(t *testing.T) {
 			y.Errorf("%v, %v", problems, err)
 		}
 		y.Must(y.Fleets.Delete.Do(y.Ctx, y.fleet.ID))
-		celltest.Pass(stop)
+		wait.Settle(stop)
 		families, err := registry.Gather()
 		y.Must(err)
 		if all := fmt.Sprint(families); y.Fleets.Get(y.Store.View(), y.fleet.ID) != nil || strings.Contains(all, y.fleet.ID) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Take returns the process that has been ready longest, in its location only.
@@ -15,7 +15,7 @@ func TestTake_LongestReadyFirst(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		for _, id := range []string{"c", "a", "b"} {
 			y.free(id)
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 		}
 		y.free("compute-2/q")
 		for i, want := range []string{"c", "a", "b"} {
@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 		refuse("ended token, new process", y.ref("new"), token, late)
 		y.Must(y.Computes.CheckToken(y.ref("p"), token, late))
 		y.Must(y.Computes.Deregister(y.Ctx, y.fleet.ID, first))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		y.register(first, home)
 		refuse("token of an earlier registration", y.ref("p"), token, time.Now())
 	})

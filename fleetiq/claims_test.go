@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleetiq"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 var onlyActive = []fleetiq.InstanceStatus{fleetiq.InstanceActive}
@@ -28,10 +28,10 @@ func TestClaim_Expires(t *testing.T) {
 		}
 		c.claim(fleetiq.ClaimInput{Group: "g", ID: "two"})
 		c.utilize("g", "two")
-		celltest.Pass(fleetiq.ClaimTime - time.Millisecond)
+		wait.Settle(fleetiq.ClaimTime - time.Millisecond)
 		c.Refused("all are claimed or utilized", fault.OutOfCapacity, func() error { return c.tryClaim(fleetiq.ClaimInput{Group: "g"}) })
 		c.Refused("it is claimed", fault.Conflict, func() error { return c.tryClaim(fleetiq.ClaimInput{Group: "g", ID: "one"}) })
-		celltest.Pass(time.Millisecond)
+		wait.Settle(time.Millisecond)
 		if v := c.server("g", "one"); v.IsClaimed(time.Now()) || !v.ClaimedUntil.IsZero() || !v.LastClaim.Equal(first.LastClaim) || v.Data != "map=7" {
 			t.Errorf("after a minute: %+v", v)
 		}

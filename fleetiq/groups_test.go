@@ -9,9 +9,9 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleetiq"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestCreate(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCreate(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	in(t, fleetiq.Options{}, func(c *cell) {
 		g := c.group("g")
-		celltest.Pass(second)
+		wait.Settle(second)
 		updated, err := c.iq.Groups.Update.Do(c.Ctx, fleetiq.UpdateInput{Group: c.iq.Groups.ARN("g"), Balancing: new(fleetiq.SpotOnly), Protection: new(fleetiq.FullProtection)})
 		c.Must(err)
 		if updated.Balancing != fleetiq.SpotOnly || updated.Protection != fleetiq.FullProtection || updated.RoleARN != g.RoleARN || len(updated.Types) != 2 || !updated.Updated.After(g.Updated) {
@@ -91,12 +91,12 @@ func TestDelete_Waits(t *testing.T) {
 					c.Refused(name, fault.InvalidRequest, do)
 				}
 				c.Refused("create again", fault.Conflict, func() error { _, err := c.iq.Groups.Create.Do(c.Ctx, input("g")); return err })
-				celltest.Pass(fleetiq.ClaimTime)
+				wait.Settle(fleetiq.ClaimTime)
 				if g := c.get("g"); g.Status != fleetiq.DeleteScheduled || len(c.listed("g", false)) != 3 {
 					t.Errorf("a game server is utilized: %+v with %v", g, c.listed("g", false))
 				}
 				c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("g", "utilized")))
-				celltest.Pass(0)
+				wait.Settle(0)
 				c.gone("g", 2)
 				if c.Instances.Host(c.Store.View(), c.hosts[host]) == nil {
 					t.Error("the host was removed")
@@ -137,7 +137,7 @@ func TestDelete_Force(t *testing.T) {
 		if g := c.delete("g", fleetiq.ForceDelete); g.Status != fleetiq.DeleteScheduled {
 			t.Errorf("deleted: %+v", g)
 		}
-		celltest.Pass(0)
+		wait.Settle(0)
 		c.gone("g", n)
 	})
 }
@@ -150,11 +150,11 @@ func TestDelete_ClaimedBecomesUtilized(t *testing.T) {
 		c.claim(fleetiq.ClaimInput{Group: "g"})
 		c.delete("g", fleetiq.SafeDelete)
 		c.utilize("g", "one")
-		celltest.Pass(2 * fleetiq.ClaimTime)
+		wait.Settle(2 * fleetiq.ClaimTime)
 		if c.get("g") == nil {
 			t.Fatal("the group is gone although it has a game")
 		}
-		celltest.Pass(fleetiq.HealthTime) // the game server is dead
+		wait.Settle(fleetiq.HealthTime) // the game server is dead
 		if c.get("g") != nil {
 			t.Errorf("the group is %+v", c.get("g"))
 		}

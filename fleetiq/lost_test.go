@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // After the database lost commits, no game server is claimed that may be used by a game of
@@ -43,7 +44,7 @@ func TestLostCommits(t *testing.T) {
 			for _, id := range []string{"claimed", "free", "new", "quiet", "used"} {
 				c.beat("g", id) // which does not say whether it is used
 			}
-			celltest.Pass(fleetiq.ClaimTime) // the claim ends
+			wait.Settle(fleetiq.ClaimTime) // the claim ends
 		}
 		available := func(id string) {
 			t.Helper()
@@ -72,7 +73,7 @@ func TestLostCommits(t *testing.T) {
 			t.Error("a host counts as drained on which a game server may be used")
 		}
 		available("quiet")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if len(c.Recorded(event.HostDrained)) != 1 {
 			t.Error("a host does not count as drained whose last game server says that it is AVAILABLE")
 		}

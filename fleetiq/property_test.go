@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/fleetiq"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // Whatever is called in whatever order: no game server is claimed by two callers within a
@@ -70,7 +70,7 @@ func history(t *rapid.T) {
 				c.mayFail(c.iq.Servers.Deregister.Do(c.Ctx, name))
 			}
 		case 9:
-			celltest.Pass(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 59 * second, 60 * second, fleetiq.HealthTime}).Draw(t, "pause"))
+			wait.Settle(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 59 * second, 60 * second, fleetiq.HealthTime}).Draw(t, "pause"))
 		}
 		c.sound(t, groups)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // removing starts the removal of a host that a utilized game server of a group with
@@ -94,7 +95,7 @@ func TestInstances_FirstJoined(t *testing.T) {
 		at := c.instances(1)[0]
 		first := c.hosts[at]
 		c.connected(first, at)
-		celltest.Pass(second)
+		wait.Settle(second)
 		c.host(at, elsewhere)
 		for range 2 {
 			if h := c.Instances.HostOfInstance(c.Store.View(), at); h.ID != first {

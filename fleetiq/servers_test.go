@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func TestServers_Refusals(t *testing.T) {
@@ -88,12 +89,12 @@ func TestHealth(t *testing.T) {
 		c.register("g", "silent", host)
 		c.register("g", "alive", host)
 		c.claim(fleetiq.ClaimInput{Group: "g", ID: "silent"})
-		celltest.Pass(fleetiq.HealthTime - second)
+		wait.Settle(fleetiq.HealthTime - second)
 		c.beat("g", "alive")
 		if c.server("g", "silent") == nil {
 			t.Error("deregistered before the time")
 		}
-		celltest.Pass(second)
+		wait.Settle(second)
 		if c.server("g", "silent") != nil || c.server("g", "alive") == nil || !c.server("g", "alive").LastHealthCheck.Equal(time.Now().Add(-second)) {
 			t.Errorf("left are %v", c.listed("g", false))
 		}
@@ -104,15 +105,15 @@ func TestHealth(t *testing.T) {
 		c.claim(fleetiq.ClaimInput{Group: "g", ID: "claimed"})
 		c.Close()
 
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		again := open(t, driver, fleetiq.Options{})
 		again.Start(again.iq.Run)
-		celltest.Pass(fleetiq.HealthTime - second)
+		wait.Settle(fleetiq.HealthTime - second)
 		if v := again.server("g", "claimed"); v == nil || !v.ClaimedUntil.IsZero() || again.server("g", "alive") == nil {
 			t.Errorf("after an hour's absence: %+v of %v", v, again.listed("g", false))
 		}
 		again.beat("g", "claimed")
-		celltest.Pass(second)
+		wait.Settle(second)
 		if got := again.listed("g", false); !slices.Equal(got, []string{"claimed"}) {
 			t.Errorf("left are %v", got)
 		}
@@ -176,7 +177,7 @@ func TestHosts_WaitForGames(t *testing.T) {
 		}
 		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("open", "open-0")))
 		drained(0)
-		celltest.Pass(fleetiq.ClaimTime)
+		wait.Settle(fleetiq.ClaimTime)
 		drained(1)
 		c.Must(c.iq.Servers.Deregister.Do(c.Ctx, of("protected", "protected-0"))) // it was free
 		drained(1)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/flexmatch/life"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // skilled matches one against one within 50 of skill, and within 100 after half a minute.
@@ -26,7 +26,7 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 		skill := 90.0
 		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
 		c.Must(err)
-		celltest.Pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		e, err := c.matches.Explain(c.Ctx, "a")
 		c.Must(err)
 		w := e.Waiting
@@ -38,9 +38,9 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 		if o.Waiting != 2 || len(o.Coming) != 1 || o.Coming[0].In != 20_000 || o.Left != 0 {
 			t.Errorf("overview %+v", o)
 		}
-		celltest.Pass(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
+		wait.Settle(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
 		c.want(life.Searching, "a", "b")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(Completed, "a", "b")
 		if e, err = c.matches.Explain(c.Ctx, "a"); err != nil || e.Waiting != nil || e.Ticket.Status != Completed {
 			t.Errorf("of a ticket that has ended: %+v, %v", e, err)
@@ -57,7 +57,7 @@ func TestExplain_TimedOut(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.configure("mm", skilled, Configuration{Mode: Standalone, RequestTimeout: 20 * time.Second})
 		c.enter("mm", "a", "ann")
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		c.want(life.TimedOut, "a")
 		skill := 90.0
 		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
@@ -85,11 +85,11 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
 		c.enter("other", "x", "xenia")
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		c.enter("mm", "alone", "cid")
-		celltest.Pass(40 * time.Second)
+		wait.Settle(40 * time.Second)
 		c.Must(c.matches.Stop(c.Ctx, "alone"))
-		celltest.Pass(6 * time.Minute) // these are archived
+		wait.Settle(6 * time.Minute) // these are archived
 		begin := time.Now()
 		c.enter("mm", "late", "dan")
 		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "fill", Backfill: true, Players: []Player{{ID: "eve", Team: "red"}}})
@@ -134,13 +134,13 @@ func TestTrace_Cut(t *testing.T) {
 		}
 		want := []string{"stays", "a", "b", "late"}
 		for _, id := range want[:3] {
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			c.enter("mm", id, id)
 		}
 		for _, id := range []string{"a", "b"} {
 			c.Must(c.matches.Stop(c.Ctx, id))
 		}
-		celltest.Pass(6 * time.Minute) // they are archived
+		wait.Settle(6 * time.Minute) // they are archived
 		c.enter("mm", "late", "late")
 		for most := 1; most <= 5; most++ {
 			all, err := c.matches.trace(c.Ctx, "mm", time.Time{}, most)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch/life"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
@@ -95,7 +94,7 @@ func (h *history) play() {
 		synctest.Wait()
 		h.check()
 	}
-	celltest.Pass(3 * time.Minute) // every request has ended by then
+	wait.Settle(3 * time.Minute) // every request has ended by then
 	h.check()
 	for x := range h.matches.t.tickets.All(h.Store.View()) {
 		if x.Status.Waits() && !x.Automatic {

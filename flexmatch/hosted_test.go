@@ -10,8 +10,8 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch/life"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -31,12 +31,12 @@ func TestMatch_ToGameSession(t *testing.T) {
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
 		c.want(life.Queued, "a", "b")
-		celltest.Pass(300 * time.Millisecond)
+		wait.Settle(300 * time.Millisecond)
 		c.want(life.Placing, "a", "b")
 		if err := c.matches.Stop(c.Ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {
 			t.Errorf("stop while PLACING: %v", err)
 		}
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(Completed, "a", "b")
 		a := c.ticket("a")
 		g := c.Sessions.Live(c.Store.View(), a.GameSessionID)
@@ -53,7 +53,7 @@ func TestMatch_ToGameSession(t *testing.T) {
 		if last.Type != "MatchmakingSucceeded" || last.EventData != "for the test" || last.Session.ARN != g.ID || last.Session.DNS == nil || last.Tickets[0].Players[0].PlayerSessionID == "" {
 			t.Errorf("event: %+v", last)
 		}
-		celltest.Pass(6 * time.Minute) // tickets are archived
+		wait.Settle(6 * time.Minute) // tickets are archived
 		if a := c.ticket("a"); a.Status != Completed {
 			t.Errorf("archived: %+v", a)
 		}
@@ -73,7 +73,7 @@ func TestMatchmakerData(t *testing.T) {
 			{ID: "ann", Attributes: map[string]Attribute{"skill": {N: &skill}, "undeclared": {N: &skill}}}, {ID: "bob"},
 		}})
 		c.Must(err)
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		g := c.Sessions.Live(c.Store.View(), c.ticket("t").GameSessionID)
 		d := c.servers[0].data()
 		want := `{"matchId":"` + d.MatchID + `","matchmakingConfigurationArn":"arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm",` +
@@ -92,7 +92,7 @@ func TestBackfill_Manual(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{})
 		c.enter("mm", "first", "ann", "bob")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		server, id := c.servers[0], c.ticket("first").GameSessionID
 		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}}}
 		backfill := func(ticket string) error {
@@ -101,11 +101,11 @@ func TestBackfill_Manual(t *testing.T) {
 			return err
 		}
 		c.Must(backfill("old"))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.Must(backfill("fill")) // replaces the older one
 		c.want(life.Cancelled, "old")
 		c.enter("mm", "second", "cid")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(Completed, "fill", "second")
 		if got := c.ticket("second"); got.GameSessionID != id || got.Members[0].Team != "squad" || got.Members[0].PlayerSessionID == "" {
 			t.Errorf("ticket: %+v", got)
@@ -119,7 +119,7 @@ func TestBackfill_Manual(t *testing.T) {
 		in.Players = append(in.Players, Player{ID: "cid", Team: "squad"})
 		c.Must(backfill("stopped"))
 		c.Must(c.matches.StopBackfill(c.Ctx, id, "stopped"))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if got := server.told(); got[len(got)-1] != "BACKFILL_CANCELLED stopped" {
 			t.Errorf("told: %v", got)
 		}
@@ -133,7 +133,7 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{})
 		c.enter("mm", "first", "ann", "bob")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		id := c.ticket("first").GameSessionID
 		_, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
 		c.Must(err)
@@ -142,7 +142,7 @@ func TestBackfill_NoRoom(t *testing.T) {
 		})
 		c.Must(err)
 		c.enter("mm", "late", "cid")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(life.Failed, "fill")
 		c.want(life.Searching, "late")
 		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
@@ -157,7 +157,7 @@ func TestBackfill_Refused(t *testing.T) {
 		c.configure("mm", squad, Configuration{})
 		g, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
 		c.Must(err)
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		for name, in := range map[string]StartInput{
 			"was not made by matchmaking": {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
 			"does not exist":              {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
@@ -183,33 +183,33 @@ func TestBackfill_Automatic(t *testing.T) {
 		c.hosts(1, 0)
 		c.configure("mm", squad, Configuration{Backfill: Automatic, RequestTimeout: time.Minute})
 		c.enter("mm", "first", "ann", "bob")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		server, id := c.servers[0], c.ticket("first").GameSessionID
 		auto := server.data().AutoTicketID
 		if !strings.HasPrefix(auto, "auto-backfill-") {
 			t.Fatalf("announced %q", auto)
 		}
 		c.want(life.Searching, auto)
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		c.want(life.TimedOut, auto)
 		if got := server.told(); !slices.Equal(got, []string{"BACKFILL_TIMED_OUT " + auto}) {
 			t.Errorf("told: %v", got)
 		}
 		c.enter("mm", "second", "cid")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(Completed, "second")
 		next := server.data().AutoTicketID
 		if next == "" || next == auto {
 			t.Errorf("announced %q after %q", next, auto)
 		}
 		c.enter("mm", "third", "dan")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		c.want(Completed, "third", next)
 		if d := server.data(); d.AutoTicketID != "" || len(d.Teams[0].Players) != 4 {
 			t.Errorf("full: %+v", d)
 		}
 		c.Must(c.Computes.Exited(c.Ctx, server.ref, "over"))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if h := c.matches.t.hosted.Get(c.Store.View(), id); h != nil {
 			t.Errorf("remembered after its end: %+v", h)
 		}
@@ -231,14 +231,14 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 		} {
 			names := []string{"first", "second"}
 			c.enter("mm", names[i], names[i]+"-1", names[i]+"-2")
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			g := c.Sessions.Live(c.Store.View(), c.ticket(names[i]).GameSessionID)
 			var auto string
 			for t := range c.matches.t.bySession.Equal(c.Store.View(), g.ID) {
 				auto = t.ID
 			}
 			stop(g, auto)
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			c.want(life.Cancelled, auto)
 			if left := c.matches.t.bySession.First(c.Store.View(), g.ID); left != nil {
 				t.Errorf("%s goes on", left.ID)
@@ -246,7 +246,7 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 		}
 		g := c.Sessions.Live(c.Store.View(), c.ticket("second").GameSessionID)
 		c.Must(c.Sessions.SetJoinPolicy(c.Ctx, compute.ParseRef(g.ProcessKey), g.ID, session.AcceptAll))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if c.matches.t.bySession.First(c.Store.View(), g.ID) == nil {
 			t.Error("automatic backfill does not go on when players are taken again")
 		}
@@ -260,7 +260,7 @@ func TestMatch_NoPlace(t *testing.T) {
 		c.configure("mm", pairs, Configuration{})
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
-		celltest.Pass(11 * time.Minute)
+		wait.Settle(11 * time.Minute)
 		c.want(life.Failed, "a", "b")
 		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
 			t.Errorf("reason: %s", got)

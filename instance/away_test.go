@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // An agent that is away while its game servers are connected costs no game session.
@@ -34,16 +34,16 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 		if got := reason(); got != "1 instance on a host whose agent is away; muster hosts shows which" {
 			y.Errorf("the reason of the location is %q", got)
 		}
-		celltest.Pass(59 * time.Second)
+		wait.Settle(59 * time.Second)
 		if impaired() {
 			y.Error("impaired within its grace")
 		}
-		celltest.Pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if !impaired() {
 			y.Error("not impaired after a minute")
 		}
 		y.Refused("a game session on an impaired compute", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		for _, ref := range []compute.Ref{busy, free} {
 			if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Active {
 				y.Errorf("process %s is %s", ref.ProcessID, p.Status)
@@ -76,15 +76,15 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 		y.Must(err)
 		other := y.host()
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
-		celltest.Pass(14 * time.Minute)
+		wait.Settle(14 * time.Minute)
 		if n := len(y.assigned(other)); n != 0 {
 			y.Errorf("replaced %d instances after 14 minutes", n)
 		}
-		celltest.Pass(2 * time.Minute)
+		wait.Settle(2 * time.Minute)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want 1", n)
 		}
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		for id, want := range map[string]compute.Status{"p": compute.Active, "q": compute.Active} {
 			if id != busy.ID {
 				want = compute.Terminated
@@ -96,7 +96,7 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 			}
 		}
 		y.Must(y.Computes.End(y.Ctx, busy.Ref()))
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		if y.Instances.Instance(y.Store.View(), i) != nil {
 			y.Error("the instance is still there though its last game session ended")
 		}
@@ -143,7 +143,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 					y.run(h, a.ID, "p-"+a.ID)
 				}
 			}
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 		}
 		for n := range 3 {
 			p, err := y.takeOf(f)
@@ -183,7 +183,7 @@ func TestManaged_FirstReport(t *testing.T) {
 			t.Fatalf("a process newer than the agent's connection is %s, want ACTIVE", got)
 		}
 		y.Must(y.Instances.HostLost.Do(y.Ctx, h))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		y.connected(h)
 		y.Must(y.Instances.ReportHost.Do(y.Ctx, first))
 		if got := status(); got != compute.Terminated {

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 const (
@@ -59,7 +60,7 @@ var machine = instance.HostInfo{
 func (y *yard) managed(p fleet.Protection, locations ...string) *fleet.Fleet {
 	y.Helper()
 	f := y.Managed(1, func(in *fleet.CreateInput) { in.Protection, in.Locations = p, locations })
-	celltest.Pass(0)
+	wait.Settle(0)
 	return f
 }
 
@@ -76,7 +77,7 @@ func (y *yard) joined(location string) (secret, host string) {
 	j := y.Join(location, machine)
 	_, err := y.Instances.AuthenticateHost(j.HostID, j.Secret)
 	y.Must(err)
-	celltest.Pass(0)
+	wait.Settle(0)
 	return j.Secret, j.HostID
 }
 
@@ -88,7 +89,7 @@ func (y *yard) connected(host string, f ...func(*instance.HostInfo)) {
 		change(&m)
 	}
 	y.Must(y.Instances.HostConnected.Do(y.Ctx, instance.HostPresence{HostID: host, Info: m}))
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 // scale sets how many instances a fleet desires in its home region, and may have.
@@ -97,7 +98,7 @@ func (y *yard) scale(f *fleet.Fleet, n int) {
 	most := max(n, y.Fleets.Get(y.Store.View(), f.ID).Place(region).Capacity.Max)
 	_, err := y.Fleets.Capacities.Update.Do(y.Ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &n, Max: &most})
 	y.Must(err)
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 func (y *yard) assigned(host string) []instance.Assignment {
@@ -107,7 +108,7 @@ func (y *yard) assigned(host string) []instance.Assignment {
 func (y *yard) report(host string, r ...instance.InstanceReport) {
 	y.Helper()
 	y.Must(y.Instances.ReportHost.Do(y.Ctx, instance.HostReport{HostID: host, Instances: r}))
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 // run brings one instance to the point where a process is ready, as a host does.
@@ -120,7 +121,7 @@ func (y *yard) run(host, id, process string) compute.Ref {
 	y.report(host, instance.InstanceReport{InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Started: time.Now()}}})
 	y.links[process] = &celltest.Link{}
 	y.Ready(ref, y.links[process], 20000)
-	celltest.Pass(0)
+	wait.Settle(0)
 	return ref
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -76,7 +77,7 @@ func (q *quay) create(change func(*fleet.ContainerInput)) {
 	f, err := q.Fleets.CreateContainer.Do(q.Ctx, in)
 	q.Must(err)
 	q.fleetID = f.ID
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 func (q *quay) fleet() *fleet.Fleet { return q.Fleets.Get(q.Store.View(), q.fleetID) }
@@ -110,7 +111,7 @@ func (q *quay) works(host string, times int, pause time.Duration) {
 	q.Helper()
 	for range times {
 		q.work(host)
-		celltest.Pass(pause)
+		wait.Settle(pause)
 	}
 }
 
@@ -158,7 +159,7 @@ func (q *quay) settle(host string, a instance.Assignment) {
 		q.links[ref.ProcessID] = &celltest.Link{}
 		q.Ready(ref, q.links[ref.ProcessID], 7777)
 		if q.frail[g.Of.Version] {
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			q.crash(host, a, g, ref)
 		}
 	}
@@ -168,7 +169,7 @@ func (q *quay) settle(host string, a instance.Assignment) {
 			delete(q.runs, key)
 		}
 	}
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 // crash ends a game server with an error.
@@ -261,13 +262,13 @@ func TestGroups_SlotsAreComputes(t *testing.T) {
 		}
 		q.Must(q.Fleets.DeleteContainer.Do(q.Ctx, q.fleetID))
 		for range 3 {
-			celltest.Pass(time.Minute)
+			wait.Settle(time.Minute)
 			q.work(h)
 			for _, a := range q.assigned(h) {
 				q.report(h, instance.InstanceReport{InstanceID: a.ID, Phase: instance.PhaseGone})
 			}
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		if f := q.fleet(); f != nil && f.Status != fleet.Terminated {
 			q.Errorf("the deleted fleet is %s", f.Status)
 		}
@@ -284,7 +285,7 @@ func TestGroups_UndeclaredPort(t *testing.T) {
 		a := q.assigned(h)[0]
 		ref := compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(a.ID, "0"), ProcessID: "p"}
 		q.Ready(ref, &celltest.Link{}, 9000) // of another container
-		celltest.Pass(0)
+		wait.Settle(0)
 		if p := q.Computes.Process(q.Store.View(), ref.Key()); p.Status != compute.Terminating || p.Why != event.ServerProcessWrongPort {
 			q.Errorf("the process is %+v", p)
 		}
@@ -302,7 +303,7 @@ func TestGroups_Exits(t *testing.T) {
 		groups, processes := 0, 0 // events so far
 		expect := func(what, group string, ready bool, failures, crashed, exited int) {
 			t.Helper()
-			celltest.Pass(0)
+			wait.Settle(0)
 			if g := q.group(a.ID + "/" + group); g.Ready != ready || g.Failures != failures {
 				q.Errorf("%s: the group is %+v", what, *g)
 			}
@@ -361,7 +362,7 @@ func TestGroups_PortTaken(t *testing.T) {
 			t.Helper()
 			r := instance.GroupReport{Name: "0", Phase: instance.GroupFailed, Code: event.GenericEvent, Cause: "a port is held by another program", Taken: taken}
 			q.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Groups: []instance.GroupReport{r}})
-			celltest.Pass(0)
+			wait.Settle(0)
 		}
 		report(from, 1, 65000, otherFrom)
 		moved, movedTo := at("0")
@@ -390,7 +391,7 @@ func TestGroups_PortTaken(t *testing.T) {
 		if len(q.Recorded(event.GameGroupCrashed)) != 0 || q.Instances.Instance(q.Store.View(), i).Group("0").Failures != 0 {
 			t.Error("a taken port counts as a crash")
 		}
-		celltest.Pass(11 * time.Minute)
+		wait.Settle(11 * time.Minute)
 		if ps := q.Instances.Host(q.Store.View(), h).Taken; len(ps) != 0 {
 			t.Errorf("after a while %+v are taken", ps)
 		}
@@ -410,7 +411,7 @@ func TestGroups_PortTakenOnSmallHost(t *testing.T) {
 		for n := range 3 {
 			r := instance.GroupReport{Name: "0", Phase: instance.GroupFailed, Cause: fmt.Sprint("attempt ", n), Taken: []int{first}}
 			q.report(h, instance.InstanceReport{InstanceID: i.ID, Phase: instance.Activating, Groups: []instance.GroupReport{r}})
-			celltest.Pass(time.Minute)
+			wait.Settle(time.Minute)
 		}
 		if now := q.Instances.Instance(q.Store.View(), i.ID); now.Ports(now.Group("0"))[0].Outside != first {
 			t.Error("the group gets ports that others have")
@@ -427,7 +428,7 @@ func TestGroups_MissingAfterReconnect(t *testing.T) {
 	inQuay(t, func(q *quay) {
 		h := q.host1()
 		a := q.assigned(h)[0]
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		q.connected(h, docker)
 		r := instance.InstanceReport{InstanceID: a.ID, Phase: instance.Activating}
 		for _, g := range a.Groups {
@@ -454,7 +455,7 @@ func (q *quay) deploy(version string, in fleet.DeploymentInput) {
 	q.Helper()
 	_, err := q.Fleets.UpdateContainer.Do(q.Ctx, fleet.ContainerUpdate{FleetID: q.fleetID, Game: &version, Deployment: in})
 	q.Must(err)
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 // group returns a group by instance and group.
@@ -542,10 +543,10 @@ func TestDeployment_Bakes(t *testing.T) {
 					}
 				}
 			} else {
-				celltest.Pass(30 * time.Second)
+				wait.Settle(30 * time.Second)
 			}
 			until(2)
-			celltest.Pass(30 * time.Second)
+			wait.Settle(30 * time.Second)
 			if d := q.deployment(); d.Status != fleet.DeploymentComplete {
 				q.Errorf("after all groups have been ready for long enough, the deployment is %s", d.Status)
 			}
@@ -581,7 +582,7 @@ func TestDeployment_OtherNumberOfGroups(t *testing.T) {
 		three := 3
 		_, err := q.Fleets.UpdateContainer.Do(q.Ctx, fleet.ContainerUpdate{FleetID: q.fleetID, Copies: &three})
 		q.Must(err)
-		celltest.Pass(0)
+		wait.Settle(0)
 		for range 10 {
 			q.work(h)
 			for _, a := range q.assigned(h) {
@@ -589,7 +590,7 @@ func TestDeployment_OtherNumberOfGroups(t *testing.T) {
 					q.report(h, instance.InstanceReport{InstanceID: a.ID, Phase: instance.PhaseGone})
 				}
 			}
-			celltest.Pass(time.Minute)
+			wait.Settle(time.Minute)
 		}
 		a := q.assigned(h)
 		if len(a) != 1 || a[0].ID == first || a[0].Slots != 3 || q.deployment().Status != fleet.DeploymentComplete {
@@ -646,7 +647,7 @@ func TestDeployment_ThousandGroups(t *testing.T) {
 					}
 				}
 			}
-			celltest.Pass(10 * time.Second)
+			wait.Settle(10 * time.Second)
 		}
 		for n, v := range q.versions() {
 			if v != 2 {

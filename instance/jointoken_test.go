@@ -8,8 +8,8 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 func (y *yard) token(in instance.JoinTokenInput) string {
@@ -44,7 +44,7 @@ func TestJoinToken_OnceAndInTime(t *testing.T) {
 		y.Must(y.joinFrom(token, ""))
 		y.Refused("a used token", fault.Unauthorized, func() error { return y.joinFrom(token, "") })
 		late := y.token(instance.JoinTokenInput{Life: time.Minute})
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		y.Refused("a token past its end", fault.Unauthorized, func() error { return y.joinFrom(late, "") })
 		if n := len(y.tokens()); n != 0 {
 			y.Errorf("%d tokens are listed after their end", n)
@@ -78,7 +78,7 @@ func TestJoinToken_ManyMachines(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		token := y.token(instance.JoinTokenInput{Name: "autoscaling", MaxUses: 3, Life: 24 * time.Hour})
 		y.Must(y.joinFrom(token, ""))
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		y.Must(y.joinFrom(token, ""))
 		all := y.tokens()
 		if len(all) != 1 || all[0].Uses != 2 || all[0].Left() != 1 || !all[0].LastUsed.Equal(time.Now()) || strings.Contains(token, all[0].ID()) {

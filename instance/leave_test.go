@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/instance"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // A drained host takes nothing new, and its game sessions are played to their end.
@@ -25,12 +25,12 @@ func TestHost_Drain(t *testing.T) {
 		y.Must(err)
 		other := y.host()
 		y.Must(y.Instances.DrainHost.Do(y.Ctx, h))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want the one that replaces", n)
 		}
 		y.Refused("a game session on a drained host", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
-		celltest.Pass(3 * time.Hour)
+		wait.Settle(3 * time.Hour)
 		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Fatalf("the game server with a game session is %s", p.Status)
 		}
@@ -38,7 +38,7 @@ func TestHost_Drain(t *testing.T) {
 			y.Error("it counts as drained while a game is played")
 		}
 		y.Must(y.Computes.End(y.Ctx, busy.Ref()))
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		if y.Instances.Instance(y.Store.View(), i) != nil || len(y.Recorded(event.HostDrained)) != 1 {
 			y.Errorf("after the last game: instance %+v, %d events", y.Instances.Instance(y.Store.View(), i), len(y.Recorded(event.HostDrained)))
 		}
@@ -69,7 +69,7 @@ func TestHost_Remove(t *testing.T) {
 		if gone {
 			y.Error("it went at once, with a game session on it")
 		}
-		celltest.Pass(0)
+		wait.Settle(0)
 		if p := y.Computes.Process(y.Store.View(), ref.Key()); p.Status != compute.Terminating {
 			y.Errorf("its game server is %s", p.Status)
 		}
@@ -77,7 +77,7 @@ func TestHost_Remove(t *testing.T) {
 		if _, err := y.Instances.AuthenticateHost(h, secret); err != nil {
 			y.Errorf("its agent is refused before it could end anything: %v", err)
 		}
-		celltest.Pass(5*time.Minute + time.Second)
+		wait.Settle(5*time.Minute + time.Second)
 		y.isRemoved(h, secret)
 		if len(y.Recorded(event.HostRemoving)) != 1 {
 			y.Error("nothing says that it was being removed")
@@ -102,7 +102,7 @@ func TestHost_RemoveNowOrAway(t *testing.T) {
 				y.Errorf("gone at once: %t, %v", gone, err)
 			}
 			if !now {
-				celltest.Pass(6 * time.Minute)
+				wait.Settle(6 * time.Minute)
 			}
 			y.isRemoved(h, secret)
 			y.Refused("to remove it again", fault.NotFound, func() error { _, err := remove(); return err })
@@ -149,7 +149,7 @@ func TestHost_Rotate(t *testing.T) {
 		if good(old) || !good(next) || due() {
 			y.Errorf("after it was kept: old %v, next %v, due %v", good(old), good(next), due())
 		}
-		celltest.Pass(30 * 24 * time.Hour)
+		wait.Settle(30 * 24 * time.Hour)
 		if !due() {
 			y.Error("it is not due after 30 days")
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -89,12 +90,12 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 			}
 			y.Must(correct())
 			y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
-			celltest.Pass(10 * time.Minute)
+			wait.Settle(10 * time.Minute)
 			if a := y.assigned(h); len(a) != 0 {
 				y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
 			}
 			y.Must(y.Fleets.Delete.Do(y.Ctx, f.ID))
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			if y.Fleets.Get(y.Store.View(), f.ID) != nil {
 				y.Error("the fleet was not deleted")
 			}
@@ -110,11 +111,11 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 		second := y.host()
 		y.Must(y.Computes.Disconnect(y.Ctx, ref))
 		y.Must(y.Instances.HostLost.Do(y.Ctx, first))
-		celltest.Pass(209 * time.Second)
+		wait.Settle(209 * time.Second)
 		if n := len(y.assigned(second)); n != 0 {
 			y.Errorf("replaced before its grace: %d", n)
 		}
-		celltest.Pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if n := len(y.assigned(second)); n != 1 {
 			y.Errorf("%d instances on the other host, want 1", n)
 		}
@@ -150,14 +151,14 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 			}
 		}
 		y.scale(f, 0)
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Active {
 			y.Errorf("the process of a protected game session is %s", p.Status)
 		}
 		unprotected := fleet.NoProtection
 		_, err = y.Sessions.Update(y.Ctx, session.UpdateInput{GameSessionID: game.ID, Protection: &unprotected})
 		y.Must(err)
-		celltest.Pass(0)
+		wait.Settle(0)
 		if p := y.Computes.Process(y.Store.View(), busy.Key); p.Status != compute.Terminating {
 			y.Errorf("the process of a game session that is not protected any more is %s", p.Status)
 		}
@@ -188,7 +189,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		}
 		y.Refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))
 		y.Must(scale("", 0)())
-		celltest.Pass(0)
+		wait.Settle(0)
 		if c := y.Instances.Counts(y.Store.View(), y.Fleets.Get(y.Store.View(), f.ID), region); c != (instance.Counts{}) || place("").WaitsForHost {
 			y.Errorf("the home region has %+v and waits for a host: %t", c, place("").WaitsForHost)
 		}
@@ -196,7 +197,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 			y.Errorf("the home region, which is to have no instances, is %s", l.Status)
 		}
 		y.Must(scale("", 1)())
-		celltest.Pass(0)
+		wait.Settle(0)
 		if l := place(""); !l.WaitsForHost {
 			y.Errorf("the home region, which is to have one again, is %+v", l)
 		}
@@ -215,13 +216,13 @@ func TestManaged_NeverConnected(t *testing.T) {
 		f := y.managed("")
 		i := y.assigned(h)[0].ID
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "mute", Started: time.Now()}}})
-		celltest.Pass(5*time.Minute + time.Second)
+		wait.Settle(5*time.Minute + time.Second)
 		exit := instance.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
 		for range 2 {
 			_, err := y.Instances.ProcessExited.Do(y.Ctx, exit)
 			y.Must(err)
 		}
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		codes, texts := y.told(f)
 		n := 0
 		for _, c := range codes {
@@ -279,7 +280,7 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		if codes, texts := y.told(f); slices.Contains(codes, event.ServerProcessCrashed) {
 			y.Errorf("the events are %v:\n%s", codes, texts)
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK within") {
 			y.Errorf("the events blame the processes:\n%s", texts)
 		}
@@ -300,17 +301,17 @@ func TestHint_NeverConnected(t *testing.T) {
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{
 			{ID: "p", Started: time.Now()}, {ID: "q", Started: time.Now()},
 		}})
-		celltest.Pass(compute.InitHint - moment)
+		wait.Settle(compute.InitHint - moment)
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK") {
 			y.Errorf("told too early:\n%s", texts)
 		}
-		celltest.Pass(moment)
+		wait.Settle(moment)
 		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 || !strings.Contains(texts, "--no-sdk") {
 			y.Errorf("want one hint with the remedy:\n%s", texts)
 		}
 		y.run(h, i, "r")
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "s", Started: time.Now()}}})
-		celltest.Pass(2 * compute.InitHint)
+		wait.Settle(2 * compute.InitHint)
 		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 {
 			y.Errorf("an instance that had a process is hinted at:\n%s", texts)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // unsure is a driver whose database, if fails is set, commits once and reports an error.
@@ -50,7 +51,7 @@ func TestManaged_PlansAfterAReload(t *testing.T) {
 		if !fault.Is(err, fault.InternalService) {
 			t.Fatalf("the change: %v, want an internal error", err)
 		}
-		celltest.Pass(moment)
+		wait.Settle(moment)
 		if got := y.Fleets.Get(y.Store.View(), f.ID).Place(region).Capacity.Desired; got != two {
 			t.Fatalf("%d instances are desired, want the %d of the change, which is durable", got, two)
 		}

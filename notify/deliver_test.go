@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
@@ -27,7 +26,7 @@ func TestDeliver_Topics(t *testing.T) {
 	}
 	in(t, mux, notify.Options{Sinks: sinks}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic+"-other"), placed("p-2", ""), placed("p-3", topic))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if got := ids(t, named.taken()); !cmp.Equal(got, []string{"p-0", "p-3"}) {
 			t.Errorf("sink of one topic got %v, want p-0 and p-3", got)
 		}
@@ -59,7 +58,7 @@ func TestDeliver_NewSinkBeginsNow(t *testing.T) {
 		second := newHouse(t, driver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Transport: inProcess{box}})
 		defer second.close()
 		second.say(placed("new", topic))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if got := ids(t, box.taken()); !cmp.Equal(got, []string{"new"}) {
 			t.Errorf("a new sink was told of %v, want only what came after it", got)
 		}
@@ -87,7 +86,7 @@ func TestDeliver_SlowSinkSlowsNobody(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("200 notices took %s to commit beside a sink that hangs, want no time", took)
 		}
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if n := len(quick.taken()); n != 200 {
 			t.Errorf("the quick sink got %d of 200 notices while the other hung", n)
 		}
@@ -119,7 +118,7 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 		for range 20 { // each placement has twenty notices
 			h.say(placements(10)...)
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		last := map[string]string{}
 		for _, r := range box.taken() {
 			id, seq := placementOf(t, r.body), r.header.Get("Muster-Sequence")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
@@ -49,7 +48,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		return 0
 	}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {
-		celltest.Pass(24 * time.Hour)
+		wait.Settle(24 * time.Hour)
 		seen := box.seen()
 		var pauses []time.Duration
 		for i := range seen[1:] {
@@ -75,7 +74,7 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		if w := h.visit(http.MethodGet, field(t, seen[0], "SubscribeURL")); w.Code != http.StatusOK {
 			t.Fatalf("SubscribeURL answered %d %s", w.Code, w.Body)
 		}
-		celltest.Pass(24 * time.Hour)
+		wait.Settle(24 * time.Hour)
 		if n := len(box.seen()); n != asked {
 			t.Errorf("asked %d times more after it was confirmed", n-asked)
 		}
@@ -97,7 +96,7 @@ func TestHandshake_GoodbyeIsGivenUp(t *testing.T) {
 		wait.Pass(time.Second)
 		last := box.seen()[len(box.seen())-1]
 		h.visit(http.MethodGet, field(t, last, "UnsubscribeURL"))
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		if st := h.svc.Status()[0].Subscriptions[0].Status; st != notify.Unsubscribed {
 			t.Errorf("status %s, want UNSUBSCRIBED although the endpoint did not want to hear it", st)
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -56,11 +56,11 @@ func TestOperator(t *testing.T) {
 	allow := func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil }
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow, Registerer: registry}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		celltest.Pass(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
+		wait.Settle(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
 		if waiting := h.svc.Status()[0].LagSeconds; waiting != 1 {
 			t.Errorf("lag of a notice that waits is %g s after a second", waiting)
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(metrics)); err != nil {
 			t.Error(err)
 		}
@@ -118,10 +118,10 @@ func TestOperator(t *testing.T) {
 		if !cmp.Equal(got, names(3)) {
 			t.Errorf("recent notices %v, want all three, oldest first", got)
 		}
-		celltest.Pass(time.Minute) // until the redelivered ones have been refused again
+		wait.Settle(time.Minute) // until the redelivered ones have been refused again
 		before := len(box.taken())
 		h.ask("POST", "/notify/replay?sink=a&from=3")
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if n := len(box.taken()) - before; n != 1 {
 			t.Errorf("a replay from the third of three delivered %d", n)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
@@ -32,7 +31,7 @@ func TestResume_AfterStop(t *testing.T) {
 
 		second := newHouse(t, driver, o)
 		defer second.close()
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		got := ids(t, box.taken())
 		if before == 0 || before >= 50 {
 			t.Fatalf("%d deliveries before the stop: the test stops too late or too early", before)
@@ -65,7 +64,7 @@ func TestResume_CrashBeforeCursor(t *testing.T) {
 		o.Transport = inProcess{crash}
 		first := newHouse(t, driver, o)
 		first.say(placements(60)...)
-		celltest.Pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if !taken.Load() {
 			t.Fatal("the crash never happened")
 		}
@@ -93,7 +92,7 @@ func TestReplayFrom(t *testing.T) {
 		h.say(placed("p-10", topic))
 		wait.Pass(time.Second)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 0))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		want := append(append(append(names(10), "p-7", "p-8", "p-9"), "p-10"), names(11)...)
 		if diff := cmp.Diff(want, ids(t, box.taken())); diff != "" {
 			t.Errorf("delivered (-want +got):\n%s", diff)
@@ -118,7 +117,7 @@ func TestReplayFrom_CutsOffABatch(t *testing.T) {
 		wait.Pass(2 * time.Minute) // p-5 fails; the next attempt is up to a minute away
 		fixed.Store(true)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 3))
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		want := append(names(5), names(8)[2:]...)
 		if diff := cmp.Diff(want, ids(t, box.taken())); diff != "" {
 			t.Errorf("delivered (-want +got):\n%s", diff)
@@ -157,7 +156,7 @@ func TestRedeliver(t *testing.T) {
 		if _, err = h.svc.Redeliver(t.Context(), "a", 4); err != nil {
 			t.Fatal(err)
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		dead, err = h.svc.DeadLetters("a", 0, 10)
 		must(t, err)
 		if len(dead) != 1 || dead[0].Seq != 2 {
@@ -173,11 +172,11 @@ func TestDeadLetters_EndAfterTheirRetention(t *testing.T) {
 	box := &inbox{answer: func(received) int { return http.StatusGone }}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		celltest.Pass(notify.DeadLetterRetention - time.Minute)
+		wait.Settle(notify.DeadLetterRetention - time.Minute)
 		if n := h.svc.Status()[0].DeadLetters; n != 3 {
 			t.Errorf("%d dead letters before the end of their retention, want 3", n)
 		}
-		celltest.Pass(2 * time.Hour)
+		wait.Settle(2 * time.Hour)
 		if n := h.svc.Status()[0].DeadLetters; n != 0 {
 			t.Errorf("%d dead letters after their retention, want none", n)
 		}
@@ -193,7 +192,7 @@ func TestDeadLetters_Bounded(t *testing.T) {
 	sink.MaxAttempts, sink.InFlight = 1, 16
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
 		h.say(placements(notify.MaxDeadLetters + 25)...)
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		if n := h.svc.Status()[0].DeadLetters; n != notify.MaxDeadLetters {
 			t.Errorf("%d dead letters, want the bound %d", n, notify.MaxDeadLetters)
 		}

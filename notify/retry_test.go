@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
@@ -24,7 +23,7 @@ func TestRetry_PausesGrow(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic), placed("p-1", topic))
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		seen := box.seen()
 		if len(seen) != 11 {
 			t.Fatalf("%d requests, want 9 failures and 2 deliveries", len(seen))
@@ -57,7 +56,7 @@ func TestRetry_Poison(t *testing.T) {
 			}}
 			in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 				h.say(placements(4)...)
-				celltest.Pass(15 * time.Minute)
+				wait.Settle(15 * time.Minute)
 				if got := ids(t, box.taken()); !cmp.Equal(got, []string{"p-0", "p-2", "p-3"}) {
 					t.Errorf("delivered %v", got)
 				}
@@ -94,7 +93,7 @@ func TestRetry_Outage(t *testing.T) {
 			t.Errorf("status in an outage %+v, want an hour of lag", st)
 		}
 		up.Store(true)
-		celltest.Pass(2 * time.Minute)
+		wait.Settle(2 * time.Minute)
 		dead, err := h.svc.DeadLetters("a", 0, 100)
 		must(t, err)
 		if len(dead) > 11 {
@@ -120,7 +119,7 @@ func TestRetry_Timeout(t *testing.T) {
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		begin := time.Now()
 		h.say(placed("p-0", topic))
-		celltest.Pass(17 * time.Second)
+		wait.Settle(17 * time.Second)
 		taken := box.taken()
 		if len(taken) != 1 {
 			t.Fatalf("%d deliveries, want one after the first attempt timed out", len(taken))
@@ -147,7 +146,7 @@ func TestRetry_AfterAsAsked(t *testing.T) {
 	})
 	in(t, receiver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placed("p-0", topic))
-		celltest.Pass(20 * time.Minute)
+		wait.Settle(20 * time.Minute)
 		seen := box.seen()
 		if len(seen) != 5 {
 			t.Fatalf("%d requests, want 5", len(seen))

@@ -19,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/notify"
 )
@@ -74,7 +73,7 @@ func TestShape_EventBridge(t *testing.T) {
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		wait.Pass(1250 * time.Millisecond)
 		h.say(fulfilled(""), searching(""))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		taken := box.taken()
 		if len(taken) != 2 {
 			t.Fatalf("%d deliveries, want 2", len(taken))
@@ -94,7 +93,7 @@ func TestShape_WebhookSignature(t *testing.T) {
 	sink.Secrets = []string{"new secret", "old secret"}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
 		h.say(fulfilled(""))
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		r := box.taken()[0]
 		for _, secret := range sink.Secrets {
 			if err := checkSignature(r.header.Get("Muster-Signature"), secret, r.body, r.time); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -34,11 +34,11 @@ func TestAnnounce(t *testing.T) {
 		}
 		_, _, err := c.places.Stop(c.Ctx, "cancelled")
 		c.Must(err)
-		celltest.Pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		later := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		c.place("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
 		c.process(f.ID, "custom-a", activates)
-		celltest.Pass(0)
+		wait.Settle(0)
 		c.place("plain", Request{ID: "failed"})
 		c.Must(c.places.Queues.Delete.Do(c.Ctx, "plain"))
 		p := c.get("placed")
@@ -90,14 +90,14 @@ func TestMetrics(t *testing.T) {
 			func() { c.Must(c.Fleets.Delete.Do(c.Ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
 			func() { _, err = c.start("q", Request{ID: "third"}) }, // first choice is not viable
 			func() { _, err = c.start("q", Request{ID: "waits"}) },
-			func() { celltest.Pass(30 * time.Second) },
+			func() { wait.Settle(30 * time.Second) },
 			func() { _, err = c.start("q", Request{ID: "waits too"}) },
 		} {
 			step()
 			c.Must(err)
-			celltest.Pass(0)
+			wait.Settle(0)
 		}
-		celltest.Pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		want := `
 # HELP muster_queue State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).
 # TYPE muster_queue gauge
@@ -130,7 +130,7 @@ func TestUniqueIDs(t *testing.T) {
 		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
 			c.place("q", Request{ID: id})
-			celltest.Pass(later)
+			wait.Settle(later)
 			if _, err := c.start("q", Request{ID: id}); err == nil || !strings.Contains(err.Error(), "was used before") {
 				t.Errorf("after %s: %v", later, err)
 			}
@@ -154,7 +154,7 @@ func TestSessionNames(t *testing.T) {
 		}
 		c.process(f.ID, "custom-a", activates)
 		c.place("q", Request{ID: long})
-		celltest.Pass(0)
+		wait.Settle(0)
 		seen := map[string]bool{}
 		for _, e := range c.Recorded(event.GameSessionCreated) {
 			name := e.GameSessionID[strings.LastIndex(e.GameSessionID, "/")+1:]
@@ -178,7 +178,7 @@ func TestSessionNames_LongAfter(t *testing.T) {
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)
 			c.place("q", Request{ID: "p"})
-			celltest.Pass(time.Hour)
+			wait.Settle(time.Hour)
 		}
 		made := c.Recorded(event.GameSessionCreated)
 		if len(made) != 2 || made[0].GameSessionID == made[1].GameSessionID {

@@ -13,9 +13,9 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -50,7 +50,7 @@ func history(t *rapid.T) {
 		s.check()
 		s.checkCaps()
 	}
-	celltest.Pass(2 * time.Hour)
+	wait.Settle(2 * time.Hour)
 	s.checkEnds()
 }
 
@@ -80,8 +80,8 @@ func (s *saga) steps() map[string]func() {
 		"another":  s.begin,
 		"free":     s.free,
 		"restart":  s.restart,
-		"seconds":  func() { celltest.Pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
-		"minutes":  func() { celltest.Pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"seconds":  func() { wait.Settle(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
+		"minutes":  func() { wait.Settle(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
 		"cancel":   s.stopOne,
 		"activate": func() { s.host(func(l *link, id string) { l.activate(id) }) },
 		"crash":    func() { s.host(func(l *link, _ string) { l.end() }) },

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // A placement counts once for each fleet that its queue leads to, whether by the fleet's
@@ -24,7 +24,7 @@ func TestWaiting_CountsEachQueueOnce(t *testing.T) {
 			_, err := c.places.Start(c.Ctx, StartInput{Queue: queue, Request: Request{ID: id, MaxPlayers: 2}})
 			c.Must(err)
 		}
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		waiting := c.places.Waiting(c.Store.View(), time.Now())
 		if got, want := waiting[full.ID], (Depth{3, time.Minute}); got != want {
 			t.Errorf("%+v waits for the full fleet, want %+v", got, want)

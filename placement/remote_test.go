@@ -13,10 +13,10 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -84,11 +84,11 @@ func TestRemote_Overflow(t *testing.T) {
 		q.Priority = []Criterion{ByCost}
 		c.create(q)
 		c.process(here.ID, "custom-here", activates)
-		celltest.Pass(10 * time.Second) // the remotes have been asked
+		wait.Settle(10 * time.Second) // the remotes have been asked
 		for i, want := range []string{here.ID, "fleet-cheap", "fleet-dear"} {
 			id := fmt.Sprint("p-", i)
 			c.place("q", Request{ID: id, Players: []session.Joining{{PlayerID: "ann"}, {PlayerID: "bob"}}})
-			celltest.Pass(10 * time.Second)
+			wait.Settle(10 * time.Second)
 			p := c.get(id)
 			if p.Status != Fulfilled || arn.SessionFleet(p.GameSessionID) != want || len(p.Placed) != 2 {
 				t.Fatalf("%s is %s at %q with %v, want %q; %q", id, p.Status, p.GameSessionID, p.Placed, want, c.outcomes(id))
@@ -116,19 +116,19 @@ func TestRemote_Away(t *testing.T) {
 		q.Destinations = append(q.Destinations, c.fleetARN(here))
 		c.create(q)
 		r.set(func() { r.cut = true })
-		celltest.Pass(20 * time.Second)
+		wait.Settle(20 * time.Second)
 		c.place("q", Request{ID: "p"})
-		celltest.Pass(time.Second)
+		wait.Settle(time.Second)
 		if diff := cmp.Diff([]string{"r REMOTE_UNAVAILABLE", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
 		}
 		r.set(func() { r.cut = false })
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		if diff := cmp.Diff([]string{"r NO_FREE_PROCESS", "NO_FREE_PROCESS"}, c.outcomes("p")); diff != "" {
 			t.Errorf("candidates (-want +got):\n%s", diff)
 		}
 		r.set(func() { r.free = 1 })
-		celltest.Pass(20 * time.Second)
+		wait.Settle(20 * time.Second)
 		if p := c.get("p"); p.Status != Fulfilled || r.calls["Create"] != 1 {
 			t.Errorf("the placement is %s after %d requests", p.Status, r.calls["Create"])
 		}
@@ -153,12 +153,12 @@ func TestRemote_BackOff(t *testing.T) {
 	r.survives = true
 	withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
 		c.create(q)
-		celltest.Pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		c.place("q", Request{ID: "p"})
 		for r.asked("Create") == 0 {
-			celltest.Pass(10 * time.Millisecond)
+			wait.Settle(10 * time.Millisecond)
 		}
-		celltest.Pass(400 * time.Millisecond) // it has answered
+		wait.Settle(400 * time.Millisecond) // it has answered
 		var asked []time.Time
 		r.set(func() {
 			r.cut = true
@@ -171,7 +171,7 @@ func TestRemote_BackOff(t *testing.T) {
 		})
 		_, _, err := c.places.Stop(c.Ctx, "p")
 		c.Must(err)
-		celltest.Pass(5 * time.Minute)
+		wait.Settle(5 * time.Minute)
 		if len(asked) < 10 || asked[1].Sub(asked[0]) > time.Second {
 			t.Fatalf("it was asked at %s", asked)
 		}
@@ -181,7 +181,7 @@ func TestRemote_BackOff(t *testing.T) {
 			}
 		}
 		r.set(func() { r.cut = false })
-		celltest.Pass(longestEnding + time.Second)
+		wait.Settle(longestEnding + time.Second)
 		if n := len(r.live()); n != 0 {
 			t.Errorf("%d game sessions are live", n)
 		}
@@ -248,7 +248,7 @@ func remoteHistory(t *rapid.T) {
 		case 5:
 			c.process(here.ID, "custom-here", rapid.SampledFrom([]behaviour{activates, silent}).Draw(t, "acts"))
 		}
-		celltest.Pass(time.Duration(rapid.IntRange(0, 5000).Draw(t, "ms")) * time.Millisecond)
+		wait.Settle(time.Duration(rapid.IntRange(0, 5000).Draw(t, "ms")) * time.Millisecond)
 		checkFar(t, c, remotes, false)
 	}
 	for _, r := range remotes {
@@ -257,7 +257,7 @@ func remoteHistory(t *rapid.T) {
 		r.mu.Unlock()
 		r.late.Wait()
 	}
-	celltest.Pass(2*lateness + time.Hour)
+	wait.Settle(2*lateness + time.Hour)
 	checkFar(t, c, remotes, true)
 	for _, id := range stopped {
 		if p := c.get(id); p.Status != Cancelled {

@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -33,7 +33,7 @@ func withFaultOn(t *testing.T, driver store.Driver, r *far, f func(c *cell, here
 		q.Priority = []Criterion{ByDestination}
 		q.Timeout = 10 * time.Minute
 		c.create(q)
-		celltest.Pass(10 * time.Second) // the remote has been asked
+		wait.Settle(10 * time.Second) // the remote has been asked
 		c.process(here.ID, "custom-here", activates)
 		f(c, here)
 		if n := c.places.t.attempts.Len(c.Store.View()); n != 0 {
@@ -90,14 +90,14 @@ func TestRemote_Silent(t *testing.T) {
 				}
 			})
 			c.begin("p")
-			celltest.Pass(test.within)
+			wait.Settle(test.within)
 			t.Log(name)
 			c.isAt("p", here.ID)
 			if n := r.asked("Create"); n > 12 {
 				t.Errorf("%s: %d requests to create a game session were sent", name, n)
 			}
 			r.set(func() { r.mute, r.blind = nil, nil })
-			celltest.Pass(lateness + 2*time.Minute)
+			wait.Settle(lateness + 2*time.Minute)
 			if n := len(r.live()); n != 0 {
 				t.Errorf("%s: %d game sessions are left at the remote", name, n)
 			}
@@ -112,14 +112,14 @@ func TestRemote_Terminating(t *testing.T) {
 	withFault(t, r, func(c *cell, here *fleet.Fleet) {
 		r.set(func() { r.mute = func(what string) bool { return what == "Reserve" || what == "Reserved" } })
 		c.begin("p")
-		celltest.Pass(5 * time.Second)
+		wait.Settle(5 * time.Second)
 		_, _, err := c.places.Stop(c.Ctx, "p")
 		c.Must(err)
-		celltest.Pass(3 * time.Minute)
+		wait.Settle(3 * time.Minute)
 		if n := c.places.t.attempts.Len(c.Store.View()); n != 1 || len(r.live()) != 1 {
 			t.Errorf("%d attempts are kept for %d game sessions that are being ended", n, len(r.live()))
 		}
-		celltest.Pass(5 * time.Minute)
+		wait.Settle(5 * time.Minute)
 	})
 }
 
@@ -136,13 +136,13 @@ func TestRemote_RefusedRequest(t *testing.T) {
 	withFault(t, r, func(c *cell, here *fleet.Fleet) {
 		for i := range 3 {
 			c.place("q", Request{ID: fmt.Sprint("odd-", i), Name: "odd"})
-			celltest.Pass(time.Second)
+			wait.Settle(time.Second)
 			c.begin(fmt.Sprint("p-", i))
-			celltest.Pass(5 * time.Second)
+			wait.Settle(5 * time.Second)
 			c.isAt(fmt.Sprint("p-", i), "fleet-r")
 		}
 		c.isAt("odd-0", here.ID)
-		celltest.Pass(5 * time.Minute)
+		wait.Settle(5 * time.Minute)
 		if p := c.get("odd-1"); p.Status != Pending {
 			t.Errorf("odd-1 is %s", p.Status)
 		}
@@ -154,7 +154,7 @@ func TestRemote_RefusedRequest(t *testing.T) {
 		if n := r.asked("Create"); n > 30 {
 			t.Errorf("%d requests to create a game session were sent for 6 placements, of which 2 are refused", n)
 		}
-		celltest.Pass(15 * time.Minute)
+		wait.Settle(15 * time.Minute)
 	})
 }
 
@@ -229,9 +229,9 @@ func TestRemote_AnswerNotDurable(t *testing.T) {
 					}
 				})
 				c.begin("p")
-				celltest.Pass(test.away)
+				wait.Settle(test.away)
 				r.set(func() { r.cut = false })
-				celltest.Pass(lateness + 2*time.Minute)
+				wait.Settle(lateness + 2*time.Minute)
 				if !lost {
 					t.Fatal("the commit that failed is not that of the answer")
 				}
@@ -260,7 +260,7 @@ func TestRemote_GivenUp(t *testing.T) {
 				}
 			})
 			c.begin("p")
-			celltest.Pass(longestSilence + 15*time.Second)
+			wait.Settle(longestSilence + 15*time.Second)
 			c.isAt("p", here.ID)
 			token := ""
 			for _, g := range r.live() {
@@ -271,7 +271,7 @@ func TestRemote_GivenUp(t *testing.T) {
 				t.Errorf("there may be a game session: %v, with token %q; recorded is %+v", doubt, token, retried)
 			}
 			r.set(func() { r.mute = nil })
-			celltest.Pass(lateness + 2*time.Minute)
+			wait.Settle(lateness + 2*time.Minute)
 		})
 	}
 }

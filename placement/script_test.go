@@ -15,8 +15,8 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -125,7 +125,7 @@ func (s *script) play(at step) {
 		s.fail("unknown verb")
 	}
 	do(at.words[1:], at.body)
-	celltest.Pass(0)
+	wait.Settle(0)
 }
 
 // locations adds the prefix of custom locations to names.
@@ -363,7 +363,7 @@ func (s *script) deny(words []string, _ [][]string) {
 	s.ok(s.Sessions.SetJoinPolicy(s.Ctx, s.hostOf(words[0]).ref, s.get(words[0]).GameSessionID, session.DenyAll))
 }
 
-func (s *script) advance(words []string, _ [][]string) { celltest.Pass(s.duration(words[0])) }
+func (s *script) advance(words []string, _ [][]string) { wait.Settle(s.duration(words[0])) }
 
 func (s *script) expect(words []string, _ [][]string) {
 	if words[0] == "order" {

@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // told returns a terminal on a cell's console, without sockets, and its output.
@@ -61,7 +61,7 @@ func TestExplain_InTheTerminal(t *testing.T) {
 		c.place("arena", Request{ID: "match-7", Latencies: []Latency{
 			{"ann", "custom-near", 30}, {"bob", "custom-near", 50}, {"ann", "custom-far", 110}, {"bob", "custom-far", 150},
 		}})
-		celltest.Pass(20 * time.Second)
+		wait.Settle(20 * time.Second)
 		view, out := c.told()
 		c.Must(view.Explain(c.Ctx, "match-7"))
 		names := strings.NewReplacer(near.ID, "FLEET-NEAR", far.ID, "FLEET-FAR", "custom-", "")
@@ -90,7 +90,7 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 		}
 
 		c.process(near.ID, "custom-near", crashes)
-		celltest.Pass(40 * time.Second)
+		wait.Settle(40 * time.Second)
 		out.Reset()
 		c.Must(view.Explain(c.Ctx, "match-7"))
 		for _, part := range []string{
@@ -118,7 +118,7 @@ func TestExplain_JSON(t *testing.T) {
 		view, out := c.told()
 		view.JSON = true
 		c.Must(view.Queues(c.Ctx))
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		c.Must(view.Explain(c.Ctx, "p"))
 		queues, explanation, _ := strings.Cut(out.String(), "\n")
 		var all []QueueState

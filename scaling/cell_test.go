@@ -73,7 +73,7 @@ func (c *cell) join() {
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
 func (c *cell) make() {
 	c.fleet = c.Managed(perInstance, func(in *fleet.CreateInput) { in.Protection = fleet.FullProtection })
-	celltest.Pass(boot + time.Second)
+	wait.Settle(boot + time.Second)
 	if f := c.now(); f.Status != fleet.Active {
 		c.Fatalf("the fleet is %s", f.Status)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/scaling"
 )
@@ -43,7 +43,7 @@ func (l *load) follow(d time.Duration, curve func(at time.Duration) int) {
 			}
 			l.live = append(l.live, id)
 		}
-		celltest.Pass(step)
+		wait.Settle(step)
 		l.look()
 	}
 }
@@ -137,21 +137,21 @@ func TestScaling_ToAndFromZero(t *testing.T) {
 		if got := c.capacity(); got.Min != 1 || got.Desired != 1 {
 			t.Errorf("awake it has %+v", got)
 		}
-		celltest.Pass(8 * time.Minute)
+		wait.Settle(8 * time.Minute)
 		id, ok := c.play()
 		if !ok {
 			t.Fatal("no process while it is awake")
 		}
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		if got := c.capacity(); got.Desired != 1 {
 			t.Errorf("it rests under a game session: %+v", got)
 		}
 		c.over(id)
-		celltest.Pass(9 * time.Minute)
+		wait.Settle(9 * time.Minute)
 		if got := c.capacity(); got.Desired != 1 {
 			t.Errorf("it rests before its time: %+v", got)
 		}
-		celltest.Pass(3 * time.Minute)
+		wait.Settle(3 * time.Minute)
 		if got := c.capacity(); got.Desired != 0 || got.Min != 0 {
 			t.Fatalf("it does not rest: %+v", got)
 		}
@@ -161,7 +161,7 @@ func TestScaling_ToAndFromZero(t *testing.T) {
 		if got := c.capacity(); got.Desired != 1 || got.Min != 1 {
 			t.Fatalf("CreateGameSession did not wake it: %+v", got)
 		}
-		celltest.Pass(boot + time.Second)
+		wait.Settle(boot + time.Second)
 		if _, ok := c.play(); !ok {
 			t.Error("no process after it woke")
 		}
@@ -173,14 +173,14 @@ func TestScaling_PlacementWakes(t *testing.T) {
 	in(t, 1, func(c *cell) {
 		yes := true
 		c.limit(fleet.CapacityInput{FromZero: &yes, Desired: number(0)})
-		celltest.Pass(time.Minute)
+		wait.Settle(time.Minute)
 		_, err := c.places.Queues.Create.Do(c.Ctx, placement.QueueInput{Queue: placement.Queue{
 			Name: "q", Timeout: 10 * time.Minute, Destinations: []string{c.Fleets.Home().Of("fleet", c.fleet.ID)},
 		}})
 		c.Must(err)
 		_, err = c.places.Start(c.Ctx, placement.StartInput{Queue: "q", Request: placement.Request{ID: "first", MaxPlayers: 2}})
 		c.Must(err)
-		celltest.Pass(boot + 2*time.Second)
+		wait.Settle(boot + 2*time.Second)
 		p, _, err := c.places.Get(c.Ctx, "first")
 		c.Must(err)
 		if p.Status != placement.Fulfilled {

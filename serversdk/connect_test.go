@@ -72,7 +72,7 @@ func TestConnect_EndedProcessAndEndedToken(t *testing.T) {
 		over.want(200, over.ask("TerminateServerProcess", nil))
 		over.lose()
 		h.refused(t, "ended process", visit{id: "over"}, 403)
-		pass(90 * time.Second)
+		wait.Settle(90 * time.Second)
 		h.refused(t, "new process with an ended token", visit{id: "new"}, 403)
 		lives.lose()
 		h.connect("lives")
@@ -172,7 +172,7 @@ func TestConnect_Limits(t *testing.T) {
 		h.refused(t, "wrong token, too often", visit{id: "x", auth: "no"}, 429)
 		h.refused(t, "wrong token, another host", visit{id: "x", auth: "no", from: "203.0.113.9"}, 403)
 		h.refused(t, "wrong token, another compute", visit{id: "x", auth: "no", query: url.Values{"ComputeId": {"other"}}}, 403)
-		pass(time.Second)
+		wait.Settle(time.Second)
 		h.refused(t, "wrong token, later", visit{id: "x", auth: "no"}, 403)
 	})
 }

@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-
-	"github.com/musterhq/muster/internal/wait"
 )
 
 type waiter struct{ sync.WaitGroup }
@@ -279,12 +277,6 @@ func body(r *http.Response) string {
 	}
 	b, _ := io.ReadAll(r.Body)
 	return string(b)
-}
-
-// pass lets virtual time pass.
-func pass(d time.Duration) {
-	wait.Pass(d)
-	synctest.Wait()
 }
 
 // deaf makes the process stop reading, while its socket stays open.

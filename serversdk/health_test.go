@@ -7,6 +7,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
 )
@@ -27,11 +28,11 @@ func TestHearing(t *testing.T) {
 		if !h.process("beats").Free() || h.process("waits").Free() {
 			t.Fatal("want the one free whose heartbeat came, and not the other")
 		}
-		pass(199 * time.Millisecond)
+		wait.Settle(199 * time.Millisecond)
 		if h.process("waits").Free() {
 			t.Fatal("free before 200 ms have passed")
 		}
-		pass(time.Millisecond)
+		wait.Settle(time.Millisecond)
 		if !h.process("waits").Free() {
 			t.Fatal("not free after 200 ms")
 		}
@@ -45,16 +46,16 @@ func TestHearing_NotWhereTheSocketWasLost(t *testing.T) {
 		g := h.connect("p")
 		g.activate(1)
 		g.lose()
-		pass(8 * time.Second)
+		wait.Settle(8 * time.Second)
 		if h.process("p").Hearing {
 			t.Error("the process counts as hearing though its connection was lost at once")
 		}
 		h.connect("p")
-		pass(time.Second)
+		wait.Settle(time.Second)
 		if h.process("p").Hearing {
 			t.Fatal("the process counts as hearing without having said a thing")
 		}
-		pass(time.Second)
+		wait.Settle(time.Second)
 		if !h.process("p").Free() {
 			t.Errorf("two seconds after it came back the process is not free: %+v", *h.process("p"))
 		}
@@ -70,7 +71,7 @@ func TestHealth_ReportsWhileTheStoreWaits(t *testing.T) {
 		g.activate(1)
 		driver.shut()
 		for range 4 {
-			pass(8 * time.Second)
+			wait.Settle(8 * time.Second)
 			g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
 		}
 		driver.open()
@@ -101,7 +102,7 @@ func TestHealth_ThreeBadReports(t *testing.T) {
 		}
 		report(false)
 		g.quiet()
-		pass(31 * time.Second)
+		wait.Settle(31 * time.Second)
 		if p := h.process("p"); p.Status != compute.Terminated || p.Why != event.ServerProcessUnhealthy {
 			t.Errorf("after the grace: %s, %s", p.Status, p.Why)
 		}
@@ -118,17 +119,17 @@ func TestHealth_NoHeartbeat(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p")
 		h.connect("initializing") // has not called ProcessReady, so need not send heartbeats
-		pass(170 * time.Second)
+		wait.Settle(170 * time.Second)
 		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
-		pass(40 * time.Second)
+		wait.Settle(40 * time.Second)
 		if got := h.process("initializing").Status; got != compute.Initialized {
 			t.Errorf("process that is not ready yet is %s after 210 s", got)
 		}
-		pass(139 * time.Second)
+		wait.Settle(139 * time.Second)
 		if got := h.process("p").Status; got != compute.Active {
 			t.Fatalf("process is %s before 180 s without a heartbeat", got)
 		}
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if p := h.process("p"); p.Status != compute.Terminating || p.Why != event.ServerProcessUnhealthy {
 			t.Errorf("process is %s, %s after 189 s without a heartbeat", p.Status, p.Why)
 		}
@@ -139,9 +140,9 @@ func TestHealth_NoHeartbeat(t *testing.T) {
 func TestHealth_ReconnectStartsAnew(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		h.ready("p").lose()
-		pass(230 * time.Second)
+		wait.Settle(230 * time.Second)
 		g := h.connect("p")
-		pass(170 * time.Second)
+		wait.Settle(170 * time.Second)
 		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
 		if p := h.process("p"); p.Status != compute.Active || !p.Connected {
 			t.Errorf("process is %s, connected: %v", p.Status, p.Connected)
@@ -152,13 +153,13 @@ func TestHealth_ReconnectStartsAnew(t *testing.T) {
 func TestReadyTimeout(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.connect("p")
-		pass(300 * time.Second)
+		wait.Settle(300 * time.Second)
 		g.push("TerminateProcess")
 		if p := h.process("p"); p.Why != event.ServerProcessReadyTimeout {
 			t.Errorf("why: %s", p.Why)
 		}
 		g.want(409, g.ask("ActivateServerProcess", object{"Port": 1}))
-		pass(30 * time.Second)
+		wait.Settle(30 * time.Second)
 		if got := h.process("p").Status; got != compute.Terminated {
 			t.Errorf("process is %s", got)
 		}
@@ -181,9 +182,9 @@ func TestStopGrace(t *testing.T) {
 			t.Errorf("told again with another time: %v", again)
 		}
 		back.quiet()
-		pass(4 * time.Minute)
+		wait.Settle(4 * time.Minute)
 		back.want(200, back.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
-		pass(61 * time.Second)
+		wait.Settle(61 * time.Second)
 		if p := h.process("p"); p.Status != compute.Terminated || p.Why != event.ServerProcessForceTerminated {
 			t.Errorf("process is %s, %s", p.Status, p.Why)
 		}
@@ -198,12 +199,12 @@ func TestEndLinger(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p")
 		g.want(200, g.ask("TerminateServerProcess", nil))
-		pass(30 * time.Second)
+		wait.Settle(30 * time.Second)
 		if !g.alive() {
 			t.Fatal("the socket was closed within 30 s")
 		}
 		g.want(200, g.ask("TerminateServerProcess", nil)) // announces it twice
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if g.alive() {
 			t.Fatal("the socket still stands after 40 s")
 		}
@@ -222,11 +223,11 @@ func TestEndLinger_NotKilled(t *testing.T) {
 		h.Instances.AddLauncher(asleep{})
 		g := h.ready("p")
 		must(t, h.Computes.Deregister(h.Ctx, h.fleet.ID, computeName))
-		pass(30 * time.Second)
+		wait.Settle(30 * time.Second)
 		if !g.alive() {
 			t.Fatal("the socket was closed within 30 s, before the process was killed")
 		}
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if g.alive() || g.ended() {
 			t.Fatal("the socket was not dropped within 40 s, or with a close frame")
 		}
@@ -239,11 +240,11 @@ func TestSupersededConnection(t *testing.T) {
 		only := h.ready("only")
 		older := h.ready("moved")
 		newer := h.connect("moved")
-		pass(179 * time.Second)
+		wait.Settle(179 * time.Second)
 		if !older.alive() {
 			t.Fatal("dropped before 3 minutes")
 		}
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if older.alive() || !newer.alive() || !only.alive() {
 			t.Errorf("alive: older %v, newer %v, only %v", older.alive(), newer.alive(), only.alive())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
 )
@@ -50,15 +51,15 @@ func TestPush_StartIsNeverRepeated(t *testing.T) {
 		g := h.ready("p")
 		g.deaf() // stops reading: the write stalls, and then fails
 		s := h.create()
-		pass(6 * time.Second)
+		wait.Settle(6 * time.Second)
 		if p := h.process("p"); p.Connected {
 			t.Fatal("a connection that takes no bytes still stands")
 		}
 		back := h.connect("p")
 		back.quiet()
-		pass(170 * time.Second)
+		wait.Settle(170 * time.Second)
 		back.want(200, back.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
-		pass(170 * time.Second)
+		wait.Settle(170 * time.Second)
 		if got := h.game(s.ID).Status; got != session.Terminated {
 			t.Errorf("game session is %s after its activation timeout", got)
 		}
@@ -76,7 +77,7 @@ func TestPush_UntriedMovesToTheNextConnection(t *testing.T) {
 		for _, data := range []string{"stalls", "second", "third"} {
 			must(t, h.updateTo(id, data))
 		}
-		pass(6 * time.Second)
+		wait.Settle(6 * time.Second)
 		back := h.connect("p")
 		for _, want := range []string{"second", "third"} {
 			if got := back.push("UpdateGameSession")["GameSession"].(object)["MatchmakerData"]; got != want {
@@ -149,7 +150,7 @@ func TestDisconnect(t *testing.T) {
 		driver.failing.Store(true)
 		second.lose()
 		driver.failing.Store(false)
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		p := h.process("p")
 		if p.Connected || p.ReconnectBy.IsZero() {
 			t.Errorf("connected: %v, reconnect by %s", p.Connected, p.ReconnectBy)
@@ -161,11 +162,11 @@ func TestReconnectGrace(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
 		g.lose()
-		pass(239 * time.Second)
+		wait.Settle(239 * time.Second)
 		if got := h.process("p").Status; got != compute.Active {
 			t.Fatalf("process is %s within the grace", got)
 		}
-		pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if p := h.process("p"); p.Why != event.ServerProcessCrashed {
 			t.Errorf("why: %s", p.Why)
 		}
@@ -198,13 +199,13 @@ func TestRestart(t *testing.T) {
 		g := h.connect("comes")
 		players := h.reserve(id, "ann")
 		g.want(200, g.ask("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]}))
-		pass(150 * time.Second)
+		wait.Settle(150 * time.Second)
 		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
-		pass(149 * time.Second)
+		wait.Settle(149 * time.Second)
 		if got := h.process("stays away").Status; got != compute.Active {
 			t.Errorf("given up after 299 s: %s", got)
 		}
-		pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if got := h.process("stays away").Status; got != compute.Terminated {
 			t.Errorf("after 301 s: %s", got)
 		}

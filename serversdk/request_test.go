@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
 )
@@ -188,7 +189,7 @@ func TestMessageRate(t *testing.T) {
 		}
 		members := object{"RequestId": "late"}
 		g.want(429, g.ask("GetComputeCertificate", members))
-		pass(time.Second)
+		wait.Settle(time.Second)
 		g.want(200, g.ask("GetComputeCertificate", members))
 	})
 }
@@ -237,7 +238,7 @@ func TestStoreFailure(t *testing.T) {
 			t.Errorf("answer %s", o["raw"])
 		}
 		driver.failing.Store(false)
-		pass(20 * time.Second)
+		wait.Settle(20 * time.Second)
 		g.want(200, g.ask("AcceptPlayerSession", members))
 	})
 }
@@ -275,9 +276,9 @@ func TestReplay_Bounds(t *testing.T) {
 		g, id := h.hosting("p")
 		members := object{"RequestId": "x", "GameSessionId": id, "PlayerSessionId": h.reserve(id, "ann")[0]}
 		g.want(200, g.ask("AcceptPlayerSession", members))
-		pass(2 * time.Minute)
+		wait.Settle(2 * time.Minute)
 		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
-		pass(2*time.Minute + 5*time.Second)
+		wait.Settle(2*time.Minute + 5*time.Second)
 		g.want(400, g.ask("AcceptPlayerSession", members))
 	})
 }

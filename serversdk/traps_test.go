@@ -278,7 +278,7 @@ func TestTrap12_CleanEndByRequest(t *testing.T) {
 		if p := h.process("lost"); p.Status != compute.Active {
 			t.Errorf("process is %s as soon as its socket closed", p.Status)
 		}
-		pass(241 * time.Second)
+		wait.Settle(241 * time.Second)
 		if p := h.process("lost"); p.Status != compute.Terminated || p.Why != event.ServerProcessCrashed {
 			t.Errorf("process that did not come back: %s, %s", p.Status, p.Why)
 		}
@@ -319,7 +319,7 @@ func TestTrap13_SameRequestSameAnswer(t *testing.T) {
 			t.Errorf("on the same connection: got %v, want %v", got, want)
 		}
 		other := h.connect("p1")
-		pass(3 * time.Minute)
+		wait.Settle(3 * time.Minute)
 		if got := other.ask("AcceptPlayerSession", members)["raw"]; got != want {
 			t.Errorf("on another connection, 3 minutes later: got %v, want %v", got, want)
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -66,7 +66,7 @@ func TestWrapped_KeepsItsPlayers(t *testing.T) {
 		id, _ := a.wrapped()
 		ana := a.reserve(id, "ana")[0]
 		a.wantPlayer(ana, session.Playing)
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		a.wantPlayer(ana, session.Playing)
 		if n := a.Sessions.Players.Count(a.Store.View(), id); n != 1 {
 			a.Errorf("%d slots are used, want 1", n)
@@ -92,7 +92,7 @@ func TestWrapped_ManagesItself(t *testing.T) {
 		late := a.reserve(id, "late")[0]
 		a.wantPlayer(early, session.Playing)
 		a.wantPlayer(late, session.Reserved)
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 		a.wantPlayer(early, session.Playing)
 		a.wantPlayer(late, session.TimedOut)
 		ready.SDK.ToolName = compute.WrapTool // a wrapper's repeated request comes late

@@ -14,9 +14,9 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/histories"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -78,8 +78,8 @@ func (s *saga) steps() map[string]func() {
 		"remove":         s.onGame(s.leave),
 		"resize":         s.onGame(s.resize),
 		"terminate":      s.onGame(func(id string) { s.Sessions.Terminate(s.Ctx, id, session.Trigger) }),
-		"seconds":        func() { celltest.Pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
-		"minutes":        func() { celltest.Pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"seconds":        func() { wait.Settle(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
+		"minutes":        func() { wait.Settle(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
 		"new node":       s.restart,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -27,7 +28,7 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 						a.Must(a.Computes.End(a.Ctx, a.ref(p)))
 					}
 					if i%4 == 3 {
-						celltest.Pass(6 * time.Minute) // archives ended sessions
+						wait.Settle(6 * time.Minute) // archives ended sessions
 					}
 				}
 				var got []string
@@ -43,7 +44,7 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 						break
 					}
 					if n == 1 {
-						celltest.Pass(6 * time.Minute)
+						wait.Settle(6 * time.Minute)
 					}
 				}
 				if diff := cmp.Diff(made, got); diff != "" {
@@ -63,10 +64,10 @@ func TestRetention(t *testing.T) {
 		id := a.active("p")
 		seat := a.reserve(id, "ana")[0]
 		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
-		celltest.Pass(2*time.Hour - time.Minute)
+		wait.Settle(2*time.Hour - time.Minute)
 		a.want(id, session.Terminated)
 		a.player(seat)
-		celltest.Pass(10 * time.Minute) // 5 in memory, and the time until expired rows are removed
+		wait.Settle(10 * time.Minute) // 5 in memory, and the time until expired rows are removed
 		if g, err := a.Sessions.Get(a.Ctx, id); err == nil {
 			t.Errorf("the game session is still there: %+v", g)
 		}
@@ -95,7 +96,7 @@ func TestListPlayers(t *testing.T) {
 					a.Must(err)
 				}
 				if i == 3 {
-					celltest.Pass(6 * time.Minute)
+					wait.Settle(6 * time.Minute)
 				}
 			}
 			var got []string
@@ -110,7 +111,7 @@ func TestListPlayers(t *testing.T) {
 				if !more {
 					break
 				}
-				celltest.Pass(time.Minute)
+				wait.Settle(time.Minute)
 			}
 			if diff := cmp.Diff(made, got); diff != "" {
 				t.Errorf("limit %d (-want +got):\n%s", limit, diff)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -46,7 +46,7 @@ func TestCreate_Refusals(t *testing.T) {
 		a.Refused("no location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "" }))
 		a.Refused("foreign location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "custom-x" }))
 		a.Must(a.Fleets.Delete.Do(a.Ctx, a.fleet.ID))
-		celltest.Pass(0)
+		wait.Settle(0)
 		a.Refused("fleet is going", fault.InvalidFleetStatus, create(func(*session.CreateInput) {}))
 	})
 }
@@ -77,7 +77,7 @@ func TestCreate_Idempotency(t *testing.T) {
 		a.Refused("other parameters", fault.IdempotentParameterMismatch, mismatch)
 		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
 		same("ended", session.Terminated)
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		if a.Sessions.Live(a.Store.View(), first.ID) != nil {
 			t.Fatal("the session is still in memory")
 		}
@@ -101,13 +101,13 @@ func TestCreate_CreatorLimit(t *testing.T) {
 		a.Refused("no creator", fault.InvalidRequest, func() error { return create("") })
 		a.Must(create("ann"))
 		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
-		celltest.Pass(30 * time.Minute)
+		wait.Settle(30 * time.Minute)
 		a.Must(create("ann"))
 		a.Refused("third within the hour", fault.LimitExceeded, func() error { return create("ann") })
 		a.Must(create("bob"))
-		celltest.Pass(30*time.Minute - moment)
+		wait.Settle(30*time.Minute - moment)
 		a.Refused("a millisecond before the hour", fault.LimitExceeded, func() error { return create("ann") })
-		celltest.Pass(2 * moment)
+		wait.Settle(2 * moment)
 		a.Must(create("ann"))
 	})
 }
@@ -149,7 +149,7 @@ func TestReserve_Refusals(t *testing.T) {
 		a.Refused("closed session", fault.InvalidGameSessionStatus, reserve(id, "x"))
 		a.Must(a.Computes.End(a.Ctx, a.ref("r")))
 		a.Refused("ended session", fault.InvalidGameSessionStatus, reserve(id, "x"))
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		a.Refused("archived session", fault.InvalidGameSessionStatus, reserve(id, "x"))
 	})
 }
@@ -211,7 +211,7 @@ func TestUpdate(t *testing.T) {
 		a.Refused("too many properties", fault.InvalidRequest, update(session.UpdateInput{Properties: many}))
 		a.Must(a.Computes.End(a.Ctx, a.ref("p")))
 		a.Refused("ended session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		a.Refused("archived session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
 		id = "arn:none"
 		a.Refused("unknown session", fault.NotFound, update(session.UpdateInput{Name: pointer("x")}))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/celltest"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/session"
 )
 
@@ -26,12 +26,12 @@ func ways() map[[2]session.Status][]way {
 		a.Must(err)
 	}}
 	unhealthy := way{"unhealthy", func(a *arena, _ string) { a.Must(a.Computes.Unhealthy(a.Ctx, a.ref("p"), "")) }}
-	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.Must(a.Fleets.Delete.Do(a.Ctx, a.fleet.ID)); celltest.Pass(0) }}
+	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.Must(a.Fleets.Delete.Do(a.Ctx, a.fleet.ID)); wait.Settle(0) }}
 	ended := way{"ProcessEnding", func(a *arena, _ string) { a.Must(a.Computes.End(a.Ctx, a.ref("p"))) }}
 	exited := way{"exit", func(a *arena, _ string) { a.Must(a.Computes.Exited(a.Ctx, a.ref("p"), "exit 1")) }}
 	lost := way{"connection lost", func(a *arena, _ string) {
 		a.Must(a.Computes.Disconnect(a.Ctx, a.ref("p")))
-		celltest.Pass(240 * time.Second)
+		wait.Settle(240 * time.Second)
 	}}
 	deregistered := way{"compute deregistered", func(a *arena, _ string) { a.Must(a.Computes.Deregister(a.Ctx, a.fleet.ID, machine)) }}
 	forced := way{"force", func(a *arena, id string) {
@@ -47,10 +47,10 @@ func ways() map[[2]session.Status][]way {
 		{"", session.Activating}:                  {{"CreateGameSession", func(*arena, string) {}}},
 		{session.Activating, session.Active}:      {{"ActivateGameSession", func(a *arena, id string) { a.Must(a.Sessions.Activate(a.Ctx, a.ref("p"), id)) }}},
 		{session.Activating, session.Terminating}: {terminate, unhealthy, deleted},
-		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { celltest.Pass(300 * time.Second) }}, ended, exited, lost, deregistered, forced, finished},
+		{session.Activating, session.Terminated}:  {{"activation timeout", func(*arena, string) { wait.Settle(300 * time.Second) }}, ended, exited, lost, deregistered, forced, finished},
 		{session.Active, session.Terminating}:     {terminate, unhealthy, deleted},
 		{session.Active, session.Terminated}:      {ended, exited, lost, deregistered, forced, finished},
-		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, finished, {"grace passed", func(*arena, string) { celltest.Pass(5 * time.Minute) }}},
+		{session.Terminating, session.Terminated}: {ended, exited, deregistered, forced, finished, {"grace passed", func(*arena, string) { wait.Settle(5 * time.Minute) }}},
 	}
 }
 
@@ -109,9 +109,9 @@ func TestCause(t *testing.T) {
 		_, err := a.Fleets.UpdateRuntime.Do(a.Ctx, fleet.RuntimeInput{FleetID: a.fleet.ID, Runtime: fleet.Runtime{ActivationTimeout: 10 * time.Second}})
 		a.Must(err)
 		id := a.lead(session.Activating)
-		celltest.Pass(10*time.Second - moment)
+		wait.Settle(10*time.Second - moment)
 		a.want(id, session.Activating)
-		celltest.Pass(moment)
+		wait.Settle(moment)
 		if a.links["p"].terminates != 1 {
 			t.Error("the process of a game session that was not activated was not told to end")
 		}
@@ -127,18 +127,18 @@ func TestRetireIdle(t *testing.T) {
 		retire := func() { a.Must(a.Computes.RetireIdle(a.Ctx, a.ref("p"), "its program has changed")) }
 		id := a.lead(session.Active)
 		retire()
-		celltest.Pass(0)
+		wait.Settle(0)
 		if a.want(id, session.Active); a.links["p"].terminates != 0 {
 			t.Error("a process with a game session was told to end")
 		}
 		a.Must(a.Sessions.Finish(a.Ctx, a.ref("p"), id))
 		retire()
-		celltest.Pass(0)
+		wait.Settle(0)
 		if a.links["p"].terminates != 1 {
 			t.Errorf("an idle process was told to end %d times", a.links["p"].terminates)
 		}
 		retire()
-		celltest.Pass(0)
+		wait.Settle(0)
 		if a.links["p"].terminates != 1 {
 			t.Errorf("a process that ends was told to end again")
 		}
@@ -171,14 +171,14 @@ func TestPlayerMoves(t *testing.T) {
 	}
 	end := func(a *arena, _, _ string) { a.Must(a.Computes.End(a.Ctx, a.ref("p"))) }
 	minute := func(a *arena, _, player string) {
-		celltest.Pass(time.Minute - moment)
+		wait.Settle(time.Minute - moment)
 		a.wantPlayer(player, session.Reserved)
-		celltest.Pass(moment)
+		wait.Settle(moment)
 	}
 	inTime := func(a *arena, game, player string) {
-		celltest.Pass(time.Minute - moment)
+		wait.Settle(time.Minute - moment)
 		accept(a, game, player)
-		celltest.Pass(time.Hour)
+		wait.Settle(time.Hour)
 	}
 	type way func(a *arena, game, player string)
 	all := map[[2]session.PlayerStatus][]way{

@@ -297,11 +297,6 @@ func (s *stage) want(change func(*protocol.Desired)) {
 	synctest.Wait()
 }
 
-func pass(d time.Duration) {
-	wait.Pass(d)
-	synctest.Wait()
-}
-
 // group returns the report of a group.
 func (s *stage) group(name string) protocol.GroupStatus {
 	for _, g := range s.i.Report().Groups {
@@ -361,7 +356,9 @@ func history(t *rapid.T) {
 		return time.Time{}
 	}
 	steps := map[string]func(){
-		"time": func() { pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "milliseconds")) * time.Millisecond) },
+		"time": func() {
+			wait.Settle(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "milliseconds")) * time.Millisecond)
+		},
 		"version": func() {
 			change(func(g *protocol.Group) { g.Definition = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "version") })
 		},
@@ -427,7 +424,7 @@ func history(t *rapid.T) {
 	}
 	s.set(func() { s.full, s.away, s.refusal = false, false, nil })
 	s.search()
-	pass(10 * time.Minute) // longer than any pause
+	wait.Settle(10 * time.Minute) // longer than any pause
 	s.check()
 	s.checkEnd()
 }

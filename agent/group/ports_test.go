@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // withPort publishes a port of the machine for the first group.
@@ -26,7 +27,7 @@ func TestInstance_PortHeld(t *testing.T) {
 		s.machine.Free = func(port int, protocol string) bool { return port != 20001 || protocol != "TCP" }
 		s.withPort(20000)(&s.desired)
 		s.begin(true)
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		g := s.group("0")
 		if g.Phase != protocol.GroupFailed || !slices.Equal(g.Taken, []int{20001}) || g.Code != codeHeld || !strings.Contains(g.Cause, "another program holds port 20001") || g.ProcessID != "" {
 			t.Errorf("the group is %+v", g)
@@ -35,7 +36,7 @@ func TestInstance_PortHeld(t *testing.T) {
 			t.Errorf("%d ends, %d runs: %+v", len(s.exits), len(s.runs), s.exits)
 		}
 		s.want(s.withPort(20010))
-		pass(5 * time.Second)
+		wait.Settle(5 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupRunning || len(g.Taken) != 0 || s.run("0").launch.Group.Containers[0].Ports[0].Host != 20010 {
 			t.Errorf("with other ports the group is %+v", g)
 		}
@@ -54,15 +55,15 @@ func TestInstance_PortHeldForAWhile(t *testing.T) {
 			if g := s.group("0"); len(g.Taken) != 0 {
 				t.Fatalf("after %s it is reported: %+v", time.Since(began), g)
 			}
-			pass(100 * time.Millisecond)
+			wait.Settle(100 * time.Millisecond)
 		}
 		began, until = time.Now(), time.Minute
 		s.run("0").finish(End{Code: 1})
-		pass(30 * time.Second)
+		wait.Settle(30 * time.Second)
 		if g := s.group("0"); len(g.Taken) != 1 {
 			t.Errorf("after half a minute it is %+v", g)
 		}
-		pass(70 * time.Second)
+		wait.Settle(70 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupRunning || len(g.Taken) != 0 {
 			t.Errorf("when the port is free again it is %+v", g)
 		}
@@ -78,7 +79,7 @@ func TestInstance_PortHeldForTheEngine(t *testing.T) {
 		s.withPort(20000)(&s.desired)
 		s.trouble = errors.New("driver failed: Bind for 0.0.0.0:20000 failed: port is already allocated")
 		s.begin(true)
-		pass(20 * time.Second)
+		wait.Settle(20 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupFailed || !slices.Equal(g.Taken, []int{20000}) {
 			t.Errorf("the group is %+v", g)
 		}
@@ -89,10 +90,10 @@ func TestInstance_PortHeldForTheEngine(t *testing.T) {
 		s.trouble = nil
 		s.mu.Unlock()
 		for s.group("0").Phase != protocol.GroupStarting {
-			pass(100 * time.Millisecond)
+			wait.Settle(100 * time.Millisecond)
 		}
 		s.want(s.withPort(20010))
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		if a := s.run("0"); a.launch.Group.Containers[0].Ports[0].Host != 20010 {
 			t.Errorf("it runs with port %d", a.launch.Group.Containers[0].Ports[0].Host)
 		}

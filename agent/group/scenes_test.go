@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/internal/ziptest"
 )
 
@@ -45,9 +46,9 @@ func TestInstance_Starts(t *testing.T) {
 		if r := s.i.Report(); r.Done != 50 || r.Groups[0].Done != 50 {
 			t.Errorf("half of the images are reported as %+v", r)
 		}
-		pass(3 * time.Second)
+		wait.Settle(3 * time.Second)
 		s.wantPhases(protocol.Activating, all(protocol.GroupStarting))
-		pass(time.Second)
+		wait.Settle(time.Second)
 		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
 		a := s.run("0")
 		env := map[string]string{}
@@ -84,9 +85,9 @@ func TestInstance_StartsAgain(t *testing.T) {
 	play(t, func(s *stage) {
 		s.desired.Groups = s.desired.Groups[:1]
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.run("0").finish(End{Code: 3, Tail: []string{"no map"}})
-		pass(0)
+		wait.Settle(0)
 		g := s.group("0")
 		if g.Phase != protocol.GroupFailed || g.Code != codeCrashed || !strings.Contains(g.Cause, "no map") || g.ProcessID != "" {
 			t.Errorf("after a crash it is %+v", g)
@@ -94,13 +95,13 @@ func TestInstance_StartsAgain(t *testing.T) {
 		if e := s.exits[0]; e.Group != "0" || !e.Known || e.Code != 3 || e.Reason != "" || e.InstanceID != "i-1" || e.FleetID != "containerfleet-1" {
 			t.Errorf("the end is reported as %+v", e)
 		}
-		pass(6 * time.Second)
+		wait.Settle(6 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.Cause != "" {
 			t.Errorf("after a pause it is %+v", g)
 		}
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		s.run("0").finish(End{})
-		pass(0)
+		wait.Settle(0)
 		if g := s.group("0"); g.Phase != protocol.GroupPulling {
 			t.Errorf("after a clean end it is %+v", g)
 		}
@@ -112,11 +113,11 @@ func TestInstance_SaysHowItEnded(t *testing.T) {
 	play(t, func(s *stage) {
 		s.desired.Groups[1].MemoryMiB = 64
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.run("0").finish(End{Code: -1, Signal: "SIGKILL", Unhealthy: true})
 		s.run("1").finish(End{Code: -1, Signal: "SIGKILL", OOM: true})
 		s.run("beside").finish(End{Code: 1})
-		pass(0)
+		wait.Settle(0)
 		for name, want := range map[string]string{"0": "unhealthy", "1": "64 MiB", "beside": "container collector exited with code 1"} {
 			if g := s.group(name); !strings.Contains(g.Cause, want) {
 				t.Errorf("%s: %q, want %q", name, g.Cause, want)
@@ -128,9 +129,9 @@ func TestInstance_SaysHowItEnded(t *testing.T) {
 		}
 		// After a longer run the next one begins at once, and the failure is told nonetheless.
 		first := g.Failed.ID
-		pass(2 * time.Minute)
+		wait.Settle(2 * time.Minute)
 		s.run("beside").finish(End{Code: 2})
-		pass(0)
+		wait.Settle(0)
 		if g := s.group("beside"); g.Phase == protocol.GroupFailed || g.Failed.ID == first || !strings.Contains(g.Failed.Cause, "exited with code 2") {
 			t.Errorf("after a long run it is %+v", g)
 		}
@@ -142,12 +143,12 @@ func TestInstance_SaysHowItEnded(t *testing.T) {
 func TestInstance_DrainsUntilTheDeadline(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.want(func(d *protocol.Desired) { d.Stop, d.StopBy = protocol.Drain, time.Now().Add(time.Minute) })
 		s.run("0").finish(End{})
-		pass(49 * time.Second)
+		wait.Settle(49 * time.Second)
 		s.wantPhases(protocol.Draining, map[string]protocol.GroupPhase{"0": protocol.GroupGone, "1": protocol.GroupDraining, "beside": protocol.GroupRunning})
-		pass(3 * time.Second)
+		wait.Settle(3 * time.Second)
 		s.wantPhases(protocol.Gone, all(protocol.GroupGone))
 		if e := s.exits[1]; e.Reason != codeStopped {
 			t.Errorf("the end at the deadline is %+v", e)
@@ -160,21 +161,21 @@ func TestInstance_DrainsUntilTheDeadline(t *testing.T) {
 func TestInstance_NewVersion(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		before := s.run("0").launch.ProcessID
 		s.want(func(d *protocol.Desired) { d.Groups[0].Definition = "two" })
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		if g := s.group("0"); g.ProcessID != before || g.Definition != "one" {
 			t.Errorf("a running game server was replaced: %+v", g)
 		}
 		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Drain })
 		s.run("0").finish(End{})
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		if g := s.group("0"); g.Phase != protocol.GroupGone || g.Definition != "one" {
 			t.Errorf("the drained group is %+v", g)
 		}
 		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Keep })
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupRunning || g.Definition != "two" {
 			t.Errorf("the new version is %+v", g)
 		}
@@ -187,21 +188,21 @@ func TestInstance_NewVersionStartsAfresh(t *testing.T) {
 		s.desired.Groups = s.desired.Groups[:1]
 		s.begin(true)
 		for s.group("0").Cause == "" || !strings.Contains(s.group("0").Cause, "in a row") {
-			pass(time.Minute)
+			wait.Settle(time.Minute)
 			if s.group("0").Phase == protocol.GroupRunning {
 				s.run("0").finish(End{Code: 2})
-				pass(0)
+				wait.Settle(0)
 			}
 		}
 		s.want(func(d *protocol.Desired) { d.Groups[0].Stop = protocol.Drain })
-		pass(time.Second)
+		wait.Settle(time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupGone {
 			t.Fatalf("a group that does not run is not drained: %+v", g)
 		}
 		s.want(func(d *protocol.Desired) { d.Groups[0].Stop, d.Groups[0].Definition = protocol.Keep, "two" })
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.run("0").finish(End{Code: 2})
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if g := s.group("0"); g.Phase != protocol.GroupRunning {
 			t.Errorf("the first crash of the new version is %+v", g)
 		}
@@ -212,18 +213,18 @@ func TestInstance_NewVersionStartsAfresh(t *testing.T) {
 func TestInstance_Kill(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		a := s.run("0")
 		s.i.Kill(protocol.Kill{ProcessID: a.launch.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY", Grace: 5 * time.Second})
-		pass(4 * time.Second)
+		wait.Settle(4 * time.Second)
 		if a.isOver() {
 			t.Error("it was killed within its grace period")
 		}
-		pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if !a.isOver() || s.exits[0].Reason != "SERVER_PROCESS_TERMINATED_UNHEALTHY" {
 			t.Errorf("its end is reported as %+v", s.exits)
 		}
-		pass(4 * time.Second)
+		wait.Settle(4 * time.Second)
 		if next := s.run("0"); next == a || s.group("0").Phase != protocol.GroupRunning {
 			t.Errorf("the group is %+v", s.group("0"))
 		}
@@ -236,17 +237,17 @@ func TestInstance_ImageRefused(t *testing.T) {
 	play(t, func(s *stage) {
 		s.refusal = &Refused{Reason: "registry.test has no image game:two", Lasts: true}
 		s.begin(true)
-		pass(3100 * time.Millisecond)
+		wait.Settle(3100 * time.Millisecond)
 		s.wantPhases(protocol.Failed, all(protocol.GroupFailed))
 		if r := s.i.Report(); r.Code != codeDownload || r.Cause != "registry.test has no image game:two" {
 			t.Errorf("it reports %+v", r)
 		}
 		s.set(func() { s.refusal = nil })
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
 		s.set(func() { s.refusal = errors.New("the registry does not answer") })
 		s.run("0").finish(End{})
-		pass(3100 * time.Millisecond)
+		wait.Settle(3100 * time.Millisecond)
 		s.wantPhases(protocol.Activating, map[string]protocol.GroupPhase{"0": protocol.GroupFailed, "1": protocol.GroupRunning, "beside": protocol.GroupRunning})
 	})
 }
@@ -255,20 +256,20 @@ func TestInstance_ImageRefused(t *testing.T) {
 func TestInstance_Unnamed(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.i.Detach()
 		s.begin(false)
-		pass(time.Hour)
+		wait.Settle(time.Hour)
 		s.wantPhases(protocol.Activating, all(protocol.GroupRunning))
 		s.want(func(d *protocol.Desired) { d.Groups = d.Groups[:1] })
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.wantPhases(protocol.Activating, map[string]protocol.GroupPhase{"0": protocol.GroupRunning})
 		s.i.Forget()
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		if n := len(s.living()); n > 0 || s.i.Over() {
 			t.Errorf("%d live, over: %v", n, s.i.Over())
 		}
-		pass(keepLogs)
+		wait.Settle(keepLogs)
 		if !s.i.Over() {
 			t.Error("its folder is left")
 		}
@@ -279,10 +280,10 @@ func TestInstance_Unnamed(t *testing.T) {
 func TestInstance_PackLogs(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		id := s.run("0").launch.ProcessID
 		s.run("0").finish(End{Code: 2})
-		pass(0)
+		wait.Settle(0)
 		var buf bytes.Buffer
 		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id, LogPaths: []string{"/local/game/logs"}, GameSessionID: "gsess-1"}); err != nil {
 			t.Fatal(err)
@@ -296,9 +297,9 @@ func TestInstance_PackLogs(t *testing.T) {
 			t.Error(err)
 		}
 		for range keepRuns + 2 { // beyond those that are kept
-			pass(6 * time.Minute)
+			wait.Settle(6 * time.Minute)
 			s.run("0").finish(End{})
-			pass(10 * time.Second)
+			wait.Settle(10 * time.Second)
 		}
 		buf.Reset()
 		if err := s.i.PackLogs(&buf, protocol.Collect{ProcessID: id}); err != nil || strings.Contains(buf.String(), id+".server.log") {
@@ -314,7 +315,7 @@ func TestInstance_EngineAwayAtStart(t *testing.T) {
 	play(t, func(s *stage) {
 		s.desired.Groups = s.desired.Groups[:2]
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		lives, lost := s.run("0"), s.run("1")
 		s.i.Detach()
 		s.away = true
@@ -324,7 +325,7 @@ func TestInstance_EngineAwayAtStart(t *testing.T) {
 				t.Errorf("while the engine is away, group %s is reported as %+v", name, g)
 			}
 		}
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		if g := s.group("0"); g.Phase != protocol.GroupPulling || !strings.Contains(g.Cause, "Docker or Podman") {
 			t.Errorf("without an engine it is %+v", g)
 		}
@@ -333,14 +334,14 @@ func TestInstance_EngineAwayAtStart(t *testing.T) {
 		s.away = false
 		s.mu.Unlock()
 		s.search()
-		pass(0)
+		wait.Settle(0)
 		if g := s.group("0"); g.ProcessID != lives.launch.ProcessID || g.Phase != protocol.GroupRunning || len(s.exits) != 1 {
 			t.Errorf("when it is back, the group is reported as %+v, and %d ends", g, len(s.exits))
 		}
 		if e := s.exits[0]; e.Group != "1" || e.ProcessID != lost.launch.ProcessID || e.Known || e.Cause == "" {
 			t.Errorf("the end is reported as %+v", e)
 		}
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		if g := s.group("1"); g.ProcessID == lost.launch.ProcessID || len(s.exits) != 1 {
 			t.Errorf("later group 1 is reported as %+v, and %d ends", g, len(s.exits))
 		}

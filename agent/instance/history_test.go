@@ -280,11 +280,6 @@ func (s *stage) want(change func(*protocol.Desired)) {
 	synctest.Wait()
 }
 
-func pass(d time.Duration) {
-	wait.Pass(d)
-	synctest.Wait()
-}
-
 // wantPhase fails the test unless the instance reports a phase.
 func (s *stage) wantPhase(p protocol.Phase) {
 	s.Helper()
@@ -310,7 +305,9 @@ func history(t *rapid.T) {
 		return ""
 	}
 	steps := map[string]func(){
-		"time": func() { pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "milliseconds")) * time.Millisecond) },
+		"time": func() {
+			wait.Settle(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "milliseconds")) * time.Millisecond)
+		},
 		"scale": func() {
 			s.want(func(d *protocol.Desired) {
 				d.Runtime.Processes = []protocol.ServerProcess{
@@ -375,13 +372,13 @@ func history(t *rapid.T) {
 	s.mu.Lock()
 	s.full = false
 	s.mu.Unlock()
-	pass(90 * time.Second)
+	wait.Settle(90 * time.Second)
 	for _, one := range s.i.slots.all() {
 		if one.retired { // its process keeps running, and counts, until it ends
 			one.supervisor.(*puppets).end()
 		}
 	}
-	pass(90 * time.Second)
+	wait.Settle(90 * time.Second)
 	s.check()
 	s.checkEnd()
 }
@@ -454,29 +451,29 @@ func play(t *testing.T, scene func(*stage)) {
 func TestInstance_FolderOutlivesIt(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.wantPhase(protocol.Activating)
 		s.want(func(d *protocol.Desired) { d.Stop = protocol.End })
 		s.wantPhase(protocol.Gone)
-		pass(time.Hour)
+		wait.Settle(time.Hour)
 		if s.i.Over() {
 			t.Error("it is over although Muster names it")
 		}
 		s.i.Forget()
-		pass(time.Second)
+		wait.Settle(time.Second)
 		if _, err := os.Stat(s.i.Home.dir); err == nil || !s.i.Over() {
 			t.Errorf("over: %v, its folder: %v", s.i.Over(), err)
 		}
 
 		s.desired.Stop = protocol.Keep
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.i.Forget()
-		pass(keepLogs - time.Second)
+		wait.Settle(keepLogs - time.Second)
 		if _, err := os.Stat(s.i.Home.dir); err != nil || s.i.Over() {
 			t.Errorf("over: %v, its folder: %v", s.i.Over(), err)
 		}
-		pass(2 * time.Second)
+		wait.Settle(2 * time.Second)
 		if _, err := os.Stat(s.i.Home.dir); err == nil || !s.i.Over() {
 			t.Errorf("over: %v, its folder: %v", s.i.Over(), err)
 		}
@@ -487,14 +484,14 @@ func TestInstance_FolderOutlivesIt(t *testing.T) {
 func TestInstance_DrainsUntilTheDeadline(t *testing.T) {
 	play(t, func(s *stage) {
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		s.want(func(d *protocol.Desired) { d.Stop, d.StopBy = protocol.Drain, time.Now().Add(time.Minute) })
-		pass(49 * time.Second)
+		wait.Settle(49 * time.Second)
 		s.wantPhase(protocol.Draining)
 		if n := len(s.processes()); n != 2 {
 			t.Errorf("%d processes live before the deadline", n)
 		}
-		pass(3 * time.Second)
+		wait.Settle(3 * time.Second)
 		s.wantPhase(protocol.Gone)
 	})
 }
@@ -512,7 +509,7 @@ func TestInstance_Broken(t *testing.T) {
 		}
 		s.begin(true)
 		s.want(func(d *protocol.Desired) { d.Runtime.Processes[0].Concurrent = 1 })
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		s.wantPhase(protocol.Failed)
 		if r := s.i.Report(); r.Code != codeActivation || !strings.Contains(r.Cause, "cannot be taken over") {
 			t.Errorf("it reports %+v", r)
@@ -529,14 +526,14 @@ func TestInstance_HealsCrashLoop(t *testing.T) {
 	play(t, func(s *stage) {
 		s.desired.Runtime.Processes[0].Concurrent = 1
 		s.begin(true)
-		pass(10 * time.Second)
+		wait.Settle(10 * time.Second)
 		g := s.supervisor(s.processes()[0])
 		g.l.crashLoops(g.slot, 8)
 		if r := s.i.Report(); r.Code != codeCrashed || !strings.Contains(r.Cause, "crashed 8 times") {
 			t.Errorf("it reports %+v", r)
 		}
 		g.end()
-		pass(healed + time.Second)
+		wait.Settle(healed + time.Second)
 		if r := s.i.Report(); r.Code != "" || r.Phase != protocol.Activating {
 			t.Errorf("it reports %+v", r)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // The end of a log that cannot be read is an error, whose cause the agent's own log has.
@@ -21,7 +22,7 @@ func TestInstance_TailFails(t *testing.T) {
 		s.machine.Log = slog.New(slog.NewTextHandler(&log, nil))
 		s.begin(true)
 		s.want(func(d *protocol.Desired) { d.Runtime.Processes[0].Concurrent = 1 })
-		pass(time.Minute)
+		wait.Settle(time.Minute)
 		id := s.processes()[0]
 		output := filepath.Join(t.TempDir(), "output")
 		s.mu.Lock()

@@ -25,7 +25,6 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/event/archive"
-	"github.com/musterhq/muster/internal/celltest"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 )
@@ -199,7 +198,7 @@ func TestRun_Every(t *testing.T) {
 		n.say(numbered(5, 5)...)
 		wait.Pass(2 * time.Minute)
 		n.say(numbered(6, 6)...)
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		want := []string{
 			"us-east-1/2000/01/01/00/0000000000000001-0000000000000004.ndjson.gz",
 			"us-east-1/2000/01/01/00/0000000000000005-0000000000000005.ndjson.gz",
@@ -227,7 +226,7 @@ func TestRun_Size(t *testing.T) {
 		before.stop()
 		n := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Size: 20_000})
 		defer n.stop()
-		celltest.Pass(6 * time.Minute)
+		wait.Settle(6 * time.Minute)
 		same(t, dir, n.lines())
 		if got := len(names(t, dir)); got < 5 || got > 10 {
 			t.Errorf("900 events of 130 bytes are in %d objects", got)
@@ -306,7 +305,7 @@ func TestTakeover(t *testing.T) {
 					wait.Pass(time.Minute)
 					take()
 				}
-				celltest.Pass(20 * time.Minute)
+				wait.Settle(20 * time.Minute)
 				if second == nil {
 					t.Fatal("nobody took the cell")
 				}
@@ -348,7 +347,7 @@ func TestTakeover_Often(t *testing.T) {
 			go n.stop() // what hangs does so until the end of the test
 		}
 		last := newNode(t, driver, 0, archive.Options{Target: archive.Folder(dir), Every: time.Minute})
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		same(t, dir, last.lines())
 		last.stop()
 	})
@@ -371,7 +370,7 @@ func TestHold(t *testing.T) {
 		n.say(numbered(1, 5)...)
 		wait.Pass(time.Hour)
 		n.say(numbered(6, 9)...)
-		celltest.Pass(2*time.Hour + 50*time.Minute) // 3:50
+		wait.Settle(2*time.Hour + 50*time.Minute) // 3:50
 		if got := len(n.lines()); got != 9 {
 			t.Errorf("%d events are left after nearly twice their retention, want all 9", got)
 		}
@@ -381,7 +380,7 @@ func TestHold(t *testing.T) {
 		if lag := n.metric("lag_seconds"); lag != (3*time.Hour + 50*time.Minute).Seconds() {
 			t.Errorf("the lag is %v s", lag)
 		}
-		celltest.Pass(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
+		wait.Settle(15 * time.Minute) // 4:05: 1 to 5 go, with what an event says of them
 		if lost := n.metric("lost_total"); lost != 0 {
 			t.Errorf("%v events are lost, though their object may still be written", lost)
 		}
@@ -390,12 +389,12 @@ func TestHold(t *testing.T) {
 			t.Errorf("after twice the retention, there is\n%s", strings.Join(left, "\n"))
 		}
 		mended.Store(true)
-		celltest.Pass(10 * time.Minute)
+		wait.Settle(10 * time.Minute)
 		// The object was cut before, and is still in memory: nothing is lost.
 		if got := archived(t, dir); len(got) != 9 || n.metric("lost_total") != 0 {
 			t.Errorf("archived:\n%s", strings.Join(got, "\n"))
 		}
-		celltest.Pass(3 * time.Hour)
+		wait.Settle(3 * time.Hour)
 		if got := n.lines(); len(got) != 0 {
 			t.Errorf("archived events stay past their retention:\n%s", strings.Join(got, "\n"))
 		}
@@ -428,7 +427,7 @@ func TestLost(t *testing.T) {
 
 				n = newNode(t, driver, time.Hour, archive.Options{Target: archive.Folder(dir)})
 				defer n.stop()
-				celltest.Pass(10 * time.Minute)
+				wait.Settle(10 * time.Minute)
 				if lost := n.metric("lost_total"); lost != 3 {
 					t.Errorf("%v events are lost, want 3", lost)
 				}

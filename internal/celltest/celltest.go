@@ -259,9 +259,3 @@ func (studio) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := json.MarshalWrite(w, map[string]string{"subject": in.Token})
 	return w.Result(), err
 }
-
-// Pass lets virtual time pass until everything due by then has happened.
-func Pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}

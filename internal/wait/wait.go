@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -113,4 +114,10 @@ func Pass(d time.Duration) {
 		panic("wait.Pass outside of a synctest bubble")
 	}
 	time.Sleep(d)
+}
+
+// Settle is Pass, and then waits until every other goroutine of the bubble waits for something.
+func Settle(d time.Duration) {
+	Pass(d)
+	synctest.Wait()
 }
