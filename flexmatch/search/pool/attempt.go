@@ -125,7 +125,7 @@ func (a *attempt) grow(depth, want int) *search.Match {
 
 // tried returns the empty set of what an exhaustive search has tried at a depth, by alike;
 // of another search nil.
-func (a *attempt) tried(depth int) bits {
+func (a *attempt) tried(depth int) numbers {
 	if !a.exact {
 		return nil
 	}
@@ -134,22 +134,22 @@ func (a *attempt) tried(depth int) bits {
 		m.tried = append(m.tried, nil)
 	}
 	if len(m.tried[depth]) < words {
-		m.tried[depth] = make(bits, words)
+		m.tried[depth] = make(numbers, words)
 	}
 	clear(m.tried[depth])
 	return m.tried[depth]
 }
 
-// bits is a set of small numbers. nil is the one to which nothing is added.
-type bits []uint64
+// numbers is a set of small numbers. nil is the one to which nothing is added.
+type numbers []uint64
 
-func (b bits) add(n int32) {
+func (b numbers) add(n int32) {
 	if b != nil {
 		b[n/64] |= 1 << (n % 64)
 	}
 }
 
-func (b bits) has(n int32) bool { return b != nil && b[n/64]>>(n%64)&1 == 1 }
+func (b numbers) has(n int32) bool { return b != nil && b[n/64]>>(n%64)&1 == 1 }
 
 // with continues with the i-th candidate of a depth, which accepts has let into the list.
 func (a *attempt) with(depth, i, want int) *search.Match {

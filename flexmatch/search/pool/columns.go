@@ -33,7 +33,7 @@ type columns struct {
 	sorts      bool          // there are sort rules
 	packable   bool          // matches can be packed
 	width      float64       // of a bucket of the index; 0 without windows, and for large matches
-	reach      float64       // the loosest limit of the first window
+	reach      float64       // the loosest limit of the first window, or without windows of the first spread
 	limits     [][]float64   // by level, then window: the limit
 	loosest    [][]float64   // by level, then window: the loosest limit that a growing match can still reach
 	between    [][][]float64 // likewise if no ticket is beyond a second level; only if the oldest counts

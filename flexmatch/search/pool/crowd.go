@@ -41,9 +41,11 @@ type crowd struct {
 	narrowed int     // lists that were narrowed, for groups that may have turned out too small
 	failed   []int32 // the first group of which other rules refused what was found
 	kinds    []int32 // of a group
-	least    int     // players in a match, those of a game session included
-	proof    bool    // groups only show how many players a match can have, and none is left out
-	tried    bool    // sets were tried one after another
+	lists    []int32 // memory of lists of candidates
+	values   []float64
+	least    int  // players in a match, those of a game session included
+	proof    bool // groups only show how many players a match can have, and none is left out
+	tried    bool // sets were tried one after another
 
 	filling filling
 	spares  []*item // of a group: those that filling did not choose
@@ -305,8 +307,8 @@ func (a crowdSearch) look(most int) bool {
 			break
 		}
 		a.looks++
-		if c.got[e.it.kind] < max(4*cols.rules.Most, leastOfKind) && a.fits(e) {
-			c.got[e.it.kind] += int(e.size)
+		if c.got[e.kind] < max(4*cols.rules.Most, leastOfKind) && a.fits(e) {
+			c.got[e.kind] += int(e.size)
 			c.list = append(c.list, *e)
 		}
 	}
@@ -320,20 +322,20 @@ func (a crowdSearch) look(most int) bool {
 // the verdict of the columns.
 func (a crowdSearch) fits(e *entry) bool {
 	c, cols := &a.memory.crowd, a.columns
-	if cols.older(a.level, int(e.level)) != a.level || slices.Contains(c.fixed, e.it) || len(cols.seats[a.level].moves[e.it.kind]) == 0 {
+	if cols.older(a.level, int(e.level)) != a.level || slices.Contains(c.fixed, e.it) || len(cols.seats[a.level].moves[e.kind]) == 0 {
 		return false
 	}
-	cause := causeNone
+	mask, cause := e.mask, causeNone
+	if len(cols.rs.Levels()) > 1 {
+		mask = e.it.exactly(a.level)
+	}
 	switch {
-	case e.it.exactly(a.level)&c.mask == 0:
+	case mask&c.mask == 0:
 		cause = causeLatency
 	case e.levels>>a.level&1 == 0:
 		cause = causePerTicket
 	default:
-		at := slices.IndexFunc(c.dims, func(d dimension) bool {
-			v := d.of(e.it)
-			return max(v, d.high)-min(v, d.low) > d.limit
-		})
+		at := a.apart(e)
 		if at >= len(cols.windows) {
 			return false
 		}
@@ -345,6 +347,23 @@ func (a crowdSearch) fits(e *entry) bool {
 		a.worker.seen[cause]++
 	}
 	return cause == causeNone && a.possible(a.anchor, e.it)
+}
+
+// apart returns the first dimension in which a ticket is too far from the fixed ones, or -1.
+func (a crowdSearch) apart(e *entry) int {
+	for i := range a.memory.crowd.dims {
+		d, v := &a.memory.crowd.dims[i], e.value // of the first
+		if math.IsInf(d.limit, 1) {
+			continue
+		}
+		if i > 0 {
+			v = d.of(e.it)
+		}
+		if max(v, d.high)-min(v, d.low) > d.limit {
+			return i
+		}
+	}
+	return -1
 }
 
 // lacking returns how many players the candidates and the fixed tickets lack for a match.
@@ -366,9 +385,9 @@ func (a crowdSearch) fill(group []int32) bool {
 	c, w, s := &a.memory.crowd, a.worker, a.columns.seats[a.level]
 	c.kinds = c.kinds[:0]
 	for _, n := range group {
-		c.kinds = append(c.kinds, c.list[n].it.kind)
+		c.kinds = append(c.kinds, c.list[n].kind)
 	}
-	least, most := 1, s.level.Capacity()-w.pool.rules.Options.AdditionalPlayerCount
+	least, most := 1, a.mostPlayers()
 	for _, it := range c.fixed {
 		least += it.Held
 	}
@@ -393,6 +412,11 @@ func (a crowdSearch) fill(group []int32) bool {
 	}
 	a.cut = w.deadline.Over()
 	return a.cut || a.budget.sets <= 0 || a.budget.placements <= 0
+}
+
+// mostPlayers returns the most players of a match at the level.
+func (a crowdSearch) mostPlayers() int {
+	return a.columns.seats[a.level].level.Capacity() - a.worker.pool.rules.Options.AdditionalPlayerCount
 }
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other

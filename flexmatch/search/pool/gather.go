@@ -75,10 +75,18 @@ func (a *attempt) gatherSessions(most int, out []entry) []entry {
 // around returns the bounds within which the index holds the anchor's neighbors.
 func (a *attempt) around() bounds {
 	it, out := a.anchor, bounds{low: math.Inf(-1), high: math.Inf(1), mask: a.anchor.mask}
-	if len(a.columns.windows) > 0 {
-		reach := a.columns.reach
-		reach += 1e-9 * (reach + math.Abs(it.low[0]) + math.Abs(it.high[0])) // tolerates rounding
-		out.low, out.high = it.high[0]-reach, it.low[0]+reach
+	low, high := 0.0, 0.0
+	switch {
+	case len(a.columns.windows) > 0:
+		low, high = it.low[0], it.high[0]
+	case len(it.spans) > 0 && !a.exact:
+		low, high = it.spans[0], it.spans[0]
+	default:
+		return out
+	}
+	if reach := a.columns.reach; !math.IsInf(reach, 1) {
+		reach += 1e-9 * (reach + math.Abs(low) + math.Abs(high)) // tolerates rounding
+		out.low, out.high = high-reach, low+reach
 	}
 	return out
 }

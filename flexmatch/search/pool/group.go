@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 )
@@ -15,13 +16,38 @@ import (
 func (a crowdSearch) tryGroups() {
 	c := &a.memory.crowd
 	c.groups, c.narrowed, c.failed = 0, 0, c.failed[:0]
-	all := make([]int32, len(c.list))
-	for i := range all {
-		all[i] = int32(i)
+	all := c.lists[:0]
+	for i := range c.list {
+		all = append(all, int32(i))
 	}
+	c.lists = all
 	if a.choose(all, -1); c.found == nil && len(c.failed) > 0 && !a.cut {
 		a.trySets(c.failed)
 	}
+}
+
+// keep returns those of a list that are kept, in memory that drop gives back. What was kept last is
+// dropped first.
+func (c *crowd) keep(list []int32, kept func(i int32) bool) []int32 {
+	begin := len(c.lists)
+	for _, i := range list {
+		if kept(i) {
+			c.lists = append(c.lists, i)
+		}
+	}
+	return c.lists[begin:len(c.lists):len(c.lists)]
+}
+
+func (c *crowd) drop(list []int32) { c.lists = c.lists[:len(c.lists)-len(list)] }
+
+// fillable reports whether kinds and counts allow a match of the fixed tickets and some of a list.
+func (a crowdSearch) fillable(list []int32) bool {
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	c.kinds = c.kinds[:0]
+	for _, n := range list {
+		c.kinds = append(c.kinds, c.list[n].kind)
+	}
+	return c.filling.reaches(s, c.from, c.kinds, a.mostPlayers())
 }
 
 // marked returns the marks of an item for the n-th choice. The one before the first is that of the
@@ -41,7 +67,7 @@ func (a crowdSearch) marked(it *item, n int) uint64 {
 func (a crowdSearch) choose(list []int32, n int) bool {
 	c, choices := &a.memory.crowd, a.columns.choices
 	if n == len(choices) {
-		return a.within(list, 0)
+		return a.fillable(list) && a.within(list, 0)
 	}
 	if n < 0 && len(a.columns.latencies) == 0 {
 		return a.choose(list, n+1)
@@ -54,7 +80,9 @@ func (a crowdSearch) choose(list []int32, n int) bool {
 		if i == maxMarks && !c.proof {
 			break
 		}
-		if a.choose(slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return a.marked(c.list[i].it, n)&bit == 0 }), n+1) {
+		kept := c.keep(list, func(i int32) bool { return a.marked(c.list[i].it, n)&bit != 0 })
+		end := a.choose(kept, n+1)
+		if c.drop(kept); end {
 			return true
 		}
 	}
@@ -66,23 +94,24 @@ func (a crowdSearch) choose(list []int32, n int) bool {
 
 // marksIn returns the marks for the n-th choice that the fixed tickets and some of a list have in
 // common, those of the most players first.
-func (a crowdSearch) marksIn(list []int32, n int) (bits []uint64) {
+func (a crowdSearch) marksIn(list []int32, n int) (marks []uint64) {
 	c, mask := &a.memory.crowd, uint64(math.MaxUint64)
 	for _, it := range c.fixed {
 		mask &= a.marked(it, n)
 	}
-	players := map[uint64]int{}
+	var players [64]int // by bit
 	for _, i := range list {
 		for rest := a.marked(c.list[i].it, n) & mask; rest != 0; rest &= rest - 1 {
-			bit := rest & -rest
+			bit := bits.TrailingZeros64(rest)
 			if players[bit] == 0 {
-				bits = append(bits, bit)
+				marks = append(marks, 1<<bit)
 			}
 			players[bit] += int(c.list[i].size)
 		}
 	}
-	slices.SortFunc(bits, func(x, y uint64) int { return cmp.Or(cmp.Compare(players[y], players[x]), cmp.Compare(x, y)) })
-	return bits
+	of := func(mark uint64) int { return players[bits.TrailingZeros64(mark)] }
+	slices.SortFunc(marks, func(x, y uint64) int { return cmp.Or(cmp.Compare(of(y), of(x)), cmp.Compare(x, y)) })
+	return marks
 }
 
 // within tries the groups of a list that are within the limits of the n-th dimension and those
@@ -154,7 +183,9 @@ func (a crowdSearch) narrow(list []int32, n int, limit float64) bool {
 	for tries := 0; len(starts) > 0 && (c.proof || tries < maxStarts); tries++ {
 		at := preferred(starts, list, value, limit)
 		from := starts[at].value
-		if a.within(slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return value(i) < from || value(i) > from+limit }), n+1) {
+		kept := c.keep(list, func(i int32) bool { v := value(i); return v >= from && v <= from+limit })
+		end := a.within(kept, n+1)
+		if c.drop(kept); end {
 			return true
 		}
 		if starts = slices.Delete(starts, at, at+1); len(starts) == 0 && !c.proof {
@@ -170,7 +201,8 @@ func (a crowdSearch) starts(list []int32, n int, limit float64) (out []start) {
 	c, rules := &a.memory.crowd, a.columns.rules
 	d, s := &c.dims[n], a.columns.seats[a.level]
 	value := func(i int32) float64 { return d.of(c.list[i].it) }
-	sorted := slices.Clone(list)
+	sorted := c.keep(list, func(int32) bool { return true })
+	defer c.drop(sorted)
 	slices.SortFunc(sorted, func(x, y int32) int { return cmp.Compare(value(x), value(y)) })
 	players, has := 0, make([]int, len(rules.Quotas))
 	count := func(it *item, sign int) {
@@ -182,7 +214,7 @@ func (a crowdSearch) starts(list []int32, n int, limit float64) (out []start) {
 	for _, it := range c.fixed {
 		count(it, 1)
 	}
-	values := make([]float64, 0, len(sorted)+1)
+	values := c.values[:0]
 	for _, i := range sorted {
 		if v := value(i); v <= d.low {
 			values = append(values, v)
@@ -191,6 +223,7 @@ func (a crowdSearch) starts(list []int32, n int, limit float64) (out []start) {
 	if !math.IsInf(d.low, 1) {
 		values = append(values, d.low)
 	}
+	c.values = values
 	from, to, most := 0, 0, 0
 	for _, v := range slices.Compact(values) {
 		for ; to < len(sorted) && value(sorted[to]) <= v+limit; to++ {

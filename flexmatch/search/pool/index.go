@@ -12,6 +12,7 @@ type partition struct {
 	key     string
 	buckets map[int64]*bucket
 	live    int // items in buckets
+	clock   int // tickets added so far of which a bucket had too few for a match of their kind
 
 	backfills []*item // oldest first; in no bucket
 
@@ -32,6 +33,7 @@ type entry struct {
 	level   int32   // as in the item
 	size    int16   // new players
 	held    int16   // players in the game session
+	kind    int32   // as in the item
 }
 
 func (e *entry) older(o *entry) bool {
@@ -50,6 +52,10 @@ type bucket struct {
 	keys   []key // of items
 	head   int   // all items before it were removed
 	gone   int   // removed items after head
+
+	waiting []int32 // tickets that wait, by kind
+	grown   int     // the partition's clock when the last one came that moved it
+	vain    []vain  // by level
 }
 
 // key is what a walk compares of each item in a bucket.
@@ -116,27 +122,31 @@ func bucketOf(v, width float64) int64 {
 	return int64(min(max(math.Floor(v/width), -1e15), 1e15))
 }
 
-func (p *partition) add(it *item, width float64) {
+func (p *partition) add(it *item, c *columns) {
 	it.partition = p
 	if it.Party.Individuals {
 		at, _ := slices.BinarySearchFunc(p.backfills, it, compareAge)
 		p.backfills = slices.Insert(p.backfills, at, it)
 		return
 	}
-	number := bucketOf(it.value(), width)
+	number := bucketOf(it.value(), c.width)
 	b := p.buckets[number]
 	if b == nil {
 		b = &bucket{number: number}
 		p.buckets[number] = b
 	}
 	b.add(it.entry())
+	if b.count(it, 1); int(b.waiting[it.kind]) <= c.useful(it.kind) {
+		p.clock++
+		b.grown = p.clock
+	}
 	it.bucket = b
 	p.live++
 }
 
 func (it *item) entry() entry {
 	return entry{it: it, created: it.created, arrival: it.arrival, value: it.value(), mask: it.mask, levels: it.levels,
-		level: it.level, size: int16(it.Size), held: int16(it.Held)}
+		level: it.level, size: int16(it.Size), held: int16(it.Held), kind: it.kind}
 }
 
 func (b *bucket) add(e entry) {
@@ -147,6 +157,14 @@ func (b *bucket) add(e entry) {
 	}
 	at, _ := slices.BinarySearchFunc(b.items[b.head:], e, compareEntries)
 	b.items, b.keys = slices.Insert(b.items, b.head+at, e), slices.Insert(b.keys, b.head+at, key{e.mask, e.value})
+}
+
+// count adds n to the tickets of an item's kind that wait.
+func (b *bucket) count(it *item, n int32) {
+	for len(b.waiting) <= int(it.kind) {
+		b.waiting = append(b.waiting, 0)
+	}
+	b.waiting[it.kind] += n
 }
 
 // find returns the position of an item's entry. Most items that are looked for are among
@@ -172,6 +190,7 @@ func (p *partition) remove(it *item) {
 	}
 	p.live--
 	b := it.bucket
+	b.count(it, -1)
 	at := b.find(it)
 	b.items[at].it, b.keys[at].mask = nil, 0
 	b.gone++

@@ -54,6 +54,7 @@ func (c *columns) prepareCrowds() {
 		}
 	}
 	if len(c.windows) == 0 && len(c.spreads) > 0 {
+		c.reach = slices.Max(c.spreads[0].most)
 		c.width = max(slices.Min(c.spreads[0].enough)/2, c.spreads[0].near(len(c.rs.Levels())-1)/16, 1e-9)
 	}
 	c.kindOf = map[string]int32{}

@@ -134,7 +134,7 @@ func (p *Pool) Add(t *search.Ticket) {
 	if t.Backfill {
 		p.backfills++
 	}
-	in.add(it, p.columns.width)
+	in.add(it, p.columns)
 }
 
 // Remove removes a ticket. An unknown id is ignored.

@@ -259,21 +259,13 @@ func grown(b bitset, words int) bitset {
 // sets it takes one of the fewest first tickets, and of these the one that has the first ones. It
 // returns the number of players, 0 if there is no match.
 func (f *filling) fill(s *seats, from []state, kinds []int32, least, most int) int {
-	f.now, f.next = grown(f.now, s.words()), grown(f.next, s.words())
-	clear(f.now)
-	for _, at := range from {
-		f.now.set(at)
-	}
+	f.begin(s, from)
 	best, prefix := s.reached(f.now, least, most), 0
 	for i, k := range kinds {
 		if best == most {
 			break
 		}
-		copy(f.next, f.now)
-		for m := range s.moves[k] {
-			f.next.up(f.now, &s.moves[k][m])
-		}
-		f.now, f.next = f.next, f.now
+		f.take(s, k)
 		if players := s.reached(f.now, max(best+1, least), most); players > 0 {
 			best, prefix = players, i+1
 		}
@@ -282,6 +274,37 @@ func (f *filling) fill(s *seats, from []state, kinds []int32, least, most int) i
 		f.choose(s, from, kinds[:prefix], best)
 	}
 	return best
+}
+
+// take adds the states that one more ticket of a kind leads to.
+func (f *filling) take(s *seats, kind int32) {
+	copy(f.next, f.now)
+	for m := range s.moves[kind] {
+		f.next.up(f.now, &s.moves[kind][m])
+	}
+	f.now, f.next = f.next, f.now
+}
+
+// reaches reports whether some tickets, given by kinds, lead from one of some states to a match of
+// at most so many players.
+func (f *filling) reaches(s *seats, from []state, kinds []int32, most int) bool {
+	f.begin(s, from)
+	for _, k := range kinds {
+		if s.reached(f.now, 1, most) > 0 {
+			return true
+		}
+		f.take(s, k)
+	}
+	return s.reached(f.now, 1, most) > 0
+}
+
+// begin starts with some states.
+func (f *filling) begin(s *seats, from []state) {
+	f.now, f.next = grown(f.now, s.words()), grown(f.next, s.words())
+	clear(f.now)
+	for _, at := range from {
+		f.now.set(at)
+	}
 }
 
 // reached returns the most players of a match in some states, at least least and at most most, or

@@ -31,7 +31,7 @@ type scratch struct {
 	candidates [][]entry // remaining candidates, by number of tickets that joined the anchor
 	set        []*item
 	shared     []*shared // by number of tickets in the set
-	tried      []bits    // likewise
+	tried      []numbers // likewise
 	has        []int     // by quota, with one ticket more
 	members    []*search.Candidate
 	matched    []*item // the set of the match found last
@@ -89,18 +89,28 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 	t.left--
 	clear(w.judge.Tally)
 	a := newAttempt(w, ps, t, anchor)
+	crowded := a.crowded()
+	if crowded && (crowdSearch{&a}).vain() {
+		return nil, false
+	}
 	a.memory.walked = a.memory.walked[:0]
-	a.memory.walk.begin(t.partition, a.around(), a.columns.width)
+	if !crowded || a.columns.plain {
+		a.memory.walk.begin(t.partition, a.around(), a.columns.width)
+	}
 	if a.exact {
 		m = w.whole(&a, t)
-	} else if a.crowded() {
+	} else if crowded {
+		alone := false
 		if a.columns.plain {
-			m = w.quick(&a, t)
+			m, alone = w.quick(&a, t)
 		}
-		if m == nil {
+		if m == nil && !alone {
 			m = w.crowd(&a, t)
 		}
-	} else if m = w.quick(&a, t); m == nil {
+		if m == nil && !alone {
+			crowdSearch{&a}.prove()
+		}
+	} else if m, _ = w.quick(&a, t); m == nil {
 		m = w.thorough(&a, t)
 	}
 	w.seen.into(w.judge.Tally, a.columns)
@@ -118,19 +128,20 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 }
 
 // quick searches for a match of the greatest size among the first few candidates only. If
-// many wait, there usually is one.
-func (w *worker) quick(a *attempt, t *task) *search.Match {
+// many wait, there usually is one. It also reports whether the anchor is too small for a match, and
+// nobody could join it.
+func (w *worker) quick(a *attempt, t *task) (m *search.Match, alone bool) {
 	players, limits := 2*a.columns.rules.Most+4, &w.pool.limits
 	if a.exact || a.columns.sorts || a.anchor.cuts > 0 || players >= limits.Candidates || t.partition.live <= limits.Candidates {
-		return nil
+		return nil, false
 	}
 	a.begin(limits.Nodes/4, limits.Placements)
-	if a.gather(players, players); !a.partial {
-		return nil // there are no more candidates: thorough tries them all
+	if a.gather(players, players); !a.partial { // there are no more candidates: thorough tries them all
+		return nil, len(a.memory.candidates[0]) == 0 && a.anchor.Size+a.anchor.Held < a.columns.rules.Least
 	}
-	m := a.best(a.room())
+	m = a.best(a.room())
 	t.left -= a.budget.spent()
-	return m
+	return m, false
 }
 
 // thorough searches for the best match within the limits.
