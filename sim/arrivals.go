@@ -108,6 +108,18 @@ func (g *group) advance() {
 	g.due = never
 }
 
+// Arrivals calls f for each ticket that comes in a time from now, with its players and when it
+// comes. They are those that Run draws from the same seed.
+func (s *Spec) Arrivals(seed uint64, until time.Duration, f func(at time.Duration, players []search.Player)) {
+	for c := newCrowd(s, seed); ; {
+		a, ok, err := c.next()
+		if err != nil || !ok || a.at >= until {
+			return
+		}
+		f(a.at, a.players)
+	}
+}
+
 func (c *crowd) next() (*arrival, bool, error) {
 	var first *group
 	for _, g := range c.groups {

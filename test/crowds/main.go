@@ -1,7 +1,9 @@
 // Program crowds plays matchmaking in virtual time with rule sets of the kinds that games publish
 // (rulesets), three populations of players (players) and several rates of arrival. It prints what
-// share of the players is matched, after what wait, and what that costs, and checks relations that
-// must hold whatever the rule sets are (relations.go). docs/benchmarks.md has results.
+// share of the players is matched, after what wait, and what that costs; how that compares with what
+// an offline solver matches at most (offline.go), and for how long tickets waited that could have
+// been matched (held.go). It checks relations that must hold whatever the rule sets are
+// (relations.go). docs/benchmarks.md has results.
 package main
 
 import (
@@ -50,7 +52,8 @@ func (s *suite) run(populations, rates []string) error {
 			if err != nil || rate < 1 {
 				return fmt.Errorf("-rates: %q is not a number of tickets", text)
 			}
-			fmt.Printf("\n%s, %d tickets a minute\n%-26s %6s %7s %7s %9s %6s\n", population, rate, "rule set", "share", "p50 s", "p90 s", "µs/ticket", "cut")
+			fmt.Printf("\n%s, %d tickets a minute\n%-26s %6s %7s %7s %9s %6s %8s %5s %5s\n", population, rate,
+				"rule set", "share", "p50 s", "p90 s", "µs/ticket", "cut", "offline", "p99", "most held")
 			for _, name := range names {
 				r, err := s.play(name, population, rate)
 				if err != nil {

@@ -33,13 +33,26 @@ type result struct {
 	p50, p90 float64 // waits of tickets, in seconds
 	cost     float64 // processor time a ticket, in microseconds
 	cut      int     // searches that a bound ended
+	match    int     // players of the largest match
+	bound    int     // players whom an offline solver matches at most; 0 if that is not known
+
+	// held are times for which a ticket waited although it could have been matched: that which
+	// 99 % of the tickets do not exceed, and the longest.
+	held struct{ p99, longest time.Duration }
 }
+
+// matched returns how many players are matched.
+func (r result) matched() float64 { return r.share * float64(r.players) }
 
 func (r result) line(name string) string {
 	if r.ended {
 		return fmt.Sprintf("%-26s ended after %.0f s of play: it took too long", name, r.at)
 	}
-	return fmt.Sprintf("%-26s %6.3f %7.1f %7.1f %9.0f %6d", name, r.share, r.p50, r.p90, r.cost, r.cut)
+	offline := "–"
+	if r.bound > 0 {
+		offline = fmt.Sprintf("%.3f", r.matched()/float64(r.bound))
+	}
+	return fmt.Sprintf("%-26s %6.3f %7.1f %7.1f %9.0f %6d %8s %5.0f %5.0f", name, r.share, r.p50, r.p90, r.cost, r.cut, offline, r.held.p99.Seconds(), r.held.longest.Seconds())
 }
 
 // names returns the names of the rule sets to play, in alphabetical order.
@@ -81,7 +94,15 @@ func (s *suite) play(name, population string, rate int) (result, error) {
 		return result{}, err
 	}
 	fit(spec, rs, rate)
-	begin, r := used(), result{}
+	r := result{match: rs.Level(0).Capacity()}
+	if slices.Contains(offline, name) {
+		d, err := read(rs)
+		if err != nil {
+			return r, err
+		}
+		r.bound = d.bound(spec, s.seed, s.lasts)
+	}
+	begin := used()
 	report, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, For: s.lasts, Seed: s.seed, Reached: func(at time.Duration) error {
 		if r.at = at.Seconds(); used()-begin > s.most {
 			return errTooLong
@@ -103,6 +124,9 @@ func (s *suite) play(name, population string, rate int) (result, error) {
 	r.share = float64(report.Players.Matched+report.Players.Pending) / float64(max(1, r.players))
 	r.p50, r.p90 = report.Wait.P50, report.Wait.P90
 	r.cost = float64(cost.Microseconds()) / float64(max(1, report.Tickets.Arrived))
+	if times := held(rs, spec, s.seed, s.lasts); len(times) > 0 {
+		r.held.p99, r.held.longest = times[len(times)*99/100], times[len(times)-1]
+	}
 	return r, nil
 }
 

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // key names a run.
 type key struct {
@@ -47,6 +50,9 @@ const (
 	many  = 2000 // players whose cost can be compared: with fewer, one run of the garbage collector counts
 )
 
+// starved is for how long a ticket may wait that could be matched.
+const starved = 20 * time.Second
+
 func tolerance(r result) float64 { return max(point, 3/float64(max(1, r.players))) }
 
 // each calls f for each pair of runs between which a relation must hold.
@@ -89,6 +95,12 @@ func (all results) broken() (out []violation) {
 		if r.ended {
 			add(1, "%s, %s, %d: did not end", k.rules, k.players, k.rate)
 		}
+		if less := nearly*float64(r.bound) - r.matched(); !r.ended && less > float64(r.match) {
+			add(less/float64(r.players), "%s, %s, %d: %.0f players are matched, where an offline solver matches up to %d", k.rules, k.players, k.rate, r.matched(), r.bound)
+		}
+		if r.held.longest >= starved {
+			add(0, "%s, %s, %d: a ticket waited %v although it could have been matched", k.rules, k.players, k.rate, r.held.longest)
+		}
 	}
 	all.each(func(x, y key, relation string) {
 		a, b := all[x], all[y]
@@ -113,8 +125,13 @@ func (all results) broken() (out []violation) {
 				add(less, "%s: %s allows all that %s allows, and matches %.3f, not %.3f", where, y.rules, x.rules, b.share, a.share)
 			}
 		case "more":
-			if less > t {
-				add(less, "%s, %s: of %d tickets a minute %.3f are matched, and of %d %.3f", x.rules, x.players, x.rate, a.share, y.rate, b.share)
+			had, has := a.share, b.share
+			if a.bound > 0 && b.bound > 0 { // others came: of those who can be matched
+				had, has = a.matched()/float64(a.bound), b.matched()/float64(b.bound)
+				t = max(t, float64(a.match)/float64(a.bound))
+			}
+			if had-has > t {
+				add(had-has, "%s, %s: of %d tickets a minute %.3f are matched, and of %d %.3f", x.rules, x.players, x.rate, had, y.rate, has)
 			}
 			if b.p50 > a.p50*wait+0.1 {
 				add(0, "%s, %s: with %d tickets a minute the median wait is %.1f s, and with %d %.1f s", x.rules, x.players, x.rate, a.p50, y.rate, b.p50)
