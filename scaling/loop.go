@@ -9,23 +9,56 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
 )
 
-// period is how often metrics are sampled, as often as AWS publishes them.
-const period = time.Minute
+const (
+	// period is how often fleets are scaled, as often as AWS publishes metrics.
+	period = time.Minute
+	// looks is how often locations are looked at in a period.
+	looks = 12
+)
 
-// Run scales fleets once a minute until ctx is done.
+// Run scales fleets once a minute until ctx is done, by what they were in that minute.
 func (s *Service) Run(ctx context.Context) {
-	ticker := time.NewTicker(period)
+	ticker := time.NewTicker(period / looks)
 	defer ticker.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		if s.lookAll(); n%looks > 0 {
+			continue
+		}
 		if err := s.pass(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Error("fleets not scaled; trying again in a minute", "error", err)
+		}
+	}
+}
+
+// lookAll looks at each location that has policies.
+func (s *Service) lookAll() {
+	view, refused := s.st.View(), s.Sessions.Refused()
+	var waiting map[string]placement.Depth
+	id := ""
+	for p := range s.policies.All(view) {
+		if p.FleetID == id {
+			continue
+		}
+		id = p.FleetID
+		f := s.Fleets.Get(view, id)
+		if f == nil || f.Managed == nil {
+			continue
+		}
+		if waiting == nil {
+			waiting = s.Placements.Waiting(view, time.Now())
+		}
+		for _, l := range f.Locations {
+			if l.Status.Serves() && !l.ScalingStopped {
+				s.look(view, waiting[id], refused[session.Place{FleetID: id, Location: l.Location}], f, l.Location)
+			}
 		}
 	}
 }
@@ -61,23 +94,25 @@ func (s *Service) pass(ctx context.Context) error {
 			continue
 		}
 		for _, l := range f.Locations {
-			if err := s.scale(ctx, view, waiting[f.ID], f, l, policies, seen); err != nil {
+			if err := s.scale(ctx, f, l, policies, seen); err != nil {
 				return err
 			}
 		}
 	}
 	s.memories = seen // forgets locations that are gone
+	clear(s.minutes)
 	return s.restAll(ctx, view, now, waiting)
 }
 
 // scale plans one location and acts on it.
-func (s *Service) scale(ctx context.Context, view store.Reader, waiting placement.Depth, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[place]Memory) error {
-	if !l.Status.Serves() || l.ScalingStopped {
+func (s *Service) scale(ctx context.Context, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[place]Memory) error {
+	at := place{f.ID, l.Location}
+	m := s.minutes[at]
+	if m == nil || !l.Status.Serves() || l.ScalingStopped {
 		return nil // earlier samples are dropped
 	}
-	at := place{f.ID, l.Location}
 	memory := s.remember(at, policies)
-	d, next := Plan(time.Now(), l.Capacity, s.sample(view, waiting, f, l.Location), policies, memory)
+	d, next := Plan(time.Now(), l.Capacity, m.sample(), policies, memory)
 	seen[at] = next
 	if d.Desired == l.Capacity.Desired {
 		return nil

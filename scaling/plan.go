@@ -26,7 +26,8 @@ const (
 // Sample is the measurements of a location in one minute.
 type Sample struct {
 	Metrics     map[string]float64 // by name; absent if unknown
-	Sessions    int                // game sessions, including starting ones
+	Sessions    int                // the most game sessions at a time, including starting ones and requests that found no process
+	Processes   int                // that are connected: hosting, free and unreachable ones
 	Useless     int                // processes that are ready but cannot host a game session
 	PerInstance int                // processes that an instance runs
 }

@@ -8,6 +8,22 @@ import (
 	"github.com/musterhq/muster/placement"
 )
 
+// look adds what is measured now to a location's minute, with the requests that found no process
+// since the look before.
+func (s *Service) look(r store.Reader, waiting placement.Depth, refused int, f *fleet.Fleet, location string) {
+	at := place{f.ID, location}
+	m := s.minutes[at]
+	if m == nil {
+		m = &minute{}
+		s.minutes[at] = m
+	}
+	now := s.sample(r, waiting, f, location)
+	if now.Metrics["AvailableGameSessions"] == 0 {
+		refused += waiting.Pending
+	}
+	m.add(now, refused)
+}
+
 // sample measures a location (developer guide, "Monitor Amazon GameLift Servers
 // with Amazon CloudWatch").
 func (s *Service) sample(r store.Reader, waiting placement.Depth, f *fleet.Fleet, location string) Sample {
@@ -32,7 +48,7 @@ func (s *Service) sample(r store.Reader, waiting placement.Depth, f *fleet.Fleet
 	if processes.Active > 0 { // hosting, free and unreachable processes
 		m[targetMetric] = 100 * float64(processes.Free) / float64(processes.Active)
 	}
-	return Sample{Metrics: m, Sessions: processes.Hosting, Useless: processes.Unavailable, PerInstance: perInstance(f)}
+	return Sample{Metrics: m, Sessions: processes.Hosting, Processes: processes.Active, Useless: processes.Unavailable, PerInstance: perInstance(f)}
 }
 
 // perInstance returns how many processes an instance runs.

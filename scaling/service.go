@@ -45,6 +45,7 @@ type Service struct {
 	forget   *store.Action[struct{}]
 	rest     *store.Action[place]
 	memories map[place]Memory    // used by the loop only
+	minutes  map[place]*minute   // likewise
 	idle     map[place]time.Time // since when locations are idle; used by the loop only
 }
 
@@ -54,7 +55,7 @@ type Name struct{ FleetID, Name string }
 // New registers the package's table and commands on the store.
 func New(st *store.Store, d Deps) *Service {
 	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{Deps: d, st: st, memories: map[place]Memory{}, idle: map[place]time.Time{}}
+	s := &Service{Deps: d, st: st, memories: map[place]Memory{}, minutes: map[place]*minute{}, idle: map[place]time.Time{}}
 	s.policies = store.NewTable(st, store.TableSpec[Policy]{
 		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
 	})

@@ -188,3 +188,54 @@ func TestScaling_PlacementWakes(t *testing.T) {
 		}
 	})
 }
+
+// Game sessions of a few seconds that come in waves, and are over when the minute is, scale a fleet
+// out as those that last.
+func TestScaling_SeesTheWholeMinute(t *testing.T) {
+	in(t, 4, func(c *cell) {
+		c.limit(fleet.CapacityInput{Min: number(1), Max: number(10), Desired: number(1)})
+		c.target(50)
+		for range 3 {
+			var live []string
+			wait.Settle(20 * time.Second)
+			for range perInstance {
+				if id, ok := c.play(); ok {
+					live = append(live, id)
+				}
+			}
+			wait.Settle(12 * time.Second)
+			for _, id := range live {
+				c.over(id)
+			}
+			wait.Settle(28 * time.Second)
+		}
+		if got := c.capacity().Desired; got != 2 {
+			t.Errorf("%d instances for waves of %d game sessions, of which half are to be available", got, perInstance)
+		}
+	})
+}
+
+// Requests that find no process are demand as well; the same one again and again is not more than
+// the fleet has processes.
+func TestScaling_CountsRefusals(t *testing.T) {
+	in(t, 4, func(c *cell) {
+		c.limit(fleet.CapacityInput{Min: number(1), Max: number(10), Desired: number(1)})
+		c.target(0)
+		for range perInstance {
+			if _, ok := c.play(); !ok {
+				t.Fatal("there is no process")
+			}
+		}
+		wait.Settle(2 * time.Minute)
+		if got := c.capacity().Desired; got != 1 {
+			t.Fatalf("%d instances, although no request was refused", got)
+		}
+		for range 100 {
+			c.play()
+		}
+		wait.Settle(time.Minute)
+		if got := c.capacity().Desired; got != 2 {
+			t.Errorf("%d instances after a hundred refusals of one with %d processes", got, perInstance)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -38,21 +39,43 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 	}
 	g, err := s.create.Do(ctx, in)
 	if fault.Is(err, fault.FleetCapacityExceeded) {
-		if err := s.wake(ctx, in); err != nil {
+		if err := s.miss(ctx, in); err != nil {
 			return nil, err
 		}
 	}
 	return g, err
 }
 
-// wake wakes a location that is scaled to zero because a game session was requested
-// there, so that a later request finds a process.
-func (s *Service) wake(ctx context.Context, in CreateInput) error {
+// Place is a location of a fleet.
+type Place struct{ FleetID, Location string }
+
+// refusals counts the requests that found no process.
+type refusals struct {
+	mu     sync.Mutex
+	number map[Place]int
+}
+
+// Refused returns how many requests for a game session have found no process since the last call,
+// or since the service was made.
+func (s *Service) Refused() map[Place]int {
+	s.refusals.mu.Lock()
+	defer s.refusals.mu.Unlock()
+	all := s.refusals.number
+	s.refusals.number = map[Place]int{}
+	return all
+}
+
+// miss notes that a request found no process. It wakes the location if that is scaled to zero, so
+// that a later request finds one.
+func (s *Service) miss(ctx context.Context, in CreateInput) error {
 	f, err := s.fleets.Aliases.Target(s.st.View(), in.FleetID, in.AliasID)
 	if err != nil {
 		return err
 	}
 	location := placeIn(f, in.Location)
+	s.refusals.mu.Lock()
+	s.refusals.number[Place{f.ID, location}]++
+	s.refusals.mu.Unlock()
 	if l := f.Place(location); l == nil || !l.Asleep() {
 		return nil
 	}

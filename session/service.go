@@ -37,6 +37,8 @@ type Service struct {
 	computes *compute.Service
 	loop     *wake.Loop
 
+	refusals refusals
+
 	activated, updated, ended []func(*store.Tx, *GameSession)
 
 	counted    func(store.Reader, string, string) int // Games.countActivating
@@ -54,7 +56,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	o.ReservationTimeout = cmp.Or(o.ReservationTimeout, time.Minute)
 	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
 	o.Retention = cmp.Or(o.Retention, Retention)
-	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes}
+	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes, refusals: refusals{number: map[Place]int{}}}
 	s.loop = wake.NewLoop(s.next, func(ctx context.Context) error { return s.sweep.Do(ctx, struct{}{}) })
 	s.Games = newGames(st, d.Events, o, s.loop.Nudge)
 	s.Players = newPlayers(s.Games, d.Computes, o)
