@@ -141,7 +141,7 @@ check: ## what CI runs after make test: lint, race, stories
 .PHONY: everything
 everything: ## all tests that exist, most of an afternoon: before an issue is closed
 	@.ci/packages everything
-	@.ci/steps test lint race-all e2e kube kubelet snapshot foreign upgrade-test fuzz
+	@export MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}"; .ci/steps test lint race-all e2e kube kubelet snapshot foreign upgrade-test fuzz
 
 .PHONY: race
 race: ## run the packages with goroutines of their own under the race detector
