@@ -93,8 +93,6 @@ var known = []struct {
 		func(End, []string) string { return "the disk is full" }},
 	{regexp.MustCompile(`(?i)too many open files|EMFILE`),
 		func(End, []string) string { return "it has too many files or sockets open" }},
-	{regexp.MustCompile(`(?m)^(?:Unhandled exception|Unhandled Exception|panic: |fatal error: |terminate called|Assertion|\S+: Assertion).*$(?:\n\s+what\(\):.*$)?`),
-		func(_ End, m []string) string { return quote(strings.ReplaceAll(m[0], "\n", "")) }},
 }
 
 func (e End) why() string {
@@ -103,6 +101,9 @@ func (e End) why() string {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
 			return k.cause(e, m)
 		}
+	}
+	if line, at := crash(e.Tail); at >= 0 {
+		return quote(line)
 	}
 	return ""
 }
@@ -120,12 +121,16 @@ func lived(d time.Duration) string {
 // lastLines is how many lines Last returns.
 const lastLines = 20
 
-// Last returns the last lines of a tail. If they are all of a stack trace, the first of them is the
-// line before that, which says what happened.
+// Last returns the last lines of a tail. If the line that says what happened is before them, as it
+// is with a long stack trace, it is the first.
 func Last(tail []string) []string {
 	from := max(0, len(tail)-lastLines)
 	last := slices.Clone(tail[from:])
-	if at := telling(tail); at >= 0 && at < from {
+	_, at := crash(tail)
+	if at < 0 {
+		at = telling(tail)
+	}
+	if at >= 0 && at < from {
 		last[0] = tail[at]
 	}
 	return last
