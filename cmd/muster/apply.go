@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -89,13 +90,25 @@ type setupFlags struct {
 }
 
 // load reads the file. The caller must close what it returns.
-func (f *setupFlags) load() (*live.Source, error) {
-	s, err := live.Open(f.File)
-	if errors.Is(err, os.ErrNotExist) && f.File == "muster.yaml" {
+func (f *setupFlags) load(t *streams) (*live.Source, error) {
+	line := terminal.NewLine(t.ctx, t.screenErr)
+	defer line.End()
+	s, err := live.Open(f.File, line.Show)
+	if errors.Is(err, os.ErrNotExist) && f.isDefault() {
 		err = fmt.Errorf("%w; name it with -f FILE, or write one with 'muster export --out muster.yaml'", err)
 	}
 	return s, err
 }
+
+// isDefault reports whether the file is the one that is read if none is named. The flag's value is
+// an absolute path.
+func (f *setupFlags) isDefault() bool {
+	here, err := filepath.Abs(defaultFile)
+	return f.File == defaultFile || err == nil && f.File == here
+}
+
+// defaultFile is the set-up that is read if none is named.
+const defaultFile = "muster.yaml"
 
 // applyCommand is `muster apply`.
 type applyCommand struct {
@@ -113,7 +126,7 @@ const driftCode = failed(3)
 
 // Run shows what has to be done, and does it.
 func (c *applyCommand) Run(t *streams) (err error) {
-	source, err := c.load()
+	source, err := c.load(t)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func TestDeploy_FindsFleet(t *testing.T) {
 		}
 		c := deployCommand{}
 		c.File = file
-		_, err := c.findFleet()
+		_, err := c.findFleet(quietly)
 		return c.Fleet, err
 	}
 	const one = "Builds: {b: {Folder: .}}\nFleets:\n  arena: {Build: b}\n  lab: {ComputeType: ANYWHERE}\n"
@@ -33,11 +33,11 @@ func TestDeploy_FindsFleet(t *testing.T) {
 	}
 	c := deployCommand{}
 	c.File = file
-	if _, err := c.findFleet(); err == nil || !strings.Contains(err.Error(), "--fleet NAME") {
+	if _, err := c.findFleet(quietly); err == nil || !strings.Contains(err.Error(), "--fleet NAME") {
 		t.Errorf("without a file: %v", err)
 	}
 	c.Fleet = "named"
-	if _, err := c.findFleet(); err != nil || c.Fleet != "named" {
+	if _, err := c.findFleet(quietly); err != nil || c.Fleet != "named" {
 		t.Errorf("named: %q, %v", c.Fleet, err)
 	}
 }
