@@ -19,6 +19,18 @@ type checker struct {
 	errs Errors
 }
 
+// Position is a place in the body.
+type Position struct {
+	Line   int // from 1
+	Column int // in characters, from 1
+}
+
+// placeOf returns the position of a byte offset.
+func (c *checker) placeOf(offset int) Position {
+	line, column := c.position(offset)
+	return Position{line, column}
+}
+
 // fail records an error at a byte offset of the body.
 func (c *checker) fail(at int, path string, code Code, format string, args ...any) {
 	line, column := c.position(at)
@@ -82,6 +94,9 @@ func (c *checker) object(n *node, path string) (object, bool) {
 	}
 	return object{checker: c, node: n, path: path}, true
 }
+
+// here returns the position of the object.
+func (o object) here() Position { return o.placeOf(o.node.at) }
 
 // place returns the path of a member of the object.
 func (o object) place(name string) string {

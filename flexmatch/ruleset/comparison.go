@@ -201,3 +201,81 @@ func (k *comparison) passing() Range {
 func (k *comparison) Possible(l *Level, ranges []Range) bool {
 	return k.possible(l, ranges, k.passing(), 0)
 }
+
+func (k *comparison) certain(l *Level) (Verdict, string) {
+	if !k.reference.given() {
+		return k.certainAcross(l)
+	}
+	same := Always
+	if k.operation == "<" || k.operation == ">" || k.operation == "!=" {
+		same = Never
+	}
+	return k.againstReference(l, func(x, of extent) Verdict {
+		apart := x.High < of.Low || of.High < x.Low
+		equal := x.Low == x.High && x.Range == of.Range
+		switch k.operation {
+		case "<":
+			return order(x.High < of.Low, x.Low >= of.High)
+		case "<=":
+			return order(x.High <= of.Low, x.Low > of.High)
+		case ">":
+			return order(x.Low > of.High, x.High <= of.Low)
+		case ">=":
+			return order(x.Low >= of.High, x.High < of.Low)
+		case "=":
+			return order(equal, apart)
+		}
+		return order(apart, equal)
+	}, same)
+}
+
+func order(always, never bool) Verdict {
+	switch {
+	case always:
+		return Always
+	case never:
+		return Never
+	}
+	return Open
+}
+
+// certainAcross is certain for a comparison of the elements of a list with each other.
+func (k *comparison) certainAcross(l *Level) (Verdict, string) {
+	var all []Verdict
+	why := ""
+	for _, e := range k.measurements {
+		v := Open
+		switch {
+		case e.ofPlayers() && !e.setList():
+			if !slices.ContainsFunc(e.lists(l), func(n Range) bool { return n.High > 1 }) {
+				v, why = Always, "each list has at most one element"
+			}
+		case e.function == fnCount && e.argument.ofPlayers() && !e.setList():
+			if v = k.counts(e.extents(l)); v != Open {
+				why = "it follows from the sizes of the teams"
+			}
+		}
+		all = append(all, v)
+	}
+	return judged(all), why
+}
+
+// counts returns the verdict on numbers of players that are compared with each other.
+func (k *comparison) counts(all []extent) Verdict {
+	var each []Verdict
+	for i, a := range all {
+		for _, b := range all[:i] {
+			apart := a.High < b.Low || b.High < a.Low
+			equal := a.Low == a.High && a.Range == b.Range
+			v := order(equal, apart)
+			if k.operation == "!=" {
+				v = v.not()
+			}
+			each = append(each, v)
+		}
+	}
+	if len(all) < 2 {
+		return Always
+	}
+	return judged(each)
+}

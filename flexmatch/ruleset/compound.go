@@ -2,6 +2,7 @@ package ruleset
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -197,4 +198,38 @@ func (st *statement) names(list []int) []int {
 		list = part.names(list)
 	}
 	return list
+}
+
+// maxOpen is the most rules of a compound whose verdicts are tried in all combinations.
+const maxOpen = 10
+
+func (k *compound) certain(l *Level) (Verdict, string) {
+	var open []int
+	known, why := map[int]bool{}, "it follows from its statement"
+	for _, i := range k.statement.names(nil) {
+		switch v, _ := l.Certain(i); v {
+		case Always, Never:
+			known[i] = v == Always
+			why = fmt.Sprintf("rule %s %s", l.Rules[i].Name, map[bool]string{true: "always holds", false: "never holds"}[known[i]])
+		default:
+			if !slices.Contains(open, i) {
+				open = append(open, i)
+			}
+		}
+	}
+	if len(open) > maxOpen {
+		return Open, ""
+	}
+	held := 0
+	for n := range 1 << len(open) {
+		if k.statement.holds(func(i int) bool {
+			if at := slices.Index(open, i); at >= 0 {
+				return n>>at&1 == 1
+			}
+			return known[i]
+		}) {
+			held++
+		}
+	}
+	return order(held == 1<<len(open), held == 0), why
 }

@@ -128,3 +128,13 @@ func (k *distance) Averages() (Averages, bool) {
 	b, reference, okB := k.reference.expr.average()
 	return Averages{a, measured, reference, k.min, k.max}, okA && okB && a == b
 }
+
+func (k *distance) certain(l *Level) (Verdict, string) {
+	if !k.max.Set && k.min.Value <= 0 {
+		return Always, "each distance is at least 0"
+	}
+	return k.againstReference(l, func(x, of extent) Verdict {
+		low, high := max(0, x.Low-of.High, of.Low-x.High), max(x.High-of.Low, of.High-x.Low)
+		return amid(Range{low, high}, k.min, k.max)
+	}, amid(Range{}, k.min, k.max))
+}

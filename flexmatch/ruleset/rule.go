@@ -16,6 +16,8 @@ type Rule struct {
 
 	Traits Traits // at this level
 
+	At Position
+
 	kind
 }
 
@@ -89,6 +91,9 @@ type kind interface {
 	Counts() (Counts, bool)
 	// Marks returns the marks of a party, at a level, if the rule has the trait Marks.
 	Marks(l *Level, p *Party) []string
+	// certain returns the verdict on all matches of a level, and why, if it is known without their
+	// players.
+	certain(l *Level) (Verdict, string)
 	// Total is like Counts for a limit on how many players of the match have a string.
 	Total() (Counts, bool)
 }
@@ -106,6 +111,7 @@ func (plain) Averages() (Averages, bool)        { return Averages{}, false }
 func (plain) Counts() (Counts, bool)            { return Counts{}, false }
 func (plain) Total() (Counts, bool)             { return Counts{}, false }
 func (plain) Marks(*Level, *Party) []string     { return nil }
+func (plain) certain(*Level) (Verdict, string)  { return Open, "" }
 
 // draft is a rule and its place in the tree, from which it is read again with the values
 // of expansions.
@@ -129,6 +135,7 @@ func (s *scope) rules(root object) {
 		case slices.ContainsFunc(s.drafts, func(d draft) bool { return d.rule.Name == r.Name }):
 			o.bad("name", DuplicateRule, "there is another rule %q", r.Name)
 		default:
+			r.At = o.here()
 			s.drafts = append(s.drafts, draft{rule: r, typ: ruleTypes[r.Type], at: o, bad: len(s.errs) > before})
 		}
 	}

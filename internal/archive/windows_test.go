@@ -101,13 +101,13 @@ func TestCheck_NamesOneCause(t *testing.T) {
 	t.Parallel()
 	part := strings.Repeat("a", 100) + "/"
 	for name, want := range map[string]string{
-		"":                               "an empty name",
-		strings.Repeat(part, 13) + "f":   "has 1314 bytes; at most 1024 are allowed",
-		"d/" + strings.Repeat("b", 256):  "of a file or folder, has 256 bytes; at most 255 are allowed",
-		strings.Repeat("d/", 200) + "f":  "lies 200 folders deep; at most 128 are allowed",
-		"a\x00b":                         "contains a NUL character",
-		`D:\build\server`:                "is an absolute path, with a drive",
-		"/build/server":                  "is an absolute path; names must be relative",
+		"":                                "an empty name",
+		strings.Repeat(part, 13) + "f":    "has 1314 bytes; at most 1024 are allowed",
+		"d/" + strings.Repeat("b", 256):   "of a file or folder, has 256 bytes; at most 255 are allowed",
+		strings.Repeat("d/", 200) + "f":   "lies 200 folders deep; at most 128 are allowed",
+		"a\x00b":                          "contains a NUL character",
+		`D:\build\server`:                 "is an absolute path, with a drive",
+		"/build/server":                   "is an absolute path; names must be relative",
 		`..\..\` + strings.Repeat("c", 9): "climbs out of the archive",
 	} {
 		refusedAs(t, zipOf(t, item{name: name, content: "x"}), want)

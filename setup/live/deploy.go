@@ -33,9 +33,8 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	return r.explained(s.deploy(ctx, only, w, canary, r))
 }
 
-// AsFile returns what a file would say of a fleet and its build, for a deployment without one: the
-// capacities that a file gave the fleet, and no Version of the build, which was that of its files.
-// What it leaves out stays as it is.
+// AsFile returns what a file would say of a fleet and its build, for a deployment without one. What
+// it leaves out of the fleet stays as it is. The build has no Version, which was that of its files.
 func (s *Server) AsFile(ctx context.Context, fleet string) (*setup.Setup, error) {
 	state, err := Read(ctx, s.API)
 	if err != nil {
@@ -50,13 +49,7 @@ func (s *Server) AsFile(ctx context.Context, fleet string) (*setup.Setup, error)
 	case state.Setup.Builds[now.Build] == nil:
 		return nil, fmt.Errorf("fleet %s has no build of its own that a new one could replace", fleet)
 	}
-	f := state.given[*state.fleets[fleet].FleetId].Fleet()
-	f.Build, f.ComputeType = now.Build, now.ComputeType
-	for name := range now.Locations {
-		if f.Locations[name] == nil {
-			put(&f.Locations, name, &setup.Capacity{})
-		}
-	}
+	f := &setup.Fleet{Build: now.Build, ComputeType: now.ComputeType}
 	b := *state.Setup.Builds[now.Build]
 	b.Version, b.Content = nil, ""
 	return &setup.Setup{Fleets: map[string]*setup.Fleet{fleet: f}, Builds: map[string]*setup.Build{now.Build: &b}}, nil
