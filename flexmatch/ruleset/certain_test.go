@@ -128,3 +128,64 @@ func TestSteps(t *testing.T) {
 		t.Errorf("it is at %v", s.At)
 	}
 }
+
+// The cheaper form of a rule means the same, or follows from it.
+func TestCheaper_MeansTheSame(t *testing.T) {
+	t.Parallel()
+	const x, set = "flatten(teams[*].players.attributes[skill])", "flatten(teams[*].players.attributes[modes])"
+	batch := `"type":"batchDistance","batchAttribute":"skill","maxDistance":`
+	for _, c := range []struct {
+		rule, want string   // and what Cheaper says
+		forms      []string // all of which are enforced
+		besides    bool
+	}{
+		{`"type":"distance","measurements":["` + x + `"],"referenceValue":"min(` + x + `)","maxDistance":6`, "a batchDistance on skill with maxDistance 6", []string{batch + "6"}, false},
+		{`"type":"distance","measurements":["` + x + `"],"referenceValue":"max(` + x + `)","maxDistance":3,"partyAggregation":"max"`, "a batchDistance on skill with maxDistance 3 and partyAggregation max", []string{batch + `3,"partyAggregation":"max"`}, false},
+		{`"type":"distance","measurements":["sum(teams[red].players.attributes[skill])"],"referenceValue":"sum(teams[blue].players.attributes[skill])","maxDistance":12`,
+			"avg(teams[red].players.attributes[skill]) near avg(teams[blue].players.attributes[skill]) with maxDistance 6",
+			[]string{`"type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[blue].players.attributes[skill])","maxDistance":6`}, false},
+		{`"type":"distance","measurements":["max(avg(teams[*].players.attributes[skill]))"],"referenceValue":"min(avg(teams[*].players.attributes[skill]))","maxDistance":6`,
+			"avg(teams[red].players.attributes[skill]) near avg(teams[blue].players.attributes[skill]) with maxDistance 6",
+			[]string{`"type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[blue].players.attributes[skill])","maxDistance":6`}, false},
+		{`"type":"comparison","measurements":["max(teams[*].players.attributes[skill])"],"operation":"<","referenceValue":12`, "the measurement teams[*].players.attributes[skill] with the same operation and referenceValue",
+			[]string{`"type":"comparison","measurements":["teams[*].players.attributes[skill]"],"operation":"<","referenceValue":12`}, false},
+		{`"type":"comparison","measurements":["min(` + x + `)"],"operation":">=","referenceValue":6,"partyAggregation":"min"`, "the measurement " + x + " with the same operation and referenceValue",
+			[]string{`"type":"comparison","measurements":["` + x + `"],"operation":">=","referenceValue":6,"partyAggregation":"min"`}, false},
+		{`"type":"comparison","measurements":["stddev(` + x + `)"],"operation":"<=","referenceValue":3`, "a batchDistance on skill with maxDistance 8.49", []string{batch + "8.49"}, true},
+		{`"type":"comparison","measurements":["` + x + `"],"operation":"=","partyAggregation":"max"`, "a batchDistance on skill with maxDistance 0 and partyAggregation max", []string{batch + `0,"partyAggregation":"max"`}, false},
+		{`"type":"comparison","measurements":["` + x + `"],"operation":"="`, "a batchDistance on skill with maxDistance 0", []string{batch + "0"}, true},
+		{`"type":"collection","operation":"intersection","measurements":["flatten(teams[*].players.attributes[mode])"],"minCount":1`, "a batchDistance on mode", []string{`"type":"batchDistance","batchAttribute":"mode"`}, false},
+		{`"type":"collection","operation":"intersection","measurements":["set_intersection(` + set + `)"],"minCount":1,"partyAggregation":"intersection"`, "the measurement " + set,
+			[]string{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1,"partyAggregation":"intersection"`}, false},
+		{`"type":"collection","operation":"reference_intersection_count","measurements":["` + set + `"],"referenceValue":"set_intersection(` + set + `)","minCount":1`, "the operation intersection, without referenceValue",
+			[]string{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1`}, false},
+		{`"type":"collection","operation":"contains","measurements":["teams[red].players.attributes[mode]","teams[blue].players.attributes[mode]"],"referenceValue":"x","minCount":1`, "a rule for each of the measurements",
+			[]string{`"type":"collection","operation":"contains","measurements":["teams[red].players.attributes[mode]"],"referenceValue":"x","minCount":1`, `"type":"collection","operation":"contains","measurements":["teams[blue].players.attributes[mode]"],"referenceValue":"x","minCount":1`}, false},
+	} {
+		list := `{"name":"rule",` + c.rule + "}"
+		for i, form := range c.forms {
+			list += fmt.Sprintf(`,{"name":"form %d",%s}`, i, form)
+		}
+		rs, err := Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"rank","type":"number"},
+{"name":"mode","type":"string"},{"name":"modes","type":"string_list"},{"name":"likes","type":"string_number_map"}],
+"teams":[{"name":"red","minPlayers":2,"maxPlayers":2},{"name":"blue","minPlayers":2,"maxPlayers":2}],"rules":[` + list + `]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := rs.Cheaper(0, rs.levels[0])
+		if got := said.Instead + said.Besides; got != c.want || (said.Besides != "") != c.besides {
+			t.Errorf("of %s it says %+v, want %q", c.rule, said, c.want)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			w := &promise{T: rt, rs: rs, level: rs.levels[0]}
+			w.lineup = w.full()
+			all := true
+			for i := range c.forms {
+				all = all && w.level.Holds(1+i, w.lineup)
+			}
+			if held := w.holds(w.lineup); held && !all || !c.besides && all && !held {
+				rt.Errorf("%s holds: %v; %v: %v", c.rule, held, c.forms, all)
+			}
+		})
+	}
+}

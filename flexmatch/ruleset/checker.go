@@ -95,8 +95,15 @@ func (c *checker) object(n *node, path string) (object, bool) {
 	return object{checker: c, node: n, path: path}, true
 }
 
-// here returns the position of the object.
-func (o object) here() Position { return o.placeOf(o.node.at) }
+// here returns the position of the object: that of its name, if it has one.
+func (o object) here() Position {
+	for _, m := range o.members {
+		if m.name == "name" {
+			return o.placeOf(m.at)
+		}
+	}
+	return o.placeOf(o.node.at)
+}
 
 // place returns the path of a member of the object.
 func (o object) place(name string) string {

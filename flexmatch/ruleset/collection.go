@@ -246,3 +246,49 @@ func (k *collection) most(e *Expr, n float64) string {
 	}
 	return "a count is at least 0"
 }
+
+func (k *collection) cheaper(rs *RuleSet, _ *Level) Cheaper {
+	if len(k.measurements) > 1 {
+		return k.forEach(func(one measures) bool {
+			alone := &collection{one, k.operation, k.min, k.max}
+			_, counts := alone.Counts()
+			_, total := alone.Total()
+			t := alone.traits(rs)
+			return counts || total || t.Column != nil || t.OnlyMarks
+		}, gainCounts)
+	}
+	e := k.measurements[0]
+	common := k.min.Set && k.min.Value == 1 && !k.max.Set // at least one in common
+	switch {
+	case !common:
+	case k.operation == opIntersection && e.function == fnFlatten && rs.ofAll(e) && !e.setList():
+		return Cheaper{Instead: "a batchDistance on " + rs.Attributes[e.leaf().attribute].Name}
+	case k.operation == opIntersection && e.function == fnIntersection && k.flatSets(rs, e.argument):
+		return Cheaper{Instead: "the measurement " + rs.render(e.argument), Gain: gainMarks}
+	case k.operation == opReference && k.reference.expr != nil && k.reference.expr.function == fnIntersection &&
+		k.flatSets(rs, e) && k.flatSets(rs, k.reference.expr.argument) && e.leaf().attribute == k.reference.expr.leaf().attribute:
+		return Cheaper{Instead: "the operation intersection, without referenceValue", Gain: gainCommon}
+	}
+	return Cheaper{}
+}
+
+// flatSets reports whether an expression lists the collections of all players.
+func (k *collection) flatSets(rs *RuleSet, e *Expr) bool {
+	return e.function == fnFlatten && e.argument.function == "" && e.leaf().part == partAttribute && e.setList() && len(e.leaf().instances) == len(rs.Instances)
+}
+
+func (k *collection) values(attribute, team int) (Values, bool) {
+	out := AnyValue
+	if k.operation != opReference || k.reference.expr != nil || !k.measures.each(attribute, team) {
+		return out, false
+	}
+	switch set := k.reference.constant.strings(); {
+	case k.min.Set && k.min.Value >= 1:
+		out.only = set
+	case k.max.Set && k.max.Value < 1:
+		out.except = set
+	default:
+		return out, false
+	}
+	return out, true
+}

@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -278,4 +279,81 @@ func (k *comparison) counts(all []extent) Verdict {
 		return Always
 	}
 	return judged(each)
+}
+
+func (k *comparison) cheaper(rs *RuleSet, l *Level) Cheaper {
+	if !k.reference.given() {
+		return k.cheaperAcross(rs)
+	}
+	if len(k.measurements) != 1 || k.reference.expr != nil {
+		return Cheaper{}
+	}
+	e := k.measurements[0]
+	of := e.argument
+	switch {
+	case of == nil || !of.ofPlayers() || of.leaf().part != partAttribute:
+	case e.function == fnMax && k.operation[0] == '<', e.function == fnMin && k.operation[0] == '>':
+		return Cheaper{Instead: fmt.Sprintf("the measurement %s with the same operation and referenceValue", rs.render(of)), Gain: gainEach}
+	case e.function == fnStddev && k.operation[0] == '<' && rs.ofAll(of):
+		// Of n values with this deviation the highest and the lowest are at most √2n of it apart.
+		apart := roundedUp(k.reference.constant.num * math.Sqrt(2*float64(l.Capacity())))
+		return Cheaper{Besides: rs.batch(of, apart, k.party), Gain: gainSpread}
+	}
+	return Cheaper{}
+}
+
+// cheaperAcross is cheaper for a comparison of the elements of a list with each other.
+func (k *comparison) cheaperAcross(rs *RuleSet) Cheaper {
+	if k.operation != "=" || slices.ContainsFunc(k.measurements, func(e *Expr) bool { return !rs.ofAll(e) }) {
+		return Cheaper{}
+	}
+	if len(k.measurements) > 1 {
+		return Cheaper{Instead: "a rule for each of the measurements", Gain: gainEqual}
+	}
+	e := k.measurements[0]
+	switch {
+	case e.typ.base == strs:
+		return Cheaper{Instead: "a batchDistance on " + rs.Attributes[e.leaf().attribute].Name}
+	case k.partyGiven:
+		return Cheaper{Instead: rs.batch(e, 0, k.party), Gain: gainEqual}
+	}
+	return Cheaper{Besides: rs.batch(e, 0, ""), Gain: gainEqual}
+}
+
+func (k *comparison) rising(property string) int {
+	switch {
+	case property != "referenceValue" || k.reference.expr != nil || k.operation == "=" || k.operation == "!=":
+		return 0
+	case k.operation[0] == '<':
+		return -1
+	}
+	return 1
+}
+
+func (k *comparison) values(attribute, team int) (Values, bool) {
+	out, c := AnyValue, k.reference.constant
+	if k.reference.expr != nil || !k.reference.given() || !k.measures.each(attribute, team) {
+		return out, false
+	}
+	switch {
+	case c.form == isStr && k.operation == "=":
+		out.only = []string{c.str}
+	case c.form == isStr:
+		out.except = []string{c.str}
+	default:
+		out.party = k.party
+		switch k.operation {
+		case "=":
+			out.numbers = Range{c.num, c.num}
+		case "<":
+			out.numbers.High = below(c.num)
+		case "<=":
+			out.numbers.High = c.num
+		case ">":
+			out.numbers.Low = above(c.num)
+		case ">=":
+			out.numbers.Low = c.num
+		}
+	}
+	return out, true
 }
