@@ -159,6 +159,8 @@ func TestCheaper_MeansTheSame(t *testing.T) {
 			[]string{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1,"partyAggregation":"intersection"`}, false},
 		{`"type":"collection","operation":"reference_intersection_count","measurements":["` + set + `"],"referenceValue":"set_intersection(` + set + `)","minCount":1`, "the operation intersection, without referenceValue",
 			[]string{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1`}, false},
+		{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1,"maxCount":2`, "a collection rule with the operation intersection, the measurement " + set + " and minCount 1",
+			[]string{`"type":"collection","operation":"intersection","measurements":["` + set + `"],"minCount":1`}, true},
 		{`"type":"collection","operation":"contains","measurements":["teams[red].players.attributes[mode]","teams[blue].players.attributes[mode]"],"referenceValue":"x","minCount":1`, "a rule for each of the measurements",
 			[]string{`"type":"collection","operation":"contains","measurements":["teams[red].players.attributes[mode]"],"referenceValue":"x","minCount":1`, `"type":"collection","operation":"contains","measurements":["teams[blue].players.attributes[mode]"],"referenceValue":"x","minCount":1`}, false},
 	} {

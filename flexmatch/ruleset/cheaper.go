@@ -26,7 +26,7 @@ const (
 	gainCommon   = "1/4 of the processor time"
 	gainCounts   = "97 % of the players matched in place of 9 %, with 1/25 of the processor time"
 	gainApart    = "88 % of the players matched in place of 3 %, with 1/70 of the processor time"
-	gainAverages = "1/2 of the processor time"
+	gainAverages = "half of the processor time"
 )
 
 // Cheaper returns a cheaper form of a rule at a level, as the rule language has it.

@@ -260,6 +260,12 @@ func (k *collection) cheaper(rs *RuleSet, _ *Level) Cheaper {
 	e := k.measurements[0]
 	common := k.min.Set && k.min.Value == 1 && !k.max.Set // at least one in common
 	switch {
+	case !common && k.operation == opIntersection && k.min.Set && k.min.Value >= 1 && k.flatSets(rs, e):
+		text := fmt.Sprintf("a collection rule with the operation intersection, the measurement %s and minCount 1", rs.render(e))
+		if k.party != "union" {
+			text += " and partyAggregation " + k.party
+		}
+		return Cheaper{Besides: text, Gain: map[bool]string{true: gainMarks, false: gainAverages}[k.max.Set]}
 	case !common:
 	case k.operation == opIntersection && e.function == fnFlatten && rs.ofAll(e) && !e.setList():
 		return Cheaper{Instead: "a batchDistance on " + rs.Attributes[e.leaf().attribute].Name}
