@@ -38,11 +38,11 @@ type PreflightOptions struct {
 	// Launcher is our own program, which hosts programs without an SDK; "" means none.
 	Launcher string
 
-	Out    io.Writer    // what is tried and found, for people
+	Out io.Writer // what is tried and found, for people
 	// Working is called often while the build is unpacked; text says how far it is. May be nil.
 	Working func(text func() string)
-	Output io.Writer    // the program's own output; may be nil
-	Logger *slog.Logger // default: nowhere
+	Output  io.Writer    // the program's own output; may be nil
+	Logger  *slog.Logger // default: nowhere
 }
 
 // ErrPreflight says that the build would not work on a fleet; the text written to Out
