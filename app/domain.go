@@ -142,7 +142,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)
 	matches := o.Matches
-	matches.Registerer, matches.Tracer = metrics, tracer
+	matches.Registerer, matches.Tracer, matches.Log = metrics, tracer, o.Logger
 	d.matches = flexmatch.New(st, flexmatch.Deps{
 		Home: o.home(), Events: d.events, Tags: d.tags, Sessions: d.sessions, Placements: d.placements,
 	}, matches)

@@ -243,15 +243,16 @@ func TestHosting_NamesCauses(t *testing.T) {
 		code          string
 		event, report string // words in them
 	}{
-		"works":    {files: map[string]string{"server": arenaText(t)}},
-		"missing":  {map[string]string{"bin/server": "#!/bin/sh\n"}, "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "it has bin/server", "is not in the build"},
-		"foreign":  {map[string]string{"server": "MZ"}, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "for Windows", "for Windows"},
-		"script":   {map[string]string{"server": "#!/bin/sh\n", "install.sh": "echo no compiler; exit 1"}, "FLEET_CREATION_FAILED_INSTALLER", "no compiler", "no compiler"},
-		"exits":    {map[string]string{"server": "#!/bin/sh\necho no config >&2; exit 5\n"}, "SERVER_PROCESS_CRASHED", "no config", `exited with code 5`},
-		"library":  {map[string]string{"server": unlinkedText(t)}, "SERVER_PROCESS_CRASHED", "the shared library libq.so.6 is missing", "libq.so.6 is missing"},
-		"silent":   {map[string]string{"server": "#!/bin/sh\nexit 0\n"}, "SERVER_PROCESS_CRASHED", "started but never connected", "exited with code 0"},
-		"segfault": {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV", "SIGSEGV"},
-		"waits":    {map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}, "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT", "started but never connected", "it had not connected"},
+		"works":     {files: map[string]string{"server": arenaText(t)}},
+		"missing":   {map[string]string{"bin/server": "#!/bin/sh\n"}, "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "it has bin/server", "is not in the build, but it has bin/server"},
+		"foreign":   {map[string]string{"server": "MZ"}, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "for Windows", "for Windows"},
+		"line ends": {map[string]string{"server": "#!/bin/sh\n", "install.sh": "#!/bin/sh\r\ncd logs\r\n"}, "FLEET_CREATION_FAILED_INSTALLER", "Windows line ends", "Windows line ends"},
+		"script":    {map[string]string{"server": "#!/bin/sh\n", "install.sh": "echo no compiler; exit 1"}, "FLEET_CREATION_FAILED_INSTALLER", "no compiler", "no compiler"},
+		"exits":     {map[string]string{"server": "#!/bin/sh\necho no config >&2; exit 5\n"}, "SERVER_PROCESS_CRASHED", "no config", `exited with code 5`},
+		"library":   {map[string]string{"server": unlinkedText(t)}, "SERVER_PROCESS_CRASHED", "the shared library libq.so.6 is missing", "libq.so.6 is missing"},
+		"silent":    {map[string]string{"server": "#!/bin/sh\nexit 0\n"}, "SERVER_PROCESS_CRASHED", "started but never connected", "exited with code 0"},
+		"segfault":  {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV", "SIGSEGV"},
+		"waits":     {map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}, "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT", "started but never connected", "it had not connected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,9 +38,11 @@ type PreflightOptions struct {
 	// Launcher is our own program, which hosts programs without an SDK; "" means none.
 	Launcher string
 
-	Out    io.Writer    // what is tried and found, for people
-	Output io.Writer    // the program's own output; may be nil
-	Logger *slog.Logger // default: nowhere
+	Out io.Writer // what is tried and found, for people
+	// Working is called often while the build is unpacked; text says how far it is. May be nil.
+	Working func(text func() string)
+	Output  io.Writer    // the program's own output; may be nil
+	Logger  *slog.Logger // default: nowhere
 }
 
 // ErrPreflight says that the build would not work on a fleet; the text written to Out
@@ -147,6 +149,7 @@ func (p *preflight) unpack(ctx context.Context) bool {
 	if info.IsDir() {
 		p.game, err = filepath.Abs(p.o.Build)
 		p.pass("the build is the folder %s; its install script is not run", p.o.Build)
+		p.warnOfLineEnds()
 		return err == nil
 	}
 	sha, err := install.Sum(p.o.Build)
@@ -157,7 +160,7 @@ func (p *preflight) unpack(ctx context.Context) bool {
 	if err != nil {
 		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
 	}
-	built, err := cache.Install(ctx, install.Build{SHA256: sha, Size: info.Size()}, nil)
+	built, err := cache.Install(ctx, install.Build{SHA256: sha, Size: info.Size()}, p.installing)
 	var failure *install.Failure
 	if errors.As(err, &failure) && failure.Stage == install.Script {
 		return p.fail("FLEET_CREATION_FAILED_INSTALLER", "%v", err)
@@ -170,7 +173,31 @@ func (p *preflight) unpack(ctx context.Context) bool {
 		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
 	}
 	p.pass("the archive unpacks (%d bytes packed) and its install script, if it has one, works", info.Size())
+	p.warnOfLineEnds()
 	return true
+}
+
+// installing shows how far the installation is.
+func (p *preflight) installing(stage install.Stage, percent int) {
+	if p.o.Working == nil {
+		return
+	}
+	p.o.Working(func() string {
+		switch stage {
+		case install.Unpack:
+			return fmt.Sprintf("unpacking the archive: %d %%", percent)
+		case install.Script:
+			return "running the install script"
+		}
+		return fmt.Sprintf("copying the archive: %d %%", percent)
+	})
+}
+
+// warnOfLineEnds warns of an install script that is as Windows writes it.
+func (p *preflight) warnOfLineEnds() {
+	if install.WindowsLineEnds(p.game) {
+		p.warn("install.sh has Windows line ends (CRLF), which a shell takes for part of each line: save it with Unix ones (LF)")
+	}
 }
 
 // look checks the program before it is started.
@@ -184,7 +211,7 @@ func (p *preflight) look() bool {
 	var found *diagnose.Problem
 	switch {
 	case errors.As(err, &found) && found.Missing:
-		return p.fail("FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "%v", err)
+		return p.fail("FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "%v%s", err, diagnose.Elsewhere(os.DirFS(p.game), filepath.Base(name)))
 	case err != nil:
 		return p.fail("FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "%v", err)
 	}

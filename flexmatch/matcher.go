@@ -2,9 +2,12 @@ package flexmatch
 
 import (
 	"context"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/explain"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
@@ -28,6 +31,7 @@ type matchers struct {
 	metrics  *metrics
 	waits    *waits
 	pass     *store.Command[passArgs, []string]
+	log      *slog.Logger
 
 	mu    sync.Mutex
 	m     map[string]*matcher
@@ -109,6 +113,9 @@ type matcher struct {
 	pool    *pool.Pool
 	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
 	rest    time.Duration   // from one pass to the next
+
+	explained time.Time            // when a ticket that can never be matched was last explained
+	said      map[string]time.Time // when a cause was last logged
 }
 
 // notify notifies a matcher of changed tickets or, without tickets, of a changed
@@ -231,7 +238,10 @@ func (m *matcher) look(view *store.Snapshot, id string, queued []string) []strin
 	waits := t != nil && t.Status.Waits()
 	switch {
 	case waits && !m.in[id]:
-		m.pool.Add(life.Searchable(t, m.matchers.t.requests.Get(view, id)))
+		ticket := life.Searchable(t, m.matchers.t.requests.Get(view, id))
+		if !m.pool.Add(ticket) {
+			m.warn(ticket, time.Now())
+		}
 		m.in[id] = true
 		if t.Status == life.Queued {
 			queued = append(queued, id)
@@ -241,6 +251,31 @@ func (m *matcher) look(view *store.Snapshot, id string, queued []string) []strin
 		delete(m.in, id)
 	}
 	return queued
+}
+
+// How often tickets that can never be matched are logged: few of them, so that a game that sends only
+// such tickets neither fills the log nor slows down matching.
+const (
+	explainEvery = time.Second // any ticket of a configuration
+	sayEvery     = time.Minute // the same cause
+)
+
+// warn logs why a ticket can never be matched, unless the cause was logged a short while ago.
+func (m *matcher) warn(t *search.Ticket, now time.Time) {
+	if now.Sub(m.explained) < explainEvery {
+		return
+	}
+	m.explained = now
+	e := explain.Ticket(m.rules, search.Options{AdditionalPlayerCount: m.kept}, t, nil, now, explain.Limits{Ahead: -1})
+	if len(e.Never) == 0 || now.Sub(m.said[e.Never[0].Text]) < sayEvery {
+		return
+	}
+	maps.DeleteFunc(m.said, func(_ string, at time.Time) bool { return now.Sub(at) >= sayEvery })
+	if m.said == nil {
+		m.said = map[string]time.Time{}
+	}
+	m.said[e.Never[0].Text] = now
+	m.matchers.log.Warn("a matchmaking ticket can never be matched", "configuration", m.name, "ticket_id", t.ID, "cause", e.Never[0].Text)
 }
 
 // commit writes the results of a pass, in few transactions.

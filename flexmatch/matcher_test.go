@@ -3,6 +3,8 @@ package flexmatch
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -47,5 +49,25 @@ func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
 	}
 	if matched != 400 {
 		t.Errorf("%d tickets are COMPLETED, want 400 of 401", matched)
+	}
+}
+
+// A ticket that can never be matched is logged when it comes, with the cause; of many such tickets
+// only few are.
+func TestMatcher_WarnsOfHopelessTickets(t *testing.T) {
+	var out strings.Builder
+	c := newCell(t, store.NewMemory(), Options{Log: slog.New(slog.NewTextHandler(&out, nil))})
+	defer c.Close()
+	c.configure("mm", pairs, Configuration{Mode: Standalone})
+	m := c.matches.matchers.of("mm")
+	for _, players := range [][]string{{"fits"}, {"a", "b", "c"}, {"d", "e", "f"}} {
+		c.enter("mm", "of-"+players[0], players...)
+		if _, err := m.cycle(c.Ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `msg="a matchmaking ticket can never be matched" configuration=mm ticket_id=of-a cause="the party is larger than every team ever may be"`
+	if got := out.String(); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("the log has %q, want only %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type Options struct {
 	RuleSets       int                   // quota; 0 means unlimited
 	Registerer     prometheus.Registerer // nil disables metrics
 	Tracer         *tracing.Tracer       // of the spans of tickets; nil makes none
+	Log            *slog.Logger          // default slog.Default()
 }
 
 // Deps are the services that a Service uses.
@@ -86,7 +88,8 @@ func New(st *store.Store, d Deps, o Options) *Service {
 		events: d.Events, sessions: d.Sessions, placements: d.Placements, metrics: m, tracer: o.Tracer, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
 	}
 	s.matchers = &matchers{
-		st: st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,
+		log: cmp.Or(o.Log, slog.Default()),
+		st:  st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,
 		pass: store.NewCommand(st, "ticket.pass", s.lives.runPass), m: map[string]*matcher{}, fresh: wake.NewNudge(),
 	}
 	s.cmd.start = store.NewCommand(st, "ticket.start", s.runStart)

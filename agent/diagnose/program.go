@@ -38,7 +38,7 @@ func Program(path, name string) error {
 	case !info.Mode().IsRegular():
 		return irregular(name)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
-		return problem("%s may not be executed: its file has no execute permission", name)
+		return problem("%s may not be executed: its file has no execute permission; give it with chmod +x before packing, or in install.sh", name)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which could block
 	if err != nil {
@@ -54,6 +54,24 @@ func Program(path, name string) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return judge(file, head[:n], name)
+}
+
+// Elsewhere returns words that name a file of this name in the build, to follow "… is not in the
+// build", or "" if there is none. A common mistake is that an archive has one more folder at its
+// top.
+func Elsewhere(game fs.FS, name string) string {
+	found := ""
+	_ = fs.WalkDir(game, ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.EqualFold(d.Name(), name) {
+			found = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if found == "" {
+		return ""
+	}
+	return ", but it has " + found
 }
 
 func irregular(name string) error { return problem("%s is no program: it is no regular file", name) }
@@ -94,7 +112,7 @@ func script(head []byte, name string) error {
 		return nil
 	}
 	if strings.HasSuffix(strings.TrimSuffix(line, "\n"), "\r") {
-		return problem("%s has Windows line ends, so its interpreter is not found; save it with plain ones", name)
+		return problem("%s has Windows line ends (CRLF), so its interpreter is not found; save it with Unix ones (LF)", name)
 	}
 	words := strings.Fields(strings.TrimPrefix(line, "#!"))
 	if len(words) == 0 {

@@ -101,8 +101,8 @@ func (f *Failure) Unwrap() error { return f.Err }
 var checksum = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Install returns the folder of an installed build, and installs it first if it is
-// not there. progress, which may be nil, is called with the stage and the percentage
-// of the download. Errors: *Failure, ctx's.
+// not there. progress, which may be nil, is called with the stage and how much of it is
+// done, in percent: of the bytes to download, of the archive to unpack. Errors: *Failure, ctx's.
 func (c *Cache) Install(ctx context.Context, b Build, progress func(Stage, int)) (string, error) {
 	if !checksum.MatchString(b.SHA256) {
 		return "", &Failure{Stage: Download, Text: fmt.Sprintf("the build's checksum %q is no SHA-256", b.SHA256)}
@@ -159,9 +159,9 @@ func (c *Cache) install(ctx context.Context, b Build, dir string, progress func(
 	if err != nil {
 		return err
 	}
-	progress(Unpack, 100)
+	progress(Unpack, 0)
 	fresh := filepath.Join(c.opts.Staging, b.SHA256+".new")
-	if err := c.unpack(packed, b.Format, fresh); err != nil {
+	if err := c.unpack(packed, b.Format, fresh, func(percent int) { progress(Unpack, percent) }); err != nil {
 		return err
 	}
 	progress(Script, 100)
@@ -180,8 +180,9 @@ func (c *Cache) install(ctx context.Context, b Build, dir string, progress func(
 	return nil
 }
 
-// unpack unpacks an archive into a new folder.
-func (c *Cache) unpack(packed, format, dir string) error {
+// unpack unpacks an archive into a new folder. It calls progress each time that another percent of
+// the archive is done.
+func (c *Cache) unpack(packed, format, dir string, progress func(percent int)) error {
 	fail := func(err error) error { return &Failure{Stage: Unpack, Text: err.Error(), Err: err} }
 	if err := os.RemoveAll(dir); err != nil {
 		return fail(err)
@@ -203,7 +204,14 @@ func (c *Cache) unpack(packed, format, dir string) error {
 			return fail(err)
 		}
 	}
-	if _, err := archive.Extract(file, info.Size(), format, dir, c.opts.Limits); err != nil {
+	last := 0
+	_, err = archive.Extract(file, info.Size(), format, dir, c.opts.Limits, func(_ archive.Contents, percent int) {
+		if percent != last {
+			last = percent
+			progress(percent)
+		}
+	})
+	if err != nil {
 		return fail(errors.Join(err, os.RemoveAll(dir)))
 	}
 	return nil

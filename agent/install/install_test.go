@@ -138,6 +138,7 @@ func TestInstall_Failures(t *testing.T) {
 	t.Parallel()
 	good, b := packed(t, map[string]string{"game": "x"})
 	failing, bf := packed(t, map[string]string{"install.sh": "echo no compiler here >&2\nexit 7\n"})
+	foreign, bc := packed(t, map[string]string{"install.sh": "#!/bin/sh\r\nset -e\r\nmkdir logs\r\n"})
 	slow, bs := packed(t, map[string]string{"install.sh": "sleep 60\n"})
 	hostile, bh := packed(t, map[string]string{"../evil": "x"})
 	wrong := bytes.Clone(good)
@@ -158,10 +159,11 @@ func TestInstall_Failures(t *testing.T) {
 		"no server": {Options{Source: func(context.Context, string, int64) (io.ReadCloser, int64, error) {
 			return nil, 0, errors.New("503")
 		}}, b, Download, "503"},
-		"script":   {Options{Source: serve(failing)}, bf, Script, "no compiler here"},
-		"too slow": {Options{Source: serve(slow), ScriptTime: 50 * time.Millisecond}, bs, Script, "still running"},
-		"hostile":  {Options{Source: serve(hostile)}, bh, Unpack, "climbs out"},
-		"full":     {Options{Source: serve(good), Free: func() (uint64, uint64) { return 100 << 20, 5 << 20 }}, b, Download, "too full"},
+		"script":    {Options{Source: serve(failing)}, bf, Script, "no compiler here"},
+		"line ends": {Options{Source: serve(foreign)}, bc, Script, "install.sh has Windows line ends (CRLF), which a shell takes for part of each line: save it with Unix ones (LF)"},
+		"too slow":  {Options{Source: serve(slow), ScriptTime: 50 * time.Millisecond}, bs, Script, "still running"},
+		"hostile":   {Options{Source: serve(hostile)}, bh, Unpack, "climbs out"},
+		"full":      {Options{Source: serve(good), Free: func() (uint64, uint64) { return 100 << 20, 5 << 20 }}, b, Download, "too full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

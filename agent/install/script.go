@@ -2,6 +2,7 @@ package install
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,13 +59,35 @@ func (c *Cache) script(ctx context.Context, dir, log string) error {
 	}
 	switch {
 	case err == nil:
+		if runtime.GOOS != "windows" && WindowsLineEnds(dir) {
+			c.opts.Log.Warn(lineEndsText+"; it did not fail, but what it made may have other names", "log", log)
+		}
 		return nil
 	case errors.Is(context.Cause(ctx), errScriptTime):
 		return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s was still running after %s%s", scriptName(), c.opts.ScriptTime, lastWords(log))}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
+	if runtime.GOOS != "windows" && WindowsLineEnds(dir) {
+		return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s; it failed: %v%s", lineEndsText, err, lastWords(log))}
+	}
 	return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s failed: %v%s", scriptName(), err, lastWords(log))}
+}
+
+const lineEndsText = "install.sh has Windows line ends (CRLF), which a shell takes for part of each line: " +
+	`save it with Unix ones (LF), and in Git keep them with "*.sh text eol=lf" in .gitattributes`
+
+// WindowsLineEnds reports whether the install.sh of a build has lines that end as those of Windows
+// do. It is false if there is no such file.
+func WindowsLineEnds(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, "install.sh"))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 64<<10) // a script that has some has them from its first lines on
+	n, err := io.ReadFull(file, head)
+	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && bytes.Contains(head[:n], []byte("\r\n"))
 }
 
 func asOurselves(cmd *exec.Cmd, _ string) (dismiss func() error, err error) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/agent/disk"
 )
 
@@ -167,24 +168,12 @@ func (h Home) deposit(processID, name, text string) error {
 	return dir.put(name, text)
 }
 
-// near returns a hint that names a file with the same name elsewhere in the build, or "":
-// a common mistake is an extra top folder in the archive.
+// near returns what diagnose.Elsewhere says about a missing file of the build.
 func (h Home) near(path string) string {
 	game, err := openTheirs(h.game())
 	if err != nil {
 		return ""
 	}
 	defer game.Close()
-	found := ""
-	_ = fs.WalkDir(game, ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.EqualFold(d.Name(), filepath.Base(path)) {
-			found = p
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if found == "" {
-		return ""
-	}
-	return ", but it has " + found
+	return diagnose.Elsewhere(game, filepath.Base(path))
 }

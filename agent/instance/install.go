@@ -118,6 +118,9 @@ func (n *installation) stage(s install.Stage, percent int) {
 	phases := map[install.Stage]protocol.Phase{
 		install.Download: protocol.Downloading, install.Unpack: protocol.Validating, install.Script: protocol.Building,
 	}
+	if s != install.Download {
+		percent = 100 // protocol.Instance.Done is about the download
+	}
 	n.progress(phases[s], percent)
 }
 

@@ -1,18 +1,13 @@
 package lab
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/musterhq/muster/flexmatch/explain"
+	"github.com/musterhq/muster/flexmatch/lint"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
@@ -33,6 +28,7 @@ type Problem struct {
 	Line    int    `json:"line"`             // from 1
 	Column  int    `json:"column"`           // in characters, from 1
 	Code    string `json:"code,omitzero"`    // of an error
+	Kind    string `json:"kind,omitzero"`    // of what is doubtful (lint.Kind)
 	Member  string `json:"member,omitzero"`  // such as rules[2].maxDistance
 	Message string `json:"message,omitzero"` // what the rule is that is broken
 }
@@ -81,8 +77,7 @@ type Change struct {
 	New  *float64 `json:"new,omitzero"`
 }
 
-// Check says what is wrong with a body, what is doubtful in it, and what it does as matches
-// age.
+// Check says what is wrong with a body, what is doubtful in it, and what it does as matches age.
 func Check(body string) *Checked {
 	out := &Checked{Errors: []Problem{}, Warnings: []Problem{}, Teams: []Team{}, Rules: []Rule{}, Attributes: []Attribute{}, Levels: []Level{}}
 	rs, err := ruleset.Parse(body)
@@ -99,8 +94,7 @@ func Check(body string) *Checked {
 		out.Teams = append(out.Teams, Team{team.Name, team.Min, team.Max, team.Quantity})
 	}
 	for _, r := range rs.Level(0).Rules {
-		rule := Rule{Name: r.Name, Type: r.Type}
-		rule.Line, _ = t.named(r.Name)
+		rule := Rule{Name: r.Name, Type: r.Type, Line: r.At.Line}
 		if limit := r.Limit(); limit.Set {
 			rule.Limit = &limit.Value
 		}
@@ -109,13 +103,10 @@ func Check(body string) *Checked {
 	for i, a := range rs.Attributes {
 		out.Attributes = append(out.Attributes, Attribute{Name: a.Name, Type: string(a.Type), Default: defaultOf(a), Words: t.constants(a.Name), Weights: weights(rs, i)})
 	}
-	out.levels(rs, t)
-	out.unused(rs, t)
-	for _, c := range explain.Impossible(rs) {
-		line, column := t.named(c.Name)
-		out.warn(line, column, "rules[%s]: %s", c.Name, c.Text)
+	out.levels(rs)
+	for _, f := range lint.Check(rs) {
+		out.Warnings = append(out.Warnings, Problem{Line: f.At.Line, Column: f.At.Column, Kind: string(f.Kind), Member: f.Member, Message: f.Text})
 	}
-	slices.SortStableFunc(out.Warnings, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	return out
 }
 
@@ -179,44 +170,36 @@ func weights(rs *ruleset.RuleSet, attribute int) map[string]float64 {
 	return out
 }
 
-// levels describes the levels, and warns of steps that change nothing or make a rule
-// stricter.
-func (c *Checked) levels(rs *ruleset.RuleSet, t text) {
+// levels describes the levels.
+func (c *Checked) levels(rs *ruleset.RuleSet) {
 	levels := rs.Levels()
 	for i, l := range levels {
 		level := Level{From: l.From.Seconds(), Least: l.Least(), Most: l.Capacity(), Changes: []Change{}}
 		if i > 0 {
-			level.Changes = c.changes(rs, levels[i-1], l, t)
+			level.Changes = changes(rs, levels[i-1], l)
 		}
 		c.Levels = append(c.Levels, level)
 	}
 }
 
 // changes returns what a level changes.
-func (c *Checked) changes(rs *ruleset.RuleSet, before, l *ruleset.Level, t text) []Change {
+func changes(rs *ruleset.RuleSet, before, l *ruleset.Level) []Change {
 	out := []Change{}
 	for i, r := range l.Rules {
 		if r == before.Rules[i] {
 			continue
 		}
-		line, column := t.named(r.Name)
-		change := Change{What: r.Name, Line: line}
+		change := Change{What: r.Name, Line: r.At.Line}
 		a, b := before.Rules[i].Limit(), r.Limit()
 		if a.Set && b.Set {
 			change.Old, change.New = &a.Value, &b.Value
 		}
 		out = append(out, change)
-		switch at := seconds(l.From.Seconds()); {
-		case r.Type == "batchDistance" && a == b:
-			c.warn(line, column, "rules[%s]: the step at %s changes nothing", r.Name, at)
-		case a.Set && b.Set && stricter(r, a.Value, b.Value):
-			c.warn(line, column, "rules[%s]: the step at %s makes the rule stricter, from %v to %v: the longer players wait, the fewer can be matched", r.Name, at, a.Value, b.Value)
-		}
 	}
 	for i, size := range l.Sizes {
 		if old := before.Sizes[i]; old != size {
-			name := rs.Teams[rs.Instances[i].Team].Name
-			line, _ := t.named(name)
+			team := &rs.Teams[rs.Instances[i].Team]
+			name := team.Name
 			if slices.ContainsFunc(out, func(c Change) bool { return c.What == name }) {
 				continue // another team of the same declaration
 			}
@@ -224,58 +207,14 @@ func (c *Checked) changes(rs *ruleset.RuleSet, before, l *ruleset.Level, t text)
 			if old.Min == size.Min {
 				from, to = float64(old.Max), float64(size.Max)
 			}
-			out = append(out, Change{What: name, Line: line, Old: &from, New: &to})
+			out = append(out, Change{What: name, Line: team.At.Line, Old: &from, New: &to})
 		}
 	}
 	return out
 }
 
-// stricter reports whether a lower limit admits less. Of types with limits in both
-// directions nothing is said.
-func stricter(r *ruleset.Rule, before, now float64) bool {
-	return (r.Type == "batchDistance" || r.Type == "distance" || r.Type == "latency") && now < before
-}
-
-// unused warns of attributes that no rule reads, and of latencies that players need.
-func (c *Checked) unused(rs *ruleset.RuleSet, t text) {
-	all := make([]int, len(rs.Level(0).Rules))
-	for i := range all {
-		all[i] = i
-	}
-	reads := rs.Reads(all)
-	for i, a := range rs.Attributes {
-		if reads.Attributes[i] || strings.Count(string(t), a.Name) > 1 { // the algorithm may name it
-			continue
-		}
-		line, column := t.named(a.Name)
-		c.warn(line, column, "playerAttributes: no rule reads %s", a.Name)
-	}
-}
-
-func (c *Checked) warn(line, column int, format string, args ...any) {
-	c.Warnings = append(c.Warnings, Problem{Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
-}
-
-func seconds(s float64) string {
-	return strconv.FormatFloat(math.Round(s*1000)/1000, 'f', -1, 64) + " s"
-}
-
 // text is the body of a rule set.
 type text string
-
-// named returns the position at which the text names something, or that of the first character.
-func (t text) named(name string) (line, column int) {
-	quoted, err := json.Marshal(name)
-	if err != nil {
-		return 1, 1
-	}
-	at := regexp.MustCompile(`"name"\s*:\s*` + regexp.QuoteMeta(string(quoted))).FindStringIndex(string(t))
-	if at == nil {
-		return 1, 1
-	}
-	before := string(t[:at[0]])
-	return 1 + strings.Count(before, "\n"), 1 + len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
-}
 
 // constants returns the strings with which rules compare an attribute.
 func (t text) constants(attribute string) []string {

@@ -255,7 +255,7 @@ func TestCheck(t *testing.T) {
 	doubtful := strings.NewReplacer(`"value": 100`, `"value": 20`, `"number"}]`, `"number"}, {"name": "mode", "type": "string"}]`).Replace(duel)
 	c = lab.Check(doubtful)
 	if len(c.Warnings) != 2 || c.Warnings[0].Line != 3 || !strings.Contains(c.Warnings[0].Message, "no rule reads mode") ||
-		c.Warnings[1].Line != 6 || !strings.Contains(c.Warnings[1].Message, "stricter, from 50 to 20") {
+		c.Warnings[1].Line != 8 || !strings.Contains(c.Warnings[1].Message, "stricter, maxDistance from 50 to 20") {
 		t.Errorf("warnings %+v", c.Warnings)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/flexmatch/lint"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/internal/atomicfile"
 	"github.com/musterhq/muster/internal/plain"
@@ -89,13 +93,25 @@ type setupFlags struct {
 }
 
 // load reads the file. The caller must close what it returns.
-func (f *setupFlags) load() (*live.Source, error) {
-	s, err := live.Open(f.File)
-	if errors.Is(err, os.ErrNotExist) && f.File == "muster.yaml" {
+func (f *setupFlags) load(t *streams) (*live.Source, error) {
+	line := terminal.NewLine(t.ctx, t.screenErr)
+	defer line.End()
+	s, err := live.Open(f.File, line.Show)
+	if errors.Is(err, os.ErrNotExist) && f.isDefault() {
 		err = fmt.Errorf("%w; name it with -f FILE, or write one with 'muster export --out muster.yaml'", err)
 	}
 	return s, err
 }
+
+// isDefault reports whether the file is the one that is read if none is named. The flag's value is
+// an absolute path.
+func (f *setupFlags) isDefault() bool {
+	here, err := filepath.Abs(defaultFile)
+	return f.File == defaultFile || err == nil && f.File == here
+}
+
+// defaultFile is the set-up that is read if none is named.
+const defaultFile = "muster.yaml"
 
 // applyCommand is `muster apply`.
 type applyCommand struct {
@@ -113,7 +129,7 @@ const driftCode = failed(3)
 
 // Run shows what has to be done, and does it.
 func (c *applyCommand) Run(t *streams) (err error) {
-	source, err := c.load()
+	source, err := c.load(t)
 	if err != nil {
 		return err
 	}
@@ -153,6 +169,7 @@ func (c *applyCommand) Run(t *streams) (err error) {
 	if err := validRuleSets(want, plan); err != nil {
 		return err
 	}
+	doubtfulRuleSets(t.err, want, plan)
 	switch {
 	case c.Plan, !plan.Doable() && arriving.found.New == 0:
 		return plan.Err()
@@ -201,6 +218,54 @@ func validRuleSets(want *setup.Setup, plan setup.Plan) error {
 		return nil
 	}
 	return fmt.Errorf("nothing is done, since the server would refuse rule sets of the file. Correct them, or leave them out:\n%w", errors.Join(wrong...))
+}
+
+// doubtfulRuleSets says what 'muster ruleset check' finds in the rule sets that a plan creates, and
+// what is wrong with those of a file beside the configurations and queues that a plan changes.
+func doubtfulRuleSets(out io.Writer, want *setup.Setup, plan setup.Plan) {
+	changed := func(kind setup.Kind, name string) bool {
+		return slices.ContainsFunc(plan, func(a setup.Action) bool { return a.Kind == kind && a.Name == name && slices.Contains([]setup.Op{setup.Create, setup.Update, setup.Replace}, a.Op) })
+	}
+	parsed := map[string]*ruleset.RuleSet{}
+	say := func(name, beside string, found []lint.Finding) {
+		for _, f := range found {
+			fmt.Fprintf(out, "%s: rule set %s%s: %s\n", want.BodyAt(name, f.At.Line, f.At.Column), name, beside, doubt(f))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.MatchmakingRuleSets)) {
+		body := want.MatchmakingRuleSets[name].RuleSetBody
+		if body == nil {
+			continue
+		}
+		rs, err := ruleset.Parse(*body)
+		if err != nil {
+			continue // validRuleSets says it, or the server has it
+		}
+		if parsed[name] = rs; changed(setup.RuleSetKind, name) {
+			say(name, "", lint.Check(rs))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.MatchmakingConfigurations)) {
+		c := want.MatchmakingConfigurations[name]
+		rs, at := parsed[c.RuleSet], lint.Setting{}
+		queued := len(c.GameSessionQueues) > 0 && changed(setup.QueueKind, c.GameSessionQueues[0])
+		if rs == nil || !queued && !changed(setup.MatchmakingKind, name) && !changed(setup.RuleSetKind, c.RuleSet) {
+			continue
+		}
+		if c.RequestTimeoutSeconds != nil {
+			at.RequestTimeout = time.Duration(*c.RequestTimeoutSeconds) * time.Second
+		}
+		if c.AdditionalPlayerCount != nil {
+			at.AdditionalPlayers = int(*c.AdditionalPlayerCount)
+		}
+		if len(c.GameSessionQueues) > 0 && want.GameSessionQueues[c.GameSessionQueues[0]] != nil {
+			at.Queue = c.GameSessionQueues[0]
+			for _, p := range want.GameSessionQueues[at.Queue].PlayerLatencyPolicies {
+				at.Cap = max(at.Cap, float64(aws.ToInt32(p.MaximumIndividualPlayerLatencyMilliseconds)))
+			}
+		}
+		say(c.RuleSet, " in configuration "+name, lint.In(rs, at))
+	}
 }
 
 // arrivingPlayers are the players of a bundle that a server is to take over.

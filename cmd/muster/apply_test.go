@@ -159,3 +159,34 @@ MatchmakingRuleSets:
 		t.Errorf("the plan does not show the difference:\n%s", said)
 	}
 }
+
+// A plan names what is doubtful in its rule sets, and what a configuration and its queue add to that.
+func TestApply_DoubtfulRuleSets(t *testing.T) {
+	server := node.InProcess(t, nil)
+	file := write(t, `GameSessionQueues:
+  main: {}
+MatchmakingRuleSets:
+  duel:
+    RuleSetBody: |
+      {"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 2}],
+       "rules": [{"name": "Ping", "type": "latency", "maxLatency": 100},
+                 {"name": "Full", "type": "comparison", "measurements": ["count(flatten(teams[*].players))"], "operation": "=", "referenceValue": 2}],
+       "expansions": [{"target": "rules[Ping].maxLatency", "steps": [{"waitTimeSeconds": 90, "value": 150}]}]}
+MatchmakingConfigurations:
+  duel: {RuleSet: duel, GameSessionQueues: [main], RequestTimeoutSeconds: 60, AcceptanceRequired: false}
+`)
+	code, _, errs := typed(t, t.Context(), "apply", "-f", file, "--endpoint", server.URL(), "--plan")
+	for _, want := range []string{
+		file + ":8:19: rule set duel: doubtful: rules[Full]: it always holds: the measurement is always 2\n",
+		file + ":9:105: rule set duel in configuration duel: doubtful: rules[Ping]: the step at 1m30s is never reached: tickets time out after 1m0s\n",
+		file + ":7:19: rule set duel in configuration duel: doubtful: rules[Ping]: it keeps players together who have at most 100 ms to a common location, but queue main has no cap",
+	} {
+		if code != 0 || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, %q is not in\n%s", code, want, errs)
+		}
+	}
+	done(t, "apply", "-f", file, "--endpoint", server.URL(), "--yes")
+	if _, _, errs := typed(t, t.Context(), "apply", "-f", file, "--endpoint", server.URL(), "--plan"); strings.Contains(errs, "doubtful") {
+		t.Errorf("of what is there already it says\n%s", errs)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,9 @@ import (
 type deployCommand struct {
 	setupFlags
 	outputFlags
-	Folder string `arg:"" optional:"" placeholder:"FOLDER" help:"What to upload, in place of the Folder or Archive of the fleet's build in the file."`
+	Folder string `arg:"" optional:"" placeholder:"FOLDER" help:"What to upload, a folder or an archive, in place of that of the fleet's build in the file."`
 
-	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, or if there is no file."`
+	Fleet   string        `placeholder:"NAME" help:"The fleet; needed if the file has several with a build, or if there is no file: then it gets the new build and stays as it is otherwise."`
 	Version string        `name:"build-version" placeholder:"TEXT" help:"Version of the build, in place of the one in the file."`
 	Canary  share         `placeholder:"SHARE" help:"First give the new build a share of the fleet's instances, such as 10%, and put it first in the queues that lead to the fleet."`
 	For     time.Duration `placeholder:"TIME" help:"With --canary: go on with the rest after this time, or take the canary back as soon as one of its processes fails."`
@@ -73,7 +74,7 @@ func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 		return errors.New("--for belongs to --canary")
 	}
 	if c.Promote || c.Rollback || c.Drain {
-		file, err := c.findFleet()
+		file, err := c.findFleet(t)
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,10 @@ func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 		}
 		return server.Drain(t.ctx, c.Fleet)
 	}
-	source, err := c.load()
+	if c.withoutFile() {
+		return c.deployFolder(t, server)
+	}
+	source, err := c.load(t)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 	}
 	file := unchanged(want, c.Fleet)
 	other := c.Version != "" && (b.Version == nil || *b.Version != c.Version)
-	if err := c.override(want, b); err != nil {
+	if err := c.override(want, b, server.Working); err != nil {
 		return err
 	}
 	if err := server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For, File: file}); err != nil {
@@ -109,13 +113,35 @@ func (c *deployCommand) deploy(t *streams, server *live.Server) (err error) {
 	return nil
 }
 
+// withoutFile reports whether the command line has all that a deployment needs, and there is no
+// file.
+func (c *deployCommand) withoutFile() bool {
+	if c.Fleet == "" || c.Folder == "" || !c.isDefault() {
+		return false
+	}
+	_, err := os.Stat(c.File)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// deployFolder gives a fleet of the server another build, and changes nothing else of it.
+func (c *deployCommand) deployFolder(t *streams, server *live.Server) error {
+	want, err := server.AsFile(t.ctx, c.Fleet)
+	if err != nil {
+		return fmt.Errorf("there is no %s, and %w", c.File, err)
+	}
+	if err := c.override(want, want.Builds[want.Fleets[c.Fleet].Build], server.Working); err != nil {
+		return err
+	}
+	return server.Deploy(t.ctx, want, c.Fleet, live.Canary{Share: float64(c.Canary), For: c.For})
+}
+
 // findFleet takes the fleet from the file if the command line has none. It returns what the file
 // says, nil if that is not known and not needed.
-func (c *deployCommand) findFleet() (*setup.Setup, error) {
+func (c *deployCommand) findFleet(t *streams) (*setup.Setup, error) {
 	if c.Fleet != "" && !c.Rollback {
 		return nil, nil
 	}
-	source, err := c.load()
+	source, err := c.load(t)
 	switch {
 	case err != nil && c.Fleet != "": // a rollback does not wait for the file to be mended
 		return nil, nil
@@ -158,15 +184,21 @@ func (c *deployCommand) choose(want *setup.Setup) (*setup.Build, error) {
 }
 
 // override sets of a build what the command line says.
-func (c *deployCommand) override(want *setup.Setup, b *setup.Build) error {
+func (c *deployCommand) override(want *setup.Setup, b *setup.Build, working live.Working) error {
 	if c.Version != "" {
 		b.Version = &c.Version
 	}
-	if c.Folder != "" {
-		b.Folder, b.Archive, b.Content = c.Folder, "", ""
-		return live.Digests(want)
+	if c.Folder == "" {
+		return nil
 	}
-	return nil
+	info, err := os.Stat(c.Folder)
+	if err != nil {
+		return fmt.Errorf("what to upload: %w", err)
+	}
+	if b.Folder, b.Archive, b.Content = c.Folder, "", ""; !info.IsDir() {
+		b.Folder, b.Archive = "", c.Folder
+	}
+	return live.Digests(want, working)
 }
 
 func count(all ...bool) (n int) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // preflightCommand is `muster preflight`.
@@ -34,6 +35,9 @@ func (c *preflightCommand) Run(t *streams) error {
 	if !c.Quiet {
 		o.Output = t.err
 	}
+	line := terminal.NewLine(t.ctx, t.screenErr)
+	defer line.End()
+	o.Working = line.Show
 	if err := app.Preflight(t.ctx, o); err != nil {
 		return err
 	}

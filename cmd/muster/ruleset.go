@@ -1,15 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/app/lab"
 	"github.com/musterhq/muster/flexmatch/cases"
+	"github.com/musterhq/muster/flexmatch/lint"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search/pool"
 	"github.com/musterhq/muster/internal/plain"
@@ -17,17 +19,17 @@ import (
 
 // rulesetCommand is `muster ruleset`, which needs no server.
 type rulesetCommand struct {
-	Check     rulesetCheckCommand `cmd:"" help:"Check a rule set: prints everything that is wrong or doubtful, each with its place."`
+	Check     rulesetCheckCommand `cmd:"" help:"Check a rule set: prints everything that is wrong, impossible, expensive or doubtful, each with its place."`
 	EvalCases evalCasesCommand    `cmd:"" hidden:"" help:"Run a file of written matchmaking cases."`
 }
 
 type rulesetCheckCommand struct {
 	File           string        `arg:"" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
-	RequestTimeout time.Duration `env:"-" help:"RequestTimeoutSeconds of the configuration, such as 120s: expansions that it leaves no time for are named."`
+	RequestTimeout time.Duration `env:"-" help:"RequestTimeoutSeconds of the configuration, such as 120s: steps of expansions that it leaves no time for are named."`
 }
 
-// Run prints each error as FILE:LINE:COLUMN: member: code: message, and what is doubtful in a
-// valid rule set.
+// Run prints each error as FILE:LINE:COLUMN: member: code: message, and of a valid rule set what is
+// impossible, expensive or doubtful.
 func (c *rulesetCheckCommand) Run(t *streams) error {
 	body, err := os.ReadFile(c.File)
 	if err != nil {
@@ -44,16 +46,22 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range lab.Check(string(body)).Warnings {
-		fmt.Fprintf(t.out, "%s:%d:%d: doubtful: %s\n", c.File, w.Line, w.Column, w.Message)
-	}
-	for _, l := range rs.Levels()[1:] {
-		if c.RequestTimeout > 0 && l.From >= c.RequestTimeout {
-			fmt.Fprintf(t.out, "%s: doubtful: the expansion at %s is never reached: tickets time out after %s\n", c.File, l.From, c.RequestTimeout)
-		}
+	found := append(lint.Check(rs), lint.In(rs, lint.Setting{RequestTimeout: c.RequestTimeout})...)
+	slices.SortStableFunc(found, func(a, b lint.Finding) int { return cmp.Or(a.At.Line-b.At.Line, a.At.Column-b.At.Column) })
+	for _, f := range found {
+		fmt.Fprintf(t.out, "%s:%d:%d: %s\n", c.File, f.At.Line, f.At.Column, doubt(f))
 	}
 	fmt.Fprintf(t.out, "%s is valid: %s\n", c.File, described(rs))
 	return nil
+}
+
+// doubt returns what is probably not meant: how bad it is, member, text.
+func doubt(f lint.Finding) string {
+	how := "doubtful"
+	if f.Kind == lint.Impossible || f.Kind == lint.Expensive {
+		how = string(f.Kind)
+	}
+	return fmt.Sprintf("%s: %s: %s", how, f.Member, f.Text)
 }
 
 // ruleSetError returns what is wrong with a rule set: member: code: message.

@@ -165,23 +165,3 @@ func TestTicket_Undeclared(t *testing.T) {
 		t.Errorf("the text lacks %q:\n%s", want, out.String())
 	}
 }
-
-// A rule set is said to form no match where its counts fill no team.
-func TestImpossible(t *testing.T) {
-	least := func(name, text string, n int) string {
-		return counting(name, "teams[*]", text, fmt.Sprintf(`"minCount":%d`, n))
-	}
-	for _, c := range []struct{ name, teams, rules, expansions, want string }{
-		{"one rule", fives, least("Healer", "healer", 6), "", `[Healer: team t_1 needs 6 players with "healer", and has room for 5: no match is possible]`},
-		{"two rules", fives, least("Healer", "healer", 2) + "," + least("Tank", "tank", 4), "", `[Tank: team t_1 needs 4 players with "tank" and 2 with others by further rules, and has room for 5: no match is possible]`},
-		{"until a step", fives, least("Healer", "healer", 6), `{"target":"rules[Healer].minCount","steps":[{"waitTimeSeconds":20,"value":5}]}`,
-			`[Healer: team t_1 needs 6 players with "healer", and has room for 5: no match is possible before 20s]`},
-		{"full", fives, trinity, "", "[]"},
-		{"the same string twice", fives, least("Healer", "healer", 3) + "," + least("Healers", "healer", 5), "", "[]"},
-		{"a team that may be empty", `{"name":"a","minPlayers":1,"maxPlayers":5},{"name":"b","minPlayers":0,"maxPlayers":1}`, counting("B", "teams[b]", "tank", `"minCount":2`), "", "[]"},
-	} {
-		if got := fmt.Sprint(texts(explain.Impossible(rules(t, c.teams, c.rules, c.expansions)))); got != c.want {
-			t.Errorf("%s: %s; want %s", c.name, got, c.want)
-		}
-	}
-}

@@ -8,6 +8,7 @@ type Algorithm struct {
 	Balanced         int    // the balanced attribute, or -1
 	OldestAge        bool   // a match is as old as its oldest ticket, not its newest
 	BackfillPriority string // normal, low or high
+	At               Position
 }
 
 // Values of Algorithm.
@@ -38,6 +39,7 @@ func (s *scope) algorithm(root object) {
 	if !ok {
 		return
 	}
+	a.At = o.here()
 	o.only("strategy", "batchingPreference", "balancedAttribute", "sortByAttributes", "expansionAgeSelection", "backfillPriority")
 	s.strategy(o)
 	s.sortBy(o)

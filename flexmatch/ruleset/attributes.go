@@ -21,6 +21,7 @@ type Attribute struct {
 	Name    string
 	Type    AttributeType // "" if the declared type is not valid
 	Default *Value        // nil if players must provide a value
+	At      Position
 }
 
 // Value is the value of a player attribute, in the member for its type.
@@ -49,7 +50,7 @@ func (s *scope) attributes(root object) {
 
 func (s *scope) declareAttribute(o object) {
 	o.only("name", "type", "default")
-	a := Attribute{Name: trim(o.text("name", MissingProperty))}
+	a := Attribute{Name: trim(o.text("name", MissingProperty)), At: o.here()}
 	if o.get("type") == nil {
 		o.bad("type", MissingProperty, "is required")
 	} else {

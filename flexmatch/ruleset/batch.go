@@ -30,6 +30,7 @@ func readBatchDistance(o *ruleObject) kind {
 			o.bad("maxDistance", BadBatchDistance, "is required for a number attribute")
 		}
 	case String, "":
+		k.max = Bound{} // strings have no distance
 	default:
 		o.bad("batchAttribute", BadBatchDistance, "must be a number or string attribute, not a %s", k.typ)
 	}
@@ -82,4 +83,11 @@ func (k *batchDistance) traits(rs *RuleSet) Traits {
 		t.Column = Partition{k.attribute}
 	}
 	return t
+}
+
+func (k *batchDistance) certain(l *Level) (Verdict, string) {
+	if k.typ == Number && l.Capacity() <= 1 {
+		return Always, "a match has one player"
+	}
+	return Open, ""
 }

@@ -19,6 +19,18 @@ type checker struct {
 	errs Errors
 }
 
+// Position is a place in the body.
+type Position struct {
+	Line   int // from 1
+	Column int // in characters, from 1
+}
+
+// placeOf returns the position of a byte offset.
+func (c *checker) placeOf(offset int) Position {
+	line, column := c.position(offset)
+	return Position{line, column}
+}
+
 // fail records an error at a byte offset of the body.
 func (c *checker) fail(at int, path string, code Code, format string, args ...any) {
 	line, column := c.position(at)
@@ -81,6 +93,16 @@ func (c *checker) object(n *node, path string) (object, bool) {
 		return object{}, false
 	}
 	return object{checker: c, node: n, path: path}, true
+}
+
+// here returns the position of the object: that of its name, if it has one.
+func (o object) here() Position {
+	for _, m := range o.members {
+		if m.name == "name" {
+			return o.placeOf(m.at)
+		}
+	}
+	return o.placeOf(o.node.at)
 }
 
 // place returns the path of a member of the object.

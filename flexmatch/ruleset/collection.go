@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -185,4 +186,115 @@ func (k *collection) Marks(_ *Level, p *Party) []string {
 		sets[i] = v.member(k.measurements[0].leaf(), Member{p, i}).strings()
 	}
 	return intersect(sets)
+}
+
+func (k *collection) certain(l *Level) (Verdict, string) {
+	var all []Verdict
+	why := ""
+	for _, e := range k.measurements {
+		var each []Verdict
+		for _, n := range k.sizes(e, l) {
+			v := amid(Range{0, n.High}, k.min, k.max)
+			if v == Never && n.Low < 1 {
+				v = Open // a list of nothing passes
+			}
+			if each = append(each, v); v != Open {
+				why = k.most(e, n.High)
+			}
+		}
+		all = append(all, judged(each))
+	}
+	return judged(all), why
+}
+
+// sizes returns, for each list of collections of a measurement, the range of 0 to the greatest
+// count that it can have; its Low is 1 if the list has a collection for sure.
+func (k *collection) sizes(e *Expr, l *Level) []Range {
+	strings := math.Inf(1) // that a collection has at most
+	if e.ofPlayers() && !e.setList() {
+		strings = 1
+	}
+	switch {
+	case k.operation == opReference && k.reference.expr == nil:
+		strings = min(strings, float64(len(intersect([][]string{k.reference.constant.strings()}))))
+	case k.operation == opContains && e.typ.inter:
+		return []Range{{0, 1}}
+	}
+	if !e.ofPlayers() {
+		return []Range{{0, strings}}
+	}
+	out := e.lists(l)
+	for i := range out {
+		if out[i].Low = min(out[i].Low, 1); k.operation != opContains {
+			out[i].High = strings
+		}
+	}
+	return out
+}
+
+// most says why a count is no greater than n.
+func (k *collection) most(e *Expr, n float64) string {
+	switch {
+	case k.operation == opContains && e.function == fnFlatten:
+		return fmt.Sprintf("there are at most %v players to count", n)
+	case k.operation == opContains:
+		return fmt.Sprintf("a team has at most %v players to count", n)
+	case e.ofPlayers() && !e.setList() && n == 1:
+		return "a player has one string"
+	case k.operation == opReference && k.reference.expr == nil:
+		return fmt.Sprintf("the reference has %v strings", n)
+	}
+	return "a count is at least 0"
+}
+
+func (k *collection) cheaper(rs *RuleSet, _ *Level) Cheaper {
+	if len(k.measurements) > 1 {
+		return k.forEach(func(one measures) bool {
+			alone := &collection{one, k.operation, k.min, k.max}
+			_, counts := alone.Counts()
+			_, total := alone.Total()
+			t := alone.traits(rs)
+			return counts || total || t.Column != nil || t.OnlyMarks
+		}, gainCounts)
+	}
+	e := k.measurements[0]
+	common := k.min.Set && k.min.Value == 1 && !k.max.Set // at least one in common
+	switch {
+	case !common && k.operation == opIntersection && k.min.Set && k.min.Value >= 1 && k.flatSets(rs, e):
+		text := fmt.Sprintf("a collection rule with the operation intersection, the measurement %s and minCount 1", rs.render(e))
+		if k.party != "union" {
+			text += " and partyAggregation " + k.party
+		}
+		return Cheaper{Besides: text, Gain: map[bool]string{true: gainMarks, false: gainAverages}[k.max.Set]}
+	case !common:
+	case k.operation == opIntersection && e.function == fnFlatten && rs.ofAll(e) && !e.setList():
+		return Cheaper{Instead: "a batchDistance on " + rs.Attributes[e.leaf().attribute].Name}
+	case k.operation == opIntersection && e.function == fnIntersection && k.flatSets(rs, e.argument):
+		return Cheaper{Instead: "the measurement " + rs.render(e.argument), Gain: gainMarks}
+	case k.operation == opReference && k.reference.expr != nil && k.reference.expr.function == fnIntersection &&
+		k.flatSets(rs, e) && k.flatSets(rs, k.reference.expr.argument) && e.leaf().attribute == k.reference.expr.leaf().attribute:
+		return Cheaper{Instead: "the operation intersection, without referenceValue", Gain: gainCommon}
+	}
+	return Cheaper{}
+}
+
+// flatSets reports whether an expression lists the collections of all players.
+func (k *collection) flatSets(rs *RuleSet, e *Expr) bool {
+	return e.function == fnFlatten && e.argument.function == "" && e.leaf().part == partAttribute && e.setList() && len(e.leaf().instances) == len(rs.Instances)
+}
+
+func (k *collection) values(attribute, team int) (Values, bool) {
+	out := AnyValue
+	if k.operation != opReference || k.reference.expr != nil || !k.measures.each(attribute, team) {
+		return out, false
+	}
+	switch set := k.reference.constant.strings(); {
+	case k.min.Set && k.min.Value >= 1:
+		out.only = set
+	case k.max.Set && k.max.Value < 1:
+		out.except = set
+	default:
+		return out, false
+	}
+	return out, true
 }

@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -200,4 +201,159 @@ func (k *comparison) passing() Range {
 
 func (k *comparison) Possible(l *Level, ranges []Range) bool {
 	return k.possible(l, ranges, k.passing(), 0)
+}
+
+func (k *comparison) certain(l *Level) (Verdict, string) {
+	if !k.reference.given() {
+		return k.certainAcross(l)
+	}
+	same := Always
+	if k.operation == "<" || k.operation == ">" || k.operation == "!=" {
+		same = Never
+	}
+	return k.againstReference(l, func(x, of extent) Verdict {
+		apart := x.High < of.Low || of.High < x.Low
+		equal := x.Low == x.High && x.Range == of.Range
+		switch k.operation {
+		case "<":
+			return order(x.High < of.Low, x.Low >= of.High)
+		case "<=":
+			return order(x.High <= of.Low, x.Low > of.High)
+		case ">":
+			return order(x.Low > of.High, x.High <= of.Low)
+		case ">=":
+			return order(x.Low >= of.High, x.High < of.Low)
+		case "=":
+			return order(equal, apart)
+		}
+		return order(apart, equal)
+	}, same)
+}
+
+func order(always, never bool) Verdict {
+	switch {
+	case always:
+		return Always
+	case never:
+		return Never
+	}
+	return Open
+}
+
+// certainAcross is certain for a comparison of the elements of a list with each other.
+func (k *comparison) certainAcross(l *Level) (Verdict, string) {
+	var all []Verdict
+	why := ""
+	for _, e := range k.measurements {
+		v := Open
+		switch {
+		case e.ofPlayers() && !e.setList():
+			if !slices.ContainsFunc(e.lists(l), func(n Range) bool { return n.High > 1 }) {
+				v, why = Always, "each list has at most one element"
+			}
+		case e.function == fnCount && e.argument.ofPlayers() && !e.setList():
+			if v = k.counts(e.extents(l)); v != Open {
+				why = "it follows from the sizes of the teams"
+			}
+		}
+		all = append(all, v)
+	}
+	return judged(all), why
+}
+
+// counts returns the verdict on numbers of players that are compared with each other.
+func (k *comparison) counts(all []extent) Verdict {
+	var each []Verdict
+	for i, a := range all {
+		for _, b := range all[:i] {
+			apart := a.High < b.Low || b.High < a.Low
+			equal := a.Low == a.High && a.Range == b.Range
+			v := order(equal, apart)
+			if k.operation == "!=" {
+				v = v.not()
+			}
+			each = append(each, v)
+		}
+	}
+	if len(all) < 2 {
+		return Always
+	}
+	return judged(each)
+}
+
+func (k *comparison) cheaper(rs *RuleSet, l *Level) Cheaper {
+	if !k.reference.given() {
+		return k.cheaperAcross(rs)
+	}
+	if len(k.measurements) != 1 || k.reference.expr != nil {
+		return Cheaper{}
+	}
+	e := k.measurements[0]
+	of := e.argument
+	switch {
+	case of == nil || !of.ofPlayers() || of.leaf().part != partAttribute:
+	case e.function == fnMax && k.operation[0] == '<', e.function == fnMin && k.operation[0] == '>':
+		return Cheaper{Instead: fmt.Sprintf("the measurement %s with the same operation and referenceValue", rs.render(of)), Gain: gainEach}
+	case e.function == fnStddev && k.operation[0] == '<' && rs.ofAll(of):
+		// Of n values with this deviation the highest and the lowest are at most √2n of it apart.
+		apart := roundedUp(k.reference.constant.num * math.Sqrt(2*float64(l.Capacity())))
+		return Cheaper{Besides: rs.batch(of, apart, k.party), Gain: gainSpread}
+	}
+	return Cheaper{}
+}
+
+// cheaperAcross is cheaper for a comparison of the elements of a list with each other.
+func (k *comparison) cheaperAcross(rs *RuleSet) Cheaper {
+	if k.operation != "=" || slices.ContainsFunc(k.measurements, func(e *Expr) bool { return !rs.ofAll(e) }) {
+		return Cheaper{}
+	}
+	if len(k.measurements) > 1 {
+		return Cheaper{Instead: "a rule for each of the measurements", Gain: gainEqual}
+	}
+	e := k.measurements[0]
+	switch {
+	case e.typ.base == strs:
+		return Cheaper{Instead: "a batchDistance on " + rs.Attributes[e.leaf().attribute].Name}
+	case k.partyGiven:
+		return Cheaper{Instead: rs.batch(e, 0, k.party), Gain: gainEqual}
+	}
+	return Cheaper{Besides: rs.batch(e, 0, ""), Gain: gainEqual}
+}
+
+func (k *comparison) rising(property string) int {
+	switch {
+	case property != "referenceValue" || k.reference.expr != nil || k.operation == "=" || k.operation == "!=":
+		return 0
+	case k.operation[0] == '<':
+		return -1
+	}
+	return 1
+}
+
+func (k *comparison) values(attribute, team int) (Values, bool) {
+	out, c := AnyValue, k.reference.constant
+	if k.reference.expr != nil || !k.reference.given() || !k.measures.each(attribute, team) {
+		return out, false
+	}
+	switch {
+	case c.form == isStr && k.operation == "=":
+		out.only = []string{c.str}
+	case c.form == isStr:
+		out.except = []string{c.str}
+	default:
+		out.party = k.party
+		switch k.operation {
+		case "=":
+			out.numbers = Range{c.num, c.num}
+		case "<":
+			out.numbers.High = below(c.num)
+		case "<=":
+			out.numbers.High = c.num
+		case ">":
+			out.numbers.Low = above(c.num)
+		case ">=":
+			out.numbers.Low = c.num
+		}
+	}
+	return out, true
 }

@@ -2,6 +2,7 @@ package ruleset
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -197,4 +198,95 @@ func (st *statement) names(list []int) []int {
 		list = part.names(list)
 	}
 	return list
+}
+
+// maxOpen is the most rules of a compound whose verdicts are tried in all combinations.
+const maxOpen = 10
+
+func (k *compound) certain(l *Level) (Verdict, string) {
+	var open []int
+	known, why := map[int]bool{}, "it follows from its statement"
+	for _, i := range k.statement.names(nil) {
+		switch v, _ := l.Certain(i); v {
+		case Always, Never:
+			known[i] = v == Always
+			why = fmt.Sprintf("rule %s %s", l.Rules[i].Name, map[bool]string{true: "always holds", false: "never holds"}[known[i]])
+		default:
+			if !slices.Contains(open, i) {
+				open = append(open, i)
+			}
+		}
+	}
+	if len(open) > maxOpen {
+		return Open, ""
+	}
+	held := 0
+	for n := range 1 << len(open) {
+		if k.statement.holds(func(i int) bool {
+			if at := slices.Index(open, i); at >= 0 {
+				return n>>at&1 == 1
+			}
+			return known[i]
+		}) {
+			held++
+		}
+	}
+	return order(held == 1<<len(open), held == 0), why
+}
+
+// cheaper splits a conjunction: rules that no compound names are enforced one by one, and so are
+// all compounds. Only of latency rules must one location qualify for all that are enforced.
+func (k *compound) cheaper(rs *RuleSet, l *Level) Cheaper {
+	if k.statement.operator != "and" {
+		return Cheaper{}
+	}
+	for _, i := range k.statement.names(nil) {
+		others := 0
+		for n, r := range l.Rules {
+			if o, ok := r.kind.(*compound); ok && o != k && slices.Contains(o.statement.names(nil), i) || rs.traits[n].Located() && n != i && rs.traits[i].Located() {
+				others++
+			}
+		}
+		if others > 0 {
+			return Cheaper{}
+		}
+	}
+	if slices.ContainsFunc(k.statement.parts, func(st *statement) bool { return st.operator != "" }) {
+		return Cheaper{Instead: "a compound for each part of the and that has an operator; rules that no compound names are enforced without one", Gain: gainApart}
+	}
+	return Cheaper{Instead: "no compound: rules that none names are all enforced", Gain: gainApart}
+}
+
+// picky is false for a compound that alternatives, or the opposite of a rule, make easy to pass.
+func (k *compound) picky() bool { return k.statement.operator != "not" }
+
+// Signs returns how a rule enters a compound, once for each time that it is named: 1 if it must
+// hold so that the compound does, -1 if it must not. In an xor it is both. Of other rules the
+// result is empty.
+func (r *Rule) Signs(rule int) []int {
+	k, ok := r.kind.(*compound)
+	if !ok {
+		return nil
+	}
+	return k.statement.signs(rule, 1, nil)
+}
+
+func (st *statement) signs(rule, sign int, out []int) []int {
+	if st.operator == "" {
+		if st.rule == rule {
+			out = append(out, sign)
+		}
+		return out
+	}
+	for _, part := range st.parts {
+		switch st.operator {
+		case "not":
+			out = part.signs(rule, -sign, out)
+		case "xor":
+			out = part.signs(rule, -sign, part.signs(rule, sign, out))
+		default:
+			out = part.signs(rule, sign, out)
+		}
+	}
+	return out
 }

@@ -1,6 +1,10 @@
 package ruleset
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // distances are rules that limit how far numbers are from a reference.
 var distances = ruleType{
@@ -127,4 +131,64 @@ func (k *distance) Averages() (Averages, bool) {
 	a, measured, okA := k.measurements[0].average()
 	b, reference, okB := k.reference.expr.average()
 	return Averages{a, measured, reference, k.min, k.max}, okA && okB && a == b
+}
+
+func (k *distance) certain(l *Level) (Verdict, string) {
+	if !k.max.Set && k.min.Value <= 0 {
+		return Always, "each distance is at least 0"
+	}
+	return k.againstReference(l, func(x, of extent) Verdict {
+		low, high := max(0, x.Low-of.High, of.Low-x.High), max(x.High-of.Low, of.High-x.Low)
+		return amid(Range{low, high}, k.min, k.max)
+	}, amid(Range{}, k.min, k.max))
+}
+
+func (k *distance) cheaper(rs *RuleSet, l *Level) Cheaper {
+	if len(k.measurements) > 1 {
+		return k.forEach(func(one measures) bool {
+			alone := &distance{one, k.min, k.max}
+			t := alone.traits(rs)
+			_, averages := alone.Averages()
+			return t.Column != nil || t.Spread != nil || averages && !k.min.Set
+		}, gainWindow)
+	}
+	e, of := k.measurements[0], k.reference.expr
+	if of == nil || k.min.Set || !k.max.Set {
+		return Cheaper{}
+	}
+	if (of.function == fnMin || of.function == fnMax) && rs.ofAll(e) && of.argument.listsPlayers() && e.same(of.argument) {
+		return Cheaper{Instead: rs.batch(e, k.max.Value, k.party), Gain: gainWindow}
+	}
+	return k.cheaperOfTeams(rs, l, e, of)
+}
+
+// cheaperOfTeams returns the rule on averages of teams that means the same.
+func (k *distance) cheaperOfTeams(rs *RuleSet, l *Level, e, of *Expr) Cheaper {
+	path := e.leaf()
+	if k.party != "avg" || path.part != partAttribute || path.hasKey || path.attribute != of.leaf().attribute || of.leaf().hasKey || of.leaf().part != partAttribute {
+		return Cheaper{}
+	}
+	average := func(team int) string {
+		one := *path
+		one.instances = []int{team}
+		return rs.render(&Expr{function: fnAvg, argument: &one})
+	}
+	n, fixed := l.fixed()
+	switch a, b := path.instances, of.leaf().instances; {
+	case fixed && e.function == fnSum && of.function == fnSum && e.argument == path && of.argument == of.leaf() && len(a) == 1 && len(b) == 1 && a[0] != b[0]:
+		return Cheaper{Instead: fmt.Sprintf("%s near %s with maxDistance %v", average(a[0]), average(b[0]), k.max.Value/float64(n)), Gain: gainAverages}
+	case (e.function == fnMax && of.function == fnMin || e.function == fnMin && of.function == fnMax) && e.argument.function == fnAvg && of.argument.function == fnAvg &&
+		e.argument.argument == path && of.argument.argument == of.leaf() && len(a) == 2 && slices.Equal(a, b):
+		return Cheaper{Instead: fmt.Sprintf("%s near %s with maxDistance %v", average(a[0]), average(a[1]), k.max.Value), Gain: gainAverages}
+	}
+	return Cheaper{}
+}
+
+func (k *distance) values(attribute, team int) (Values, bool) {
+	out := AnyValue
+	if k.reference.expr != nil || !k.max.Set || !k.measures.each(attribute, team) {
+		return out, false
+	}
+	out.party, out.numbers = k.party, Range{k.reference.constant.num - k.max.Value, k.reference.constant.num + k.max.Value}
+	return out, true
 }

@@ -2,6 +2,7 @@ package ruleset
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -182,6 +183,88 @@ func (s *scope) levels(list []*expansion, declared int) {
 		s.rs.levels = append(s.rs.levels, last)
 	}
 	s.errs = slices.Concat(append([][]Error{s.errs}, r.wrong...)...)
+	if len(s.errs) == 0 {
+		for _, x := range list {
+			r.steps(x)
+		}
+	}
+}
+
+// Step is a step of an expansion, for one of its targets.
+type Step struct {
+	At       Position // of its value
+	Path     string   // such as expansions[0].steps[1].value
+	From     time.Duration
+	Rule     int // the rule's index, or -1
+	Team     int // the declared team's index, or -1
+	Property string
+
+	// Was and Is are the values before and from the step on: a float64, a string or a []string, or
+	// nil if the property is not set.
+	Was, Is any
+
+	Beaten bool // another step sets the property at the same age, and counts instead
+	Idle   bool // the step changes nothing
+}
+
+// steps adds the steps of an expansion.
+func (r *resolver) steps(x *expansion) {
+	for _, st := range x.steps {
+		add := func(rule, team int, base *node, all []*expansion) {
+			out := Step{At: r.placeOf(st.value.at), Path: st.path, From: st.wait, Rule: rule, Team: team, Property: x.property}
+			was, is := base, st.value
+			for _, c := range changesAt(st.wait-1, all) {
+				if c.property == x.property {
+					was = c.value
+				}
+			}
+			for _, c := range changesAt(st.wait, all) {
+				if c.property == x.property {
+					out.Beaten, is = c.path != st.path, c.value
+				}
+			}
+			out.Was, out.Is = was.plain(), is.plain()
+			out.Idle = out.Beaten || reflect.DeepEqual(out.Was, out.Is) || rule >= 0 && r.sameKind(rule, st.wait)
+			r.rs.Steps = append(r.rs.Steps, out)
+		}
+		for _, i := range x.rules {
+			add(i, -1, r.drafts[i].at.get(x.property), r.ofRule[i])
+		}
+		for _, i := range x.teams {
+			size := r.rs.Teams[i].Min
+			if x.property == "maxPlayers" {
+				size = r.rs.Teams[i].Max
+			}
+			add(-1, i, &node{kind: isNumber, number: float64(size)}, r.ofTeam[i])
+		}
+	}
+}
+
+// sameKind reports whether a rule means the same before and from an age on.
+func (r *resolver) sameKind(rule int, from time.Duration) bool {
+	before := r.drafts[rule].rule
+	if at := r.rs.LevelAt(from); at > 0 {
+		before = r.rs.levels[at-1].Rules[rule]
+	}
+	return reflect.DeepEqual(before.kind, r.rs.Level(from).Rules[rule].kind)
+}
+
+// plain returns the value of a property: a number, also one in quotes, a string or a list of
+// strings; nil if it is not there or of another type.
+func (n *node) plain() any {
+	if n == nil {
+		return nil
+	}
+	if v, ok := n.asNumber(); ok {
+		return v
+	}
+	if n.kind == isText {
+		return n.text
+	}
+	if list, ok := n.asStrings(); ok {
+		return list
+	}
+	return nil
 }
 
 func (r *resolver) level(from time.Duration, last *Level) *Level {
@@ -228,6 +311,7 @@ func changesAt(from time.Duration, list []*expansion) []change {
 func (r *resolver) rule(d draft, changes []change, from time.Duration) *Rule {
 	scratch := &scope{checker: &checker{text: r.text}, rs: r.rs, drafts: r.drafts}
 	rule := scratch.rule(object{checker: scratch.checker, node: d.at.with(changes), path: d.at.path})
+	rule.At = d.rule.At
 	for _, e := range scratch.errs {
 		r.blame(e, changes, from)
 	}

@@ -97,3 +97,10 @@ func (k *latency) traits(rs *RuleSet) Traits {
 	t.Shrinks, t.Column = !k.max.Set || k.fromMin, k.at
 	return t
 }
+
+func (k *latency) certain(*Level) (Verdict, string) {
+	if k.at.Most.Set && k.at.Most.Value < 1 {
+		return Never, "a latency is at least 1 ms"
+	}
+	return Open, ""
+}

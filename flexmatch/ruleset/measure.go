@@ -14,6 +14,14 @@ type measures struct {
 	party        string // how a party counts: min, max, avg; union, intersection
 }
 
+// picky is false for sums, averages and counts: most matches are near the mean, and exchanges of
+// players bring others there.
+func (m *measures) picky() bool {
+	return slices.ContainsFunc(m.measurements, func(e *Expr) bool {
+		return e.function != fnSum && e.function != fnAvg && e.function != fnCount
+	})
+}
+
 // reference is what measurements are compared with: an expression or a constant, or
 // nothing.
 type reference struct {

@@ -3,6 +3,7 @@ package ruleset
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Rule is one rule with the values that apply at a level.
@@ -15,6 +16,8 @@ type Rule struct {
 	Enforced bool
 
 	Traits Traits // at this level
+
+	At Position
 
 	kind
 }
@@ -89,6 +92,21 @@ type kind interface {
 	Counts() (Counts, bool)
 	// Marks returns the marks of a party, at a level, if the rule has the trait Marks.
 	Marks(l *Level, p *Party) []string
+	// cheaper returns how a search is told the same directly, if the rule says it in a way that a
+	// search can judge only on whole matches.
+	cheaper(rs *RuleSet, l *Level) Cheaper
+	// picky reports whether it may be that few matches pass which the other rules allow, if a search
+	// judges the rule on whole matches only.
+	picky() bool
+	// rising returns 1 if a greater value of a property allows fewer matches, -1 if it allows more,
+	// and 0 if neither is certain.
+	rising(property string) int
+	// values returns the values of an attribute that each player of a team must have, and false if
+	// the rule does not limit them one by one.
+	values(attribute, team int) (Values, bool)
+	// certain returns the verdict on all matches of a level, and why, if it is known without their
+	// players.
+	certain(l *Level) (Verdict, string)
 	// Total is like Counts for a limit on how many players of the match have a string.
 	Total() (Counts, bool)
 }
@@ -106,6 +124,20 @@ func (plain) Averages() (Averages, bool)        { return Averages{}, false }
 func (plain) Counts() (Counts, bool)            { return Counts{}, false }
 func (plain) Total() (Counts, bool)             { return Counts{}, false }
 func (plain) Marks(*Level, *Party) []string     { return nil }
+func (plain) cheaper(*RuleSet, *Level) Cheaper  { return Cheaper{} }
+func (plain) picky() bool                       { return true }
+func (plain) values(int, int) (Values, bool)    { return Values{}, false }
+func (plain) certain(*Level) (Verdict, string)  { return Open, "" }
+
+func (plain) rising(property string) int {
+	switch {
+	case strings.HasPrefix(property, "min"):
+		return 1
+	case strings.HasPrefix(property, "max"):
+		return -1
+	}
+	return 0
+}
 
 // draft is a rule and its place in the tree, from which it is read again with the values
 // of expansions.
@@ -129,6 +161,7 @@ func (s *scope) rules(root object) {
 		case slices.ContainsFunc(s.drafts, func(d draft) bool { return d.rule.Name == r.Name }):
 			o.bad("name", DuplicateRule, "there is another rule %q", r.Name)
 		default:
+			r.At = o.here()
 			s.drafts = append(s.drafts, draft{rule: r, typ: ruleTypes[r.Type], at: o, bad: len(s.errs) > before})
 		}
 	}

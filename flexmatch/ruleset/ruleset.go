@@ -26,6 +26,8 @@ type RuleSet struct {
 	Large      bool // more than 40 players at the declared sizes
 	HasLatency bool // it has a latency rule, so tickets without latencies match nobody
 
+	Steps []Step // of expansions, one for each rule or team that a step changes
+
 	levels []*Level
 	traits []Traits // by rule: at all levels
 }

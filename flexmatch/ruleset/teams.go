@@ -10,6 +10,7 @@ type Team struct {
 	Name     string
 	Min, Max int // players, before expansions
 	Quantity int
+	At       Position
 }
 
 // Instance is one team of a match.
@@ -44,7 +45,7 @@ func (s *scope) teams(root object) {
 // team reads one declaration. A quantity that is not valid counts as 1.
 func (s *scope) team(o object) Team {
 	o.only("name", "maxPlayers", "minPlayers", "quantity")
-	t := Team{Name: trim(o.text("name", MissingProperty)), Quantity: 1}
+	t := Team{Name: trim(o.text("name", MissingProperty)), Quantity: 1, At: o.here()}
 	if n := o.get("quantity"); n != nil {
 		quantity, ok := n.asWhole(1, 1e6)
 		if !ok {

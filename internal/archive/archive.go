@@ -48,6 +48,8 @@ type entry struct {
 	size int64 // as the archive states; -1 if it does not
 	link string
 	hard bool // link is another entry of the archive
+
+	modeless bool // the archive does not say who may do what with it: it was made on Windows
 }
 
 // source is an archive whose entries can be enumerated.
@@ -55,6 +57,8 @@ type source interface {
 	// each calls f with every entry; open returns its content and is valid during the
 	// call.
 	each(f func(e entry, open func() (io.Reader, error)) error) error
+	// percent returns how much of the archive each has gone through.
+	percent() int
 }
 
 // Detect determines the format from the file's first bytes.
@@ -91,7 +95,7 @@ func open(r io.ReaderAt, size int64, format string) (source, error) {
 // r.
 func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, error) {
 	in := newInspector(size, limits)
-	return in.contents(r, format, func(e entry, open func() (io.Reader, error)) error {
+	return in.contents(r, format, nil, func(e entry, open func() (io.Reader, error)) error {
 		if !e.mode.IsRegular() || e.hard {
 			return nil
 		}
@@ -105,9 +109,14 @@ func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, e
 }
 
 // Extract unpacks an archive into dir, which must exist and should be empty. After an
-// error dir is incomplete and should be removed. Errors: *Refused, and those of
-// reading and writing.
-func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Contents, error) {
+// error dir is incomplete and should be removed. progress, which may be nil, is called
+// after each entry with what has been unpacked, and with the percentage of the archive that is
+// done. Errors: *Refused, and those of reading and writing.
+//
+// Files are executable if their mode says so. Archives made on Windows have no modes, and some
+// programs lose them: an entry without a mode, and any of an archive in which no file is
+// executable, is executable if its content is a program.
+func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits, progress func(done Contents, percent int)) (Contents, error) {
 	target, err := os.OpenRoot(dir)
 	if err != nil {
 		return Contents{}, fmt.Errorf("open target folder: %w", err)
@@ -115,7 +124,7 @@ func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Cont
 	defer target.Close()
 	in := newInspector(size, limits)
 	w := writer{root: target, in: in}
-	found, err := in.contents(r, format, w.write)
+	found, err := in.contents(r, format, progress, w.write)
 	if err == nil {
 		err = w.finish()
 	}
@@ -124,7 +133,7 @@ func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Cont
 
 // contents calls f with each entry that may be unpacked, and returns their totals. It
 // fails at the first entry that may not.
-func (in *inspector) contents(r io.ReaderAt, format string, f func(entry, func() (io.Reader, error)) error) (Contents, error) {
+func (in *inspector) contents(r io.ReaderAt, format string, progress func(Contents, int), f func(entry, func() (io.Reader, error)) error) (Contents, error) {
 	src, err := open(r, in.packed, format)
 	if err != nil {
 		return Contents{}, err
@@ -133,7 +142,13 @@ func (in *inspector) contents(r io.ReaderAt, format string, f func(entry, func()
 		if err := in.admit(e); err != nil {
 			return err
 		}
-		return f(e, open)
+		if err := f(e, open); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(Contents{in.files, in.bytes}, src.percent())
+		}
+		return nil
 	})
 	if err == nil {
 		err = in.finish()

@@ -1,18 +1,14 @@
 package archive
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"strings"
-	"unicode/utf8"
 )
 
-const (
-	maxName  = 1024    // in an entry's name, and in a link's target
-	maxDepth = 128     // nested folders
-	slack    = 1 << 20 // bytes that any archive may unpack to, whatever its ratio
-)
+const slack = 1 << 20 // bytes that any archive may unpack to, whatever its ratio
 
 // inspector enforces the rules for entries and the limits on sizes.
 type inspector struct {
@@ -33,8 +29,11 @@ func (in *inspector) admit(e entry) error {
 	if in.files++; in.files > in.limits.Files {
 		return refuse("it has more than %d entries", in.limits.Files)
 	}
-	if e.mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		return refuse("%q would run as another user (setuid or setgid)", e.name)
+	switch {
+	case e.mode&fs.ModeSetuid != 0:
+		return refuse("%q would run as another user: it has the setuid bit", e.name)
+	case e.mode&fs.ModeSetgid != 0:
+		return refuse("%q would run as another group: it has the setgid bit", e.name)
 	}
 	for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
 		if in.isLink(dir) {
@@ -56,13 +55,16 @@ func (in *inspector) admit(e entry) error {
 		return in.admitLink(e)
 	}
 	if e.hard {
-		if !in.seen[e.link] || in.isLink(e.link) {
+		switch {
+		case in.isLink(e.link):
+			return refuse("%q is a hard link to %q, which is a symbolic link", e.name, e.link)
+		case !in.seen[e.link]:
 			return refuse("%q is a hard link to %q, which is no earlier file of the archive", e.name, e.link)
 		}
 		return nil
 	}
 	if !e.mode.IsRegular() {
-		return refuse("%q is neither file, folder nor link", e.name)
+		return refuse("%q is %s; only files, folders and links are allowed", e.name, special(e.mode))
 	}
 	if e.size > in.limits.Bytes {
 		return refuse("%q alone has %d bytes; at most %d may be unpacked", e.name, e.size, in.limits.Bytes)
@@ -70,12 +72,34 @@ func (in *inspector) admit(e entry) error {
 	return nil
 }
 
+// special says what an entry is that is neither file, folder nor link.
+func special(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "of an unknown type"
+}
+
 // admitLink accepts links that stay within the folder: relative ones that do not lead
 // out of it.
 func (in *inspector) admitLink(e entry) error {
 	target := e.link
-	if target == "" || len(target) > maxName || strings.ContainsAny(target, "\\\x00") || path.IsAbs(target) {
-		return refuse("the link %q leads to %q; only relative targets within the archive are allowed", e.name, target)
+	switch {
+	case target == "":
+		return refuse("the link %q has no target", e.name)
+	case len(target) > maxName:
+		return refuse("the target of the link %q has more than %d bytes", e.name, maxName)
+	case strings.ContainsRune(target, 0):
+		return refuse("the target of the link %q contains a NUL character", e.name)
+	case strings.ContainsRune(target, '\\'):
+		return refuse("the link %q leads to %q, which has a backslash: use slashes", e.name, target)
+	case path.IsAbs(target):
+		return refuse("the link %q leads to %q; only relative targets are allowed", e.name, target)
 	}
 	if at := path.Join(path.Dir(e.name), target); at == ".." || strings.HasPrefix(at, "../") {
 		return refuse("the link %q leads out of the archive, to %q", e.name, target)
@@ -94,33 +118,33 @@ func (in *inspector) finish() error {
 		return refuse("it is empty")
 	}
 	for name, target := range in.links {
-		if !in.stays(path.Dir(name), target) {
-			return refuse("the link %q leads out of the archive or in a circle, by way of other links", name)
+		if why := in.astray(path.Dir(name), target); why != "" {
+			return refuse("the link %q leads %s", name, why)
 		}
 	}
 	return nil
 }
 
-// stays reports whether a link in a folder ends below the top.
-func (in *inspector) stays(dir, target string) bool {
+// astray returns where a link in a folder leads if it does not end below the top, else "".
+func (in *inspector) astray(dir, target string) string {
 	at := dir
 	rest := strings.Split(target, "/")
 	for hops := 0; len(rest) > 0; {
 		step := rest[0]
 		rest = rest[1:]
 		if step == ".." && at == "." {
-			return false
+			return "out of the archive, by way of other links"
 		}
 		at = path.Join(at, step)
 		if next, ok := in.links[at]; ok && step != "" && step != "." && step != ".." {
 			if hops++; hops > maxHops {
-				return false
+				return fmt.Sprintf("in a circle, or through more than %d links", maxHops)
 			}
 			at = path.Dir(at)
 			rest = append(strings.Split(next, "/"), rest...)
 		}
 	}
-	return true
+	return ""
 }
 
 // meter counts what is read and returns a refusal past the limits.
@@ -142,29 +166,4 @@ func (m *meter) Read(p []byte) (int, error) {
 		return n, refuse("it unpacks to more than %d times its size", in.limits.Ratio)
 	}
 	return n, err
-}
-
-// cleanName returns an entry's name as a path within the folder; "" is the folder
-// itself.
-func cleanName(name string) (string, error) {
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return "", refuse("an entry has the name %.80q, which is empty, too long or no text", name)
-	}
-	slashed := strings.ReplaceAll(name, `\`, "/")
-	if path.IsAbs(slashed) || len(slashed) > 1 && slashed[1] == ':' {
-		return "", refuse("%q is an absolute path", name)
-	}
-	for part := range strings.SplitSeq(slashed, "/") {
-		if part == ".." {
-			return "", refuse("%q climbs out of the archive", name)
-		}
-	}
-	clean := path.Clean(slashed)
-	if strings.Count(clean, "/") > maxDepth {
-		return "", refuse("%.80q lies more than %d folders deep", name, maxDepth)
-	}
-	if clean == "." {
-		return "", nil
-	}
-	return clean, nil
 }

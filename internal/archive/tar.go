@@ -13,6 +13,15 @@ type tarball struct {
 	packed  bool
 }
 
+// percent implements source. The section is read from its beginning to its end.
+func (t *tarball) percent() int {
+	at, err := t.section.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0
+	}
+	return int(100 * at / max(t.section.Size(), 1))
+}
+
 func (t *tarball) each(f func(entry, func() (io.Reader, error)) error) error {
 	var stream io.Reader = t.section
 	if t.packed {
@@ -52,7 +61,7 @@ func tarEntry(header *tar.Header) (e entry, skip bool, err error) {
 		return e, true, nil
 	case tar.TypeReg, tar.TypeDir, tar.TypeSymlink, tar.TypeLink, tar.TypeGNUSparse:
 	default:
-		return e, false, refuse("%q is neither file, folder nor link", header.Name)
+		return e, false, refuse("%q is %s; only files, folders and links are allowed", header.Name, special(header.FileInfo().Mode()))
 	}
 	e.name, err = cleanName(header.Name)
 	if err != nil || e.name == "" {

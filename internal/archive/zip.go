@@ -9,7 +9,13 @@ import (
 	"strings"
 )
 
-type zipfile struct{ r *zip.Reader }
+type zipfile struct {
+	r    *zip.Reader
+	done int // entries
+}
+
+// percent implements source.
+func (z *zipfile) percent() int { return 100 * z.done / max(len(z.r.File), 1) }
 
 func openZip(r io.ReaderAt, size int64) (source, error) {
 	bounded := &allowance{r: r, left: directoryBytes}
@@ -21,7 +27,7 @@ func openZip(r io.ReaderAt, size int64) (source, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked one by one
 		return nil, refuse("its zip directory cannot be read (%v)", err)
 	}
-	return zipfile{z}, nil
+	return &zipfile{r: z}, nil
 }
 
 // directoryBytes limits how much of a zip's directory is read, and so its memory use:
@@ -44,17 +50,18 @@ func (a *allowance) ReadAt(p []byte, off int64) (int, error) {
 	return a.r.ReadAt(p, off)
 }
 
-func (z zipfile) each(f func(entry, func() (io.Reader, error)) error) error {
+func (z *zipfile) each(f func(entry, func() (io.Reader, error)) error) error {
 	for _, file := range z.r.File {
 		if err := eachZipped(file, f); err != nil {
 			return err
 		}
+		z.done++
 	}
 	return nil
 }
 
 func eachZipped(file *zip.File, f func(entry, func() (io.Reader, error)) error) error {
-	name, err := cleanName(file.Name)
+	name, err := cleanName(zippedName(file))
 	if err != nil {
 		return err
 	}
@@ -64,7 +71,7 @@ func eachZipped(file *zip.File, f func(entry, func() (io.Reader, error)) error) 
 	if file.Flags&1 != 0 {
 		return refuse("%q is encrypted", name)
 	}
-	e := entry{name: name, mode: file.Mode(), size: int64(min(file.UncompressedSize64, 1<<62))}
+	e := entry{name: name, mode: file.Mode(), modeless: !hasMode(file), size: int64(min(file.UncompressedSize64, 1<<62))}
 	if strings.HasSuffix(file.Name, `\`) {
 		e.mode |= fs.ModeDir
 	}
@@ -85,6 +92,13 @@ func eachZipped(file *zip.File, f func(entry, func() (io.Reader, error)) error) 
 		content.Close()
 	}
 	return err
+}
+
+// hasMode reports whether the program that wrote an entry gave it a Unix mode (APPNOTE 4.4.2).
+func hasMode(file *zip.File) bool {
+	const unix, macOS = 3, 19
+	by := file.CreatorVersion >> 8
+	return (by == unix || by == macOS) && file.ExternalAttrs>>16 != 0
 }
 
 // zippedLink reads a link's target, which zip stores as the content.

@@ -95,6 +95,7 @@ var rows = []row{
 	{"flexmatch/search/large", "flexmatch/ruleset flexmatch/search", "forms matches of more than 40 players, by the definition"},
 	{"flexmatch/search/pool", "flexmatch/ruleset flexmatch/search flexmatch/search/large", "forms matches from many tickets by the definition, and passes large ones on"},
 	{"flexmatch/explain", "internal/nearest internal/plain flexmatch/ruleset flexmatch/search flexmatch/search/pool", "says why tickets wait: pure, by the search that matches them"},
+	{"flexmatch/lint", "internal/plain flexmatch/ruleset flexmatch/search flexmatch/search/pool", "says what in a rule set is not meant: pure, by what the search can use"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
 	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
@@ -156,10 +157,10 @@ var rows = []row{
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},
-	{"app/lab", ground + " console sim flexmatch/explain flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
+	{"app/lab", ground + " console sim flexmatch/lint flexmatch/trace flexmatch/ruleset", "plays rule sets beside the server that asks for it, within its bounds"},
 	{"app/pages", ground + " internal/plain internal/wake cli/client console flexmatch/explain flexmatch/life identity lobby " + domain, "what the console's pages show of the domain"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing internal/yamlfile audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
+	{"cmd/...", "internal/atomicfile internal/door internal/heap internal/limit internal/nearest internal/registry internal/release internal/plain internal/telemetry internal/tracing internal/yamlfile audit auth/oidc app beacon bots event event/archive fleet/price placement/remote app/... agent agent/... hosts/protocol cli/client cli/contexts cli/style cli/terminal cli/usage backend flexmatch/lint flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify setup setup/live sim", "turns flags into options; rule sets are checked, and archives of events read, without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

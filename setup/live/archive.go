@@ -2,6 +2,7 @@ package live
 
 import (
 	"archive/zip"
+	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,14 +10,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/musterhq/muster/internal/archive"
 	"github.com/musterhq/muster/setup"
 )
 
+// Working shows what goes on, and how far it is, if it is time; text is called only then.
+type Working func(text func() string)
+
+// show shows a text. w may be nil.
+func (w Working) show(format string, args func() []any) {
+	if w != nil {
+		w(func() string { return fmt.Sprintf(format, args()...) })
+	}
+}
+
 // Digest returns the digest of the files of a build, "" if it names none: of a folder that of
-// each file's path, mode and content, of an archive that of its bytes.
-func Digest(b *setup.Build) (string, error) {
+// each file's path, mode and content, of an archive that of its bytes. working, which may be nil, is
+// called often.
+func Digest(b *setup.Build, working Working) (string, error) {
 	sum := sha256.New()
 	switch {
 	case b.Content != "":
@@ -27,11 +41,17 @@ func Digest(b *setup.Build) (string, error) {
 			return "", err
 		}
 		defer f.Close()
-		if _, err := io.Copy(sum, f); err != nil {
+		read := &metered{in: f, read: func(n int64) {
+			working.show("reading %s: %s", func() []any { return []any{b.Archive, bytesOf(n)} })
+		}}
+		if _, err := io.Copy(sum, read); err != nil {
 			return "", err
 		}
 	case b.Folder != "":
+		files := 0
 		err := walk(b.Folder, func(name string, mode fs.FileMode, content io.Reader) error {
+			files++
+			working.show("reading %s: %d files", func() []any { return []any{b.Folder, files} })
 			inner := sha256.New()
 			if _, err := io.Copy(inner, content); err != nil {
 				return err
@@ -49,10 +69,10 @@ func Digest(b *setup.Build) (string, error) {
 }
 
 // Digests fills in the Content of builds that name a folder or an archive, so that they can be
-// compared with those of a server.
-func Digests(s *setup.Setup) error {
+// compared with those of a server. working, which may be nil, is called often.
+func Digests(s *setup.Setup, working Working) error {
 	for name, b := range s.Builds {
-		content, err := Digest(b)
+		content, err := Digest(b, working)
 		if err != nil {
 			return fmt.Errorf("build %s: %w", name, err)
 		}
@@ -90,16 +110,16 @@ func walk(folder string, each func(name string, mode fs.FileMode, content io.Rea
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is neither a file, a folder nor a link", name)
 		}
-		mode := fs.FileMode(0o644)
-		if info.Mode()&0o111 != 0 {
-			mode = 0o755
-		}
 		f, err := root.Open(name)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		return each(name, mode, f)
+		content, mode := bufio.NewReader(f), fs.FileMode(0o644)
+		if executable(info.Mode(), content) {
+			mode = 0o755
+		}
+		return each(name, mode, content)
 	})
 	if err == nil && files == 0 {
 		err = fmt.Errorf("%s has no files", folder)
@@ -107,10 +127,22 @@ func walk(folder string, each func(name string, mode fs.FileMode, content io.Rea
 	return err
 }
 
+// executable reports whether a file may be executed. Windows does not say that of files for other
+// systems: there, programs and scripts are executable.
+func executable(mode fs.FileMode, content *bufio.Reader) bool {
+	if runtime.GOOS != "windows" {
+		return mode&0o111 != 0
+	}
+	head, _ := content.Peek(archive.ProgramHead) // a short file is no error
+	return archive.IsProgram(head)
+}
+
 // pack writes a folder as a zip archive.
-func pack(folder string, out io.Writer) error {
-	z := zip.NewWriter(out)
+func pack(folder string, out io.Writer, working Working) error {
+	z, files := zip.NewWriter(out), 0
 	err := walk(folder, func(name string, mode fs.FileMode, content io.Reader) error {
+		files++
+		working.show("packing %s: %d files", func() []any { return []any{folder, files} })
 		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 		h.SetMode(mode)
 		w, err := z.CreateHeader(h)

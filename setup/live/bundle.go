@@ -37,8 +37,8 @@ type Source struct {
 }
 
 // Open reads a set-up from a file or a bundle, with the digests of its builds. The caller must
-// close it when it needs the builds and players no more.
-func Open(path string) (*Source, error) {
+// close it when it needs the builds and players no more. working, which may be nil, is called often.
+func Open(path string, working Working) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Open(path string) (*Source, error) {
 	if format, err := archive.Detect(f); err != nil || format != archive.Zip {
 		s, err := setup.Load(path)
 		if err == nil {
-			err = Digests(s)
+			err = Digests(s, working)
 		}
 		return &Source{Setup: s}, err
 	}
@@ -60,9 +60,11 @@ func Open(path string) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{dir: dir}
-	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}); err == nil {
+	if _, err = archive.Extract(f, info.Size(), archive.Zip, dir, archive.Limits{}, func(_ archive.Contents, percent int) {
+		working.show("unpacking %s: %d %%", func() []any { return []any{path, percent} })
+	}); err == nil {
 		if s.Setup, err = setup.LoadBundled(filepath.Join(dir, bundleFile)); err == nil {
-			err = Digests(s.Setup)
+			err = Digests(s.Setup, working)
 		}
 	}
 	if err != nil {

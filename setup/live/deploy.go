@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -30,6 +31,28 @@ func (s *Server) Deploy(ctx context.Context, want *setup.Setup, fleet string, ca
 	}
 	r := &rolling{fleet: fleet}
 	return r.explained(s.deploy(ctx, only, w, canary, r))
+}
+
+// AsFile returns what a file would say of a fleet and its build, for a deployment without one. What
+// it leaves out of the fleet stays as it is. The build has no Version, which was that of its files.
+func (s *Server) AsFile(ctx context.Context, fleet string) (*setup.Setup, error) {
+	state, err := Read(ctx, s.API)
+	if err != nil {
+		return nil, err
+	}
+	now := state.Setup.Fleets[fleet]
+	switch {
+	case now == nil && len(state.Setup.Fleets) == 0:
+		return nil, fmt.Errorf("the server has no fleet %s, nor any other: create it with 'muster apply', from a file", fleet)
+	case now == nil:
+		return nil, fmt.Errorf("the server has no fleet %s; it has %s", fleet, strings.Join(slices.Sorted(maps.Keys(state.Setup.Fleets)), ", "))
+	case state.Setup.Builds[now.Build] == nil:
+		return nil, fmt.Errorf("fleet %s has no build of its own that a new one could replace", fleet)
+	}
+	f := &setup.Fleet{Build: now.Build, ComputeType: now.ComputeType}
+	b := *state.Setup.Builds[now.Build]
+	b.Version, b.Content = nil, ""
+	return &setup.Setup{Fleets: map[string]*setup.Fleet{fleet: f}, Builds: map[string]*setup.Build{now.Build: &b}}, nil
 }
 
 // deploy is Deploy for what of a file concerns the fleet w.

@@ -45,6 +45,9 @@ func (m *maker) keep(ctx context.Context, current types.FleetAttributes, live *s
 	}
 	var why []string
 	d.kept, d.given, why = setup.Kept(d.file, live, m.given[*current.FleetId], fresh)
+	if d.file.HomeRegion == nil && d.file.Locations == nil {
+		d.given = m.given[*current.FleetId] // there is no file, or it leaves that to an earlier one
+	}
 	for _, text := range why {
 		if !slices.Contains(d.told, text) {
 			d.told = append(d.told, text)

@@ -32,7 +32,7 @@ type Server struct {
 	Keys     aws.Credentials   // for reading the archives of builds
 	Tell     func(text string) // is called with each step; may be nil
 	// Working is called often while something takes its time; text says how far it is. May be nil.
-	Working func(text func() string)
+	Working Working
 	// Reasons returns why something of a fleet is pending, by location, as 'muster fleets' shows it.
 	// May be nil, and return nil: then the events of the fleet have to do.
 	Reasons  func(ctx context.Context, fleetID string) map[string]string
@@ -50,9 +50,7 @@ func (s *Server) tell(format string, args ...any) {
 }
 
 func (s *Server) working(format string, args func() []any) {
-	if s.Working != nil {
-		s.Working(func() string { return fmt.Sprintf(format, args()...) })
-	}
+	s.Working.show(format, args)
 }
 
 // throttled are the codes with which a server refuses to look at a request for now. In CBOR the

@@ -27,7 +27,7 @@ const maxUpload = 5 << 30
 // build creates a build from its files, waits until it is READY, and returns it. The record
 // of a build that cannot be uploaded is deleted.
 func (s *Server) build(ctx context.Context, key string, b *setup.Build) (*types.Build, error) {
-	archive, err := packed(b)
+	archive, err := packed(b, s.Working)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Server) build(ctx context.Context, key string, b *setup.Build) (*types.
 
 // packed opens the archive of a build; a folder is packed into a temporary file, which is
 // removed when it is closed.
-func packed(b *setup.Build) (io.ReadSeekCloser, error) {
+func packed(b *setup.Build, working Working) (io.ReadSeekCloser, error) {
 	if b.Archive != "" {
 		return os.Open(b.Archive)
 	}
@@ -73,7 +73,7 @@ func packed(b *setup.Build) (io.ReadSeekCloser, error) {
 		return nil, err
 	}
 	t := &temporary{f}
-	if err := pack(b.Folder, f); err != nil {
+	if err := pack(b.Folder, f, working); err != nil {
 		return nil, errors.Join(fmt.Errorf("pack %s: %w", b.Folder, err), t.Close())
 	}
 	return t, nil

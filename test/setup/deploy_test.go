@@ -58,6 +58,50 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	}
 }
 
+// A deployment without a file gives the fleet another build, and nothing else changes: neither what
+// an operator has set, nor what a later file is compared with.
+func TestDeploy_WithoutFile(t *testing.T) {
+	t.Parallel()
+	g := newGame(t)
+	g.writes(1, "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}")
+	g.apply()
+	g.operator("", 0, 1, 4)
+	build := func() string {
+		out, err := g.API.DescribeFleetAttributes(t.Context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{g.fleet("game")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *out.FleetAttributes[0].BuildId
+	}
+	before := build()
+
+	g.put([]byte("#!/bin/sh\n# another\nexec sleep 600\n"))
+	want, err := g.AsFile(t.Context(), "game")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Builds["game"].Folder = g.folder
+	if err := live.Digests(want, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Deploy(t.Context(), want, "game", live.Canary{}); err != nil {
+		t.Fatal(err)
+	}
+	if build() == before {
+		t.Error("the fleet has its former build")
+	}
+	g.sizes("game", "", 0, 1, 4)
+	if said := strings.Join(g.told, "\n"); strings.Contains(said, "the file") {
+		t.Errorf("it speaks of a file:\n%s", said)
+	}
+	g.writes(3, "    HomeRegion: {MinSize: 0, MaxSize: 2, DesiredInstances: 1}")
+	g.says(g.deploy(live.Canary{}), "HomeRegion.MaxSize stays 4: it was changed at the fleet, and has not been changed in the file (2)")
+
+	if _, err := g.AsFile(t.Context(), "gmae"); err == nil || !strings.Contains(err.Error(), "it has game") {
+		t.Errorf("of a fleet that is not there: %v", err)
+	}
+}
+
 // A location with game sessions stays, though the file does not have it any more.
 func TestApply_LocationInUse(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ func read(t *testing.T, s *live.Server, file string, remove bool) (*setup.Setup,
 	t.Helper()
 	want, err := setup.Parse("muster.yaml", []byte(file))
 	if err == nil {
-		err = live.Digests(want)
+		err = live.Digests(want, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func server(t *testing.T) *live.Server {
 // apply makes a server what a set-up describes, and nothing else.
 func apply(t *testing.T, s *live.Server, want *setup.Setup) {
 	t.Helper()
-	if err := live.Digests(want); err != nil {
+	if err := live.Digests(want, nil); err != nil {
 		t.Fatal(err)
 	}
 	state, err := live.Read(t.Context(), s.API)

@@ -38,6 +38,7 @@ type columns struct {
 	loosest    [][]float64   // by level, then window: the loosest limit that a growing match can still reach
 	between    [][][]float64 // likewise if no ticket is beyond a second level; only if the oldest counts
 	teams      *teamSizes    // nil for large matches, which have too many
+	largest    int           // players that a team may have at any level
 
 	spreads []spread         // rules that bound spreads without being windows
 	choices []choice         // rules about what tickets have in common
@@ -69,6 +70,11 @@ func columnsOf(rules *search.Rules) *columns {
 	c := &columns{rules: rules, rs: rs, locations: map[string]place{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
 	if !rs.Large {
 		c.teams = teamSizesOf(rs)
+	}
+	for _, level := range rs.Levels() {
+		for _, size := range level.Sizes {
+			c.largest = max(c.largest, size.Max)
+		}
 	}
 	for _, i := range rules.Flat {
 		if !c.take(i) {

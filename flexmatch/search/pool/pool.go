@@ -110,19 +110,20 @@ func (p *Pool) Counts(id string) []search.RuleCount {
 	return t.Counts(p.rules.Set)
 }
 
-// Add adds a ticket to the pool, replacing one with the same id.
-func (p *Pool) Add(t *search.Ticket) {
+// Add adds a ticket to the pool, replacing one with the same id. It returns false if the ticket can
+// never be matched.
+func (p *Pool) Add(t *search.Ticket) bool {
 	p.Remove(t.ID)
 	it := &item{created: t.Created.UnixNano(), arrival: t.Arrival}
 	p.items[t.ID] = it
 	if !it.Prepare(p.rules.Set, t) {
 		it.gone = true
-		return
+		return false
 	}
 	key, ok := p.columns.fill(it)
 	if !ok {
 		it.gone, it.tally = true, p.columns.alone(it)
-		return
+		return false
 	}
 	p.changed = append(p.changed, it)
 	p.expansions.await(it, p.rules.Set)
@@ -135,6 +136,7 @@ func (p *Pool) Add(t *search.Ticket) {
 		p.backfills++
 	}
 	in.add(it, p.columns)
+	return t.Backfill || it.Size <= p.columns.largest
 }
 
 // Remove removes a ticket. An unknown id is ignored.
