@@ -391,8 +391,9 @@ func (a crowdSearch) fill(group []int32) bool {
 	if len(c.failed) == 0 {
 		c.failed = append(c.failed, group...)
 	}
-	a.cut = w.deadline.Over()
-	return a.cut || a.budget.sets <= 0 || a.budget.placements <= 0
+	w.deadline.Missed = w.deadline.Over()
+	a.cut, a.bounded = w.deadline.Missed, a.budget.sets <= 0 || a.budget.placements <= 0
+	return a.cut || a.bounded
 }
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other
@@ -491,6 +492,7 @@ func (a crowdSearch) trySets(group []int32) {
 	c.found = a.best(0)
 	left.sets -= sets - a.budget.sets
 	left.placements -= placements - a.budget.placements
+	a.bounded = a.bounded || a.cut
 	a.budget, a.cut = left, a.worker.deadline.Missed
 	if p.setsTried++; c.found != nil {
 		p.setsFound++
