@@ -11,18 +11,18 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// costly returns a rule set of roles under which teams are found and refused in every search, and
-// every ticket is searched around again each second.
-func costly() string {
+// costly returns a rule set of roles under which teams are found and refused in every search. For so
+// many seconds every ticket is searched around again each second.
+func costly(seconds int) string {
 	var steps []string
-	for i := 1; i <= 10; i++ {
-		steps = append(steps, fmt.Sprintf(`{"waitTimeSeconds":%d,"value":%d}`, i, i-20))
+	for i := 1; i <= seconds; i++ {
+		steps = append(steps, fmt.Sprintf(`{"target":"rules[Never].referenceValue","steps":[{"waitTimeSeconds":%d,"value":%d}]}`, i, i-20))
 	}
 	return fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"role","type":"string","default":"healer"},{"name":"skill","type":"number","default":7}],
 "teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
 "rules":[{"name":"Healers","type":"collection","measurements":["teams[*].players.attributes[role]"],"operation":"contains","referenceValue":"healer","minCount":1},
 {"name":"Never","type":"comparison","measurements":["avg(teams[*].players.attributes[skill])"],"operation":"<","referenceValue":-20}],
-"expansions":[{"target":"rules[Never].referenceValue","steps":[%s]}]}`, strings.Join(steps, ","))
+"expansions":[%s]}`, strings.Join(steps, ","))
 }
 
 // BenchmarkShared measures how long tickets wait of which 100 a second come and two make a match,
@@ -49,7 +49,7 @@ func shared(b *testing.B, others int) (waits []time.Duration) {
 	c.configure("light", pairs, Configuration{Mode: Standalone})
 	for i := range others {
 		name := fmt.Sprint("costly-", i)
-		c.configure(name, costly(), Configuration{Mode: Standalone, RequestTimeout: time.Hour})
+		c.configure(name, costly(10), Configuration{Mode: Standalone, RequestTimeout: time.Hour})
 		for n := range 10_000 {
 			id := fmt.Sprint(name, "-", n)
 			c.enter(name, id, id)
@@ -67,12 +67,9 @@ func shared(b *testing.B, others int) (waits []time.Duration) {
 	}
 	stop()
 	<-done
-	view := c.Store.View()
-	for m := range c.matches.t.matches.All(view) {
-		for _, id := range m.Tickets {
-			if t := c.matches.t.tickets.Get(view, id); t != nil && t.Configuration == "light" {
-				waits = append(waits, m.Created.Sub(t.Started))
-			}
+	for t := range c.matches.t.tickets.All(c.Store.View()) {
+		if t.Configuration == "light" && t.Status == Completed {
+			waits = append(waits, t.Ended.Sub(t.Started))
 		}
 	}
 	c.Close()
