@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wait"
 )
 
 // costly returns a rule set of roles under which teams are found and refused in every search. For so
@@ -26,8 +28,8 @@ func costly(seconds int) string {
 }
 
 // BenchmarkShared measures how long tickets wait of which 100 a second come and two make a match,
-// beside other configurations that have 10,000 tickets each which cannot be matched and whose search
-// is as expensive as its bounds allow. An iteration takes 10 s.
+// beside other configurations that have 10,000 tickets in all which cannot be matched and whose search
+// is as expensive as its bounds allow. An iteration takes 10 s, and what those tickets take to come.
 func BenchmarkShared(b *testing.B) {
 	for _, others := range []int{0, 1, 8} {
 		b.Run(fmt.Sprint("beside ", others), func(b *testing.B) {
@@ -49,8 +51,8 @@ func shared(b *testing.B, others int) (waits []time.Duration) {
 	c.configure("light", pairs, Configuration{Mode: Standalone})
 	for i := range others {
 		name := fmt.Sprint("costly-", i)
-		c.configure(name, costly(10), Configuration{Mode: Standalone, RequestTimeout: time.Hour})
-		for n := range 10_000 {
+		c.configure(name, costly(120), Configuration{Mode: Standalone, RequestTimeout: time.Hour})
+		for n := range 10_000 / others {
 			id := fmt.Sprint(name, "-", n)
 			c.enter(name, id, id)
 		}
@@ -58,6 +60,14 @@ func shared(b *testing.B, others int) (waits []time.Duration) {
 	ctx, stop := context.WithCancel(c.Ctx)
 	done := make(chan struct{})
 	go func() { c.matches.Run(ctx); close(done) }()
+	wait.For(b, "all to be searched for", func() error {
+		for t := range c.matches.t.tickets.All(c.Store.View()) {
+			if t.Status == life.Queued {
+				return fmt.Errorf("%s is %s", t.ID, t.Status)
+			}
+		}
+		return nil
+	})
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for n := range 1000 {
