@@ -392,8 +392,9 @@ func (a crowdSearch) fill(group []int32) bool {
 		c.failed = append(c.failed, group...)
 	}
 	w.deadline.Missed = w.deadline.Over()
-	a.cut, a.bounded = w.deadline.Missed, a.budget.sets <= 0 || a.budget.placements <= 0
-	return a.cut || a.bounded
+	spent := a.budget.sets <= 0 || a.budget.placements <= 0
+	a.cut, a.bounded = w.deadline.Missed, a.bounded || spent
+	return a.cut || spent
 }
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other

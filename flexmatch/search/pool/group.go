@@ -153,7 +153,7 @@ func (a crowdSearch) narrow(list []int32, n int, limit float64) bool {
 		if c.proof {
 			c.least = a.columns.rules.Most + 1 // nothing is proved
 		}
-		a.bounded = true
+		a.bounded = a.bounded || !c.proof
 		return true
 	}
 	starts := a.starts(list, n, limit)
