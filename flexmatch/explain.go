@@ -37,6 +37,7 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	case t.Status.Waits():
 		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
 			e.Waiting = explain.Ticket(rs, o, life.Searchable(t, d.Request), waiting, time.Now(), explain.Limits{})
+			e.Waiting.Bounds = s.matchers.of(t.Configuration).lately.bounds(time.Now())
 		})
 	case t.Status == life.TimedOut && d.Request != nil:
 		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
@@ -56,6 +57,9 @@ func (s *Service) Overview(ctx context.Context, nameOrARN string) (v *explain.Ov
 	err = s.explain(ctx, nameOrARN, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
 		v = explain.Pool(rs, o, waiting, time.Now(), explain.Limits{})
 	})
+	if c := s.Configurations.Get(s.st.View(), nameOrARN); c != nil && err == nil {
+		v.Bounds = s.matchers.of(c.Name).lately.bounds(time.Now())
+	}
 	return v, err
 }
 

@@ -27,6 +27,7 @@ type matchers struct {
 	t        *tables
 	ruleSets *RuleSets
 	limits   pool.Limits
+	turns    *turns
 	interval time.Duration
 	metrics  *metrics
 	waits    *waits
@@ -113,9 +114,13 @@ type matcher struct {
 	pool    *pool.Pool
 	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
 	rest    time.Duration   // from one pass to the next
+	turn    *turn           // of the pass
 
 	explained time.Time            // when a ticket that can never be matched was last explained
 	said      map[string]time.Time // when a cause was last logged
+
+	share  share
+	lately lately
 }
 
 // notify notifies a matcher of changed tickets or, without tickets, of a changed
@@ -172,15 +177,49 @@ func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 		m.poolMu.Unlock()
 		return next, nil
 	}
-	begun := time.Now()
-	matches := m.pool.Pass(begun)
-	took := time.Since(begun)
-	m.rest = max(m.matchers.interval, took) // a pool is searched at most half of the time
+	now, workers := time.Now(), 0
+	if m.pool.Pending(now) {
+		workers = m.pool.Workers()
+	}
+	m.poolMu.Unlock()
+	var matches []*search.Match
+	if workers > 0 {
+		if matches, now, err = m.search(ctx, workers); err != nil {
+			return next, err
+		}
+	}
+	m.poolMu.Lock()
 	next = m.next(time.Now())
 	m.poolMu.Unlock()
-	m.matchers.metrics.passed(m.name, took)
-	return next, m.commit(ctx, queued, matches, begun)
+	return next, m.commit(ctx, queued, matches, now)
 }
+
+// search passes over the pool when it is the configuration's turn, and returns the matches and the
+// time of the pass.
+func (m *matcher) search(ctx context.Context, workers int) (matches []*search.Match, begun time.Time, err error) {
+	asked := time.Now()
+	if m.turn, err = m.matchers.turns.take(ctx, &m.share, workers); err != nil {
+		return nil, begun, err
+	}
+	m.poolMu.Lock()
+	defer m.poolMu.Unlock()
+	if !m.pool.Exhaustive() { // such a pass is short, and would not be exhaustive if it was continued
+		m.turn.hurry = max(1, m.matchers.limits.Time/turnTime)
+	}
+	m.pool.SetWorkers(m.turn.slots)
+	begun = time.Now()
+	before := m.pool.Effort
+	matches = m.pool.Pass(begun)
+	took := m.turn.end()
+	m.rest = max(m.matchers.interval, took) // a pool is searched at most half of the time
+	did := m.pool.Effort.Since(before)
+	m.lately.add(begun, did)
+	m.matchers.metrics.passed(m.name, begun.Sub(asked), took, did)
+	return matches, begun, nil
+}
+
+// clock is the clock of the pool.
+func (m *matcher) clock() time.Time { return m.turn.now() }
 
 // next returns when to pass again if no ticket changes, or zero.
 func (m *matcher) next(now time.Time) time.Time {
@@ -209,7 +248,9 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 		return nil
 	}
 	if m.renew(view, c) || all {
-		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]bool{}
+		limits := m.matchers.limits
+		limits.Clock = m.clock
+		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, limits), map[string]bool{}
 		for _, t := range m.matchers.t.waiting.Prefix(view, store.Key(m.name)) {
 			queued = m.look(view, t.ID, queued)
 		}
@@ -326,7 +367,9 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 
 // counts returns the rule counts of the searches around a waiting ticket, or nil.
 func (m *matcher) counts(ticket string) []RuleCount {
+	m.share.asked.Add(1)
 	m.poolMu.Lock()
+	m.share.asked.Add(-1)
 	defer m.poolMu.Unlock()
 	if m.pool == nil || !m.in[ticket] {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -14,18 +15,27 @@ type metrics struct {
 	counts *prometheus.CounterVec
 	rules  *prometheus.CounterVec
 	times  *prometheus.HistogramVec
-	passes *prometheus.HistogramVec
+
+	passes   *prometheus.HistogramVec
+	turns    *prometheus.HistogramVec
+	searches *prometheus.CounterVec
+	cut      *prometheus.CounterVec
+	left     *prometheus.CounterVec
 }
 
 // topRules is the most rules counted per configuration (developer guide, "Monitor with
 // CloudWatch").
 const topRules = 50
 
+// passBuckets are bounds of the times of passes, in seconds.
+var passBuckets = []float64{.0001, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5}
+
 func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 	if r == nil {
 		r = prometheus.NewRegistry()
 	}
 	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600}
+	ofConfiguration := []string{"configuration_name"}
 	m := &metrics{
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_matchmaking_events_total",
@@ -40,11 +50,27 @@ func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 			Help: "Times from StartMatchmaking, under the published metric names (TimeToMatch, TimeToTicketSuccess, TimeToTicketCancel).",
 		}, []string{"metric", "configuration_name"}),
 		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "muster_matchmaking_pass_seconds", Buckets: []float64{.0001, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5},
+			Name: "muster_matchmaking_pass_seconds", Buckets: passBuckets,
 			Help: "Time that one pass over a configuration's waiting tickets took.",
-		}, []string{"configuration_name"}),
+		}, ofConfiguration),
+		turns: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_matchmaking_pass_wait_seconds", Buckets: passBuckets,
+			Help: "Time that a pass waited for its turn: all configurations share the processors.",
+		}, ofConfiguration),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_matchmaking_searches_total",
+			Help: "Searches for a match around a ticket.",
+		}, ofConfiguration),
+		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_matchmaking_searches_cut_total",
+			Help: "Of the searches for a match, those without one that a bound ended before all was tried: the rule set is expensive.",
+		}, ofConfiguration),
+		left: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_matchmaking_passes_ended_total",
+			Help: "Passes that took all their time and left tickets to the next pass.",
+		}, ofConfiguration),
 	}
-	r.MustRegister(configurationCounts{m.counts, st, t}, m.rules, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
+	r.MustRegister(configurationCounts{m, st, t}, m.rules, m.turns, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
 		"State of matchmaking configurations, under the published metric name (CurrentTickets).", []string{"metric", "configuration_name"}, nil)})
 	return m
 }
@@ -86,8 +112,13 @@ func (m *metrics) waited(configuration string, d time.Duration) {
 	m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
 }
 
-func (m *metrics) passed(configuration string, took time.Duration) {
+// passed observes a pass: how long it waited for its turn, how long it took, and what it did.
+func (m *metrics) passed(configuration string, waited, took time.Duration, did pool.Effort) {
+	m.turns.WithLabelValues(configuration).Observe(waited.Seconds())
 	m.passes.WithLabelValues(configuration).Observe(took.Seconds())
+	m.searches.WithLabelValues(configuration).Add(float64(did.Searches))
+	m.cut.WithLabelValues(configuration).Add(float64(did.Cut))
+	m.left.WithLabelValues(configuration).Add(float64(did.Ended))
 }
 
 // events are the published names of the counters that each configuration has.
@@ -100,9 +131,20 @@ var events = []string{
 // them from its creation: rate and increase of Prometheus do not see the event with which a
 // counter begins.
 type configurationCounts struct {
-	*prometheus.CounterVec
+	of *metrics
 	st *store.Store
 	t  *tables
+}
+
+func (c configurationCounts) vectors() []*prometheus.CounterVec {
+	return []*prometheus.CounterVec{c.of.counts, c.of.searches, c.of.cut, c.of.left}
+}
+
+// Describe implements prometheus.Collector.
+func (c configurationCounts) Describe(out chan<- *prometheus.Desc) {
+	for _, v := range c.vectors() {
+		v.Describe(out)
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -110,11 +152,16 @@ func (c configurationCounts) Collect(out chan<- prometheus.Metric) {
 	if view := c.st.View(); view != nil {
 		for conf := range c.t.configurations.All(view) {
 			for _, metric := range events {
-				c.WithLabelValues(metric, conf.Name)
+				c.of.counts.WithLabelValues(metric, conf.Name)
+			}
+			for _, v := range []*prometheus.CounterVec{c.of.searches, c.of.cut, c.of.left} {
+				v.WithLabelValues(conf.Name)
 			}
 		}
 	}
-	c.CounterVec.Collect(out)
+	for _, v := range c.vectors() {
+		v.Collect(out)
+	}
 }
 
 // current collects the number of active tickets of each configuration.

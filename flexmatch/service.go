@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -73,11 +74,13 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	o.Interval = cmp.Or(o.Interval, 50*time.Millisecond)
 	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
 	o.Retention = cmp.Or(o.Retention, Retention)
-	if o.Limits.Time == 0 {
-		o.Limits.Time, o.Limits.Clock = passTime, time.Now
+	o.Limits.Time = cmp.Or(o.Limits.Time, passTime)
+	if o.Limits.Clock == nil {
+		o.Limits.Clock = time.Now
 	}
 	s := &Service{st: st, t: newTables(st, o.Retention), waits: &waits{m: map[string][]waited{}}}
 	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
+	turns := newTurns(runtime.GOMAXPROCS(0), o.Limits.Clock)
 	m := newMetrics(o.Registerer, st, s.t)
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)
 	s.Configurations = newConfigurations(st, s.t, d, s.RuleSets, o.Configurations)
@@ -89,7 +92,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	}
 	s.matchers = &matchers{
 		log: cmp.Or(o.Log, slog.Default()),
-		st:  st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,
+		st:  st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, turns: turns, interval: o.Interval, metrics: m, waits: s.waits,
 		pass: store.NewCommand(st, "ticket.pass", s.lives.runPass), m: map[string]*matcher{}, fresh: wake.NewNudge(),
 	}
 	s.cmd.start = store.NewCommand(st, "ticket.start", s.runStart)

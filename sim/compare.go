@@ -18,6 +18,8 @@ type Comparison struct {
 	Charts []Pair  `json:"charts"`
 
 	Played PlayedTimes `json:"player_minutes"` // of all runs
+
+	effort [2]Effort // of all runs of A and of B
 }
 
 // Row compares one measure.
@@ -87,10 +89,11 @@ func Compare(a, b []*Report) *Comparison {
 			c.Rows = append(c.Rows, row)
 		}
 	}
-	cut := Row{Name: "searches cut short"}
 	for i := range a {
-		cut.A, cut.B = cut.A+float64(a[i].Effort.Cut), cut.B+float64(b[i].Effort.Cut)
+		c.effort[0].add(&a[i].Effort)
+		c.effort[1].add(&b[i].Effort)
 	}
+	cut := Row{Name: "searches cut short", A: float64(c.effort[0].Cut), B: float64(c.effort[1].Cut)}
 	cut.Delta = cut.B - cut.A
 	c.Rows = append(c.Rows, cut)
 	c.Charts = pairs(a[0], b[0], whole(left), whole(right))

@@ -20,7 +20,8 @@ func (r *Report) WriteHTML(out io.Writer) error {
 func (c *Comparison) WriteHTML(out io.Writer) error {
 	p := page{Title: c.A.RuleSet + " and " + c.B.RuleSet, About: "A is " + c.A.RuleSet + ", B is " + c.B.RuleSet + ". " + about(c.A)}
 	p.Gains, p.Losses, p.Unclear = c.Words()
-	p.Sections = append([]section{c.table()}, histograms(c.Charts, "A", "B")...)
+	p.Sections = append(p.Sections, c.table())
+	p.Sections = append(p.Sections, histograms(c.Charts, "A", "B")...)
 	p.Sections = append(p.Sections, charts(c.A, c.B)...)
 	for i, r := range []*Report{c.A, c.B} {
 		for _, s := range tables(r) {

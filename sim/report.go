@@ -122,9 +122,14 @@ type Moment struct {
 // Effort is the effort of the search.
 type Effort struct {
 	Passes   int `json:"passes"`
+	Ended    int `json:"passes_ended,omitzero"` // passes that a limit ended, with searches left to the next
 	Searches int `json:"searches"`
 	Cut      int `json:"cut"`      // searches cut short by a limit
 	Rejected int `json:"rejected"` // matches that the reference evaluator refused
+}
+
+func (e *Effort) add(o *Effort) {
+	e.Passes, e.Ended, e.Searches, e.Cut, e.Rejected = e.Passes+o.Passes, e.Ended+o.Ended, e.Searches+o.Searches, e.Cut+o.Cut, e.Rejected+o.Rejected
 }
 
 // PlayedTimes is the simulated time of players, in minutes.

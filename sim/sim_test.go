@@ -247,7 +247,7 @@ func encode(t testing.TB, v any) []byte {
 // Two rule sets see the same arrivals; they differ only in what they allow.
 func TestRun_SameArrivals(t *testing.T) {
 	text := fmt.Sprintf(evening, true, "MANUAL")
-	a := run(t, sim.Options{RuleSet: rules(t, teams), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
+	a := run(t, sim.Options{RuleSet: rules(t, teams+"}"), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
 	b := run(t, sim.Options{RuleSet: rules(t, strings.Replace(teams, `"maxDistance":200`, `"maxDistance":20`, 1)), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
 	if a.Tickets.Arrived != b.Tickets.Arrived || a.Players.Arrived != b.Players.Arrived {
 		t.Errorf("%+v and %+v arrived", a.Tickets, b.Tickets)
@@ -382,6 +382,39 @@ func TestReport_NothingMatched(t *testing.T) {
 	for _, want := range []string{"wait until matched, s 0 - - - - - - -", "latency in the match, ms 0 - - - - - - -", fmt.Sprintf("few %d 0.0 %% - - - - -", r.Tickets.Arrived), "Close distance - - - - - - 5.0", "skill - - - -"} {
 		if !strings.Contains("\n"+strings.Join(strings.Fields(text.String()), " "), want) {
 			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// Searches that a bound ended are a warning before all figures, in a report and for the one of two
+// rule sets that has them; where there are none nothing is said of them.
+func TestReport_WarnsOfCuts(t *testing.T) {
+	t.Parallel()
+	teams := `"teams": [{"name": "t", "minPlayers": 5, "maxPlayers": 5, "quantity": 2}]`
+	never := rules(t, teams+`, "rules": [{"name": "Never", "type": "comparison", "measurements": ["avg(teams[*].players.attributes[skill])"], "operation": "<", "referenceValue": -1}]}`)
+	many := spec(t, "populations: [{name: many, tickets_per_minute: 600, attributes: {skill: {number: {constant: 1}}}}]")
+	good, bad := run(t, sim.Options{RuleSet: rules(t, teams+"}"), Spec: many, Seed: 1, For: 8 * time.Second}), run(t, sim.Options{RuleSet: never, Spec: many, Seed: 1, For: 8 * time.Second})
+	for name, c := range map[string]struct {
+		of   interface{ WriteText(io.Writer) error }
+		want []string
+	}{
+		"good":    {good, nil},
+		"bad":     {bad, []string{"Warning: searches were cut short", "Outcomes"}},
+		"the two": {sim.Compare([]*sim.Report{good}, []*sim.Report{bad}), []string{"Warning: searches of B were cut short", "A and B"}},
+	} {
+		var text strings.Builder
+		if err := c.of.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(text.String(), "Warning:") != len(c.want)/2 {
+			t.Errorf("%s: warnings, want %d:\n%s", name, len(c.want)/2, text.String())
+		}
+		rest := text.String()
+		for _, want := range c.want {
+			_, after, ok := strings.Cut(rest, want)
+			if rest = after; !ok {
+				t.Errorf("%s: %q is missing, or not where it should be:\n%s", name, want, text.String())
+			}
 		}
 	}
 }

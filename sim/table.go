@@ -22,10 +22,8 @@ func tables(r *Report) []section {
 	if r.Seeds != nil {
 		out = append(out, r.Seeds.table(len(r.batches) > 1))
 	}
-	if e := r.Effort; e.Cut > 0 {
-		out = append(out, section{Title: "Warning: searches were cut short", Head: []string{"", "searches", "cut short", "share"},
-			Text: "A bound ended them before all that might have been a match was tried, so matches can be missing. docs/flexmatch-rules.md says which rules are expensive.",
-			Rows: [][]string{{"searches around a ticket", strconv.Itoa(e.Searches), strconv.Itoa(e.Cut), percent(e.Cut, e.Searches)}}})
+	if warning := r.Effort.warning(""); len(warning.Rows) > 0 {
+		out = append(out, warning)
 	}
 	out = append(out, []section{
 		{Title: "Outcomes", Head: []string{"", "arrived", "matched", "timed out", "cancelled", "declined", "waiting", "pending"}, Rows: [][]string{outcomes("tickets", r.Tickets), outcomes("players", r.Players)},
@@ -57,6 +55,20 @@ func tables(r *Report) []section {
 		whys.Rows = append(whys.Rows, []string{y.Text, percent(y.Tickets, r.Examined)})
 	}
 	return append(out, rules, spreads, whys)
+}
+
+// warning returns a warning about searches and passes that bounds ended, without rows if there are none.
+// whose is which of several rule sets it is about.
+func (e *Effort) warning(whose string) section {
+	s := section{Title: "Warning: searches" + whose + " were cut short", Head: []string{"", "all", "cut short", "share"},
+		Text: "A bound ended searches before all that might have been a match was tried, so matches can be missing; or it ended passes with tickets left to the next, so waits are longer. docs/capacity.md compares what rules cost."}
+	if e.Cut > 0 {
+		s.Rows = append(s.Rows, []string{"searches around a ticket", strconv.Itoa(e.Searches), strconv.Itoa(e.Cut), percent(e.Cut, e.Searches)})
+	}
+	if e.Ended > 0 {
+		s.Rows = append(s.Rows, []string{"passes", strconv.Itoa(e.Passes), strconv.Itoa(e.Ended), percent(e.Ended, e.Passes)})
+	}
+	return s
 }
 
 func (c *Comparison) table() section {

@@ -213,7 +213,7 @@ func (r *run) report() *Report {
 		},
 		Rules: []RuleUse{}, Attributes: []Spread{}, Latency: t.latency.quantiles(),
 		Unmatched: t.why.list(), Examined: len(t.why.kept), Timeline: t.moments,
-		Effort:  Effort{Passes: t.passes, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
+		Effort:  Effort{Passes: t.passes, Ended: r.pool.Ended, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
 		Played:  PlayedTimes{Waiting: round(t.waitTime.Minutes()), Playing: round(t.playTime.Minutes())},
 		batches: t.batches, tail: t.tail,
 	}

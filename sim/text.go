@@ -18,8 +18,8 @@ func (r *Report) WriteText(out io.Writer) error {
 	if len(r.Matches.Sizes) > 0 {
 		w.Line("\nSizes of matches: %s", countsText(r.Matches.Sizes))
 	}
-	w.Line("\n%.0f player-minutes: %.0f waiting, %.0f playing; %d passes, %d searches, %d cut short by a bound",
-		r.Played.Waiting+r.Played.Playing, r.Played.Waiting, r.Played.Playing, r.Effort.Passes, r.Effort.Searches, r.Effort.Cut)
+	w.Line("\n%.0f player-minutes: %.0f waiting, %.0f playing; %d passes, %d searches",
+		r.Played.Waiting+r.Played.Playing, r.Played.Waiting, r.Played.Playing, r.Effort.Passes, r.Effort.Searches)
 	return w.Err
 }
 
@@ -27,6 +27,9 @@ func (r *Report) WriteText(out io.Writer) error {
 func (c *Comparison) WriteText(out io.Writer) error {
 	w := &plain.Report{Out: out}
 	w.Line("A: %s\nB: %s\n%s of play, seed %d, the same %d tickets", c.A.RuleSet, c.B.RuleSet, span(c.A.For), c.A.Seed, c.A.Tickets.Arrived)
+	for i, whose := range []string{" of A", " of B"} {
+		c.effort[i].warning(whose).write(w)
+	}
 	c.table().write(w)
 	return w.Err
 }

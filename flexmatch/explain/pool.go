@@ -20,6 +20,8 @@ type Overview struct {
 
 	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that tickets bring
 
+	Bounds []Bound `json:"bounds,omitzero"` // of its searches, which the caller adds
+
 	Examined int        `json:"looked_at"` // tickets compared with others
 	Pairs    int        `json:"pairs"`
 	Free     int        `json:"free"` // pairs that nothing keeps apart

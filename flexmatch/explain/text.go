@@ -30,6 +30,7 @@ func (e *Explanation) WriteText(out io.Writer) error {
 		return p.Err
 	}
 	p.would(e)
+	p.bounds(e.Bounds)
 	if len(e.Alone) > 0 {
 		p.Line("\nBy itself:")
 		p.causes(e.Alone)
@@ -60,6 +61,12 @@ func (p *printer) undeclared(list []Undeclared, whose func(*Undeclared) string) 
 			meant = fmt.Sprintf(" (did you mean %q?)", u.Nearest)
 		}
 		p.Line("The rule set does not declare the attribute %q of %s, so no rule reads it%s.", u.Attribute, whose(&u), meant)
+	}
+}
+
+func (p *printer) bounds(list []Bound) {
+	for _, b := range list {
+		p.Line("%s", b.Text)
 	}
 }
 
@@ -151,6 +158,7 @@ func (v *Overview) WriteText(out io.Writer) error {
 	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
 	p.undeclared(v.Undeclared, func(u *Undeclared) string { return plain.Count(u.Tickets, "ticket") })
+	p.bounds(v.Bounds)
 	for _, c := range v.Never {
 		p.Line("%s can never be matched: %s.", plain.Count(c.Tickets, "ticket"), c.Text)
 	}

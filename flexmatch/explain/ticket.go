@@ -55,6 +55,8 @@ type Explanation struct {
 
 	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that it brings
 
+	Bounds []Bound `json:"bounds,omitzero"` // of the searches of its configuration, which the caller adds
+
 	Never []Cause `json:"never,omitzero"` // why it can never be matched
 	Alone []Cause `json:"alone,omitzero"` // rules that it breaks by itself at its age
 

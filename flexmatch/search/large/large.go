@@ -14,7 +14,7 @@ import (
 // forming.
 func Pass(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time) []*search.Match {
 	rules := search.RulesOf(rs, opts)
-	matches, _ := New(rules).Pass(partitions(rules, tickets), now, math.MaxInt, false)
+	matches, _ := New(rules).Pass(partitions(rules, tickets), now, Bounds{Steps: math.MaxInt}, false)
 	return matches
 }
 
@@ -61,13 +61,13 @@ func New(rules *search.Rules) *Search {
 	return &Search{rules: rules, judge: search.NewJudge(rules), budget: budget{from: map[string]int{}, changed: map[string]bool{}}}
 }
 
-// Pass returns the matches that the candidates allow at a time. It stops after the given
-// number of steps; more reports whether some partition is unfinished. changed must be true
+// Pass returns the matches that the candidates allow at a time, within bounds; more reports
+// whether some partition is unfinished. changed must be true
 // if tickets were added since the last pass, or other rules apply to some by now. Pass
 // sorts the partitions, of which none may be empty.
-func (s *Search) Pass(partitions []Partition, now time.Time, steps int, changed bool) (matches []*search.Match, more bool) {
+func (s *Search) Pass(partitions []Partition, now time.Time, bounds Bounds, changed bool) (matches []*search.Match, more bool) {
 	s.now, s.judge.Now = now, now
-	s.budget.begin(steps, changed)
+	s.budget.begin(bounds, changed)
 	slices.SortFunc(partitions, func(a, b Partition) int {
 		x, y := a.Candidates[0], b.Candidates[0]
 		return cmp.Or(search.Priority(s.rules.Set, x)-search.Priority(s.rules.Set, y), search.Older(x.Ticket, y.Ticket))
@@ -87,6 +87,10 @@ func (s *Search) Pass(partitions []Partition, now time.Time, steps int, changed 
 				c.used = true
 			}
 			members = slices.DeleteFunc(members, func(c *member) bool { return c.used })
+			if !s.budget.spend(0) {
+				s.budget.pause(s.budget.start)
+				break
+			}
 		}
 		s.budget.close()
 	}
@@ -126,8 +130,8 @@ func (s *Search) members(candidates []*search.Candidate, known map[*search.Candi
 // has used. It returns nil if there is none, or if the steps of the partition are used up,
 // but always tries at least one anchor.
 func (s *Search) match(members []*member) (*search.Match, []*member) {
-	s.budget.spend(len(members))
 	batches := s.batches(members)
+	s.budget.spend(len(members))
 	first := s.budget.start
 	for i := first; ; i++ {
 		more := false

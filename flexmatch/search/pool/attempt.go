@@ -25,6 +25,7 @@ type attempt struct {
 	partial  bool   // not all candidates were gathered
 	sessions bool   // a game session is among the candidates
 	cut      bool   // some of the search was left out
+	bounded  bool   // likewise, in a crowd: it is not tried again
 	unsure   bool   // a set may match although no placement of it was found
 }
 
@@ -34,7 +35,7 @@ func newAttempt(w *worker, ps *pass, t *task, anchor *item) attempt {
 
 // begin starts over with the anchor alone, and limits the sets and placements to try.
 func (a *attempt) begin(sets, placements int) {
-	a.cut, a.unsure, a.worker.deadline.Missed = false, false, false
+	a.cut, a.bounded, a.unsure, a.worker.deadline.Missed = false, false, false, false
 	a.budget = newBudget(sets, placements)
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)

@@ -410,8 +410,10 @@ func (a crowdSearch) fill(group []int32) bool {
 	if len(c.failed) == 0 {
 		c.failed = append(c.failed, group...)
 	}
-	a.cut = w.deadline.Over()
-	return a.cut || a.budget.sets <= 0 || a.budget.placements <= 0
+	w.deadline.Missed = w.deadline.Over()
+	spent := a.budget.sets <= 0 || a.budget.placements <= 0
+	a.cut, a.bounded = w.deadline.Missed, a.bounded || spent
+	return a.cut || spent
 }
 
 // mostPlayers returns the most players of a match at the level.
@@ -515,6 +517,7 @@ func (a crowdSearch) trySets(group []int32) {
 	c.found = a.best(0)
 	left.sets -= sets - a.budget.sets
 	left.placements -= placements - a.budget.placements
+	a.bounded = a.bounded || a.cut
 	a.budget, a.cut = left, a.worker.deadline.Missed
 	if p.setsTried++; c.found != nil {
 		p.setsFound++

@@ -120,7 +120,12 @@ func (a crowdSearch) within(list []int32, n int) bool {
 	c := &a.memory.crowd
 	if n == len(c.dims) {
 		c.groups++
-		return a.fill(list) || c.groups == maxGroups && !c.proof
+		if a.fill(list) {
+			return true
+		}
+		all := c.groups == maxGroups && !c.proof
+		a.bounded = a.bounded || all
+		return all
 	}
 	d := &c.dims[n]
 	if d.window >= 0 || c.proof {
@@ -177,6 +182,7 @@ func (a crowdSearch) narrow(list []int32, n int, limit float64) bool {
 		if c.proof {
 			c.least = a.columns.rules.Most + 1 // nothing is proved
 		}
+		a.bounded = a.bounded || !c.proof
 		return true
 	}
 	starts := a.starts(list, n, limit)

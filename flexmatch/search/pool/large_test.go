@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/flexmatch/search/pool"
@@ -92,5 +93,36 @@ func TestLarge_NobodyStarves(t *testing.T) {
 	}
 	if formed != 3 {
 		t.Errorf("%d matches after 41 more came; want 3", formed)
+	}
+}
+
+// With a clock a pass for large matches ends in time, however many tickets wait and however little they
+// fit, and the next passes go on where it was until all that can be matched is.
+func TestLarge_BoundedTime(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"a"}],
+		"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
+		"teams":[{"name":"a","minPlayers":41,"maxPlayers":41}],
+		"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Close","type":"batchDistance","batchAttribute":"skill","maxDistance":10}]}`)
+	var now time.Time
+	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
+	p := pool.New(rs, search.Options{}, pool.Limits{Clock: clock, Time: 50 * time.Millisecond})
+	for i := range 600 {
+		mode := []string{"far", "near"}[i%2]
+		skill := float64(100 * i) // nobody is near another
+		if mode == "near" {
+			skill = 1
+		}
+		p.Add(duelist(fmt.Sprint("t", i), i, skill, mode, nil))
+	}
+	matches, passes := 0, 0
+	for ; p.Pending(second(1)); passes++ {
+		began := now
+		matches += len(p.Pass(second(1)))
+		if took := now.Sub(began); took > 55*time.Millisecond || passes > 50 {
+			t.Fatalf("pass %d ends after %v", passes, took)
+		}
+	}
+	if matches != 300/41 || passes < 2 || p.Ended != passes-1 {
+		t.Errorf("%d matches in %d passes, of which %d were ended", matches, passes, p.Ended)
 	}
 }

@@ -47,11 +47,12 @@ type formed struct {
 // result, unless a clock ends the pass.
 func (p *Pool) Pass(now time.Time) []*search.Match {
 	p.expand(now)
-	if p.rules.Set.Large {
-		return p.passLarge(now)
-	}
-	if len(p.changed) == 0 {
+	if len(p.changed) == 0 && !(p.rules.Set.Large && p.deferred) {
 		return nil // so nothing can match
+	}
+	p.Passes++
+	if p.ended = false; p.rules.Set.Large {
+		return p.passLarge(now)
 	}
 	ps := &pass{now: now, exact: len(p.items) <= p.limits.Exact && !p.deferred}
 	ps.settled = ps.exact && p.settled
@@ -83,15 +84,15 @@ func (p *Pool) Pass(now time.Time) []*search.Match {
 	}
 	late, _ := p.form(ps, anchors[cut:], max(left, 0)+reserve)
 	p.settled = ps.exact && !p.deferred && !p.unsure()
+	if p.ended {
+		p.Ended++
+	}
 	return append(matches, late...)
 }
 
 // passLarge forms large matches. When its steps are used up, the rest
 // is left to the next pass.
 func (p *Pool) passLarge(now time.Time) []*search.Match {
-	if len(p.changed) == 0 && !p.deferred {
-		return nil
-	}
 	var partitions []large.Partition
 	for key, in := range p.partitions {
 		items := in.all()
@@ -106,8 +107,10 @@ func (p *Pool) passLarge(now time.Time) []*search.Match {
 		partitions = append(partitions, large.Partition{Key: key, Candidates: candidates})
 	}
 	const steps = 10 // examining a ticket costs less than trying a set
-	matches, more := p.large.Pass(partitions, now, steps*p.limits.Work, len(p.changed) > 0)
-	p.changed, p.deferred = nil, more
+	matches, more := p.large.Pass(partitions, now, large.Bounds{Steps: steps * p.limits.Work, Clock: p.limits.Clock, Time: p.limits.Time}, len(p.changed) > 0)
+	if p.changed, p.deferred = nil, more; more {
+		p.Ended++
+	}
 	for _, m := range matches {
 		m.Rules = []search.RuleCount{} // the search for large matches counts none
 		for _, t := range m.Tickets {
@@ -227,7 +230,7 @@ func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Ma
 			break
 		}
 	}
-	p.changed = append(p.changed, anchors...)
+	p.changed, p.ended = append(p.changed, anchors...), p.ended || len(anchors) > 0
 	p.deferred = len(p.changed) > 0
 	slices.SortFunc(all, func(a, b formed) int { return int(a.rank - b.rank) })
 	p.forgetMatched(all)
@@ -275,7 +278,7 @@ func (p *Pool) run(ps *pass, tasks []*task) {
 	for _, t := range tasks {
 		anchors += len(t.anchors)
 	}
-	workers := min(p.limits.Workers, len(tasks))
+	workers := min(p.limits.Workers, p.atOnce, len(tasks))
 	if anchors < sideBySide {
 		workers = min(workers, 1)
 	}
@@ -301,7 +304,7 @@ func (p *Pool) run(ps *pass, tasks []*task) {
 	}
 	group.done.Wait()
 	for _, w := range p.workers {
-		p.Searches, p.Cut, p.Rejected = p.Searches+w.searches, p.Cut+w.cut, p.Rejected+w.rejected
-		w.searches, w.cut, w.rejected = 0, 0, 0
+		p.Searches, p.Cut, p.Rejected, p.ended = p.Searches+w.searches, p.Cut+w.cut, p.Rejected+w.rejected, p.ended || w.ended
+		w.searches, w.cut, w.rejected, w.ended = 0, 0, 0, false
 	}
 }

@@ -56,18 +56,17 @@ type Pool struct {
 	settled    bool // no match is possible without one of changed: the last pass was exhaustive
 
 	workers []*worker
+	atOnce  int           // workers that a pass may use; at most Limits.Workers
 	large   *large.Search // of a rule set of large matches
 
-	// Counters of the effort, for metrics.
-	Searches int // searches around a ticket; one that others have settled counts too
-	Cut      int // of these, cut short by a limit
-	Rejected int // matches that the reference evaluator refused
+	Effort      // so far
+	ended  bool // the pass has been ended by its bounds
 }
 
 // New returns an empty pool.
 func New(rs *ruleset.RuleSet, opts search.Options, limits Limits) *Pool {
 	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), settled: true, items: map[string]*item{}, partitions: map[string]*partition{}}
-	p.columns, p.patience = columnsOf(p.rules), p.mostPatience()
+	p.columns, p.patience, p.atOnce = columnsOf(p.rules), p.mostPatience(), p.limits.Workers
 	if rs.Large {
 		p.large = large.New(p.rules)
 	}

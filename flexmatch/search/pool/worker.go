@@ -17,6 +17,7 @@ type worker struct {
 	seen     causes // verdicts of columns not yet added to the tally
 
 	searches, cut, rejected int  // of the pass
+	ended                   bool // a search of the pass was ended by the time
 	unsure                  bool // in the pass: some set may match although the search found nothing
 }
 
@@ -120,7 +121,10 @@ func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut b
 		return m, false
 	}
 	anchor.tally = anchor.tally.Plus(w.judge.Tally)
-	if a.cut {
+	switch {
+	case w.deadline.Missed:
+		w.ended = true
+	case a.cut || a.bounded:
 		w.cut++
 	}
 	anchor.failed = a.exact && !a.cut && !a.unsure

@@ -10,6 +10,7 @@ import { Ranges, ranged, rangeText } from "../ui/range";
 import { every, Spark, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
 import { Tickets, type TicketRow } from "../ui/tickets";
+import { Bounded, type Bound } from "../ui/bounds";
 import { Ignored, type Undeclared } from "../ui/undeclared";
 
 interface RuleLoad {
@@ -27,6 +28,7 @@ interface Overview {
   levels: number[];
   never?: { code: string; name?: string; text: string; tickets: number }[];
   undeclared?: Undeclared[];
+  bounds?: Bound[];
   lacking?: { rule: string; string: string; tickets: number }[];
   looked_at: number;
   pairs: number;
@@ -209,6 +211,7 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
         </div>
       ))}
       <Ignored of={v.undeclared} />
+      <Bounded of={v.bounds} />
       <p class="soft">
         {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : "If nobody came or went, nobody would be matched; "}
         {many(v.left, "ticket")} would still wait.

@@ -6,6 +6,7 @@ import { clock, useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { many, middle, quote, seconds, shortID } from "../core/text";
 import { ask } from "../ui/act";
+import { Bounded, type Bound } from "../ui/bounds";
 import { Glyph, Status } from "../ui/glyph";
 import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { figure, Staircase, type Dot, type Stairs } from "../ui/stairs";
@@ -52,6 +53,7 @@ interface Waiting {
   never?: { code: string; player?: string; name?: string; text: string }[];
   alone?: { text: string }[];
   undeclared?: Undeclared[];
+  bounds?: Bound[];
   others: number;
   compared: number;
   compatible: number;
@@ -143,6 +145,7 @@ function Body({ v }: { v: TicketView }) {
         </div>
       ))}
       <Ignored of={w?.undeclared} whose="this ticket" />
+      <Bounded of={w?.bounds} />
       {w && !w.never?.length && <Near w={w} late={!!v.late} />}
       {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
