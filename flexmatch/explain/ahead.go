@@ -24,7 +24,7 @@ const work = 100_000
 func (w *world) future(tickets []*ticket) *future {
 	f := &future{world: w, pool: pool.New(w.rs, w.opts, pool.Limits{Work: work})}
 	for _, o := range tickets {
-		f.pool.Add(o.Ticket)
+		f.pool.Add(w.resolve(o).Ticket)
 	}
 	f.ahead = Ahead{Tickets: len(tickets), Bounded: len(tickets) < len(w.waiting)}
 	return f
@@ -58,9 +58,12 @@ func (f *future) moments(tickets []*ticket) []time.Time {
 	return out
 }
 
-// run plays until matched returns true.
+// run plays until matched returns true, or the caller wants no result any more.
 func (f *future) run(tickets []*ticket, matched func(at time.Time, m *search.Match) bool) {
 	for _, at := range f.moments(tickets) {
+		if f.stopped() {
+			return
+		}
 		f.ahead.Passes++
 		f.ahead.Until = at.Sub(f.now).Milliseconds()
 		for _, m := range f.pool.Pass(at) {
