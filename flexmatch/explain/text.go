@@ -150,6 +150,9 @@ func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{plain.Report{Out: out}}
 	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
+	if v.Counted < v.Waiting {
+		p.Line("The data of %s was checked, chosen evenly by age.", plain.Count(v.Counted, "ticket"))
+	}
 	p.undeclared(v.Undeclared, func(u *Undeclared) string { return plain.Count(u.Tickets, "ticket") })
 	for _, c := range v.Never {
 		p.Line("%s can never be matched: %s.", plain.Count(c.Tickets, "ticket"), c.Text)
