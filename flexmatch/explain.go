@@ -82,6 +82,9 @@ func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Over
 	})
 }
 
+// aheadTime bounds how long an explanation is played ahead.
+const aheadTime = 50 * time.Millisecond
+
 // waiting are the waiting tickets of a configuration.
 type waiting struct {
 	rules   *ruleset.RuleSet
@@ -111,6 +114,7 @@ func (s *Service) explain(ctx context.Context, configuration string, f func(*wai
 	for _, t := range s.t.waiting.Prefix(view, store.Key(c.Name)) {
 		w.tickets = append(w.tickets, life.Outline(t))
 	}
+	w.limits.Clock, w.limits.Time = time.Now, aheadTime
 	w.limits.Stop = func() bool { return ctx.Err() != nil }
 	w.limits.Read = func(t *search.Ticket) {
 		if r := s.t.requests.Get(view, t.ID); r != nil {

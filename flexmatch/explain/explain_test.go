@@ -319,3 +319,23 @@ func TestPool_ReadsSamples(t *testing.T) {
 		t.Errorf("%d tickets were read", len(read))
 	}
 }
+
+// When playing ahead takes too long, it ends after the moment that it is at, and says how far it got.
+func TestAhead_Time(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	waiting := []*search.Ticket{solo("me", 0, 100), solo("far", 0, 250), solo("other", 0, 2000)}
+	now := epoch
+	limits := explain.Limits{Time: time.Second, Clock: func() time.Time { now = now.Add(700 * time.Millisecond); return now }}
+	e := explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(0), limits)
+	if e.Would != nil || !e.Ahead.Cut || e.Ahead.Passes == 0 || e.Ahead.Until >= 30_000 {
+		t.Errorf("would %+v, ahead %+v; want it cut before 30 s", e.Would, e.Ahead)
+	}
+	var out bytes.Buffer
+	if err := e.WriteText(&out); err != nil || !strings.Contains(out.String(), "; what comes later was not played ahead") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	limits.Time = time.Hour
+	if e = explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(0), limits); e.Would == nil || e.Ahead.Cut {
+		t.Errorf("with time enough: %+v, ahead %+v", e.Would, e.Ahead)
+	}
+}

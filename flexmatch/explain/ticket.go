@@ -66,7 +66,7 @@ type Explanation struct {
 	Misses     []Miss     `json:"misses,omitzero"` // the tickets that nearly could, at most 8
 
 	Nearest *Group  `json:"nearest,omitzero"`
-	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none
+	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none as far as Ahead goes
 	Ahead   Ahead   `json:"ahead"`
 }
 
@@ -155,4 +155,5 @@ type Ahead struct {
 	Passes  int   `json:"passes"`
 	Until   int64 `json:"until_ms"`
 	Bounded bool  `json:"bounded,omitzero"` // not all tickets, or several steps in one pass
+	Cut     bool  `json:"cut,omitzero"`     // what comes after Until was not played: it takes too long
 }

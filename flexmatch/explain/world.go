@@ -19,6 +19,11 @@ type Limits struct {
 	Passes     int // moments played ahead; default 128
 	Tickets    int // tickets of a pool examined individually; default 48
 
+	// Clock and Time, if both are set, end playing ahead, at the earliest after the first moment,
+	// when it has taken Time. Results then depend on the machine.
+	Clock func() time.Time
+	Time  time.Duration
+
 	// Read, if set, adds the attributes and latencies of a waiting ticket's players. It is called
 	// once for each ticket that is examined; the others need only the number of their players.
 	Read func(*search.Ticket)

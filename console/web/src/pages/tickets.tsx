@@ -61,6 +61,7 @@ interface Waiting {
   misses?: Miss[];
   expansions?: Stairs[];
   nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; breaches?: Breach[]; teams?: string; lacks?: Shortage[]; rejected?: { rule?: string; reason?: string; tickets: number }[] };
+  ahead: { until_ms: number; cut?: boolean };
   would?: { at: string; in_ms: number; level: number; tickets: string[]; players: number };
 }
 
@@ -280,7 +281,7 @@ function Near({ w, late }: { w: Waiting; late: boolean }) {
         )}
         {n && n.tickets.length > 1 && <p class="soft">Nearest group: {n.tickets.slice(1, 9).map((id) => <><A to={to("/tickets", { id })} class="mono" title={id}>{middle(id, 20)}</A> </>)}{n.tickets.length > 9 && `and ${n.tickets.length - 9} more`}</p>}
         {!late && <p class="soft">
-          {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : "If nobody came or went, it would not be matched."}
+          {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : `If nobody came or went, it would not be matched${w.ahead.cut ? ` within ${seconds(w.ahead.until_ms / 1000)}` : ""}.`}
           {w.next_step && ` In ${seconds(w.next_step.in_ms / 1000)} ${w.next_step.changes?.join(", ") ?? "a rule"} relaxes.`}
         </p>}
       </div>
