@@ -239,9 +239,8 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
       ))}
       <Ignored of={v.undeclared} />
       <p class="soft">
-        {v.ahead.tickets < v.waiting && `Of the ${many(v.ahead.tickets, "oldest ticket")}: `}
         {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : `If nobody came or went, nobody would be matched${v.ahead.cut ? ` within ${seconds(v.ahead.until_ms / 1000)}` : ""}; `}
-        {many(v.left, "ticket")} would still wait.
+        {v.ahead.tickets < v.waiting ? `${count(v.left)} of the ${many(v.ahead.tickets, "oldest ticket")}` : many(v.left, "ticket")} would still wait.
       </p>
       {v.looked_at < v.waiting && v.looked_at > 0 && (
         <p class="dim">
