@@ -23,7 +23,15 @@ type Explanation struct {
 	Late *explain.Explanation `json:"late,omitzero"`
 }
 
-// Explain explains the state of a ticket. Errors: NotFound.
+// explanations are what Service.Explain and Service.Overview share with all who ask.
+type explanations struct {
+	gates     gates // by configuration
+	tickets   shared[*explain.Explanation]
+	overviews shared[*explain.Overview]
+}
+
+// Explain explains the state of a ticket. The explanation may be some seconds old if it takes
+// long to compute; Explanation.At says when it was true. Errors: NotFound, or that of ctx.
 func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
@@ -35,15 +43,17 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	e, t := &Explanation{Ticket: d.Ticket}, d.Ticket
 	switch {
 	case t.Status.Waits():
-		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
-			e.Waiting = explain.Ticket(rs, o, life.Searchable(t, d.Request), waiting, time.Now(), explain.Limits{})
-			e.Waiting.Bounds = s.matchers.of(t.Configuration).lately.bounds(time.Now())
+		e.Waiting, err = s.explainTicket(ctx, d, func(w *waiting) *explain.Explanation {
+			why := explain.Ticket(w.rules, w.options, life.Searchable(t, d.Request), w.tickets, time.Now(), w.limits)
+			why.Bounds = s.matchers.of(t.Configuration).lately.bounds(time.Now())
+			return why
 		})
 	case t.Status == life.TimedOut && d.Request != nil:
-		err = s.explain(ctx, t.Configuration, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
+		e.Late, err = s.explainTicket(ctx, d, func(w *waiting) *explain.Explanation {
 			late, now := life.Searchable(t, d.Request), time.Now()
 			late.Created = now.Add(-t.Ended.Sub(t.Started))
-			e.Late = explain.Ticket(rs, o, late, waiting, now, explain.Limits{Ahead: -1})
+			w.limits.Ahead = -1
+			return explain.Ticket(w.rules, w.options, late, w.tickets, now, w.limits)
 		})
 		if fault.Is(err, fault.NotFound) { // the configuration has been deleted
 			err = nil
@@ -52,43 +62,70 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	return e, err
 }
 
-// Overview explains why the tickets of a configuration wait. Errors: NotFound.
-func (s *Service) Overview(ctx context.Context, nameOrARN string) (v *explain.Overview, err error) {
-	err = s.explain(ctx, nameOrARN, func(rs *ruleset.RuleSet, o search.Options, waiting []*search.Ticket) {
-		v = explain.Pool(rs, o, waiting, time.Now(), explain.Limits{})
+func (s *Service) explainTicket(ctx context.Context, d *Described, f func(*waiting) *explain.Explanation) (*explain.Explanation, error) {
+	return s.explains.tickets.get(ctx, store.Key(d.Ticket.Configuration, d.Ticket.ID, string(d.Ticket.Status)), func(ctx context.Context) (e *explain.Explanation, took time.Duration, err error) {
+		took, err = s.explain(ctx, d.Ticket.Configuration, func(w *waiting) { e = f(w) })
+		return e, took, err
 	})
-	if c := s.Configurations.Get(s.st.View(), nameOrARN); c != nil && err == nil {
-		v.Bounds = s.matchers.of(c.Name).lately.bounds(time.Now())
-	}
-	return v, err
 }
 
-// explain calls f with the waiting tickets of a configuration. For each configuration only one f
-// runs at a time, so that explanations of large pools do not slow down matchmaking.
-func (s *Service) explain(ctx context.Context, nameOrARN string, f func(*ruleset.RuleSet, search.Options, []*search.Ticket)) error {
+// Overview explains why the tickets of a configuration wait. It may be some seconds old if it
+// takes long to compute; Overview.At says when it was true. Errors: NotFound, or that of ctx.
+func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Overview, error) {
 	c := s.Configurations.Get(s.st.View(), nameOrARN)
 	if c == nil {
-		return fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
+		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
-	leave, err := s.explains.enter(ctx, c.Name)
+	return s.explains.overviews.get(ctx, c.Name, func(ctx context.Context) (v *explain.Overview, took time.Duration, err error) {
+		took, err = s.explain(ctx, c.Name, func(w *waiting) {
+			v = explain.Pool(w.rules, w.options, w.tickets, time.Now(), w.limits)
+			v.Bounds = s.matchers.of(c.Name).lately.bounds(time.Now())
+		})
+		return v, took, err
+	})
+}
+
+// aheadTime bounds how long an explanation is played ahead.
+const aheadTime = 50 * time.Millisecond
+
+// waiting are the waiting tickets of a configuration.
+type waiting struct {
+	rules   *ruleset.RuleSet
+	options search.Options
+	tickets []*search.Ticket // limits.Read adds the data of their players
+	limits  explain.Limits
+}
+
+// explain calls f with the waiting tickets of a configuration, and returns how long that took. For
+// each configuration only one f runs at a time, so that explanations of large pools do not slow
+// down matchmaking. f ends early once ctx has ended; the error is then that of ctx.
+func (s *Service) explain(ctx context.Context, configuration string, f func(*waiting)) (took time.Duration, err error) {
+	leave, err := s.explains.gates.enter(ctx, configuration)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer leave()
-	view := s.st.View() // of now, after the wait
-	if c = s.Configurations.Get(view, nameOrARN); c == nil {
-		return fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
+	begin, view := time.Now(), s.st.View()
+	c := s.Configurations.Get(view, configuration)
+	if c == nil {
+		return 0, fault.Missing("Name: matchmaking configuration %s does not exist", configuration)
 	}
-	rs, err := s.RuleSets.of(view, c)
-	if err != nil {
-		return err
+	w := &waiting{options: search.Options{AdditionalPlayerCount: c.kept()}}
+	if w.rules, err = s.RuleSets.of(view, c); err != nil {
+		return 0, err
 	}
-	var waiting []*search.Ticket
 	for _, t := range s.t.waiting.Prefix(view, store.Key(c.Name)) {
-		waiting = append(waiting, life.Searchable(t, s.t.requests.Get(view, t.ID)))
+		w.tickets = append(w.tickets, life.Outline(t))
 	}
-	f(rs, search.Options{AdditionalPlayerCount: c.kept()}, waiting)
-	return nil
+	w.limits.Clock, w.limits.Time = time.Now, aheadTime
+	w.limits.Stop = func() bool { return ctx.Err() != nil }
+	w.limits.Read = func(t *search.Ticket) {
+		if r := s.t.requests.Get(view, t.ID); r != nil {
+			life.Fill(t, r)
+		}
+	}
+	f(w)
+	return time.Since(begin), ctx.Err()
 }
 
 // gates let one caller at a time do something for each name.

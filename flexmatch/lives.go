@@ -29,6 +29,7 @@ type lives struct {
 	deadlines      *wake.Loop
 	linger         time.Duration
 	matched        []func(*store.Tx, *Matched)
+	staged         []func(*store.Tx, *Ticket, Stage, time.Duration)
 }
 
 // change is a change of tickets in a transaction. It implements life.Effects.
@@ -66,6 +67,7 @@ func (c *change) Write(t *Ticket, _ life.Cause) {
 // Notify publishes an event, and updates the metrics on commit.
 func (c *change) Notify(n life.Notice) {
 	c.publish(n)
+	c.stages(n)
 	switch n.Type {
 	case life.ProposedNotice:
 		c.tx.OnCommit(func() { c.metrics.found(n.Match) })

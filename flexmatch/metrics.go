@@ -15,6 +15,7 @@ type metrics struct {
 	counts *prometheus.CounterVec
 	rules  *prometheus.CounterVec
 	times  *prometheus.HistogramVec
+	stages *prometheus.HistogramVec
 
 	passes   *prometheus.HistogramVec
 	turns    *prometheus.HistogramVec
@@ -49,6 +50,10 @@ func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 			Name: "muster_matchmaking_time_seconds", Buckets: buckets,
 			Help: "Times from StartMatchmaking, under the published metric names (TimeToMatch, TimeToTicketSuccess, TimeToTicketCancel).",
 		}, []string{"metric", "configuration_name"}),
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_matchmaking_stage_seconds", Buckets: buckets,
+			Help: "How long tickets took after they were matched: stage accept, until the last player of the match has accepted, if they are asked; stage place, from then until the ticket has its game session.",
+		}, []string{"stage", "configuration_name"}),
 		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "muster_matchmaking_pass_seconds", Buckets: passBuckets,
 			Help: "Time that one pass over a configuration's waiting tickets took.",
@@ -70,7 +75,7 @@ func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 			Help: "Passes that took all their time and left tickets to the next pass.",
 		}, ofConfiguration),
 	}
-	r.MustRegister(configurationCounts{m, st, t}, m.rules, m.turns, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
+	r.MustRegister(configurationCounts{m, st, t}, m.rules, m.turns, m.times, m.stages, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
 		"State of matchmaking configurations, under the published metric name (CurrentTickets).", []string{"metric", "configuration_name"}, nil)})
 	return m
 }
@@ -110,6 +115,13 @@ func (m *metrics) matched(match *Match) {
 // waited observes how long a ticket waited for its match.
 func (m *metrics) waited(configuration string, d time.Duration) {
 	m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
+}
+
+// staged observes how long a ticket was in a stage. TimeToMatch has the first.
+func (m *metrics) staged(configuration string, s Stage, took time.Duration) {
+	if s != Matching {
+		m.stages.WithLabelValues(string(s), configuration).Observe(took.Seconds())
+	}
 }
 
 // passed observes a pass: how long it waited for its turn, how long it took, and what it did.

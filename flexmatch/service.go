@@ -60,7 +60,7 @@ type Service struct {
 	matchers  *matchers
 	waits     *waits
 	deadlines *wake.Loop
-	explains  gates // by configuration: explanations that are computed
+	explains  explanations
 	cmd       struct {
 		start  *store.Command[startArgs, *Ticket]
 		stop   *store.Action[stopArgs]

@@ -35,7 +35,7 @@ func BenchmarkShared(b *testing.B) {
 		b.Run(fmt.Sprint("beside ", others), func(b *testing.B) {
 			var waits []time.Duration
 			for b.Loop() {
-				waits = append(waits, shared(b, others)...)
+				waits = append(waits, beside(b, others)...)
 			}
 			slices.Sort(waits)
 			for name, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99, "max": 1} {
@@ -46,7 +46,7 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-func shared(b *testing.B, others int) (waits []time.Duration) {
+func beside(b *testing.B, others int) (waits []time.Duration) {
 	c := newCell(b, store.NewMemory(), Options{})
 	c.configure("light", pairs, Configuration{Mode: Standalone})
 	for i := range others {

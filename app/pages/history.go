@@ -35,7 +35,7 @@ func (h *history) count(at time.Time, what string) {
 func (h *history) took(at time.Time, what string, d time.Duration) {
 	h.each(at, func(r *ring, place int) {
 		r.add(place, what, 1)
-		r.waitsAt(place).add(d)
+		r.waitsAt(place, what).add(d)
 	})
 }
 
@@ -49,12 +49,12 @@ func (h *history) sample(at time.Time, values map[string]int) {
 	})
 }
 
-// since returns the sums of the counts and waits of the newest steps of a resolution: those
-// that have ended, and the one that has not.
-func (h *history) since(now time.Time, in, steps int) (counts map[string]int, w waits) {
+// since returns the sums of the counts and, for what has a duration, of the waits in the newest
+// steps of a resolution: those that have ended, and the one that has not.
+func (h *history) since(now time.Time, in, steps int) (counts map[string]int, took map[string]waits) {
 	of := &resolutions[in]
 	last := of.number(now)
-	counts = map[string]int{}
+	counts, took = map[string]int{}, map[string]waits{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := &h.rings[in]
@@ -68,20 +68,24 @@ func (h *history) since(now time.Time, in, steps int) (counts map[string]int, w 
 				counts[name] += int(n)
 			}
 		}
-		if r.waits[place] != nil {
-			w.merge(r.waits[place])
+		for name, all := range r.took {
+			if all[place] != nil {
+				sum := took[name]
+				sum.merge(all[place])
+				took[name] = sum
+			}
 		}
 	}
-	return counts, w
+	return counts, took
 }
 
 // in returns the sums of the counts and waits of a range.
-func (h *history) in(now time.Time, s Range) (counts map[string]int, w waits) {
+func (h *history) in(now time.Time, s Range) (counts map[string]int, took map[string]waits) {
 	return h.since(now, s.in, s.steps)
 }
 
 // lately returns the sums of the counts and waits of the time over which lights judge.
-func (h *history) lately(now time.Time) (counts map[string]int, w waits) {
+func (h *history) lately(now time.Time) (counts map[string]int, took map[string]waits) {
 	return h.since(now, fine, int(recent/resolutions[fine].step))
 }
 
@@ -175,9 +179,9 @@ func (h *history) has(now time.Time, s Range, what string) []bool {
 	return out
 }
 
-// quantiles returns the quantiles of waits in a range, of several steps each; the last of
-// them may not have ended.
-func (h *history) quantiles(now time.Time, s Range) Series {
+// quantiles returns the quantiles of how long something took in a range, of several steps each;
+// the last of them may not have ended.
+func (h *history) quantiles(now time.Time, s Range, what string) Series {
 	out, first, end := s.empty(now)
 	each := int64(s.each)
 	first += (each - first%each) % each
@@ -186,15 +190,16 @@ func (h *history) quantiles(now time.Time, s Range) Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := &h.rings[s.in]
+	all := r.took[what]
 	for from := first; from < end; from += each {
 		var w waits
-		for number := from; number < from+each; number++ {
-			if place, ok := r.find(of, number); ok && r.waits[place] != nil {
-				w.merge(r.waits[place])
+		for number := from; all != nil && number < from+each; number++ {
+			if place, ok := r.find(of, number); ok && all[place] != nil {
+				w.merge(all[place])
 			}
 		}
-		for name, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
-			out.Values[name] = append(out.Values[name], pointer(w.quantile(share)))
+		for name, v := range w.quantiles() {
+			out.Values[name] = append(out.Values[name], v)
 		}
 	}
 	return out

@@ -47,14 +47,14 @@ func TestHistory_Ranges(t *testing.T) {
 		if int(games) != want.games-inOpen || players != 7*float64(sampled) || sampled < steps || sampled > want.filled+1 {
 			t.Errorf("%s has %g games in %d steps and a mean of %g players in %d; want %d games", name, games, steps, players, sampled, want.games-inOpen)
 		}
-		counts, w := h.in(now, r)
-		if median, ok := w.quantile(.5); counts["games"] != want.games || !ok || median < .7 || median > 1.5 {
+		counts, took := h.in(now, r)
+		if median, ok := took["games"].quantile(.5); counts["games"] != want.games || !ok || median < .7 || median > 1.5 {
 			t.Errorf("%s has %d games with a median of %g s, want %d with about 1", name, counts["games"], median, want.games)
 		}
 		if end := s.From.Add(time.Duration(len(s.Values["games"])) * time.Duration(s.Step) * time.Millisecond); end.Before(now.Add(-10*time.Second)) || end.After(now.Add(30*time.Minute)) {
 			t.Errorf("%s ends at %v, now is %v", name, end, now)
 		}
-		q := h.quantiles(now, r)
+		q := h.quantiles(now, r, "games")
 		if _, filled := known(q.Values["p90"]); filled == 0 || filled > want.games {
 			t.Errorf("%s has %d quantiles", name, filled)
 		}
@@ -105,6 +105,7 @@ func TestHistory_Restore(t *testing.T) {
 	for i := range 2000 {
 		at := now.Add(-time.Duration(i) * 7 * time.Minute / 2)
 		a.took(at, "placed", time.Duration(i)*time.Millisecond)
+		a.took(at, "asked", 5*time.Second)
 		a.sample(at, map[string]int{"players": i})
 	}
 	b.took(now, "placed", time.Second)
@@ -122,8 +123,9 @@ func TestHistory_Restore(t *testing.T) {
 	for name, r := range ranges {
 		was, waited := a.in(now, r)
 		is, waits := b.in(now, r)
-		waited.add(time.Second)
-		if is["placed"] != was["placed"]+1 || is["players"] != was["players"] || waits != waited {
+		placed := waited["placed"]
+		placed.add(time.Second)
+		if is["placed"] != was["placed"]+1 || is["players"] != was["players"] || waits["placed"] != placed || waits["asked"] != waited["asked"] {
 			t.Errorf("%s: %v became %v", name, was, is)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/flexmatch"
-	"github.com/musterhq/muster/flexmatch/explain"
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -50,8 +49,9 @@ type MatchmakerRow struct {
 	Open    int      `json:"open"` // tickets that have not ended
 	Done    int      `json:"done"` // in the range
 	Failed  int      `json:"failed"`
-	P50     *float64 `json:"p50"`
+	P50     *float64 `json:"p50"` // until matched, in seconds
 	P90     *float64 `json:"p90"`
+	Placed  *float64 `json:"p90_place"` // from the match, and its acceptance, to the game session
 	Spark   Series   `json:"spark"`
 }
 
@@ -61,9 +61,11 @@ func (p *Pages) Matchmakers(s Range) *MatchmakerList {
 	for c := range p.Matches.Configurations.After(view, "") {
 		row := MatchmakerRow{Name: c.Name, RuleSet: c.RuleSet, Open: p.Matches.Active(view, c.Name)}
 		if h := p.configuration(c.Name); h != nil {
-			counts, w := h.in(now, s)
+			counts, took := h.in(now, s)
 			row.Done, row.Failed = counts[string(life.Completed)], counts[string(life.Failed)]+counts[string(life.TimedOut)]
-			row.P50, row.P90 = pointer(w.quantile(.5)), pointer(w.quantile(.9))
+			matching := took[string(flexmatch.Matching)]
+			row.P50, row.P90 = pointer(matching.quantile(.5)), pointer(matching.quantile(.9))
+			row.Placed = pointer(took[string(flexmatch.Placing)].quantile(.9))
 			row.Spark = p.series(&h.history, now, s, []string{string(life.Completed)}, nil)
 		}
 		out.Matchmakers = append(out.Matchmakers, row)
@@ -73,24 +75,30 @@ func (p *Pages) Matchmakers(s Range) *MatchmakerList {
 
 // Matchmaker is the page of a matchmaking configuration.
 type Matchmaker struct {
-	Name       string              `json:"name"`
-	RuleSet    string              `json:"rule_set"`
-	Mode       string              `json:"mode"`
-	Queues     []string            `json:"queues"`
-	Timeout    int64               `json:"timeout_ms"`
-	Acceptance bool                `json:"acceptance"`
-	Why        *explain.Overview   `json:"why"`
-	Counts     map[string]int      `json:"counts"` // of the range
-	Quantiles  map[string]*float64 `json:"quantiles"`
-	Series     Series              `json:"series"`
-	Waits      Series              `json:"waits"`
-	Open       []TicketRow         `json:"open"` // longest waiting first, at most 200
-	OpenAll    int                 `json:"open_all"`
-	Ended      []TicketRow         `json:"ended"` // newest first
+	Name       string         `json:"name"`
+	RuleSet    string         `json:"rule_set"`
+	Mode       string         `json:"mode"`
+	Queues     []string       `json:"queues"`
+	Timeout    int64          `json:"timeout_ms"`
+	Acceptance bool           `json:"acceptance"`
+	Counts     map[string]int `json:"counts"` // of the range
+	Series     Series         `json:"series"`
+	Match      StageWaits     `json:"match"`
+	Accept     *StageWaits    `json:"accept,omitempty"` // if players are asked
+	Place      *StageWaits    `json:"place,omitempty"`  // if matches are placed by a queue
+	Open       []TicketRow    `json:"open"`             // longest waiting first, at most 200
+	OpenAll    int            `json:"open_all"`
+	Ended      []TicketRow    `json:"ended"` // newest first
+}
+
+// StageWaits says how long tickets were in a stage.
+type StageWaits struct {
+	Quantiles map[string]*float64 `json:"quantiles"` // of the range, in seconds
+	Waits     Series              `json:"waits"`
 }
 
 // Matchmaker returns the page of a matchmaking configuration. Errors: NotFound.
-func (p *Pages) Matchmaker(ctx context.Context, name string, s Range) (*Matchmaker, error) {
+func (p *Pages) Matchmaker(name string, s Range) (*Matchmaker, error) {
 	view, now := p.Store.View(), time.Now()
 	c := p.Matches.Configurations.Get(view, name)
 	if c == nil {
@@ -98,11 +106,7 @@ func (p *Pages) Matchmaker(ctx context.Context, name string, s Range) (*Matchmak
 	}
 	out := &Matchmaker{
 		Name: c.Name, RuleSet: c.RuleSet, Mode: string(c.Mode), Queues: c.Queues, Timeout: c.RequestTimeout.Milliseconds(), Acceptance: c.AcceptanceRequired,
-		Counts: map[string]int{}, Quantiles: map[string]*float64{}, Open: []TicketRow{}, Ended: []TicketRow{},
-	}
-	var err error
-	if out.Why, err = p.Matches.Overview(ctx, c.Name); err != nil {
-		return nil, err
+		Counts: map[string]int{}, Open: []TicketRow{}, Ended: []TicketRow{},
 	}
 	var open []*life.Ticket
 	for t := range p.Matches.Open(view, c.Name) {
@@ -120,33 +124,42 @@ func (p *Pages) Matchmaker(ctx context.Context, name string, s Range) (*Matchmak
 		for _, t := range h.ended.list() {
 			out.Ended = append(out.Ended, ticketRow(t))
 		}
-		counts, w := h.in(now, s)
+		counts, took := h.in(now, s)
 		out.Counts = counts
-		for label, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
-			out.Quantiles[label] = pointer(w.quantile(share))
-		}
 		out.Series = p.series(&h.history, now, s, []string{"created", string(life.Completed), string(life.TimedOut), string(life.Failed), string(life.Cancelled)}, nil)
-		out.Waits = p.waits(&h.history, now, s)
+		stage := func(of flexmatch.Stage) *StageWaits {
+			return &StageWaits{took[string(of)].quantiles(), p.waits(&h.history, now, s, string(of))}
+		}
+		out.Match = *stage(flexmatch.Matching)
+		if c.AcceptanceRequired {
+			out.Accept = stage(flexmatch.Accepting)
+		}
+		if c.Mode == flexmatch.WithQueue {
+			out.Place = stage(flexmatch.Placing)
+		}
 	}
 	return out, nil
 }
 
 // Ticket is a ticket's page.
 type Ticket struct {
-	*flexmatch.Explanation
-	Match *flexmatch.Match `json:"match,omitempty"`
+	Ticket *flexmatch.Ticket `json:"ticket"`
+	Match  *flexmatch.Match  `json:"match,omitempty"`
 }
 
 // Ticket returns a ticket's page. Errors: NotFound.
 func (p *Pages) Ticket(ctx context.Context, id string) (*Ticket, error) {
-	e, err := p.Matches.Explain(ctx, id)
+	d, err := p.Matches.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	out := &Ticket{Explanation: e}
-	if e.Ticket.MatchID == "" {
+	if d == nil {
+		return nil, fault.Missing("TicketId: ticket %.128q does not exist", id)
+	}
+	out := &Ticket{Ticket: d.Ticket}
+	if d.Ticket.MatchID == "" {
 		return out, nil
 	}
-	out.Match, err = p.Matches.Match(ctx, e.Ticket.MatchID)
+	out.Match, err = p.Matches.Match(ctx, d.Ticket.MatchID)
 	return out, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
@@ -156,14 +157,13 @@ func (p *Pages) matchLight(now time.Time, t Totals) Light {
 	l := Light{Name: "Match", State: Idle, Text: "nobody looks for a match", To: "/matchmaking"}
 	counts, _ := p.whole.lately(now)
 	done, out, failed := counts["ticket COMPLETED"], counts["ticket TIMED_OUT"], counts["ticket FAILED"]
-	var w waits
+	var matching []*history
 	p.mu.Lock()
 	for _, c := range p.configurations {
-		_, own := c.lately(now)
-		w.merge(&own)
+		matching = append(matching, &c.history)
 	}
 	p.mu.Unlock()
-	wait, known := w.quantile(.9)
+	wait, known := lately(now, string(flexmatch.Matching), matching).quantile(.9)
 	switch {
 	case out+failed > 0 && out+failed >= done:
 		l.State, l.Text = Bad, fmt.Sprintf("%d of %d tickets ended without a match in 5 min", out+failed, done+out+failed)
@@ -175,6 +175,16 @@ func (p *Pages) matchLight(now time.Time, t Totals) Light {
 		l.State, l.Text = Warn, fmt.Sprintf("%d wait, and nobody was matched in 5 min", t.Waiting)
 	}
 	return l
+}
+
+// lately returns how long something took that histories have, over the time that lights judge.
+func lately(now time.Time, what string, of []*history) (all waits) {
+	for _, h := range of {
+		_, took := h.lately(now)
+		own := took[what]
+		all.merge(&own)
+	}
+	return all
 }
 
 // placeLight judges whether game sessions find a process.
@@ -203,6 +213,15 @@ func (p *Pages) placeLight(now time.Time, t Totals, at []Location) Light {
 		l.State, l.Text, l.To = Warn, "no process is free"+why, "/fleets"
 	case t.Fleets > 0:
 		l.State, l.Text, l.To = Warn, "no game server is ready"+why, "/fleets"
+	}
+	var queues []*history
+	p.mu.Lock()
+	for _, q := range p.queues {
+		queues = append(queues, &q.history)
+	}
+	p.mu.Unlock()
+	if wait, known := lately(now, placed, queues).quantile(.9); known && (l.State == Well || l.State == Warn) {
+		l.Text = "9 of 10 are placed within " + seconds(wait) + "; " + l.Text
 	}
 	return l
 }

@@ -81,11 +81,11 @@ func (p *Pages) Queues(s Range) *QueueList {
 		h := p.queue(q.Name)
 		row := QueueRow{QueueState: q}
 		if h != nil {
-			counts, w := h.in(now, s)
-			row.Placed = counts["placed"]
+			counts, took := h.in(now, s)
+			row.Placed = counts[placed]
 			row.Failed = counts["placement "+string(placement.Failed)] + counts["placement "+string(placement.TimedOut)]
-			row.P90 = pointer(w.quantile(.9))
-			row.Spark = p.series(&h.history, now, s, []string{"placed"}, nil)
+			row.P90 = pointer(took[placed].quantile(.9))
+			row.Spark = p.series(&h.history, now, s, []string{placed}, nil)
 		}
 		out.Queues = append(out.Queues, row)
 	}
@@ -127,13 +127,10 @@ func (p *Pages) Queue(name string, s Range) (*Queue, error) {
 		for _, e := range h.ended.list() {
 			out.Ended = append(out.Ended, bar(e))
 		}
-		counts, w := h.in(now, s)
-		out.Counts = counts
-		for label, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
-			out.Quantiles[label] = pointer(w.quantile(share))
-		}
-		out.Series = p.series(&h.history, now, s, []string{"placed", "placement " + string(placement.Failed), "placement " + string(placement.TimedOut)}, nil)
-		out.Waits = p.waits(&h.history, now, s)
+		counts, took := h.in(now, s)
+		out.Counts, out.Quantiles = counts, took[placed].quantiles()
+		out.Series = p.series(&h.history, now, s, []string{placed, "placement " + string(placement.Failed), "placement " + string(placement.TimedOut)}, nil)
+		out.Waits = p.waits(&h.history, now, s, placed)
 	}
 	return out, nil
 }

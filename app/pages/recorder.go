@@ -35,6 +35,9 @@ type recorder struct {
 	fleets         map[string]*history
 }
 
+// placed is what is counted of placements that found a place, with the time that they took.
+const placed = "placed"
+
 // queueHistory is what is remembered of a queue.
 type queueHistory struct {
 	history
@@ -79,6 +82,10 @@ func newRecorder(s Services) *recorder {
 			tx.OnCommit(func() { r.ticketChanged(t) })
 		}
 	})
+	s.Matches.OnStage(func(tx *store.Tx, t *life.Ticket, ended flexmatch.Stage, took time.Duration) {
+		at, configuration := tx.Now(), t.Configuration
+		tx.OnCommit(func() { r.stageEnded(configuration, at, ended, took) })
+	})
 	s.Matches.OnMatched(func(tx *store.Tx, m *flexmatch.Matched) { tx.OnCommit(func() { r.judge(m) }) })
 	return r
 }
@@ -114,9 +121,9 @@ func (r *recorder) series(h *history, now time.Time, s Range, counted, sampled [
 	return out
 }
 
-// waits returns the quantiles of the waits of something that this recorder records.
-func (r *recorder) waits(h *history, now time.Time, s Range) Series {
-	out := h.quantiles(now, s)
+// waits returns the quantiles of how long something took that this recorder records.
+func (r *recorder) waits(h *history, now time.Time, s Range, what string) Series {
+	out := h.quantiles(now, s, what)
 	out.Begun = s.first(now, r.whole.has(now, s, ran))
 	return out
 }
@@ -233,7 +240,7 @@ func (r *recorder) placementEnded(e *placement.Placement) {
 		h.count(e.Ended, "placement "+string(e.Status))
 	}
 	if e.Status == placement.Fulfilled {
-		q.took(e.Ended, "placed", e.Ended.Sub(e.Started))
+		q.took(e.Ended, placed, e.Ended.Sub(e.Started))
 	}
 	q.ended.add(e)
 }
@@ -248,17 +255,20 @@ func (r *recorder) ticketChanged(t *life.Ticket) {
 	case t.Status == life.Queued:
 		c.count(t.Started, "created")
 	case t.Status.Over():
-		if t.Status == life.Completed {
-			c.took(t.Ended, string(t.Status), t.Ended.Sub(t.Started))
-		} else {
-			c.count(t.Ended, string(t.Status))
-		}
+		c.count(t.Ended, string(t.Status))
 		r.whole.count(t.Ended, "ticket "+string(t.Status))
 		c.ended.add(t)
 	case t.Status == life.RequiresAcceptance && answered(t):
 		// It was counted when the match was proposed.
 	default:
 		c.count(time.Now(), string(t.Status))
+	}
+}
+
+// stageEnded counts how long a ticket was in a stage.
+func (r *recorder) stageEnded(configuration string, at time.Time, ended flexmatch.Stage, took time.Duration) {
+	if c := r.configuration(configuration); c != nil {
+		c.took(at, string(ended), took)
 	}
 }
 

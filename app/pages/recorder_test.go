@@ -71,8 +71,8 @@ func TestRecorder_Forget(t *testing.T) {
 		if counts, _ := r.queue("q").in(time.Now(), Hour); counts["placement TIMED_OUT"] != 1 {
 			t.Errorf("the queue has %v", counts)
 		}
-		if counts, w := r.configuration("duel").in(time.Now(), Hour); counts["created"] != 2 || counts[string(life.Completed)] != 2 || w == (waits{}) {
-			t.Errorf("the configuration has %v, waits %v", counts, w)
+		if counts, took := r.configuration("duel").in(time.Now(), Hour); counts["created"] != 2 || counts[string(life.Completed)] != 2 || len(took) != 1 || counts[string(flexmatch.Matching)] != 2 {
+			t.Errorf("the configuration has %v, waits %v", counts, took)
 		}
 		if got := names(); got != "1 1 1" {
 			t.Fatalf("%s are remembered", got)
@@ -93,6 +93,45 @@ func TestRecorder_Forget(t *testing.T) {
 		}
 		if counts, _ := r.whole.in(time.Now(), Hour); counts["placement TIMED_OUT"] != 1 {
 			t.Errorf("the cell has %v", counts)
+		}
+	})
+}
+
+// Where servers are missing, matching is not slow: the wait until matched has ended when the match
+// was formed, though its placement goes on, and that has a figure of its own.
+func TestRecorder_Stages(t *testing.T) {
+	t.Parallel()
+	inStudio(t, store.NewMemory(), func(s *studio) {
+		s.furnish()
+		_, err := s.matches.Configurations.Create(s.Ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+			Name: "placed", RuleSet: "duel", Mode: flexmatch.WithQueue, Queues: []string{s.queues.Queues.ARN("q")}, RequestTimeout: time.Minute,
+			AcceptanceRequired: true, AcceptanceTimeout: time.Minute,
+		}})
+		s.Must(err)
+		var ids []string
+		for _, player := range []string{"anna", "bert"} {
+			t, _, err := s.matches.Start(s.Ctx, flexmatch.StartInput{Configuration: "placed", Players: []flexmatch.Player{{ID: player}}})
+			s.Must(err)
+			ids = append(ids, t.ID)
+		}
+		wait.Settle(20 * time.Second)
+		for i, player := range []string{"anna", "bert"} {
+			s.Must(s.matches.Answer(s.Ctx, flexmatch.AcceptInput{TicketID: ids[i], PlayerIDs: []string{player}, Answer: flexmatch.Accept}))
+		}
+		wait.Settle(20 * time.Second)
+		page, err := s.pages.Matchmaker("placed", Hour)
+		s.Must(err)
+		match, accept, place := page.Match.Quantiles["p90"], page.Accept.Quantiles["p90"], page.Place.Quantiles["p90"]
+		if match == nil || *match > 1 || accept == nil || *accept < 15 || *accept > 25 || place != nil || page.Counts["PLACING"] != 2 {
+			t.Errorf("matched within %v s, accepted within %v s, placed within %v s; counts %v", match, accept, place, page.Counts)
+		}
+		lights := s.pages.Now(Hour).Lights
+		if l := lights[0]; l.State != Well || !strings.HasPrefix(l.Text, "9 of 10 are matched within ") {
+			t.Errorf("matching is %+v", l)
+		}
+		s.pages.placementEnded(&placement.Placement{Queue: "q", Status: placement.Fulfilled, Started: time.Now().Add(-3 * time.Second), Ended: time.Now()})
+		if l := s.pages.Now(Hour).Lights[1]; l.State != Warn || l.Text != "9 of 10 are placed within 3.0 s; 1 wait, and no process is free" {
+			t.Errorf("placement is %+v", l)
 		}
 	})
 }
@@ -180,10 +219,10 @@ func TestRecorder_Restart(t *testing.T) {
 				if queue.Counts["placement TIMED_OUT"] != 6 { // the last one when the second node began
 					t.Errorf("%s: %v", name, queue.Counts)
 				}
-				c, err := second.pages.Matchmaker(second.Ctx, "duel", r)
+				c, err := second.pages.Matchmaker("duel", r)
 				second.Must(err)
-				if c.Counts["created"] != 2 || c.Quantiles["p50"] == nil {
-					t.Errorf("%s: the configuration has %v and %v", name, c.Counts, c.Quantiles)
+				if c.Counts["created"] != 2 || c.Match.Quantiles["p50"] == nil || c.Accept != nil || c.Place != nil {
+					t.Errorf("%s: the configuration has %v and %v", name, c.Counts, c.Match.Quantiles)
 				}
 			}
 			crashes := second.pages.Crashes(Hour)

@@ -6,23 +6,26 @@ type ring struct {
 	number  []int64             // of the step in each place, since 1970; 0 if there is none
 	samples []uint32            // how often values were sampled in the step
 	values  map[string][]uint32 // counts, and sums of samples, by name
-	waits   []*waits            // how long took what was done; nil: nothing was
+	took    map[string][]*waits // how long things took, by name; nil: nothing did
 }
 
 // at returns the place of a step to write to; ok is false if the step is too old.
 func (r *ring) at(of *resolution, number int64) (place int, ok bool) {
 	if r.number == nil {
-		r.number, r.samples, r.waits = make([]int64, of.kept), make([]uint32, of.kept), make([]*waits, of.kept)
-		r.values = map[string][]uint32{}
+		r.number, r.samples = make([]int64, of.kept), make([]uint32, of.kept)
+		r.values, r.took = map[string][]uint32{}, map[string][]*waits{}
 	}
 	place = int(number % int64(of.kept))
 	if r.number[place] > number {
 		return 0, false
 	}
 	if r.number[place] < number {
-		r.number[place], r.samples[place], r.waits[place] = number, 0, nil
+		r.number[place], r.samples[place] = number, 0
 		for _, v := range r.values {
 			v[place] = 0
+		}
+		for _, w := range r.took {
+			w[place] = nil
 		}
 	}
 	return place, true
@@ -48,9 +51,14 @@ func (r *ring) add(place int, name string, n uint32) {
 }
 
 // waitsAt returns the histogram of a step to add to.
-func (r *ring) waitsAt(place int) *waits {
-	if r.waits[place] == nil {
-		r.waits[place] = &waits{}
+func (r *ring) waitsAt(place int, name string) *waits {
+	w := r.took[name]
+	if w == nil {
+		w = make([]*waits, len(r.number))
+		r.took[name] = w
 	}
-	return r.waits[place]
+	if w[place] == nil {
+		w[place] = &waits{}
+	}
+	return w[place]
 }

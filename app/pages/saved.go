@@ -27,11 +27,16 @@ type savedSteps map[string][]savedStep
 
 // savedStep is a step of a ring.
 type savedStep struct {
-	Number  int64             `json:"n"` // since 1970
-	Samples uint32            `json:"s,omitzero"`
-	Values  map[string]uint32 `json:"v,omitzero"`
-	Waits   *waitCounts       `json:"w,omitzero"`
-	Longest int64             `json:"l,omitzero"` // of the waits, in nanoseconds
+	Number  int64                 `json:"n"` // since 1970
+	Samples uint32                `json:"s,omitzero"`
+	Values  map[string]uint32     `json:"v,omitzero"`
+	Took    map[string]savedWaits `json:"t,omitzero"`
+}
+
+// savedWaits are waits of a step.
+type savedWaits struct {
+	Counts  waitCounts `json:"w"`
+	Longest int64      `json:"l"` // nanoseconds
 }
 
 // savedCrashes is the id of the row with the newest crashes.
@@ -145,9 +150,13 @@ func (h *history) saved(in int, row int64) (out []savedStep) {
 				s.Values[name] = v[place]
 			}
 		}
-		if r.waits[place] != nil {
-			w := *r.waits[place]
-			s.Waits, s.Longest = &w.counts, int64(w.longest)
+		for name, w := range r.took {
+			if w[place] != nil {
+				if s.Took == nil {
+					s.Took = map[string]savedWaits{}
+				}
+				s.Took[name] = savedWaits{w[place].counts, int64(w[place].longest)}
+			}
 		}
 		out = append(out, s)
 	}
@@ -216,8 +225,8 @@ func (h *history) restore(in int, steps []savedStep, now time.Time) {
 		for name, n := range s.Values {
 			r.add(place, name, n)
 		}
-		if s.Waits != nil {
-			r.waitsAt(place).merge(&waits{*s.Waits, time.Duration(s.Longest)})
+		for name, w := range s.Took {
+			r.waitsAt(place, name).merge(&waits{w.Counts, time.Duration(w.Longest)})
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/flexmatch/explain"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -188,11 +190,17 @@ func (v views) matchmaking() map[string]console.View {
 		"queues":      show(g.account("DescribeGameSessionQueues"), ranged(func(_ context.Context, _ url.Values, s Range) (*QueueList, error) { return p.Queues(s), nil })),
 		"queue":       show(g.resource("DescribeGameSessionQueues", queue), ranged(func(_ context.Context, q url.Values, s Range) (*Queue, error) { return p.Queue(q.Get("name"), s) })),
 		"matchmakers": show(g.account("DescribeMatchmakingConfigurations"), ranged(func(_ context.Context, _ url.Values, s Range) (*MatchmakerList, error) { return p.Matchmakers(s), nil })),
-		"matchmaker": show(named, ranged(func(ctx context.Context, q url.Values, s Range) (*Matchmaker, error) {
-			return p.Matchmaker(ctx, q.Get("name"), s)
+		"matchmaker": show(named, ranged(func(_ context.Context, q url.Values, s Range) (*Matchmaker, error) {
+			return p.Matchmaker(q.Get("name"), s)
 		})),
+		"matchmaker-why": show(named, func(ctx context.Context, q url.Values) (*explain.Overview, error) {
+			return p.Matches.Overview(ctx, q.Get("name"))
+		}),
 		"quality": show(named, func(_ context.Context, q url.Values) (*Quality, error) { return p.Quality(q.Get("name")) }),
 		"ticket":  show(ticket, func(ctx context.Context, q url.Values) (*Ticket, error) { return p.Ticket(ctx, q.Get("id")) }),
+		"ticket-why": show(ticket, func(ctx context.Context, q url.Values) (*flexmatch.Explanation, error) {
+			return p.Matches.Explain(ctx, q.Get("id"))
+		}),
 	}
 }
 

@@ -36,7 +36,7 @@ func (w *waits) merge(o *waits) {
 
 // quantile returns the duration in seconds below which a share of all lies, never more than
 // the longest, and false if there are none.
-func (w *waits) quantile(share float64) (seconds float64, ok bool) {
+func (w waits) quantile(share float64) (seconds float64, ok bool) {
 	n := uint32(0)
 	for _, c := range w.counts {
 		n += c
@@ -61,4 +61,13 @@ func (w *waits) quantile(share float64) (seconds float64, ok bool) {
 		return from + (to-from)*max(0, rank)/float64(c), true
 	}
 	return longest, true
+}
+
+// quantiles returns the quantiles that pages show, in seconds; nil if there are none.
+func (w waits) quantiles() map[string]*float64 {
+	out := map[string]*float64{}
+	for name, share := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
+		out[name] = pointer(w.quantile(share))
+	}
+	return out
 }

@@ -22,9 +22,10 @@ type future struct {
 const work = 100_000
 
 func (w *world) future(tickets []*ticket) *future {
-	f := &future{world: w, pool: pool.New(w.rs, w.opts, pool.Limits{Work: work})}
+	limits := pool.Limits{Work: work, Workers: 1, Clock: w.limits.Clock, Time: w.limits.Time}
+	f := &future{world: w, pool: pool.New(w.rs, w.opts, limits)}
 	for _, o := range tickets {
-		f.pool.Add(o.Ticket)
+		f.pool.Add(w.resolve(o).Ticket)
 	}
 	f.ahead = Ahead{Tickets: len(tickets), Bounded: len(tickets) < len(w.waiting)}
 	return f
@@ -58,15 +59,26 @@ func (f *future) moments(tickets []*ticket) []time.Time {
 	return out
 }
 
-// run plays until matched returns true.
+// run plays until matched returns true, the time is up, or the caller wants no result any more.
 func (f *future) run(tickets []*ticket, matched func(at time.Time, m *search.Match) bool) {
+	late := func() bool { return false }
+	if clock := f.limits.Clock; clock != nil && f.limits.Time > 0 {
+		begin := clock()
+		late = func() bool { return clock().Sub(begin) > f.limits.Time }
+	}
 	for _, at := range f.moments(tickets) {
+		if f.stopped() {
+			return
+		}
 		f.ahead.Passes++
 		f.ahead.Until = at.Sub(f.now).Milliseconds()
 		for _, m := range f.pool.Pass(at) {
 			if matched(at, m) {
 				return
 			}
+		}
+		if f.ahead.Cut = late(); f.ahead.Cut {
+			return
 		}
 	}
 }

@@ -268,3 +268,74 @@ func encode(t *testing.T, v any) string {
 	}
 	return string(data)
 }
+
+// Who wants no answer any more stops both kinds of explanation, wherever they are: they ask so
+// often that little is done after that.
+func TestStop(t *testing.T) {
+	rs := rules(t, `{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}`, window, wider)
+	var waiting []*search.Ticket
+	for i := range 1000 {
+		waiting = append(waiting, solo(fmt.Sprintf("k%d", i), float64(i)/100, float64(i*7%5000)))
+	}
+	run := func(after int) (asked int, v *explain.Overview, e *explain.Explanation) {
+		limits := explain.Limits{Stop: func() bool { asked++; return asked > after }}
+		v = explain.Pool(rs, search.Options{}, waiting, second(15), limits)
+		whole := asked
+		asked = 0
+		return whole, v, explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(15), limits)
+	}
+	whole, v, e := run(1_000_000)
+	if whole < 2*v.Examined || v.Ahead.Passes < 2 || e.Ahead.Passes < 1 {
+		t.Fatalf("asked %d times in an overview of %d tickets and %d passes, and %d passes of one ticket", whole, v.Examined, v.Ahead.Passes, e.Ahead.Passes)
+	}
+	if asked, v, e := run(1); asked > 10 || v.Examined > 1 || v.Ahead.Passes > 0 || e.Ahead.Passes > 0 {
+		t.Errorf("after a stop: asked %d times, %d tickets, %d and %d passes", asked, v.Examined, v.Ahead.Passes, e.Ahead.Passes)
+	}
+}
+
+// The tickets of which a pool's data is checked, and those that are examined, are evenly chosen by
+// age; only their players' data is read, once, and an overview says how many they are.
+func TestPool_ReadsSamples(t *testing.T) {
+	rs := rules(t, duel, window, "")
+	read := map[string]int{}
+	var waiting []*search.Ticket
+	for i := range 3000 {
+		waiting = append(waiting, &search.Ticket{ID: fmt.Sprint(i), Created: second(0), Arrival: uint64(i), Players: make([]search.Player, 1)})
+	}
+	v := explain.Pool(rs, search.Options{}, waiting, second(8), explain.Limits{Counted: 300, Tickets: 10, Ahead: -1, Read: func(o *search.Ticket) {
+		if read[o.ID]++; o.Arrival%10 != 0 {
+			o.Players[0] = solo(o.ID, 0, 1000*float64(o.Arrival)).Players[0]
+		}
+	}})
+	if v.Waiting != 3000 || v.Players != 3000 || v.Counted != 300 || len(v.Never) != 1 || v.Never[0].Tickets != 300 {
+		t.Errorf("every tenth lacks its skill, and each of them is checked; got %+v", v)
+	}
+	for id, times := range read {
+		if times != 1 {
+			t.Errorf("ticket %s was read %d times", id, times)
+		}
+	}
+	if len(read) > 300+10*256 {
+		t.Errorf("%d tickets were read", len(read))
+	}
+}
+
+// When playing ahead takes too long, it ends after the moment that it is at, and says how far it got.
+func TestAhead_Time(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	waiting := []*search.Ticket{solo("me", 0, 100), solo("far", 0, 250), solo("other", 0, 2000)}
+	now := epoch
+	limits := explain.Limits{Time: time.Second, Clock: func() time.Time { now = now.Add(700 * time.Millisecond); return now }}
+	e := explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(0), limits)
+	if e.Would != nil || !e.Ahead.Cut || e.Ahead.Passes == 0 || e.Ahead.Until >= 30_000 {
+		t.Errorf("would %+v, ahead %+v; want it cut before 30 s", e.Would, e.Ahead)
+	}
+	var out bytes.Buffer
+	if err := e.WriteText(&out); err != nil || !strings.Contains(out.String(), "; what comes later was not played ahead") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	limits.Time = time.Hour
+	if e = explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(0), limits); e.Would == nil || e.Ahead.Cut {
+		t.Errorf("with time enough: %+v, ahead %+v", e.Would, e.Ahead)
+	}
+}

@@ -16,6 +16,9 @@ import (
 func (w *world) nearest(t *ticket, orders [][]*ticket) *Group {
 	var best *group
 	for _, order := range orders {
+		if best != nil && w.stopped() {
+			break
+		}
 		c := w.gather(t, order)
 		c.arrange()
 		if best == nil || c.better(best) {

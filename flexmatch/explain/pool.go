@@ -11,14 +11,16 @@ import (
 
 // Overview says why the tickets of a pool wait.
 type Overview struct {
-	Waiting int   `json:"waiting"` // tickets
-	Players int   `json:"players"` // of the tickets, without those of backfilled game sessions
-	Ages    []Age `json:"ages"`    // of all tickets, youngest first
-	Levels  []int `json:"levels"`  // tickets by the expansion steps that their age has reached
+	At      time.Time `json:"at"`      // when this was true
+	Waiting int       `json:"waiting"` // tickets
+	Players int       `json:"players"` // of the tickets, without those of backfilled game sessions
+	Ages    []Age     `json:"ages"`    // of all tickets, youngest first
+	Levels  []int     `json:"levels"`  // tickets by the expansion steps that their age has reached
 
-	Never []CauseCount `json:"never,omitzero"` // tickets that can never be matched, by cause
+	Counted int          `json:"counted"`        // tickets whose data was checked: all, or a sample
+	Never   []CauseCount `json:"never,omitzero"` // of Counted, those that can never be matched, by cause
 
-	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that tickets bring
+	Undeclared []Undeclared `json:"undeclared,omitzero"` // attributes that tickets of Counted bring
 
 	Bounds []Bound `json:"bounds,omitzero"` // of its searches, which the caller adds
 
@@ -101,13 +103,13 @@ var ages = [...]time.Duration{time.Second, 5 * time.Second, 15 * time.Second, 30
 // against is how many others each ticket of an overview is compared with.
 const against = 256
 
-// Pool explains a whole pool. Ages, levels and causes count every ticket; rules are
-// counted over a sample of tickets.
+// Pool explains a whole pool. Ages and levels count every ticket; causes are counted over
+// Limits.Counted tickets, and rules over Limits.Tickets, chosen evenly by age.
 func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, now time.Time, limits Limits) *Overview {
 	w := newWorld(rs, opts, waiting, now, limits)
-	v := &Overview{Waiting: len(waiting)}
+	v := &Overview{At: now, Waiting: len(waiting)}
 	v.count(w)
-	v.Undeclared = w.undeclared(w.waiting...)
+	v.check(w)
 	v.examine(w)
 	if w.limits.Ahead > 0 {
 		v.future(w)
@@ -120,7 +122,6 @@ func (v *Overview) count(w *world) {
 	for i, under := range ages {
 		v.Ages[i].Under = under.Milliseconds()
 	}
-	causes := map[CauseCount]int{}
 	for _, o := range w.waiting {
 		waited := w.now.Sub(o.Created)
 		at := slices.IndexFunc(ages[:], func(under time.Duration) bool { return waited < under })
@@ -132,7 +133,16 @@ func (v *Overview) count(w *world) {
 		if !o.Backfill {
 			v.Players += len(o.Players)
 		}
-		w.resolve(o)
+	}
+}
+
+// check counts what is wrong with the data of tickets.
+func (v *Overview) check(w *world) {
+	counted := w.sample(nil, w.limits.Counted)
+	v.Counted = len(counted)
+	v.Undeclared = w.undeclared(counted...)
+	causes := map[CauseCount]int{}
+	for _, o := range counted {
 		if len(o.never) > 0 {
 			causes[CauseCount{Code: o.never[0].Code, Name: o.never[0].Name}]++
 		}
@@ -150,6 +160,9 @@ func (v *Overview) examine(w *world) {
 	kept, refused, lacks := loads{}, loads{}, map[LackLoad]int{}
 	var missing []int
 	for _, t := range w.sample(nil, w.limits.Tickets) {
+		if w.stopped() {
+			return
+		}
 		if len(t.never) > 0 {
 			continue
 		}

@@ -79,6 +79,8 @@ func (p *printer) would(e *Explanation) {
 		note = fmt.Sprintf(" (played ahead with %d tickets, in %d moments)", e.Ahead.Tickets, e.Ahead.Passes)
 	}
 	switch w := e.Would; {
+	case w == nil && e.Ahead.Cut:
+		p.Line("With the tickets that wait now it would not be matched within %s; what comes later was not played ahead%s.", millis(e.Ahead.Until), note)
 	case w == nil:
 		p.Line("With the tickets that wait now it would not be matched at any step%s.", note)
 	case w.In == 0:
@@ -157,6 +159,9 @@ func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{plain.Report{Out: out}}
 	p.Line("%s with %s wait.", plain.Count(v.Waiting, "ticket"), plain.Count(v.Players, "player"))
 	p.ages(v.Ages)
+	if v.Counted < v.Waiting {
+		p.Line("The data of %s was checked, chosen evenly by age.", plain.Count(v.Counted, "ticket"))
+	}
 	p.undeclared(v.Undeclared, func(u *Undeclared) string { return plain.Count(u.Tickets, "ticket") })
 	p.bounds(v.Bounds)
 	for _, c := range v.Never {
@@ -175,6 +180,9 @@ func (v *Overview) WriteText(out io.Writer) error {
 			matches = fmt.Sprintf("%d matches", c.Matches)
 		}
 		p.Line("%s would form %s of %s with %s.", when, matches, plain.Count(c.Tickets, "ticket"), plain.Count(c.Players, "player"))
+	}
+	if v.Ahead.Cut {
+		p.Line("What comes more than %s from now was not played ahead.", millis(v.Ahead.Until))
 	}
 	if v.Waiting > 0 {
 		p.Line("Of the %s, %d would still wait after that, if nobody came or went.", plain.Count(v.Ahead.Tickets, "oldest ticket"), v.Left)

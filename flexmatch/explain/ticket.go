@@ -22,7 +22,7 @@ func Ticket(rs *ruleset.RuleSet, opts search.Options, t *search.Ticket, waiting 
 func (w *world) explain(t *ticket) *Explanation {
 	waited := w.now.Sub(t.Created)
 	e := &Explanation{
-		TicketID: t.ID, Players: len(t.Players), Backfill: t.Backfill,
+		At: w.now, TicketID: t.ID, Players: len(t.Players), Backfill: t.Backfill,
 		Waited: waited.Milliseconds(), Level: w.rs.LevelAt(waited), Levels: len(w.rs.Levels()) - 1,
 		NextStep: w.nextStep(t), Expansions: expansions(w.rs), Undeclared: w.undeclared(t), Never: t.never, Others: len(w.waiting) - 1,
 	}
@@ -42,9 +42,10 @@ func (w *world) explain(t *ticket) *Explanation {
 
 // Explanation says why one ticket waits.
 type Explanation struct {
-	TicketID string `json:"ticket_id"`
-	Players  int    `json:"players"`
-	Backfill bool   `json:"backfill,omitzero"`
+	At       time.Time `json:"at"` // when this was true
+	TicketID string    `json:"ticket_id"`
+	Players  int       `json:"players"`
+	Backfill bool      `json:"backfill,omitzero"`
 
 	Waited   int64 `json:"waited_ms"`
 	Level    int   `json:"level"`              // expansion steps that its age has reached
@@ -67,7 +68,7 @@ type Explanation struct {
 	Misses     []Miss     `json:"misses,omitzero"` // the tickets that nearly could, at most 8
 
 	Nearest *Group  `json:"nearest,omitzero"`
-	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none
+	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none as far as Ahead goes
 	Ahead   Ahead   `json:"ahead"`
 }
 
@@ -156,4 +157,5 @@ type Ahead struct {
 	Passes  int   `json:"passes"`
 	Until   int64 `json:"until_ms"`
 	Bounded bool  `json:"bounded,omitzero"` // not all tickets, or several steps in one pass
+	Cut     bool  `json:"cut,omitzero"`     // what comes after Until was not played: it takes too long
 }

@@ -11,15 +11,29 @@ import (
 
 // Limits bounds the effort. A zero member means its default.
 type Limits struct {
+	Counted    int // tickets of a pool whose data is checked; default 10,000
 	Others     int // tickets that one is compared with; default 2000
 	Candidates int // tickets tried for a group; default 400
 	Placements int // ways to distribute a group over the teams; default 64
 	Ahead      int // tickets played ahead; default 500, -1 for none
 	Passes     int // moments played ahead; default 128
 	Tickets    int // tickets of a pool examined individually; default 48
+
+	// Clock and Time, if both are set, end playing ahead, at the earliest after the first moment,
+	// when it has taken Time. Results then depend on the machine.
+	Clock func() time.Time
+	Time  time.Duration
+
+	// Read, if set, adds the attributes and latencies of a waiting ticket's players. It is called
+	// once for each ticket that is examined; the others need only the number of their players.
+	Read func(*search.Ticket)
+	// Stop, if set, is called every few milliseconds. Once it returns true, the result is
+	// incomplete and must not be used.
+	Stop func() bool
 }
 
 func (l Limits) defaults() Limits {
+	l.Counted = cmp.Or(l.Counted, 10_000)
 	l.Others = cmp.Or(l.Others, 2000)
 	l.Candidates = cmp.Or(l.Candidates, 400)
 	l.Placements = cmp.Or(l.Placements, 64)
@@ -47,6 +61,7 @@ type world struct {
 // tickets of a large pool are examined.
 type ticket struct {
 	*search.Ticket
+	place     int               // in world.waiting
 	candidate *search.Candidate // nil if it can never be matched because of its data
 	never     []Cause           // why it can never be matched
 	alone     []Cause           // rules that it breaks by itself at its age
@@ -63,12 +78,19 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 		}
 	}
 	w.waiting = make([]*ticket, len(tickets))
+	all := make([]ticket, len(tickets))
 	for i, t := range tickets {
-		w.waiting[i] = &ticket{Ticket: t}
+		all[i].Ticket, w.waiting[i] = t, &all[i]
 	}
 	slices.SortFunc(w.waiting, older)
+	for i, o := range w.waiting {
+		o.place = i
+	}
 	return w
 }
+
+// stopped reports whether the caller wants no result any more.
+func (w *world) stopped() bool { return w.limits.Stop != nil && w.limits.Stop() }
 
 func older(a, b *ticket) int { return search.Older(a.Ticket, b.Ticket) }
 
@@ -77,6 +99,9 @@ func older(a, b *ticket) int { return search.Older(a.Ticket, b.Ticket) }
 func (w *world) resolve(o *ticket) *ticket {
 	if o.candidate != nil || o.never != nil {
 		return o
+	}
+	if w.limits.Read != nil {
+		w.limits.Read(o.Ticket)
 	}
 	var ok bool
 	if o.candidate, ok = search.Prepare(w.rs, o.Ticket); !ok {
@@ -144,19 +169,16 @@ func (w *world) sample(but *ticket, n int) []*ticket {
 	if but != nil {
 		others--
 	}
-	out := make([]*ticket, 0, min(n, others))
-	at, taken := 0, 0
-	for _, o := range w.waiting {
-		if o == but {
-			continue
+	n = min(n, others)
+	out := make([]*ticket, n)
+	for i := range out {
+		at := (i*others + n - 1) / n
+		if but != nil && at >= but.place {
+			at++
 		}
-		if others <= n || at*n/others >= taken {
-			out = append(out, w.resolve(o))
-			taken++
-		}
-		at++
+		out[i] = w.resolve(w.waiting[at])
 	}
-	return out[:min(len(out), n)]
+	return out
 }
 
 // broken returns those of some rules that a lineup breaks at a level. If rules about

@@ -19,6 +19,7 @@ type Match struct {
 	Tickets       []string           `json:"tickets"`            // in order of arrival
 	Backfill      string             `json:"backfill,omitzero"`  // the backfill ticket among them
 	AcceptBy      time.Time          `json:"accept_by,omitzero"` // set while acceptance is pending
+	Accepted      time.Time          `json:"accepted,omitzero"`  // when the last of its players accepted; zero if they were not asked
 	Level         int                `json:"level,omitzero"`     // of expansions, from 0
 	Rules         []search.RuleCount `json:"rules,omitzero"`
 	Players       int                `json:"players"` // number of new players
@@ -27,6 +28,15 @@ type Match struct {
 	GameSessionID string             `json:"game_session_id,omitzero"`
 
 	AutoTicketID string `json:"auto_ticket_id,omitzero"` // of the following automatic backfill, announced in the matchmaker data
+}
+
+// Proceeded returns when the match was agreed, so that it could be placed: when its players had
+// accepted or, if they were not asked, when it was formed.
+func (m *Match) Proceeded() time.Time {
+	if m.Accepted.IsZero() {
+		return m.Created
+	}
+	return m.Accepted
 }
 
 // Settings are what the life of tickets depends on in a matchmaking configuration.
@@ -55,6 +65,9 @@ func (c Change) Propose(s Settings, m Match, tickets []*Ticket, teams []string) 
 		}
 		t = c.Edit(t)
 		t.MatchID, t.Reason, t.Message = m.ID, "", ""
+		if t.Matched.IsZero() {
+			t.Matched = c.Now
+		}
 		tickets[i] = t
 		if t.Backfill {
 			m.Backfill = t.ID
@@ -134,7 +147,9 @@ func (c Change) Answer(s Settings, t *Ticket, players []string, a Answer) error 
 		c.drop(m, tickets, SomeRejected)
 	case !slices.ContainsFunc(tickets, func(t *Ticket) bool { return !t.accepted() }):
 		c.Notify(Notice{Type: AcceptanceEndedNotice, Match: m, Tickets: tickets, Result: AllAccepted})
-		c.proceed(s, m, tickets)
+		accepted := *m
+		accepted.Accepted = c.Now
+		c.proceed(s, &accepted, tickets)
 	}
 	return nil
 }

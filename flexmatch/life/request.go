@@ -59,9 +59,22 @@ func (p *Player) Given() map[string]ruleset.Given {
 
 // Searchable returns a ticket in the form that the search uses.
 func Searchable(t *Ticket, r *Request) *search.Ticket {
-	out := &search.Ticket{
-		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill,
-		Players: make([]search.Player, len(r.Players)),
+	out := Outline(t)
+	Fill(out, r)
+	return out
+}
+
+// Outline is Searchable without the data of the players, which Fill adds.
+func Outline(t *Ticket) *search.Ticket {
+	return &search.Ticket{
+		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill, Players: make([]search.Player, len(t.Members)),
+	}
+}
+
+// Fill adds the data of its players to the outline of a ticket.
+func Fill(out *search.Ticket, r *Request) {
+	if len(out.Players) != len(r.Players) {
+		out.Players = make([]search.Player, len(r.Players))
 	}
 	for i := range r.Players {
 		p := &r.Players[i]
@@ -70,11 +83,10 @@ func Searchable(t *Ticket, r *Request) *search.Ticket {
 			latency[location] = float64(ms)
 		}
 		out.Players[i] = search.Player{ID: p.ID, Attributes: p.Given(), Latency: latency}
-		if t.Backfill {
+		if out.Backfill {
 			out.Players[i].Team = p.Team
 		}
 	}
-	return out
 }
 
 // arrival returns the sort order of an identifier of the store: 48 bits of milliseconds

@@ -26,6 +26,7 @@ type Ticket struct {
 	Reason        string    `json:"reason,omitzero"`
 	Message       string    `json:"message,omitzero"`
 	Started       time.Time `json:"started"`
+	Matched       time.Time `json:"matched,omitzero"` // when it was first in a match
 	Ended         time.Time `json:"ended,omitzero"`
 	Deadline      time.Time `json:"deadline"` // of the request; applies while the ticket waits
 	Arrival       string    `json:"arrival"`  // sorts by time of arrival

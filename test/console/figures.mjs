@@ -77,7 +77,7 @@ await withBrowser(async (browser) => {
   // A ticket's near misses: by what the best teams break the rule, and its limit at each age.
   await show(page, "/tickets?id=lonely", "still ticket");
   await agree(page, "Ticket", async () => {
-    const { waiting } = await view("ticket?id=lonely");
+    const { waiting } = await view("ticket-why?id=lonely");
     const [breach] = waiting.nearest.breaches, [{ rule, steps }] = waiting.expansions;
     const shown = await page.locator(".main").innerText();
     const limits = await page.getByRole("img", { name: `The limit of ${rule} by age: ${steps.map((s) => `${s.limit} from ${s.from_ms / 1000} s`).join(", ")}.` }).count();

@@ -1,11 +1,13 @@
 // Matchmaking: are rules or players the limit?
 
+import { view } from "../core/api";
+import { useAsked } from "../core/asked";
 import { useLive } from "../core/live";
 import { param, to } from "../core/route";
 import { count, many, seconds, shortID } from "../core/text";
 import { Chart } from "../ui/chart";
 import { Glyph } from "../ui/glyph";
-import { A, Empty, Facts, Head, Panel, Show } from "../ui/parts";
+import { A, AsOf, Computing, Empty, Facts, Head, Panel, Show } from "../ui/parts";
 import { Ranges, ranged, rangeText } from "../ui/range";
 import { every, Spark, type Series } from "../ui/spark";
 import { Table } from "../ui/table";
@@ -22,10 +24,12 @@ interface RuleLoad {
 }
 
 interface Overview {
+  at: string;
   waiting: number;
   players: number;
   ages: { under_ms?: number; tickets: number }[];
   levels: number[];
+  counted: number; // tickets whose data was checked
   never?: { code: string; name?: string; text: string; tickets: number }[];
   undeclared?: Undeclared[];
   bounds?: Bound[];
@@ -38,7 +42,14 @@ interface Overview {
   lacks: number;
   broken?: RuleLoad[];
   coming?: { in_ms: number; matches: number; tickets: number; players: number }[];
-  left: number;
+  left: number; // of ahead
+  ahead: { tickets: number; until_ms: number; cut?: boolean };
+}
+
+/** How long tickets were in a stage. */
+interface Stage {
+  quantiles: Record<string, number | null>;
+  waits: Series;
 }
 
 interface Matchmaker {
@@ -48,11 +59,11 @@ interface Matchmaker {
   queues?: string[];
   timeout_ms: number;
   acceptance: boolean;
-  why: Overview;
   counts: Record<string, number>;
-  quantiles: Record<string, number | null>;
   series: Series;
-  waits: Series;
+  match: Stage;
+  accept?: Stage;
+  place?: Stage;
   open: TicketRow[];
   open_all: number;
   ended: TicketRow[];
@@ -64,7 +75,7 @@ export function Matchmaking() {
 }
 
 function List() {
-  const live = useLive<{ matchmakers: { name: string; rule_set: string; open: number; done: number; failed: number; p50: number | null; p90: number | null; spark: Series }[] }>("matchmakers", ranged(), 1000);
+  const live = useLive<{ matchmakers: { name: string; rule_set: string; open: number; done: number; failed: number; p50: number | null; p90: number | null; p90_place: number | null; spark: Series }[] }>("matchmakers", ranged(), 1000);
   return (
     <>
       <Head title="Matchmaking" question="Do players find a match, and how soon?"><Ranges /></Head>
@@ -86,8 +97,9 @@ function List() {
                   { key: "open", title: "Tickets open", num: true, value: (m) => m.open, cell: (m) => count(m.open) },
                   { key: "done", title: "Matched", num: true, value: (m) => m.done, cell: (m) => count(m.done) },
                   { key: "failed", title: "Without a match", num: true, value: (m) => m.failed, cell: (m) => (m.failed ? <span class="c-fail">{count(m.failed)}</span> : "0") },
-                  { key: "p50", title: "p50", num: true, wide: true, value: (m) => m.p50 ?? undefined, cell: (m) => seconds(m.p50) },
-                  { key: "p90", title: "p90", num: true, value: (m) => m.p90 ?? undefined, cell: (m) => seconds(m.p90) },
+                  { key: "p50", title: "Match p50", num: true, wide: true, value: (m) => m.p50 ?? undefined, cell: (m) => seconds(m.p50) },
+                  { key: "p90", title: "Match p90", num: true, value: (m) => m.p90 ?? undefined, cell: (m) => seconds(m.p90) },
+                  { key: "place", title: "Place p90", num: true, wide: true, value: (m) => m.p90_place ?? undefined, cell: (m) => seconds(m.p90_place) },
                   { key: "spark", title: `Last ${rangeText()}`, wide: true, cell: (m) => <div class="cell-spark"><Spark series={m.spark} name="COMPLETED" label={`matched in the last ${rangeText()}: ${m.done}`} /></div> },
                 ]}
               />
@@ -101,6 +113,7 @@ function List() {
 
 function One({ name }: { name: string }) {
   const live = useLive<Matchmaker>("matchmaker", ranged({ name }), 1000);
+  const { data: why, problem } = useAsked((signal) => view<Overview>("matchmaker-why", { name }, signal), `why ${name}`, 2000);
   return (
     <>
       <Head title={name} question="Are rules or players the limit?"><Ranges /></Head>
@@ -109,8 +122,14 @@ function One({ name }: { name: string }) {
           <>
             <Panel title={`From ticket to game, in the last ${rangeText()}`}><Funnel v={v} /></Panel>
             <div class="cols2">
-              <Panel title="Why tickets wait now" note={v.why.waiting ? `${many(v.why.waiting, "ticket")}, ${many(v.why.players, "player")}` : undefined}><Why v={v.why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} rules={v.rule_set} /></Panel>
-              <Panel title="Wait until matched" note={`each ${every(v.waits)}`}><Chart label="Waits" series={v.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} /></Panel>
+              <Panel title="Why tickets wait now" note={why?.waiting ? <>{many(why.waiting, "ticket")}, {many(why.players, "player")}<AsOf at={why.at} /></> : undefined}>
+                {why ? <Why v={why} placing={v.open.filter((t) => t.status === "PLACING").length} queue={v.queues?.[0]} rules={v.rule_set} /> : <Computing problem={problem} />}
+              </Panel>
+              <div class="stack">
+                <Waits title="Wait until matched" of={v.match} />
+                {v.accept && <Waits title="From the match until all have accepted" of={v.accept} />}
+                {v.place && <Waits title={`From ${v.accept ? "acceptance" : "the match"} to the game`} of={v.place} />}
+              </div>
             </div>
             <Panel title="Open tickets" note={v.open_all > v.open.length ? `the ${v.open.length} longest waiting of ${count(v.open_all)}` : undefined} bare>
               {v.open.length ? <Tickets rows={v.open} label="Open tickets" /> : <Empty>No ticket is open.</Empty>}
@@ -126,6 +145,16 @@ function One({ name }: { name: string }) {
         )}
       </Show>
     </>
+  );
+}
+
+/** How long a stage takes, by time. */
+function Waits({ title, of }: { title: string; of: Stage }) {
+  const within = of.quantiles["p90"];
+  return (
+    <Panel title={title} note={`${typeof within === "number" ? `9 of 10 within ${seconds(within)}; ` : ""}each ${every(of.waits)}`}>
+      <Chart label={title} series={of.waits} unit={seconds} lines={[{ key: "p99", title: "p99", color: "control", band: "p90" }, { key: "p90", title: "p90", color: "busy", band: "p50" }, { key: "p50", title: "p50", color: "accent" }]} />
+    </Panel>
   );
 }
 
@@ -213,9 +242,15 @@ function Why({ v, placing, queue, rules: ruleSet }: { v: Overview; placing: numb
       <Ignored of={v.undeclared} />
       <Bounded of={v.bounds} />
       <p class="soft">
-        {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : "If nobody came or went, nobody would be matched; "}
-        {many(v.left, "ticket")} would still wait.
+        {next ? `If nobody came or went: ${many(next.matches, "match", "matches")} of ${many(next.players, "player")} ${next.in_ms ? `in ${seconds(next.in_ms / 1000)}` : "now"}; ` : `If nobody came or went, nobody would be matched${v.ahead.cut ? ` within ${seconds(v.ahead.until_ms / 1000)}` : ""}; `}
+        {v.ahead.tickets < v.waiting ? `${count(v.left)} of the ${many(v.ahead.tickets, "oldest ticket")}` : many(v.left, "ticket")} would still wait.
       </p>
+      {v.looked_at < v.waiting && v.looked_at > 0 && (
+        <p class="dim">
+          A sample: {many(v.looked_at, "ticket")} of {count(v.waiting)}, chosen evenly by age, in {many(v.pairs, "pair")} with others
+          {v.counted < v.waiting && `; the data of ${count(v.counted)} was checked`}.
+        </p>
+      )}
     </div>
   );
 }

@@ -1,14 +1,15 @@
 // Ticket: what happened to this player? (Temporal's timelines.)
 
 import { useRef } from "preact/hooks";
-import { call, may } from "../core/api";
+import { call, may, view } from "../core/api";
+import { useAsked } from "../core/asked";
 import { clock, useLive } from "../core/live";
 import { param, to } from "../core/route";
-import { many, middle, quote, seconds, shortID } from "../core/text";
+import { count, many, middle, quote, seconds, shortID } from "../core/text";
 import { ask } from "../ui/act";
 import { Bounded, type Bound } from "../ui/bounds";
 import { Glyph, Status } from "../ui/glyph";
-import { A, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
+import { A, AsOf, Computing, Empty, Facts, Head, ID, Panel, Show } from "../ui/parts";
 import { figure, Staircase, type Dot, type Stairs } from "../ui/stairs";
 import { Ignored, type Undeclared } from "../ui/undeclared";
 import { useWidth } from "../ui/width";
@@ -45,6 +46,7 @@ interface Shortage {
 }
 
 interface Waiting {
+  at: string;
   players: number;
   waited_ms: number;
   level: number;
@@ -61,6 +63,7 @@ interface Waiting {
   misses?: Miss[];
   expansions?: Stairs[];
   nearest?: { tickets: string[]; players: number; smallest: number; full: number; missing_smallest: number; match?: boolean; broken?: string[]; breaches?: Breach[]; teams?: string; lacks?: Shortage[]; rejected?: { rule?: string; reason?: string; tickets: number }[] };
+  ahead: { until_ms: number; cut?: boolean };
   would?: { at: string; in_ms: number; level: number; tickets: string[]; players: number };
 }
 
@@ -82,9 +85,12 @@ interface TicketView {
     port?: number;
     rules?: { rule: string; passed: number; failed: number }[];
   };
+  match?: { id: string; created: string; accepted?: string; tickets: string[]; level?: number; rules?: { rule: string; passed: number; failed: number }[]; players: number; result?: string; ended?: string };
+}
+
+interface Explained {
   waiting?: Waiting;
   late?: Waiting; // of a ticket that timed out: at that age, among those that wait now
-  match?: { id: string; created: string; tickets: string[]; level?: number; rules?: { rule: string; passed: number; failed: number }[]; players: number; result?: string; ended?: string };
 }
 
 export function Tickets() {
@@ -114,8 +120,21 @@ function One({ id }: { id: string }) {
   );
 }
 
+/** Returns an explanation with the times as they are now. */
+function aged(w: Waiting): Waiting {
+  const age = Math.max(0, clock.value - Date.parse(w.at));
+  const left = <T extends { in_ms?: number }>(of: T): T => (of.in_ms === undefined ? of : { ...of, in_ms: Math.max(0, of.in_ms - age) });
+  return { ...w, waited_ms: w.waited_ms + age, next_step: w.next_step && left(w.next_step), misses: w.misses?.map(left), would: w.would && left(w.would) };
+}
+
+/** Reports whether a ticket has an explanation: it waits, or has timed out. */
+const explained = (status: string): boolean => status === "QUEUED" || status === "SEARCHING" || status === "TIMED_OUT";
+
 function Body({ v }: { v: TicketView }) {
-  const t = v.ticket, w = v.waiting ?? v.late;
+  const t = v.ticket;
+  const { data: why, problem } = useAsked<Explained>(async (signal) => (explained(t.status) ? view("ticket-why", { id: t.id }, signal) : {}), `why ${t.id} ${t.status}`, 2000);
+  const waiting = explained(t.status) && why?.waiting ? aged(why.waiting) : undefined, late = why?.late;
+  const w = waiting ?? late;
   const end = t.ended ? Date.parse(t.ended) : clock.value;
   return (
     <>
@@ -128,14 +147,14 @@ function Body({ v }: { v: TicketView }) {
             {w && <span class="soft">level {w.level} of {w.levels}</span>}
             <span class="soft">{t.backfill ? "backfill" : many(t.members.length, "player")}</span>
           </div>
-          <Steps v={v} />
+          <Steps v={v} step={waiting?.next_step} />
           {t.message && <p>{t.message}</p>}
         </div>
       </Panel>
       {(w?.never ?? []).map((c) => (
         <div class="alert b-fail" role="alert" key={c.text}>
           <Glyph tone="fail" />
-          <span>This ticket {v.late ? "could" : "can"} never be matched: {c.text}</span>
+          <span>This ticket {late ? "could" : "can"} never be matched: {c.text}</span>
         </div>
       ))}
       {(w?.alone ?? []).map((c) => (
@@ -146,7 +165,8 @@ function Body({ v }: { v: TicketView }) {
       ))}
       <Ignored of={w?.undeclared} whose="this ticket" />
       <Bounded of={w?.bounds} />
-      {w && !w.never?.length && <Near w={w} late={!!v.late} />}
+      {explained(t.status) && !w && (!why || problem) && <Panel title={t.ended ? "Why it was not matched" : "Why it waits"}><Computing problem={problem} /></Panel>}
+      {w && !w.never?.length && <Near w={w} late={!!late} />}
       {w && !w.never?.length && <Expansions w={w} until={Date.parse(t.deadline) - Date.parse(t.started)} />}
       <div class="cols2">
         <Panel title="Players">
@@ -182,17 +202,17 @@ function Body({ v }: { v: TicketView }) {
 }
 
 /** The steps that the ticket has taken, as a line of glyphs. */
-function Steps({ v }: { v: TicketView }) {
+function Steps({ v, step }: { v: TicketView; step?: Waiting["next_step"] }) {
   const t = v.ticket;
-  const start = Date.parse(t.started), end = t.ended ? Date.parse(t.ended) : clock.value, total = Math.max(t.ended ? 1 : 1000, (t.ended ? end : Math.max(end, v.waiting?.next_step ? clock.value + v.waiting.next_step.in_ms : end)) - start);
+  const start = Date.parse(t.started), end = t.ended ? Date.parse(t.ended) : clock.value, total = Math.max(t.ended ? 1 : 1000, (t.ended ? end : Math.max(end, step ? clock.value + step.in_ms : end)) - start);
   const { box, width: seen } = useWidth<HTMLDivElement>();
   const width = Math.max(480, seen || 1000);
   const x = (at: number): number => 8 + ((at - start) / total) * (width - 16);
   const marks: { at: number; tone: "ok" | "busy" | "hold" | "warn" | "fail" | "idle"; text: string; bare?: boolean }[] = [{ at: start, tone: "busy", text: "created" }];
   if (v.match) marks.push({ at: Date.parse(v.match.created), tone: "hold", text: "matched" });
+  if (v.match?.accepted) marks.push({ at: Date.parse(v.match.accepted), tone: "hold", text: "accepted" });
   if (t.ended) marks.push({ at: end, tone: t.status === "COMPLETED" ? "ok" : t.status === "CANCELLED" ? "idle" : "fail", text: t.status === "COMPLETED" ? "in a game" : t.status.toLowerCase().replaceAll("_", " ") });
   else marks.push({ at: end, tone: "busy", text: "now" });
-  const step = v.waiting?.next_step;
   if (step) marks.push({ at: clock.value + step.in_ms, tone: "idle", text: `${step.changes?.join(", ") ?? "next step"} relaxes in ${seconds(step.in_ms / 1000)}`, bare: true });
   return (
     <div class="hero" ref={box} tabIndex={0} role="region" aria-label="Its steps"><svg width={width} height="52" role="img" aria-label={marks.map((m) => `${m.text} after ${seconds((m.at - start) / 1000)}`).join(", ")}>
@@ -213,7 +233,7 @@ function Near({ w, late }: { w: Waiting; late: boolean }) {
   const n = w.nearest;
   const top = Math.max(1, ...(w.blocking ?? []).map((b) => b.tickets));
   return (
-    <Panel title={late ? "Why it was not matched" : "Why it waits"} note={late ? "at its age then, among the tickets that wait now" : undefined}>
+    <Panel title={late ? "Why it was not matched" : "Why it waits"} note={late ? "at its age then, among the tickets that wait now" : w.others > 0 && <>{many(w.others, "other ticket waits", "other tickets wait")}<AsOf at={w.at} /></>}>
       <div class="stack">
         <p>
           {w.others === 0
@@ -227,7 +247,7 @@ function Near({ w, late }: { w: Waiting; late: boolean }) {
         {(n?.lacks ?? []).map((l) => (
           <p key={l.rule}>{many(l.needs - l.has, "player is", "players are")} missing with <b>{l.string}</b>: {l.rule} needs {l.needs} in the match, and the group has {l.has}.</p>
         ))}
-        {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")} could play with it, if each is compared alone.</p>}
+        {w.compared > 0 && <p class="soft">{w.compatible} of {many(w.compared, "other ticket")}{w.compared < w.others && `, chosen evenly by age from ${count(w.others)},`} could play with it, if each is compared alone.</p>}
         {(w.blocking ?? []).length > 0 && (
           <div class="loads">
             {w.blocking!.map((b) => (
@@ -264,7 +284,7 @@ function Near({ w, late }: { w: Waiting; late: boolean }) {
         )}
         {n && n.tickets.length > 1 && <p class="soft">Nearest group: {n.tickets.slice(1, 9).map((id) => <><A to={to("/tickets", { id })} class="mono" title={id}>{middle(id, 20)}</A> </>)}{n.tickets.length > 9 && `and ${n.tickets.length - 9} more`}</p>}
         {!late && <p class="soft">
-          {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : "If nobody came or went, it would not be matched."}
+          {w.would ? `If nobody came or went it would be matched ${w.would.in_ms ? `in ${seconds(w.would.in_ms / 1000)}` : "now"}, with ${many(w.would.players, "player")}, at level ${w.would.level}.` : `If nobody came or went, it would not be matched${w.ahead.cut ? ` within ${seconds(w.ahead.until_ms / 1000)}` : ""}.`}
           {w.next_step && ` In ${seconds(w.next_step.in_ms / 1000)} ${w.next_step.changes?.join(", ") ?? "a rule"} relaxes.`}
         </p>}
       </div>

@@ -143,6 +143,17 @@ export function Show<T>({ live, what, children, height = 320 }: { live: Live<T>;
   );
 }
 
+/** What stands for a part of a page while the server computes it: it takes longer than the rest. */
+export function Computing({ problem }: { problem?: string }) {
+  if (problem) return <div class="alert b-fail" role="alert"><Glyph tone="fail" /><span>{problem}</span></div>;
+  return <p class="skel computing dim">It is being computed …</p>;
+}
+
+/** When something was true, if that is a moment ago: what is expensive is not computed all the time. */
+export function AsOf({ at }: { at: string }) {
+  return clock.value - Date.parse(at) < 3000 ? null : <>, as of <Ago at={at} sentence /></>;
+}
+
 /** A large figure with what it counts. */
 export function Figure({ value, unit, label, to, children }: { value: ComponentChildren; unit?: string; label: string; to?: string; children?: ComponentChildren }) {
   const inner = (

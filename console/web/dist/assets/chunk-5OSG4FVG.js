@@ -1,1 +1,0 @@
-import{c as o,e as s,f as u}from"./chunk-5ZUHRNTE.js";function d(){let t=u(null),[c,n]=o(0);return s(()=>{let e=t.current;n(e.clientWidth);let r=new ResizeObserver(()=>n(e.clientWidth));return r.observe(e),()=>r.disconnect()},[]),{box:t,width:c}}export{d as a};
