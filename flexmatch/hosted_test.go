@@ -253,17 +253,48 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 	})
 }
 
-// If a queue finds no place in time, the match fails.
+// If a queue finds no place in time, the tickets search again with their age, until they are placed
+// or time out themselves.
 func TestMatch_NoPlace(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(0, 0)
-		c.configure("mm", pairs, Configuration{})
-		c.enter("mm", "a", "ann")
-		c.enter("mm", "b", "bob")
-		wait.Settle(11 * time.Minute)
-		c.want(life.Failed, "a", "b")
-		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
-			t.Errorf("reason: %s", got)
+		c.configure("mm", pairs, Configuration{RequestTimeout: 25 * time.Minute})
+		c.configure("short", pairs, Configuration{RequestTimeout: 5 * time.Minute})
+		for _, mm := range []string{"mm", "short"} {
+			c.enter(mm, mm+"-a", mm+"-ann")
+			c.enter(mm, mm+"-b", mm+"-bob")
+		}
+		started := c.ticket("mm-a").Started
+		wait.Settle(10*time.Minute - time.Second)
+		c.want(life.Placing, "mm-a", "mm-b", "short-a", "short-b") // the request's time does not count now
+		first := c.ticket("mm-a").MatchID
+		wait.Settle(2 * time.Second)
+		c.want(life.TimedOut, "short-a", "short-b")
+		if a := c.ticket("short-a"); a.Reason != "TimedOut" || a.Unplaced != 1 {
+			t.Errorf("timed out: %+v", a)
+		}
+		c.want(life.Placing, "mm-a", "mm-b") // in another match
+		if a := c.ticket("mm-a"); a.MatchID == first || a.Unplaced != 1 || !a.Started.Equal(started) {
+			t.Errorf("placed again: %+v, after match %s", a, first)
+		}
+		c.hosts(1, 0)
+		wait.Settle(time.Second)
+		c.want(Completed, "mm-a", "mm-b")
+		var of []string
+		for _, e := range c.published() {
+			if slices.ContainsFunc(e.Tickets, func(x ticketInfo) bool { return x.ID == "mm-a" }) {
+				of = append(of, e.Type)
+				if got := e.Tickets[0].StartTime; got != stamp(started) {
+					t.Errorf("%s: the ticket started at %s, want %s", e.Type, got, stamp(started))
+				}
+			}
+		}
+		want := []string{"MatchmakingSearching", "PotentialMatchCreated", "MatchmakingSearching", "PotentialMatchCreated", "MatchmakingSucceeded"}
+		if diff := cmp.Diff(want, of); diff != "" {
+			t.Errorf("events of a ticket (-want +got):\n%s", diff)
+		}
+		if last := c.published(); !slices.ContainsFunc(last, func(e detail) bool { return e.Type == "MatchmakingTimedOut" && e.Tickets[0].ID == "short-a" }) {
+			t.Errorf("no MatchmakingTimedOut: %+v", last)
 		}
 	})
 }

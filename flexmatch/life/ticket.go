@@ -31,6 +31,7 @@ type Ticket struct {
 	Arrival       string    `json:"arrival"`  // sorts by time of arrival
 	Members       []Member  `json:"members"`
 	MatchID       string    `json:"match_id,omitzero"` // the latest match it was in
+	Unplaced      int       `json:"unplaced,omitzero"` // how many of its matches found no place before the queue's timeout
 
 	// Set for a backfill ticket.
 	Backfill      bool   `json:"backfill,omitzero"`
@@ -91,6 +92,11 @@ func (t *Ticket) Due() time.Time {
 // not asked.
 func (t *Ticket) accepted() bool {
 	return t.Backfill || !slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer != Accept })
+}
+
+// rejected reports whether a player of the ticket rejected its match.
+func (t *Ticket) rejected() bool {
+	return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer == Reject })
 }
 
 // Clone returns a copy to modify.
