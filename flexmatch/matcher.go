@@ -107,7 +107,7 @@ type matcher struct {
 	ruleSet string
 	kept    int
 	pool    *pool.Pool
-	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
+	in      map[string]int  // revisions of the tickets in the pool; those of a match leave with their proposal
 	rest    time.Duration   // from one pass to the next
 }
 
@@ -202,7 +202,7 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 		return nil
 	}
 	if m.renew(view, c) || all {
-		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]bool{}
+		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]int{}
 		for _, t := range m.matchers.t.waiting.Prefix(view, store.Key(m.name)) {
 			queued = m.look(view, t.ID, queued)
 		}
@@ -229,14 +229,15 @@ func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
 func (m *matcher) look(view *store.Snapshot, id string, queued []string) []string {
 	t := m.matchers.t.tickets.Get(view, id)
 	waits := t != nil && t.Status.Waits()
+	revision, in := m.in[id]
 	switch {
-	case waits && !m.in[id]:
+	case waits && (!in || revision != t.Revision):
 		m.pool.Add(life.Searchable(t, m.matchers.t.requests.Get(view, id)))
-		m.in[id] = true
+		m.in[id] = t.Revision
 		if t.Status == life.Queued {
 			queued = append(queued, id)
 		}
-	case !waits && m.in[id]:
+	case !waits && in:
 		m.pool.Remove(id)
 		delete(m.in, id)
 	}
@@ -281,6 +282,12 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 				p.Teams[i] = m.rules.Instances[team].Name
 			}
 			taken[t.ID] = true
+			if revision := m.in[t.ID]; revision != 0 {
+				if p.Of == nil {
+					p.Of = make([]int, len(match.Tickets))
+				}
+				p.Of[i] = revision
+			}
 			delete(m.in, t.ID)
 			m.matchers.metrics.waited(m.name, found.Sub(t.Created))
 		}
@@ -293,7 +300,10 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 func (m *matcher) counts(ticket string) []RuleCount {
 	m.poolMu.Lock()
 	defer m.poolMu.Unlock()
-	if m.pool == nil || !m.in[ticket] {
+	if m.pool == nil {
+		return nil
+	}
+	if _, in := m.in[ticket]; !in {
 		return nil
 	}
 	return m.pool.Counts(ticket)

@@ -170,7 +170,9 @@ func (c Change) Complete(m *Match, tickets []*Ticket, to *Connection) {
 		if to != nil {
 			t.GameSessionID, t.IPAddress, t.DNSName, t.Port = to.GameSessionID, to.IP, to.DNS, to.Port
 			for j := range t.Members {
-				t.Members[j].PlayerSessionID = to.PlayerSessions[t.Members[j].PlayerID]
+				if m := &t.Members[j]; !m.Away {
+					m.PlayerSessionID = to.PlayerSessions[m.PlayerID]
+				}
 			}
 		}
 		ended[i] = t
@@ -205,6 +207,7 @@ func (c Change) Unplaced(m *Match, tickets []*Ticket) {
 // Unfilled ends a backfill whose game session is full or accepts no players. The new
 // players search again.
 func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) {
+	var backfill *Ticket
 	for _, t := range tickets {
 		if !t.Backfill {
 			c.again(t, "", unfilledMessage)
@@ -214,8 +217,12 @@ func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) {
 		c.Write(t, 0)
 		c.Notify(Notice{Type: FailedNotice, Match: m, Tickets: []*Ticket{t}})
 		c.UpdateServer(t, backfillFailed)
+		backfill = t
 	}
 	c.close(m, string(Failed)+": "+why, "")
+	if backfill != nil {
+		c.Resume(backfill)
+	}
 }
 
 func (c Change) close(old *Match, result, gameSessionID string) {

@@ -37,6 +37,10 @@ type Ticket struct {
 	Backfill      bool   `json:"backfill,omitzero"`
 	Automatic     bool   `json:"automatic,omitzero"`
 	GameSessionID string `json:"game_session_id,omitzero"` // also of a COMPLETED ticket
+	Most          int    `json:"most,omitzero"`            // players whom a match may have by the slots of its game session; 0 means no limit
+
+	PlaysIn  []string `json:"plays_in,omitzero"` // of another ticket: game sessions that it does not join, because a player is in them
+	Revision int      `json:"revision,omitzero"` // counts the changes of Most, PlaysIn and Member.Away
 
 	// Set when COMPLETED: how to reach the game session.
 	IPAddress string `json:"ip_address,omitzero"`
@@ -53,6 +57,7 @@ type Member struct {
 	Team            string `json:"t,omitzero"`
 	Answer          Answer `json:"a,omitzero"`
 	PlayerSessionID string `json:"s,omitzero"`
+	Away            bool   `json:"x,omitzero"` // of a backfill: the player is not in the game session any more, and does not count
 }
 
 // Start makes a new ticket QUEUED.
