@@ -126,8 +126,8 @@ func TestBackfill_Manual(t *testing.T) {
 	})
 }
 
-// If the game session is full when the match is made, the backfill fails and the players
-// search again.
+// A backfill of a game session without a free slot waits until there is one, and never takes more
+// players than there are slots.
 func TestBackfill_NoRoom(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(1, 0)
@@ -135,7 +135,7 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.enter("mm", "first", "ann", "bob")
 		wait.Settle(time.Second)
 		id := c.ticket("first").GameSessionID
-		_, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
+		others, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
 		c.Must(err)
 		_, _, err = c.matches.Start(c.Ctx, StartInput{
 			Configuration: "mm", TicketID: "fill", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}},
@@ -143,9 +143,12 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.Must(err)
 		c.enter("mm", "late", "cid")
 		wait.Settle(time.Second)
-		c.want(life.Failed, "fill")
-		c.want(life.Searching, "late")
-		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
+		c.want(life.Searching, "fill", "late")
+		server := c.servers[0]
+		c.Must(c.Sessions.Players.Remove(c.Ctx, server.ref, id, others[0].ID))
+		wait.Settle(time.Second)
+		c.want(Completed, "fill", "late")
+		if got := server.told(); !slices.Equal(got, []string{"MATCHMAKING_DATA_UPDATED fill"}) {
 			t.Errorf("told: %v", got)
 		}
 	})
@@ -155,14 +158,22 @@ func TestBackfill_Refused(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(2, 0)
 		c.configure("mm", squad, Configuration{})
+		c.enter("mm", "first", "ann", "bob")
+		wait.Settle(time.Second)
+		matched := c.ticket("first").GameSessionID
 		g, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
 		c.Must(err)
 		wait.Settle(time.Second)
 		for name, in := range map[string]StartInput{
-			"was not made by matchmaking": {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
-			"does not exist":              {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
-			"GameSessionArn: required":    {Players: []Player{{ID: "p", Team: "squad"}}},
-			"is no team of the rule set":  {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
+			"was not made by matchmaking":               {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
+			"does not exist":                            {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
+			"GameSessionArn: required":                  {Players: []Player{{ID: "p", Team: "squad"}}},
+			"is no team of the rule set":                {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
+			"player cid has never been in game session": {GameSessionID: matched, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "cid", Team: "squad"}}},
+			"Players: 4 are given, and a match has at most 4 players": {GameSessionID: matched, Players: []Player{
+				{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}, {ID: "cid", Team: "squad"}, {ID: "dan", Team: "squad"}}},
+			"Players.5.Team: squad would have 5 players or more; it holds at most 4": {GameSessionID: matched, Players: []Player{
+				{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}, {ID: "cid", Team: "squad"}, {ID: "dan", Team: "squad"}, {ID: "eve", Team: "squad"}}},
 		} {
 			in.Configuration, in.Backfill = "mm", true
 			before := c.Store.View().Digest()

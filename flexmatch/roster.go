@@ -185,10 +185,14 @@ func (s *roster) counted(r store.Reader, t *Ticket) (out []string) {
 	return out
 }
 
-// check returns why a backfill can never be matched, or nil: it lists more players than the teams or the
-// match ever hold, or players who are not in the game session, which may be nil if it is not known.
+// check returns why a backfill of a game session, which is nil if it is hosted elsewhere, can never be
+// matched, or nil: it lists more players than the teams or the match ever hold, or players who have
+// never been in the game session.
 func (s *roster) check(r store.Reader, rs *ruleset.RuleSet, kept int, g *session.GameSession, players []Player) error {
-	if err := life.CheckRoom(rs, kept, players); err != nil || g == nil {
+	if g == nil {
+		return nil
+	}
+	if err := life.CheckRoom(rs, kept, players); err != nil {
 		return err
 	}
 	been := map[string]bool{}
