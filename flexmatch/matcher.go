@@ -107,8 +107,8 @@ type matcher struct {
 	ruleSet string
 	kept    int
 	pool    *pool.Pool
-	in      map[string]int  // revisions of the tickets in the pool; those of a match leave with their proposal
-	rest    time.Duration   // from one pass to the next
+	in      map[string]int // revisions of the tickets in the pool; those of a match leave with their proposal
+	rest    time.Duration  // from one pass to the next
 }
 
 // notify notifies a matcher of changed tickets or, without tickets, of a changed

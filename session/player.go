@@ -57,7 +57,7 @@ type Players struct {
 	ofPlayer *store.Index[PlayerSession] // by player id
 	due      *store.DueIndex[PlayerSession]
 	changed  func(*store.Tx, *PlayerSession) // called for each player session that changes
-	playing  *store.Sum[PlayerSession] // number that hold a slot, by fleet and location ("" is all)
+	playing  *store.Sum[PlayerSession]       // number that hold a slot, by fleet and location ("" is all)
 
 	reserve *store.Command[ReserveInput, []*PlayerSession]
 	accept  *store.Command[playerArgs, *PlayerSession]
