@@ -49,6 +49,7 @@ func (ps *processes) runConnect(tx *store.Tx, in ConnectInput) (*Process, error)
 		p.Connected, p.Away, p.ReconnectBy = true, time.Time{}, time.Time{}
 		ps.put(tx, &p)
 		ps.record(tx, event.ProcessReconnected, &p, "")
+		ps.reached(tx, &p)
 	}
 	ps.settle(tx, &p, in.Hosts)
 	if p.Status == Terminating {
@@ -103,8 +104,16 @@ func (ps *processes) runDisconnect(tx *store.Tx, key string) error {
 		gone.Away = tx.Now()
 		ps.markLost(tx, &gone, ps.opts.ReconnectGrace)
 		ps.record(tx, event.ProcessDisconnected, p, "")
+		ps.reached(tx, &gone)
 	}
 	return nil
+}
+
+// reached calls the functions of OnConnection.
+func (ps *processes) reached(tx *store.Tx, p *Process) {
+	for _, f := range ps.connection {
+		f(tx, p)
+	}
 }
 
 func (ps *processes) markLost(tx *store.Tx, old *Process, grace time.Duration) {

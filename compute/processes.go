@@ -20,10 +20,11 @@ type processes struct {
 	wake     func() // wakes the loop that ends what is overdue
 	ends     *ends
 
-	ended    []func(tx *store.Tx, p *Process, how string)
-	stopping []func(*store.Tx, *Process)
-	free     []func()
-	cmd      processCommands
+	ended      []func(tx *store.Tx, p *Process, how string)
+	stopping   []func(*store.Tx, *Process)
+	connection []func(*store.Tx, *Process)
+	free       []func()
+	cmd        processCommands
 }
 
 type processCommands struct {
@@ -65,6 +66,12 @@ func (ps *processes) OnEnded(f func(tx *store.Tx, p *Process, how string)) {
 // OnStopping registers f to be called in each transaction that orders a process to end.
 // It must be called before the store is opened.
 func (ps *processes) OnStopping(f func(*store.Tx, *Process)) { ps.stopping = append(ps.stopping, f) }
+
+// OnConnection registers f to be called in each transaction that records that a process has lost its
+// last connection, or is connected again. It must be called before the store is opened.
+func (ps *processes) OnConnection(f func(*store.Tx, *Process)) {
+	ps.connection = append(ps.connection, f)
+}
 
 // OnFree registers f to be called after each commit that may make a placement possible:
 // a process became free, or a compute may activate one more game session. It must be

@@ -116,8 +116,11 @@ func (c *change) publish(s life.Notice) {
 func detailOf(s life.Notice) detail {
 	d := detail{Type: string(s.Type), Session: sessionInfo{Players: []playerInfo{}}}
 	for _, t := range s.Tickets {
-		info := ticketInfo{ID: t.ID, StartTime: stamp(t.Started), Players: make([]playerInfo, len(t.Members))}
-		for i, m := range t.Members {
+		info := ticketInfo{ID: t.ID, StartTime: stamp(t.Started), Players: make([]playerInfo, 0, len(t.Members))}
+		for _, m := range t.Members {
+			if m.Away {
+				continue // may be in another ticket of the match
+			}
 			p := playerInfo{ID: m.PlayerID, PlayerSessionID: m.PlayerSessionID}
 			if s.Type != life.SearchingNotice {
 				p.Team = m.Team
@@ -125,7 +128,7 @@ func detailOf(s life.Notice) detail {
 			if s.Type == life.AnsweredNotice && m.Answer != "" {
 				p.Accepted = new(m.Answer == Accept)
 			}
-			info.Players[i] = p
+			info.Players = append(info.Players, p)
 		}
 		d.Tickets = append(d.Tickets, info)
 		d.Session.Players = append(d.Session.Players, info.Players...)

@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"slices"
 
+	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
@@ -11,12 +12,13 @@ import (
 // autoPrefix is the prefix of automatic backfill tickets' ids, as at AWS.
 const autoPrefix = "auto-backfill-"
 
-// Hosted is what automatic backfill stores about a game session: all players ever matched
-// into it, and the tickets created for it.
+// Hosted is what automatic backfill stores about a game session: the players whom it counts, and
+// the tickets created for it. It counts all who were matched into the game session, but for those
+// who have left it and asked for another match, or are to be replaced (LeaversTag).
 type Hosted struct {
 	GameSessionID string   `json:"game_session_id"`
 	Configuration string   `json:"configuration"`
-	Players       []Player `json:"players"` // with their teams
+	Players       []Player `json:"players"` // with their teams, each player once
 	Tickets       []string `json:"tickets"` // ids of automatic tickets, announced or created; the latest last
 	Off           bool     `json:"off,omitzero"`
 }
@@ -26,11 +28,25 @@ type Hosted struct {
 type backfills struct {
 	t        *tables
 	tickets  *tickets
+	roster   *roster
 	ruleSets *RuleSets
 	sessions *session.Service
 }
 
-func (s *backfills) check(r store.Reader, c *Configuration, gameSessionID string) error {
+// known reports whether this server hosts a game session, and so knows who is in it.
+func (s *backfills) known(r store.Reader, gameSessionID string) bool {
+	return s.sessions.Live(r, gameSessionID) != nil
+}
+
+// check returns why a request for a backfill is refused, or nil.
+func (s *backfills) check(r store.Reader, c *Configuration, rs *ruleset.RuleSet, gameSessionID string, players []Player) error {
+	if err := s.checkSession(r, c, gameSessionID); err != nil {
+		return err
+	}
+	return s.roster.check(r, rs, c.kept(), s.sessions.Live(r, gameSessionID), players)
+}
+
+func (s *backfills) checkSession(r store.Reader, c *Configuration, gameSessionID string) error {
 	if gameSessionID == "" {
 		if c.Mode == Standalone {
 			return nil
@@ -53,7 +69,7 @@ func (s *backfills) check(r store.Reader, c *Configuration, gameSessionID string
 
 // begin starts automatic backfill of a match's game session, if its configuration says so.
 // All matched players count as playing: players who drop out are not replaced (developer
-// guide, "Automatic backfill"). A game session at a remote gets none: it is not of this
+// guide, "Automatic backfill"), unless LeaversTag says so. A game session at a remote gets none: it is not of this
 // server, which cannot see when it has room.
 func (s *backfills) begin(tx *store.Tx, m *Match, players []Player, gameSessionID string) {
 	c := s.t.configurations.Get(tx, m.Configuration)
@@ -100,7 +116,7 @@ func (s *backfills) open(tx *store.Tx, h *Hosted, id string) {
 }
 
 // next returns the id of the automatic ticket that follows a backfill, or "" if
-// none does, and records the players that joined.
+// none does, and records the players who are in the game session and who joined.
 func (s *backfills) next(tx *store.Tx, c *Configuration, gameSessionID string, players []Player) string {
 	old := s.t.hosted.Get(tx, gameSessionID)
 	if old == nil {
@@ -127,14 +143,32 @@ func (s *backfills) proceed(tx *store.Tx, m *Match, gameSessionID string) {
 // room returns how many players automatic backfill may still add.
 func (s *backfills) room(r store.Reader, c *Configuration, h *Hosted) int {
 	g := s.sessions.Live(r, h.GameSessionID)
-	if h.Off || c.Backfill != Automatic || g == nil || g.Status != session.Active || g.JoinPolicy == session.DenyAll {
+	if h.Off || c.Backfill != Automatic || g == nil || len(h.Players) == 0 {
 		return 0
 	}
-	return min(g.MaxPlayers-c.kept()-len(h.Players), g.MaxPlayers-s.sessions.Players.Count(r, g.ID))
+	return min(g.MaxPlayers-c.kept()-len(h.Players), s.roster.free(r, g, s.sessions.Players.Count(r, g.ID)))
 }
 
-// resume opens a new automatic ticket for a game session that has no backfill ticket,
-// after one has ended without filling it up.
+// playerChanged renews the backfill of the game session of a player session that has changed, and
+// the player's own tickets.
+func (s *backfills) playerChanged(tx *store.Tx, p *session.PlayerSession) {
+	for t := range s.t.byPlayer.Equal(tx, p.PlayerID) {
+		if !t.Backfill {
+			s.roster.again(tx, t)
+		}
+	}
+	s.renew(tx, p.GameSessionID)
+}
+
+// renew regards the backfill of a game session anew after its players or its room have changed, or
+// opens an automatic one if there is none and there is room.
+func (s *backfills) renew(tx *store.Tx, gameSessionID string) {
+	s.roster.renew(tx, gameSessionID)
+	s.resume(tx, gameSessionID)
+}
+
+// resume opens a new automatic ticket for a game session that has room and no backfill ticket,
+// after one has ended without filling it up, or when it has room again.
 func (s *backfills) resume(tx *store.Tx, gameSessionID string) {
 	old := s.t.hosted.Get(tx, gameSessionID)
 	if old == nil || s.t.bySession.First(tx, gameSessionID) != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
 )
 
 // TestCases plays the written examples of matches and ticket lives on the real
@@ -170,18 +171,22 @@ func (r *round) arrive(t cases.Ticket) {
 	if t.Backfill != nil {
 		in.Backfill, in.GameSessionID = true, t.Backfill.GameSessionARN
 		if in.GameSessionID != "" && r.c.Config.FlexMatchMode == string(WithQueue) {
-			in.GameSessionID = r.game(in.GameSessionID)
+			in.GameSessionID = r.game(in.GameSessionID, in.Players)
 		}
 	}
 	_, _, err := r.matches.Start(r.Ctx, in)
 	r.note(t.TicketID, err)
 }
 
-// game returns the game session that stands for the one named in a case.
-func (r *round) game(name string) string {
+// game returns the game session that stands for the one named in a case, with players.
+func (r *round) game(name string, players []Player) string {
 	id := "game-" + name[strings.LastIndex(name, "/")+1:]
 	if _, _, err := r.places.Get(r.Ctx, id); err != nil {
-		_, err := r.places.Start(r.Ctx, placement.StartInput{Queue: queue, Request: placement.Request{ID: id, MaxPlayers: 8, MatchmakerData: "{}"}})
+		request := placement.Request{ID: id, MaxPlayers: 8, MatchmakerData: "{}"}
+		for _, p := range players {
+			request.Players = append(request.Players, session.Joining{PlayerID: p.ID})
+		}
+		_, err := r.places.Start(r.Ctx, placement.StartInput{Queue: queue, Request: request})
 		r.Must(err)
 		synctest.Wait()
 	}

@@ -62,6 +62,20 @@ func (s *Configurations) matchmakerData(c *Configuration, rs *ruleset.RuleSet, m
 	return string(raw)
 }
 
+// playersIn returns the players whom the MatchmakerData of a game session names.
+func playersIn(data string) (ids []string) {
+	var d matchmakerData
+	if json.Unmarshal([]byte(data), &d) != nil {
+		return nil // not of matchmaking
+	}
+	for _, team := range d.Teams {
+		for _, p := range team.Players {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
 // dataValues returns the values of declared attributes, defaults included.
 func dataValues(rs *ruleset.RuleSet, p *Player) map[string]dataValue {
 	values, missing := rs.Resolve(p.Given())

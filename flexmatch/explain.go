@@ -120,8 +120,8 @@ func (s *Service) explain(ctx context.Context, configuration string, f func(*wai
 	w.limits.Clock, w.limits.Time = time.Now, aheadTime
 	w.limits.Stop = func() bool { return ctx.Err() != nil }
 	w.limits.Read = func(t *search.Ticket) {
-		if r := s.t.requests.Get(view, t.ID); r != nil {
-			life.Fill(t, r)
+		if of, r := s.t.tickets.Get(view, t.ID), s.t.requests.Get(view, t.ID); of != nil && r != nil {
+			life.Fill(t, of, r)
 		}
 	}
 	f(w)

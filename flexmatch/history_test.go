@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -113,11 +114,15 @@ func (h *history) step() {
 		h.act(h.answer)
 	case n < 15:
 		h.act(h.fill)
+	case n < 16 && h.rand.IntN(2) == 0:
+		h.act(func(x *Ticket) { _, _, _ = h.places.Stop(h.Ctx, x.MatchID) })
 	case n < 16:
 		s := h.servers[h.rand.IntN(len(h.servers))]
 		_ = h.Computes.Exited(h.Ctx, s.ref, "by chance")
 	case n < 17:
 		h.restart()
+	case n < 19:
+		h.connect()
 	default:
 		wait.Pass(time.Duration(h.rand.IntN(15000)) * time.Millisecond)
 	}
@@ -173,15 +178,64 @@ func (h *history) fill(*Ticket) {
 		if g == nil || g.Status != session.Active {
 			continue
 		}
-		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: g.ID, Players: []Player{{ID: "host-" + s.ref.ProcessID, Team: "squad"}}}
+		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: g.ID}
+		for p := range h.Sessions.Players.Holding(h.Store.View(), g.ID) {
+			in.Players = append(in.Players, Player{ID: p.PlayerID, Team: "squad"})
+		}
 		_, _, _ = h.matches.Start(h.Ctx, in)
 		return
+	}
+}
+
+// connect lets players of a game session connect or leave.
+func (h *history) connect() {
+	s := h.servers[h.rand.IntN(len(h.servers))]
+	id := s.session.GameSessionID
+	for p := range h.Sessions.Players.Holding(h.Store.View(), id) {
+		switch h.rand.IntN(3) {
+		case 0:
+			_, _ = h.Sessions.Players.Accept(h.Ctx, s.ref, id, p.ID)
+		case 1:
+			_ = h.Sessions.Players.Remove(h.Ctx, s.ref, id, p.ID)
+		}
+	}
+}
+
+// checkRosters checks that no game session is told of a player twice, and that backfills that wait
+// count who plays, once, and no more than have a slot.
+func (h *history) checkRosters(view *store.Snapshot) {
+	for _, s := range h.servers {
+		g := h.Sessions.Live(view, s.session.GameSessionID)
+		if g == nil {
+			continue
+		}
+		ids := playersIn(g.Matchmaker)
+		slices.Sort(ids)
+		if n := len(ids); n != len(slices.Compact(ids)) {
+			h.Errorf("game session %s is told of %s", g.ID, g.Matchmaker)
+		}
+		for x := range h.matches.t.bySession.Equal(view, g.ID) {
+			if !x.Status.Waits() {
+				continue
+			}
+			for _, m := range x.Members {
+				for p := range h.Sessions.Players.Holding(view, g.ID) {
+					if p.PlayerID == m.PlayerID && p.Status == session.Playing && m.Away {
+						h.Errorf("%s does not count %s, who plays", x.ID, m.PlayerID)
+					}
+				}
+			}
+			if held := h.Sessions.Players.Count(view, g.ID); x.Most-len(life.Searchable(x, h.matches.t.requests.Get(view, x.ID)).Players) != max(0, g.MaxPlayers-held) {
+				h.Errorf("%s lets a match have %d players, and %d slots of %d are held", x.ID, x.Most, held, g.MaxPlayers)
+			}
+		}
 	}
 }
 
 // check checks the invariants.
 func (h *history) check() {
 	view := h.Store.View()
+	h.checkRosters(view)
 	players, fills := map[string]string{}, map[string]string{}
 	for x := range h.matches.t.tickets.All(view) {
 		if was, ok := h.ended[x.ID]; ok && was != x.Status {
@@ -191,7 +245,7 @@ func (h *history) check() {
 			h.ended[x.ID] = x.Status
 		}
 		h.checkMatch(view, x)
-		if x.Status.Over() || x.Automatic {
+		if x.Status.Over() || x.Backfill {
 			continue
 		}
 		for _, m := range x.Members {

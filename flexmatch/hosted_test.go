@@ -126,8 +126,8 @@ func TestBackfill_Manual(t *testing.T) {
 	})
 }
 
-// If the game session is full when the match is made, the backfill fails and the players
-// search again.
+// A backfill of a game session without a free slot waits until there is one, and never takes more
+// players than there are slots.
 func TestBackfill_NoRoom(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(1, 0)
@@ -135,7 +135,7 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.enter("mm", "first", "ann", "bob")
 		wait.Settle(time.Second)
 		id := c.ticket("first").GameSessionID
-		_, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
+		others, err := c.Sessions.Players.Reserve(c.Ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
 		c.Must(err)
 		_, _, err = c.matches.Start(c.Ctx, StartInput{
 			Configuration: "mm", TicketID: "fill", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}},
@@ -143,9 +143,12 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.Must(err)
 		c.enter("mm", "late", "cid")
 		wait.Settle(time.Second)
-		c.want(life.Failed, "fill")
-		c.want(life.Searching, "late")
-		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
+		c.want(life.Searching, "fill", "late")
+		server := c.servers[0]
+		c.Must(c.Sessions.Players.Remove(c.Ctx, server.ref, id, others[0].ID))
+		wait.Settle(time.Second)
+		c.want(Completed, "fill", "late")
+		if got := server.told(); !slices.Equal(got, []string{"MATCHMAKING_DATA_UPDATED fill"}) {
 			t.Errorf("told: %v", got)
 		}
 	})
@@ -155,14 +158,22 @@ func TestBackfill_Refused(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(2, 0)
 		c.configure("mm", squad, Configuration{})
+		c.enter("mm", "first", "ann", "bob")
+		wait.Settle(time.Second)
+		matched := c.ticket("first").GameSessionID
 		g, err := c.Sessions.Create(c.Ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
 		c.Must(err)
 		wait.Settle(time.Second)
 		for name, in := range map[string]StartInput{
-			"was not made by matchmaking": {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
-			"does not exist":              {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
-			"GameSessionArn: required":    {Players: []Player{{ID: "p", Team: "squad"}}},
-			"is no team of the rule set":  {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
+			"was not made by matchmaking":               {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
+			"does not exist":                            {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
+			"GameSessionArn: required":                  {Players: []Player{{ID: "p", Team: "squad"}}},
+			"is no team of the rule set":                {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
+			"player cid has never been in game session": {GameSessionID: matched, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "cid", Team: "squad"}}},
+			"Players: 4 are given, and a match has at most 4 players": {GameSessionID: matched, Players: []Player{
+				{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}, {ID: "cid", Team: "squad"}, {ID: "dan", Team: "squad"}}},
+			"Players.5.Team: squad would have 5 players or more; it holds at most 4": {GameSessionID: matched, Players: []Player{
+				{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}, {ID: "cid", Team: "squad"}, {ID: "dan", Team: "squad"}, {ID: "eve", Team: "squad"}}},
 		} {
 			in.Configuration, in.Backfill = "mm", true
 			before := c.Store.View().Digest()
@@ -253,17 +264,48 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 	})
 }
 
-// If a queue finds no place in time, the match fails.
+// If a queue finds no place in time, the tickets search again with their age, until they are placed
+// or time out themselves.
 func TestMatch_NoPlace(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(0, 0)
-		c.configure("mm", pairs, Configuration{})
-		c.enter("mm", "a", "ann")
-		c.enter("mm", "b", "bob")
-		wait.Settle(11 * time.Minute)
-		c.want(life.Failed, "a", "b")
-		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
-			t.Errorf("reason: %s", got)
+		c.configure("mm", pairs, Configuration{RequestTimeout: 25 * time.Minute})
+		c.configure("short", pairs, Configuration{RequestTimeout: 5 * time.Minute})
+		for _, mm := range []string{"mm", "short"} {
+			c.enter(mm, mm+"-a", mm+"-ann")
+			c.enter(mm, mm+"-b", mm+"-bob")
+		}
+		started := c.ticket("mm-a").Started
+		wait.Settle(10*time.Minute - time.Second)
+		c.want(life.Placing, "mm-a", "mm-b", "short-a", "short-b") // the request's time does not count now
+		first := c.ticket("mm-a").MatchID
+		wait.Settle(2 * time.Second)
+		c.want(life.TimedOut, "short-a", "short-b")
+		if a := c.ticket("short-a"); a.Reason != "TimedOut" || a.Unplaced != 1 {
+			t.Errorf("timed out: %+v", a)
+		}
+		c.want(life.Placing, "mm-a", "mm-b") // in another match
+		if a := c.ticket("mm-a"); a.MatchID == first || a.Unplaced != 1 || !a.Started.Equal(started) {
+			t.Errorf("placed again: %+v, after match %s", a, first)
+		}
+		c.hosts(1, 0)
+		wait.Settle(time.Second)
+		c.want(Completed, "mm-a", "mm-b")
+		var of []string
+		for _, e := range c.published() {
+			if slices.ContainsFunc(e.Tickets, func(x ticketInfo) bool { return x.ID == "mm-a" }) {
+				of = append(of, e.Type)
+				if got := e.Tickets[0].StartTime; got != stamp(started) {
+					t.Errorf("%s: the ticket started at %s, want %s", e.Type, got, stamp(started))
+				}
+			}
+		}
+		want := []string{"MatchmakingSearching", "PotentialMatchCreated", "MatchmakingSearching", "PotentialMatchCreated", "MatchmakingSucceeded"}
+		if diff := cmp.Diff(want, of); diff != "" {
+			t.Errorf("events of a ticket (-want +got):\n%s", diff)
+		}
+		if last := c.published(); !slices.ContainsFunc(last, func(e detail) bool { return e.Type == "MatchmakingTimedOut" && e.Tickets[0].ID == "short-a" }) {
+			t.Errorf("no MatchmakingTimedOut: %+v", last)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package flexmatch
 
 import (
-	"slices"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -54,6 +53,9 @@ func (c *change) Tickets(m *Match) []*Ticket { return c.tickets.get(c.tx, m.Tick
 func (c *change) Edit(t *Ticket) *Ticket { return t.Clone() }
 
 func (c *change) Write(t *Ticket, _ life.Cause) {
+	if t.Status.Waits() {
+		c.tickets.roster.regard(c.tx, t)
+	}
 	if t.Status.Over() {
 		t.ArchiveAt = c.Now.Add(c.linger)
 		c.tx.OnCommit(func() {
@@ -62,6 +64,11 @@ func (c *change) Write(t *Ticket, _ life.Cause) {
 		})
 	}
 	c.tickets.put(c.tx, t)
+	if t.Status.Over() && !t.Backfill {
+		for _, id := range c.tickets.roster.counted(c.tx, t) {
+			c.tickets.roster.renew(c.tx, id)
+		}
+	}
 }
 
 // Notify publishes an event, and updates the metrics on commit.
@@ -103,7 +110,8 @@ func (c *change) Resume(t *Ticket) { c.backfills.resume(c.tx, t.GameSessionID) }
 // Proposal is a match that a pass has found.
 type Proposal struct {
 	Tickets []string    `json:"tickets"`
-	Teams   []string    `json:"teams"` // by ticket; "" for the backfill
+	Of      []int       `json:"of,omitzero"` // by ticket: the revision with which it was searched for; nil means all are 0
+	Teams   []string    `json:"teams"`       // by ticket; "" for the backfill
 	Level   int         `json:"level,omitzero"`
 	Rules   []RuleCount `json:"rules,omitzero"`
 }
@@ -117,8 +125,13 @@ type passArgs struct {
 	Wait          int        `json:"wait,omitzero"` // EstimatedWaitTime in seconds; 0 means unknown
 }
 
-// runPass commits the results of a pass, each match only if all its tickets still wait.
-// It returns the tickets of matches that were not created.
+// stale reports whether the i-th ticket of a proposal has changed since it was searched for.
+func (p *Proposal) stale(i int, t *Ticket) bool {
+	return p.Of == nil && t.Revision != 0 || p.Of != nil && t.Revision != p.Of[i]
+}
+
+// runPass commits the results of a pass, each match only if all its tickets still wait and are
+// in the game sessions that the search saw. It returns the tickets of matches that were not created.
 func (l *lives) runPass(tx *store.Tx, a passArgs) ([]string, error) {
 	var refused []string
 	c := l.in(tx)
@@ -132,9 +145,11 @@ func (l *lives) runPass(tx *store.Tx, a passArgs) ([]string, error) {
 	for i := range a.Proposals {
 		p := &a.Proposals[i]
 		tickets := l.tickets.get(tx, p.Tickets)
-		if conf == nil || conf.RuleSet != a.RuleSet || slices.ContainsFunc(tickets, func(t *Ticket) bool {
-			return t == nil || !t.Status.Waits() || t.Configuration != conf.Name
-		}) {
+		refuse := conf == nil || conf.RuleSet != a.RuleSet
+		for i, t := range tickets {
+			refuse = refuse || t == nil || !t.Status.Waits() || t.Configuration != conf.Name || p.stale(i, t)
+		}
+		if refuse {
 			refused = append(refused, p.Tickets...)
 			continue
 		}
@@ -167,13 +182,10 @@ func (l *lives) sessionEnded(tx *store.Tx, g *session.GameSession) {
 }
 
 // policyChanged stops automatic backfill when a game session no longer accepts new
-// players, and resumes it when it does again.
+// players, and resumes it when it does again or holds more.
 func (l *lives) policyChanged(tx *store.Tx, g *session.GameSession) {
-	if l.t.hosted.Get(tx, g.ID) == nil {
-		return
-	}
+	l.backfills.renew(tx, g.ID)
 	if g.JoinPolicy != session.DenyAll {
-		l.backfills.resume(tx, g.ID)
 		return
 	}
 	for open := range l.t.bySession.Equal(tx, g.ID) {

@@ -45,6 +45,9 @@ func (m *Matched) Lineup(rs *ruleset.RuleSet) (l *ruleset.Lineup, ok bool) {
 	for i, request := range m.Requests {
 		p := &ruleset.Party{Individuals: m.Of[i].Backfill}
 		for j := range request.Players {
+			if m.Of[i].Members[j].Away {
+				continue
+			}
 			player := &request.Players[j]
 			team := rs.Instance(m.Of[i].Members[j].Team)
 			if team < 0 {
@@ -56,7 +59,7 @@ func (m *Matched) Lineup(rs *ruleset.RuleSet) (l *ruleset.Lineup, ok bool) {
 				latency[location] = float64(millis)
 			}
 			p.Players = append(p.Players, ruleset.Player{ID: player.ID, Values: values, Latency: latency})
-			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: p, Index: j})
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: p, Index: len(p.Players) - 1})
 		}
 		l.Parties = append(l.Parties, p)
 	}

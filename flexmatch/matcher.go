@@ -112,9 +112,9 @@ type matcher struct {
 	ruleSet string
 	kept    int
 	pool    *pool.Pool
-	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
-	rest    time.Duration   // from one pass to the next
-	turn    *turn           // of the pass
+	in      map[string]int // revisions of the tickets in the pool; those of a match leave with their proposal
+	rest    time.Duration  // from one pass to the next
+	turn    *turn          // of the pass
 
 	explained time.Time            // when a ticket that can never be matched was last explained
 	said      map[string]time.Time // when a cause was last logged
@@ -250,7 +250,7 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 	if m.renew(view, c) || all {
 		limits := m.matchers.limits
 		limits.Clock = m.clock
-		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, limits), map[string]bool{}
+		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, limits), map[string]int{}
 		for _, t := range m.matchers.t.waiting.Prefix(view, store.Key(m.name)) {
 			queued = m.look(view, t.ID, queued)
 		}
@@ -277,17 +277,18 @@ func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
 func (m *matcher) look(view *store.Snapshot, id string, queued []string) []string {
 	t := m.matchers.t.tickets.Get(view, id)
 	waits := t != nil && t.Status.Waits()
+	revision, in := m.in[id]
 	switch {
-	case waits && !m.in[id]:
+	case waits && (!in || revision != t.Revision):
 		ticket := life.Searchable(t, m.matchers.t.requests.Get(view, id))
 		if !m.pool.Add(ticket) {
 			m.warn(ticket, time.Now())
 		}
-		m.in[id] = true
+		m.in[id] = t.Revision
 		if t.Status == life.Queued {
 			queued = append(queued, id)
 		}
-	case !waits && m.in[id]:
+	case !waits && in:
 		m.pool.Remove(id)
 		delete(m.in, id)
 	}
@@ -357,6 +358,12 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 				p.Teams[i] = m.rules.Instances[team].Name
 			}
 			taken[t.ID] = true
+			if revision := m.in[t.ID]; revision != 0 {
+				if p.Of == nil {
+					p.Of = make([]int, len(match.Tickets))
+				}
+				p.Of[i] = revision
+			}
 			delete(m.in, t.ID)
 			m.matchers.metrics.waited(m.name, found.Sub(t.Created))
 		}
@@ -371,7 +378,10 @@ func (m *matcher) counts(ticket string) []RuleCount {
 	m.poolMu.Lock()
 	m.share.asked.Add(-1)
 	defer m.poolMu.Unlock()
-	if m.pool == nil || !m.in[ticket] {
+	if m.pool == nil {
+		return nil
+	}
+	if _, in := m.in[ticket]; !in {
 		return nil
 	}
 	return m.pool.Counts(ticket)

@@ -11,13 +11,10 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// What AWS writes into a ticket whose match found no place (FlexMatch
-// matchmaking events), and what we write when the queue's timeout passed.
+// What AWS writes into a ticket whose match could not be placed (FlexMatch matchmaking events).
 const (
 	unexpectedReason  = "UNEXPECTED_ERROR"
 	unexpectedMessage = "An unexpected error was encountered during match placing."
-	noPlaceReason     = "PLACEMENT_TIMED_OUT"
-	noPlaceMessage    = "The queue found no place for the match within its timeout."
 )
 
 // matchmakingDataUpdated is an UpdateReason of the server SDKs.
@@ -64,7 +61,7 @@ func (c *change) placementOf(conf *Configuration, m *Match, tickets []*Ticket) (
 	return r, nil
 }
 
-// placed completes or fails the match whose placement has ended.
+// placed completes, drops or fails the match whose placement has ended.
 func (l *lives) placed(tx *store.Tx, p *placement.Placement) {
 	m := l.t.matches.Get(tx, p.ID)
 	if m == nil || !m.AcceptBy.IsZero() {
@@ -84,7 +81,7 @@ func (l *lives) placed(tx *store.Tx, p *placement.Placement) {
 		tx.OnCommit(func() { l.metrics.count("MatchesPlaced", m.Configuration, 1) })
 		l.backfills.begin(tx, m, l.tickets.players(tx, tickets), p.GameSessionID)
 	case placement.TimedOut:
-		c.Fail(m, tickets, noPlaceReason, noPlaceMessage)
+		c.Unplaced(m, tickets) // so AWS's staff describe it
 	default:
 		c.Fail(m, tickets, unexpectedReason, unexpectedMessage)
 	}

@@ -85,7 +85,8 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)
 	s.Configurations = newConfigurations(st, s.t, d, s.RuleSets, o.Configurations)
 	s.tickets = &tickets{t: s.t, metrics: m, tracer: o.Tracer}
-	s.backfills = &backfills{t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, sessions: d.Sessions}
+	s.tickets.roster = &roster{t: s.t, tickets: s.tickets, sessions: d.Sessions, configurations: s.Configurations, tags: d.Tags}
+	s.backfills = &backfills{t: s.t, tickets: s.tickets, roster: s.tickets.roster, ruleSets: s.RuleSets, sessions: d.Sessions}
 	s.lives = &lives{
 		t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, configurations: s.Configurations, backfills: s.backfills,
 		events: d.Events, sessions: d.Sessions, placements: d.Placements, metrics: m, tracer: o.Tracer, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
@@ -107,6 +108,8 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	d.Placements.OnEnded(s.lives.placed)
 	d.Sessions.OnEnded(s.lives.sessionEnded)
 	d.Sessions.OnUpdated(s.lives.policyChanged)
+	d.Sessions.OnPlayer(s.backfills.playerChanged)
+	d.Sessions.OnReachable(func(tx *store.Tx, g *session.GameSession) { s.backfills.renew(tx, g.ID) })
 	return s
 }
 

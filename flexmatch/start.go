@@ -66,26 +66,38 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Ticket, error) {
 		return nil, err
 	}
 	if in.Backfill {
-		if err := s.backfills.check(tx, c, in.GameSessionID); err != nil {
+		if err := s.backfills.check(tx, c, rs, in.GameSessionID, in.Players); err != nil {
 			return nil, err
 		}
 	}
 	s.endOlder(tx, in)
-	return s.tickets.open(tx, c, in, false), nil
+	t := s.tickets.open(tx, c, in, false)
+	if !in.Backfill {
+		for _, id := range s.tickets.roster.counted(tx, t) {
+			s.backfills.renew(tx, id) // who has left and asks again is not of the game session any more
+		}
+	}
+	return t, nil
 }
 
 // endOlder ends the tickets that a new one replaces: the backfill of the same game session,
 // whose game server is not notified because it requested the newer one, and tickets of the
 // same players, since a player can be in one active ticket (developer guide, "Request
-// matchmaking for players"). Tickets that are PLACING continue.
+// matchmaking for players"). Tickets that are PLACING continue. A backfill and a ticket of one of
+// its players do not end each other if the game session is known, and so who is in it: the search
+// keeps them apart.
 func (s *Service) endOlder(tx *store.Tx, in StartInput) {
 	if in.Backfill && in.GameSessionID != "" {
 		for old := range s.t.bySession.Equal(tx, in.GameSessionID) {
 			s.lives.in(tx).End(old, life.Replaced)
 		}
 	}
+	known := in.Backfill && s.backfills.known(tx, in.GameSessionID)
 	for i := range in.Players {
 		for old := range s.t.byPlayer.Equal(tx, in.Players[i].ID) {
+			if known || old.Backfill && s.backfills.known(tx, old.GameSessionID) {
+				continue
+			}
 			if old = s.t.tickets.Get(tx, old.ID); old != nil { // an earlier round may have changed it
 				s.lives.in(tx).End(old, life.Duplicate)
 			}

@@ -25,6 +25,7 @@ type tables struct {
 	due       *store.DueIndex[Ticket]
 	matchDue  *store.DueIndex[Match]
 	autoID    *store.Index[Hosted] // by id of its automatic tickets
+	ofPlayer  *store.Index[Hosted] // by player whom automatic backfill counts
 }
 
 func newTables(st *store.Store, retention time.Duration) *tables {
@@ -69,6 +70,11 @@ func (t *tables) index() {
 	})
 	t.due = store.NewDueIndex(t.tickets, "due", (*Ticket).Due)
 	t.matchDue = store.NewDueIndex(t.matches, "due", func(m *Match) time.Time { return m.AcceptBy })
+	t.ofPlayer = store.NewIndex(t.hosted, "player", func(h *Hosted, emit func(string)) {
+		for i := range h.Players {
+			emit(h.Players[i].ID)
+		}
+	})
 	t.autoID = store.NewIndex(t.hosted, "ticket", func(h *Hosted, emit func(string)) {
 		for _, id := range h.Tickets {
 			emit(id)

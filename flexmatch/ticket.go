@@ -36,6 +36,7 @@ type tickets struct {
 	tracer    *tracing.Tracer
 	changed   []func(*store.Tx, *Ticket)
 	committed func(configuration, id string) // called once a change of a ticket is durable
+	roster    *roster
 }
 
 // get returns tickets, each nil if there is none.
@@ -72,6 +73,7 @@ func (s *tickets) open(tx *store.Tx, c *Configuration, in StartInput, automatic 
 		}
 	}
 	t.Start()
+	s.roster.regard(tx, t)
 	s.t.requests.Put(tx, &Request{ID: id, Players: in.Players})
 	s.put(tx, t)
 	tx.OnCommit(func() { s.metrics.count("TicketsStarted", t.Configuration, 1) })
@@ -81,13 +83,15 @@ func (s *tickets) open(tx *store.Tx, c *Configuration, in StartInput, automatic 
 	return t
 }
 
-// players returns the players of tickets with their teams, in the order of tickets.
+// players returns the players of tickets with their teams, in the order of tickets. Those of a
+// backfill who do not count are left out.
 func (s *tickets) players(r store.Reader, tickets []*Ticket) []Player {
 	var out []Player
 	for _, t := range tickets {
 		for i, p := range s.t.requests.Get(r, t.ID).Players {
-			p.Team = t.Members[i].Team
-			out = append(out, p)
+			if p.Team = t.Members[i].Team; !t.Members[i].Away {
+				out = append(out, p)
+			}
 		}
 	}
 	return out

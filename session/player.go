@@ -56,7 +56,8 @@ type Players struct {
 	slots    *store.Index[PlayerSession] // only those that hold a slot, by game session
 	ofPlayer *store.Index[PlayerSession] // by player id
 	due      *store.DueIndex[PlayerSession]
-	playing  *store.Sum[PlayerSession] // number that hold a slot, by fleet and location ("" is all)
+	changed  func(*store.Tx, *PlayerSession) // called for each player session that changes
+	playing  *store.Sum[PlayerSession]       // number that hold a slot, by fleet and location ("" is all)
 
 	reserve *store.Command[ReserveInput, []*PlayerSession]
 	accept  *store.Command[playerArgs, *PlayerSession]
@@ -97,6 +98,17 @@ func (s *Players) Count(r store.Reader, gameSessionID string) int {
 	return s.slots.Count(r, gameSessionID)
 }
 
+// Holding yields the player sessions that hold a slot of a game session: those that are RESERVED or
+// ACTIVE.
+func (s *Players) Holding(r store.Reader, gameSessionID string) iter.Seq[*PlayerSession] {
+	return s.slots.Equal(r, gameSessionID)
+}
+
+// OfPlayer yields the player sessions of a player that are in memory.
+func (s *Players) OfPlayer(r store.Reader, playerID string) iter.Seq[*PlayerSession] {
+	return s.ofPlayer.Equal(r, playerID)
+}
+
 // Of returns an iterator over the player sessions of a game session that are in memory.
 func (s *Players) Of(r store.Reader, gameSessionID string) iter.Seq[*PlayerSession] {
 	return s.ofGame.Equal(r, gameSessionID)
@@ -107,6 +119,7 @@ func (s *Players) put(tx *store.Tx, p *PlayerSession) {
 	if !p.due().IsZero() {
 		tx.OnCommit(s.games.nudge)
 	}
+	s.changed(tx, p)
 }
 
 // end ends a player session.
@@ -273,7 +286,7 @@ func (s *Players) runAccept(tx *store.Tx, a playerArgs) (*PlayerSession, error) 
 	}
 	p := *old
 	p.move(Playing)
-	s.table.Put(tx, &p)
+	s.put(tx, &p)
 	s.record(tx, event.PlayerSessionAccepted, &p)
 	return &p, nil
 }

@@ -28,14 +28,16 @@ type Search struct {
 func (s *Service) Offered(r store.Reader, fleetID, location string) iter.Seq[*GameSession] {
 	return func(yield func(*GameSession) bool) {
 		for g := range s.inMemory(r, Query{FleetID: fleetID, Location: location, Status: Active}) {
-			if s.reachable(r, g) && !yield(g) {
+			if s.Reachable(r, g) && !yield(g) {
 				return
 			}
 		}
 	}
 }
 
-func (s *Service) reachable(r store.Reader, g *GameSession) bool {
+// Reachable reports whether players can join a game session as far as the connection of its process
+// is concerned.
+func (s *Service) Reachable(r store.Reader, g *GameSession) bool {
 	p := s.computes.Process(r, g.ProcessKey)
 	return p == nil || !p.Unreachable()
 }
@@ -50,7 +52,7 @@ func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	}
 	var found []*subject
 	for g := range s.inMemory(view, from) {
-		if at := (subject{g: g, players: s.Players, view: view}); q.Filter.Match(&at) && s.reachable(view, g) {
+		if at := (subject{g: g, players: s.Players, view: view}); q.Filter.Match(&at) && s.Reachable(view, g) {
 			found = append(found, &at)
 		}
 		if len(found) == most {

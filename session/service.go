@@ -40,6 +40,8 @@ type Service struct {
 	refusals refusals
 
 	activated, updated, ended []func(*store.Tx, *GameSession)
+	players                   []func(*store.Tx, *PlayerSession)
+	reached                   []func(*store.Tx, *GameSession)
 
 	counted    func(store.Reader, string, string) int // Games.countActivating
 	create     *store.Command[CreateInput, *GameSession]
@@ -60,6 +62,11 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.loop = wake.NewLoop(s.next, func(ctx context.Context) error { return s.sweep.Do(ctx, struct{}{}) })
 	s.Games = newGames(st, d.Events, o, s.loop.Nudge)
 	s.Players = newPlayers(s.Games, d.Computes, o)
+	s.Players.changed = func(tx *store.Tx, p *PlayerSession) {
+		for _, f := range s.players {
+			f(tx, p)
+		}
+	}
 	s.counted = s.countActivating
 	s.create = store.NewCommand(st, "session.create", s.runCreate)
 	s.update = store.NewCommand(st, "session.update", s.runUpdate)
@@ -70,12 +77,21 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.sweep = store.NewAction(st, "session.sweep", s.runSweep)
 	d.Computes.OnEnded(s.processEnded)
 	d.Computes.OnStopping(s.processStopping)
+	d.Computes.OnConnection(s.processReached)
 	return s
 }
 
 // OnUpdated registers f to be called in each transaction in which UpdateGameSession or
 // the process changes a game session. It must be called before the store is opened.
 func (s *Service) OnUpdated(f func(*store.Tx, *GameSession)) { s.updated = append(s.updated, f) }
+
+// OnPlayer registers f to be called in each transaction that creates a player session or changes its
+// status. It must be called before the store is opened.
+func (s *Service) OnPlayer(f func(*store.Tx, *PlayerSession)) { s.players = append(s.players, f) }
+
+// OnReachable registers f to be called in each transaction that changes whether the process of a game
+// session is reachable. It must be called before the store is opened.
+func (s *Service) OnReachable(f func(*store.Tx, *GameSession)) { s.reached = append(s.reached, f) }
 
 // OnActivated registers f to be called in each transaction that makes a game session
 // ACTIVE. It must be called before the store is opened.
@@ -110,6 +126,17 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 	}
 	s.Players.sweep(tx)
 	return nil
+}
+
+// processReached passes on that a process has lost its connection, or is connected again.
+func (s *Service) processReached(tx *store.Tx, p *compute.Process) {
+	g := s.Live(tx, p.GameSessionID)
+	if g == nil || g.Status.Ended() {
+		return
+	}
+	for _, f := range s.reached {
+		f(tx, g)
+	}
 }
 
 // processStopping moves the game session of a process that was told to end to

@@ -145,7 +145,7 @@ func (r *caseRun) second(now time.Duration) {
 		for _, p := range t.Players {
 			request.Players = append(request.Players, p.Request())
 		}
-		a := &arrival{at: now, players: life.Searchable(&life.Ticket{}, &request).Players}
+		a := &arrival{at: now, players: life.Searchable(&life.Ticket{Members: make([]life.Member, len(request.Players))}, &request).Players}
 		r.arrive(a)
 		for id, in := range r.run.tickets {
 			if in.come == a {

@@ -26,6 +26,7 @@ type TicketExplanation struct {
 		Ended         time.Time `json:"ended,omitzero"`
 		Deadline      time.Time `json:"deadline"`
 		MatchID       string    `json:"match_id,omitzero"`
+		Unplaced      int       `json:"unplaced,omitzero"`
 		GameSessionID string    `json:"game_session_id,omitzero"`
 		Members       []struct {
 			PlayerID string `json:"p"`
@@ -35,7 +36,7 @@ type TicketExplanation struct {
 	Waiting *explain.Explanation `json:"waiting,omitzero"`
 	Late    *explain.Explanation `json:"late,omitzero"`
 
-	Placement *Explanation `json:"-"` // of its match, if it is being placed or found no place
+	Placement *Explanation `json:"-"` // of its latest match, if it is being placed or found no place
 }
 
 // Matchmaking reads what matchmaking does.
@@ -102,8 +103,8 @@ func (m Matchmaking) find(ctx context.Context, text string, unknown error) (stri
 }
 
 // ExplainTicket returns why a ticket waits; id is its id, or a beginning or an end that no other id
-// has. raw is the whole response, with the placement of the ticket's match as its member placement
-// if that is what it waits for, or failed by, and the caller may read it.
+// has. raw is the whole response, with the placement of the ticket's latest match as its member
+// placement if that is what it waits for, or found no place, and the caller may read it.
 func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
 	read := func(id string) (json.RawMessage, error) {
 		return m.client.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
@@ -113,7 +114,7 @@ func (m Matchmaking) ExplainTicket(ctx context.Context, id string) (e *TicketExp
 			raw, err = read(id)
 		}
 	}
-	if err != nil || e.Ticket.MatchID == "" || e.Ticket.Status != "PLACING" && e.Ticket.Status != "FAILED" {
+	if err != nil || e.Ticket.MatchID == "" || e.Ticket.Status != "PLACING" && e.Ticket.Status != "FAILED" && e.Ticket.Unplaced == 0 {
 		return e, raw, err
 	}
 	placement, whole, refused := m.client.Placements().explain(ctx, e.Ticket.MatchID) // the placement has the id of the match

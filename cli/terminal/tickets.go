@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // Tickets shows the tickets of a configuration, or of all if its name is ""; with a status,
@@ -51,7 +52,10 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	}
 	switch {
 	case e.Late != nil:
-		for _, text := range []string{ticketLine(e), "", "At that age, among the tickets that wait now:"} {
+		if err := t.unplaced(ticketLine(e), e); err != nil {
+			return err
+		}
+		for _, text := range []string{"", "At that age, among the tickets that wait now:"} {
 			if err := t.line(text); err != nil {
 				return err
 			}
@@ -65,10 +69,23 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	case e.Waiting == nil:
 		return t.line(ticketLine(e))
 	}
-	if err := t.line(fmt.Sprintf("%s in %s; it times out at %s", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))); err != nil {
+	head := fmt.Sprintf("%s in %s; it times out at %s", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))
+	if err := t.unplaced(head, e); err != nil {
 		return err
 	}
 	return e.Waiting.WriteText(t.Out)
+}
+
+// unplaced writes the first line about a ticket and, if matches of it found no place, how often and
+// why the last of them did not.
+func (t *Terminal) unplaced(head string, e *client.TicketExplanation) error {
+	if err := t.line(head); err != nil || e.Ticket.Unplaced == 0 {
+		return err
+	}
+	if err := t.line(fmt.Sprintf("It was matched %s, but no place was free before the queue's timeout.", plain.Count(e.Ticket.Unplaced, "time"))); err != nil || e.Placement == nil {
+		return err
+	}
+	return t.placing(e.Placement)
 }
 
 // placing shows what a placement waits for, or the last that it tried.

@@ -58,7 +58,7 @@ func (c *Case) checkPlay() error {
 	if mode := c.Config.FlexMatchMode; !slices.Contains([]string{"", "STANDALONE", "WITH_QUEUE"}, mode) {
 		return fmt.Errorf("unknown FlexMatchMode %q", mode)
 	}
-	if p := c.Config.Placement; p != nil && !slices.Contains([]string{"", "FULFILLED", "FAILED"}, p.Result) {
+	if p := c.Config.Placement; p != nil && !slices.Contains([]string{"", "FULFILLED", "TIMED_OUT", "FAILED"}, p.Result) {
 		return fmt.Errorf("unknown placement result %q", p.Result)
 	}
 	for _, a := range c.Actions {

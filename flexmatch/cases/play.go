@@ -267,7 +267,8 @@ func (g *game) Notify(n life.Notice) {
 
 func (g *game) AwaitAnswers(m *life.Match) { g.open = append(g.open, m) }
 
-// Place passes a match to the simulated queue, which places it or fails as the case says.
+// Place passes a match to the simulated queue, which places it, times out or fails, as the case
+// says.
 func (g *game) Place(m *life.Match, _ []*life.Ticket) {
 	g.Close(m)
 	g.open = append(g.open, m)
@@ -285,11 +286,18 @@ func (g *game) Place(m *life.Match, _ []*life.Ticket) {
 func (g *game) placed(m *life.Match) {
 	g.placing = slices.DeleteFunc(g.placing, func(p placing) bool { return p.match == m })
 	c := g.change()
-	if g.c.Config.Placement != nil && g.c.Config.Placement.Result == "FAILED" {
-		c.Fail(m, c.Tickets(m), "UNEXPECTED_ERROR", "")
-		return
+	result := ""
+	if g.c.Config.Placement != nil {
+		result = g.c.Config.Placement.Result
 	}
-	c.Complete(m, c.Tickets(m), nil)
+	switch result {
+	case "FAILED":
+		c.Fail(m, c.Tickets(m), "UNEXPECTED_ERROR", "")
+	case "TIMED_OUT":
+		c.Unplaced(m, c.Tickets(m))
+	default:
+		c.Complete(m, c.Tickets(m), nil)
+	}
 }
 
 // Fill completes a match: the game session has room.

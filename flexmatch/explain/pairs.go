@@ -109,8 +109,15 @@ func (w *world) apart(level *ruleset.Level, t, o *ticket) string {
 	switch {
 	case t.Backfill && o.Backfill:
 		return ReasonBackfill
+	case t.Backfill && !o.Joins(t.Ticket), o.Backfill && !t.Joins(o.Ticket):
+		return ReasonPlaysIn
 	case len(t.Players)+len(o.Players) > level.Capacity()-w.opts.AdditionalPlayerCount:
 		return ReasonSizes
+	}
+	for _, p := range []*ticket{t, o} {
+		if p.Most > 0 && len(t.Players)+len(o.Players) > p.Most {
+			return ReasonSlots
+		}
 	}
 	for _, p := range []*ticket{t, o} {
 		if !p.Backfill && !w.fitsAlone(level, len(p.Players)) {

@@ -101,6 +101,8 @@ type Cause struct {
 const (
 	ReasonSizes    = "team sizes"           // they do not fit into the teams
 	ReasonBackfill = "one backfill a match" // both are backfill tickets
+	ReasonPlaysIn  = "a player is in the game session already"
+	ReasonSlots    = "free slots of the game session"
 	ReasonNever    = "the other can never be matched"
 )
 

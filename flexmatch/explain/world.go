@@ -113,7 +113,8 @@ func (w *world) resolve(o *ticket) *ticket {
 		o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
 	}
 	if len(o.never) == 0 {
-		o.never, o.alone = w.alone(o)
+		never, alone := w.alone(o)
+		o.never, o.alone = never, append(o.alone, alone...)
 	}
 	return o
 }
@@ -153,6 +154,12 @@ func (w *world) seat(o *ticket) {
 		}
 		return len(o.Players) < l.Capacity()-w.opts.AdditionalPlayerCount
 	})
+	if open && o.Most > 0 && o.Most <= len(o.Players) {
+		o.alone = append(o.alone, Cause{Code: SessionFull, Text: "the game session has no free slot now, or takes no players"})
+	}
+	if len(o.Players) == 0 {
+		o.never = append(o.never, Cause{Code: SessionFull, Text: "nobody whom it lists is in the game session any more"})
+	}
 	if !open {
 		o.never = append(o.never, Cause{Code: SessionFull, Text: "the game session has no free slot in any team"})
 	}

@@ -26,7 +26,7 @@ type Effects interface {
 	AwaitAnswers(m *Match)
 
 	// Place requests a game session for a match, and writes it and its tickets, which are
-	// PLACING. The result is passed to Complete or Fail.
+	// PLACING. The result is passed to Complete, Unplaced or Fail.
 	Place(m *Match, tickets []*Ticket)
 
 	// Fill lets tickets, which are PLACING, join the backfill's game session. The result

@@ -36,6 +36,15 @@ const (
 
 	// StoppedMessage is the message of tickets that were stopped.
 	StoppedMessage = "Cancelled by request."
+
+	// UnplacedMessage is the message of tickets that search again because the queue found no
+	// place for their match.
+	UnplacedMessage = "Matched, but no place was free before the queue's timeout. The ticket searches again."
+	unfilledMessage = "Matched, but the game session took no players. The ticket searches again."
+
+	// acceptanceFailed is the StatusReason of tickets that search again because others did
+	// not accept the match (choice: AWS only says that there is one).
+	acceptanceFailed = "AcceptanceFailed"
 )
 
 var ends = [...]end{
@@ -58,7 +67,7 @@ func (c Change) End(t *Ticket, why Cause) {
 		m := c.Match(t.MatchID)
 		for _, other := range c.Tickets(m) {
 			if other.ID != t.ID {
-				c.again(other)
+				c.again(other, acceptanceFailed, "")
 			}
 		}
 		c.close(m, "dissolved: ticket "+t.ID+" was withdrawn", "")
@@ -83,9 +92,9 @@ func (c Change) end(t *Ticket, why Cause) {
 
 // again returns a ticket to its pool with its original age, or times it out if its
 // deadline has passed.
-func (c Change) again(t *Ticket) {
+func (c Change) again(t *Ticket, reason, message string) {
 	t = c.moved(t, Searching)
-	t.Reason = "AcceptanceFailed"
+	t.Reason, t.Message = reason, message
 	t.leave()
 	if t.Deadline.After(c.Now) {
 		c.search(t)

@@ -28,7 +28,7 @@ type world struct {
 	closed   map[string]*life.Match       // by id
 	ends     map[life.Status]int          // shared by all runs
 	notices  map[string][]life.NoticeType // by ticket, of its end
-	dropped  map[string]bool              // tickets of a match dropped by this action: whether their players all accepted
+	dropped  map[string]bool              // tickets of a match dropped by this action: whether they stay
 	made     int
 }
 
@@ -49,7 +49,7 @@ func TestLife(t *testing.T) {
 			w.check()
 		}
 	})
-	for _, status := range []life.Status{life.Completed, life.Failed, life.Cancelled, life.TimedOut} {
+	for _, status := range []life.Status{life.Completed, life.Failed, life.Cancelled, life.TimedOut, unplaced} {
 		if ends[status] == 0 {
 			t.Errorf("no ticket ended %s", status)
 		}
@@ -182,14 +182,38 @@ func (w *world) placed() {
 	c, m := w.change(), w.open[ids[0]]
 	if rapid.Bool().Draw(w.T, "placed") {
 		c.Complete(m, c.Tickets(m), w.to())
+	} else if rapid.Bool().Draw(w.T, "in vain") {
+		before := map[string]*life.Ticket{}
+		for _, t := range c.Tickets(m) {
+			before[t.ID] = t.Clone()
+		}
+		c.Unplaced(m, c.Tickets(m))
+		for id, was := range before {
+			w.checkUnplaced(was, w.tickets[id])
+		}
 	} else {
 		c.Fail(m, c.Tickets(m), "REASON", "message")
 	}
 }
 
+// checkUnplaced checks a ticket whose match found no place.
+func (w *world) checkUnplaced(was, t *life.Ticket) {
+	want := life.Searching
+	if !was.Deadline.After(w.now) {
+		want = life.TimedOut
+	}
+	if t.Status != want || t.Unplaced != was.Unplaced+1 || t.Started != was.Started || t.Deadline != was.Deadline || t.Arrival != was.Arrival {
+		w.Fatalf("its match found no place, and a ticket was %+v and is %+v", was, t)
+	}
+	w.ends[unplaced]++
+}
+
 func (w *world) to() *life.Connection {
 	return &life.Connection{GameSessionID: "game", PlayerSessions: map[string]string{"0": "s0", "1": "s1", "2": "s2"}}
 }
+
+// unplaced counts, among the ends, the tickets of matches that found no place.
+const unplaced life.Status = "unplaced"
 
 // pass lets time pass and does what is due: acceptances, then requests.
 func (w *world) pass(d time.Duration) {
@@ -288,9 +312,13 @@ func (w *world) Notify(s life.Notice) {
 			continue
 		}
 		accepted := t.Backfill || !slices.ContainsFunc(t.Members, func(m life.Member) bool { return m.Answer != life.Accept })
-		if s.Result != life.AllAccepted {
+		rejected := slices.ContainsFunc(t.Members, func(m life.Member) bool { return m.Answer == life.Reject })
+		switch {
+		case s.Result == life.SomeRejected: // those who have not answered still had time
+			w.dropped[t.ID] = !rejected
+		case s.Result == life.AcceptanceTimedOut:
 			w.dropped[t.ID] = accepted
-		} else if !accepted {
+		case !accepted:
 			w.Fatalf("all accepted, and the players of %s answered %v", t.ID, t.Members)
 		}
 	}
@@ -303,9 +331,9 @@ func (w *world) check() {
 			w.Fatalf("the players of %s were asked %d times", id, n)
 		}
 	}
-	for id, accepted := range w.dropped {
-		if t := w.tickets[id]; accepted != (t.Status == life.Searching || t.Status == life.TimedOut) || !accepted && t.Status != life.Cancelled {
-			w.Fatalf("the match of %s was dropped, all its players accepted is %v, and it is %s", id, accepted, t.Status)
+	for id, stays := range w.dropped {
+		if t := w.tickets[id]; stays != (t.Status == life.Searching || t.Status == life.TimedOut) || !stays && t.Status != life.Cancelled {
+			w.Fatalf("the match of %s was dropped, it stays is %v, and it is %s", id, stays, t.Status)
 		}
 	}
 	in := map[string]string{} // match by ticket

@@ -157,15 +157,17 @@ func (c Change) Answer(s Settings, t *Ticket, players []string, a Answer) error 
 // Unanswered drops a match whose acceptance has timed out.
 func (c Change) Unanswered(m *Match) { c.drop(m, c.Tickets(m), AcceptanceTimedOut) }
 
-// drop drops a potential match. Tickets whose players all accepted search again, as does a
-// backfill. The others are cancelled (API reference, AcceptMatch).
+// drop drops a potential match. Tickets with a player who rejected it are cancelled, and, when
+// the acceptance has timed out, tickets with a player who did not answer. The others search
+// again, as does a backfill: after a rejection, also those who still had time to answer (API
+// reference, AcceptMatch).
 func (c Change) drop(m *Match, tickets []*Ticket, how string) {
 	c.Notify(Notice{Type: AcceptanceEndedNotice, Match: m, Tickets: tickets, Result: how})
 	for _, t := range tickets {
-		if t.accepted() {
-			c.again(t)
-		} else {
+		if t.rejected() || how == AcceptanceTimedOut && !t.accepted() {
 			c.end(t, Declined)
+		} else {
+			c.again(t, acceptanceFailed, "")
 		}
 	}
 	c.close(m, "not accepted: "+how, "")
@@ -183,7 +185,9 @@ func (c Change) Complete(m *Match, tickets []*Ticket, to *Connection) {
 		if to != nil {
 			t.GameSessionID, t.IPAddress, t.DNSName, t.Port = to.GameSessionID, to.IP, to.DNS, to.Port
 			for j := range t.Members {
-				t.Members[j].PlayerSessionID = to.PlayerSessions[t.Members[j].PlayerID]
+				if m := &t.Members[j]; !m.Away {
+					m.PlayerSessionID = to.PlayerSessions[m.PlayerID]
+				}
 			}
 		}
 		ended[i] = t
@@ -204,20 +208,36 @@ func (c Change) Fail(m *Match, tickets []*Ticket, reason, message string) {
 	c.close(m, string(Failed)+": "+message, "")
 }
 
+// Unplaced drops a match for which no place was free before the queue's timeout. Its tickets
+// search again, until they time out themselves.
+func (c Change) Unplaced(m *Match, tickets []*Ticket) {
+	for _, t := range tickets {
+		t = c.Edit(t)
+		t.Unplaced++
+		c.again(t, "", UnplacedMessage)
+	}
+	c.close(m, "no place was free before the queue's timeout", "")
+}
+
 // Unfilled ends a backfill whose game session is full or accepts no players. The new
 // players search again.
 func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) {
+	var backfill *Ticket
 	for _, t := range tickets {
 		if !t.Backfill {
-			c.again(t)
+			c.again(t, "", unfilledMessage)
 			continue
 		}
 		t = c.over(t, Failed, "BACKFILL_FAILED", why)
 		c.Write(t, 0)
 		c.Notify(Notice{Type: FailedNotice, Match: m, Tickets: []*Ticket{t}})
 		c.UpdateServer(t, backfillFailed)
+		backfill = t
 	}
 	c.close(m, string(Failed)+": "+why, "")
+	if backfill != nil {
+		c.Resume(backfill)
+	}
 }
 
 func (c Change) close(old *Match, result, gameSessionID string) {

@@ -60,32 +60,45 @@ func (p *Player) Given() map[string]ruleset.Given {
 // Searchable returns a ticket in the form that the search uses.
 func Searchable(t *Ticket, r *Request) *search.Ticket {
 	out := Outline(t)
-	Fill(out, r)
+	Fill(out, t, r)
 	return out
 }
 
 // Outline is Searchable without the data of the players, which Fill adds.
 func Outline(t *Ticket) *search.Ticket {
-	return &search.Ticket{
-		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill, Players: make([]search.Player, len(t.Members)),
+	here := 0
+	for i := range t.Members {
+		if !t.Members[i].Away {
+			here++
+		}
 	}
+	out := &search.Ticket{
+		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill, PlaysIn: t.PlaysIn,
+		Players: make([]search.Player, here),
+	}
+	if t.Backfill {
+		out.Session, out.Most = t.GameSessionID, t.Most
+	}
+	return out
 }
 
 // Fill adds the data of its players to the outline of a ticket.
-func Fill(out *search.Ticket, r *Request) {
-	if len(out.Players) != len(r.Players) {
-		out.Players = make([]search.Player, len(r.Players))
-	}
+func Fill(out *search.Ticket, t *Ticket, r *Request) {
+	out.Players = out.Players[:0]
 	for i := range r.Players {
+		if t.Members[i].Away {
+			continue
+		}
 		p := &r.Players[i]
 		latency := make(map[string]float64, len(p.Latency))
 		for location, ms := range p.Latency {
 			latency[location] = float64(ms)
 		}
-		out.Players[i] = search.Player{ID: p.ID, Attributes: p.Given(), Latency: latency}
-		if out.Backfill {
-			out.Players[i].Team = p.Team
+		player := search.Player{ID: p.ID, Attributes: p.Given(), Latency: latency}
+		if t.Backfill {
+			player.Team = p.Team
 		}
+		out.Players = append(out.Players, player)
 	}
 }
 
@@ -140,6 +153,34 @@ func CheckPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
 		if err := checkPlayer(rs, i+1, p); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// CheckRoom checks that a match could have more players than those of a backfill, at some age: kept
+// slots stay free.
+func CheckRoom(rs *ruleset.RuleSet, kept int, players []Player) error {
+	inTeam := make([]int, len(rs.Instances))
+	for i := range players {
+		team := rs.Instance(players[i].Team)
+		if team < 0 {
+			continue // CheckPlayers refuses it
+		}
+		inTeam[team]++
+		most := 0
+		for _, level := range rs.Levels() {
+			most = max(most, level.Sizes[team].Max)
+		}
+		if inTeam[team] > most {
+			return fault.Invalid("Players.%d.Team: %s would have %d players or more; it holds at most %d", i+1, players[i].Team, inTeam[team], most)
+		}
+	}
+	most := 0
+	for _, level := range rs.Levels() {
+		most = max(most, level.Capacity()-kept)
+	}
+	if len(players) >= most {
+		return fault.Invalid("Players: %d are given, and a match has at most %d players; a backfill needs room for another one", len(players), most)
 	}
 	return nil
 }

@@ -32,11 +32,16 @@ type Ticket struct {
 	Arrival       string    `json:"arrival"`  // sorts by time of arrival
 	Members       []Member  `json:"members"`
 	MatchID       string    `json:"match_id,omitzero"` // the latest match it was in
+	Unplaced      int       `json:"unplaced,omitzero"` // how many of its matches found no place before the queue's timeout
 
 	// Set for a backfill ticket.
 	Backfill      bool   `json:"backfill,omitzero"`
 	Automatic     bool   `json:"automatic,omitzero"`
 	GameSessionID string `json:"game_session_id,omitzero"` // also of a COMPLETED ticket
+	Most          int    `json:"most,omitzero"`            // players whom a match may have by the slots of its game session; 0 means no limit
+
+	PlaysIn  []string `json:"plays_in,omitzero"` // of another ticket: game sessions that it does not join, because a player is in them
+	Revision int      `json:"revision,omitzero"` // counts the changes of Most, PlaysIn and Member.Away
 
 	// Set when COMPLETED: how to reach the game session.
 	IPAddress string `json:"ip_address,omitzero"`
@@ -53,6 +58,7 @@ type Member struct {
 	Team            string `json:"t,omitzero"`
 	Answer          Answer `json:"a,omitzero"`
 	PlayerSessionID string `json:"s,omitzero"`
+	Away            bool   `json:"x,omitzero"` // of a backfill: the player is not in the game session any more, and does not count
 }
 
 // Start makes a new ticket QUEUED.
@@ -92,6 +98,11 @@ func (t *Ticket) Due() time.Time {
 // not asked.
 func (t *Ticket) accepted() bool {
 	return t.Backfill || !slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer != Accept })
+}
+
+// rejected reports whether a player of the ticket rejected its match.
+func (t *Ticket) rejected() bool {
+	return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer == Reject })
 }
 
 // Clone returns a copy to modify.

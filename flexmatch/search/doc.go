@@ -7,7 +7,8 @@
 //  1. it has at most one backfill ticket, and with one, at least one new player;
 //  2. the size of every team is between its minimum and maximum, the players
 //     of the backfilled game session included;
-//  3. all players together leave AdditionalPlayerCount slots free;
+//  3. all players together leave AdditionalPlayerCount slots free, the backfilled game session has
+//     slots for the new ones, and none of them is in it already;
 //  4. every player has a value for every declared attribute, and latencies if
 //     the rule set has a latency rule;
 //  5. every enforced rule passes on the whole match, with the values that apply at

@@ -84,10 +84,16 @@ func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 // verify judges a match of candidates, and returns the locations that its latency rules
 // allow.
 func verify(rs *ruleset.RuleSet, opts Options, set []*Candidate, teams []int, now time.Time, memory *lineups) (locations []string, err error) {
-	backfills, fresh := 0, 0
+	backfills, fresh, most := 0, 0, math.MaxInt
 	for i, c := range set {
 		if c.Party.Individuals {
 			backfills++
+			most = c.Most
+			for _, o := range set {
+				if o != c && !c.Joins(o) {
+					return nil, fmt.Errorf("tickets %s and %s cannot be together: two backfills, or a player is in the game session", c.Ticket.ID, o.Ticket.ID)
+				}
+			}
 		} else if teams[i] < 0 || teams[i] >= len(rs.Instances) {
 			return nil, fmt.Errorf("ticket %s has no team", c.Ticket.ID)
 		}
@@ -101,7 +107,7 @@ func verify(rs *ruleset.RuleSet, opts Options, set []*Candidate, teams []int, no
 		level = rs.Level(Age(rs, set, now))
 	}
 	l := memory.of(rs, set, teams)
-	if err := sizes(rs, opts, level, l); err != nil {
+	if err := sizes(rs, opts, level, l, most); err != nil {
 		return nil, err
 	}
 	broken, locations := level.Judge(l)
@@ -111,7 +117,8 @@ func verify(rs *ruleset.RuleSet, opts Options, set []*Candidate, teams []int, no
 	return locations, nil
 }
 
-func sizes(rs *ruleset.RuleSet, opts Options, level *ruleset.Level, l *ruleset.Lineup) error {
+// sizes judges the sizes of teams, and that of the match, which is at most that of a game session.
+func sizes(rs *ruleset.RuleSet, opts Options, level *ruleset.Level, l *ruleset.Lineup, most int) error {
 	total := 0
 	for i, team := range l.Teams {
 		total += len(team)
@@ -119,7 +126,7 @@ func sizes(rs *ruleset.RuleSet, opts Options, level *ruleset.Level, l *ruleset.L
 			return fmt.Errorf("team %s has %d players; it needs %d to %d", rs.Instances[i].Name, len(team), size.Min, size.Max)
 		}
 	}
-	if most := level.Capacity() - opts.AdditionalPlayerCount; total > most {
+	if most = min(most, level.Capacity()-opts.AdditionalPlayerCount); total > most {
 		return fmt.Errorf("%d players; at most %d may play", total, most)
 	}
 	return nil

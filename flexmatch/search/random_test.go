@@ -99,13 +99,23 @@ func randomBody(r *rand.Rand) string {
 "teams":[%s],"rules":[%s],"expansions":[%s],"algorithm":%s}`, strings.Join(teams, ","), strings.Join(rules, ","), strings.Join(expansions, ","), algorithm)
 }
 
-// randomTickets returns tickets of small values, so that rules both pass and fail.
+// randomTickets returns tickets of small values, so that rules both pass and fail. Some game
+// sessions have few slots or one of the players.
 func randomTickets(r *rand.Rand, rs *ruleset.RuleSet, n, from int) []*search.Ticket {
 	var out []*search.Ticket
 	for i := range n {
 		t := &search.Ticket{ID: fmt.Sprintf("k%d", from+i), Created: second(r.IntN(20)), Arrival: uint64(from + i), Backfill: r.IntN(6) == 0}
 		for p := range 1 + max(0, r.IntN(5)-2) {
 			t.Players = append(t.Players, randomPlayer(r, rs, fmt.Sprintf("%s-%d", t.ID, p)))
+		}
+		switch known := r.IntN(2) == 0; {
+		case t.Backfill && known:
+			t.Session = fmt.Sprintf("g%d", r.IntN(2))
+			if r.IntN(2) == 0 {
+				t.Most = len(t.Players) + r.IntN(3)
+			}
+		case !t.Backfill && known && r.IntN(2) == 0:
+			t.PlaysIn = []string{fmt.Sprintf("g%d", r.IntN(2))}
 		}
 		out = append(out, t)
 	}

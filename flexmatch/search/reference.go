@@ -89,7 +89,7 @@ func (r *reference) around(anchor *Candidate, others []*Candidate) *Match {
 		}
 	}
 	for _, c := range others {
-		if !(c.Ticket.Backfill && anchor.Ticket.Backfill) && a.possible([]*Candidate{anchor, c}) {
+		if anchor.Joins(c) && a.possible([]*Candidate{anchor, c}) {
 			a.candidates = append(a.candidates, c)
 		}
 	}
@@ -132,7 +132,7 @@ func countsOf(candidates []*Candidate) []uint64 {
 
 // most returns the most new players in a match at any age.
 func (a *attempt) most(anchor *Candidate) int {
-	return a.pass.rules.Most - a.pass.rules.Options.AdditionalPlayerCount - anchor.Held
+	return min(a.pass.rules.Most-a.pass.rules.Options.AdditionalPlayerCount, anchor.Most) - anchor.Held
 }
 
 // grow adds candidates from the i-th on, earlier ones first, until the wanted number of

@@ -95,11 +95,16 @@ func (r *Rules) Alike(candidates []*Candidate, now time.Time) []int {
 }
 
 // alike returns a number for each candidate, equal for those that are equal in everything
-// read. Of their ages only the level matters.
+// read. Of their ages only the level matters. Game sessions are told apart only if players of a
+// candidate are in one.
 func (r *Rules) alike(candidates []*Candidate, reads *ruleset.Reads, now time.Time) []int {
 	out, seen := make([]int, len(candidates)), map[string]int{}
+	apart := slices.ContainsFunc(candidates, func(c *Candidate) bool { return len(c.Ticket.PlaysIn) > 0 })
 	for i, c := range candidates {
 		key := signature(c, c.LevelAt(r.Set, now), reads)
+		if apart {
+			key += fmt.Sprintf("%q %q", c.Ticket.Session, c.Ticket.PlaysIn)
+		}
 		n, ok := seen[key]
 		if !ok {
 			n = len(seen)
@@ -112,7 +117,7 @@ func (r *Rules) alike(candidates []*Candidate, reads *ruleset.Reads, now time.Ti
 
 func signature(c *Candidate, level int, reads *ruleset.Reads) string {
 	var b strings.Builder
-	fmt.Fprint(&b, level, c.Ticket.Backfill, c.Teams)
+	fmt.Fprint(&b, level, c.Ticket.Backfill, c.Teams, c.Most)
 	for i := range c.Party.Players {
 		p := &c.Party.Players[i]
 		b.WriteByte('|')

@@ -65,8 +65,12 @@ func (s *Seating) Begin(set []*Candidate, level, limit int) bool {
 	for len(s.choice) < len(set) {
 		s.choice = append(s.choice, nil)
 	}
-	total := 0
+	total, most := 0, s.level.Capacity()-s.judge.Rules.Options.AdditionalPlayerCount
 	for i, c := range s.set {
+		most = min(most, c.Most)
+		if c.Party.Individuals && slices.ContainsFunc(s.set, func(o *Candidate) bool { return o != c && !c.Joins(o) }) {
+			return false
+		}
 		for _, team := range c.Teams {
 			s.filled[team]++
 		}
@@ -83,7 +87,7 @@ func (s *Seating) Begin(set []*Candidate, level, limit int) bool {
 		s.lack += max(0, s.level.Sizes[i].Min-n)
 	}
 	slices.SortStableFunc(s.order, func(a, b int) int { return s.set[b].Size - s.set[a].Size })
-	return total <= s.level.Capacity()-s.judge.Rules.Options.AdditionalPlayerCount && s.lack <= s.left
+	return total <= most && s.lack <= s.left
 }
 
 // zeros returns a slice of n zeros, in the memory of old if that suffices.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,15 @@ type Ticket struct {
 	// Backfill says that the players are in a game session that needs more; each names
 	// its team.
 	Backfill bool
+
+	Session string   // of a backfill: the game session; "" if it is not known
+	Most    int      // of a backfill: the most players of a match, by the free slots of the game session; 0 means no limit
+	PlaysIn []string // of another ticket: the game sessions in which one of its players is
+}
+
+// Joins reports whether a ticket's players could join the game session of a backfill: none of them is in it.
+func (t *Ticket) Joins(backfill *Ticket) bool {
+	return backfill.Session == "" || !slices.Contains(t.PlaysIn, backfill.Session)
 }
 
 // Player is one player of a ticket.
@@ -41,6 +51,7 @@ type Candidate struct {
 	Teams  []int         // of a backfill ticket: its players' teams
 	Size   int           // new players; 0 for backfill
 	Held   int           // players in the game session; 0 except for backfill
+	Most   int           // players of a match that the game session has slots for; math.MaxInt except for backfill
 
 	alike int // in the reference search: equal for tickets that no rule distinguishes
 }
@@ -57,7 +68,7 @@ func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
 // Prepare makes c, which must be zero, the candidate of a ticket: it resolves the players'
 // values. It returns false if the ticket can never be matched.
 func (c *Candidate) Prepare(rs *ruleset.RuleSet, t *Ticket) bool {
-	*c = Candidate{Ticket: t, Party: ruleset.Party{Individuals: t.Backfill, Players: make([]ruleset.Player, len(t.Players))}}
+	*c = Candidate{Ticket: t, Most: math.MaxInt, Party: ruleset.Party{Individuals: t.Backfill, Players: make([]ruleset.Player, len(t.Players))}}
 	n := len(rs.Attributes)
 	values := make([]ruleset.Value, n*len(t.Players))
 	for i := range t.Players {
@@ -72,6 +83,9 @@ func (c *Candidate) Prepare(rs *ruleset.RuleSet, t *Ticket) bool {
 		return c.Size > 0
 	}
 	c.Held = len(t.Players)
+	if t.Most > 0 {
+		c.Most = t.Most
+	}
 	for i := range t.Players {
 		team := rs.Instance(t.Players[i].Team)
 		if team < 0 {
@@ -80,6 +94,20 @@ func (c *Candidate) Prepare(rs *ruleset.RuleSet, t *Ticket) bool {
 		c.Teams = append(c.Teams, team)
 	}
 	return c.Held > 0
+}
+
+// Joins reports whether two candidates may be in one match as far as game sessions tell: they are not both
+// backfill tickets, and no player of the one is in the game session of the other.
+func (c *Candidate) Joins(o *Candidate) bool {
+	switch {
+	case c.Party.Individuals && o.Party.Individuals:
+		return false
+	case c.Party.Individuals:
+		return o.Ticket.Joins(c.Ticket)
+	case o.Party.Individuals:
+		return c.Ticket.Joins(o.Ticket)
+	}
+	return true
 }
 
 // LevelAt returns the index of the level that applies at the ticket's age.

@@ -106,7 +106,7 @@ func TestMatchmaking(t *testing.T) {
 	refused[*types.InvalidRequestException](t, err, "cannot be canceled")
 }
 
-// The ticket of a player who rejects is cancelled; the other is searched for again.
+// The ticket of a player who rejects is cancelled; the other, who has not answered yet, searches on.
 func TestMatchmaking_Rejected(t *testing.T) {
 	b := setup(t)
 	b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
@@ -115,11 +115,9 @@ func TestMatchmaking_Rejected(t *testing.T) {
 	b.enter(t, "a", 10)
 	b.enter(t, "b", 15)
 	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
-	answer := func(id string, answer types.AcceptanceType) {
-		node.Must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{"player-" + id}, AcceptanceType: answer}))(t)
-	}
-	answer("a", types.AcceptanceTypeAccept) // first: who has not answered when another rejects is CANCELLED
-	answer("b", types.AcceptanceTypeReject)
+	node.Must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{
+		TicketId: aws.String("b"), PlayerIds: []string{"player-b"}, AcceptanceType: types.AcceptanceTypeReject,
+	}))(t)
 	b.become(t, types.MatchmakingConfigurationStatusSearching, "a")
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "b")
 	node.Must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)

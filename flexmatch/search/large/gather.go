@@ -66,8 +66,11 @@ func (g *gathering) add(c *member) bool {
 		created = c.Ticket.Created
 	}
 	level, players := rs.Level(g.s.now.Sub(created)), g.players+c.players
-	room := level.Capacity() - g.s.rules.Options.AdditionalPlayerCount
-	if players > room {
+	room := min(level.Capacity()-g.s.rules.Options.AdditionalPlayerCount, c.Most)
+	if len(g.set) > 0 {
+		room = min(room, g.set[0].Most) // a backfill is the anchor
+	}
+	if players > room || len(g.set) > 0 && !g.set[0].Joins(c.Candidate) {
 		return false
 	}
 	copy(g.low2, g.low)

@@ -70,7 +70,7 @@ func (a *attempt) best(least int) *search.Match {
 
 // room returns the most new players in a match of the anchor, its own included.
 func (a *attempt) room() int {
-	return a.columns.rules.Most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.Held
+	return min(a.columns.rules.Most-a.worker.pool.rules.Options.AdditionalPlayerCount, a.anchor.Most) - a.anchor.Held
 }
 
 // list returns the empty list of a depth.

@@ -221,7 +221,7 @@ func (a crowdSearch) fix(level int, tickets ...*item) bool {
 		c.dims = append(c.dims, dimension{-1, i, cols.spreads[i].most[level], math.Inf(1), math.Inf(-1)})
 	}
 	for _, it := range c.fixed {
-		if c.mask &= it.exactly(level); it.levels>>level&1 == 0 {
+		if c.mask &= it.exactly(level); it.levels>>level&1 == 0 || it != c.fixed[0] && !it.Joins(&c.fixed[0].Candidate) {
 			return false
 		}
 		for i := range c.dims {
@@ -346,7 +346,10 @@ func (a crowdSearch) fits(e *entry) bool {
 	if !c.proof {
 		a.worker.seen[cause]++
 	}
-	return cause == causeNone && a.possible(a.anchor, e.it)
+	if cause != causeNone || slices.ContainsFunc(c.fixed, func(it *item) bool { return !it.Joins(&e.it.Candidate) }) {
+		return false
+	}
+	return a.possible(a.anchor, e.it)
 }
 
 // apart returns the first dimension in which a ticket is too far from the fixed ones, or -1.
@@ -389,7 +392,7 @@ func (a crowdSearch) fill(group []int32) bool {
 	}
 	least, most := 1, a.mostPlayers()
 	for _, it := range c.fixed {
-		least += it.Held
+		least, most = least+it.Held, min(most, it.Most)
 	}
 	a.budget.sets -= 1 + len(group)*s.words()/16
 	players := c.filling.fill(s, c.from, c.kinds, max(least, c.least), most)

@@ -53,7 +53,7 @@ func (a *attempt) hopeless(t *task) bool {
 
 // joins reports whether a match could include both the anchor and another ticket.
 func (a *attempt) joins(e *entry) bool {
-	return e.it != a.anchor && !(a.exact && e.it.failed) && a.accepts(a.shared(0), e) && a.possible(a.anchor, e.it)
+	return e.it != a.anchor && !(a.exact && e.it.failed) && a.accepts(a.shared(0), e) && a.anchor.Joins(&e.it.Candidate) && a.possible(a.anchor, e.it)
 }
 
 // gatherSessions appends game sessions that the anchor could join.
