@@ -96,21 +96,22 @@ func (p *peer) giveUp(ctx context.Context, text string) {
 func (s *Server) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	before := time.Now()
+	pinged := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
 			s.sweep(ctx, now)
-			s.ping(before, now)
-			before = now
+			next := now.Add(sweepEvery) // the last time to send what is due before the next sweep
+			s.ping(pinged, next)
+			pinged = next
 		}
 	}
 }
 
-// ping sends pings on the connections of which nothing has been read for Options.PingAfter,
-// twice that and so on between two times.
+// ping sends pings on the connections of which nothing will have been read for
+// Options.PingAfter, twice that and so on between two times.
 func (s *Server) ping(before, now time.Time) {
 	if s.opts.PingAfter < 0 {
 		return

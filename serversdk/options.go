@@ -41,7 +41,7 @@ type Options struct {
 	WriteTimeout     time.Duration // of one frame, and of the rest of a frame that began to arrive; default 10 s
 	RequestTimeout   time.Duration // from a request to its answer with an error; default 15 s, below the SDKs' 20 s
 	HearAfter        time.Duration // from the answer to ActivateServerProcess until pushes are sure to be received; default 200 ms
-	PingAfter        time.Duration // for which nothing was read until a WebSocket ping is sent, to within 5 s, and again after each; below 0: never; default 25 s
+	PingAfter        time.Duration // for which nothing was read when a WebSocket ping is sent at the latest, or 5 s before, and again after each; below 0: never; default 25 s
 	HeartbeatTimeout time.Duration // from the last heartbeat until a process counts as unhealthy; default 180 s
 	EndLinger        time.Duration // until the sockets of an ended or killed process are dropped; default and minimum 30 s
 	SupersededIdle   time.Duration // until a silent older connection of a process is dropped; default 3 min

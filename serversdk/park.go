@@ -92,13 +92,12 @@ func (d direct) skipPong() (bool, error) {
 	return err == nil, err
 }
 
-// ping sends a ping each time that nothing has been read for another while since the
-// sweep before. It is to keep what is between here and the process from taking the connection
+// ping sends a ping if another while, since something was read, ends between two times. It is to keep what is between here and the process from taking the connection
 // for dead, so it is not sent while something else is.
-func (c *conn) ping(before, now time.Time, while time.Duration) {
+func (c *conn) ping(from, to time.Time, while time.Duration) {
 	own, ok := c.ws.(direct)
 	read := time.UnixMilli(c.read.Load())
-	if !ok || now.Sub(read)/while <= max(0, before.Sub(read))/while {
+	if !ok || to.Sub(read)/while <= max(0, from.Sub(read))/while {
 		return
 	}
 	c.mu.Lock()
