@@ -47,8 +47,7 @@ func TestAgent_Replaced(t *testing.T) {
 			err = json.Unmarshal(line, &now)
 		}
 		if err != nil {
-			s.noneCrashed()
-			t.Fatalf("the game is over: %v", err)
+			t.Fatalf("the game is over: %v: %s", err, s.seen.want(1, "the end of its process", code("SERVER_PROCESS_CRASHED", 0)).Message)
 		}
 		return now
 	}
