@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # A game server that ends at the first error of an interface of its agent. Players ask it how
 # often each has answered.
-import collections, http.client, json, os, socket, socketserver, threading, time, traceback, urllib.parse, urllib.request
+import collections, http.client, json, os, socket, socketserver, sys, threading, time, traceback, urllib.parse, urllib.request
 
 URL = urllib.parse.urlsplit(os.environ["MUSTER_GAME_URL"])
 RELAY = urllib.parse.urlsplit(os.environ["GAMELIFT_SDK_WEBSOCKET_URL"])
@@ -72,7 +72,7 @@ def forever(name, do):
                 do()
                 counts[name] += 1
         except BaseException:
-            print(name, traceback.format_exc(), flush=True)
+            print(name, traceback.format_exc().replace("\n", " "), file=sys.stderr, flush=True)
             os._exit(3)
     threading.Thread(target=run, daemon=True).start()
 
