@@ -36,6 +36,7 @@ type Conn struct {
 	// guarded by l.mu
 	rests bool      // nothing of a request has been read since the last answer
 	gone  bool      // it is passed on
+	ahead bool      // net/http has read the first byte of the next request
 	until time.Time // the deadline of Read that was set
 }
 
@@ -145,7 +146,7 @@ func (c *Conn) become(state http.ConnState) {
 	defer c.l.mu.Unlock()
 	switch state {
 	case http.StateIdle:
-		c.rests = true
+		c.rests, c.ahead = !c.ahead, false
 	case http.StateHijacked:
 		c.leave()
 	}
@@ -168,6 +169,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if n > 0 {
 		c.l.mu.Lock()
 		defer c.l.mu.Unlock()
+		c.ahead = len(b) == 1 // net/http reads one byte to notice the end of a connection while a request is handled
 		if c.rests = false; c.l.draining { // Drain may have ended the wait for what has just come
 			c.Conn.SetReadDeadline(c.until)
 		}
