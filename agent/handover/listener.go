@@ -169,7 +169,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if n > 0 {
 		c.l.mu.Lock()
 		defer c.l.mu.Unlock()
-		c.ahead = len(b) == 1 // net/http reads one byte to notice the end of a connection while a request is handled
+		c.ahead = len(b) == 1              // net/http reads one byte to notice the end of a connection while a request is handled
 		if c.rests = false; c.l.draining { // Drain may have ended the wait for what has just come
 			c.Conn.SetReadDeadline(c.until)
 		}
