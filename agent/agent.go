@@ -135,10 +135,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.instances.resume(life, &a.opts); err != nil {
 		return err
 	}
-	if a.machine.Game != nil {
-		a.machine.Game.Resumed()
+	if !a.opts.Containers.HostNetwork {
+		a.resumed()
 	}
 	defer a.startEngine(life)()
+	a.resumed() // where containers use the machine's network, those of a former agent are admitted now
+	a.work.Go(func() {
+		if wake.Sleep(ctx, unclaimed) {
+			a.opts.Sockets.Drop()
+		}
+	})
 	if err = a.identify(ctx); err == nil {
 		close(a.identified)
 		err = a.serve(ctx)
@@ -281,9 +287,36 @@ func (a *Agent) end(ctx context.Context) {
 	a.instances.stop(ctx, a.opts.StopGrace)
 }
 
+// unclaimed is how long the sockets of a former agent wait for what opens them again: those for
+// containers, for an engine.
+const unclaimed = time.Minute
+
+// resumed opens the interfaces for game servers, to which those of a former agent are admitted.
+func (a *Agent) resumed() {
+	if a.machine.Relay != nil {
+		a.machine.Relay.Resumed()
+	}
+	if a.machine.Game != nil {
+		a.machine.Game.Resumed()
+	}
+	if a.machine.Legacy != nil {
+		a.machine.Legacy.Resumed()
+	}
+}
+
 // KeepRunning leaves the processes running when the agent ends, regardless of
 // Options.KeepRunning: the next agent takes them over.
 func (a *Agent) KeepRunning() { a.keepRunning.Store(true) }
+
+// HandOver is KeepRunning for an agent that is replaced in this process: Options.Sockets keeps
+// the sockets of the interfaces for game servers for the next one.
+func (a *Agent) HandOver() error {
+	if err := a.opts.Sockets.Pass(); err != nil {
+		return err
+	}
+	a.KeepRunning()
+	return nil
+}
 
 // Cleanup ends the processes that a former agent left running below Root, removes the
 // folders of its instances, and returns how many there were; builds and the credential

@@ -50,6 +50,7 @@ func (a *Agent) takeOverGroups(ctx context.Context, engine group.Engine) error {
 	}
 	a.groups.Endpoints.Store(a.openEndpoints(engine))
 	a.instances.adopt(left)
+	a.resumed()
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (a *Agent) startGameAPI() (stop func()) {
 	path := filepath.Join(a.opts.Root, gameAPIFile)
 	var kept gameAPIState
 	_ = disk.Read(path, &kept) // without the file a port is picked
-	o := gameapi.Options{Address: fmt.Sprintf("127.0.0.1:%d", kept.Port), TLS: a.opts.TLS, Log: a.opts.Log, Resuming: true}
+	o := gameapi.Options{Address: fmt.Sprintf("127.0.0.1:%d", kept.Port), TLS: a.opts.TLS, Sockets: a.opts.Sockets, Log: a.opts.Log, Resuming: true}
 	s, err := gameapi.Listen(o)
 	if err != nil && kept.Port != 0 {
 		a.log.Error("the port of the HTTP interface is taken; the game servers that use it cannot come back", "port", kept.Port, "error", err)

@@ -121,10 +121,17 @@ func (s *instances) make(d protocol.Desired, unnamed bool) member {
 // adopt takes over the container groups that a former agent left. An instance that no known
 // desired state names waits for the next one, like those found on disk.
 func (s *instances) adopt(left []group.Containers) {
+	for _, g := range s.adopting(left) {
+		g.Settle()
+	}
+}
+
+// adopting returns the instances that take containers over now.
+func (s *instances) adopting(left []group.Containers) (all []*group.Instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || s.found {
-		return
+		return nil
 	}
 	s.found = true
 	byInstance := map[string][]group.Containers{}
@@ -135,6 +142,7 @@ func (s *instances) adopt(left []group.Containers) {
 	for id, i := range s.byID {
 		if g, ok := i.(*group.Instance); ok {
 			g.Adopt(byInstance[id])
+			all = append(all, g)
 			delete(byInstance, id)
 		}
 	}
@@ -150,6 +158,7 @@ func (s *instances) adopt(left []group.Containers) {
 			i.Forget()
 		}
 	}
+	return all
 }
 
 // begin starts an instance's goroutine. The caller must hold mu.

@@ -21,7 +21,7 @@ func (a *Agent) startLegacy() (stop func()) {
 	if a.opts.Legacy == nil {
 		return func() {}
 	}
-	s := legacy.Open(legacy.Options{Ports: *a.opts.Legacy, TLS: a.opts.TLS, Contained: a.contained, Log: a.opts.Log})
+	s := legacy.Open(legacy.Options{Ports: *a.opts.Legacy, TLS: a.opts.TLS, Contained: a.contained, Sockets: a.opts.Sockets, Resuming: true, Log: a.opts.Log})
 	a.machine.Legacy = s
 	ports := *a.opts.Legacy
 	if s.Why() == "" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/group"
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/legacy"
@@ -94,6 +95,10 @@ type Options struct {
 	// engine has, or can fetch.
 	OwnImages []*group.Own
 
+	// Sockets has the sockets of an agent that replaced itself by this one, and gets this
+	// agent's for the next one (Agent.HandOver); nil: there is neither.
+	Sockets *handover.Sockets
+
 	Tracer *tracing.Tracer // of the spans of the agent's work; nil makes none
 	Log    *slog.Logger    // default slog.Default()
 
@@ -127,6 +132,7 @@ func (o Options) withDefaults() Options {
 	o.keepLogs = cmp.Or(o.keepLogs, 5*time.Minute)
 	o.lastReports = cmp.Or(o.lastReports, 3*time.Second)
 	o.UserClaims = cmp.Or(o.UserClaims, "/var/lib/muster-users")
+	o.Sockets = cmp.Or(o.Sockets, &handover.Sockets{})
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

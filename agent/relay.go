@@ -28,7 +28,7 @@ func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 	var kept relayState
 	_ = disk.Read(path, &kept) // without the file a port is picked
 	var r *relay.Relay
-	o := relay.Options{Dir: a.opts.Root, Port: kept.Port, Log: a.opts.Log, Dial: func(ctx context.Context) (*websocket.Conn, error) {
+	o := relay.Options{Dir: a.opts.Root, Port: kept.Port, Sockets: a.opts.Sockets, Resuming: true, Log: a.opts.Log, Dial: func(ctx context.Context) (*websocket.Conn, error) {
 		for _, first := range []<-chan struct{}{r.Admitted(), a.identified} {
 			select {
 			case <-first:

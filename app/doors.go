@@ -61,7 +61,7 @@ func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (
 		console: consoleDoor(d, o, at),
 		servers: serversdk.New(serversdk.Options{
 			Store: d.store, Computes: d.computes, Sessions: d.sessions, Matches: d.matches,
-			Signatures: newSignatures(d.keys, "gamelift"), AcceptAnyCredentials: o.AcceptAny,
+			Signatures: newSignatures(d.keys, "gamelift"), AcceptAnyCredentials: o.AcceptAny, PingAfter: o.ServerPing,
 			Logger: o.Logger, Registerer: metrics, Tracer: d.tracer,
 		}),
 		scaling: autoscaling.New(autoscaling.Options{

@@ -129,6 +129,10 @@ type Options struct {
 	// Limits are the rates of requests by the limit's name, if they are not the default
 	// (DefaultLimits). With AcceptAny there are none.
 	Limits map[string]limit.Rate
+	// ServerPing is for how long nothing must come from a game server until it gets a WebSocket
+	// ping; below 0: it gets none. Default: 25 s.
+	ServerPing time.Duration
+
 	// MaxStreams limits the number of open event streams; one key has at most a quarter of
 	// them, and the last quarter is for keys of the roles admin and operator. Default 128.
 	MaxStreams int

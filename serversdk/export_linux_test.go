@@ -1,5 +1,7 @@
 package serversdk
 
+import "time"
+
 // Parked returns how many connections have no goroutine.
 func (s *Server) Parked() int {
 	s.poller.mu.Lock()
@@ -14,3 +16,6 @@ func (s *Server) Parking(allowed bool) {
 	defer s.poller.mu.Unlock()
 	s.poller.closed = !allowed
 }
+
+// Ping sends the pings that are due between two times.
+func (s *Server) Ping(before, now time.Time) { s.ping(before, now) }

@@ -96,13 +96,28 @@ func (p *peer) giveUp(ctx context.Context, text string) {
 func (s *Server) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	pinged := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
 			s.sweep(ctx, now)
+			next := now.Add(sweepEvery) // the last time to send what is due before the next sweep
+			s.ping(pinged, next)
+			pinged = next
 		}
+	}
+}
+
+// ping sends pings on the connections of which nothing will have been read for
+// Options.PingAfter, twice that and so on between two times.
+func (s *Server) ping(before, now time.Time) {
+	if s.opts.PingAfter < 0 {
+		return
+	}
+	for _, p := range s.all() {
+		p.each(func(c *conn) { c.ping(before, now, s.opts.PingAfter) })
 	}
 }
 

@@ -41,6 +41,7 @@ type Options struct {
 	WriteTimeout     time.Duration // of one frame, and of the rest of a frame that began to arrive; default 10 s
 	RequestTimeout   time.Duration // from a request to its answer with an error; default 15 s, below the SDKs' 20 s
 	HearAfter        time.Duration // from the answer to ActivateServerProcess until pushes are sure to be received; default 200 ms
+	PingAfter        time.Duration // for which nothing was read when a WebSocket ping is sent at the latest, or 5 s before, and again after each; below 0: never; default 25 s
 	HeartbeatTimeout time.Duration // from the last heartbeat until a process counts as unhealthy; default 180 s
 	EndLinger        time.Duration // until the sockets of an ended or killed process are dropped; default and minimum 30 s
 	SupersededIdle   time.Duration // until a silent older connection of a process is dropped; default 3 min
@@ -67,6 +68,7 @@ func (o Options) withDefaults() Options {
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
 	o.RequestTimeout = cmp.Or(o.RequestTimeout, 15*time.Second)
 	o.HearAfter = cmp.Or(o.HearAfter, 200*time.Millisecond)
+	o.PingAfter = cmp.Or(o.PingAfter, 25*time.Second)
 	o.HeartbeatTimeout = cmp.Or(o.HeartbeatTimeout, 180*time.Second)
 	o.EndLinger = cmp.Or(o.EndLinger, 30*time.Second)
 	o.SupersededIdle = cmp.Or(o.SupersededIdle, 3*time.Minute)

@@ -15,6 +15,13 @@ import (
 // quietAfter is for how long nothing must arrive until a connection gives up its goroutine.
 const quietAfter = time.Second
 
+// afterPong is quietAfter where only a pong has come.
+const afterPong = 10 * time.Millisecond
+
+// pinging is for how long a ping may take, which the buffer of a socket takes at once unless
+// the process does not read.
+const pinging = 100 * time.Millisecond
+
 // lender lends the upgrader a reader, so that what it has buffered can be seen. The upgrader
 // uses it if it has no buffer size itself and the reader's is above 256 bytes.
 type lender struct {
@@ -51,17 +58,53 @@ func descriptor(ws *websocket.Conn) int32 {
 }
 
 // quiet waits for something to read, and reports whether nothing came for quietAfter. Then
-// nothing is buffered either, neither here nor by TLS. After a ping or pong it is called at
-// the next message only, since a read returns none but messages.
+// nothing is buffered either, neither here nor by TLS. After a ping of the process it is called
+// at the next message only, since a read returns none but messages.
 func (c *conn) quiet() bool {
 	own, ok := c.ws.(direct)
 	if !canPark || !ok || own.fd < 0 {
 		return false
 	}
-	c.ws.SetReadDeadline(time.Now().Add(quietAfter))
-	_, err := own.in.Peek(1)
-	c.ws.SetReadDeadline(time.Time{})
-	return errors.Is(err, os.ErrDeadlineExceeded)
+	defer c.ws.SetReadDeadline(time.Time{})
+	for patience := quietAfter; ; patience = afterPong {
+		c.ws.SetReadDeadline(time.Now().Add(patience))
+		if skipped, err := own.skipPong(); !skipped {
+			return errors.Is(err, os.ErrDeadlineExceeded)
+		}
+	}
+}
+
+// skipPong waits for something to read, and discards it if it is a pong, for which NextReader
+// would keep the goroutine until the next message.
+func (d direct) skipPong() (bool, error) {
+	const final, masked, small = 0x80, 0x80, 0x7f
+	head, err := d.in.Peek(1)
+	if err != nil || head[0] != final|websocket.PongMessage {
+		return false, err
+	}
+	if head, err = d.in.Peek(2); err != nil || head[1]&masked == 0 {
+		return false, err
+	}
+	size := 2 + 4 + int(head[1]&small) // with the mask; a control frame is small
+	if _, err = d.in.Peek(size); err == nil {
+		_, err = d.in.Discard(size)
+	}
+	return err == nil, err
+}
+
+// ping sends a ping if another while, since something was read, ends between two times. It is to keep what is between here and the process from taking the connection
+// for dead, so it is not sent while something else is.
+func (c *conn) ping(from, to time.Time, while time.Duration) {
+	own, ok := c.ws.(direct)
+	read := time.UnixMilli(c.read.Load())
+	if !ok || to.Sub(read)/while <= max(0, from.Sub(read))/while {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && !c.writing {
+		_ = own.WriteControl(websocket.PingMessage, nil, time.Now().Add(pinging)) // a connection that is lost is seen by its reader
+	}
 }
 
 // park reports whether the goroutine of run is to end: another one runs when the connection

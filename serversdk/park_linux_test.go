@@ -183,3 +183,47 @@ func TestParked_Dropped(t *testing.T) {
 		t.Errorf("%d connections are open", n)
 	}
 }
+
+// A connection of which nothing is read gets pings, and has no goroutine again after each pong.
+// One of which something was read gets none.
+func TestParked_Pings(t *testing.T) {
+	for _, scheme := range []string{"ws", "wss"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			l := openLot(t)
+			ws, _ := l.dial(scheme, "p")
+			pings, answers := make(chan bool, 10), make(chan string, 10)
+			pong := ws.PingHandler()
+			ws.SetPingHandler(func(data string) error {
+				pings <- true
+				return pong(data)
+			})
+			go func() {
+				for {
+					_, frame, err := ws.ReadMessage()
+					if err != nil {
+						return
+					}
+					answers <- string(frame)
+				}
+			}()
+			l.parked(1)
+			start := time.Now()
+			at := func(seconds time.Duration) time.Time { return start.Add(seconds * time.Second) }
+			for n := range time.Duration(3) {
+				l.server.Ping(at(26+25*n-5), at(26+25*n))
+				wait.Receive(t, "a ping", pings)
+				l.parked(1)
+			}
+			l.server.Ping(at(5), at(10))
+			l.server.Ping(at(30), at(35))
+			l.beat(ws, "one")
+			if got := wait.Receive(t, "the answer", answers); !strings.Contains(got, "one") {
+				t.Errorf("answer %s", got)
+			}
+			if len(pings) > 0 {
+				t.Error("a ping came though none was due")
+			}
+		})
+	}
+}

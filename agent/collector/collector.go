@@ -7,16 +7,20 @@ package collector
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/agent/handover"
 )
 
 // The default ports of the SDKs.
@@ -36,7 +40,7 @@ const (
 type Collector struct {
 	log    *slog.Logger
 	statsd *net.UDPConn
-	crash  net.Listener
+	crash  *handover.Listener
 	server *http.Server
 	done   sync.WaitGroup
 
@@ -45,14 +49,16 @@ type Collector struct {
 	series int
 }
 
-// Listen opens both ports on the loopback interface; 0 picks one.
-func Listen(statsd, crash int, log *slog.Logger) (*Collector, error) {
-	local := net.IPv4(127, 0, 0, 1)
-	udp, err := net.ListenUDP("udp4", &net.UDPAddr{IP: local, Port: statsd})
+// Listen opens both ports on the loopback interface; 0 picks one. sockets has those of a
+// former agent, and gets them for the next one.
+func Listen(statsd, crash uint16, sockets *handover.Sockets, log *slog.Logger) (*Collector, error) {
+	local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	udp, err := sockets.ListenUDP(netip.AddrPortFrom(local, statsd))
 	if err != nil {
 		return nil, fmt.Errorf("collect metrics: %w", err)
 	}
-	tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: local, Port: crash})
+	at := netip.AddrPortFrom(local, crash)
+	tcp, err := sockets.Listen(at, func() (net.Listener, error) { return net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(at)) })
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("report crashes: %w", err), udp.Close())
 	}
@@ -61,7 +67,7 @@ func Listen(statsd, crash int, log *slog.Logger) (*Collector, error) {
 	for _, path := range []string{"register", "update", "deregister"} {
 		mux.HandleFunc("GET /"+path, hear)
 	}
-	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnState: handover.State}
 	c.done.Go(c.receive)
 	c.done.Go(func() { c.server.Serve(tcp) })
 	return c, nil
@@ -72,8 +78,14 @@ func (c *Collector) Ports() (statsd, crash int) {
 	return c.statsd.LocalAddr().(*net.UDPAddr).Port, c.crash.Addr().(*net.TCPAddr).Port
 }
 
-// Close closes the ports.
+// closing is how long Close waits for requests to be answered.
+const closing = time.Second
+
+// Close closes the ports here.
 func (c *Collector) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	c.crash.Drain(ctx)
 	err := errors.Join(c.statsd.Close(), c.server.Close())
 	c.done.Wait()
 	return err

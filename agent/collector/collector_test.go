@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/internal/wait"
 )
 
 func listen(t *testing.T) *Collector {
 	t.Helper()
-	c, err := Listen(0, 0, slog.New(slog.DiscardHandler))
+	c, err := Listen(0, 0, &handover.Sockets{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

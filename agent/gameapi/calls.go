@@ -34,6 +34,7 @@ const answering = 15 * time.Second
 func (p *Process) request(ctx context.Context, what, action string, members map[string]any, to any) error {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
+	defer context.AfterFunc(p.life, cancel)() // the program repeats it at the next agent
 	if err := p.muster().Ask(ctx, action, members, to); err != nil {
 		return problemOf(err, what)
 	}

@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/musterhq/muster/agent/handover"
 )
 
 // conns counts the open connections. One whose program has not presented the token of a
-// process yet is a stranger.
+// process yet is a stranger, unless a former agent had accepted it.
 type conns struct {
 	mu        sync.Mutex
 	open      int
@@ -61,7 +63,9 @@ func (l *listener) Accept() (net.Conn, error) {
 func (s *conns) enter(raw net.Conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.strangers.Len() >= maxStrangers || s.open >= maxConnections {
+	before, ok := raw.(*handover.Conn)
+	known := ok && before.Former
+	if !known && s.strangers.Len() >= maxStrangers || s.open >= maxConnections {
 		oldest := s.strangers.Front()
 		if oldest == nil {
 			return nil
@@ -71,7 +75,9 @@ func (s *conns) enter(raw net.Conn) *conn {
 		victim.Conn.Close()
 	}
 	c := &conn{Conn: raw, conns: s}
-	c.stranger = s.strangers.PushBack(c)
+	if !known {
+		c.stranger = s.strangers.PushBack(c)
+	}
 	s.open++
 	return c
 }
@@ -138,6 +144,9 @@ func (s *conns) forget(p *Process) {
 		c.Conn.Close()
 	}
 }
+
+// NetConn returns the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Close closes the connection.
 func (c *conn) Close() error {

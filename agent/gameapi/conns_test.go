@@ -36,6 +36,12 @@ func dial(t *testing.T, s *Server) *wire {
 func (w *wire) health(token string) (status int, stays bool) {
 	w.t.Helper()
 	fmt.Fprintf(w.c, "POST /v1/health HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", w.s.Address(), token)
+	return w.answer()
+}
+
+// answer reads an answer.
+func (w *wire) answer() (status int, stays bool) {
+	w.t.Helper()
 	answer, err := http.ReadResponse(w.in, nil)
 	if err != nil {
 		w.t.Fatal(err)

@@ -17,7 +17,7 @@ func TestProcess_KeepsItsHealth(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "game.json")
 	synctest.Test(t, func(t *testing.T) {
 		admit := func() *Process {
-			return newProcess(Admission{ProcessID: "a", Token: "token-a", State: state}, nil, nil, slog.New(slog.DiscardHandler))
+			return newProcess(Admission{ProcessID: "a", Token: "token-a", State: state}, nil, nil, nil, slog.New(slog.DiscardHandler))
 		}
 		say := func(p *Process, healthy bool) { p.health(HealthRequest{&healthy}) }
 		file := func(path string) os.FileInfo {
@@ -72,7 +72,7 @@ func TestProcess_KeepsItsHealth(t *testing.T) {
 		say(p, false)
 		p.close() // stores what is new
 		ill(true)
-		other := newProcess(Admission{ProcessID: "b", Token: "token-b", State: state}, nil, nil, slog.New(slog.DiscardHandler))
+		other := newProcess(Admission{ProcessID: "b", Token: "token-b", State: state}, nil, nil, nil, slog.New(slog.DiscardHandler))
 		if !other.Healthy() {
 			t.Error("another process has its health")
 		}

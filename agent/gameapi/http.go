@@ -80,7 +80,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	body := r.Body
-	answer, leave, err := s.serve(w, r)
+	answer, leave, err := s.handle(w, r)
 	if r.Body == body && r.ContentLength != 0 {
 		h.Set("Connection", "close") // or net/http waits for the rest of the body, before it answers and after
 		_ = control.SetReadDeadline(time.Now())
@@ -107,8 +107,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve returns the answer to a request. The caller must call leave when it is written.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) (answer any, leave func(), err error) {
+// handle returns the answer to a request. The caller must call leave when it is written.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request) (answer any, leave func(), err error) {
 	leave = func() {}
 	if err := s.checkPage(r); err != nil {
 		return nil, leave, err
@@ -259,6 +259,8 @@ func (p *Process) wait(r *http.Request) (any, error) {
 		case <-changed:
 		case <-ctx.Done():
 			now, _ = p.Look()
+			return now, nil
+		case <-p.leaving:
 			return now, nil
 		case <-p.life.Done():
 			return now, nil

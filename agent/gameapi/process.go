@@ -55,15 +55,16 @@ type kept struct {
 
 // Process is a process that may use the interface.
 type Process struct {
-	a      Admission
-	digest [32]byte // of the token
-	tls    *tls.Config
-	log    *slog.Logger
-	life   context.Context
-	end    context.CancelFunc
-	busy   chan struct{} // holds a value for each request under way
-	wraps  *Wrapping     // nil for a process that an agent started
-	work   sync.WaitGroup
+	a       Admission
+	digest  [32]byte // of the token
+	tls     *tls.Config
+	log     *slog.Logger
+	life    context.Context
+	end     context.CancelFunc
+	busy    chan struct{}   // holds a value for each request under way
+	wraps   *Wrapping       // nil for a process that an agent started
+	leaving <-chan struct{} // closed when requests that wait for news are to be answered
+	work    sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	kept     kept
@@ -82,9 +83,9 @@ type Wrapping struct {
 	Managed func() // called when the program calls ready
 }
 
-func newProcess(a Admission, wraps *Wrapping, tls *tls.Config, log *slog.Logger) *Process {
+func newProcess(a Admission, wraps *Wrapping, leaving <-chan struct{}, tls *tls.Config, log *slog.Logger) *Process {
 	p := &Process{
-		a: a, wraps: wraps, digest: digestOf(a.Token), tls: tls, log: log.With("process_id", a.ProcessID), busy: make(chan struct{}, maxRequests),
+		a: a, wraps: wraps, leaving: leaving, digest: digestOf(a.Token), tls: tls, log: log.With("process_id", a.ProcessID), busy: make(chan struct{}, maxRequests),
 		kept: kept{ProcessID: a.ProcessID, Version: 1}, changed: make(chan struct{}), arriving: map[string]bool{},
 	}
 	p.life, p.end = context.WithCancel(context.Background())

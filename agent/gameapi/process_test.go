@@ -56,7 +56,7 @@ func (l *line) take() []string {
 // process returns a process that is connected by a line and has called ready, with a game
 // session.
 func process(l *line, r ReadyRequest) *Process {
-	p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, slog.New(slog.DiscardHandler))
+	p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, nil, slog.New(slog.DiscardHandler))
 	p.link = l
 	p.change(func(k *kept) { k.Ready, k.Announced, k.Session = &r, true, &Session{SessionID: "arn:g"} })
 	p.health(HealthRequest{})
@@ -196,7 +196,7 @@ func TestProcess_AcceptsEarlyPlayersOnce(t *testing.T) {
 			return nil
 		}
 		managed := 0
-		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, &Wrapping{Muster: l, Managed: func() { managed++ }}, nil, slog.New(slog.DiscardHandler))
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, &Wrapping{Muster: l, Managed: func() { managed++ }}, nil, nil, slog.New(slog.DiscardHandler))
 		defer p.close()
 		p.Push("CreateGameSession", []byte(`{"GameSessionId":"arn:g"}`))
 		if _, err := p.accept(t.Context(), PlayerRequest{"psess-1"}); err == nil || err.(*Problem).Code != "not-ready" {
@@ -232,7 +232,7 @@ func TestProcess_Ready(t *testing.T) {
 		var status atomic.Int32
 		status.Store(409)
 		l := &line{}
-		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, nil, nil, slog.New(slog.DiscardHandler))
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a", Port: 7}, nil, nil, nil, slog.New(slog.DiscardHandler))
 		defer p.close()
 		p.link = l
 		l.answer = func(_ context.Context, action string, _ map[string]any, _ any) error {
@@ -343,7 +343,7 @@ func FuzzPush(f *testing.F) {
 	f.Add("UpdateGameSession", []byte(`{"GameSession":{"GameSessionId":"arn:g"},"UpdateReason":"MATCHMAKING_DATA_UPDATED","BackfillTicketId":"t"}`), []byte(`{"GameSessionId":"arn:g"}`))
 	f.Add("TerminateProcess", []byte(`{"TerminationTime":9223372036854775807}`), []byte(`{"TerminationTime":-1}`))
 	f.Fuzz(func(t *testing.T, action string, frame, first []byte) {
-		p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, slog.New(slog.DiscardHandler))
+		p := newProcess(Admission{ProcessID: "a", Token: "token-a"}, nil, nil, nil, slog.New(slog.DiscardHandler))
 		defer p.close()
 		p.Push("CreateGameSession", first)
 		p.Push(action, frame)

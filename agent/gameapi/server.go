@@ -1,6 +1,8 @@
 package gameapi
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -13,9 +15,9 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/agent/ports"
 )
 
@@ -38,9 +40,12 @@ type Options struct {
 	Address string
 	TLS     *tls.Config // for connections to Muster; default: the system's root certificates
 	Log     *slog.Logger
-	// Resuming says that processes of a former agent are admitted soon: until Resumed, their
-	// tokens are answered with 503, after which programs try again, rather than refused.
+	// Resuming says that processes of a former agent are admitted soon: until Resumed,
+	// connections wait for it.
 	Resuming bool
+	// Sockets has those of a former agent, and gets them for the next one; nil: there is
+	// neither.
+	Sockets *handover.Sockets
 }
 
 // Server serves the interface to the processes that are admitted.
@@ -49,11 +54,13 @@ type Server struct {
 	address netip.AddrPort
 	http    *http.Server
 	conns   *conns
-
-	resuming atomic.Bool
+	serving context.Context // ends when requests that wait for news are to be answered
+	leave   context.CancelFunc
 
 	mu        sync.Mutex
-	hosts     map[string]bool // values of the Host header
+	open      []*handover.Listener
+	waiting   []*handover.Listener // of open, that wait for Resumed
+	hosts     map[string]bool      // values of the Host header
 	processes map[string]*Process
 	byDigest  map[[32]byte]*Process // by the digest of their tokens
 }
@@ -63,45 +70,65 @@ func Listen(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	o.Log = o.Log.With("component", "gameapi")
+	o.Log, o.Sockets = o.Log.With("component", "gameapi"), cmp.Or(o.Sockets, &handover.Sockets{})
 	s := &Server{o: o, hosts: map[string]bool{}, processes: map[string]*Process{}, byDigest: map[[32]byte]*Process{}, conns: newConns()}
+	s.serving, s.leave = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: withConn,
+		Handler: s, ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: withConn, ConnState: handover.State,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
-	s.resuming.Store(o.Resuming)
-	at, err := s.listen(o.Address)
+	l, err := s.listen(o.Address)
 	if err != nil {
 		return nil, err
 	}
-	s.address = at
-	s.hosts[fmt.Sprintf("localhost:%d", at.Port())] = true
+	s.address = addressOf(l)
+	s.hosts[fmt.Sprintf("localhost:%d", s.address.Port())] = true
+	if o.Resuming {
+		s.waiting = append(s.waiting, l)
+	} else {
+		s.serve(l)
+	}
 	return s, nil
 }
 
-// listen serves at an address too.
-func (s *Server) listen(address string) (netip.AddrPort, error) {
-	listen := func() (net.Listener, error) { return ports.Listen(address) }
-	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
-		listen = func() (net.Listener, error) { return ports.ListenReserved(host) }
-	}
-	l, err := listen()
+// listen listens at an address too. Nothing is accepted before serve.
+func (s *Server) listen(address string) (*handover.Listener, error) {
+	wanted, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("interface for game servers: %w", err)
+		return nil, fmt.Errorf("interface for game servers: %w", err)
 	}
-	at := l.Addr().(*net.TCPAddr).AddrPort()
+	l, err := s.o.Sockets.Listen(wanted, func() (net.Listener, error) {
+		if wanted.Port() == 0 {
+			return ports.ListenReserved(wanted.Addr().String())
+		}
+		return ports.Listen(address)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("interface for game servers: %w", err)
+	}
 	s.mu.Lock()
-	s.hosts[at.String()] = true
-	s.mu.Unlock()
-	go s.http.Serve(&listener{l, s.conns})
-	return at, nil
+	defer s.mu.Unlock()
+	s.hosts[addressOf(l).String()] = true
+	s.open = append(s.open, l)
+	return l, nil
 }
+
+func (s *Server) serve(l *handover.Listener) { go s.http.Serve(&listener{l, s.conns}) }
+
+func addressOf(l *handover.Listener) netip.AddrPort { return l.Addr().(*net.TCPAddr).AddrPort() }
 
 // Address returns where the interface is served on loopback.
 func (s *Server) Address() netip.AddrPort { return s.address }
 
 // Resumed says that the processes of a former agent are admitted.
-func (s *Server) Resumed() { s.resuming.Store(false) }
+func (s *Server) Resumed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.waiting {
+		s.serve(l)
+	}
+	s.waiting = nil
+}
 
 // URL returns the address of the interface for programs.
 func (s *Server) URL() string { return urlAt(s.address) }
@@ -118,19 +145,27 @@ type Way struct {
 func (w Way) URL() string { return urlAt(w.at) }
 
 // Also serves the interface at another address of this machine too, for programs that have
-// a loopback interface of their own. The port is the same unless it is taken there.
+// a loopback interface of their own. The port is the same unless it is taken there. If
+// Options.Resuming is set, connections there wait for the next Resumed.
 func (s *Server) Also(on netip.Addr) (Way, error) {
 	if on == s.address.Addr() {
 		return Way{s, s.address}, nil
 	}
-	at, err := s.listen(netip.AddrPortFrom(on, s.address.Port()).String())
+	l, err := s.listen(netip.AddrPortFrom(on, s.address.Port()).String())
 	if err != nil {
 		s.o.Log.Warn("the interface for game servers has another port at this address; those of a former agent may not come back", "address", on, "error", err)
-		if at, err = s.listen(netip.AddrPortFrom(on, 0).String()); err != nil {
+		if l, err = s.listen(netip.AddrPortFrom(on, 0).String()); err != nil {
 			return Way{}, err
 		}
 	}
-	return Way{s, at}, nil
+	if s.o.Resuming {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting = append(s.waiting, l)
+	} else {
+		s.serve(l)
+	}
+	return Way{s, addressOf(l)}, nil
 }
 
 // NewToken returns a token for one process.
@@ -155,7 +190,7 @@ func (s *Server) admit(a Admission, w *Wrapping) *Process {
 	if p := s.processes[a.ProcessID]; p != nil {
 		return p
 	}
-	p := newProcess(a, w, s.o.TLS, s.o.Log)
+	p := newProcess(a, w, s.serving.Done(), s.o.TLS, s.o.Log)
 	s.processes[a.ProcessID], s.byDigest[p.digest] = p, p
 	return p
 }
@@ -178,10 +213,22 @@ func (s *Server) Forget(processID string, clean bool) (left bool) {
 	return p.finish(clean)
 }
 
+// closing is how long Close waits for Muster's answers to requests, and again until the
+// requests without one are answered.
+const closing = 3 * time.Second
+
 // Close ends the interface, and the connections of all processes without an end of them:
-// the next agent continues.
+// the next agent continues. Every request is answered, and if Options.Sockets are passed on,
+// no connection is closed.
 func (s *Server) Close() error {
-	err := s.http.Close()
+	s.mu.Lock()
+	open := s.open
+	s.mu.Unlock()
+	for _, l := range open {
+		l.Close()
+	}
+	s.leave()
+	s.drain(open)
 	s.mu.Lock()
 	all := s.processes
 	s.processes, s.byDigest = map[string]*Process{}, map[[32]byte]*Process{}
@@ -189,7 +236,17 @@ func (s *Server) Close() error {
 	for _, p := range all {
 		p.close()
 	}
-	return err
+	s.drain(open)
+	return s.http.Close()
+}
+
+// drain waits until the requests are answered, but not for long.
+func (s *Server) drain(open []*handover.Listener) {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	for _, l := range open {
+		l.Drain(ctx)
+	}
 }
 
 // caller returns the process whose token a request presents.
@@ -203,11 +260,6 @@ func (s *Server) caller(r *http.Request) (*Process, error) {
 	s.mu.Lock()
 	p := s.byDigest[digest]
 	s.mu.Unlock()
-	if p == nil && s.resuming.Load() {
-		starting := problem(http.StatusServiceUnavailable, "starting", "", "the agent has just started and is taking over the processes of this machine", "try again")
-		starting.retryAfter = 1
-		return nil, starting
-	}
 	if p == nil || subtle.ConstantTimeCompare(p.digest[:], digest[:]) != 1 {
 		return nil, problem(http.StatusUnauthorized, "token-invalid", "Authorization", "the token is not that of a process that runs here", "use the value of "+TokenVariable+" that this process was started with; each process has its own")
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/internal/wait"
 )
 
@@ -145,8 +146,8 @@ func TestServer_TokenOfOneProcess(t *testing.T) {
 	}
 }
 
-// While the agent takes over the processes of a former one, a token that it does not know yet is
-// no reason to give up.
+// While the agent takes over the processes of a former one, connections wait: a token that it
+// does not know yet is not refused.
 func TestServer_Resuming(t *testing.T) {
 	t.Parallel()
 	s, err := Listen(Options{Address: "127.0.0.1:0", Resuming: true})
@@ -154,12 +155,62 @@ func TestServer_Resuming(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if status, p, _ := ask(t, s, "GET", "/session", "", nil); status != 503 || p.Code != "starting" {
-		t.Errorf("while it resumes: %d %s", status, p.Code)
-	}
+	w := dial(t, s)
+	fmt.Fprintf(w.c, "POST /v1/health HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer token-a\r\nContent-Length: 0\r\n\r\n", s.Address())
+	s.Admit(Admission{ProcessID: "a", Token: "token-a"})
 	s.Resumed()
-	if status, p, _ := ask(t, s, "GET", "/session", "", nil); status != 401 || p.Code != "token-invalid" {
-		t.Errorf("then: %d %s", status, p.Code)
+	if status, _ := w.answer(); status != http.StatusNoContent {
+		t.Errorf("status %d", status)
+	}
+}
+
+// An agent that is replaced answers the request that waits for news, and the next one goes on
+// with the connection. Those of more programs than may be strangers stay.
+func TestServer_HandsOver(t *testing.T) {
+	former, state := &handover.Sockets{}, filepath.Join(t.TempDir(), "a")
+	listen := func(sockets *handover.Sockets, address string) (*Server, *Process) {
+		s, err := Listen(Options{Address: address, Sockets: sockets, Resuming: true, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		p := s.Admit(Admission{ProcessID: "a", Token: "token-a", State: state, Endpoint: func() (string, string, error) { return "", "", errors.New("there is no Muster") }})
+		s.Resumed()
+		return s, p
+	}
+	first, p := listen(former, "127.0.0.1:0")
+	poll := dial(t, first)
+	fmt.Fprintf(poll.c, "GET /v1/session?wait=60 HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer token-a\r\n\r\n", first.Address())
+	wait.Until(t, "the program waits for news", func() bool { return len(p.busy) == 1 })
+	var idle []*wire
+	for range maxStrangers {
+		idle = append(idle, dial(t, first))
+	}
+	wait.Until(t, "all are connected", func() bool {
+		first.conns.mu.Lock()
+		defer first.conns.mu.Unlock()
+		return first.conns.open == maxStrangers+1
+	})
+
+	if err := former.Pass(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if status, stays := poll.answer(); status != http.StatusOK || !stays {
+		t.Errorf("the answer to the request that waits is %d; the connection stays: %t", status, stays)
+	}
+	for _, entry := range former.Environ(nil) {
+		name, value, _ := strings.Cut(entry, "=")
+		t.Setenv(name, value)
+	}
+	listen(handover.Take(), first.Address().String())
+	for _, w := range append(idle, poll, dial(t, first)) {
+		fmt.Fprintf(w.c, "GET /v1/session HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer token-a\r\n\r\n", first.Address())
+		if status, _ := w.answer(); status != http.StatusOK && status != http.StatusTooManyRequests {
+			t.Errorf("status %d", status)
+		}
 	}
 }
 

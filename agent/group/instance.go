@@ -240,6 +240,9 @@ func (i *Instance) Adopt(left []Containers) {
 	})
 }
 
+// Settle waits until what was said before is done.
+func (i *Instance) Settle() { i.post(func() {}) }
+
 // Kill ends the run of a group, after the grace period in which it may end by itself.
 func (i *Instance) Kill(k protocol.Kill) {
 	kill := func() {

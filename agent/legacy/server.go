@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/internal/wake"
 )
 
@@ -42,7 +44,13 @@ type Options struct {
 	// Contained returns the id of the game server in whose container a process of this machine
 	// runs, or "". It may be nil: there are no containers.
 	Contained func(pid int) (processID string)
-	Log       *slog.Logger
+	// Sockets has those of a former agent, and gets them for the next one; nil: there is
+	// neither.
+	Sockets *handover.Sockets
+	// Resuming says that processes of a former agent are admitted soon: until Resumed,
+	// connections wait for it.
+	Resuming bool
+	Log      *slog.Logger
 }
 
 // Server serves the processes that are admitted.
@@ -58,13 +66,20 @@ type Server struct {
 	blocked  int            // the last port that was taken; only for setWhy
 
 	mu        sync.Mutex
-	servers   []*http.Server
+	doors     []door
+	resuming  bool          // nothing is accepted yet
 	at        Ports         // that are open
 	why       string        // the ports are not open; "" once they are
 	opened    chan struct{} // closed when they are open
 	processes []*process
 	admitted  chan struct{} // closed and replaced when a process is admitted
 	closed    bool
+}
+
+// door is an open port.
+type door struct {
+	*http.Server
+	listener *handover.Listener
 }
 
 // Open returns a server. If its ports are taken, it tries again until Close, and Why says
@@ -76,9 +91,10 @@ func Open(o Options) *Server {
 	if o.Contained == nil {
 		o.Contained = func(int) string { return "" }
 	}
+	o.Sockets = cmp.Or(o.Sockets, &handover.Sockets{})
 	s := &Server{
 		o: o, log: o.Log.With("component", "legacy"), admitted: make(chan struct{}), opened: make(chan struct{}),
-		room: make(chan struct{}, maxConnections), looking: make(chan struct{}, maxStrangers),
+		resuming: o.Resuming, room: make(chan struct{}, maxConnections), looking: make(chan struct{}, maxStrangers),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: &sync.Pool{},
 			CheckOrigin: func(*http.Request) bool { return true }, // fromHere has checked it
@@ -105,7 +121,7 @@ func Open(o Options) *Server {
 
 // listen opens all the ports, or none.
 func (s *Server) listen() (err error) {
-	var open []net.Listener
+	var open []*handover.Listener
 	defer func() {
 		if err != nil {
 			for _, l := range open {
@@ -118,7 +134,7 @@ func (s *Server) listen() (err error) {
 		port int
 		to   *int
 	}{{s.o.Ports.SocketIO, &at.SocketIO}, {s.o.Ports.HTTP, &at.HTTP}, {s.o.Ports.WebSocket, &at.WebSocket}} {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", one.port))
+		l, err := s.listenAt(netip.AddrFrom4([4]byte{127, 0, 0, 1}), one.port)
 		if err != nil {
 			return &taken{port: one.port, err: err}
 		}
@@ -127,7 +143,7 @@ func (s *Server) listen() (err error) {
 	}
 	handlers := []http.HandlerFunc{s.serveSocketIO, s.serveHTTP, s.serveWebSocket}
 	// C# connects to the name localhost for HTTP.
-	if l, err := net.Listen("tcp6", fmt.Sprintf("[::1]:%d", at.HTTP)); err == nil {
+	if l, err := s.listenAt(netip.IPv6Loopback(), at.HTTP); err == nil {
 		open, handlers = append(open, l), append(handlers, s.serveHTTP)
 	}
 	s.mu.Lock()
@@ -138,14 +154,36 @@ func (s *Server) listen() (err error) {
 	s.at, s.why = at, ""
 	close(s.opened)
 	for n, l := range open {
-		server := &http.Server{
-			ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: s.remember,
+		d := door{&http.Server{
+			ReadHeaderTimeout: reading, IdleTimeout: idle, MaxHeaderBytes: maxHeader, ConnContext: s.remember, ConnState: handover.State,
 			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), Handler: s.guard(handlers[n]),
+		}, l}
+		s.doors = append(s.doors, d)
+		if !s.resuming {
+			s.serve(d)
 		}
-		s.servers = append(s.servers, server)
-		go server.Serve(&bounded{Listener: l, room: s.room})
 	}
 	return nil
+}
+
+// listenAt listens on a port. Nothing is accepted before serve.
+func (s *Server) listenAt(host netip.Addr, port int) (*handover.Listener, error) {
+	at := netip.AddrPortFrom(host, uint16(port))
+	return s.o.Sockets.Listen(at, func() (net.Listener, error) { return net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at)) })
+}
+
+func (s *Server) serve(d door) { go d.Serve(&bounded{Listener: d.listener, room: s.room}) }
+
+// Resumed says that the processes of a former agent are admitted.
+func (s *Server) Resumed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resuming {
+		s.resuming = false
+		for _, d := range s.doors {
+			s.serve(d)
+		}
+	}
 }
 
 // guard returns a handler that refuses requests from other machines, and all once the server
@@ -306,9 +344,10 @@ const closing = 5 * time.Second
 // answer; then connections are dropped without a close frame, so that SDKs reconnect to the
 // next agent.
 func (s *Server) Close() {
+	s.drain()
 	s.mu.Lock()
 	s.closed = true
-	all, servers := s.processes, s.servers
+	all, doors := s.processes, s.doors
 	s.processes = nil
 	s.mu.Unlock()
 	s.end()
@@ -317,11 +356,23 @@ func (s *Server) Close() {
 	for _, p := range all {
 		p.stop(ctx)
 	}
-	for _, server := range servers {
-		_ = server.Shutdown(ctx) // what is not answered by then is cut off
-		server.Close()
+	for _, d := range doors {
+		d.listener.Drain(ctx) // what is not answered by then is cut off
+		d.Close()
 	}
 	s.work.Wait()
+}
+
+// drain stops accepting, and waits until requests by HTTP are answered.
+func (s *Server) drain() {
+	s.mu.Lock()
+	doors := s.doors
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	for _, d := range doors {
+		d.listener.Drain(ctx)
+	}
 }
 
 // bounded is a listener with a limited number of open connections.
@@ -351,6 +402,9 @@ type held struct {
 	net.Conn
 	leave func()
 }
+
+// NetConn returns the connection below.
+func (h *held) NetConn() net.Conn { return h.Conn }
 
 // Close closes the connection.
 func (h *held) Close() error {

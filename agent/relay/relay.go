@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/agent/ports"
 	"github.com/musterhq/muster/internal/sniff"
 	"github.com/musterhq/muster/internal/wake"
@@ -27,7 +29,13 @@ type Options struct {
 	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster, with the subprotocol protocol.RelayInParts; required
 	Dir  string                                             // for the certificate; required
 	Port int                                                // on loopback; 0 picks one, by ports.ListenReserved
-	Log  *slog.Logger                                       // default slog.Default()
+	// Sockets has those of a former agent, and gets them for the next one; nil: there is
+	// neither.
+	Sockets *handover.Sockets
+	// Resuming says that processes of a former agent are admitted soon: until Resumed,
+	// connections wait for it.
+	Resuming bool
+	Log      *slog.Logger // default slog.Default()
 }
 
 // Relay carries connections. Use Listen to create one; it listens immediately, and Run
@@ -35,7 +43,7 @@ type Options struct {
 type Relay struct {
 	opts     Options
 	log      *slog.Logger
-	listener net.Listener
+	at       *net.TCPAddr // on loopback
 	server   *http.Server
 	upgrader websocket.Upgrader
 
@@ -44,23 +52,32 @@ type Relay struct {
 	mu        sync.Mutex
 	processes map[string]*process
 	departed  departed
-	admitted  chan struct{} // closed at the first Admit
-	up        *uplink       // nil while there is none
-	upChanged chan struct{} // closed and replaced when up changes
+	open      []*handover.Listener
+	unserved  []net.Listener // that wait for Resumed
+	admitted  chan struct{}  // closed at the first Admit
+	up        *uplink        // nil while there is none
+	upChanged chan struct{}  // closed and replaced when up changes
 }
 
 // Listen opens the loopback port.
 func Listen(o Options) (*Relay, error) {
 	const host = "127.0.0.1"
-	listen := func() (net.Listener, error) { return ports.ListenReserved(host) }
-	if o.Port != 0 {
-		listen = func() (net.Listener, error) { return net.Listen("tcp4", fmt.Sprintf("%s:%d", host, o.Port)) }
-	}
-	inner, err := listen()
+	o.Sockets = cmp.Or(o.Sockets, &handover.Sockets{})
+	at := netip.AddrPortFrom(netip.MustParseAddr(host), uint16(o.Port))
+	l, err := o.Sockets.Listen(at, func() (net.Listener, error) {
+		if o.Port == 0 {
+			return ports.ListenReserved(host)
+		}
+		return net.Listen("tcp4", at.String())
+	})
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	return listenOn(inner, o)
+	r, err := listenOn(l, o)
+	if err == nil {
+		r.at, r.open = l.Addr().(*net.TCPAddr), append(r.open, l)
+	}
+	return r, err
 }
 
 // listenOn is like Listen, but takes over a listener of any kind.
@@ -74,7 +91,7 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 	r := &Relay{
-		opts: o, log: o.Log.With("component", "relay"), listener: sniff.Listen(inner, sniff.Options{Config: sniff.Config(certificate)}),
+		opts: o, log: o.Log.With("component", "relay"),
 		processes: map[string]*process{}, admitted: make(chan struct{}), upChanged: make(chan struct{}),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
@@ -82,13 +99,48 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 		},
 	}
 	r.departed.load(o.Dir)
-	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
-	go r.server.Serve(r.listener)
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug), ConnState: handover.State}
+	r.serveOn(secured{inner, sniff.Options{Config: sniff.Config(certificate)}})
 	return r, nil
 }
 
+// secured is a listener for plain and TLS connections.
+type secured struct {
+	net.Listener
+	how sniff.Options
+}
+
+// serveOn accepts the connections of a listener, once processes are admitted if the relay
+// resumes.
+func (r *Relay) serveOn(l net.Listener) {
+	if r.opts.Resuming {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unserved = append(r.unserved, l)
+		return
+	}
+	r.accept(l)
+}
+
+func (r *Relay) accept(l net.Listener) {
+	if s, ok := l.(secured); ok {
+		l = sniff.Listen(s.Listener, s.how)
+	}
+	go r.server.Serve(l)
+}
+
+// Resumed says that the processes of a former agent are admitted.
+func (r *Relay) Resumed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.unserved {
+		r.accept(l)
+	}
+	r.unserved = nil
+}
+
 // Port returns the loopback port.
-func (r *Relay) Port() int { return r.listener.Addr().(*net.TCPAddr).Port }
+func (r *Relay) Port() int { return r.at.Port }
 
 // URL returns what processes are given in place of the game server endpoint.
 func (r *Relay) URL() string { return fmt.Sprintf("ws://127.0.0.1:%d/", r.Port()) }
@@ -103,19 +155,26 @@ type Way struct {
 func (w Way) URL() string { return fmt.Sprintf("ws://%s/", w.at) }
 
 // Also makes the relay listen on another address of this machine too, for processes that
-// have a loopback interface of their own. The port is the same unless it is taken there.
+// have a loopback interface of their own. The port is the same unless it is taken there. If
+// Options.Resuming is set, connections there wait for the next Resumed.
 func (r *Relay) Also(on netip.Addr) (Way, error) {
-	if here := r.listener.Addr(); on == here.(*net.TCPAddr).AddrPort().Addr() {
-		return Way{r, here}, nil // containers use the machine's network
+	if on == r.at.AddrPort().Addr() {
+		return Way{r, r.at}, nil // containers use the machine's network
 	}
-	l, err := ports.Listen(netip.AddrPortFrom(on, uint16(r.Port())).String())
+	listen := func(at netip.AddrPort) (*handover.Listener, error) {
+		return r.opts.Sockets.Listen(at, func() (net.Listener, error) { return ports.Listen(at.String()) })
+	}
+	l, err := listen(netip.AddrPortFrom(on, uint16(r.Port())))
 	if err != nil {
 		r.log.Warn("the relay has another port at this address; game servers of a former agent may not come back", "address", on, "error", err)
-		if l, err = ports.Listen(netip.AddrPortFrom(on, 0).String()); err != nil {
+		if l, err = listen(netip.AddrPortFrom(on, 0)); err != nil {
 			return Way{}, fmt.Errorf("relay: %w", err)
 		}
 	}
-	go r.server.Serve(l)
+	r.mu.Lock()
+	r.open = append(r.open, l)
+	r.mu.Unlock()
+	r.serveOn(l)
 	return Way{r, l.Addr()}, nil
 }
 
@@ -182,9 +241,25 @@ func (r *Relay) Run(ctx context.Context) {
 		wake.Sleep(ctx, wait)
 		wait = min(2*wait, 5*time.Second)
 	}
+	r.drain()
 	r.server.Close()
 	for _, p := range r.all() {
 		p.dropDown()
+	}
+}
+
+// closing is how long processes that connect are waited for when the relay ends.
+const closing = time.Second
+
+// drain stops accepting, and waits until the processes that connect are answered.
+func (r *Relay) drain() {
+	r.mu.Lock()
+	open := r.open
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	for _, l := range open {
+		l.Drain(ctx)
 	}
 }
 

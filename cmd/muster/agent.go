@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/release"
@@ -26,6 +28,7 @@ import (
 type agentCommand struct {
 	Run     runAgentCommand     `cmd:"" default:"withargs" help:"Run game servers on this machine for a server."`
 	Cleanup cleanupAgentCommand `cmd:"" help:"End the game servers that an agent left behind which is no more, and remove their folders."`
+	Follows followsAgentCommand `cmd:"" hidden:"" help:"Print what this program takes over from an agent that replaces itself by it."`
 }
 
 // placeFlags say where an agent works, and how its game servers are isolated.
@@ -87,7 +90,8 @@ func (f legacyFlags) ports() *legacy.Ports {
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
-// program as it is on disk now; game servers do not notice.
+// program as it is on disk now; game servers do not notice. If that program does not start,
+// the agent goes on.
 func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 	name, _ := os.Hostname() // as the agent calls itself without --name
 	traces, err := telemetry.New(telemetry.Options{
@@ -97,7 +101,7 @@ func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Tracer = traces.Tracer("")
+	o.Tracer, o.Sockets = traces.Tracer(""), handover.Take()
 	a, err := agent.New(o)
 	if err != nil {
 		return err
@@ -109,11 +113,16 @@ func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 	defer cancel(nil)
 	replaced := replacements()
 	go func() {
-		select {
-		case <-replaced:
-			a.KeepRunning()
-			cancel(errReplace)
-		case <-ctx.Done():
+		for ctx.Err() == nil {
+			select {
+			case <-replaced:
+				if err := prepareReplacement(ctx, a); err != nil {
+					o.Log.Error("the agent goes on, since the program on disk cannot replace it", "error", err)
+					continue
+				}
+				cancel(errReplace)
+			case <-ctx.Done():
+			}
 		}
 	}()
 	err = a.Run(ctx)
@@ -122,12 +131,44 @@ func (c *runAgentCommand) Run(t *streams, o agent.Options) error {
 		return fmt.Errorf("%w; with --isolation auto game servers are isolated as far as this machine allows, with off not at all: then host only builds that you trust", err)
 	}
 	if errors.Is(context.Cause(ctx), errReplace) {
-		return errors.Join(err, replace())
+		return errors.Join(err, replace(o.Sockets.Environ(os.Environ())))
 	}
 	return err
 }
 
 var errReplace = errors.New("the agent replaces itself")
+
+// takesSockets is what followsAgentCommand prints: the program takes sockets over.
+const takesSockets = "takes sockets"
+
+// prepareReplacement tries the program on disk, and has an agent keep what that program takes over.
+func prepareReplacement(ctx context.Context, a *agent.Agent) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, self, "agent", "follows").Output()
+	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && (!ran || ctx.Err() != nil) {
+		return err
+	}
+	if strings.TrimSpace(string(out)) != takesSockets { // a release that does not know the question opens the ports anew
+		a.KeepRunning()
+		return nil
+	}
+	return a.HandOver()
+}
+
+// followsAgentCommand is `muster agent follows`, which an agent calls before this program
+// replaces it.
+type followsAgentCommand struct{}
+
+// Run prints what the program takes over.
+func (*followsAgentCommand) Run(t *streams) error {
+	_, err := fmt.Fprintln(t.out, takesSockets)
+	return err
+}
 
 // ProvideOptions is called by kong for Run.
 func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {

@@ -70,6 +70,7 @@ type serverFlags struct {
 	RemoteAccess   bool          `name:"remote-access" help:"Let callers with a key of the role remote-shell or admin open shells in instances, on hosts whose agents allow it (muster shell, GetComputeAccess)."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	DeploymentBake time.Duration `default:"30s" help:"How long the container groups of a new version must stay ready before the next ones are replaced; a crash in this time counts against the deployment (${default}; 0: not at all)."`
+	ServerPing     time.Duration `name:"game-server-ping" default:"25s" help:"For how long nothing must come from a game server until it gets a WebSocket ping, so that no load balancer takes its connection for dead; 0 sends none (${default})."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
 	EventKeep      time.Duration `name:"event-retention" default:"720h" help:"How long events are kept, at least 1h (${default})."`
@@ -193,6 +194,9 @@ func (f *serverFlags) ProvideOptions(t *streams) (app.Options, error) {
 	o.EventsArchive, o.EventsArchiveEvery, o.EventsArchiveSize = f.EventArchive, f.ArchiveEvery, f.ArchiveSize
 	o.Events.Retention, o.Sessions.Retention, o.Placements.Retention, o.Matches.Retention = f.EventKeep, f.SessionKeep, f.PlacementKeep, f.TicketKeep
 	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
+	if o.ServerPing = f.ServerPing; o.ServerPing == 0 {
+		o.ServerPing = -1
+	}
 	if o.Instances.Bake = f.DeploymentBake; f.DeploymentBake == 0 {
 		o.Instances.Bake = -1
 	}

@@ -28,13 +28,15 @@ func received(signals ...os.Signal) <-chan os.Signal {
 }
 
 // replace executes this process's program as it is on disk now, with the same arguments:
-// children stay children.
-func replace() error {
+// children stay children. The signals of replacements are ignored until the program asks for
+// them, since they would end it.
+func replace(environ []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	return fmt.Errorf("replace: %w", syscall.Exec(self, os.Args, os.Environ()))
+	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR2)
+	return fmt.Errorf("replace: %w", syscall.Exec(self, os.Args, environ))
 }
 
 // private makes files created from now on readable only by their owner. Commands that run

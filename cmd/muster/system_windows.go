@@ -12,7 +12,9 @@ func hangups() <-chan os.Signal      { return nil }
 func comparisons() <-chan os.Signal  { return nil }
 func replacements() <-chan os.Signal { return nil }
 
-func replace() error { return errors.New("replace: Windows cannot; stop the agent and start it again") }
+func replace([]string) error {
+	return errors.New("replace: Windows cannot; stop the agent and start it again")
+}
 
 // private has nothing to do: Windows has no umask.
 func private() {}

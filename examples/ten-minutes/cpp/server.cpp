@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "muster/json.h"
 
@@ -46,6 +47,10 @@ bool say(const char* method, const std::string& path, const std::string& body = 
   long status = 0;
   if (curl_easy_perform(curl) == CURLE_OK) curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   curl_slist_free_all(headers);
+  if (status == 0 || status == 503) {  // nobody answers for a moment, as when the agent restarts: nothing is done twice
+    std::this_thread::sleep_for(1s);
+    return say(method, path, body, answer);
+  }
   if (answer) muster::Json::parse(text, *answer);
   return status >= 200 && status < 300;
 }

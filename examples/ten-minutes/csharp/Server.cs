@@ -43,12 +43,17 @@ public static class Server
     private static async Task<JsonValue> Say(string method, string path, string body = "{}")
     {
         var url = Environment.GetEnvironmentVariable("MUSTER_GAME_URL") + path;
-        var request = new HttpRequestMessage(new HttpMethod(method), url);
-        if (method == "POST") request.Content = new StringContent(body, Encoding.UTF8, "application/json");
-        var answer = await http.SendAsync(request);
-        answer.EnsureSuccessStatusCode();
-        var text = await answer.Content.ReadAsStringAsync();
-        return text == "" ? JsonValue.Null : JsonValue.Parse(text);
+        for (;; await Task.Delay(1000)) // nobody answers for a moment, as when the agent restarts: nothing is done twice
+        {
+            var request = new HttpRequestMessage(new HttpMethod(method), url);
+            if (method == "POST") request.Content = new StringContent(body, Encoding.UTF8, "application/json");
+            HttpResponseMessage answer;
+            try { answer = await http.SendAsync(request); } catch (HttpRequestException) { continue; }
+            if (answer.StatusCode == HttpStatusCode.ServiceUnavailable) continue;
+            answer.EnsureSuccessStatusCode();
+            var text = await answer.Content.ReadAsStringAsync();
+            return text == "" ? JsonValue.Null : JsonValue.Parse(text);
+        }
     }
 
     /// <summary>Reports whether everybody knows who has won, or nobody plays any more.</summary>

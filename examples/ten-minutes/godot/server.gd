@@ -102,6 +102,9 @@ func muster(method, path, body = {}):
 	while http.get_status() == HTTPClient.STATUS_BODY:
 		http.poll()
 		text.append_array(http.read_response_body_chunk())
+	if code == 0 or code == 503:  # nobody answers for a moment, as when the agent restarts: nothing is done twice
+		OS.delay_msec(1000)
+		return muster(method, path, body)
 	if code < 200 or code >= 300:
 		return null
 	return parse_json(text.get_string_from_utf8()) if text.size() > 0 else {}

@@ -11,9 +11,12 @@ let lastGuess = Date.now();
 /** Tells Muster something, or asks it, and returns the answer. */
 async function muster(method, path, body) {
   const headers = { Authorization: `Bearer ${MUSTER_GAME_TOKEN}` };
-  const answer = await fetch(MUSTER_GAME_URL + path, { method, headers, body: body && JSON.stringify(body) });
-  if (!answer.ok) throw new Error(await answer.text());
-  return answer.status === 204 ? null : answer.json();
+  for (;; await wait(1000)) {
+    const answer = await fetch(MUSTER_GAME_URL + path, { method, headers, body: body && JSON.stringify(body) }).catch(() => null);
+    if (!answer || answer.status === 503) continue; // nobody answers for a moment, as when the agent restarts: nothing is done twice
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.status === 204 ? null : answer.json();
+  }
 }
 
 /** Answers a guess. The player is the player session that Muster gave to the client. */

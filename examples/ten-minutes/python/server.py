@@ -10,8 +10,14 @@ def muster(method, path, body=None):
     """Tells Muster something, or asks it, and returns the answer."""
     request = urllib.request.Request(os.environ["MUSTER_GAME_URL"] + path, method=method)
     request.add_header("Authorization", "Bearer " + os.environ["MUSTER_GAME_TOKEN"])
-    with http_here.open(request, json.dumps(body or {}).encode() if method == "POST" else None) as answer:
-        return json.loads(answer.read() or "null")
+    while True:
+        try:
+            with http_here.open(request, json.dumps(body or {}).encode() if method == "POST" else None) as answer:
+                return json.loads(answer.read() or "null")
+        except OSError as error:
+            if getattr(error, "code", 503) != 503:
+                raise
+            time.sleep(1)  # nobody answers for a moment, as when the agent restarts: nothing is done twice
 
 
 def guess(player, number):
