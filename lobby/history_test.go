@@ -158,6 +158,7 @@ func (h *history) cancel(player string) {
 func (h *history) stopByOperator(player string) {
 	if t := h.open(player); t != nil {
 		_ = h.matches.Stop(h.Ctx, t.ID)
+		_, _, _ = h.queues.Stop(h.Ctx, t.Found.MatchID) // the placement of its match, which fails it
 	}
 }
 

@@ -47,7 +47,7 @@ func TestCases(t *testing.T) {
 
 // applies reports whether the simulation has what a case is about.
 func applies(c *cases.Case) bool {
-	if c.Kind != "match" && c.Kind != "lifecycle" || c.Expect.Errors != nil || c.Config.Placement != nil && c.Config.Placement.Result == "FAILED" {
+	if c.Kind != "match" && c.Kind != "lifecycle" || c.Expect.Errors != nil || c.Config.Placement != nil && c.Config.Placement.Result != "" && c.Config.Placement.Result != "FULFILLED" {
 		return false
 	}
 	players := map[string]bool{}

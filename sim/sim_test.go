@@ -113,7 +113,7 @@ func TestRun_Acceptance(t *testing.T) {
 	}{
 		{"all accept", "accept: 1", sim.Outcomes{Arrived: 2, Matched: 2}, 0},
 		{"nobody answers", "accept: 0", sim.Outcomes{Arrived: 2, Declined: 2}, 1},
-		{"all reject", "accept: 0\n  reject: 1", sim.Outcomes{Arrived: 2, Declined: 2}, 1},
+		{"the first rejects, the other searches on", "accept: 0\n  reject: 1", sim.Outcomes{Arrived: 2, Declined: 1, Waiting: 1}, 1},
 	} {
 		s := spec(t, "matchmaking: {acceptance_required: true, acceptance_timeout_seconds: 20, pass_interval_seconds: 1}\npopulations:\n- tickets_per_minute: 0\n  "+c.behaviour)
 		r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: time.Minute, Trace: traced(t, "0 a 100", "0 b 100")})
