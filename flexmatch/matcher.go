@@ -281,7 +281,7 @@ func (m *matcher) look(view *store.Snapshot, id string, queued []string) []strin
 	switch {
 	case waits && (!in || revision != t.Revision):
 		ticket := life.Searchable(t, m.matchers.t.requests.Get(view, id))
-		if !m.pool.Add(ticket) {
+		if m.pool.Add(ticket); m.pool.Hopeless(id) {
 			m.warn(ticket, time.Now())
 		}
 		m.in[id] = t.Revision

@@ -17,7 +17,7 @@ import (
 
 // Pool forms matches from the tickets in it. Pass removes the tickets it has matched.
 type Pool interface {
-	Add(t *search.Ticket) bool
+	Add(t *search.Ticket)
 	Remove(id string)
 	Pass(now time.Time) []*search.Match
 }
@@ -37,10 +37,7 @@ func Exact(rs *ruleset.RuleSet, opts search.Options) Pool {
 	return &exact{rs: rs, opts: opts, tickets: map[string]*search.Ticket{}}
 }
 
-func (e *exact) Add(t *search.Ticket) bool {
-	e.tickets[t.ID] = t
-	return true
-}
+func (e *exact) Add(t *search.Ticket) { e.tickets[t.ID] = t }
 func (e *exact) Remove(id string)     { delete(e.tickets, id) }
 
 func (e *exact) Pass(now time.Time) []*search.Match {

@@ -109,20 +109,19 @@ func (p *Pool) Counts(id string) []search.RuleCount {
 	return t.Counts(p.rules.Set)
 }
 
-// Add adds a ticket to the pool, replacing one with the same id. It returns false if the ticket can
-// never be matched.
-func (p *Pool) Add(t *search.Ticket) bool {
+// Add adds a ticket to the pool, replacing one with the same id.
+func (p *Pool) Add(t *search.Ticket) {
 	p.Remove(t.ID)
 	it := &item{created: t.Created.UnixNano(), arrival: t.Arrival}
 	p.items[t.ID] = it
 	if !it.Prepare(p.rules.Set, t) {
 		it.gone = true
-		return false
+		return
 	}
 	key, ok := p.columns.fill(it)
 	if !ok {
 		it.gone, it.tally = true, p.columns.alone(it)
-		return false
+		return
 	}
 	p.changed = append(p.changed, it)
 	p.expansions.await(it, p.rules.Set)
@@ -135,7 +134,13 @@ func (p *Pool) Add(t *search.Ticket) bool {
 		p.backfills++
 	}
 	in.add(it, p.columns)
-	return t.Backfill || it.Size <= p.columns.largest
+}
+
+// Hopeless reports whether a ticket of the pool can never be matched, as far as that follows from its
+// own players. Of an unknown id it is false.
+func (p *Pool) Hopeless(id string) bool {
+	it := p.items[id]
+	return it != nil && (it.gone || !it.Ticket.Backfill && it.Size > p.columns.largest)
 }
 
 // Remove removes a ticket. An unknown id is ignored.
