@@ -247,7 +247,7 @@ func encode(t testing.TB, v any) []byte {
 // Two rule sets see the same arrivals; they differ only in what they allow.
 func TestRun_SameArrivals(t *testing.T) {
 	text := fmt.Sprintf(evening, true, "MANUAL")
-	a := run(t, sim.Options{RuleSet: rules(t, teams+"}"), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
+	a := run(t, sim.Options{RuleSet: rules(t, teams), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
 	b := run(t, sim.Options{RuleSet: rules(t, strings.Replace(teams, `"maxDistance":200`, `"maxDistance":20`, 1)), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
 	if a.Tickets.Arrived != b.Tickets.Arrived || a.Players.Arrived != b.Players.Arrived {
 		t.Errorf("%+v and %+v arrived", a.Tickets, b.Tickets)
