@@ -22,6 +22,8 @@ func TestStartMatchBackfill_Repeated(t *testing.T) {
 		must(t, err)
 		g, id := h.hosting("p")
 		other, elsewhere := h.hosting("other")
+		h.reserve(id, "ann")
+		h.reserve(elsewhere, "ann")
 		must(t, h.Store.Update(h.Ctx, func(tx *store.Tx) error { // as matchmaking makes them
 			h.Sessions.SetMatchmakerData(tx, id, "{}", "MATCHMAKING_DATA_UPDATED", "")
 			h.Sessions.SetMatchmakerData(tx, elsewhere, "{}", "MATCHMAKING_DATA_UPDATED", "")

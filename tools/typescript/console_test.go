@@ -25,7 +25,7 @@ const consoleFolder = top + "/console/web"
 const (
 	mostFirstLoad = 32_000
 	mostOfPage    = 32_000
-	mostOfAll     = 116_000
+	mostOfAll     = 118_000
 )
 
 var (
