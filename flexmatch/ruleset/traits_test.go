@@ -163,7 +163,7 @@ func (w *promise) drawPlayer() Player {
 		{String: rapid.SampledFrom([]string{"x", "y"}).Draw(w.T, "mode")}, {Strings: strings.Draw(w.T, "modes")}, {Map: map[string]float64{}}}}
 	for _, location := range []string{"a", "b"} {
 		if small.Draw(w.T, "reports") > 0 {
-			p.Latency[location] = float64(3 * small.Draw(w.T, "latency"))
+			p.Latency[location] = float64(3 + 3*small.Draw(w.T, "latency")) // at least 1 ms, as the API asks
 			p.Values[4].Map["x"] = float64(small.Draw(w.T, "like"))
 		}
 	}
