@@ -178,7 +178,7 @@ MatchmakingConfigurations:
 	code, _, errs := typed(t, t.Context(), "apply", "-f", file, "--endpoint", server.URL(), "--plan")
 	for _, want := range []string{
 		file + ":8:19: rule set duel: doubtful: rules[Full]: it always holds: the measurement is always 2\n",
-		file + ":9:105: rule set duel in configuration duel: doubtful: rules[Ping]: the step at 1m30s is never reached: tickets time out after 1m0s\n",
+		file + ":9:103: rule set duel in configuration duel: doubtful: rules[Ping]: the step at 1m30s is never reached: tickets time out after 1m0s\n",
 		file + ":7:19: rule set duel in configuration duel: doubtful: rules[Ping]: it keeps players together who have at most 100 ms to a common location, but queue main has no cap",
 	} {
 		if code != 0 || !strings.Contains(errs, want) {

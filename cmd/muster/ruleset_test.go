@@ -41,7 +41,7 @@ func TestRulesetCheck_Doubtful(t *testing.T) {
 	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file, "--request-timeout", "2m")
 	for _, want := range []string{
 		file + ":1:51: doubtful: playerAttributes[rank]: no rule reads rank: it only goes to the game server, and players without a value are never matched",
-		file + ":4:92: doubtful: rules[Ping]: the step at 10s makes the rule stricter, maxLatency from 80 to 60: ",
+		file + ":4:89: doubtful: rules[Ping]: the step at 10s makes the rule stricter, maxLatency from 80 to 60: ",
 		"doubtful: rules[Ping]: the step at 5m0s is never reached: tickets time out after 2m0s\n",
 		"is valid: 1 team, 2 players, 1 rule, expansions after 10s, 5m0s of waiting\n",
 	} {
