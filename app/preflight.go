@@ -39,8 +39,9 @@ type PreflightOptions struct {
 	Launcher string
 
 	Out io.Writer // what is tried and found, for people
-	// Working is called often while the build is unpacked; text says how far it is. May be nil.
-	Working func(text func() string)
+	// Working begins to show how far the build is unpacked: show is called often, and end when that
+	// is over. May be nil.
+	Working func() (show func(text func() string), end func())
 	Output  io.Writer    // the program's own output; may be nil
 	Logger  *slog.Logger // default: nowhere
 }
@@ -160,37 +161,47 @@ func (p *preflight) unpack(ctx context.Context) bool {
 	if err != nil {
 		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
 	}
-	built, err := cache.Install(ctx, install.Build{SHA256: sha, Size: info.Size()}, p.installing)
+	game := filepath.Join(p.dir, "game")
+	err = p.install(ctx, cache, install.Build{SHA256: sha, Size: info.Size()}, game)
 	var failure *install.Failure
-	if errors.As(err, &failure) && failure.Stage == install.Script {
+	switch {
+	case errors.As(err, &failure) && failure.Stage == install.Script:
 		return p.fail("FLEET_CREATION_FAILED_INSTALLER", "%v", err)
-	}
-	if err != nil {
+	case failure != nil:
 		return p.fail("FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "%v", err)
-	}
-	p.game = filepath.Join(p.dir, "game")
-	if err := install.Tree(built, p.game); err != nil {
+	case err != nil:
 		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
 	}
+	p.game = game
 	p.pass("the archive unpacks (%d bytes packed) and its install script, if it has one, works", info.Size())
 	p.warnOfLineEnds()
 	return true
 }
 
-// installing shows how far the installation is.
-func (p *preflight) installing(stage install.Stage, percent int) {
-	if p.o.Working == nil {
-		return
+// install installs a build in a folder, and shows how far that is.
+func (p *preflight) install(ctx context.Context, cache *install.Cache, b install.Build, dir string) error {
+	show := func(func() string) {}
+	if p.o.Working != nil {
+		var end func()
+		show, end = p.o.Working()
+		defer end()
 	}
-	p.o.Working(func() string {
-		switch stage {
-		case install.Unpack:
-			return fmt.Sprintf("unpacking the archive: %d %%", percent)
-		case install.Script:
-			return "running the install script"
-		}
-		return fmt.Sprintf("copying the archive: %d %%", percent)
+	built, err := cache.Install(ctx, b, func(stage install.Stage, percent int) {
+		show(func() string {
+			switch stage {
+			case install.Unpack:
+				return fmt.Sprintf("unpacking the archive: %d %%", percent)
+			case install.Script:
+				return "running the install script"
+			}
+			return fmt.Sprintf("copying the archive: %d %%", percent)
+		})
 	})
+	if err != nil {
+		return err
+	}
+	show(func() string { return "placing the files" })
+	return install.Tree(built, dir)
 }
 
 // warnOfLineEnds warns of an install script that is as Windows writes it.

@@ -224,7 +224,9 @@ func validRuleSets(want *setup.Setup, plan setup.Plan) error {
 // what is wrong with those of a file beside the configurations and queues that a plan changes.
 func doubtfulRuleSets(out io.Writer, want *setup.Setup, plan setup.Plan) {
 	changed := func(kind setup.Kind, name string) bool {
-		return slices.ContainsFunc(plan, func(a setup.Action) bool { return a.Kind == kind && a.Name == name && slices.Contains([]setup.Op{setup.Create, setup.Update, setup.Replace}, a.Op) })
+		return slices.ContainsFunc(plan, func(a setup.Action) bool {
+			return a.Kind == kind && a.Name == name && slices.Contains([]setup.Op{setup.Create, setup.Update, setup.Replace}, a.Op)
+		})
 	}
 	parsed := map[string]*ruleset.RuleSet{}
 	say := func(name, beside string, found []lint.Finding) {

@@ -35,9 +35,10 @@ func (c *preflightCommand) Run(t *streams) error {
 	if !c.Quiet {
 		o.Output = t.err
 	}
-	line := terminal.NewLine(t.ctx, t.screenErr)
-	defer line.End()
-	o.Working = line.Show
+	o.Working = func() (func(func() string), func()) {
+		line := terminal.NewLine(t.ctx, t.screenErr)
+		return line.Show, line.End
+	}
 	if err := app.Preflight(t.ctx, o); err != nil {
 		return err
 	}

@@ -63,10 +63,10 @@ func (c *checked) states(levels []int) {
 	if levels[0] > 0 {
 		when = fmt.Sprintf(" from %s on", l.From.Round(time.Millisecond))
 	}
-	what := "the limit of " + names[0]
+	what := "rule " + names[0]
 	if len(names) > 1 {
-		what = "the limits of " + strings.Join(names, ", ")
+		what = "rules " + strings.Join(names, ", ")
 	}
-	c.rule(Expensive, rule, "%s in %s have more than %d combinations%s, so players are tried set by set: where many tickets wait that takes some milliseconds of processor time for each (measured: 4 to 50), and leaves many unmatched. Fewer or smaller limits help: those on a string that few have matter most",
+	c.rule(Expensive, rule, "with the %s, %s can be filled in more than %d ways%s, so players are tried set by set: where many tickets wait that takes some milliseconds of processor time for each (measured: 4 to 50), and leaves many unmatched. Fewer or smaller limits help: those on a string that few have matter most",
 		what, plain.Count(len(l.Sizes), "team"), pool.MaxStates, when)
 }

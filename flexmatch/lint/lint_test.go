@@ -132,11 +132,11 @@ func TestCheck(t *testing.T) {
 		{name: "two teams", rules: rule("Tank", "collection", `"operation":"contains","measurements":["teams[red].players.attributes[role]","teams[blue].players.attributes[role]"],"referenceValue":"tank","minCount":1`),
 			want: []string{"expensive rules[Tank]: it is judged only on whole matches, of which few pass where many tickets wait. A rule for each of the measurements means the same"}},
 		{name: "and", rules: counted("Tank", roles, "tank", `"minCount":1`) + "," + compared("Low", skills, "<", "9") + "," + rule("Both", "compound", `"statement":"and(Tank, Low)"`),
-			want: []string{"expensive rules[Both]: it is judged only on whole matches, of which few pass where many tickets wait. No compound: rules that none names are all enforced"}},
+			want: []string{"expensive rules[Both]: it is judged only on whole matches, of which few pass where many tickets wait. Leaving out the compound, so that its rules are enforced one by one, means the same"}},
 		{name: "medians", rules: rule("Even", "distance", `"measurements":["median(teams[red].players.attributes[skill])"],"referenceValue":"median(teams[blue].players.attributes[skill])","maxDistance":50`),
 			want: []string{"expensive rules[Even]: it is judged only on whole matches: where many tickets wait"}},
 		{name: "many teams with roles", teams: `{"name":"t","minPlayers":3,"maxPlayers":3,"quantity":12}`, rules: counted("Healer", roles, "healer", `"minCount":1`),
-			want: []string{"expensive rules[Healer]: the limit of Healer in 12 teams have more than 32768 combinations"}},
+			want: []string{"expensive rules[Healer]: with the rule Healer, 12 teams can be filled in more than 32768 ways"}},
 		{name: "many levels", rules: rule("Ping", "latency", `"maxLatency":40`), expansions: step("rules[Ping].maxLatency", at(1, 41), at(2, 42), at(3, 43), at(4, 44), at(5, 45), at(6, 46), at(7, 47), at(8, 48)),
 			want: []string{"expensive rules[Ping]: the rule set has 9 levels, and with more than 8"}},
 	} {

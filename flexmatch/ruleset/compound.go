@@ -252,9 +252,9 @@ func (k *compound) cheaper(rs *RuleSet, l *Level) Cheaper {
 		}
 	}
 	if slices.ContainsFunc(k.statement.parts, func(st *statement) bool { return st.operator != "" }) {
-		return Cheaper{Instead: "a compound for each part of the and that has an operator; rules that no compound names are enforced without one", Gain: gainApart}
+		return Cheaper{Instead: "a compound for each part of the and that has an operator, and none for its rules, which are enforced then,", Gain: gainApart}
 	}
-	return Cheaper{Instead: "no compound: rules that none names are all enforced", Gain: gainApart}
+	return Cheaper{Instead: "leaving out the compound, so that its rules are enforced one by one,", Gain: gainApart}
 }
 
 // picky is false for a compound that alternatives, or the opposite of a rule, make easy to pass.
