@@ -163,8 +163,9 @@ func TestBackfill_CSharp(t *testing.T) {
 	b.enter(t, "a", 1)
 	b.enter(t, "b", 2)
 	matched := b.become(t, types.MatchmakingConfigurationStatusCompleted, "a", "b")
+	player := *matched[0].GameSessionConnectionInfo.MatchedPlayerSessions[0].PlayerId
 	frame := `{"GameSessionArn":"` + *matched[0].GameSessionConnectionInfo.GameSessionArn + `","MatchmakingConfigurationArn":"` + arn + `","TicketId":"from-csharp",` +
-		`"Players":[{"PlayerId":"p","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}],` +
+		`"Players":[{"PlayerId":"` + player + `","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}],` +
 		`"Action":"StartMatchBackfill","RequestId":"r-1"}`
 	answer := node.Must(s.Frame(t.Context(), "r-1", []byte(frame)))(t)
 	if !strings.Contains(string(answer), `"TicketId":"from-csharp"`) {
@@ -176,7 +177,7 @@ func TestBackfill_CSharp(t *testing.T) {
 	}
 	p := tickets[0].Players[0]
 	skill := p.PlayerAttributes["skill"]
-	if *p.PlayerId != "p" || aws.ToString(p.Team) != "red" || skill.N == nil || *skill.N != 10 || skill.S != nil || p.LatencyInMs["us-east-1"] != 20 {
+	if *p.PlayerId != player || aws.ToString(p.Team) != "red" || skill.N == nil || *skill.N != 10 || skill.S != nil || p.LatencyInMs["us-east-1"] != 20 {
 		t.Errorf("the player is %+v with the skill %+v", p, skill)
 	}
 }
