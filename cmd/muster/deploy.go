@@ -127,7 +127,7 @@ func (c *deployCommand) withoutFile() bool {
 func (c *deployCommand) deployFolder(t *streams, server *live.Server) error {
 	want, err := server.AsFile(t.ctx, c.Fleet)
 	if err != nil {
-		return fmt.Errorf("there is no %s, and %w", c.File, err)
+		return fmt.Errorf("%w (and there is no %s)", err, c.File)
 	}
 	if err := c.override(want, want.Builds[want.Fleets[c.Fleet].Build], server.Working); err != nil {
 		return err

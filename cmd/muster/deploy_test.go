@@ -25,7 +25,7 @@ func TestDeploy_WithoutFile(t *testing.T) {
 		want string
 	}{
 		{[]string{"deploy", "."}, "muster export --out muster.yaml"},
-		{[]string{"deploy", ".", "--fleet", "live"}, "muster.yaml, and the server has no fleet live, nor any other: create it with 'muster apply', from a file"},
+		{[]string{"deploy", ".", "--fleet", "live"}, "the server has no fleet live, nor any other: create it with 'muster apply', from a file (and there is no "},
 		{[]string{"deploy", ".", "--fleet", "live", "-f", "other.yaml"}, "other.yaml: no such file"},
 	} {
 		code, _, stderr := typed(t, t.Context(), append(c.args, "--endpoint", server.URL())...)
