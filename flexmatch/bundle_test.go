@@ -165,6 +165,13 @@ func (s *server) StartGameSession(start compute.Start) {
 	})
 }
 
+// hosted returns the game session that the process was last told of.
+func (s *server) hosted() compute.Start {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session
+}
+
 func (s *server) UpdateGameSession(u compute.Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,8 +194,6 @@ func (s *server) told() (out []string) {
 }
 
 func (s *server) data() (d matchmakerData) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.c.Must(json.Unmarshal([]byte(s.session.MatchmakerData), &d))
+	s.c.Must(json.Unmarshal([]byte(s.hosted().MatchmakerData), &d))
 	return d
 }

@@ -174,7 +174,7 @@ func (h *history) answer(x *Ticket) {
 // fill requests a backfill for some game session.
 func (h *history) fill(*Ticket) {
 	for _, s := range h.servers {
-		g := h.Sessions.Live(h.Store.View(), s.session.GameSessionID)
+		g := h.Sessions.Live(h.Store.View(), s.hosted().GameSessionID)
 		if g == nil || g.Status != session.Active {
 			continue
 		}
@@ -190,7 +190,7 @@ func (h *history) fill(*Ticket) {
 // connect lets players of a game session connect or leave.
 func (h *history) connect() {
 	s := h.servers[h.rand.IntN(len(h.servers))]
-	id := s.session.GameSessionID
+	id := s.hosted().GameSessionID
 	for p := range h.Sessions.Players.Holding(h.Store.View(), id) {
 		switch h.rand.IntN(3) {
 		case 0:
@@ -205,7 +205,7 @@ func (h *history) connect() {
 // count who plays, once, and no more than have a slot.
 func (h *history) checkRosters(view *store.Snapshot) {
 	for _, s := range h.servers {
-		g := h.Sessions.Live(view, s.session.GameSessionID)
+		g := h.Sessions.Live(view, s.hosted().GameSessionID)
 		if g == nil {
 			continue
 		}

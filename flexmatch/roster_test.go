@@ -25,7 +25,7 @@ func inGame(t *testing.T, f func(c *cell, s *server, id string)) {
 		c.enter("mm", "first", "ann", "bob")
 		wait.Settle(time.Second)
 		id := c.ticket("first").GameSessionID
-		s := c.servers[slices.IndexFunc(c.servers, func(s *server) bool { return s.session.GameSessionID == id })]
+		s := c.servers[slices.IndexFunc(c.servers, func(s *server) bool { return s.hosted().GameSessionID == id })]
 		s.accept("ann", "bob")
 		f(c, s, id)
 	})
@@ -35,7 +35,7 @@ func inGame(t *testing.T, f func(c *cell, s *server, id string)) {
 func (s *server) accept(players ...string) {
 	s.c.Helper()
 	for _, player := range players {
-		_, err := s.c.Sessions.Players.Accept(s.c.Ctx, s.ref, s.session.GameSessionID, s.slot(player))
+		_, err := s.c.Sessions.Players.Accept(s.c.Ctx, s.ref, s.hosted().GameSessionID, s.slot(player))
 		s.c.Must(err)
 	}
 }
@@ -43,13 +43,13 @@ func (s *server) accept(players ...string) {
 // remove removes a player who has left.
 func (s *server) remove(player string) {
 	s.c.Helper()
-	s.c.Must(s.c.Sessions.Players.Remove(s.c.Ctx, s.ref, s.session.GameSessionID, s.slot(player)))
+	s.c.Must(s.c.Sessions.Players.Remove(s.c.Ctx, s.ref, s.hosted().GameSessionID, s.slot(player)))
 }
 
 // slot returns the player session that a player holds in the server's game session.
 func (s *server) slot(player string) string {
 	s.c.Helper()
-	for p := range s.c.Sessions.Players.Holding(s.c.Store.View(), s.session.GameSessionID) {
+	for p := range s.c.Sessions.Players.Holding(s.c.Store.View(), s.hosted().GameSessionID) {
 		if p.PlayerID == player {
 			return p.ID
 		}
@@ -60,7 +60,7 @@ func (s *server) slot(player string) string {
 
 // names returns the players of the matchmaker data, sorted.
 func (s *server) names() []string {
-	return slices.Sorted(slices.Values(playersIn(s.session.MatchmakerData)))
+	return slices.Sorted(slices.Values(playersIn(s.hosted().MatchmakerData)))
 }
 
 // Who plays and asks for another match is not matched with the backfill of their own game, whether

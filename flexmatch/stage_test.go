@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,8 +22,11 @@ func TestStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		metrics := prometheus.NewRegistry()
 		c := newCell(t, store.NewMemory(), Options{Registerer: metrics})
+		var mu sync.Mutex
 		told := map[string][]string{}
 		c.matches.OnStage(func(_ *store.Tx, t *Ticket, ended Stage, took time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
 			told[t.ID] = append(told[t.ID], fmt.Sprint(ended, " ", took.Round(time.Second)))
 		})
 		c.Start(c.Computes.Run, c.Sessions.Run, c.places.Run, c.matches.Run)
@@ -46,9 +50,11 @@ func TestStages(t *testing.T) {
 		wait.Settle(time.Second)
 		answer("b", "bob", Accept)
 		wait.Settle(2 * time.Second)
+		mu.Lock()
 		if want := []string{"match 5s", "accept 2s"}; !slices.Equal(told["a"], want) {
 			t.Errorf("while it is placed: %q, want %q", told["a"], want)
 		}
+		mu.Unlock()
 		wait.Settle(2 * time.Second)
 		c.want(Completed, "a", "b")
 		c.enter("alone", "x", "xenia")
@@ -60,9 +66,11 @@ func TestStages(t *testing.T) {
 			"a": {"match 5s", "accept 2s", "place 3s"}, "declines": {"match 0s"}, "b": {"match 0s", "accept 2s", "place 3s"},
 			"x": {"match 2s"}, "y": {"match 0s"},
 		}
+		mu.Lock()
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Error(diff)
 		}
+		mu.Unlock()
 		families, err := metrics.Gather()
 		c.Must(err)
 		sums := map[string]string{}

@@ -29,7 +29,7 @@ func TestTurns(t *testing.T) {
 				turns := newTurns(2, time.Now)
 				var ended atomic.Bool
 				var running sync.WaitGroup
-				had := make([]time.Duration, others)
+				had := make([]atomic.Int64, others) // nanoseconds
 				for i := range had {
 					running.Go(func() {
 						for s := new(share); !ended.Load(); {
@@ -42,13 +42,16 @@ func TestTurns(t *testing.T) {
 								wait.Pass(step)
 							}
 							took := turn.end()
-							had[i] += took * time.Duration(turn.slots)
+							had[i].Add(int64(took) * int64(turn.slots))
 							wait.Pass(took) // as a matcher rests
 						}
 					})
 				}
 				wait.Settle(2 * time.Second)
-				before := slices.Clone(had)
+				before := make([]int64, others)
+				for i := range had {
+					before[i] = had[i].Load()
+				}
 				s := new(share)
 				for range 100 {
 					asked := time.Now()
@@ -64,9 +67,9 @@ func TestTurns(t *testing.T) {
 					wait.Pass(49 * step)
 				}
 				synctest.Wait()
-				after := slices.Clone(had)
-				for i := range after {
-					after[i] -= before[i]
+				after := make([]time.Duration, others)
+				for i := range had {
+					after[i] = time.Duration(had[i].Load() - before[i])
 				}
 				if least, most := slices.Min(after), slices.Max(after); least == 0 || least < most*3/4 {
 					t.Errorf("the processors were had for %v: not the same", after)
