@@ -40,7 +40,7 @@ func (s *Service) Run(ctx context.Context) {
 
 // lookAll looks at each location that has policies.
 func (s *Service) lookAll() {
-	view, refused := s.st.View(), s.Sessions.Refused()
+	view, refused := s.st.View(), s.Sessions.Refusals.Take()
 	var waiting map[string]placement.Depth
 	id := ""
 	for p := range s.policies.All(view) {
@@ -57,7 +57,7 @@ func (s *Service) lookAll() {
 		}
 		for _, l := range f.Locations {
 			if l.Status.Serves() && !l.ScalingStopped {
-				s.look(view, waiting[id], refused[session.Place{FleetID: id, Location: l.Location}], f, l.Location)
+				s.look(view, waiting[id], refused[session.Place{FleetID: f.ID, Location: l.Location}], f, l.Location)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Service) pass(ctx context.Context) error {
 			return err
 		}
 	}
-	seen := map[place]Memory{}
+	seen := map[session.Place]Memory{}
 	now := time.Now()
 	waiting := s.Placements.Waiting(view, now)
 	for id, policies := range byFleet {
@@ -105,8 +105,8 @@ func (s *Service) pass(ctx context.Context) error {
 }
 
 // scale plans one location and acts on it.
-func (s *Service) scale(ctx context.Context, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[place]Memory) error {
-	at := place{f.ID, l.Location}
+func (s *Service) scale(ctx context.Context, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[session.Place]Memory) error {
+	at := session.Place{FleetID: f.ID, Location: l.Location}
 	m := s.minutes[at]
 	if m == nil || !l.Status.Serves() || l.ScalingStopped {
 		return nil // earlier samples are dropped
@@ -123,7 +123,7 @@ func (s *Service) scale(ctx context.Context, f *fleet.Fleet, l fleet.LocationSta
 // remember returns the Memory of a location. Streaks come from the previous pass, except
 // for policies that were put since; the times when policies last acted come from their
 // rows.
-func (s *Service) remember(at place, policies []*Policy) Memory {
+func (s *Service) remember(at session.Place, policies []*Policy) Memory {
 	m := s.memories[at]
 	m.Acted = map[string]time.Time{}
 	streaks := map[string]int{}
@@ -174,17 +174,14 @@ func (s *Service) runForget(tx *store.Tx, _ struct{}) error {
 	return nil
 }
 
-// place is a location of a fleet.
-type place struct{ FleetID, Location string }
-
 // restAll scales locations to zero, if they are configured so, once they have been idle
 // for Capacity.IdleAfter: no game session, and no placement waiting for one. Idle times
 // are in memory only, so they begin anew after a restart.
 func (s *Service) restAll(ctx context.Context, view store.Reader, now time.Time, waiting map[string]placement.Depth) error {
-	idle := map[place]time.Time{}
+	idle := map[session.Place]time.Time{}
 	for f := range s.Fleets.Managed(view) {
 		for _, l := range f.Locations {
-			at := place{f.ID, l.Location}
+			at := session.Place{FleetID: f.ID, Location: l.Location}
 			if !l.Rests() || s.busy(view, waiting[f.ID], f, l.Location) {
 				continue
 			}
@@ -219,7 +216,7 @@ func (s *Service) busy(r store.Reader, waiting placement.Depth, f *fleet.Fleet, 
 	return false
 }
 
-func (s *Service) runRest(tx *store.Tx, at place) error {
+func (s *Service) runRest(tx *store.Tx, at session.Place) error {
 	f := s.Fleets.Get(tx, at.FleetID)
 	if f == nil || s.busy(tx, s.Placements.Waiting(tx, tx.Now())[f.ID], f, at.Location) {
 		return nil

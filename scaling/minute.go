@@ -3,7 +3,6 @@ package scaling
 // minute adds up the looks at a location since the last pass. Game sessions may be shorter than a
 // minute, and come in waves: one look a minute would not see them.
 type minute struct {
-	looks  int
 	sums   map[string]float64
 	counts map[string]int // looks in which a metric was known
 	last   Sample
@@ -14,7 +13,7 @@ type minute struct {
 // look before, or wait for one. As they may be the same request again and again, they count for
 // no more game sessions than the location has processes.
 func (m *minute) add(s Sample, unserved int) {
-	if m.looks++; m.sums == nil {
+	if m.sums == nil {
 		m.sums, m.counts = map[string]float64{}, map[string]int{}
 	}
 	for name, v := range s.Metrics {

@@ -6,12 +6,13 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
 )
 
 // look adds what is measured now to a location's minute, with the requests that found no process
 // since the look before.
 func (s *Service) look(r store.Reader, waiting placement.Depth, refused int, f *fleet.Fleet, location string) {
-	at := place{f.ID, location}
+	at := session.Place{FleetID: f.ID, Location: location}
 	m := s.minutes[at]
 	if m == nil {
 		m = &minute{}

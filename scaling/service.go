@@ -43,10 +43,10 @@ type Service struct {
 	policies *store.Table[Policy]
 	act      *store.Action[action]
 	forget   *store.Action[struct{}]
-	rest     *store.Action[place]
-	memories map[place]Memory    // used by the loop only
-	minutes  map[place]*minute   // likewise
-	idle     map[place]time.Time // since when locations are idle; used by the loop only
+	rest     *store.Action[session.Place]
+	memories map[session.Place]Memory    // used by the loop only
+	minutes  map[session.Place]*minute   // likewise
+	idle     map[session.Place]time.Time // since when locations are idle; used by the loop only
 }
 
 // Name names a policy of a fleet.
@@ -55,7 +55,7 @@ type Name struct{ FleetID, Name string }
 // New registers the package's table and commands on the store.
 func New(st *store.Store, d Deps) *Service {
 	d.Logger = cmp.Or(d.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{Deps: d, st: st, memories: map[place]Memory{}, minutes: map[place]*minute{}, idle: map[place]time.Time{}}
+	s := &Service{Deps: d, st: st, memories: map[session.Place]Memory{}, minutes: map[session.Place]*minute{}, idle: map[session.Place]time.Time{}}
 	s.policies = store.NewTable(st, store.TableSpec[Policy]{
 		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
 	})

@@ -52,9 +52,7 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	}
 	s.put(tx, &g)
 	s.record(tx, event.GameSessionUpdated, &g, "")
-	for _, f := range s.updated {
-		f(tx, &g)
-	}
+	call(tx, s.updated, &g)
 	return &g, nil
 }
 
@@ -146,9 +144,7 @@ func (s *Service) runActivate(tx *store.Tx, a processArgs) error {
 	s.put(tx, &g)
 	s.settle(tx, old)
 	s.record(tx, event.GameSessionActivated, &g, "")
-	for _, f := range s.activated {
-		f(tx, &g)
-	}
+	call(tx, s.activated, &g)
 	return nil
 }
 
@@ -201,9 +197,7 @@ func (s *Service) runJoinPolicy(tx *store.Tx, a policyArgs) error {
 	g.JoinPolicy = a.Policy
 	s.put(tx, &g)
 	s.record(tx, event.GameSessionUpdated, &g, "player session creation policy is "+string(a.Policy))
-	for _, f := range s.updated {
-		f(tx, &g)
-	}
+	call(tx, s.updated, &g)
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -46,25 +45,6 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 	return g, err
 }
 
-// Place is a location of a fleet.
-type Place struct{ FleetID, Location string }
-
-// refusals counts the requests that found no process.
-type refusals struct {
-	mu     sync.Mutex
-	number map[Place]int
-}
-
-// Refused returns how many requests for a game session have found no process since the last call,
-// or since the service was made.
-func (s *Service) Refused() map[Place]int {
-	s.refusals.mu.Lock()
-	defer s.refusals.mu.Unlock()
-	all := s.refusals.number
-	s.refusals.number = map[Place]int{}
-	return all
-}
-
 // miss notes that a request found no process. It wakes the location if that is scaled to zero, so
 // that a later request finds one.
 func (s *Service) miss(ctx context.Context, in CreateInput) error {
@@ -73,9 +53,7 @@ func (s *Service) miss(ctx context.Context, in CreateInput) error {
 		return err
 	}
 	location := placeIn(f, in.Location)
-	s.refusals.mu.Lock()
-	s.refusals.number[Place{f.ID, location}]++
-	s.refusals.mu.Unlock()
+	s.Refusals.add(Place{f.ID, location})
 	if l := f.Place(location); l == nil || !l.Asleep() {
 		return nil
 	}

@@ -30,18 +30,14 @@ type Options struct {
 // Service provides game sessions and player sessions to the doors and the packages above.
 type Service struct {
 	*Games
-	Players *Players
+	hooks
+	Players  *Players
+	Refusals Refusals
 
 	opts     Options
 	fleets   *fleet.Service
 	computes *compute.Service
 	loop     *wake.Loop
-
-	refusals refusals
-
-	activated, updated, ended []func(*store.Tx, *GameSession)
-	players                   []func(*store.Tx, *PlayerSession)
-	reached                   []func(*store.Tx, *GameSession)
 
 	counted    func(store.Reader, string, string) int // Games.countActivating
 	create     *store.Command[CreateInput, *GameSession]
@@ -58,15 +54,11 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	o.ReservationTimeout = cmp.Or(o.ReservationTimeout, time.Minute)
 	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
 	o.Retention = cmp.Or(o.Retention, Retention)
-	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes, refusals: refusals{number: map[Place]int{}}}
+	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes}
 	s.loop = wake.NewLoop(s.next, func(ctx context.Context) error { return s.sweep.Do(ctx, struct{}{}) })
 	s.Games = newGames(st, d.Events, o, s.loop.Nudge)
 	s.Players = newPlayers(s.Games, d.Computes, o)
-	s.Players.changed = func(tx *store.Tx, p *PlayerSession) {
-		for _, f := range s.players {
-			f(tx, p)
-		}
-	}
+	s.Players.changed = func(tx *store.Tx, p *PlayerSession) { call(tx, s.players, p) }
 	s.counted = s.countActivating
 	s.create = store.NewCommand(st, "session.create", s.runCreate)
 	s.update = store.NewCommand(st, "session.update", s.runUpdate)
@@ -80,26 +72,6 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	d.Computes.OnConnection(s.processReached)
 	return s
 }
-
-// OnUpdated registers f to be called in each transaction in which UpdateGameSession or
-// the process changes a game session. It must be called before the store is opened.
-func (s *Service) OnUpdated(f func(*store.Tx, *GameSession)) { s.updated = append(s.updated, f) }
-
-// OnPlayer registers f to be called in each transaction that creates a player session or changes its
-// status. It must be called before the store is opened.
-func (s *Service) OnPlayer(f func(*store.Tx, *PlayerSession)) { s.players = append(s.players, f) }
-
-// OnReachable registers f to be called in each transaction that changes whether the process of a game
-// session is reachable. It must be called before the store is opened.
-func (s *Service) OnReachable(f func(*store.Tx, *GameSession)) { s.reached = append(s.reached, f) }
-
-// OnActivated registers f to be called in each transaction that makes a game session
-// ACTIVE. It must be called before the store is opened.
-func (s *Service) OnActivated(f func(*store.Tx, *GameSession)) { s.activated = append(s.activated, f) }
-
-// OnEnded registers f to be called in each transaction that ends a game session. It must
-// be called before the store is opened.
-func (s *Service) OnEnded(f func(*store.Tx, *GameSession)) { s.ended = append(s.ended, f) }
 
 // Run ends overdue sessions and archives ended ones until ctx is done.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
@@ -131,11 +103,8 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 // processReached passes on that a process has lost its connection, or is connected again.
 func (s *Service) processReached(tx *store.Tx, p *compute.Process) {
 	g := s.Live(tx, p.GameSessionID)
-	if g == nil || g.Status.Ended() {
-		return
-	}
-	for _, f := range s.reached {
-		f(tx, g)
+	if g != nil && !g.Status.Ended() {
+		call(tx, s.reached, g)
 	}
 }
 
@@ -188,9 +157,7 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	s.settle(tx, old)
 	s.record(tx, event.GameSessionTerminated, &g, text)
 	s.Players.endAll(tx, g.ID)
-	for _, f := range s.ended {
-		f(tx, &g)
-	}
+	call(tx, s.ended, &g)
 }
 
 // settle notifies compute if old was ACTIVATING: its compute may activate another one.
