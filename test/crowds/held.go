@@ -16,67 +16,80 @@ const (
 	look = time.Second
 )
 
+// evening is an evening of matching in which those who wait are looked at.
+type evening struct {
+	rules   *ruleset.RuleSet
+	pool    *pool.Pool
+	waiting map[string]*search.Ticket
+	since   map[string]time.Duration // of those who could be matched at the last look: since when
+	longest map[string]time.Duration // by ticket: the longest time in which it was held
+}
+
 // held plays an evening, and returns for each ticket the longest time in which it waited although
 // it could have been matched with the tickets that were there: one look after another, a new pool
 // of those who wait matched it.
 func held(rs *ruleset.RuleSet, spec *sim.Spec, seed uint64, lasts time.Duration) (longest []time.Duration) {
-	timeout := time.Duration(spec.Matchmaking.RequestTimeout * float64(time.Second))
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	timeout, begin := time.Duration(spec.Matchmaking.RequestTimeout*float64(time.Second)), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var arrivals []*search.Ticket
 	spec.Arrivals(seed, lasts, func(at time.Duration, players []search.Player) {
 		arrivals = append(arrivals, &search.Ticket{ID: players[0].ID, Created: begin.Add(at), Arrival: uint64(len(arrivals)), Players: players})
 	})
-	p, waiting := pool.New(rs, search.Options{}, pool.Limits{}), map[string]*search.Ticket{}
-	since, times := map[string]time.Duration{}, map[string]time.Duration{}
+	e := evening{rs, pool.New(rs, search.Options{}, pool.Limits{}), map[string]*search.Ticket{}, map[string]time.Duration{}, map[string]time.Duration{}}
 	for at, n := time.Duration(0), 0; at < lasts; at += tick {
 		now := begin.Add(at)
 		for ; n < len(arrivals) && !arrivals[n].Created.After(now); n++ {
-			p.Add(arrivals[n])
-			waiting[arrivals[n].ID], times[arrivals[n].ID] = arrivals[n], 0
+			e.enter(arrivals[n])
 		}
-		for id, t := range waiting {
+		for id, t := range e.waiting {
 			if now.Sub(t.Created) >= timeout {
-				p.Remove(id)
-				delete(waiting, id)
+				e.pool.Remove(id)
+				delete(e.waiting, id)
 			}
 		}
-		for p.Pending(now) {
-			for _, m := range p.Pass(now) {
-				for _, t := range m.Tickets {
-					delete(waiting, t.ID)
-				}
-			}
-		}
-		if at%look > 0 {
-			continue
-		}
-		could := map[string]bool{}
-		again := pool.New(rs, search.Options{}, pool.Limits{})
-		for _, t := range waiting {
-			again.Add(t)
-		}
-		for again.Pending(now) {
-			for _, m := range again.Pass(now) {
-				for _, t := range m.Tickets {
-					could[t.ID] = true
-				}
-			}
-		}
-		for id := range since {
-			if !could[id] {
-				delete(since, id)
-			}
-		}
-		for id := range could {
-			if _, ok := since[id]; !ok {
-				since[id] = at
-			}
-			times[id] = max(times[id], at-since[id]+look)
+		matched(e.pool, now, func(id string) { delete(e.waiting, id) })
+		if at%look == 0 {
+			e.look(at, now)
 		}
 	}
-	for _, t := range times {
+	for _, t := range e.longest {
 		longest = append(longest, t)
 	}
 	slices.Sort(longest)
 	return longest
+}
+
+func (e *evening) enter(t *search.Ticket) {
+	e.pool.Add(t)
+	e.waiting[t.ID], e.longest[t.ID] = t, 0
+}
+
+// look notes which of those who wait a new pool matches.
+func (e *evening) look(at time.Duration, now time.Time) {
+	could, again := map[string]bool{}, pool.New(e.rules, search.Options{}, pool.Limits{})
+	for _, t := range e.waiting {
+		again.Add(t)
+	}
+	matched(again, now, func(id string) { could[id] = true })
+	for id := range e.since {
+		if !could[id] {
+			delete(e.since, id)
+		}
+	}
+	for id := range could {
+		if _, ok := e.since[id]; !ok {
+			e.since[id] = at
+		}
+		e.longest[id] = max(e.longest[id], at-e.since[id]+look)
+	}
+}
+
+// matched makes passes until nothing is left to do, and calls f for each ticket that is matched.
+func matched(p *pool.Pool, now time.Time, f func(id string)) {
+	for p.Pending(now) {
+		for _, m := range p.Pass(now) {
+			for _, t := range m.Tickets {
+				f(t.ID)
+			}
+		}
+	}
 }
