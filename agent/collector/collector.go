@@ -7,7 +7,6 @@ package collector
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -83,9 +82,7 @@ const closing = time.Second
 
 // Close closes the ports here.
 func (c *Collector) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
-	c.crash.Drain(ctx)
+	handover.Drain(closing, c.crash)
 	err := errors.Join(c.statsd.Close(), c.server.Close())
 	c.done.Wait()
 	return err

@@ -228,7 +228,7 @@ func (s *Server) Close() error {
 		l.Close()
 	}
 	s.leave()
-	s.drain(open)
+	handover.Drain(closing, open...)
 	s.mu.Lock()
 	all := s.processes
 	s.processes, s.byDigest = map[string]*Process{}, map[[32]byte]*Process{}
@@ -236,17 +236,8 @@ func (s *Server) Close() error {
 	for _, p := range all {
 		p.close()
 	}
-	s.drain(open)
+	handover.Drain(closing, open...)
 	return s.http.Close()
-}
-
-// drain waits until the requests are answered, but not for long.
-func (s *Server) drain(open []*handover.Listener) {
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
-	for _, l := range open {
-		l.Drain(ctx)
-	}
 }
 
 // caller returns the process whose token a request presents.

@@ -114,6 +114,16 @@ func (l *Listener) Drain(ctx context.Context) {
 	}
 }
 
+// Drain stops accepting, and waits until the requests of some listeners are answered, but not for
+// longer than a time for all.
+func Drain(within time.Duration, listeners ...*Listener) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for _, l := range listeners {
+		l.Drain(ctx)
+	}
+}
+
 // past is a deadline that ends every wait.
 var past = time.Unix(1, 0)
 

@@ -344,10 +344,17 @@ const closing = 5 * time.Second
 // answer; then connections are dropped without a close frame, so that SDKs reconnect to the
 // next agent.
 func (s *Server) Close() {
-	s.drain()
+	s.mu.Lock()
+	doors := s.doors
+	s.mu.Unlock()
+	var open []*handover.Listener
+	for _, d := range doors {
+		open = append(open, d.listener)
+	}
+	handover.Drain(closing, open...)
 	s.mu.Lock()
 	s.closed = true
-	all, doors := s.processes, s.doors
+	all := s.processes
 	s.processes = nil
 	s.mu.Unlock()
 	s.end()
@@ -361,18 +368,6 @@ func (s *Server) Close() {
 		d.Close()
 	}
 	s.work.Wait()
-}
-
-// drain stops accepting, and waits until requests by HTTP are answered.
-func (s *Server) drain() {
-	s.mu.Lock()
-	doors := s.doors
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
-	for _, d := range doors {
-		d.listener.Drain(ctx)
-	}
 }
 
 // bounded is a listener with a limited number of open connections.

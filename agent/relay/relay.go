@@ -241,7 +241,10 @@ func (r *Relay) Run(ctx context.Context) {
 		wake.Sleep(ctx, wait)
 		wait = min(2*wait, 5*time.Second)
 	}
-	r.drain()
+	r.mu.Lock()
+	open := r.open
+	r.mu.Unlock()
+	handover.Drain(closing, open...)
 	r.server.Close()
 	for _, p := range r.all() {
 		p.dropDown()
@@ -250,18 +253,6 @@ func (r *Relay) Run(ctx context.Context) {
 
 // closing is how long processes that connect are waited for when the relay ends.
 const closing = time.Second
-
-// drain stops accepting, and waits until the processes that connect are answered.
-func (r *Relay) drain() {
-	r.mu.Lock()
-	open := r.open
-	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
-	for _, l := range open {
-		l.Drain(ctx)
-	}
-}
 
 // serve uses one link until it ends.
 func (r *Relay) serve(ctx context.Context, ws *websocket.Conn) error {
