@@ -165,7 +165,7 @@ func (s *server) StartGameSession(start compute.Start) {
 	})
 }
 
-// hosted returns the game session that the process was last told of.
+// hosted returns the game session as the process knows it.
 func (s *server) hosted() compute.Start {
 	s.mu.Lock()
 	defer s.mu.Unlock()

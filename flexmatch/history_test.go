@@ -201,7 +201,7 @@ func (h *history) connect() {
 	}
 }
 
-// checkRosters checks that no game session is told of a player twice, and that backfills that wait
+// checkRosters checks that no game session lists a player twice, and that backfills that wait
 // count who plays, once, and no more than have a slot.
 func (h *history) checkRosters(view *store.Snapshot) {
 	for _, s := range h.servers {

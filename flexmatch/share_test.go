@@ -27,8 +27,8 @@ func (c *counting) next(ctx context.Context) (int, time.Duration, error) {
 	}
 }
 
-// Those who ask at the same time get one answer, as do those who ask while it is valid. Who gives
-// up gets no answer at once, and with the last of them the computation ends.
+// Those who ask at the same time get one answer, as do those who ask while it is valid. A
+// caller whose context ends returns at once, and the last of them ends the computation.
 func TestShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared[int]
@@ -84,7 +84,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// A failure is told to all who asked, and to nobody later.
+// A failure is returned to all who asked, and not kept for later callers.
 func TestShared_Fails(t *testing.T) {
 	var s shared[int]
 	broken := errors.New("broken")

@@ -23,7 +23,7 @@ func (s *Service) OnStage(f func(tx *store.Tx, t *Ticket, ended Stage, took time
 	s.lives.staged = append(s.lives.staged, f)
 }
 
-// stages tells which stages of tickets have ended with a notice.
+// stages reports the stages of tickets that have ended with a notice.
 func (c *change) stages(n life.Notice) {
 	for _, t := range n.Tickets {
 		switch {

@@ -15,9 +15,8 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// Each part of the time until a ticket has its game session is told when it ends: it is matched
-// once, however often others decline, and what acceptance and placement take is no wait for a match.
-// The metric has the same.
+// Each stage of a ticket is reported when it ends. A ticket is matched once, however often others
+// decline, and the time of acceptance and placement is no wait for a match. The metric has the same.
 func TestStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		metrics := prometheus.NewRegistry()

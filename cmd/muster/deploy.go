@@ -123,7 +123,7 @@ func (c *deployCommand) withoutFile() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// deployFolder gives a fleet of the server another build, and changes nothing else of it.
+// deployFolder replaces the build of a fleet of the server, and changes nothing else of it.
 func (c *deployCommand) deployFolder(t *streams, server *live.Server) error {
 	want, err := server.AsFile(t.ctx, c.Fleet)
 	if err != nil {

@@ -4,8 +4,8 @@
 //
 // Each finding is certain, in one of two ways. Impossible, Unreached and Idle follow from the rule
 // language and the sizes of teams, whatever the players are; what depends on them is not found.
-// Expensive follows from how the search works: it is told which rules a search in a crowd cannot
-// use before it has a whole match (pool.Blind), so the finding goes when the search learns a rule.
+// Expensive follows from how the search works: pool.Blind returns the rules that a search in a crowd
+// cannot use before it has a whole match, so the finding disappears once the search can use the rule.
 //
 //	impossible.go  matches that cannot be: single rules, and rules that exclude each other
 //	expansion.go   steps that change nothing, go the wrong way or come too late

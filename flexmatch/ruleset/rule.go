@@ -92,8 +92,8 @@ type kind interface {
 	Counts() (Counts, bool)
 	// Marks returns the marks of a party, at a level, if the rule has the trait Marks.
 	Marks(l *Level, p *Party) []string
-	// cheaper returns how a search is told the same directly, if the rule says it in a way that a
-	// search can judge only on whole matches.
+	// cheaper returns a form of the same meaning that a search can use earlier, if it can judge this
+	// one only on whole matches.
 	cheaper(rs *RuleSet, l *Level) Cheaper
 	// picky reports whether it may be that few matches pass which the other rules allow, if a search
 	// judges the rule on whole matches only.

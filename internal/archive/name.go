@@ -54,7 +54,7 @@ func cleanName(name string) (string, error) {
 }
 
 // zippedName returns the name of a zip's entry as UTF-8. It is that already if the entry says
-// so (APPNOTE 4.4.4, bit 11), or if it happens to be: most programs that are not told write
+// so (APPNOTE 4.4.4, bit 11), or if it happens to be: most programs outside of Windows write
 // UTF-8 without saying so. Else it is in CP437 (APPNOTE, appendix D), as Windows' Explorer and
 // older programs write it, unless an extra field has it in UTF-8 too (4.6.9).
 func zippedName(file *zip.File) string {

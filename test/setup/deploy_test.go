@@ -58,7 +58,7 @@ func TestDeploy_CanaryHasTheNewBuild(t *testing.T) {
 	}
 }
 
-// A deployment without a file gives the fleet another build, and nothing else changes: neither what
+// A deployment without a file replaces the build of the fleet, and changes nothing else: neither what
 // an operator has set, nor what a later file is compared with.
 func TestDeploy_WithoutFile(t *testing.T) {
 	t.Parallel()

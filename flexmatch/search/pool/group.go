@@ -26,8 +26,8 @@ func (a crowdSearch) tryGroups() {
 	}
 }
 
-// keep returns those of a list that are kept, in memory that drop gives back. What was kept last is
-// dropped first.
+// keep returns the members of a list for which kept returns true, in memory that drop frees. The list
+// that was kept last must be dropped first.
 func (c *crowd) keep(list []int32, kept func(i int32) bool) []int32 {
 	begin := len(c.lists)
 	for _, i := range list {
