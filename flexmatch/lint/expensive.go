@@ -29,7 +29,7 @@ func (c *checked) expensive() {
 		switch {
 		case first.Rules[i].Traits.Located():
 			if !late {
-				c.rule(Expensive, i, "the rule set has %d levels, and with more than %d the search does not know which locations are allowed at which: players are tried set by set (measured for steps of maxLatency: 52 µs of processor time a ticket at 8 levels, over 1,000 times as much at 9). Use fewer wait times: expansions may share them", len(c.rs.Levels()), pool.MaxLocated)
+				c.rule(Expensive, i, "the rule set has %d levels, and with more than %d the search does not know which locations are allowed at which: players are tried set by set (measured for steps of maxLatency: over 100 times the processor time a ticket). Use fewer wait times: expansions may share them", len(c.rs.Levels()), pool.MaxLocated)
 			}
 			late = true
 		case instead.Instead != "":
@@ -67,6 +67,6 @@ func (c *checked) states(levels []int) {
 	if len(names) > 1 {
 		what = "rules " + strings.Join(names, ", ")
 	}
-	c.rule(Expensive, rule, "with the %s, %s can be filled in more than %d ways%s, so players are tried set by set: where many tickets wait that takes some milliseconds of processor time for each (measured: 4 to 50), and leaves many unmatched. Fewer or smaller limits help: those on a string that few have matter most",
+	c.rule(Expensive, rule, "with the %s, %s can be filled in more than %d ways%s, so players are chosen without regard to the last of them: where many tickets wait, that leaves players unmatched. Fewer or smaller limits help",
 		what, plain.Count(len(l.Sizes), "team"), pool.MaxStates, when)
 }

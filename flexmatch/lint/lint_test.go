@@ -67,7 +67,19 @@ func at(seconds int, value any) string {
 	return fmt.Sprintf(`{"waitTimeSeconds":%d,"value":%v}`, seconds, value)
 }
 
+// upTo returns a step for each of so many seconds.
+func upTo(seconds int) (out []string) {
+	for n := range seconds {
+		out = append(out, at(n+1, 41+n))
+	}
+	return out
+}
+
 func TestCheck(t *testing.T) {
+	var twelve string
+	for n := range 12 {
+		twelve += strings.Repeat(",", min(n, 1)) + counted(fmt.Sprint("Role", n), roles, fmt.Sprint("role", n), `"minCount":1`)
+	}
 	t.Parallel()
 	for _, c := range []struct {
 		name, teams, rules, expansions, algorithm string
@@ -135,10 +147,11 @@ func TestCheck(t *testing.T) {
 			want: []string{"expensive rules[Both]: it is judged only on whole matches, of which few pass where many tickets wait. Leaving out the compound, so that its rules are enforced one by one, means the same"}},
 		{name: "medians", rules: rule("Even", "distance", `"measurements":["median(teams[red].players.attributes[skill])"],"referenceValue":"median(teams[blue].players.attributes[skill])","maxDistance":50`),
 			want: []string{"expensive rules[Even]: it is judged only on whole matches: where many tickets wait"}},
-		{name: "many teams with roles", teams: `{"name":"t","minPlayers":3,"maxPlayers":3,"quantity":12}`, rules: counted("Healer", roles, "healer", `"minCount":1`),
-			want: []string{"expensive rules[Healer]: with the rule Healer, 12 teams can be filled in more than 32768 ways"}},
-		{name: "many levels", rules: rule("Ping", "latency", `"maxLatency":40`), expansions: step("rules[Ping].maxLatency", at(1, 41), at(2, 42), at(3, 43), at(4, 44), at(5, 45), at(6, 46), at(7, 47), at(8, 48)),
-			want: []string{"expensive rules[Ping]: the rule set has 9 levels, and with more than 8"}},
+		{name: "many teams with roles", teams: `{"name":"t","minPlayers":3,"maxPlayers":3,"quantity":12}`, rules: counted("Healer", roles, "healer", `"minCount":1`)},
+		{name: "many roles", teams: `{"name":"t","minPlayers":20,"maxPlayers":20,"quantity":2}`, rules: twelve,
+			want: []string{"expensive rules[Role11]: with the rules Role0, Role1, Role2, Role3, Role4, Role5, Role6, Role7, Role8, Role9, Role10, Role11, 2 teams can be filled in more than 8192 ways"}},
+		{name: "many levels", rules: rule("Ping", "latency", `"maxLatency":40`), expansions: step("rules[Ping].maxLatency", upTo(64)...),
+			want: []string{"expensive rules[Ping]: the rule set has 65 levels, and with more than 64"}},
 	} {
 		if c.teams == "" {
 			c.teams = fives

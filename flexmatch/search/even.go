@@ -1,7 +1,5 @@
 package search
 
-import "math"
-
 // Spares are candidates that may take the place of tickets of a set that Even seats.
 type Spares struct {
 	Candidates []*Candidate
@@ -66,33 +64,30 @@ func (s *Seating) exchange(spares *Spares, take bool) bool {
 	if !s.balance.on {
 		return false
 	}
-	x, y, spare, best := -1, -1, -1, s.unevenness()*(1-1e-6)
+	e := s.evenness()
+	x, y, spare, best := -1, -1, -1, e.after(0, 0, 0, 0)*(1-1e-6)
 	for n, i := range s.order {
 		for _, j := range s.order[:n] {
 			if s.teams[i] == s.teams[j] || s.set[i].Size != s.set[j].Size || s.balance.values[i] == s.balance.values[j] ||
 				!spares.May(i, s.teams[j]) || !spares.May(j, s.teams[i]) {
 				continue
 			}
-			s.swap(i, j)
-			if u := s.unevenness(); u < best && s.countsHold() {
+			by := s.balance.values[j] - s.balance.values[i]
+			if u := e.after(s.teams[i], by, s.teams[j], -by); u < best && s.countsHoldAfter(i, j) {
 				best, x, y = u, i, j
 			}
-			s.swap(i, j)
 		}
 		if !take || i == 0 { // the first is the one around which a match is sought
 			continue
 		}
-		sums, own := s.balance.sums, s.balance.values[i]
+		own := s.balance.values[i]
 		for at, c := range spares.Candidates {
 			if c == nil || !spares.Alike(i, at) {
 				continue
 			}
-			by := s.balance.valueOf(c) - own
-			sums[s.teams[i]] += by
-			if u := s.unevenness(); u < best {
+			if u := e.after(s.teams[i], s.balance.valueOf(c)-own, s.teams[i], 0); u < best {
 				best, x, y, spare = u, i, -1, at
 			}
-			sums[s.teams[i]] -= by
 		}
 	}
 	switch {
@@ -128,23 +123,65 @@ func (b *balance) valueOf(c *Candidate) (sum float64) {
 	return sum
 }
 
-// unevenness returns the sum of the squared distances of the averages of teams from their mean.
-func (s *Seating) unevenness() float64 {
-	mean, teams := 0.0, 0
+// evenness knows how far the averages of the teams are from their mean, and how far they would be
+// after an exchange.
+type evenness struct {
+	players []int     // by team
+	off     []float64 // by team: its average less the mean before the exchange
+	squares float64   // the sum of the squares of off
+	teams   float64   // with players
+}
+
+// evenness returns that of the placement, in memory that the next call reuses.
+func (s *Seating) evenness() *evenness {
+	e := &s.even
+	*e = evenness{players: s.filled, off: zeros(e.off, len(s.filled))}
+	mean := 0.0
 	for team, players := range s.filled {
 		if players > 0 {
 			mean += s.balance.sums[team] / float64(players)
-			teams++
+			e.teams++
 		}
 	}
-	mean /= float64(max(1, teams))
-	out := 0.0
+	mean /= max(1, e.teams)
 	for team, players := range s.filled {
 		if players > 0 {
-			out += math.Pow(s.balance.sums[team]/float64(players)-mean, 2)
+			e.off[team] = s.balance.sums[team]/float64(players) - mean
+			e.squares += e.off[team] * e.off[team]
 		}
 	}
-	return out
+	return e
+}
+
+// after returns the sum of the squared distances of the averages of teams from their mean, once the
+// sums of two teams with players have changed by some numbers. If it is the same team, the second
+// number counts for nothing.
+func (e *evenness) after(a int, byA float64, b int, byB float64) float64 {
+	if e.teams == 0 {
+		return 0
+	}
+	sum, squares := 0.0, e.squares
+	change := func(team int, by float64) {
+		is := e.off[team] + by/float64(e.players[team])
+		sum, squares = sum+is-e.off[team], squares+is*is-e.off[team]*e.off[team]
+	}
+	if byA != 0 {
+		change(a, byA)
+	}
+	if a != b && byB != 0 {
+		change(b, byB)
+	}
+	return squares - sum*sum/e.teams
+}
+
+// countsHoldAfter reports whether the rules about counts hold after two tickets exchange teams.
+func (s *Seating) countsHoldAfter(i, j int) bool {
+	if len(s.counts) == 0 {
+		return true
+	}
+	s.swap(i, j)
+	defer s.swap(i, j)
+	return s.countsHold()
 }
 
 // countsHold reports whether the rules about counts hold.

@@ -34,6 +34,7 @@ type Seating struct {
 	lack   int   // players missing in teams below their minimum
 
 	balance   balance
+	even      evenness
 	counted   []Counted   // the rules about counts at the level
 	uncounted []int       // the other rules about teams
 	counts    []headcount // by rule of counted

@@ -17,7 +17,10 @@ import (
 // tickets of the cheapest match again and again (Garg and Könemann).
 
 // offline are the rule sets that ask for sizes of teams and counts of roles alone.
-var offline = []string{"any", "team-roles", "team-roles-always", "team-roles-exact", "match-roles", "match-roles-quantity", "match-roles-exact", "six-two-two-two"}
+var offline = []string{
+	"any", "team-roles", "team-roles-always", "team-roles-exact", "match-roles", "match-roles-quantity", "match-roles-exact",
+	"six-two-two-two", "five-lanes", "three-classes", "three-classes-twice", "ten-trios", "ten-trios-healers",
+}
 
 // nearly is the share of an offline solver's players that have to be matched.
 const nearly = 0.95
@@ -31,7 +34,8 @@ type demands struct {
 // role is a number of players who have it, in each team or in the match.
 type role struct {
 	name    string
-	most    int // -1 if any number may have it
+	of      string // the attribute
+	most    int    // -1 if any number may have it
 	least   int
 	ofMatch bool
 }
@@ -46,7 +50,8 @@ func read(rs *ruleset.RuleSet) (d demands, err error) {
 		d.teams = append(d.teams, size.Max)
 	}
 	for _, of := range search.AllCountsAt(level) {
-		r := role{name: of.Counts.Text, most: -1, least: of.Least(), ofMatch: of.Whole}
+		attribute, _ := of.Attribute()
+		r := role{name: of.Counts.Text, of: rs.Attributes[attribute].Name, most: -1, least: of.Least(), ofMatch: of.Whole}
 		if most, limited := of.Most(); limited {
 			r.most = most
 		}
@@ -58,7 +63,7 @@ func read(rs *ruleset.RuleSet) (d demands, err error) {
 // party is a kind of ticket: its players, and how many of them have each role.
 type party struct {
 	size  int
-	roles [4]int
+	roles counts
 }
 
 // bound returns the most players whom an offline solver can match of those who come.
@@ -68,7 +73,7 @@ func (d *demands) bound(spec *sim.Spec, seed uint64, lasts time.Duration) int {
 		k := party{size: len(players)}
 		for i := range players {
 			for n := range d.roles {
-				if players[i].Attributes["role"].Value.String == d.roles[n].name {
+				if players[i].Attributes[d.roles[n].of].Value.String == d.roles[n].name {
 					k.roles[n]++
 				}
 			}
@@ -113,14 +118,17 @@ type filled struct {
 	kinds []int
 }
 
-type counts [4]int
+type counts [5]int
 
 // cheapest returns how many tickets of each kind the match has that costs the least, and what it
 // costs. It returns nil if there is none.
 func (d *demands) cheapest(kinds []party, prices []float64) (used []int, price float64) {
-	match := map[counts]filled{{}: {}}
+	match, teams := map[counts]filled{{}: {}}, map[int]map[counts]filled{}
 	for _, size := range d.teams {
-		team, next := d.team(size, kinds, prices), map[counts]filled{}
+		if teams[size] == nil {
+			teams[size] = d.team(size, kinds, prices)
+		}
+		team, next := teams[size], map[counts]filled{}
 		for had, a := range match {
 			for has, b := range team {
 				is, ok := d.joined(had, has, true)

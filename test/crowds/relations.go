@@ -17,6 +17,7 @@ type results map[key]result
 var same = [][]string{
 	{"near", "near-always", "near-far-step", "near-far-step-oldest", "near-newest", "near-oldest", "near-quantity", "near-twice"},
 	{"team-roles", "team-roles-always"},
+	{"three-classes", "three-classes-twice"},
 	{"match-roles", "match-roles-quantity"},
 }
 
@@ -27,6 +28,8 @@ var weaker = [][2]string{
 	{"near-steps", "near-steps-oldest"},
 	{"latency-steps", "latency-steps-oldest"},
 	{"ranked", "ranked-oldest"},
+	{"many-steps", "many-steps-oldest"},
+	{"ten-trios-healers", "ten-trios"},
 	{"duel-ladder", "duel-ladder-oldest"},
 	{"match-roles-ranked", "match-roles-ranked-oldest"},
 	{"team-roles-exact", "team-roles"}, {"team-roles", "match-roles"},

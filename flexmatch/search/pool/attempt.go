@@ -203,8 +203,11 @@ func (a *attempt) finish(depth int) *search.Match {
 
 // possible reports whether a match could include the items: the shrinking rules without a
 // column hold at some age that it can have.
-func (a *attempt) possible(items ...*item) bool {
-	if len(a.columns.shrinking) == 0 {
+func (a *attempt) possible(items ...*item) bool { return a.passing(a.columns.shrinking, items...) }
+
+// passing is possible for some of the rules.
+func (a *attempt) passing(shrinking []int, items ...*item) bool {
+	if len(shrinking) == 0 {
 		return true
 	}
 	a.budget.placements--
@@ -216,7 +219,7 @@ func (a *attempt) possible(items ...*item) bool {
 	case a.columns.oldest:
 		low, high = high, a.top
 	}
-	return a.worker.judge.Keeps(set, a.columns.shrinking, low, high)
+	return a.worker.judge.Keeps(set, shrinking, low, high)
 }
 
 // members returns the candidates of items, until the next call.

@@ -8,9 +8,9 @@ import (
 )
 
 // Blind returns what a search in a crowd cannot use of a rule set: the enforced rules, by index,
-// that it judges only on whole matches; and the levels, by index, whose rules about counts it
-// cannot decide together with the sizes of teams, because there are too many states. Both are empty
-// for large matches.
+// that it judges only on whole matches; and the levels, by index, of which it leaves out rules about
+// counts when it fills the teams, because there are too many states. Both are empty for large
+// matches.
 func Blind(rs *ruleset.RuleSet) (rules, levels []int) {
 	if rs.Large {
 		return nil, nil
@@ -21,8 +21,8 @@ func Blind(rs *ruleset.RuleSet) (rules, levels []int) {
 			rules = append(rules, i)
 		}
 	}
-	for n, l := range rs.Levels() {
-		if c.seats[n] == nil && len(search.AllCountsAt(l)) > 0 {
+	for n := range rs.Levels() {
+		if c.seats[n].without > 0 {
 			levels = append(levels, n)
 		}
 	}
@@ -45,6 +45,11 @@ func (c *columns) uses(rule int) bool {
 	if _, ok := c.evenOf(rule); ok {
 		return true
 	}
+	return c.counts(rule)
+}
+
+// counts reports whether a rule is about counts at all levels.
+func (c *columns) counts(rule int) bool {
 	return !slices.ContainsFunc(c.rs.Levels(), func(l *ruleset.Level) bool {
 		return !slices.ContainsFunc(search.AllCountsAt(l), func(o search.Counted) bool { return o.Number == rule })
 	})
@@ -54,5 +59,5 @@ func (c *columns) uses(rule int) bool {
 // each ticket.
 const MaxLocated = maxMaskLevels
 
-// MaxStates is the most states of the teams of a level that a search in a crowd decides together.
+// MaxStates is the most states of a level.
 const MaxStates = maxStates

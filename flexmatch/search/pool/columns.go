@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"encoding/binary"
 	"maps"
 	"math"
 	"slices"
@@ -12,7 +13,10 @@ import (
 
 // maxMaskLevels is the most levels for which a ticket's locations are stored by level.
 // With more levels, one set for all of them prunes, and the evaluator decides.
-const maxMaskLevels = 8
+const maxMaskLevels = 64
+
+// maxMasks is the most masks by level that are remembered, to be shared by tickets.
+const maxMasks = 4096
 
 // columns says which rules of a rule set are judged from values stored with each ticket,
 // and which by the evaluator.
@@ -25,6 +29,7 @@ type columns struct {
 	latencies  []int // rules
 	perTicket  []int // rules
 	shrinking  []int // shrinking rules without a column
+	uncounted  []int // of shrinking: those that states do not count
 	flat       []int // flat rules without a column
 
 	exactMasks bool
@@ -50,7 +55,16 @@ type columns struct {
 	plain   bool             // there are only rules of which sets of the first neighbors rarely break one
 
 	locations map[string]place // of location masks
+	masks     map[string]masks // by level, as bytes
+	exact     []uint64         // memory
+	key       []byte           // likewise
 	crowded   bool             // more locations than bits
+}
+
+// masks are locations by level. Tickets share them.
+type masks struct {
+	exact []uint64 // those allowed at the level
+	upTo  []uint64 // those allowed at the level or at one below it; nil unless columns.growing
 }
 
 // place is a location in masks.
@@ -67,7 +81,7 @@ type window struct {
 
 func columnsOf(rules *search.Rules) *columns {
 	rs := rules.Set
-	c := &columns{rules: rules, rs: rs, locations: map[string]place{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
+	c := &columns{rules: rules, rs: rs, locations: map[string]place{}, masks: map[string]masks{}, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
 	if !rs.Large {
 		c.teams = teamSizesOf(rs)
 	}
@@ -89,6 +103,7 @@ func columnsOf(rules *search.Rules) *columns {
 			c.shrinking = append(c.shrinking, i)
 		}
 	}
+	c.uncounted = slices.DeleteFunc(slices.Clone(c.shrinking), c.counts)
 	for i := range rs.Level(0).Rules {
 		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
@@ -303,7 +318,8 @@ func (c *columns) locate(it *item) {
 	}
 	it.mask = 0
 	if n := len(c.rs.Levels()); n > 1 && c.exactMasks {
-		it.exact = make([]uint64, n)
+		c.exact = append(c.exact[:0], make([]uint64, n)...)
+		it.exact = c.exact
 	}
 	it.Party.SetLatencies(c.rs.Level(0).Rules[c.latencies[0]].Traits.Column.(ruleset.AtLocation).Party, c.name)
 	if all, ok := it.Party.Latencies(); ok {
@@ -315,12 +331,34 @@ func (c *columns) locate(it *item) {
 			c.allow(it, location)
 		}
 	}
+	if it.exact != nil {
+		shared := c.shared(it.exact)
+		it.exact, it.masks = shared.exact, shared.upTo
+	}
+}
+
+// shared returns masks of the same locations that tickets share.
+func (c *columns) shared(exact []uint64) masks {
+	c.key = c.key[:0]
+	for _, mask := range exact {
+		c.key = binary.LittleEndian.AppendUint64(c.key, mask)
+	}
+	m, ok := c.masks[string(c.key)]
+	if ok {
+		return m
+	}
+	m.exact = slices.Clone(exact)
 	if c.growing {
-		it.masks = slices.Clone(it.exact)
-		for i := 1; i < len(it.masks); i++ {
-			it.masks[i] |= it.masks[i-1]
+		m.upTo = slices.Clone(exact)
+		for i := 1; i < len(m.upTo); i++ {
+			m.upTo[i] |= m.upTo[i-1]
 		}
 	}
+	if len(c.masks) == maxMasks {
+		clear(c.masks)
+	}
+	c.masks[string(c.key)] = m
+	return m
 }
 
 // allow adds a location to an item's masks, for each level that allows it.

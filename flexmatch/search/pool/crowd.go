@@ -42,12 +42,16 @@ type crowd struct {
 	failed   []int32 // the first group of which other rules refused what was found
 	kinds    []int32 // of a group
 	lists    []int32 // memory of lists of candidates
+	has      []int   // by what is counted: the players of a list
+	left     []int   // by what is counted: how many players may be added to a group
+	few      []int32 // the part of a group that is tried
 	values   []float64
 	least    int  // players in a match, those of a game session included
 	proof    bool // groups only show how many players a match can have, and none is left out
 	tried    bool // sets were tried one after another
 
 	filling filling
+	placing placing
 	spares  []*item // of a group: those that filling did not choose
 	found   *search.Match
 }
@@ -77,7 +81,7 @@ func (a *attempt) crowded() bool {
 
 // crowds reports whether there can be searches in a crowd at a level.
 func (c *columns) crowds(level int) bool {
-	return c.seats[level] != nil && (c.exactMasks || len(c.latencies) == 0)
+	return len(c.seats) > 0 && (c.exactMasks || len(c.latencies) == 0)
 }
 
 // crowd searches for a match of the anchor.
@@ -99,6 +103,9 @@ func (a crowdSearch) withElders() *search.Match {
 	if !a.columns.oldest || len(a.columns.rs.Levels()) == 1 {
 		return nil
 	}
+	own := a.budget.sets / 2 // for the search at the anchor's level
+	a.budget.sets -= own
+	defer func() { a.budget.sets += own }()
 	tried := 0
 	for _, it := range a.elders() {
 		if it.short -= int32(a.anchor.Size); it.short > 0 {
@@ -107,7 +114,7 @@ func (a crowdSearch) withElders() *search.Match {
 		if m := a.among(int(it.level), 0, it, a.anchor); m != nil || a.cut {
 			return m
 		}
-		if tried++; tried == maxElders {
+		if tried++; tried == maxElders || a.over() {
 			break
 		}
 	}
@@ -349,7 +356,7 @@ func (a crowdSearch) fits(e *entry) bool {
 	if cause != causeNone || slices.ContainsFunc(c.fixed, func(it *item) bool { return !it.Joins(&e.it.Candidate) }) {
 		return false
 	}
-	return a.possible(a.anchor, e.it)
+	return a.passing(a.columns.uncounted, a.anchor, e.it)
 }
 
 // apart returns the first dimension in which a ticket is too far from the fixed ones, or -1.

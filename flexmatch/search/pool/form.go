@@ -12,7 +12,8 @@ import (
 // fill looks for a match of the fixed tickets and some of a group. It returns true if the search
 // ends: there is a match, or it has taken too long.
 func (a crowdSearch) fill(group []int32) bool {
-	c, w, s := &a.memory.crowd, a.worker, a.columns.seats[a.level]
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	group = a.limited(group)
 	c.kinds = c.kinds[:0]
 	for _, n := range group {
 		c.kinds = append(c.kinds, c.list[n].kind)
@@ -21,14 +22,14 @@ func (a crowdSearch) fill(group []int32) bool {
 	for _, it := range c.fixed {
 		least, most = least+it.Held, min(most, it.Most)
 	}
-	a.budget.sets -= 1 + len(group)*s.words()/16
+	a.charge(group)
 	players := c.filling.fill(s, c.from, c.kinds, max(least, c.least), most)
 	if c.proof {
 		c.least = max(c.least, players+1)
 		return players == most
 	}
 	if players == 0 {
-		return false
+		return a.over()
 	}
 	a.memory.set = append(a.memory.set[:0], c.fixed...)
 	for _, i := range c.filling.chosen {
@@ -40,10 +41,54 @@ func (a crowdSearch) fill(group []int32) bool {
 	if len(c.failed) == 0 {
 		c.failed = append(c.failed, group...)
 	}
+	return a.over()
+}
+
+// charge counts the steps of going through the states for a list once.
+func (a crowdSearch) charge(list []int32) {
+	a.budget.sets -= 1 + len(list)*a.columns.seats[a.level].words()/stepWords
+}
+
+// stepWords is how many words of states a ticket's moves change in the time that trying a set takes.
+const stepWords = 64
+
+// over reports whether the search ends because it has taken too long.
+func (a crowdSearch) over() bool {
+	if a.memory.crowd.proof {
+		return false
+	}
+	w := a.worker
 	w.deadline.Missed = w.deadline.Over()
 	spent := a.budget.sets <= 0 || a.budget.placements <= 0
 	a.cut, a.bounded = w.deadline.Missed, a.bounded || spent
 	return a.cut || spent
+}
+
+// limited returns the first of a group, as many as rules about counts allow at most in a match, if
+// states do not count them.
+func (a crowdSearch) limited(group []int32) []int32 {
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	if !s.loose {
+		return group
+	}
+	left := append(c.left[:0], s.most...)
+	for _, it := range c.fixed {
+		for _, n := range s.capped {
+			left[n] -= a.columns.counted[n].Of(&it.Party)
+		}
+	}
+	c.left, c.few = left, c.few[:0]
+	for _, i := range group {
+		k := &a.columns.kinds[c.list[i].kind]
+		if slices.ContainsFunc(s.capped, func(n int) bool { return k.counts[n] > left[n] }) {
+			continue
+		}
+		for _, n := range s.capped {
+			left[n] -= k.counts[n]
+		}
+		c.few = append(c.few, i)
+	}
+	return c.few
 }
 
 // mostPlayers returns the most players of a match at the level.
@@ -57,6 +102,11 @@ func (a crowdSearch) formFilled(group []int32) *search.Match {
 	c, cols, w := &a.memory.crowd, a.columns, a.worker
 	items := a.memory.set
 	teams := append(c.teams[c.filling.first], c.filling.teams...)
+	if cols.seats[a.level].together {
+		if teams = a.place(items, teams); teams == nil {
+			return nil
+		}
+	}
 	cause := a.excludes(items, a.level)
 	if w.seen[cause]++; cause != causeNone {
 		return nil

@@ -43,11 +43,41 @@ func (c *crowd) drop(list []int32) { c.lists = c.lists[:len(c.lists)-len(list)] 
 // fillable reports whether kinds and counts allow a match of the fixed tickets and some of a list.
 func (a crowdSearch) fillable(list []int32) bool {
 	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	if !a.suffices(list) {
+		return false
+	}
 	c.kinds = c.kinds[:0]
 	for _, n := range list {
 		c.kinds = append(c.kinds, c.list[n].kind)
 	}
+	a.charge(list)
 	return c.filling.reaches(s, c.from, c.kinds, a.mostPlayers())
+}
+
+// suffices reports whether the fixed tickets and a list have players enough, who have each string
+// often enough: those beyond what a rule allows do not count.
+func (a crowdSearch) suffices(list []int32) bool {
+	c, s, players := &a.memory.crowd, a.columns.seats[a.level], 0
+	c.has = append(c.has[:0], make([]int, len(a.columns.counted))...)
+	for _, it := range c.fixed {
+		players += it.Size + it.Held
+		for n := range c.has {
+			c.has[n] += a.columns.counted[n].Of(&it.Party)
+		}
+	}
+	for _, i := range list {
+		k := &a.columns.kinds[c.list[i].kind]
+		players += k.size
+		for n, count := range k.counts {
+			c.has[n] += count
+		}
+	}
+	for n, has := range c.has {
+		if has < s.needs[n] || players-max(0, has-s.most[n]) < s.level.Least() {
+			return false
+		}
+	}
+	return players >= s.level.Least()
 }
 
 // marked returns the marks of an item for the n-th choice. The one before the first is that of the
@@ -67,7 +97,7 @@ func (a crowdSearch) marked(it *item, n int) uint64 {
 func (a crowdSearch) choose(list []int32, n int) bool {
 	c, choices := &a.memory.crowd, a.columns.choices
 	if n == len(choices) {
-		return a.fillable(list) && a.within(list, 0)
+		return (len(c.dims) == 0 || a.fillable(list)) && a.within(list, 0) || a.over()
 	}
 	if n < 0 && len(a.columns.latencies) == 0 {
 		return a.choose(list, n+1)

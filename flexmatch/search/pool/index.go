@@ -17,6 +17,7 @@ type partition struct {
 	backfills []*item // oldest first; in no bucket
 
 	setsTried, setsFound float64 // by searches in a crowd that tried sets; recent ones count more
+	places               int     // steps that a placing may take beyond the least; fewer if the last ones found no way
 }
 
 func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }

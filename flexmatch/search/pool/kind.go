@@ -34,6 +34,9 @@ type kind struct {
 	teams  []uint64 // by level: bits of the teams that can take the ticket by the rules in columns.inTeam; nil if there are none
 }
 
+// in reports whether a team can take tickets of the kind by its own rules at a level.
+func (k *kind) in(level, team int) bool { return k.teams == nil || k.teams[level]>>team&1 == 1 }
+
 // prepareCrowds finds what searches in a crowd use of the rule set.
 func (c *columns) prepareCrowds() {
 	for _, i := range c.rules.Flat {
@@ -92,8 +95,12 @@ func (c *columns) evenOf(rule int) (s spread, ok bool) {
 		if !ok || !of.Max.Set || of.Min.Set {
 			return spread{}, false
 		}
+		most := math.Inf(1)
+		if c.largest == 1 { // the average of a team is the value of its player
+			most = 2 * of.Max.Value
+		}
 		s.attribute, s.party = of.Attribute, "avg"
-		s.most, s.enough = append(s.most, math.Inf(1)), append(s.enough, of.Max.Value)
+		s.most, s.enough = append(s.most, most), append(s.enough, of.Max.Value)
 	}
 	return s, true
 }
@@ -149,9 +156,7 @@ func (c *columns) kindFor(it *item) int32 {
 		n = int32(len(c.kinds))
 		c.kindOf[string(key)], c.kinds = n, append(c.kinds, k)
 		for _, s := range c.seats {
-			if s != nil {
-				s.learn(&k)
-			}
+			s.learn(&k)
 		}
 	}
 	return n

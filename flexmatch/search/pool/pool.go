@@ -127,7 +127,7 @@ func (p *Pool) Add(t *search.Ticket) {
 	p.expansions.await(it, p.rules.Set)
 	in := p.partitions[key]
 	if in == nil {
-		in = &partition{key: key, buckets: map[int64]*bucket{}}
+		in = &partition{key: key, buckets: map[int64]*bucket{}, places: mostPlacings}
 		p.partitions[key] = in
 	}
 	if t.Backfill {
