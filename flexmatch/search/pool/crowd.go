@@ -37,12 +37,15 @@ type crowd struct {
 
 	list     []entry // candidates, in order of preference
 	got      []int   // by kind: players among them
+	full     []bool  // by kind: no more are added
+	reserved int     // places for players whom a match needs
 	groups   int     // tried
 	narrowed int     // lists that were narrowed, for groups that may have turned out too small
 	failed   []int32 // the first group of which other rules refused what was found
 	kinds    []int32 // of a group
 	lists    []int32 // memory of lists of candidates
-	has      []int   // by what is counted: the players of a list
+	has      []int   // by what is counted: players among the candidates
+	inList   []int   // likewise of a list
 	left     []int   // by what is counted: how many players may be added to a group
 	few      []int32 // the part of a group that is tried
 	values   []float64
@@ -197,7 +200,11 @@ func (a crowdSearch) collect(near bool, most ...int) {
 	c, walk := &a.memory.crowd, &a.memory.walk
 	c.list, a.looks = c.list[:0], 0
 	c.got = append(c.got[:0], make([]int, len(a.columns.kinds))...)
-	walk.begin(a.partition, a.bounds(near), a.columns.width)
+	c.full = append(c.full[:0], make([]bool, len(a.columns.kinds))...)
+	c.has = append(c.has[:0], make([]int, len(a.columns.counted))...)
+	bounds := a.bounds(near)
+	bounds.full = c.full
+	walk.begin(a.partition, bounds, a.columns.width)
 	for _, most := range most {
 		ended := a.look(most)
 		lacking := a.lacking()
@@ -302,10 +309,10 @@ func (a crowdSearch) bounds(near bool) bounds {
 	return out
 }
 
-// look adds candidates until there are most of them, no more of a kind than several matches need,
-// so that many of one kind do not hide others. It returns true if it adds no more.
+// look adds candidates until there are most of them. It returns true if it adds no more.
 func (a crowdSearch) look(most int) bool {
 	c, cols := &a.memory.crowd, a.columns
+	a.limitKinds(most)
 	ended := false
 	for len(c.list) < most && !ended {
 		e := a.memory.walk.next()
@@ -314,15 +321,64 @@ func (a crowdSearch) look(most int) bool {
 			break
 		}
 		a.looks++
-		if c.got[e.kind] < max(4*cols.rules.Most, leastOfKind) && a.fits(e) {
-			c.got[e.kind] += int(e.size)
-			c.list = append(c.list, *e)
+		if c.full[e.kind] || !a.fits(e) {
+			continue
 		}
+		c.list = append(c.list, *e)
+		a.got(e, most)
 	}
 	if cols.sorts {
 		search.SortByRules(cols.rs, &c.fixed[0].Candidate, c.list, func(e entry) *search.Candidate { return &e.it.Candidate }, a.worker.judge.Now)
 	}
 	return ended
+}
+
+// got counts a candidate, and limits kinds if that has changed which are to be limited.
+func (a crowdSearch) got(e *entry, most int) {
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	c.got[e.kind] += int(e.size)
+	changed := enough(c.got[e.kind], a.columns.rules.Most)
+	for text, count := range a.columns.kinds[e.kind].counts {
+		was := c.has[text]
+		c.has[text] += count
+		lacked := was < spare*s.needs[text] && c.has[text] >= spare*s.needs[text]
+		changed = changed || lacked || !enough(was, s.useful[text]) && enough(c.has[text], s.useful[text])
+	}
+	if changed || len(c.list) == most-c.reserved {
+		a.limitKinds(most)
+	}
+}
+
+// spare is how many times as many players as a match needs of a string are looked for, which leaves
+// the other rules a choice.
+const spare = 2
+
+// enough reports whether so many players are enough for several matches that can have at most some.
+func enough(players, most int) bool { return players >= max(4*most, leastOfKind) }
+
+// limitKinds finds the kinds of which no more candidates are added, so that many of one kind do not
+// hide others: those of which there are players enough for several matches, those that have only
+// strings of which there are enough, and, when no more places are left than are reserved for strings
+// that a match needs, those that have none of them.
+func (a crowdSearch) limitKinds(most int) {
+	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	c.reserved = 0
+	for text, needs := range s.needs {
+		c.reserved += max(0, spare*needs-c.has[text])
+	}
+	c.reserved = min(c.reserved, most/2)
+	last := len(c.list) >= most-c.reserved
+	for n := range a.columns.kinds {
+		has, useful, needed := false, false, false
+		for text, count := range a.columns.kinds[n].counts {
+			if count > 0 {
+				has = true
+				useful = useful || !enough(c.has[text], s.useful[text])
+				needed = needed || c.has[text] < spare*s.needs[text]
+			}
+		}
+		c.full[n] = enough(c.got[n], a.columns.rules.Most) || has && !useful || last && !needed
+	}
 }
 
 // fits reports whether a ticket could be in a match with the fixed ones at the level, and counts

@@ -58,21 +58,21 @@ func (a crowdSearch) fillable(list []int32) bool {
 // often enough: those beyond what a rule allows do not count.
 func (a crowdSearch) suffices(list []int32) bool {
 	c, s, players := &a.memory.crowd, a.columns.seats[a.level], 0
-	c.has = append(c.has[:0], make([]int, len(a.columns.counted))...)
+	c.inList = append(c.inList[:0], make([]int, len(a.columns.counted))...)
 	for _, it := range c.fixed {
 		players += it.Size + it.Held
-		for n := range c.has {
-			c.has[n] += a.columns.counted[n].Of(&it.Party)
+		for n := range c.inList {
+			c.inList[n] += a.columns.counted[n].Of(&it.Party)
 		}
 	}
 	for _, i := range list {
 		k := &a.columns.kinds[c.list[i].kind]
 		players += k.size
 		for n, count := range k.counts {
-			c.has[n] += count
+			c.inList[n] += count
 		}
 	}
-	for n, has := range c.has {
+	for n, has := range c.inList {
 		if has < s.needs[n] || players-max(0, has-s.most[n]) < s.level.Least() {
 			return false
 		}

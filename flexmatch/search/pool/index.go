@@ -63,6 +63,7 @@ type bucket struct {
 type key struct {
 	mask  uint64 // as in the entry; 0 if the item was removed, and never else
 	value float64
+	kind  int32
 }
 
 type cursor struct {
@@ -91,6 +92,7 @@ func (c *cursor) skip(in *bounds) bool {
 			}
 		case k.value < low || k.value > high:
 			in.outside++
+		case int(k.kind) < len(in.full) && in.full[k.kind]:
 		default:
 			e := &c.in.items[at]
 			c.at, c.created, c.arrival = at, e.created, e.arrival
@@ -106,6 +108,7 @@ func (c *cursor) skip(in *bounds) bool {
 type bounds struct {
 	low, high float64 // of the first window; from -Inf to +Inf without windows
 	mask      uint64  // locations
+	full      []bool  // kinds of which there are enough; those after the last are not
 
 	outside, elsewhere int // entries skipped because of their value, their locations
 }
@@ -153,11 +156,11 @@ func (it *item) entry() entry {
 func (b *bucket) add(e entry) {
 	n := len(b.items)
 	if n == b.head || b.items[n-1].older(&e) {
-		b.items, b.keys = append(b.items, e), append(b.keys, key{e.mask, e.value})
+		b.items, b.keys = append(b.items, e), append(b.keys, key{e.mask, e.value, e.kind})
 		return
 	}
 	at, _ := slices.BinarySearchFunc(b.items[b.head:], e, compareEntries)
-	b.items, b.keys = slices.Insert(b.items, b.head+at, e), slices.Insert(b.keys, b.head+at, key{e.mask, e.value})
+	b.items, b.keys = slices.Insert(b.items, b.head+at, e), slices.Insert(b.keys, b.head+at, key{e.mask, e.value, e.kind})
 }
 
 // count adds n to the tickets of an item's kind that wait.

@@ -24,6 +24,7 @@ type seats struct {
 	capped   []int   // what rules limit and states do not count, by index in columns.counted
 	needs    []int   // players of a match who must count, by index in columns.counted
 	most     []int   // players of a match who may count, likewise
+	useful   []int   // players of a match who can count, since others have to count for other rules
 	without  int     // rules about counts that are left out
 	states   int
 	goals    []bitset // by number of players: states in which the match is complete
@@ -118,6 +119,21 @@ func (s *seats) bound(c *columns, counted []search.Counted) {
 			s.capped = append(s.capped, text)
 		}
 	}
+	s.useful = slices.Clone(s.most)
+	for text := range s.useful {
+		s.useful[text] = min(s.useful[text], s.level.Capacity()-s.othersNeed(c, text))
+	}
+}
+
+// othersNeed returns how many players of a match must have another string in the place of one.
+func (s *seats) othersNeed(c *columns, text int) (n int) {
+	attribute, single := c.counted[text].Attribute()
+	for o := range c.counted {
+		if of, _ := c.counted[o].Attribute(); single && o != text && of == attribute {
+			n += s.needs[o]
+		}
+	}
+	return n
 }
 
 // unitedPart returns the part of all teams, where they are one.
