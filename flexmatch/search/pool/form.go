@@ -13,6 +13,7 @@ import (
 // ends: there is a match, or it has taken too long.
 func (a crowdSearch) fill(group []int32) bool {
 	c, s := &a.memory.crowd, a.columns.seats[a.level]
+	all := group
 	group = a.limited(group)
 	c.kinds = c.kinds[:0]
 	for _, n := range group {
@@ -35,11 +36,11 @@ func (a crowdSearch) fill(group []int32) bool {
 	for _, i := range c.filling.chosen {
 		a.memory.set = append(a.memory.set, c.list[group[i]].it)
 	}
-	if c.found = a.formFilled(group); c.found != nil {
+	if c.found = a.formFilled(group, all); c.found != nil {
 		return true
 	}
 	if len(c.failed) == 0 {
-		c.failed = append(c.failed, group...)
+		c.failed = append(c.failed, all...)
 	}
 	return a.over()
 }
@@ -97,14 +98,17 @@ func (a crowdSearch) mostPlayers() int {
 }
 
 // formFilled returns the match of the set with which the teams have been filled, or nil if other
-// rules refuse it.
-func (a crowdSearch) formFilled(group []int32) *search.Match {
+// rules refuse it. The set is of a group, which is all of another or a part of it.
+func (a crowdSearch) formFilled(group, all []int32) *search.Match {
 	c, cols, w := &a.memory.crowd, a.columns, a.worker
 	items := a.memory.set
 	teams := append(c.teams[c.filling.first], c.filling.teams...)
 	if cols.seats[a.level].together {
 		if teams = a.place(items, teams); teams == nil {
-			return nil
+			if items, teams = a.fillEach(all); items == nil {
+				return nil
+			}
+			a.memory.set, group = items, all
 		}
 	}
 	cause := a.excludes(items, a.level)

@@ -10,6 +10,7 @@ import (
 // many there are, and how many of them count for each rule about counts. Of these values only those
 // are occupancies that players can have and that can still become complete.
 type part struct {
+	team   int     // -1 if it is not of one team
 	room   int     // players for whom there is room
 	least  int     // players of a complete occupancy
 	empty  bool    // nobody at all is complete too
@@ -50,8 +51,8 @@ func (d *digit) adds(k *kind) int {
 }
 
 // sizedPart returns a part for which its players count.
-func sizedPart(least, room int) *part {
-	return &part{room: room, least: least, empty: least == 0, sized: true, digits: []digit{{cap: room}}}
+func sizedPart(team, least, room int) *part {
+	return &part{team: team, room: room, least: least, empty: least == 0, sized: true, digits: []digit{{cap: room}}}
 }
 
 // limit adds the digit of a rule that limits how many players may and must count, if it can
@@ -86,6 +87,21 @@ func (d *digit) merge(o *digit) {
 	}
 	d.needs = max(d.needs, o.needs)
 }
+
+// exact returns the part with no more players who count for a rule than it needs, if it needs some.
+func (p *part) exact() *part {
+	out := *p
+	out.digits = slices.Clone(p.digits)
+	for i := range out.digits {
+		if d := &out.digits[i]; d.of != nil && d.needs > 0 {
+			d.cap, d.full = d.needs, false
+		}
+	}
+	return &out
+}
+
+// of reports whether it counts players of a team.
+func (p *part) of(team int) bool { return p.team < 0 || p.team == team }
 
 // enumerate finds the occupancies: all values, or those that are viable. It returns false if there
 // are more than most.

@@ -12,20 +12,23 @@ import (
 // the match if rules count its players; a set of states is a bit set. So all ways to seat some
 // tickets are found at once, and a set of tickets that fills the teams is found without trying sets.
 // Where there would be too many states, all teams are one part, and a set that fills it is
-// distributed over the teams afterwards (placing).
+// distributed over the teams afterwards (placing); if it cannot be, the teams are filled one after
+// another.
 type seats struct {
 	number   int // of the level
 	level    *ruleset.Level
 	teams    []*part
-	like     []int   // by team: the first one with the same limits
-	parts    []*part // of which a state is made
-	together bool    // all teams are one part
-	loose    bool    // states count only what rules need, not what they allow at most
-	capped   []int   // what rules limit and states do not count, by index in columns.counted
-	needs    []int   // players of a match who must count, by index in columns.counted
-	most     []int   // players of a match who may count, likewise
-	useful   []int   // players of a match who can count, since others have to count for other rules
-	without  int     // rules about counts that are left out
+	like     []int            // by team: the first one with the same limits
+	parts    []*part          // of which a state is made
+	together bool             // all teams are one part
+	lone     [][]*seats       // by team, if all are one part: those of the team alone, first with no more players of a string than it needs
+	whole    []search.Counted // rules about counts of the match
+	loose    bool             // states count only what rules need, not what they allow at most
+	capped   []int            // what rules limit and states do not count, by index in columns.counted
+	needs    []int            // players of a match who must count, by index in columns.counted
+	most     []int            // players of a match who may count, likewise
+	useful   []int            // players of a match who can count, since others have to count for other rules
+	without  int              // rules about counts that are left out
 	states   int
 	goals    []bitset // by number of players: states in which the match is complete
 	upward   []bitset // by number of players: the goals of so many and more
@@ -54,8 +57,9 @@ func (c *columns) seatsAt(n int) *seats {
 		s.teams = append(s.teams, c.teamPart(team, size, counted))
 		s.like = append(s.like, slices.IndexFunc(s.teams, s.teams[team].same))
 	}
-	if s.parts = s.teams; slices.ContainsFunc(counted, func(of search.Counted) bool { return of.Whole }) {
-		s.parts = append(slices.Clone(s.teams), c.wholePart(level, counted))
+	s.whole = slices.DeleteFunc(slices.Clone(counted), func(of search.Counted) bool { return !of.Whole })
+	if s.parts = s.teams; len(s.whole) > 0 {
+		s.parts = append(slices.Clone(s.teams), c.wholePart(level, s.whole))
 	}
 	if !s.enumerate() {
 		s.unite(c, counted)
@@ -67,7 +71,7 @@ func (c *columns) seatsAt(n int) *seats {
 
 // teamPart returns the part of a team.
 func (c *columns) teamPart(team int, size ruleset.Size, counted []search.Counted) *part {
-	p := sizedPart(size.Min, size.Max)
+	p := sizedPart(team, size.Min, size.Max)
 	for i := range counted {
 		if of := &counted[i].Counts; !of.Whole && slices.Contains(of.Instances, team) {
 			p.limit(digit{of: of, text: c.textOf(of), cap: mostOf(of), needs: of.Least()})
@@ -77,13 +81,11 @@ func (c *columns) teamPart(team int, size ruleset.Size, counted []search.Counted
 }
 
 // wholePart returns the part of the match. It has no digit for the number of its players.
-func (c *columns) wholePart(level *ruleset.Level, counted []search.Counted) *part {
-	p := &part{}
-	for i := range counted {
-		if of := &counted[i].Counts; of.Whole {
-			p.room = level.Capacity()
-			p.limit(digit{of: of, text: c.textOf(of), teams: of.Instances, cap: mostInMatch(level, of), needs: of.Least()})
-		}
+func (c *columns) wholePart(level *ruleset.Level, whole []search.Counted) *part {
+	p := &part{team: -1, room: level.Capacity()}
+	for i := range whole {
+		of := &whole[i].Counts
+		p.limit(digit{of: of, text: c.textOf(of), teams: of.Instances, cap: mostInMatch(level, of), needs: of.Least()})
 	}
 	return p
 }
@@ -93,6 +95,9 @@ func (c *columns) wholePart(level *ruleset.Level, counted []search.Counted) *par
 // of a team. Of many rules the last ones are left out.
 func (s *seats) unite(c *columns, counted []search.Counted) {
 	s.together = true
+	for _, p := range s.teams {
+		s.lone = append(s.lone, []*seats{s.alone(p.exact()), s.alone(p)})
+	}
 	for s.without = 0; ; s.without++ {
 		for _, s.loose = range []bool{false, true} {
 			for _, parties := range []bool{true, false} {
@@ -103,6 +108,16 @@ func (s *seats) unite(c *columns, counted []search.Counted) {
 			}
 		}
 	}
+}
+
+// alone returns the seats of one team.
+func (s *seats) alone(p *part) *seats {
+	out := &seats{number: s.number, level: s.level, teams: s.teams, parts: []*part{p}}
+	if !out.enumerate() {
+		return nil
+	}
+	out.findGoals()
+	return out
 }
 
 // bound finds how many players of a match must and may count.
@@ -138,7 +153,7 @@ func (s *seats) othersNeed(c *columns, text int) (n int) {
 
 // unitedPart returns the part of all teams, where they are one.
 func (c *columns) unitedPart(level *ruleset.Level, counted []search.Counted, loose, parties bool) *part {
-	p := sizedPart(level.Least(), level.Capacity())
+	p := sizedPart(-1, level.Least(), level.Capacity())
 	p.empty = false
 	if half := c.largest / 2; parties {
 		p.digits = append(p.digits, digit{larger: half, cap: len(level.Sizes)})
@@ -241,17 +256,21 @@ func (s *seats) findGoals() {
 
 // learn adds the moves of a kind.
 func (s *seats) learn(k *kind) {
-	var out []move
-	if s.together {
-		if s.somewhere(k) {
-			out = s.movesTo(-1, k)
+	for _, lone := range slices.Concat(s.lone...) {
+		if lone != nil {
+			lone.learn(k)
 		}
-	} else {
+	}
+	var out []move
+	switch {
+	case !s.together:
 		for team := range s.teams {
 			if k.in(s.number, team) {
 				out = append(out, s.movesTo(team, k)...)
 			}
 		}
+	case s.somewhere(k):
+		out = s.movesTo(-1, k)
 	}
 	s.moves = append(s.moves, out)
 }
@@ -269,8 +288,11 @@ func (s *seats) somewhere(k *kind) bool {
 // movesTo returns the moves of players of a kind to a team.
 func (s *seats) movesTo(team int, k *kind) []move {
 	out := []move{{team: team, from: s.all()}}
-	for i, p := range s.parts {
-		if i < len(s.teams) && i != team && !s.together {
+	if !slices.ContainsFunc(s.parts, func(p *part) bool { return p.of(team) }) {
+		return nil
+	}
+	for _, p := range s.parts {
+		if !p.of(team) {
 			continue
 		}
 		shifts := p.shifts(k, team)
@@ -316,10 +338,10 @@ func (s *seats) words() int { return (s.states + 63) / 64 }
 // session returns the state of a game session's players in their teams. It returns false if
 // they break a limit.
 func (s *seats) session(it *item, counted []search.Counted) (at state, ok bool) {
-	for i, p := range s.parts {
+	for _, p := range s.parts {
 		values := make([]uint8, len(p.digits))
 		for player, team := range it.Teams {
-			if i < len(s.teams) && i != team && !s.together {
+			if !p.of(team) {
 				continue
 			}
 			if k := kindOfPlayer(it, player, counted); !p.join(values, &k, team) {
