@@ -129,7 +129,7 @@ func (a crowdSearch) formFilled(group, all []int32) *search.Match {
 			w.judge.Tally.Note(i, true)
 		}
 	} else if set, teams = a.even(teams, group); set == nil {
-		return a.seat()
+		return a.seatSet()
 	} else if !holds() {
 		return nil
 	}
@@ -194,19 +194,27 @@ func (a crowdSearch) trySets(group []int32) {
 	}
 	a.memory.candidates[0], a.memory.set = list, append(a.memory.set[:0], a.anchor)
 	s.level, s.mask = a.level, c.mask
-	share := (1 + p.setsFound) / (1 + p.setsTried)
-	sets, placements := max(50, int(share*float64(limits.Nodes))), max(20, int(share*float64(limits.Placements)))
+	share := p.sets.share()
+	a.limitedTo(max(50, int(share*float64(limits.Nodes))), max(20, int(share*float64(limits.Placements))), func() { c.found = a.best(0) })
+	p.sets.note(c.found != nil)
+}
+
+// limitedTo calls f, which may take so many steps and no others. If it takes more, the search goes on.
+func (a crowdSearch) limitedTo(sets, placements int, f func()) {
 	left := a.budget
 	a.budget = newBudget(sets, placements)
-	c.found = a.best(0)
+	f()
 	left.sets -= sets - a.budget.sets
 	left.placements -= placements - a.budget.placements
 	a.bounded = a.bounded || a.cut
 	a.budget, a.cut = left, a.worker.deadline.Missed
-	if p.setsTried++; c.found != nil {
-		p.setsFound++
-	}
-	if p.setsTried >= 64 {
-		p.setsTried, p.setsFound = p.setsTried/2, p.setsFound/2
-	}
+}
+
+// seatSet distributes the set over the teams by trying placements, the more of them, the more often
+// that lately found one in the partition.
+func (a crowdSearch) seatSet() (m *search.Match) {
+	p, limits := a.partition, &a.worker.pool.limits
+	a.limitedTo(limits.Nodes, max(10, int(p.seatings.share()*float64(limits.Placements))), func() { m = a.seat() })
+	p.seatings.note(m != nil)
+	return m
 }

@@ -16,8 +16,9 @@ type partition struct {
 
 	backfills []*item // oldest first; in no bucket
 
-	setsTried, setsFound float64 // by searches in a crowd that tried sets; recent ones count more
-	places               int     // steps that a placing may take beyond the least; fewer if the last ones found no way
+	sets     chance // of searches in a crowd that try sets
+	seatings chance // of those that try placements of one set
+	places   int    // steps that a placing may take beyond the least; fewer if the last ones found no way
 }
 
 func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }

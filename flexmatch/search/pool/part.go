@@ -233,7 +233,7 @@ type shift struct {
 
 // shifts returns how players of a kind who join a team change the occupancies that allow it.
 func (p *part) shifts(k *kind, team int) (out []shift) {
-	values := make([]uint8, len(p.digits))
+	values, index := make([]uint8, len(p.digits)), map[int]int{}
 	for n, of := range p.occupancies {
 		if copy(values, of); !p.join(values, k, team) {
 			continue
@@ -243,9 +243,9 @@ func (p *part) shifts(k *kind, team int) (out []shift) {
 			continue // it is not viable
 		}
 		by := to - n
-		at := slices.IndexFunc(out, func(s shift) bool { return s.by == by })
-		if at < 0 {
-			at = len(out)
+		at, known := index[by]
+		if !known {
+			at, index[by] = len(out), len(out)
 			out = append(out, shift{by: by})
 		}
 		out[at].from = append(out[at].from, n)
