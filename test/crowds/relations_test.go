@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func draw(t *rapid.T) drawn {
 	flip := rapid.Bool()
 	size := rapid.IntRange(1, 6).Draw(t, "size")
 	d := drawn{oldest: flip.Draw(t, "oldest")}
-	for i := range rapid.IntRange(2, 3).Draw(t, "teams") {
+	for i := range rapid.IntRange(2, min(5, 24/size)).Draw(t, "teams") {
 		d.teams = append(d.teams, map[string]any{"name": fmt.Sprint("team", i), "minPlayers": size, "maxPlayers": size})
 	}
 	if flip.Draw(t, "skill") {
@@ -47,23 +48,47 @@ func draw(t *rapid.T) drawn {
 		d.rules = append(d.rules, map[string]any{"name": "Mode", "type": "batchDistance", "batchAttribute": "mode"})
 	}
 	if flip.Draw(t, "latency") {
-		d.rules = append(d.rules, map[string]any{"name": "Latency", "type": "latency", "maxLatency": rapid.IntRange(50, 150).Draw(t, "ms")})
+		most := rapid.IntRange(50, 150).Draw(t, "ms")
+		d.rules = append(d.rules, map[string]any{"name": "Latency", "type": "latency", "maxLatency": most})
+		if flip.Draw(t, "latency steps") {
+			var steps []any
+			for n := range rapid.IntRange(1, 8).Draw(t, "number") {
+				steps = append(steps, map[string]any{"waitTimeSeconds": 2*n + 1, "value": most + 15*(n+1)})
+			}
+			d.expansions = append(d.expansions, map[string]any{"target": "rules[Latency].maxLatency", "steps": steps})
+		}
 	}
 	if flip.Draw(t, "fair") {
 		d.rules = append(d.rules, map[string]any{"name": "Fair", "type": "distance", "maxDistance": rapid.IntRange(40, 120).Draw(t, "apart"),
 			"measurements": []any{"avg(" + players + "[skill])"}, "referenceValue": "avg(flatten(" + players + "[skill]))"})
 	}
-	if size > 2 && flip.Draw(t, "roles") {
-		measured := players + "[role]"
-		if flip.Draw(t, "of the match") {
-			measured = "flatten(" + measured + ")"
-		}
-		for _, role := range []string{"tank", "healer"} {
-			d.rules = append(d.rules, map[string]any{"name": role, "type": "collection", "operation": "contains", "referenceValue": role,
-				"measurements": []any{measured}, "minCount": 1})
-		}
+	if flip.Draw(t, "roles") {
+		d.rules = append(d.rules, drawRoles(t, size, len(d.teams))...)
 	}
 	return d
+}
+
+// drawRoles draws rules about how many players of a team, or of the match, have some roles. Teams of
+// players as they come can have them.
+func drawRoles(t *rapid.T, size, teams int) (rules []map[string]any) {
+	attribute, roles := "role", []string{"tank", "healer"}
+	if size > 2 && rapid.Bool().Draw(t, "lanes") {
+		attribute, roles = "lane", []string{"top", "jungle", "middle", "bottom", "support"}
+	}
+	measured, times := players+"["+attribute+"]", 1
+	if rapid.Bool().Draw(t, "of the match") {
+		measured, times = "flatten("+measured+")", teams
+	}
+	exact := size >= len(roles) && rapid.Bool().Draw(t, "exact")
+	for _, role := range roles[:min(size, rapid.IntRange(1, len(roles)).Draw(t, "roles of them"))] {
+		rule := map[string]any{"name": role, "type": "collection", "operation": "contains", "referenceValue": role,
+			"measurements": []any{measured}, "minCount": times}
+		if exact {
+			rule["maxCount"] = times * max(1, size/len(roles))
+		}
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 func (d drawn) ruleSet(t *rapid.T) *ruleset.RuleSet {
@@ -78,6 +103,7 @@ func (d drawn) ruleSet(t *rapid.T) *ruleset.RuleSet {
 			map[string]any{"name": "skill", "type": "number", "default": 0},
 			map[string]any{"name": "mode", "type": "string", "default": "ranked"},
 			map[string]any{"name": "role", "type": "string", "default": "damage"},
+			map[string]any{"name": "lane", "type": "string", "default": "middle"},
 		},
 	})
 	if err != nil {
@@ -137,8 +163,8 @@ func (d drawn) loosen(t *rapid.T) (drawn, string) {
 			out.rules = append(out.rules, r)
 		}
 	}
-	for _, e := range d.expansions {
-		if d.rules[drop]["name"] != "Skill" {
+	for _, e := range d.expansions { // of other rules
+		if !strings.Contains(e["target"].(string), "["+d.rules[drop]["name"].(string)+"]") {
 			out.expansions = append(out.expansions, e)
 		}
 	}
@@ -151,6 +177,10 @@ const (
 	few  = 3
 	more = 15
 )
+
+// long is the processor time after which an evening that does not end is ended: some hundred times
+// what one takes.
+const long = time.Minute
 
 // shown plays a rule set on so many evenings.
 func shown(t *rapid.T, d drawn, evenings int) (r result) {
@@ -165,7 +195,13 @@ func shown(t *rapid.T, d drawn, evenings int) (r result) {
 			t.Fatal(err)
 		}
 		fit(spec, rs, *rate)
-		report, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, For: 40 * time.Second, Seed: seed})
+		begin := used()
+		report, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, For: 40 * time.Second, Seed: seed, Reached: func(time.Duration) error {
+			if used()-begin > long {
+				return errTooLong
+			}
+			return nil
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
