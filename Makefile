@@ -203,7 +203,7 @@ upgrade-test: build ## upgrade servers of an earlier commit to this one, and go 
 	MUSTER_BIN="$$PWD/bin/muster" MUSTER_EARLIER_BIN="$$TMPDIR/muster-earlier" MUSTER_TEST_POSTGRES="$${MUSTER_TEST_POSTGRES:-start}" go test -count=1 -v -run '^TestUpgradeFrom' ./test/scenario
 
 .PHONY: crowds
-crowds: ## play 50 rule sets of the kinds that games have with crowds of players (ARGS=…)
+crowds: ## play 61 rule sets of the kinds that games have with crowds of players (ARGS=…)
 	go run ./test/crowds $(ARGS)
 
 .PHONY: bench
