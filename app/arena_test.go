@@ -113,13 +113,14 @@ func servePage(ctx context.Context) error {
 	}
 }
 
-// leavePID writes the process id to the demo's folder, if the game runs there.
-func leavePID() error {
+// leavePID writes the process id to the demo's folder, to a file whose name begins with a word, if
+// the game runs there.
+func leavePID(word string) error {
 	dir, err := os.Getwd()
 	if err != nil || filepath.Base(dir) != "demo" {
 		return err
 	}
-	return os.WriteFile("pid-"+os.Getenv("GAMELIFT_SDK_PROCESS_ID"), fmt.Append(nil, os.Getpid()), 0o600)
+	return os.WriteFile(word+"-"+os.Getenv("GAMELIFT_SDK_PROCESS_ID"), fmt.Append(nil, os.Getpid()), 0o600)
 }
 
 // playServer is a game whose players send "join ID" and "leave ID" by UDP. It ends when
@@ -129,7 +130,7 @@ func playServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := leavePID(); err != nil {
+	if err := leavePID("pid"); err != nil {
 		return err
 	}
 	p, err := gameserver.Start(ctx, gameserver.Options{
@@ -138,6 +139,9 @@ func playServer(ctx context.Context) error {
 		ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"), Port: socket.LocalAddr().(*net.UDPAddr).Port,
 	})
 	if err != nil {
+		return err
+	}
+	if err := leavePID("ready"); err != nil {
 		return err
 	}
 	go func() {

@@ -4,7 +4,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +23,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -67,26 +67,16 @@ func eventsFor(t *testing.T, c *client.Client, code string, n int, after uint64)
 	return last
 }
 
-// awaitFree waits until n game server processes can take a game session: each has its answer
-// to ProcessReady.
-func awaitFree(t *testing.T, base string, n int) {
+// awaitReady waits until n game servers have the answer to ProcessReady. That they can take a game
+// session is known a little before.
+func awaitReady(t *testing.T, dir string, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r := must(http.NewRequestWithContext(ctx, http.MethodGet, base+"/console/api/live/now?every=100", nil))(t)
-	answer := must(http.DefaultClient.Do(r))(t)
-	defer answer.Body.Close()
-	for frames := json.NewDecoder(answer.Body); ; {
-		var frame struct {
-			Data struct{ Totals struct{ Free int } }
+	wait.For(t, fmt.Sprintf("%d game servers have their answers to ProcessReady", n), func() error {
+		if files := must(filepath.Glob(filepath.Join(dir, "demo", "ready-*")))(t); len(files) != n {
+			return fmt.Errorf("%d have", len(files))
 		}
-		if err := frames.Decode(&frame); err != nil {
-			t.Fatalf("%d processes are not free: %v", n, err)
-		}
-		if frame.Data.Totals.Free == n {
-			return
-		}
-	}
+		return nil
+	})
 }
 
 // The demo shows a game session with bots, survives the crash of a game server, and leaves no
@@ -200,7 +190,7 @@ type orphans struct {
 }
 
 // orphaned starts the demo and kills its server once bots play, or with none once all game servers
-// are free. Those that have no answer to ProcessReady yet would end, as the SDK has it.
+// are ready. Those that have no answer to ProcessReady yet would end, as the SDK has it.
 func orphaned(t *testing.T, bots int) *orphans {
 	t.Helper()
 	o := &orphans{dir: t.TempDir(), program: arena(t)}
@@ -211,10 +201,8 @@ func orphaned(t *testing.T, bots int) *orphans {
 	if bots > 0 {
 		o.session = sessionIn(out.await(t, active))
 		o.last = events(t, o.base, "PLAYER_SESSION_ACCEPTED", bots, 0)
-		awaitFree(t, o.base, 1)
-	} else {
-		awaitFree(t, o.base, 2)
 	}
+	awaitReady(t, o.dir, 2)
 	check(t, muster.Process.Kill())
 	muster.Wait()
 	for _, pid := range o.pids {
