@@ -123,8 +123,16 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.each(func(r *replica) error { return r.settle(ctx) }); err != nil {
 		return err
 	}
+	a.answer()
 	a.serve(a.front())
 	return nil
+}
+
+// answer lets the regions answer what this node itself asks them.
+func (a *App) answer() {
+	for _, g := range a.regions {
+		close(g.answers)
+	}
 }
 
 // startShared starts a node of a cell, which serves immediately: by itself what it owns, and
@@ -143,6 +151,7 @@ func (a *App) startShared(ctx context.Context) error {
 	if err := a.each(func(r *replica) error { return r.open(ctx) }); err != nil {
 		return err
 	}
+	a.answer()
 	a.serve(a.front())
 	member := a.home().member
 	if err := member.gate.ReachesItself(ctx); err != nil {

@@ -296,7 +296,7 @@ func (o *Options) validate() error {
 			return err
 		}
 	}
-	if err := remote.Check(o.Remotes, o.remoteFrom()); err != nil {
+	if err := o.validateRemotes(); err != nil {
 		return err
 	}
 	return o.validatePublicURL()

@@ -108,10 +108,11 @@ type region struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when now changes
+	answers chan struct{} // closed once requests of this node itself may come
 }
 
 func newRegion(a *App, name string) (*region, error) {
-	g := &region{name: name, node: a, changed: make(chan struct{})}
+	g := &region{name: name, node: a, changed: make(chan struct{}), answers: make(chan struct{})}
 	r, err := g.replica()
 	if err != nil {
 		return nil, err
