@@ -32,8 +32,10 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
-	if home := a.home(); home.owns() { // a standby shows nothing yet
-		home.local.start()
+	for _, g := range a.regions {
+		if r := g.now.Load(); r.owns() { // a standby shows nothing yet
+			r.local.start()
+		}
 	}
 	for waiting := true; waiting; {
 		select {

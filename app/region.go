@@ -89,7 +89,11 @@ func (o *Options) in(name string) *Options {
 	}
 	own.Cell = o.Cell + "_" + name
 	own.directory = filepath.Join(o.DataDir, "regions", name)
-	own.Demo, own.Host, own.Beacon = nil, nil, false
+	own.Beacon = false
+	if o.Host != nil { // a program of a developer's own is hosted in the home region
+		own.Host = new(*o.Host)
+		own.Host.Exec, own.Host.Image, own.Host.Legacy = nil, nil, nil
+	}
 	if o.Record != "" {
 		own.Record = o.Record + "." + name
 	}

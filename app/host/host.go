@@ -219,7 +219,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	}
 	return &instance.Own{
 		Desired: protocol.Desired{
-			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
+			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: h.s.Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: someFirstPort(), PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
@@ -271,7 +271,7 @@ From another terminal:
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, name, p.FleetID, Location, matchmaker, h.s.URL, h.s.Login, h.s.URL, p.AliasID, Location)
+`, name, p.FleetID, h.s.Location, matchmaker, h.s.URL, h.s.Login, h.s.URL, p.AliasID, h.s.Location)
 }
 
 // watch reports, once, a program that runs and does not connect.
