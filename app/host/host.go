@@ -16,6 +16,7 @@ import (
 
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/compute"
@@ -134,6 +135,9 @@ func (h *Host) run(ctx context.Context) error {
 		o.TLS, o.RelayAll = h.s.TLS, h.s.TLS != nil
 		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
 	}
+	if h.opts.Launcher != "" {
+		o.ScriptUsers, o.UserClaims = scriptUsers(h.s.Dir), filepath.Join(h.s.Dir, "users")
+	}
 	if h.opts.Exec != nil {
 		own, err := h.exec(ctx, *h.opts.Exec)
 		if err != nil {
@@ -195,6 +199,16 @@ func (h *Host) offer() protocol.Facts {
 	sum.Write([]byte(h.s.Dir))
 	first := firstPort + int(sum.Sum32()%(lastPort-firstPort-enough))
 	return protocol.Facts{IPAddress: h.s.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
+}
+
+// scriptUsers returns the numbers of the users of install scripts, if this is root. Each data
+// directory has others, since it records by itself which are in use.
+func scriptUsers(dir string) jail.Users {
+	const few, ranges = 100, 900_000
+	sum := fnv.New32a()
+	sum.Write([]byte(dir))
+	first := jail.DefaultUsers.To + 1 + int(sum.Sum32()%ranges)*few
+	return jail.Users{From: first, To: first + few - 1}
 }
 
 // exec creates the place of the developer's program and returns how to run it.
