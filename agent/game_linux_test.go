@@ -36,8 +36,7 @@ ls /local
 { echo evil >> /local/game/server.sh; } 2>/dev/null || echo file is read-only
 for place in / /local /usr /etc /var; do (echo x > $place/muster-was-here) 2>/dev/null && echo wrote $place; done
 echo temp > /local/game/own.txt && echo wrote its folder
-[ "$(ls / | sort)" = "$(cat "$HOME/root")" ] && echo sees the machine
-grep -q secret /proc/self/mountinfo && echo sees the former root
+[ "$(ls -A / | sort)" = "$(cat "$HOME/root")" ] && echo sees the machine
 } > "$1" 2>&1
 echo done > "$HOME/done"
 exec sleep 1000

@@ -20,25 +20,27 @@ func showGame(dir string) error {
 	}
 	defer game.Close()
 	if info, err := os.Stat(GameFolder); err != nil || !info.IsDir() {
-		if err := newRoot(dir); err != nil {
-			return err
-		}
+		return newRoot(dir, game)
 	}
-	if err := unix.Mount(place(game), GameFolder, "", unix.MS_BIND, ""); err != nil {
-		return err
+	return bindGame(game, GameFolder)
+}
+
+func bindGame(game *os.File, at string) error {
+	if err := unix.Mount(place(game), at, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount the build: %w", err)
 	}
-	return unix.Mount("", GameFolder, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
+	return unix.Mount("", at, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 }
 
 // newRoot makes the process's root a folder in memory, which is mounted at dir while it is being
-// made. It has an empty GameFolder.
-func newRoot(dir string) error {
+// made. Its GameFolder is the build's.
+func newRoot(dir string, game *os.File) error {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
-		return err
+		return fmt.Errorf("mount a new root: %w", err)
 	}
 	// Otherwise it would be in itself, where dir is.
 	if err := unix.Mount("", dir, "", unix.MS_UNBINDABLE, ""); err != nil {
-		return err
+		return fmt.Errorf("keep the new root out of itself: %w", err)
 	}
 	local := filepath.Dir(GameFolder)
 	if err := mirror("/", dir, local[1:]); err != nil {
@@ -53,10 +55,16 @@ func newRoot(dir string) error {
 	if err := os.Mkdir(dir+GameFolder, 0o755); err != nil {
 		return err
 	}
-	if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
+	if err := bindGame(game, dir+GameFolder); err != nil {
 		return err
 	}
-	return enterRoot(dir)
+	if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
+		return fmt.Errorf("make the new root read-only: %w", err)
+	}
+	if err := enterRoot(dir); err != nil {
+		return fmt.Errorf("enter the new root: %w", err)
+	}
+	return nil
 }
 
 // mirror makes everything in a folder visible in another one, except for one name.
