@@ -120,7 +120,9 @@ func TestAgent_ScriptUsers(t *testing.T) {
 	home, launcher := reachable(t)
 	rootless(t, launcher)
 	users := usersOf(t, launcher, 1_900_000_320)
-	m.start(home, func(o *Options) { o.Launcher, o.ScriptUsers, o.UserClaims = launcher, users, filepath.Join(home, "users") })
+	m.start(home, func(o *Options) {
+		o.Launcher, o.ScriptUsers, o.UserClaims = launcher, users, filepath.Join(home, "users")
+	})
 	build := m.named("chess")
 	build["server.sh"] = "#!/bin/sh\ncat /local/game/made > /local/game/logs/said; id -u >> /local/game/logs/said; echo done > done\nexec sleep 1000\n"
 	m.Assign(want(t, "i-1", m.offer(build), protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}))
