@@ -155,16 +155,20 @@ func (qs *Queues) remoteOf(destination string) Remote {
 // Elsewhere returns what is known of destinations that are not of this region. Other regions of
 // the deployment are asked; one that does not answer may have the destination.
 func (qs *Queues) Elsewhere(ctx context.Context, destinations []string) (e Elsewhere) {
+	silent := map[string]bool{}
 	for _, d := range destinations {
 		r := qs.remoteOf(d)
 		if r == nil {
 			continue
 		}
 		e.AtRemotes = append(e.AtRemotes, d)
-		if !neighborly(r) {
+		if !neighborly(r) || silent[r.Name()] {
 			continue
 		}
-		if found, err := r.Survey(ctx, d); err == nil && found.Outcome == NoSuchFleet {
+		switch found, err := r.Survey(ctx, d); {
+		case err != nil:
+			silent[r.Name()] = true
+		case found.Outcome == NoSuchFleet:
 			e.Missing = append(e.Missing, d)
 		}
 	}

@@ -88,6 +88,18 @@ func TestRegions_Missing(t *testing.T) {
 			t.Errorf("destination %s: %v", destination, err)
 		}
 	}
+	_, err := home.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(
+		`{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 4}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = home.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("mm"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
+		GameSessionQueueArns: []string{"arn:aws:gamelift:eu-central-1:000000000000:gamesessionqueue/q"},
+	})
+	if err == nil || !strings.Contains(err.Error(), "NotFoundException") || !strings.Contains(err.Error(), "its destinations may be in every region") {
+		t.Errorf("a configuration with a queue of another region: %v", err)
+	}
 }
 
 // TestRegions_Filter allows locations of one region only, and prefers locations, by the queue and
