@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,7 @@ type Agent struct {
 	uploads   *uploads
 	reports   *reports
 	machine   *instance.Machine
+	scripts   *jail.Jailer // isolates install scripts
 	groups    *group.Machine
 	engines   *engines
 	forwards  *forwards      // nil before an engine answers
@@ -78,9 +80,13 @@ func New(o Options) (*Agent, error) {
 	if o.Server != "" {
 		a.machine.Certify = a.server.certify
 	}
+	a.scripts = a.machine.Jailer
+	if o.ScriptUsers.From > 0 && os.Geteuid() == 0 {
+		a.scripts = jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.ScriptUsers, Claims: o.UserClaims, KeepRootOut: true})
+	}
 	a.machine.Cache, err = install.New(install.Options{
 		Dir: filepath.Join(o.Root, "cache"), Source: a.server.build, Free: sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
-		Staging: a.machine.Jailer.Staging(), Guest: a.machine.Jailer.Guest,
+		Staging: a.scripts.Staging(), Guest: a.scripts.Guest,
 	})
 	a.groups = &group.Machine{
 		Root: o.Root, Engine: a.engines.engine, Images: group.NewImages(a.engines.engine, a.log), RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
@@ -178,7 +184,7 @@ func (a *Agent) prepare() error {
 	if a.opts.Shells != NoShells && !a.opts.Facts.Shells.Offered {
 		a.log.Warn("this machine refuses remote shells", "why", a.opts.Facts.Shells.Why)
 	}
-	return a.machine.Jailer.ClearStaging()
+	return a.scripts.ClearStaging()
 }
 
 // fewPorts returns what to log where the ports are enough for fewer instances than there are
@@ -210,6 +216,7 @@ func (a *Agent) isolate() error {
 		return fmt.Errorf("%w: %s", ErrIsolation, strings.Join(missing, "; "))
 	}
 	a.opts.Facts.Isolation = a.machine.Jailer.Held()
+	a.findGame()
 	if a.opts.Users.From == 0 && len(missing) == 0 {
 		return nil
 	}
@@ -218,6 +225,23 @@ func (a *Agent) isolate() error {
 		a.log.Warn("this machine does not allow all isolation: host only builds that you trust", "missing", strings.Join(missing, "; "))
 	}
 	return nil
+}
+
+// findGame has builds seen where Amazon's hosts have them, if this machine allows that, and
+// isolates install scripts where instances are not.
+func (a *Agent) findGame() {
+	if err := a.machine.Jailer.GameFolder(); err != nil && runtime.GOOS == "linux" {
+		a.log.Info("programs name their files relative to their working directory", "because", err)
+	}
+	if a.scripts == a.machine.Jailer {
+		return
+	}
+	for _, lack := range a.scripts.Find() {
+		a.log.Info("install scripts are not isolated in each way", "missing", lack.Cause)
+	}
+	if err := a.scripts.GameFolder(); err != nil {
+		a.log.Info("install scripts see their build in their working directory alone", "because", err)
+	}
 }
 
 // HostID returns the id that this machine has at the server, "" if it has not joined.

@@ -60,6 +60,10 @@ type Options struct {
 	// UserClaims is the folder in which all agents of this machine record the users
 	// that they use. Default: /var/lib/muster-users.
 	UserClaims string
+	// ScriptUsers are the users that install scripts run as, isolated, if the agent is root and
+	// Users is zero. Where that is not possible, such scripts fail: none runs as root. Zero: they
+	// run as instances do.
+	ScriptUsers jail.Users
 	// Unconfined disables isolation: processes only get their own process group.
 	Unconfined bool
 	// Egress are networks to which game servers may send although isolation forbids

@@ -31,7 +31,7 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 		q.Priority, q.LocationOrder = criteriaIn(p), p.LocationOrder
 	}
 	made, err := h.Placements.Queues.Create.Do(ctx, placement.QueueInput{
-		Queue: q, Tags: tags, AtRemotes: h.Placements.Queues.AtRemotes(q.Destinations),
+		Queue: q, Tags: tags, Elsewhere: h.Placements.Queues.Elsewhere(ctx, q.Destinations),
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 		update.AllowedLocations = &in.FilterConfiguration.AllowedLocations
 	}
 	if update.Destinations != nil {
-		update.AtRemotes = h.Placements.Queues.AtRemotes(*update.Destinations)
+		update.Elsewhere = h.Placements.Queues.Elsewhere(ctx, *update.Destinations)
 	}
 	if p := in.PriorityConfiguration; p != nil {
 		update.Priority, update.LocationOrder = new(criteriaIn(p)), &p.LocationOrder

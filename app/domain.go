@@ -43,7 +43,6 @@ import (
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
-	"github.com/musterhq/muster/placement/remote"
 	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
 )
@@ -137,7 +136,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (
 	d.authority = authority.New(st, master.Derive)
 	d.groups = fleetiq.New(st, fleetiq.Deps{Events: d.events, Tags: d.tags, Hosts: d.instances}, fleetiq.Options{Home: o.home(), Registerer: metrics})
 	placements := o.Placements
-	placements.Registerer, placements.Tracer, placements.Remotes = metrics, tracer, remote.Open(o.Remotes, o.Logger)
+	placements.Registerer, placements.Tracer, placements.Remotes = metrics, tracer, o.remotes(f)
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)

@@ -32,8 +32,10 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
-	if home := a.home(); home.owns() { // a standby shows nothing yet
-		home.local.start()
+	for _, g := range a.regions {
+		if r := g.now.Load(); r.owns() { // a standby shows nothing yet
+			r.local.start()
+		}
 	}
 	for waiting := true; waiting; {
 		select {
@@ -123,8 +125,16 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.each(func(r *replica) error { return r.settle(ctx) }); err != nil {
 		return err
 	}
+	a.answer()
 	a.serve(a.front())
 	return nil
+}
+
+// answer lets the regions answer what this node itself asks them.
+func (a *App) answer() {
+	for _, g := range a.regions {
+		close(g.answers)
+	}
 }
 
 // startShared starts a node of a cell, which serves immediately: by itself what it owns, and
@@ -143,6 +153,7 @@ func (a *App) startShared(ctx context.Context) error {
 	if err := a.each(func(r *replica) error { return r.open(ctx) }); err != nil {
 		return err
 	}
+	a.answer()
 	a.serve(a.front())
 	member := a.home().member
 	if err := member.gate.ReachesItself(ctx); err != nil {

@@ -32,21 +32,23 @@ func (l *local) open(r *replica) {
 	if r.opts.Host != nil {
 		hosted = *r.opts.Host
 	}
-	places := d.places(cmp.Or(hosted.IP, host.Loopback))
+	places := d.places(cmp.Or(hosted.IP, host.Loopback), r.opts.localLocation())
 	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
 			Places: places, Store: d.store, Events: d.events, Sessions: d.sessions,
-			Dir: r.opts.file("demo"), URL: at.base, Login: r.opts.login(), Out: r.opts.Out, Logger: r.log, Started: r.node.begun,
+			Dir: r.opts.regional("demo"), URL: at.base, Login: r.opts.login(), Out: r.opts.Out, Logger: r.log, Started: r.node.begun,
 		})
 		hosted.Exec = g.Program()
-		l.runs = append(l.runs, g.Run)
+		if r.opts.isHome() { // elsewhere there are its game servers alone
+			l.runs = append(l.runs, g.Run)
+		}
 	}
 	if hosted.Exec == nil && !hosted.Managed {
 		return
 	}
 	h := host.New(hosted, host.Services{
 		Places: places,
-		Dir:    r.opts.absolute("agent"), URL: at.base, GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
+		Dir:    r.opts.regional("agent"), URL: r.opts.endpoint(at.base), GameServerURL: at.gameServers(r.opts), Login: r.opts.login(),
 		TLS:    at.ownTLS(),
 		Region: r.opts.Region, Out: r.opts.Out, Logger: r.log, Tracer: d.tracer,
 		StoreLogs: func(ctx context.Context, of compute.Ref, gameSessionID string, archive io.Reader) error {
@@ -62,9 +64,18 @@ func (l *local) open(r *replica) {
 	l.runs = append(l.runs, h.Run)
 }
 
-// places returns the Places for programs of this machine, which has an IP address for players.
-func (d *domain) places(ip string) host.Places {
-	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip}
+// localLocation returns the location of the programs of this machine.
+func (o *Options) localLocation() string {
+	if o.isHome() {
+		return host.Location
+	}
+	return host.LocationIn(o.Region)
+}
+
+// places returns the Places in a location for programs of this machine, which has an IP address
+// for players.
+func (d *domain) places(ip, location string) host.Places {
+	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip, Location: location}
 }
 
 // login returns what to export before the printed commands.

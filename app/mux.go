@@ -30,6 +30,9 @@ func (r *replica) routes() http.Handler {
 	if r.opts.several() && r.opts.isHome() {
 		paths.Handle("/deployment/", &homeDoor{domain: r.domain, region: r.opts.Region, secret: r.node.masterKey.NodeSecret(), ends: r.standing.Done()})
 	}
+	if r.opts.several() {
+		paths.Handle(neighborPath, &neighborDoor{region: r.opts.Region, secret: r.node.masterKey.NodeSecret(), own: r.domain.placements.Region()})
+	}
 	paths.HandleFunc("GET /{$}", welcome)
 	paths.HandleFunc("/", nothingHere)
 	servers := audited("gameserver", doors.servers, nil)

@@ -296,7 +296,7 @@ func (o *Options) validate() error {
 			return err
 		}
 	}
-	if err := remote.Check(o.Remotes, o.remoteFrom()); err != nil {
+	if err := o.validateRemotes(); err != nil {
 		return err
 	}
 	return o.validatePublicURL()
@@ -387,10 +387,16 @@ func loopback(host string) bool {
 func (o *Options) file(name string) string { return filepath.Join(o.DataDir, name) }
 
 // absolute is like file, for programs with another working directory.
-func (o *Options) absolute(name string) string {
-	path, err := filepath.Abs(o.file(name))
-	if err != nil {
-		return o.file(name)
+func (o *Options) absolute(name string) string { return absolute(o.file(name)) }
+
+// regional is like absolute, for what each region has of its own.
+func (o *Options) regional(name string) string {
+	return absolute(filepath.Join(cmp.Or(o.directory, o.DataDir), name))
+}
+
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
 	}
 	return path
 }

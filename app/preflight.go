@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/agent/install"
 	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
@@ -94,8 +95,10 @@ func Preflight(ctx context.Context, o PreflightOptions) error {
 // preflight is one trial of a build.
 type preflight struct {
 	o       PreflightOptions
-	dir     string // for temporary files
-	game    string // the build, unpacked
+	dir     string       // for temporary files
+	scripts *jail.Jailer // isolates the install script; nil: nothing does
+	trial   *jail.Jailer // has the program see the build as on a fleet; nil: it does not
+	game    string       // the build, unpacked
 	program string
 	process protocol.Process
 	started chan protocol.Process
@@ -138,7 +141,23 @@ func (p *preflight) isolation() error {
 	for _, lack := range lacks {
 		p.warn("on this machine %s\n      (what helps: %s)", lack.Cause, lack.Remedy)
 	}
+	p.gameFolder(jailer)
 	return nil
+}
+
+// gameFolder has the install script and the program see the build where Amazon's hosts have it, as an
+// agent does, or prints why an agent on this machine does not.
+func (p *preflight) gameFolder(jailer *jail.Jailer) {
+	if err := jailer.GameFolder(); err != nil {
+		p.warn("on this machine %v\n      (what helps: run the agent as root, with the right to make namespaces and mounts, or name files relative to the working directory, which is the build's folder)", err)
+		return
+	}
+	p.scripts = jailer
+	p.trial = jail.New(jail.Options{Root: filepath.Join(p.dir, "isolation"), Launcher: p.o.Launcher})
+	if err := p.trial.GameFolder(); err != nil {
+		p.trial = nil
+	}
+	p.pass("%s is the build's folder for install scripts and programs", isolate.GameFolder)
 }
 
 // unpack unpacks the build into a folder and runs its install script.
@@ -157,7 +176,11 @@ func (p *preflight) unpack(ctx context.Context) bool {
 	if err != nil {
 		return p.fail("FLEET_BINARY_DOWNLOAD_FAILED", "the build cannot be read: %v", err)
 	}
-	cache, err := install.New(install.Options{Dir: filepath.Join(p.dir, "cache"), Source: install.FromFile(p.o.Build), Log: p.o.Logger})
+	o := install.Options{Dir: filepath.Join(p.dir, "cache"), Source: install.FromFile(p.o.Build), Log: p.o.Logger}
+	if p.scripts != nil {
+		o.Staging, o.Guest = p.scripts.Staging(), p.scripts.Guest
+	}
+	cache, err := install.New(o)
 	if err != nil {
 		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
 	}
@@ -235,7 +258,7 @@ func (p *preflight) look() bool {
 
 // play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
-	places := a.home().domain.places(host.Loopback)
+	places := a.home().domain.places(host.Loopback, host.Location)
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried", host.Anybody); err != nil {
 		return false, err
 	}
@@ -267,7 +290,7 @@ func (p *preflight) own(a *App) *instance.Own {
 			SDKURL: a.site.gameServers(&a.opts), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.o.LaunchPath, Parameters: p.o.Parameters, Concurrent: 1}}},
 		},
-		Dir: p.game, Path: p.program, Clean: true, Out: p.o.Output,
+		Dir: p.game, Path: p.program, Clean: true, Out: p.o.Output, Jailer: p.trial,
 		OnStart: func(started protocol.Process) {
 			select {
 			case p.started <- started:

@@ -89,7 +89,11 @@ func (o *Options) in(name string) *Options {
 	}
 	own.Cell = o.Cell + "_" + name
 	own.directory = filepath.Join(o.DataDir, "regions", name)
-	own.Demo, own.Host, own.Beacon = nil, nil, false
+	own.Beacon = false
+	if o.Host != nil { // a program of a developer's own is hosted in the home region
+		own.Host = new(*o.Host)
+		own.Host.Exec, own.Host.Image, own.Host.Legacy = nil, nil, nil
+	}
 	if o.Record != "" {
 		own.Record = o.Record + "." + name
 	}
@@ -108,10 +112,11 @@ type region struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when now changes
+	answers chan struct{} // closed once requests of this node itself may come
 }
 
 func newRegion(a *App, name string) (*region, error) {
-	g := &region{name: name, node: a, changed: make(chan struct{})}
+	g := &region{name: name, node: a, changed: make(chan struct{}), answers: make(chan struct{})}
 	r, err := g.replica()
 	if err != nil {
 		return nil, err

@@ -177,6 +177,10 @@ func (s *Configurations) check(r store.Reader, c *Configuration) error {
 		if arn.Kind(q) != "gamesessionqueue" {
 			return fault.Invalid("GameSessionQueueArns.%d: %s is not the ARN of a game session queue", i+1, q)
 		}
+		if region, _ := arn.Owner(q); region != s.home.Region {
+			return fault.Missing("GameSessionQueueArns.%d: game session queue %s is of region %s, and that of a configuration here must be of its own, %s: create it here; its destinations may be in every region of the deployment",
+				i+1, q, region, s.home.Region)
+		}
 		if s.placements.Queues.Get(r, q) == nil {
 			return fault.Missing("GameSessionQueueArns.%d: game session queue %s does not exist", i+1, q)
 		}

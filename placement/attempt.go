@@ -163,7 +163,7 @@ func (a *Attempt) end(now time.Time) {
 // attempt writes an attempt at a remote and commits its placement to it. It is sent as soon
 // as both rows are durable.
 func (w *away) attempt(tx *store.Tx, old *Placement, proposal Proposal) {
-	a := &Attempt{Token: tx.ID("muster-"), PlacementID: old.ID, Place: proposal.Place, Began: tx.Now()}
+	a := &Attempt{Token: w.token(tx, old, proposal), PlacementID: old.ID, Place: proposal.Place, Began: tx.Now()}
 	a.move(Sending)
 	p := *old
 	p.Attempt = a.Token
@@ -175,7 +175,29 @@ func (w *away) attempt(tx *store.Tx, old *Placement, proposal Proposal) {
 		w.board.take(a.Place, a.Token)
 		w.fresh(a.Token)
 	})
-	w.s.events.Append(tx, event.Event{Code: event.PlacementSent, Resource: p.ID, Location: a.Place.Location, Message: "to remote " + a.Place.Remote + ", fleet " + a.Place.FleetID})
+	w.s.events.Append(tx, event.Event{Code: event.PlacementSent, Resource: p.ID, Location: a.Place.Location, Message: "to " + called(a.Place.Remote) + ", fleet " + a.Place.FleetID})
+}
+
+// token returns the token of a new attempt. That of an attempt in another region of the
+// deployment ends the id of its game session as here (sessionName), with the placement's id. Once
+// the database has lost commits, a game session of a placement that is not known any more may
+// have the same.
+func (w *away) token(tx *store.Tx, p *Placement, proposal Proposal) string {
+	if !proposal.Neighbor {
+		return tx.ID("muster-")
+	}
+	taken := p.Attempts > 0 || w.s.t.attempts.Get(tx, p.ID) != nil
+	for range w.s.computes.Losses(tx) {
+		taken = true
+	}
+	if !taken {
+		return p.ID
+	}
+	for {
+		if token := fmt.Sprintf("%s-%08x", p.ID, tx.Rand().Uint32()); w.s.t.attempts.Get(tx, token) == nil {
+			return token
+		}
+	}
 }
 
 // abandon makes an attempt end what there is at a remote for a placement that has ended.
@@ -203,7 +225,7 @@ func (w *away) runAnswer(tx *store.Tx, x Answer) error {
 	if x.Gone && old.Status == Ending && !tx.Now().Before(old.GiveUp) {
 		w.s.events.Append(tx, event.Event{
 			Code: event.PlacementLeft, Resource: a.PlacementID, GameSessionID: a.Session.ID, Location: a.Place.Location,
-			Message: fmt.Sprintf("remote %s was asked for %s to end the game session with token %s and did not", a.Place.Remote, patience, a.Token),
+			Message: fmt.Sprintf("%s was asked for %s to end the game session with token %s and did not", called(a.Place.Remote), patience, a.Token),
 		})
 	}
 	if p := w.s.t.placements.Get(tx, a.PlacementID); p != nil && p.Away() && p.Attempt == a.Token {
@@ -226,7 +248,7 @@ func (w *away) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then v
 		p.ArchiveAt = tx.Now().Add(w.s.opts.Linger)
 		w.s.recordEnd(tx, &p)
 	case noSlots:
-		w.s.finish(tx, old, Failed, "remote "+a.Place.Remote+" has no slots for the players: "+x.Refusal.Message)
+		w.s.finish(tx, old, Failed, called(a.Place.Remote)+" has no slots for the players: "+x.Refusal.Message)
 	case elsewhere, failedAt:
 		why := "its game session ended before it was ACTIVE"
 		if x.Refusal != nil {
@@ -241,7 +263,7 @@ func (w *away) follow(tx *store.Tx, old *Placement, a *Attempt, x Answer, then v
 				p.shun(a.Place, x.Refusal.Message, tx.Now())
 			}
 		}
-		p.keep(Round{At: tx.Now(), Result: "remote " + a.Place.Remote + ": " + why + "; trying elsewhere"})
+		p.keep(Round{At: tx.Now(), Result: called(a.Place.Remote) + ": " + why + "; trying elsewhere"})
 		p.forget()
 		p.RoundAt = tx.Now()
 		tx.OnCommit(func() { w.s.retried.Add(1) }) // before the nudge

@@ -17,9 +17,11 @@ type Board map[string]*Known
 // Known is what is known of a destination at a remote. It is immutable.
 type Known struct {
 	Survey
-	Remote string    `json:"remote"`
-	At     time.Time `json:"at,omitzero"`  // of the survey
-	Why    string    `json:"why,omitzero"` // if Outcome is RemoteAway
+	Remote   string    `json:"remote"`
+	Neighbor bool      `json:"neighbor,omitzero"` // the remote is another region of this deployment
+	Awaited  bool      `json:"awaited,omitzero"`  // placements wait for its first answer, or a failure to get one
+	At       time.Time `json:"at,omitzero"`       // of the survey
+	Why      string    `json:"why,omitzero"`      // if Outcome is RemoteAway
 }
 
 // boardArgs are the arguments of commands that record rounds: what this node knows of
@@ -29,10 +31,11 @@ type boardArgs struct {
 }
 
 const (
-	idleFactor   = 6 // how many times less often a destination is surveyed for which nothing waits
+	idleFactor   = 6  // how many times less often a destination is surveyed for which nothing waits
+	awayFactor   = 12 // how many times less often one that does not answer is surveyed, at most
 	longestAway  = time.Minute
-	surveysTick  = time.Second
-	notAskedText = "the remote has not answered yet what is free"
+	surveysTick  = time.Second // at most; see often
+	notAskedText = "it has not answered yet what is free"
 )
 
 // board keeps the surveys of this node.
@@ -53,16 +56,23 @@ type surveyed struct {
 	*Known
 	running bool
 	due     time.Time
-	failed  int // surveys in a row
+	failed  int                 // surveys in a row
+	wakes   map[string]wakeCall // what a neighbor is asked to wake before the next survey, by location
+}
+
+// wakeCall is a location to wake, and for what.
+type wakeCall struct {
+	at  Place
+	why string
 }
 
 func newBoard() *board { return &board{known: map[string]*surveyed{}, taken: map[string]*taken{}} }
 
 // of returns the entry of a destination. b.mu must be held.
-func (b *board) of(remote, destination string) *surveyed {
+func (b *board) of(r Remote, destination string) *surveyed {
 	d := b.known[destination]
-	if d == nil || d.Remote != remote {
-		d = &surveyed{Known: &Known{Remote: remote, Why: notAskedText, Survey: Survey{Outcome: RemoteAway}}}
+	if d == nil || d.Remote != r.Name() {
+		d = &surveyed{Known: &Known{Remote: r.Name(), Neighbor: neighborly(r), Awaited: neighborly(r), Why: notAskedText, Survey: Survey{Outcome: RemoteAway}}}
 		b.known[destination] = d
 	}
 	return d
@@ -98,6 +108,18 @@ func (k *Known) at(location string) *RemotePlace {
 		}
 	}
 	return nil
+}
+
+// asleep reports whether a place is one of another region that is scaled to zero.
+func (b Board) asleep(at Place) bool {
+	for _, k := range b {
+		if k.Neighbor && k.Remote == at.Remote && k.FleetID == at.FleetID {
+			if l := k.at(at.Location); l != nil && l.Asleep {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // less counts one free process less.
@@ -178,7 +200,7 @@ func (w *away) known(r store.Reader) Board {
 	for q := range w.s.t.queues.All(r) {
 		for _, destination := range q.Destinations {
 			if remote := w.s.Queues.remoteOf(destination); remote != nil {
-				all[destination] = w.board.of(remote.Name(), destination).Known
+				all[destination] = w.board.of(remote, destination).Known
 			}
 		}
 	}
@@ -193,9 +215,18 @@ func (w *away) survey(ctx context.Context) {
 	var running sync.WaitGroup
 	wake.Run(ctx, w.surveys, func(ctx context.Context) time.Time {
 		w.askDue(ctx, &running)
-		return time.Now().Add(surveysTick)
+		return time.Now().Add(w.often())
 	})
 	running.Wait()
+}
+
+// often returns how often to look which surveys are due.
+func (w *away) often() time.Duration {
+	tick := surveysTick
+	for _, r := range w.remotes {
+		tick = min(tick, r.Poll())
+	}
+	return tick
 }
 
 // askDue begins the surveys that are due.
@@ -212,8 +243,8 @@ func (w *away) askDue(ctx context.Context, running *sync.WaitGroup) {
 				continue
 			}
 			used[destination] = true
-			d := w.board.of(r.Name(), destination)
-			if d.due.IsZero() || !now.Before(d.due) || busy && d.failed == 0 && now.Sub(d.At) >= r.Poll() {
+			d := w.board.of(r, destination)
+			if d.due.IsZero() || !now.Before(d.due) || len(d.wakes) > 0 && d.failed == 0 || busy && d.failed == 0 && now.Sub(d.At) >= r.Poll() {
 				w.askOne(ctx, running, r, destination, d)
 			}
 		}
@@ -231,20 +262,25 @@ func (w *away) askOne(ctx context.Context, running *sync.WaitGroup, r Remote, de
 		return
 	}
 	d.running = true
+	wakes := d.wakes
+	d.wakes = nil
 	running.Go(func() {
 		began := time.Now()
-		found, err := r.Survey(ctx, destination)
+		found, err := surveyAwake(ctx, r, destination, wakes)
 		if ctx.Err() != nil {
 			return
 		}
 		w.board.mu.Lock()
 		d.running = false
 		before := d.Known
+		if err != nil {
+			d.wakeAgain(wakes)
+		}
 		if d.note(found, err, r, time.Now()); err == nil {
 			w.board.since(d.Known, began)
 		}
 		w.board.prune(r.Name())
-		changed := before.Outcome != d.Outcome || d.Outcome == ""
+		changed := before.Awaited || before.Outcome != d.Outcome || d.Outcome == ""
 		w.board.mu.Unlock()
 		if changed {
 			w.s.Nudge()
@@ -252,15 +288,54 @@ func (w *away) askOne(ctx context.Context, running *sync.WaitGroup, r Remote, de
 	})
 }
 
+// surveyAwake surveys a destination once its locations to wake are awake.
+func surveyAwake(ctx context.Context, r Remote, destination string, wakes map[string]wakeCall) (found Survey, err error) {
+	for _, call := range wakes {
+		if err := r.(Neighbor).Wake(ctx, call.at, call.why); err != nil { // only of neighbors are there such calls
+			return found, err
+		}
+	}
+	return r.Survey(ctx, destination)
+}
+
+// wakeAgain has locations woken before the next survey, besides those that are to be by now.
+func (d *surveyed) wakeAgain(wakes map[string]wakeCall) {
+	for location, call := range wakes {
+		if _, newer := d.wakes[location]; !newer {
+			d.wake(location, call)
+		}
+	}
+}
+
+func (d *surveyed) wake(location string, call wakeCall) {
+	if d.wakes == nil {
+		d.wakes = map[string]wakeCall{}
+	}
+	d.wakes[location] = call
+}
+
+// wake has a location of a neighbor woken, at once if that answers.
+func (w *away) wake(at Place, why string) {
+	w.board.mu.Lock()
+	for _, d := range w.board.known {
+		if d.Neighbor && d.Remote == at.Remote && d.FleetID == at.FleetID {
+			d.wake(at.Location, wakeCall{at, why})
+		}
+	}
+	w.board.mu.Unlock()
+	w.surveys.Send()
+}
+
 // note records the result of a survey, and when the next one is due.
 func (d *surveyed) note(found Survey, err error, r Remote, now time.Time) {
 	if err == nil {
-		d.Known, d.failed = &Known{Survey: found, Remote: r.Name(), At: now}, 0
+		d.Known, d.failed = &Known{Survey: found, Remote: r.Name(), Neighbor: neighborly(r), At: now}, 0
 		d.due = now.Add(idleFactor * r.Poll())
 		return
 	}
 	k := *d.Known
-	d.due = now.Add(backoff(r.Poll(), longestAway, d.failed))
+	k.Awaited = false
+	d.due = now.Add(backoff(r.Poll(), min(longestAway, awayFactor*r.Poll()), d.failed))
 	d.failed++
 	if no := RefusalOf(err); no == nil || no.Kind != Throttled || k.Outcome != "" { // a throttled survey changes nothing that was known
 		k.Outcome, k.Why = RemoteAway, err.Error()

@@ -70,7 +70,7 @@ func (c *cell) fleetARN(f *fleet.Fleet) string { return c.Fleets.Home().Of("flee
 
 func (c *cell) create(q Queue) {
 	c.Helper()
-	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
+	_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, Elsewhere: c.places.Queues.Elsewhere(c.Ctx, q.Destinations)})
 	c.Must(err)
 }
 

@@ -109,7 +109,7 @@ func (s *Service) runExplain(tx *store.Tx, a boardArgs) error {
 			}
 			p.keep(round)
 			p.RoundAt = next
-			s.wakeFor(tx, p.ID, round)
+			s.wakeFor(tx, p.ID, round, a.Away)
 		}
 		s.t.placements.Put(tx, &p)
 	}
@@ -117,10 +117,17 @@ func (s *Service) runExplain(tx *store.Tx, a boardArgs) error {
 }
 
 // wakeFor wakes the first place that a waiting placement may use and that is scaled to
-// zero.
-func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round) {
+// zero, here or in another region of the deployment.
+func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round, away Board) {
 	for _, v := range round.Candidates {
-		if v.Outcome != NoFreeProcess || v.Place.Remote != "" {
+		if v.Outcome != NoFreeProcess {
+			continue
+		}
+		if v.Place.Remote != "" {
+			if away.asleep(v.Place) {
+				tx.OnCommit(func() { s.away.wake(v.Place, "placement "+placementID+" waits for a process") })
+				return
+			}
 			continue
 		}
 		f := s.fleets.Get(tx, v.Place.FleetID)

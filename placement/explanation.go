@@ -165,7 +165,7 @@ func (r Round) text(v Verdict) string {
 		return v.Why
 	case NoFreeProcess:
 		if v.Place.Remote != "" {
-			return "no free game server process when the remote was last asked"
+			return "no free game server process when " + called(v.Place.Remote) + " was last asked"
 		}
 		return "no free game server process"
 	case NotNeeded:

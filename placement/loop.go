@@ -129,7 +129,7 @@ func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
 		return
 	}
 	if p.Away() {
-		s.finish(tx, p, TimedOut, "the queue's timeout passed while a game session was being created at a remote")
+		s.finish(tx, p, TimedOut, "the queue's timeout passed while a game session was being created at a remote or in another region")
 		return
 	}
 	last := *p

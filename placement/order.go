@@ -14,6 +14,7 @@ type candidate struct {
 	cost        float64 // of the fleet, per hour; 0 if it has none
 	usable      Outcome // "" or why it cannot be used at all
 	why         string  // of RemoteAway
+	neighbor    bool    // of another region of this deployment
 }
 
 // rules are a queue's rules about order and caps, prepared for many requests.

@@ -98,7 +98,7 @@ type Place struct {
 func (at Place) String() string {
 	text := at.FleetID + " in " + at.Location
 	if at.Remote != "" {
-		text += " at remote " + at.Remote
+		text += " at " + called(at.Remote)
 	}
 	return text
 }

@@ -24,6 +24,7 @@ type Proposal struct {
 	PlacementID string
 	Place       Place
 	Round       Round
+	Neighbor    bool `json:",omitzero"` // the place is in another region of this deployment
 }
 
 // capacity provides what a plan needs besides the package's own rows.
@@ -103,8 +104,12 @@ func (p *planner) open(turn int) {
 // candidates returns every place that a queue's destinations lead to.
 func (p *planner) candidates(q *Queue) []candidate {
 	var cs []candidate
+	awaited := ""
 	for i, destination := range q.Destinations {
 		if known := p.away[destination]; known != nil {
+			if known.Awaited {
+				awaited = known.Remote
+			}
 			cs = p.candidatesAway(cs, q, i, destination, known)
 			continue
 		}
@@ -126,7 +131,19 @@ func (p *planner) candidates(q *Queue) []candidate {
 			cs = append(cs, c)
 		}
 	}
+	if awaited != "" {
+		await(cs, awaited)
+	}
 	return cs
+}
+
+// await excludes all candidates until a region has answered, where one may be better.
+func await(cs []candidate, region string) {
+	for i := range cs {
+		if c := &cs[i]; c.usable == "" {
+			c.usable, c.why = RemoteAway, "region "+region+" is asked first what is free there"
+		}
+	}
 }
 
 // candidatesAway adds the places that a destination at a remote leads to.
@@ -136,7 +153,7 @@ func (p *planner) candidatesAway(cs []candidate, q *Queue, i int, destination st
 		return append(cs, candidate{Place: at, destination: i, usable: known.Outcome, why: known.Why})
 	}
 	for _, l := range known.Places {
-		c := candidate{Place: Place{known.FleetID, l.Location, known.Remote}, destination: i, cost: known.Cost}
+		c := candidate{Place: Place{known.FleetID, l.Location, known.Remote}, destination: i, cost: known.Cost, neighbor: known.Neighbor}
 		switch {
 		case l.Why != "":
 			c.usable, c.why = RemoteAway, l.Why
@@ -189,7 +206,7 @@ func (p *planner) step(l *line) bool {
 			continue
 		}
 		p.left[best.Place]--
-		p.plan.Proposals = append(p.plan.Proposals, Proposal{waiting.ID, best.Place, p.round(&x, l.candidates, best)})
+		p.plan.Proposals = append(p.plan.Proposals, Proposal{waiting.ID, best.Place, p.round(&x, l.candidates, best), best.neighbor})
 		return true
 	}
 	return false

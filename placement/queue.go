@@ -174,9 +174,9 @@ func (qs *Queues) After(r store.Reader, after string) iter.Seq[*Queue] {
 
 // QueueInput describes the queue to create.
 type QueueInput struct {
-	Queue     Queue
-	Tags      map[string]string
-	AtRemotes []string // what Queues.AtRemotes returns for the destinations
+	Queue Queue
+	Tags  map[string]string
+	Elsewhere
 }
 
 // QueueUpdate patches a queue: nil members leave the value unchanged; lists are replaced
@@ -191,7 +191,7 @@ type QueueUpdate struct {
 	LocationOrder    *[]string
 	EventData        *string
 	Target           *string
-	AtRemotes        []string // as in QueueInput
+	Elsewhere
 }
 
 func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
@@ -203,7 +203,7 @@ func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
 		return nil, fault.New(fault.LimitExceeded, "there are %d game session queues, which is the quota", n)
 	}
 	q.Created = tx.Now()
-	if err := qs.checkDestinations(tx, q.Destinations, in.AtRemotes); err != nil {
+	if err := qs.checkDestinations(tx, q.Destinations, in.Elsewhere); err != nil {
 		return nil, err
 	}
 	if err := q.validate(); err != nil {
@@ -217,15 +217,25 @@ func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
 	return &q, nil
 }
 
+// Elsewhere is what commands take as their word about destinations that are not of this region,
+// since remotes are not part of the state (Queues.Elsewhere).
+type Elsewhere struct {
+	AtRemotes []string // belong to a remote
+	Missing   []string // of those: do not exist, as another region of the deployment has said
+}
+
 // checkDestinations checks that each destination exists, or is one of those at remotes.
-func (qs *Queues) checkDestinations(r store.Reader, destinations, atRemotes []string) error {
+func (qs *Queues) checkDestinations(r store.Reader, destinations []string, away Elsewhere) error {
 	if i := repeated(destinations); i >= 0 {
 		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, destinations[i])
 	}
 	for i, d := range destinations {
 		switch {
 		case (arn.IsFleet(d) || arn.Kind(d) == "alias") && qs.foreign(d):
-			if !slices.Contains(atRemotes, d) {
+			if slices.Contains(away.Missing, d) {
+				return fault.Missing("Destinations.%d.DestinationArn: %s %s does not exist in %s", i+1, arn.Kind(d), d, ownerOf(d))
+			}
+			if !slices.Contains(away.AtRemotes, d) {
 				return fault.Missing("Destinations.%d.DestinationArn: %s %s does not exist here: it belongs to %s, and --remotes names no deployment for that, or several (docs/placement.md)",
 					i+1, arn.Kind(d), d, ownerOf(d))
 			}
@@ -259,7 +269,7 @@ func (qs *Queues) runUpdate(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	patch.Set(&q.EventData, in.EventData)
 	patch.Set(&q.Target, in.Target)
 	if in.Destinations != nil { // even a destination that was there before may have been deleted
-		if err := qs.checkDestinations(tx, q.Destinations, in.AtRemotes); err != nil {
+		if err := qs.checkDestinations(tx, q.Destinations, in.Elsewhere); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,11 @@ func (s *Service) CapsAt(r store.Reader, location string) iter.Seq2[string, []Ca
 
 // leadsTo reports whether a destination of a queue is in a location.
 func (s *Service) leadsTo(r store.Reader, q *Queue, location string) bool {
+	away := s.away.known(r)
 	for _, destination := range q.Destinations {
+		if k := away[destination]; k != nil && k.at(location) != nil {
+			return true
+		}
 		if f, _ := s.resolve(r, destination); f != nil && f.Place(location) != nil {
 			return true
 		}

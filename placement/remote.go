@@ -55,8 +55,9 @@ type Survey struct {
 type RemotePlace struct {
 	Location string `json:"location"`
 	Active   bool   `json:"active"`
-	Free     int    `json:"free"`         // processes without a game session, as last surveyed
-	Why      string `json:"why,omitzero"` // the remote refused an attempt there since, and why
+	Free     int    `json:"free"`            // processes without a game session, as last surveyed
+	Asleep   bool   `json:"asleep,omitzero"` // scaled to zero: Neighbor.Wake makes an instance
+	Why      string `json:"why,omitzero"`    // the remote refused an attempt there since, and why
 }
 
 // RemoteSession is a game session at a remote.
@@ -151,10 +152,27 @@ func (qs *Queues) remoteOf(destination string) Remote {
 	return qs.remotes.of(destination)
 }
 
-// AtRemotes returns the destinations that are of another deployment and belong to a remote:
-// what commands take as their word, since remotes are not part of the state.
-func (qs *Queues) AtRemotes(destinations []string) []string {
-	return slices.DeleteFunc(slices.Clone(destinations), func(d string) bool { return qs.remoteOf(d) == nil })
+// Elsewhere returns what is known of destinations that are not of this region. Other regions of
+// the deployment are asked; one that does not answer may have the destination.
+func (qs *Queues) Elsewhere(ctx context.Context, destinations []string) (e Elsewhere) {
+	silent := map[string]bool{}
+	for _, d := range destinations {
+		r := qs.remoteOf(d)
+		if r == nil {
+			continue
+		}
+		e.AtRemotes = append(e.AtRemotes, d)
+		if !neighborly(r) || silent[r.Name()] {
+			continue
+		}
+		switch found, err := r.Survey(ctx, d); {
+		case err != nil:
+			silent[r.Name()] = true
+		case found.Outcome == NoSuchFleet:
+			e.Missing = append(e.Missing, d)
+		}
+	}
+	return e
 }
 
 // ownerOf describes where a destination belongs.

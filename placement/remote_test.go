@@ -139,7 +139,7 @@ func TestRemote_Away(t *testing.T) {
 func TestRemote_Unknown(t *testing.T) {
 	withFar(t, func(c *cell, _ *fleet.Fleet, q Queue) {
 		q.Destinations = []string{newFar("other", 0, 0).destination()}
-		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, AtRemotes: c.places.Queues.AtRemotes(q.Destinations)})
+		_, err := c.places.Queues.Create.Do(c.Ctx, QueueInput{Queue: q, Elsewhere: c.places.Queues.Elsewhere(c.Ctx, q.Destinations)})
 		if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "region eu-west-1 and account 222222222222, and --remotes names no deployment") {
 			t.Errorf("got %v", err)
 		}

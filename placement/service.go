@@ -60,6 +60,7 @@ type commands struct {
 	answer  *store.Action[Answer]
 	explain *store.Action[boardArgs]
 	sweep   *store.Action[boardArgs]
+	dismiss *store.Action[string]
 }
 
 // Deps are the services that a Service uses.
@@ -89,6 +90,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 		answer:  store.NewAction(st, "placement.answer", s.away.runAnswer),
 		explain: store.NewAction(st, "placement.explain", s.runExplain),
 		sweep:   store.NewAction(st, "placement.sweep", s.runSweep),
+		dismiss: store.NewAction(st, "placement.dismiss", s.runDismiss),
 	}
 	s.computes.OnFree(s.Nudge)
 	s.sessions.OnActivated(s.fulfil)

@@ -23,6 +23,11 @@ type CreateInput struct {
 	Properties       []Property
 	CreatorID        string
 	Token            string // idempotency token; becomes the last part of the id
+
+	// Origin is the region of this deployment whose queue places the game session; "" if none
+	// does. Only then may Matchmaker be set, and limits of creators do not apply.
+	Origin     string
+	Matchmaker string // the matchmaker data
 }
 
 // Create creates a game session on a free process and returns it ACTIVATING. With a token
@@ -75,16 +80,26 @@ func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSessio
 	if s.firstLive(view, ids) != nil {
 		return nil, nil
 	}
-	for _, id := range ids {
-		old, err := s.archived(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if old != nil {
-			return sameRequest(old, in, f.ID)
-		}
+	old, err := s.firstArchived(ctx, ids)
+	if old == nil || err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return sameRequest(old, in, f.ID)
+}
+
+// Named returns the game session in a location of a fleet whose id ends with a name, running or
+// ended within Retention. Errors: NotFound.
+func (s *Service) Named(ctx context.Context, fleetID, location, name string) (*GameSession, error) {
+	view := s.st.View()
+	ids := s.idsOf(view, fleetID, location, name)
+	if g := s.firstLive(view, ids); g != nil {
+		return g, nil
+	}
+	g, err := s.firstArchived(ctx, ids)
+	if err == nil && g == nil {
+		err = fault.Missing("there is no game session %s in fleet %s", name, fleetID)
+	}
+	return g, err
 }
 
 // NewID returns the id of a new game session with a name. Once the database has lost
@@ -115,6 +130,16 @@ func (s *Service) firstLive(r store.Reader, ids []string) *GameSession {
 	return nil
 }
 
+// firstArchived returns the first of some game sessions that is in the archive, or nil.
+func (s *Service) firstArchived(ctx context.Context, ids []string) (*GameSession, error) {
+	for _, id := range ids {
+		if g, err := s.archived(ctx, id); g != nil || err != nil {
+			return g, err
+		}
+	}
+	return nil, nil
+}
+
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) {
 	f, err := s.fleets.Aliases.Target(tx, in.FleetID, in.AliasID)
 	if err != nil {
@@ -132,10 +157,12 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	if !f.Status.Serves() {
 		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; it must be ACTIVE", f.ID, f.Status)
 	}
-	if err := s.checkCreator(tx, f, in.CreatorID); err != nil {
-		return nil, err
+	if in.Origin == "" {
+		if err := s.checkCreator(tx, f, in.CreatorID); err != nil {
+			return nil, err
+		}
 	}
-	g := GameSession{Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID}
+	g := GameSession{Name: in.Name, Data: in.Data, Matchmaker: in.Matchmaker, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID, Origin: in.Origin}
 	if in.Token != "" {
 		g.Fingerprint = fingerprint(in, f.ID)
 	}
@@ -209,6 +236,10 @@ func fingerprint(in CreateInput, fleetID string) string {
 	for _, p := range in.Properties {
 		part(p.Key)
 		part(p.Value)
+	}
+	if in.Origin != "" {
+		part(in.Origin)
+		part(in.Matchmaker)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -57,6 +57,7 @@ type GameSession struct {
 	JoinPolicy  JoinPolicy       `json:"join_policy"`
 	Protection  fleet.Protection `json:"protection"`
 	CreatorID   string           `json:"creator_id,omitzero"`
+	Origin      string           `json:"origin,omitzero"` // the region of this deployment whose queue placed it, if another one
 	IPAddress   string           `json:"ip_address,omitzero"`
 	DNSName     string           `json:"dns_name,omitzero"`
 	Port        int              `json:"port"`

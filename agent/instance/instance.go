@@ -112,8 +112,11 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 		named: !o.Unnamed,
 	}
 	i.life, i.end = context.WithCancel(ctx)
-	if o.Own == nil {
+	switch {
+	case o.Own == nil:
 		i.jail = m.Jailer.For(i.Home.dir, i.log)
+	case o.Own.Jailer != nil:
+		i.jail = o.Own.Jailer.For(i.Home.dir, i.log)
 	}
 	i.slots = &slots{
 		ctx: ctx, life: i.life, home: i.Home, jobs: &i.jobs, changed: m.Changed, freed: wake.NewNudge(), log: i.log,

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -26,6 +27,7 @@ type Own struct {
 	Port    int              // for the program; 0 picks one from Desired's range
 	Clean   bool             // with a fleet's environment and parameters, instead of the agent's and Args
 	Out     io.Writer        // gets a copy of its output; may be nil
+	Jailer  *jail.Jailer     // isolates its processes; nil: nothing does
 
 	Token   func() (string, error)                   // returns the auth token of each launch
 	OnStart func(protocol.Process)                   // called after each start; may be nil

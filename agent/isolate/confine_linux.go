@@ -14,7 +14,7 @@ import (
 // another user, then fewer system calls.
 func (o *order) confine() error {
 	runtime.LockOSThread() // namespaces and filters belong to the thread, and exec keeps them
-	if len(o.Mounts) > 0 || len(o.Hide) > 0 || o.Apart {
+	if len(o.Mounts) > 0 || len(o.Hide) > 0 || o.Apart || o.Game != "" {
 		if err := o.separate(); err != nil {
 			return err
 		}

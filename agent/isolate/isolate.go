@@ -40,9 +40,15 @@ type Jail struct {
 	// folders that Hide or Mounts replace. The process can reach them whatever
 	// permissions the folders above have.
 	Keep []string `json:",omitempty"`
+	// Game is the folder that the process sees at GameFolder as well as at its own path; "" for
+	// none.
+	Game string `json:",omitempty"`
 	// Filter denies the process the system calls listed in filter_linux.go.
 	Filter bool `json:",omitempty"`
 }
+
+// GameFolder is where Amazon's hosts have the build on Linux.
+const GameFolder = "/local/game"
 
 // Mount makes a process see the folder From at the path At; "" is an empty in-memory
 // folder that all may write.

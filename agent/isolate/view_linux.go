@@ -52,6 +52,11 @@ func (o *order) separate() error {
 	if err := v.replace(o.Mounts, o.Hide); err != nil {
 		return err
 	}
+	if o.Game != "" {
+		if err := showGame(o.Game); err != nil {
+			return fmt.Errorf("have %s at %s: %w", o.Game, GameFolder, err)
+		}
+	}
 	if o.Apart && !o.First {
 		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 			return fmt.Errorf("see its own processes alone: %w", err)

@@ -38,6 +38,12 @@ func (j *Jailer) Guest(cmd *exec.Cmd, dir string) (dismiss func() error, err err
 
 func (g *guest) enter(cmd *exec.Cmd) error {
 	jail := isolate.Jail{}
+	if g.j.game {
+		jail.Game = g.dir
+	}
+	if g.j.users == nil && g.j.opts.KeepRootOut && os.Geteuid() == 0 {
+		return errRootScript
+	}
 	if g.j.users != nil {
 		if err := g.takeUser(); err != nil {
 			return err
@@ -54,6 +60,9 @@ func (g *guest) enter(cmd *exec.Cmd) error {
 	jail.Group = g.group
 	return g.j.confined(jail, g.dir).Start(cmd, g.j.opts.Launcher)
 }
+
+var errRootScript = errors.New("install.sh would run as root and could change this machine, which does not allow to isolate it: " +
+	"start the server as another user, or as root with the right to make namespaces and mounts (CAP_SYS_ADMIN, a privileged container)")
 
 // groupFor returns the name of the control group of the script that runs in a folder.
 // It is unique to the folder, since other agents of this machine share the groups.

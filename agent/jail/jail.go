@@ -60,6 +60,9 @@ func (l *Jail) Start(cmd *exec.Cmd, p Process) error {
 		}
 		defer jail.Among.Close()
 	}
+	if l.j.game {
+		jail.Game = p.Tree
+	}
 	p.Processes = maxProcesses
 	if jail.Group, err = l.j.makeGroup(p.ID, p.Limits, p.SDKURL, p.Uses); err != nil {
 		return err

@@ -20,6 +20,9 @@ type Options struct {
 	Users    Users          // that instances run as, one each; if zero, all run as the agent's user
 	Claims   string         // folder in which all agents of this machine record the users they use
 	Egress   []netip.Prefix // networks to which processes may send although isolation forbids them
+
+	// KeepRootOut refuses to run install scripts as root.
+	KeepRootOut bool
 }
 
 // Jailer isolates the processes of builds on this machine. It isolates nothing until Find
@@ -31,6 +34,7 @@ type Jailer struct {
 	users    *Users           // each instance has its own; nil: they run as the agent's
 	apart    bool             // they see only their own processes and few folders of others
 	filter   bool             // some system calls are refused
+	game     bool             // they see their build at isolate.GameFolder
 	egress   bool             // they can send only to networks beyond the machine, and to services
 	services []netip.AddrPort // of this machine
 
@@ -79,6 +83,32 @@ func (j *Jailer) Find() (lacks []Lack) {
 		try(j.findEgress, root("mount control groups of version 2, beside version 1 if need be, on a kernel of 5.1 or later, and let the agent load BPF programs (CAP_BPF)"))
 	}
 	return lacks
+}
+
+// GameFolder determines whether processes can see their build at isolate.GameFolder, where
+// Amazon's hosts have it, and has them see it from then on. It is called after Find.
+func (j *Jailer) GameFolder() error {
+	err := errors.New("the agent is not root")
+	if os.Geteuid() == 0 {
+		err = j.tryGame()
+	}
+	if err != nil {
+		return fmt.Errorf("%s does not exist for game servers and install scripts: %w", isolate.GameFolder, err)
+	}
+	j.game = true
+	return nil
+}
+
+func (j *Jailer) tryGame() error {
+	folder := filepath.Join(j.opts.Root, "instances")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	jail := isolate.Jail{Game: folder}
+	if j.users != nil {
+		jail.User = j.users.From
+	}
+	return j.confined(jail, folder).Try(j.opts.Launcher, isolate.GameFolder)
 }
 
 // Held returns the parts of isolation in use, by their names in protocol.Facts.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/session"
@@ -86,7 +85,7 @@ func (d *Demo) play(ctx context.Context, first bool) error {
 func (d *Demo) create(ctx context.Context) (g *session.GameSession, err error) {
 	d.until(ctx, look, func() bool {
 		g, err = d.s.Sessions.Create(ctx, session.CreateInput{
-			FleetID: d.place.FleetID, Location: host.Location, Name: name, MaxPlayers: seats,
+			FleetID: d.place.FleetID, Location: d.s.Places.Location, Name: name, MaxPlayers: seats,
 			Properties: []session.Property{{Key: "mode", Value: "demo"}},
 		})
 		return !fault.Is(err, fault.FleetCapacityExceeded)

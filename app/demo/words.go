@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"text/template"
-
-	"github.com/musterhq/muster/app/host"
 )
 
 // tour is text to paste into a second terminal.
@@ -40,7 +38,7 @@ Watch and play:
 func (d *Demo) printCommands() {
 	t := template.Must(template.New("tour").Parse(strings.TrimPrefix(tour, "\n")))
 	err := t.Execute(d.s.Out, map[string]any{
-		"Fleet": d.place.FleetID, "Alias": d.place.AliasID, "Location": host.Location, "Processes": d.opts.Processes,
+		"Fleet": d.place.FleetID, "Alias": d.place.AliasID, "Location": d.s.Places.Location, "Processes": d.opts.Processes,
 		"URL": d.s.URL, "Login": d.s.Login, "Program": os.Args[0],
 	})
 	if err != nil {

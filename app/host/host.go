@@ -16,6 +16,7 @@ import (
 
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/compute"
@@ -134,6 +135,9 @@ func (h *Host) run(ctx context.Context) error {
 		o.TLS, o.RelayAll = h.s.TLS, h.s.TLS != nil
 		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
 	}
+	if h.opts.Launcher != "" {
+		o.ScriptUsers, o.UserClaims = scriptUsers(h.s.Dir), filepath.Join(h.s.Dir, "users")
+	}
 	if h.opts.Exec != nil {
 		own, err := h.exec(ctx, *h.opts.Exec)
 		if err != nil {
@@ -197,6 +201,16 @@ func (h *Host) offer() protocol.Facts {
 	return protocol.Facts{IPAddress: h.s.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
 }
 
+// scriptUsers returns the numbers of the users of install scripts, if this is root. Each data
+// directory has others, since it records by itself which are in use.
+func scriptUsers(dir string) jail.Users {
+	const few, ranges = 100, 900_000
+	sum := fnv.New32a()
+	sum.Write([]byte(dir))
+	first := jail.DefaultUsers.To + 1 + int(sum.Sum32()%ranges)*few
+	return jail.Users{From: first, To: first + few - 1}
+}
+
 // exec creates the place of the developer's program and returns how to run it.
 func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	path, err := filepath.Abs(p.Path)
@@ -219,7 +233,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	}
 	return &instance.Own{
 		Desired: protocol.Desired{
-			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
+			InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: h.s.Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: someFirstPort(), PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
@@ -271,7 +285,7 @@ From another terminal:
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, name, p.FleetID, Location, matchmaker, h.s.URL, h.s.Login, h.s.URL, p.AliasID, Location)
+`, name, p.FleetID, h.s.Location, matchmaker, h.s.URL, h.s.Login, h.s.URL, p.AliasID, h.s.Location)
 }
 
 // watch reports, once, a program that runs and does not connect.

@@ -48,7 +48,7 @@ func (h *Host) image(ctx context.Context, im Image) (*group.Own, error) {
 	}
 	first := someFirstPort()
 	d := protocol.Desired{
-		InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
+		InstanceID: h.id, FleetID: place.FleetID, Compute: ComputeName, Location: h.s.Location,
 		SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: first, PortTo: lastPort,
 	}
 	free, err := ports.New(first, lastPort)

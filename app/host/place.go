@@ -14,9 +14,13 @@ import (
 
 // The names of the resources for programs of this machine.
 const (
-	Location    = "custom-local"
+	Location    = "custom-local" // in the home region
 	ComputeName = "local"
 )
+
+// LocationIn returns the location of programs of this machine in a region that is not the home
+// region: each has another one, so that latencies can choose among them.
+func LocationIn(region string) string { return Location + "-" + region }
 
 // Loopback is the address of game servers here for players on this machine alone.
 const Loopback = "127.0.0.1"
@@ -36,15 +40,16 @@ type Places struct {
 	Placements *placement.Service
 	Matches    *flexmatch.Service
 	IP         string // of this machine, for players
+	Location   string
 }
 
 // Make returns the place with a name, and creates what is missing of it: the location, the
 // fleet, its alias and its compute, and the queue and the matchmaking configuration for
 // its players, with a rule set.
 func (s Places) Make(ctx context.Context, name, description, rules string) (Place, error) {
-	_, err := s.Fleets.Locations.Create(ctx, Location, nil)
+	_, err := s.Fleets.Locations.Create(ctx, s.Location, nil)
 	if err != nil && !fault.Is(err, fault.Conflict) {
-		return Place{}, fmt.Errorf("make location %s: %w", Location, err)
+		return Place{}, fmt.Errorf("make location %s: %w", s.Location, err)
 	}
 	f, err := s.fleet(ctx, name, description)
 	if err != nil {
@@ -65,12 +70,12 @@ func (s Places) Make(ctx context.Context, name, description, rules string) (Plac
 
 func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fleet, error) {
 	for f := range s.Fleets.All(s.Store.View(), "") {
-		if f.Name == name && f.ComputeType == fleet.Anywhere && f.Status == fleet.Active && f.Has(Location) {
+		if f.Name == name && f.ComputeType == fleet.Anywhere && f.Status == fleet.Active && f.Has(s.Location) {
 			return f, nil
 		}
 	}
 	return s.Fleets.Create.Do(ctx, fleet.CreateInput{
-		Name: name, Description: description, ComputeType: fleet.Anywhere, Locations: []string{Location},
+		Name: name, Description: description, ComputeType: fleet.Anywhere, Locations: []string{s.Location},
 	})
 }
 
@@ -86,7 +91,7 @@ func (s Places) compute(ctx context.Context, fleetID string) error {
 			return err
 		}
 	}
-	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: s.IP})
+	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: s.Location, IPAddress: s.IP})
 	return err
 }
 

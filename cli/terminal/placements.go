@@ -29,7 +29,7 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 		fmt.Fprintln(t.Out, caps) // only numbers: nothing to escape
 	}
 	if a := e.Attempt; a != nil {
-		if err := t.line(fmt.Sprintf("Attempt at remote %s, fleet %s in %s: %s since %s", a.Place.Remote, shortID(a.Place.FleetID), a.Place.Location, a.Status, a.Began.Local().Format(time.TimeOnly))); err != nil {
+		if err := t.line(fmt.Sprintf("Attempt at %s, fleet %s in %s: %s since %s", a.Place.Remote, shortID(a.Place.FleetID), a.Place.Location, a.Status, a.Began.Local().Format(time.TimeOnly))); err != nil {
 			return err
 		}
 	}

@@ -154,7 +154,7 @@ var rows = []row{
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/tracing internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/tracing internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
-	{"app/host", ground + " agent agent/group agent/instance agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
+	{"app/host", ground + " agent agent/group agent/instance agent/jail agent/legacy agent/ports agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "internal/wake sdk/session sdk/session/filter sdk/session/player beacon cli/client", "players like any other: they know the client libraries, and measure latency; what the keys of an operator allow, they do as the command line does"},
 
 	{"app/demo", ground + " internal/wake app/host " + domain, "sets up a game on a running Muster and keeps its processes alive"},

@@ -109,6 +109,7 @@ var claims = map[string][]claim{
 	},
 	"docs/placement.md": {
 		by("test/guides/TestPlacement", "export AWS", "muster queues"),
+		by("test/guides/TestPlacement_Regions", "muster local --regions", "HERE="),
 		by("test/guides/TestPlacement_Remotes", "- name: frankfurt", "gl create-game-session-queue"),
 	},
 	"docs/players.md": {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/test/document"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -38,6 +39,26 @@ func TestPlacement(t *testing.T) {
 	g.prints(g.types("export AWS"), `"Name": "arena"`, `"Status": "PENDING"`)
 	g.prints(g.types("muster queues"), "arena", "Placement match-7 in queue arena is PENDING", "100 ms from 0s to 20s, 200 ms", "OVER_LATENCY_CAP", "player bob has 150 ms")
 	g.until("gl describe-game-session-placement --placement-id match-7", `"FULFILLED"`)
+}
+
+// TestPlacement_Regions types the part of the guide about the regions of one deployment: the
+// player's latency chooses the region.
+func TestPlacement_Regions(t *testing.T) {
+	t.Parallel()
+	needs(t, "aws")
+	g := newGuide(t, "docs/placement.md")
+	local := strings.Fields(g.next("muster local --regions"))[1:]
+	g.serve(append(local, "--demo-players", "0", "--demo-processes", "1")...)
+	setup, _, _ := strings.Cut(document.Find(t, g.name, "sh", "ALIAS=").Text, "ALIAS=")
+	g.enter(strings.ReplaceAll(setup, "http://127.0.0.1:9080", g.muster))
+	for _, region := range []string{"us-east-1", "eu-central-1"} {
+		g.until("muster fleets --region "+region, "ACTIVE")
+	}
+	g.types("HERE=")
+	placed := g.until("gl describe-game-session-placement --placement-id europe-1", `"FULFILLED"`)
+	g.prints(placed, "arn:aws:gamelift:eu-central-1::gamesession/fleet-", "/custom-local-eu-central-1/europe-1")
+	g.enter("SESSION=$(gl describe-game-session-placement --placement-id europe-1 --query GameSessionPlacement.GameSessionArn --output text)")
+	g.prints(g.enter("gl describe-game-sessions --region eu-central-1 --game-session-id $SESSION"), `"ACTIVE"`)
 }
 
 // TestFleetIQ types the commands of the guide, on the machine of `muster local`.
