@@ -94,14 +94,13 @@ Call PlayerProvider::withdraw(const std::string& placement_id, Callback<Nothing>
 Call PlayerProvider::search(const AWSGameLiftSearchSessionsRequest& request, Callback<SearchSessionsResponse> done) {
   if (!request.m_aliasId.empty() || !request.m_fleetId.empty()) return refuse(no_fleets, std::move(done));
   if (!request.m_nextToken.empty()) return refuse("m_nextToken: the player API lists at most 20 game sessions, without pages", std::move(done));
-  if (!request.m_filterExpression.empty() || !request.m_sortExpression.empty()) return refuse("m_filterExpression, m_sortExpression: the player API lists by pool and location", std::move(done));
   const auto convert = [done](Result<GameSessions> result) {
     if (!result.ok()) return done(failed<SearchSessionsResponse>(std::move(result.error)));
     SearchSessionsResponse out;
     for (const GameSession& one : result.value.items) out.m_sessionConfigs.push_back(config_of(one));
     done(value_of(std::move(out)));
   };
-  return client_.api().list_sessions(convert, request.m_queueName, request.m_maxResult > 0 ? std::to_string(request.m_maxResult) : "", request.m_location);
+  return client_.api().list_sessions(convert, request.m_queueName, request.m_maxResult > 0 ? std::to_string(request.m_maxResult) : "", request.m_location, request.m_filterExpression, request.m_sortExpression);
 }
 
 Call PlayerProvider::join(const JoinSessionRequest& request, Callback<SessionConnectionConfig> done) {

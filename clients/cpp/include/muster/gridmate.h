@@ -10,7 +10,7 @@
 
 /// The calls of Lumberyard's GameLift gem (GridMate) for game clients by their names:
 /// GameLiftClientService with its searches and sessions. Nothing of GridMate is included here: the
-/// netcode stands in for its carrier. The game server's side is gridmate_server.h. docs/engines.md
+/// netcode stands in for its carrier. The game server's side is gridmate_server.h. docs/o3de.md
 /// lists each call with its counterpart.
 namespace muster::gridmate {
 
@@ -123,8 +123,8 @@ class GameLiftClientService {
   /// With keys. It calls the API once, to learn whether it answers and takes the keys. The netcode
   /// must outlive the service.
   GameLiftClientService(const GameLiftClientServiceDesc& desc, Netcode& netcode, GameLiftClientEvents events = {});
-  /// With the player API, for the player who is logged in; queues are pools, and there are no fleets
-  /// and aliases. It is ready at once. The client and the netcode must outlive the service.
+  /// With the player API, for the player who is logged in; queues are pools, there are no fleets and
+  /// aliases, and a search finds at most 20 game sessions, without addresses. It is ready at once. The client and the netcode must outlive the service.
   GameLiftClientService(Client& client, Netcode& netcode, GameLiftClientEvents events = {});
   /// Calls under way end without an event.
   ~GameLiftClientService();

@@ -10,7 +10,7 @@
 #include "muster/game_server.h"
 
 /// The calls of Lumberyard's GameLift gem (GridMate) for game servers by their names, over a
-/// GameServer. Nothing of GridMate is included here. docs/engines.md lists each call with its
+/// GameServer. Nothing of GridMate is included here. docs/o3de.md lists each call with its
 /// counterpart.
 namespace muster::gridmate {
 

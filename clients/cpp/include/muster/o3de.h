@@ -14,7 +14,7 @@
 /// their names (ISessionRequests, ISessionAsyncRequests, IMatchmakingRequests,
 /// IMatchmakingAsyncRequests, AWSGameLiftRequests, AWSGameLiftMatchmakingEventRequests). A gem
 /// forwards to it; nothing of O3DE is included here. The game server's side is o3de_server.h.
-/// docs/engines.md lists each call of the gems with its counterpart.
+/// docs/o3de.md lists each call of the gems with its counterpart.
 namespace muster::o3de {
 
 struct SessionConfig {
@@ -54,7 +54,8 @@ struct SearchSessionsRequest {
 
 /// In a queue, else an alias, else a fleet, by the first that is not empty. A queue, which O3DE's
 /// gem cannot search, is searched in all its destinations, without pages. With the player API,
-/// m_queueName is a pool, and the fleet and alias must be empty.
+/// m_queueName is a pool, the fleet and alias must be empty, expressions are about what players see,
+/// and at most 20 are found, without addresses, which come with joining.
 struct AWSGameLiftSearchSessionsRequest : SearchSessionsRequest {
   std::string m_aliasId, m_fleetId, m_queueName, m_location;
 };

@@ -10,7 +10,7 @@
 
 /// The calls of O3DE's AWSGameLift server gem by their names: SessionNotifications,
 /// AWSGameLiftServerRequests and ISessionHandlingProviderRequests, over a GameServer. A gem forwards
-/// to it; nothing of O3DE is included here. docs/engines.md lists each call with its counterpart.
+/// to it; nothing of O3DE is included here. docs/o3de.md lists each call with its counterpart.
 namespace muster::o3de {
 
 struct PlayerConnectionConfig {
