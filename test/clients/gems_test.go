@@ -40,8 +40,8 @@ func TestGems(t *testing.T) {
 	s.env = append(os.Environ(), "AWS_ENDPOINT_URL="+server.URL, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID="+key.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+key.SecretAccessKey)
 	t.Run("O3DE", func(t *testing.T) {
 		t.Parallel()
-		fleet, alias := s.host(t, "o3de", "o3de_server")
-		s.play(t, "gems", "keys", fleet, alias, "o3de", "o3de")
+		fleet, alias, location := s.host(t, "o3de", "o3de_server")
+		s.play(t, "gems", "keys", fleet, alias, location, "o3de", "o3de")
 		s.play(t, "gems", "player", server.URL, "o3de", "o3de")
 		if text := s.play(t, "o3de_client", "o3de"); !strings.HasSuffix(text, "server: players 1\nserver: hello\n") {
 			t.Errorf("the sample printed %q", text)
@@ -53,8 +53,8 @@ func TestGems(t *testing.T) {
 	})
 	t.Run("GridMate", func(t *testing.T) {
 		t.Parallel()
-		fleet, alias := s.host(t, "gridmate", "gridmate_server")
-		s.play(t, "gems", "gridmate", fleet, alias, "gridmate", "gridmate")
+		fleet, alias, location := s.host(t, "gridmate", "gridmate_server")
+		s.play(t, "gems", "gridmate", fleet, alias, location, "gridmate", "gridmate")
 	})
 }
 
@@ -100,7 +100,7 @@ type gemStage struct {
 
 // host makes a fleet of a game server program, with an alias, a queue and a matchmaker of a name.
 // Until the test ends, three of its processes run.
-func (s *gemStage) host(t *testing.T, name, program string) (fleet, alias string) {
+func (s *gemStage) host(t *testing.T, name, program string) (fleet, alias, location string) {
 	t.Helper()
 	place := node.NewPlace(t, s.aws)
 	made, err := s.aws.CreateAlias(t.Context(), &gamelift.CreateAliasInput{
@@ -135,7 +135,7 @@ func (s *gemStage) host(t *testing.T, name, program string) (fleet, alias string
 	for range 3 {
 		running.Go(func() { s.keepRunning(ctx, t, filepath.Join(s.programs, program), env) })
 	}
-	return place.FleetID, *made.Alias.AliasId
+	return place.FleetID, *made.Alias.AliasId, place.Location
 }
 
 // follow does what docs/o3de.md says, with the samples as they are built here.

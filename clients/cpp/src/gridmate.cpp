@@ -147,6 +147,7 @@ struct GameLiftClientService::State : std::enable_shared_from_this<State> {
       create_in(request, params);
       request.m_aliasId = params.m_aliasId;
       request.m_fleetId = params.m_fleetId;
+      request.m_location = params.m_location;
       provider->create(request, made);
       return;
     }
@@ -258,6 +259,7 @@ GridSearchPtr GameLiftClientService::StartSearch(const GameLiftSearchParams& par
     request.m_queueName = params.m_queueName;
     request.m_aliasId = params.m_aliasId;
     request.m_fleetId = params.m_fleetId;
+    request.m_location = params.m_location;
     request.m_filterExpression = filter_of(params);
     request.m_sortExpression = params.m_sortExpression;
     const auto listed = [state = state_.get(), search, queue = params.m_queueName, most = params.m_maxSessions](o3de::SearchSessionsResponse response) {

@@ -113,6 +113,7 @@ Call GameLiftProvider::create(const AWSGameLiftCreateSessionRequest& request, Ca
   Json in = created(request, "Name");
   set(in, "CreatorId", request.m_creatorId);
   set(in, "IdempotencyToken", request.m_idempotencyToken);
+  set(in, "Location", request.m_location);
   set(in, request.m_aliasId.empty() ? "FleetId" : "AliasId", request.m_aliasId.empty() ? request.m_fleetId : request.m_aliasId);
   return client_.call("CreateGameSession", in, [done](Result<Json> result) {
     done(result.ok() ? value_of(result.value["GameSession"]["GameSessionId"].text()) : failed<std::string>(std::move(result.error)));

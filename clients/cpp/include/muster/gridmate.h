@@ -32,6 +32,7 @@ struct GridSessionParam {
 /// The first of m_queueName, m_aliasId and m_fleetId that is not empty counts.
 struct GameLiftSessionRequestParams {
   std::string m_queueName, m_aliasId, m_fleetId;
+  std::string m_location;  ///< of the alias or fleet, which GridMate cannot name; empty: the home region
   std::string m_instanceName;
   unsigned m_numPublicSlots = 0, m_numPrivateSlots = 0;  ///< together the most players
   std::vector<GridSessionParam> m_params;                ///< the properties of the game session
@@ -48,6 +49,7 @@ struct GridSessionSearchParam : GridSessionParam {
 /// and of a queue all destinations.
 struct GameLiftSearchParams {
   std::string m_queueName, m_aliasId, m_fleetId;
+  std::string m_location;                        ///< of the alias or fleet; empty: any
   std::string m_gameInstanceId;                  ///< only this game session
   unsigned m_maxSessions = 0;                    ///< 0: all
   std::vector<GridSessionSearchParam> m_params;  ///< all must hold

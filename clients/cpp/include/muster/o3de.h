@@ -38,6 +38,7 @@ struct CreateSessionRequest {
 struct AWSGameLiftCreateSessionRequest : CreateSessionRequest {
   std::string m_aliasId, m_fleetId;
   std::string m_idempotencyToken;
+  std::string m_location;  ///< of the fleet, which O3DE's gem cannot name; empty: the home region
 };
 
 struct AWSGameLiftCreateSessionOnQueueRequest : CreateSessionRequest {

@@ -1,5 +1,5 @@
 // Players by the names of O3DE's and GridMate's gems, against game servers by these names. It
-// prints a line for each thing that holds, or does not. Arguments: keys FLEET ALIAS QUEUE
+// prints a line for each thing that holds, or does not. Arguments: keys FLEET ALIAS LOCATION QUEUE
 // MATCHMAKER, gridmate with the same, or player URL POOL MATCHMAKER. Keys and endpoint come from the
 // environment.
 
@@ -95,7 +95,7 @@ struct Player {
     request.m_players.push_back({id, "", {}, {{"skill", "{\"N\":50}"}}});
     proposed = complete = failures = 0;
     ticket = sessions->StartMatchmaking(request);
-    check(!ticket.empty(), id + " has a ticket", why());
+    check(!ticket.empty(), id + " has a ticket", ticket.empty() ? why() : "");
     sessions->StartPolling(ticket, id);
   }
 
@@ -108,6 +108,9 @@ struct Player {
   std::unique_ptr<SessionSystem> sessions;
 };
 
+// The last error is read after the call.
+bool check(bool holds, const std::string& what, const Player& player) { return check(holds, what, player.why()); }
+
 // Repeats what fails while no game server is ready.
 template <typename F>
 std::string patiently(Player& player, F create) {
@@ -116,9 +119,10 @@ std::string patiently(Player& player, F create) {
   return id;
 }
 
-AWSGameLiftCreateSessionRequest on_alias(const std::string& alias, const char* name, const char* level) {
+AWSGameLiftCreateSessionRequest on_alias(const std::string& alias, const std::string& location, const char* name, const char* level) {
   AWSGameLiftCreateSessionRequest request;
   request.m_aliasId = alias;
+  request.m_location = location;
   request.m_creatorId = "creator";
   request.m_sessionName = name;
   request.m_maxPlayer = 4;
@@ -144,15 +148,15 @@ void searches(Player& player, const std::string& fleet, const std::string& alias
   in_fleet.m_fleetId = fleet;
   in_alias.m_aliasId = alias;
   in_queue.m_queueName = queue;
-  check(count(player, in_fleet, "gameSessionProperties.level = 'winter' AND hasAvailablePlayerSessions=true") == 1, "a filter by property", player.why());
-  check(count(player, in_alias, "gameSessionName = 'first'") == 1, "a filter by name, in an alias", player.why());
-  check(count(player, in_queue, "playerSessionCount>3") == 0 && !player.sessions->last_error(), "a filter that fits nothing is no error", player.why());
-  check(count(player, in_fleet, "nonsense") == 0 && player.sessions->last_error().is("InvalidRequestException"), "a filter that is none is an error", player.why());
-  check(count(player, in_queue, "") == 2, "a queue is searched as a whole", player.why());
+  check(count(player, in_fleet, "gameSessionProperties.level = 'winter' AND hasAvailablePlayerSessions=true") == 1, "a filter by property", player);
+  check(count(player, in_alias, "gameSessionName = 'first'") == 1, "a filter by name, in an alias", player);
+  check(count(player, in_queue, "playerSessionCount>3") == 0 && !player.sessions->last_error(), "a filter that fits nothing is no error", player);
+  check(count(player, in_fleet, "nonsense") == 0 && player.sessions->last_error().is("InvalidRequestException"), "a filter that is none is an error", player);
+  check(count(player, in_queue, "") == 2, "a queue is searched as a whole", player);
 
   in_fleet.m_filterExpression = "gameSessionName = 'first'";
   const SearchSessionsResponse found = player.sessions->SearchSessions(in_fleet);
-  if (check(found.m_sessionConfigs.size() == 1, "the first game session is found", player.why())) {
+  if (check(found.m_sessionConfigs.size() == 1, "the first game session is found", player)) {
     const SessionConfig& one = found.m_sessionConfigs[0];
     const bool whole = one.m_sessionId == first && one.m_sessionName == "first" && one.m_creatorId == "creator" && one.m_ipAddress == "127.0.0.1" && one.m_port > 0 && one.m_maxPlayer == 4 &&
                        one.m_currentPlayer == 1 && one.m_status == "ACTIVE" && one.m_creationTime > 1500000000000 && one.m_sessionProperties.count("level") == 1 && !one.m_dnsName.empty();
@@ -166,7 +170,7 @@ void searches(Player& player, const std::string& fleet, const std::string& alias
   const SearchSessionsResponse one = player.sessions->SearchSessions(pages);
   pages.m_nextToken = one.m_nextToken;
   const SearchSessionsResponse two = player.sessions->SearchSessions(pages);
-  check(one.m_sessionConfigs.size() == 1 && two.m_sessionConfigs.size() == 1 && one.m_sessionConfigs[0].m_sessionId == first && two.m_sessionConfigs[0].m_sessionId != first, "pages, in their order", player.why());
+  check(one.m_sessionConfigs.size() == 1 && two.m_sessionConfigs.size() == 1 && one.m_sessionConfigs[0].m_sessionId == first && two.m_sessionConfigs[0].m_sessionId != first, "pages, in their order", player);
 }
 
 // Two players are matched, and a third one is found for the game by backfill.
@@ -176,13 +180,13 @@ void matches(Player& a, Player& b, Player& c, const std::string& matchmaker) {
     for (Player* one : {&a, &b, &c}) one->sessions->update();
   };
   soon(frame, [&] { return a.complete + a.failures > 0 && b.complete + b.failures > 0; });
-  check(a.proposed > 0 && a.complete == 1 && b.complete == 1 && a.failures + b.failures == 0, "a match is accepted and joined", a.why() + b.why());
+  check(a.proposed > 0 && a.complete == 1 && b.complete == 1 && a.failures + b.failures == 0, "a match is accepted and joined", a);
   check(a.net.hear("players 2") == "players 2", "both are in the game");
   a.net.net.send("backfill");
   check(a.net.hear("searching ").size() > 10, "a backfill has a ticket");
   c.seek(matchmaker);
   soon(frame, [&] { return c.complete + c.failures > 0; });
-  check(c.complete == 1 && c.net.hear("players 3") == "players 3", "the backfill brings a third player", c.why());
+  check(c.complete == 1 && c.net.hear("players 3") == "players 3", "the backfill brings a third player", c);
   check(a.net.hear("update ") == "update MATCHMAKING_DATA_UPDATED", "the game server hears of it");
   a.net.net.send("backfill");
   check(a.net.hear("searching ").size() > 10, "the next backfill");
@@ -199,7 +203,7 @@ void tracks(Player& player, const std::string& matchmaker) {
   const std::string ticket = player.ticket;
   player.sessions->StartPolling("another", player.id);
   player.sessions->StopMatchmaking({ticket});
-  check(!player.sessions->last_error(), "a ticket is stopped", player.why());
+  check(!player.sessions->last_error(), "a ticket is stopped", player);
   soon([&] { player.sessions->update(); }, [&] { return player.failures > 0; });
   check(player.failures == 1 && player.complete == 0, "the ticket that is followed has failed, and no other", std::to_string(player.failures));
 }
@@ -217,32 +221,32 @@ void terminates(Player& player, const std::string& id) {
   check(player.net.hear("nothing").empty(), "its game server lets the players go and ends");
 }
 
-void keys(const std::string& fleet, const std::string& alias, const std::string& queue, const std::string& matchmaker) {
+void keys(const std::string& fleet, const std::string& alias, const std::string& location, const std::string& queue, const std::string& matchmaker) {
   Player a(SessionSystem::CreatePlayerId(false, true)), b(SessionSystem::CreatePlayerId(false, false)), c("third");
-  for (Player* one : {&a, &b, &c}) check(one->sessions->ConfigureGameLiftClient(""), "the client is configured", one->why());
-  const std::string first = patiently(a, [&] { return a.sessions->CreateSession(on_alias(alias, "first", "winter")); });
-  check(!first.empty() && a.net.joined == 0, "CreateSession on an alias creates, and does not join", a.why());
-  check(a.sessions->JoinSession({first, a.id, "data"}) && a.net.joined == 1, "JoinSession waits for a game session that is starting", a.why());
+  for (Player* one : {&a, &b, &c}) check(one->sessions->ConfigureGameLiftClient(""), "the client is configured", *one);
+  const std::string first = patiently(a, [&] { return a.sessions->CreateSession(on_alias(alias, location, "first", "winter")); });
+  check(!first.empty() && a.net.joined == 0, "CreateSession on an alias creates, and does not join", a);
+  check(a.sessions->JoinSession({first, a.id, "data"}) && a.net.joined == 1, "JoinSession waits for a game session that is starting", a);
   check(a.net.hear("players") == "players 1", "the game server accepts the player");
-  check(!a.sessions->JoinSession({"arn:aws:gamelift:us-east-1::gamesession/" + fleet + "/none", a.id, ""}) && a.net.joined == 1, "a game session that is none is not joined", a.why());
+  check(!a.sessions->JoinSession({"arn:aws:gamelift:us-east-1::gamesession/" + fleet + "/none", a.id, ""}) && a.net.joined == 1, "a game session that is none is not joined", a);
 
   AWSGameLiftCreateSessionOnQueueRequest second = on_queue(queue, "second");
   second.m_placementId = SessionSystem::CreatePlayerId(false, true);
   b.sessions->CreateSessionAsync(second);
   check(b.ended(1) && b.created == second.m_placementId && b.net.joined == 0, "CreateSessionAsync on a queue returns the placement", b.created);
   b.sessions->JoinSessionAsync({b.created, b.id, ""});
-  check(b.ended(2) && b.in && b.net.hear("players") == "players 1", "JoinSessionAsync waits for the placement", b.why());
+  check(b.ended(2) && b.in && b.net.hear("players") == "players 1", "JoinSessionAsync waits for the placement", b);
   searches(a, fleet, alias, queue, first);
   AWSGameLiftSearchSessionsRequest all;
   all.m_fleetId = fleet;
   b.sessions->SearchSessionsAsync(all);
-  check(b.ended(3) && b.found.m_sessionConfigs.size() == 2, "SearchSessionsAsync", b.why());
+  check(b.ended(3) && b.found.m_sessionConfigs.size() == 2, "SearchSessionsAsync", b);
   b.sessions->LeaveSessionAsync();
   check(b.async == 4 && b.net.left == 1, "LeaveSessionAsync");
   terminates(a, first);
 
-  const std::string missing = patiently(a, [&] { return a.sessions->CreateSession(on_alias(alias, "third", "missing")); });
-  check(!missing.empty() && !a.sessions->JoinSession({missing, a.id, ""}), "a game session whose OnCreateSessionBegin is false is not joined", a.why());
+  const std::string missing = patiently(a, [&] { return a.sessions->CreateSession(on_alias(alias, location, "third", "missing")); });
+  check(!missing.empty() && !a.sessions->JoinSession({missing, a.id, ""}), "a game session whose OnCreateSessionBegin is false is not joined", a);
   matches(a, b, c, matchmaker);
   for (Player* one : {&a, &b, &c}) one->sessions->LeaveSession();
   tracks(c, matchmaker);
@@ -257,15 +261,15 @@ void player(const std::string& url, const std::string& pool, const std::string& 
   if (!check(in == 3, "guests")) return;
   Player a(first, first.player_id()), b(second, second.player_id()), c(third, third.player_id());
   const std::string id = a.sessions->CreateSession(on_queue(pool, "mine"));
-  check(!id.empty() && a.net.joined == 0, "CreateSession in a pool creates, and does not join", a.why());
-  check(a.sessions->JoinSession({id, "", ""}) && a.net.joined == 1 && a.net.hear("players") == "players 1", "JoinSession waits for the placement", a.why());
+  check(!id.empty() && a.net.joined == 0, "CreateSession in a pool creates, and does not join", a);
+  check(a.sessions->JoinSession({id, "", ""}) && a.net.joined == 1 && a.net.hear("players") == "players 1", "JoinSession waits for the placement", a);
   AWSGameLiftSearchSessionsRequest search;
   search.m_queueName = pool;
   const SearchSessionsResponse found = b.sessions->SearchSessions(search);
-  if (!check(found.m_sessionConfigs.size() == 1 && found.m_sessionConfigs[0].m_sessionName == "mine", "the game session is found", b.why())) return;
-  check(count(b, search, "gameSessionName = 'mine' AND maximumSessions<5") == 1 && count(b, search, "gameSessionName = 'yours'") == 0 && !b.sessions->last_error(), "a filter over the player API", b.why());
-  check(count(b, search, "nonsense") == 0 && b.sessions->last_error().is("invalid-parameter"), "a filter that is none, over the player API", b.why());
-  check(b.sessions->JoinSession({found.m_sessionConfigs[0].m_sessionId, b.id, ""}) && b.net.hear("players 2") == "players 2", "another player joins it", b.why());
+  if (!check(found.m_sessionConfigs.size() == 1 && found.m_sessionConfigs[0].m_sessionName == "mine", "the game session is found", b)) return;
+  check(count(b, search, "gameSessionName = 'mine' AND maximumSessions<5") == 1 && count(b, search, "gameSessionName = 'yours'") == 0 && !b.sessions->last_error(), "a filter over the player API", b);
+  check(count(b, search, "nonsense") == 0 && b.sessions->last_error().is("invalid-parameter"), "a filter that is none, over the player API", b);
+  check(b.sessions->JoinSession({found.m_sessionConfigs[0].m_sessionId, b.id, ""}) && b.net.hear("players 2") == "players 2", "another player joins it", b);
   for (Player* one : {&a, &b}) one->sessions->LeaveSession();
   matches(a, b, c, matchmaker);
   for (Player* one : {&a, &b, &c}) one->sessions->LeaveSession();
@@ -334,13 +338,14 @@ struct Grid {
   std::unique_ptr<gridmate::GameLiftClientService> service;
 };
 
-void grid(const std::string& fleet, const std::string& alias, const std::string& queue, const std::string& matchmaker) {
+void grid(const std::string& fleet, const std::string& alias, const std::string& location, const std::string& queue, const std::string& matchmaker) {
   Grid a("grid-a"), b("grid-b"), c("grid-c");
   gridmate::GameLiftSessionRequestParams params;
   params.m_instanceName = "grid";
   params.m_numPublicSlots = 3;
   params.m_numPrivateSlots = 1;
   params.m_params.push_back({"sv_map", "it's"});
+  params.m_location = location;
   params.m_queueName = queue;
   params.m_aliasId = "alias-none";
   params.m_fleetId = "fleet-none";
@@ -376,10 +381,10 @@ void grid(const std::string& fleet, const std::string& alias, const std::string&
 int main(int count, char** arguments) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string what = count > 1 ? arguments[1] : "";
-  if (what == "keys" && count == 6) {
-    keys(arguments[2], arguments[3], arguments[4], arguments[5]);
-  } else if (what == "gridmate" && count == 6) {
-    grid(arguments[2], arguments[3], arguments[4], arguments[5]);
+  if (what == "keys" && count == 7) {
+    keys(arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]);
+  } else if (what == "gridmate" && count == 7) {
+    grid(arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]);
   } else if (what == "player" && count == 5) {
     player(arguments[2], arguments[3], arguments[4]);
   } else {
