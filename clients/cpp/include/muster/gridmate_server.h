@@ -34,7 +34,7 @@ class GameLiftServerSession {
   const std::string& GetId() const { return id_; }
   unsigned GetNumPublicSlots() const { return public_slots_; }
   unsigned GetNumPrivateSlots() const { return private_slots_; }
-  /// The slots of players that nobody has. A player who is expected counts once he has come.
+  /// The slots of players that nobody has. A player who is expected counts after joining.
   unsigned GetNumFreePublicSlots() const;
 
   /// Accepts the player who has connected with a player session. It may block until the service has
